@@ -82,7 +82,7 @@ def test_the_documented_example_reads(tmp_path):
     example = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)[-1]
     robot = robot_with(tmp_path, side=example.replace("gripper", "b"))
     assert robot.drives["a"] == Drive("position", delay=0.02)
-    assert robot.drives["b"] == Drive("position", kp=17.8, delay=0.02)
+    assert robot.drives["b"] == Drive("position", kp=17.8, delay=0.02, early=0.005, group="hand")
 
 
 def test_words_count_over_the_side_file_and_that_over_actuators(tmp_path):

@@ -13,7 +13,7 @@ from problems import cvxpy_solution
 from servo_logs import SERVOS, servo_log
 from steelyard import fit
 from steelyard.app import app
-from steelyard.drives import Drive, arrays_of, draws, effort, stretches
+from steelyard.drives import Drive, DriveArrays, arrays_of, draws, effort, stretches
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import consistent_prior
 from steelyard.inertia import is_consistent
@@ -178,8 +178,40 @@ def test_stretches_end_at_gaps_and_where_drives_are_off(leg):
 
 
 def test_joints_without_a_drive_are_named(leg, log):
-    with pytest.raises(LogError, match="what drives hip, knee"):
+    with pytest.raises(OptionError, match="what drives hip, knee"):
         sy.identify(leg, log, drive="abad=position")
+
+
+GROUNDED = """<mujoco><option timestep="0.002"/><worldbody><geom name="floor" type="plane" size="5 5 .1"/>
+<body name="trunk" pos="0 0 .5"><freejoint name="root"/><geom name="box" size=".1 .1 .05" type="box" mass="3"/>
+<body name="left" pos="0 .1 0"><joint name="left_hip" axis="0 1 0" range="-120 120"/>
+  <geom name="rod" type="capsule" fromto="0 0 0 0 0 -.2" size=".02" mass=".5"/></body></body></worldbody>
+<actuator><position name="servo" joint="left_hip" kp="20" kv=".5"/></actuator></mujoco>"""
+
+
+def test_the_file_of_a_robot_that_was_held_keeps_its_ground_and_its_base(tmp_path):
+    """One file is written, the user's own, and a free base without --fixed is named with what to do."""
+    (path := tmp_path / "hopper.xml").write_text(GROUNDED)
+    held = replace(sy.load(path, floating=False), drives={}, source=None)
+    truth = DriveArrays(
+        **{name: np.array([value]) for name, value in {"follows_q": 1.0, "gain": 20.0, "kd": 0.5}.items()},
+        **{name: np.array([value]) for name, value in {"limit": np.inf, "delay": 0.01, "slope_limit": np.inf}.items()},
+        **{name: np.array([value]) for name, value in {"damping": 0.2, "frictionloss": 0.2, "armature": 0.01}.items()},
+        inertias=held.inertias,
+    )
+    log = servo_log(held, truth, seed=1, duration=12.0)
+    with pytest.raises(OptionError, match=r"'root'.*--fixed"):
+        sy.identify(path, log, drive="model")
+    sy.identify(path, log, drive="model", floating=False, out=tmp_path / "out")
+    written = sorted(each.name for each in (tmp_path / "out").glob("*.xml"))
+    assert written == ["hopper_identified.xml"]
+    m = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / written[0]))
+    assert m.joint("root").type[0] == mujoco.mjtJoint.mjJNT_FREE and m.geom("floor").id == 0
+    assert m.dof_armature[6] == pytest.approx(0.01, rel=0.1) and m.actuator("servo").id == 0
+    words = ["validate", tmp_path / "out", tmp_path / "run.csv", "--rollout", "--json"]
+    sy.write_csv(log, tmp_path / "run.csv")
+    told = CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
+    assert json.loads(told.stdout)["models"][0]["windows"] < 3e-3
 
 
 def test_torques_of_drives_without_a_gain_are_not_compared(leg, log, tmp_path):

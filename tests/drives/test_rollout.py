@@ -195,7 +195,9 @@ def test_bodies_stay_consistent(leg):
     found = refine(Simulated(simulation, windows, simulation, windows), start)
     assert found.rms[-1] < found.rms[0]
     assert is_consistent(found.drives.inertias).all()
-    for x in np.random.default_rng(0).normal(size=(50, len(start.start))) * 3 * np.sqrt(np.diag(start.prior[1])):
+    for x in (
+        np.random.default_rng(0).normal(size=(50, len(start.start))) * 3 * np.sqrt(np.diag(start.prior(start.start)[1]))
+    ):
         assert is_consistent(start.at(x).inertias).all()
 
 

@@ -11,6 +11,7 @@ from edits import differences
 from steelyard.drives import Drive, rollout
 from steelyard.errors import ModelError
 from steelyard.model import mjcf_actuators, read_side, write_side
+from steelyard.model.mjcf_drives import PRESENT_COMMANDS
 
 RATE = 125.0  # Hz, of logs
 TIMES = np.arange(500) / RATE
@@ -63,7 +64,7 @@ def sent(robot, log):
     return np.stack([of_kind.get(kind, log.command)[:, j] for j, kind in enumerate(kinds)], axis=1)
 
 
-def moved(path, names, q, controls, change=lambda m: None):
+def moved(path, names, q, controls, change=lambda m: None, present=True):
     """(n, nv) positions at the times of a log, by a loop over `mj_step` of what is in a file."""
     m = mujoco.MjModel.from_xml_path(str(path))
     change(m)
@@ -71,9 +72,8 @@ def moved(path, names, q, controls, change=lambda m: None):
     at = [int(np.flatnonzero(m.actuator_trnid[:, 0] == m.joint(name).id)[0]) for name in names]
     d.qpos[[m.joint(name).qposadr[0] for name in names]] = q
     for actuator, first in zip(at, controls[0], strict=True):
-        if m.actuator_delay[actuator]:
-            samples = m.actuator_history[actuator, 0]
-            mujoco.mj_initCtrlHistory(m, d, actuator, None, np.full((samples, 1), first))
+        d.ctrl[actuator] = first
+    exec(PRESENT_COMMANDS if present else "", {"mujoco": mujoco, "m": m, "d": d})
     for row in controls:
         found.append([d.qpos[m.joint(name).qposadr[0]] for name in names])
         d.ctrl[at] = row
@@ -112,6 +112,15 @@ def test_new_files_move_as_rollouts_say(case, tmp_path):
     report = sy.save(robot, tmp_path / "new.xml")
     assert error(robot, report.path) < 1e-7
     assert error(robot, report.path, change=soft) > 1e-4  # MuJoCo's default
+
+
+def test_late_commands_start_from_the_present_one(tmp_path):
+    """By the line of Python that the notes of a written file give; without it MuJoCo starts from zero."""
+    robot = driven(sy.library.cheetah3_leg(), servo(90.0, 2.0, delay=0.03))
+    report = sy.save(robot, tmp_path / "new.xml")
+    assert any(PRESENT_COMMANDS in note for note in report.notes)
+    assert error(robot, report.path) < 1e-7
+    assert error(robot, report.path, present=False) > 1e-3
 
 
 def soft(m):

@@ -38,7 +38,7 @@ from steelyard.storage import require_folder
 from steelyard.terms import TERMS
 
 SUFFIX = "_identified"
-SIMULATED = "_simulated.xml"
+MJCF, SIMULATED = ".xml", "_simulated.xml"
 DRAWS, DRAWN = "draws.npz", 256  # to randomise simulations, and how many
 
 WEIGH = (
@@ -135,16 +135,17 @@ def _moved(result: DriveResult, job: Job, out) -> Outcome:
 
 
 def _drive_models(result: DriveResult, stage: Path) -> tuple[list[str], list[str]]:
-    """Names of the model files written, and notes: in the given format, with drives beside it, and as an MJCF file with
-    actuators, to be simulated."""
-    saved = save(result.robot, stage / _model_name(result))
-    models, notes = [file.relative_to(stage).as_posix() for file in saved.files], list(saved.notes)
-    simulated = save(replace(result.robot, source=None), saved.path.with_name(f"{saved.path.stem}{SIMULATED}"))
-    models += [file.relative_to(stage).as_posix() for file in simulated.files]
-    for path in (saved.path, simulated.path):
-        written = load(path, folders=_folders(result)).drives
-        models.append(write_side(result.robot, side_path(path), driven=written).name)
-    return models, [*notes, *simulated.notes]
+    """Names of the model files written, and notes: in the given format, with drives beside it, and, where that has no
+    actuators, as an MJCF file that has them, to be simulated."""
+    reports = [save(result.robot, stage / _model_name(result))]
+    path = reports[0].path
+    if path.suffix != MJCF:  # the user's own file keeps its ground, geometry and base
+        reports.append(save(replace(result.robot, source=None), path.with_name(f"{path.stem}{SIMULATED}")))
+    models = [file.relative_to(stage).as_posix() for each in reports for file in each.files]
+    for each in reports:
+        written = load(each.path, folders=_folders(result)).drives
+        models.append(write_side(result.robot, side_path(each.path), driven=written).name)
+    return models, [note for each in reports for note in each.notes]
 
 
 def _carried_out(result: Result, job: Job, out) -> Outcome:

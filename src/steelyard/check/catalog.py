@@ -8,6 +8,7 @@ from steelyard.arguments import require_type
 from steelyard.check import (
     rules_angles,
     rules_files,
+    rules_kinds,
     rules_mass,
     rules_mirror,
     rules_plausible,
@@ -25,6 +26,7 @@ FAMILIES = (
     rules_shape,
     rules_plausible,
     rules_mirror,
+    rules_kinds,
     rules_structure,
     rules_angles,
     rules_files,

@@ -8,6 +8,7 @@ import numpy as np
 from steelyard.check.part_geometry import PartGeometry, geometry_of
 from steelyard.check.reference_point import about_origins
 from steelyard.check.rule import Finding, Rule
+from steelyard.check.rules_kinds import twin_of
 from steelyard.check.rules_shape import other_axes, wrong_point
 from steelyard.check.shaped_inertials import (
     ShapedInertial,
@@ -105,6 +106,11 @@ def _repaired(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, st
     if inertial is None or not inertial.mass > 0:
         if geometry is None or geometry.solid is None:
             return None
+        twin = twin_of(sketch, index)
+        other = None if twin is None else sketch.parts[twin].inertial
+        if other is not None and other.mass > THRESHOLDS.least:
+            theta = geometry.solid * (other.mass / geometry.solid[0])
+            return _filled(sketch, index, theta, f"geometry filled evenly with the twin's {other.mass:g} kg")
         return _filled(sketch, index, geometry.solid, f"geometry filled with water ({THRESHOLDS.water:g} kg/m^3)")
     if "SY305" in codes and (moved := about_origins(sketch).get(index)) is not None:
         return _at_centre(inertial, moved)
@@ -116,7 +122,9 @@ def _repaired(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, st
     if not inertial.usable or inertial.is_point or codes & FROM_SOLID:
         if geometry is not None and geometry.solid is not None:
             theta = geometry.solid * (inertial.mass / geometry.solid[0])
-            return _filled(sketch, index, theta, f"geometry filled evenly with the stated {inertial.mass:g} kg")
+            filled, how = _filled(sketch, index, theta, f"geometry filled evenly with the stated {inertial.mass:g} kg")
+            stated = np.isfinite(inertial.com).all() and np.any(inertial.com) and geometry.outside(inertial.com) <= 0
+            return (replace(filled, com=inertial.com), f"{how}, about the stated centre") if stated else (filled, how)
         return _ball(inertial) if not inertial.usable or inertial.is_point else None
     return _nearest(inertial, geometry) if codes & TO_PROJECT else None
 

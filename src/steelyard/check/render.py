@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "sarif", "markdown")
 COLOURS = {"error": "1;31", "warning": "33", "info": "36"}  # bold red, yellow and cyan of an ANSI terminal
+LOST = ("SY601", "SY603", "SY604")  # files that were not read
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 # Names of files and links are others': a control character among them would be obeyed by the terminal.
 HARMLESS = dict.fromkeys((*range(32), *range(127, 160)), "?")
@@ -35,7 +36,8 @@ def text(
 
     models: shown as a table instead of the lines, a row a model. by_rule: a row a rule instead.
     """
-    found, more = merged(findings), [f"note: {note}" for note in findings.notes]
+    found = sorted(merged(findings), key=lambda each: each.code not in LOST)  # without meshes most rules say nothing
+    more = [f"note: {note}" for note in findings.notes]
     if models:
         found, more = [], by_code(models) if by_rule else by_model(models)
     more += [line for each in repairs for line in repair_lines(each)]

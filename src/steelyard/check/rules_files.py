@@ -6,8 +6,9 @@ import numpy as np
 
 from steelyard.check.part_geometry import geometry_of
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.shaped_inertials import is_placeholder
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import WAYS, Sketch
+from steelyard.model import WAYS, Part, Sketch
 
 
 @rule("SY601", "missing-file", "warning")
@@ -18,9 +19,11 @@ def missing_file(sketch: Sketch) -> Iterator[Hit]:
     checked for the link.
     Example:
         <mesh filename="package://my_robot/meshes/arm.stl"/>   (the file is called Arm.stl)
-    Remedy: Correct the path; names are case-sensitive on most systems.
+    Remedy: Correct the path; names are case-sensitive on most systems. A model that was copied out of its folder finds
+    its meshes by --folder DIR.
     """
-    yield from reported(sketch, "SY601", "Correct the path, or add the file.")
+    remedy = "Correct the path, add the file, or name its folder: --folder DIR."
+    yield from reported(sketch, "SY601", remedy)
 
 
 @rule("SY602", "unreadable-file", "warning")
@@ -68,20 +71,38 @@ def unchecked_file(sketch: Sketch) -> Iterator[Hit]:
 
 @rule("SY605", "mesh-scale", "warning")
 def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
-    """The geometry of a link is larger than 20 m.
+    """The geometry of a link is a thousand times too large or too small.
 
     Why: Mesh formats carry no units; CAD programs write millimetres. Without scale="0.001 0.001 0.001" a hand is as
-    large as a house, and rules on geometry mean nothing.
+    large as a house, with a scale too many it is smaller than a grain, and rules on geometry mean nothing. Geometry of
+    more than 20 m is named, and geometry that the radius of gyration of its link's mass contradicts.
     Example:
         <mesh filename="hand.stl"/>   for a file in millimetres
-    Remedy: Add the scale, or export in metres.
+    Remedy: Correct the scale, or export in metres.
     """
     for index, part in enumerate(sketch.parts):
         geometry = geometry_of(sketch, index) if part.shapes and part.moves else None
-        if geometry is not None and np.ptp(geometry.points, axis=0).max() > THRESHOLDS.largest:
-            size = " x ".join(f"{x:.3g}" for x in np.ptp(geometry.points, axis=0))
-            message = f"{sketch.word} '{part.name}' has geometry of {size} m; a mesh in millimetres?"
-            yield Hit(part.shapes[0].place, message, 'Add scale="0.001 0.001 0.001", or export in metres.')
+        if geometry is None:
+            continue
+        extents = np.ptp(geometry.points, axis=0)
+        size, ratio = " x ".join(f"{x:.3g}" for x in extents), _over_gyration(part, geometry.diagonal)
+        message = f"{sketch.word} '{part.name}' has geometry of {size} m"
+        if extents.max() > THRESHOLDS.largest or (ratio > THRESHOLDS.shrunk[1] and extents.max() > 1.0):
+            remedy = 'Add scale="0.001 0.001 0.001", or export in metres.'
+            yield Hit(part.shapes[0].place, f"{message}; a mesh in millimetres?", remedy)
+        elif ratio < THRESHOLDS.shrunk[0]:
+            message += f", and its mass a radius of gyration of {geometry.diagonal / ratio:.3g} m"
+            told = f"{message}; scaled by 0.001 once too often?"
+            yield Hit(part.shapes[0].place, told, "Correct the scale of the mesh, or the tensor.")
+
+
+def _over_gyration(part: Part, diagonal: float) -> float:
+    """Diagonal of a geometry, m, over the radius of gyration of its link's mass; 1 where this says nothing."""
+    inertial = part.inertial
+    if inertial is None or not inertial.usable or inertial.is_point or is_placeholder(inertial):
+        return 1.0
+    squared = float(np.trace(inertial.tensor)) / 2 / inertial.mass
+    return diagonal / np.sqrt(squared) if 0 < squared < THRESHOLDS.far**2 else 1.0
 
 
 RULES = (missing_file, unreadable_file, outside_package, unchecked_file, mesh_scale)

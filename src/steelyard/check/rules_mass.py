@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.rules_kinds import twin_of
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Sketch
 
@@ -19,7 +20,8 @@ def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
     Why: Simulators treat such a link differently: some drop it with all that it carries, some give it 1 kg, MuJoCo
     refuses it. An identification has no prior for it. Links that are fixed to a body with an inertial are fine.
     With a body beyond it the link is a warning; without geometry too it only splits a compound joint, which many
-    published models do on purpose and most simulators handle: that is a note.
+    published models do on purpose and most simulators handle: that is a note. It is an error where the link of the
+    other side has an inertial.
     Example:
         <link name="forearm"><visual>...</visual></link>
     Remedy: Add an <inertial> with mass, centre of mass and inertia.
@@ -34,6 +36,11 @@ def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
             continue
         leaf = sketch.subtree_mass[carrier] <= THRESHOLDS.least
         message = f"{sketch.word} '{part.name}' moves, but neither it nor anything fixed to it has an inertial."
+        twin = twin_of(sketch, carrier)
+        if twin is not None and sketch.cluster_mass[sketch.carrier[twin]] > THRESHOLDS.least:
+            message = f"{message[:-1]}, and its twin '{sketch.parts[twin].name}' has one."
+            yield Hit(part.place, message, "Add an <inertial>, the mirror image of the twin's.", "error")
+            continue
         drawn = any(sketch.parts[i].shapes or sketch.parts[i].partial for i in members)
         yield Hit(part.place, message, "Add an <inertial>.", "error" if leaf else "warning" if drawn else "info")
 

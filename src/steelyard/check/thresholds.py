@@ -35,6 +35,19 @@ class Thresholds:
     """Relative difference of masses of two sides that should be alike."""
     moments_apart: float = 0.15
     """Relative difference of their moments of inertia."""
+    same_volume: float = 0.1
+    """Relative difference of hulls of links of a kind."""
+    factor: float = 2.0
+    """Between masses of links of a kind that no revision explains."""
+    denser: float = 4.0
+    """Than the other links of a robot: motors in small hulls of published models reach 6.7."""
+    heavy: float = 4000.0
+    """kg/m^3: hulls with motors of steel and copper."""
+    off_offset: float = 2e-3
+    """m between offsets of joints that should be mirror images: more than calibration or rounding."""
+    shrunk: tuple[float, float] = (0.01, 300.0)
+    """Diagonal of a geometry over the radius of gyration of its mass: two to ten are usual, 0.02 and 90 the extremes
+    of published models; a thousandth or a thousand of it lies beyond."""
     flipped: float = 0.1
     """Change of a tensor by mirroring, of its largest component, that is worth judging."""
     outside: float = 0.15

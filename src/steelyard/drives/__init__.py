@@ -6,7 +6,7 @@ from steelyard.drives.drive import Drive, drives_of
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
-    from steelyard.drives.arrays import GAINS, DriveArrays, arrays_of, effort, gain_of, told
+    from steelyard.drives.arrays import GAINS, DriveArrays, arrays_of, effort, gain_of, require_driven, told
     from steelyard.drives.coordinates import Unknowns, unknowns
     from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
     from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, Proven, parted, parted_by_speed, proven_by
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steelyard.drives.windows import Recorded, Windows, cuts, stretches, windows_of
 
 _HOMES = {
-    "arrays": ("GAINS", "DriveArrays", "arrays_of", "effort", "gain_of", "told"),
+    "arrays": ("GAINS", "DriveArrays", "arrays_of", "effort", "gain_of", "require_driven", "told"),
     "coordinates": ("Unknowns", "unknowns"),
     "held_out": ("CLEARLY_LIKE", "COARSE", "Proven", "parted", "parted_by_speed", "proven_by"),
     "motion_errors": ("COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "judges_of"),
@@ -73,6 +73,7 @@ __all__ = [
     "parted_by_speed",
     "proven_by",
     "refine",
+    "require_driven",
     "rms",
     "rollout",
     "search",

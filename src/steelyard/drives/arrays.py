@@ -96,12 +96,7 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
     Raises:
         OptionError: joints without a drive, or without its gain.
     """
-    absent = [name for name in robot.dof_names if name not in drives]
-    if absent:
-        raise OptionError(
-            f"Nothing says what drives {choices(absent)}. Say it in [drives] of the side file, or use a model with "
-            "actuators."
-        )
+    require_driven(robot, drives)
     own = [drives[name] for name in robot.dof_names]
     kinds = [str(drive.kind) for drive in own]
     gains = [gain_of(drive) for drive in own]
@@ -128,6 +123,31 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
         armature=robot.armature,
         inertias=robot.inertias,
     )
+
+
+def require_driven(robot: Robot, drives: Mapping[str, Drive]) -> None:
+    """Refuse robots with joints that no drive is known of.
+
+    Args:
+        robot: the model.
+        drives: by joint.
+
+    Raises:
+        OptionError: that names them, with what to do.
+    """
+    base = next((joint.name for joint in robot.joints if joint.kind == "free"), None)
+    if base is not None:
+        raise OptionError(
+            f"The base of '{robot.name}' is free (joint '{base}'); drives are identified with a base that stands. If "
+            "it was held, as on a stand with the legs in the air, give --fixed (in Python floating=False): the free "
+            "joint stays in the written model. From a robot on the ground identify with torques: leave out --drive."
+        )
+    absent = [name for name in robot.dof_names if name not in drives]
+    if absent:
+        raise OptionError(
+            f"Nothing says what drives {choices(absent)}. Give --drive a kind for all joints, say it in [drives] of "
+            "the side file, or use a model with actuators."
+        )
 
 
 def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:

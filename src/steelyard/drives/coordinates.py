@@ -73,10 +73,10 @@ class Unknowns:
         own = [np.log(x) if KINDS[name].logarithm else x for name, x in zip(self.free, values, strict=True)]
         return np.concatenate([*own, np.zeros(len(self.bodies))])
 
-    @cached_property
-    def prior(self) -> tuple[np.ndarray, np.ndarray]:
+    def prior(self, x) -> tuple[np.ndarray, np.ndarray]:
         """Mean (p,) and covariance (p, p) of the coordinates before the data: weak about where they begin, next to
-        nothing for what is known, and together for what drives of a group have."""
+        nothing for what is known, and together for what drives of a group have. A motor unlike the others of its group
+        counts as such (Student's t of one degree, as the normal distribution that is tangent to it at x)."""
         n, mean = self.joints, self.start.copy()
         covariance = np.eye(len(mean))
         for i, name in enumerate(self.free):
@@ -86,14 +86,11 @@ class Unknowns:
                 covariance[first + j, first + j] = (kind.spread * (KNOWN if stays[j] else 1.0)) ** 2
             for group in self.groups:
                 own = first + np.array([j for j in group if not stays[j]], dtype=int)
-                mean[own] = mean[own].mean() if len(own) else mean[own]
-                covariance[np.ix_(own, own)] = kind.spread**2 + kind.unit**2 * np.eye(len(own))
+                if len(own):
+                    mean[own] = mean[own].mean()
+                    unlike = (kind.unit**2 + (x[own] - np.median(x[own])) ** 2) / 2
+                    covariance[np.ix_(own, own)] = kind.spread**2 + np.diag(unlike)
         return mean, covariance
-
-    @cached_property
-    def precision(self) -> np.ndarray:
-        """(p, p) inverse of the prior's covariance."""
-        return np.linalg.inv(self.prior[1])
 
     def within(self, x) -> np.ndarray:
         """Coordinates as near as the bounds allow."""
@@ -182,6 +179,7 @@ def unknowns(
     windows: Windows,
     *,
     bodies: bool = True,
+    inertias: bool = False,
     known: Mapping[str, np.ndarray] | None = None,
     weighed: np.ndarray | None = None,
     weights: tuple[np.ndarray, ...] = (),
@@ -197,7 +195,8 @@ def unknowns(
         drives: where they begin.
         free: names of `KINDS`; those of which no joint has one that is finite stay as they are.
         windows: that the robot moved through.
-        bodies: whether masses, centres of mass and inertias may change.
+        bodies: whether masses and centres of mass may change.
+        inertias: whether inertias about these may change on their own, too: hardly told apart from armature.
         known: by name, (nv,) the joints whose value stays.
         weighed: (nb,) bodies whose mass stays; None: of none.
         weights: of groups of bodies whose scale is open, as `weights_of` gives them.
@@ -216,7 +215,7 @@ def unknowns(
     spreads = np.repeat([MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD], [1, 3, 6])
     columns = np.zeros((10 * robot.nb, 10 * robot.nb))
     for b, theta in enumerate(drives.inertias):
-        for k, spread in enumerate(spreads):
+        for k, spread in enumerate(spreads if inertias else spreads[:4]):
             if k or weighed is None or not weighed[b]:
                 more = SMALL * spread * np.eye(10)[k]
                 columns[10 * b : 10 * b + 10, 10 * b + k] = (_changed(theta, more) - _changed(theta, -more)) / (

@@ -14,6 +14,7 @@ from steelyard.drives.motion_errors import WINDOW
 from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import Recorded, Windows, windows_of
+from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot
 
 MOST = 96  # windows that are simulated again and again
@@ -28,6 +29,7 @@ FASTEST = 0.995  # quantile of speeds
 LEAST = 1e-12  # of squares of torques
 MUCH = 0.5  # of the mean square error of the first start, that another one needs to be taken
 EARLY = 0.1  # relative change of it, from which on a joint is believed to be stamped before it was measured
+VANISHED = 0.01  # times the inertia of a joint, below which there is as good as no armature
 LEVEL = 0.95  # of intervals
 LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing is left where they are not shown
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
@@ -107,8 +109,8 @@ def search(
     starts = [_tried(simulation, seen, each, known) for each in _near_best(simulation, seen, starts)]
     simulated = Simulated(simulation, seen, simulation, seen)
 
-    def refined(start: DriveArrays) -> Refined:
-        return refine(simulated, unknowns(robot, start, FREE, seen, **options), progress=progress)
+    def refined(start: DriveArrays, **more) -> Refined:
+        return refine(simulated, unknowns(robot, start, FREE, seen, **options, **more), progress=progress)
 
     ends = [refined(each) for each in starts]
     near = best(ends)
@@ -116,6 +118,8 @@ def search(
     other = _limited_otherwise(simulation, seen, near.drives, known)
     if other is not near.drives:
         ends.append(refined(other))
+    if _heavy(robot, seen, near.drives).any():
+        ends.append(refined(start, inertias=True))
     near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
     absent = _undetermined(simulation, seen, near.drives, known)
     free, x = near.unknowns.without({name: absent[name] for name in LIMITING}, near.x)
@@ -175,6 +179,14 @@ def _best(simulation: Simulation, windows: Windows, ends: Sequence[Refined]) -> 
     """That of least error over windows that no step has seen."""
     errors = errors_of(simulation, [windows], [each.drives for each in ends])
     return ends[int(np.argmin([np.mean(e**2) for e in errors]))]
+
+
+def _heavy(robot: Robot, windows: Windows, drives: DriveArrays) -> np.ndarray:
+    """(nv,) joints whose armature vanishes, as if the inertias of the model were larger than those of the robot."""
+    moved, still = robot.with_inertias(drives.inertias), np.zeros_like(windows.q)
+    weight = inverse_dynamics(moved, windows.q, still, still)
+    pushed = [inverse_dynamics(moved, windows.q, still, still + each)[:, j] for j, each in enumerate(np.eye(robot.nv))]
+    return drives.armature < VANISHED * (np.stack(pushed, axis=1) - weight).mean(axis=0)
 
 
 def _near_best(simulation: Simulation, windows: Windows, starts: Sequence[DriveArrays]) -> Sequence[DriveArrays]:

@@ -96,7 +96,7 @@ def refine(
         if progress:
             progress(step / most)
         rms.append(float(np.sqrt(np.mean(error**2))))
-        cost = _Cost(unknowns, windows, error)
+        cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
         slopes = slopes or _slopes(simulated, moved, unknowns, x, together=together)
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
@@ -150,7 +150,7 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
     (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x, together=False)
-    cost = _Cost(unknowns, windows, error)
+    cost = _Cost(unknowns, windows, x, error)
     gram, _, scores, (inverse, mixed, _) = cost.normal(x, refined.moved, slopes)
     own = -np.einsum("cakj,cdkj,dbkj->kab", mixed, inverse, mixed, optimize=True)
     for k, (first, count) in enumerate(zip(cost.edges, windows.counts, strict=True)):
@@ -183,13 +183,14 @@ class _Slopes:
 class _Cost:
     """Huber's of errors about as large as the given ones, and the priors of coordinates and of where windows begin."""
 
-    def __init__(self, unknowns: Unknowns, windows: Windows, error):
-        self.mean, self.most = unknowns.prior[0], np.sqrt(np.diag(unknowns.prior[1]))
+    def __init__(self, unknowns: Unknowns, windows: Windows, x, error):
+        self.mean, covariance = unknowns.prior(x)
+        self.most = np.sqrt(np.diag(covariance))
         self.edges = np.cumsum(windows.counts) - windows.counts
         self.typical = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
         self.edge = OUTLIER * self.typical
         self.error, self.weight = error, np.minimum(1.0, self.edge / np.maximum(np.abs(error), 1e-300))
-        self.own = PRIOR * self.typical**2 * unknowns.precision
+        self.own = PRIOR * self.typical**2 * np.linalg.inv(covariance)
         self.begin = self.typical**2 / windows.spread**2
 
     def value(self, x, moved, error) -> float:

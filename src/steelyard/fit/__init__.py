@@ -27,12 +27,13 @@ from steelyard.fit.program import Program, build
 from steelyard.fit.recursive import RecursiveEstimator
 from steelyard.fit.torque_band import TorqueBand, TorquePredictor
 from steelyard.fit.validation import Validation, predict, validate
-from steelyard.fit.volumes import CAN_EXIST, OTHERS, WORDS
+from steelyard.fit.volumes import CAN_EXIST, GEOMETRY, OTHERS, WORDS
 from steelyard.fit.whitening import weak_directions, weigh_by_noise, whiten
 
 __all__ = [
     "CAN_EXIST",
     "EFFECT_SPREAD",
+    "GEOMETRY",
     "OTHERS",
     "WORDS",
     "Certificate",

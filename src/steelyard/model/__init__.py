@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy
 from steelyard.model import library
 from steelyard.model.assemble import FLOATING_BASE
-from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids
+from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids, unread_geometry
 from steelyard.model.compare import fingerprint
 from steelyard.model.drive import Drive
 from steelyard.model.formats import (
@@ -132,6 +132,7 @@ __all__ = [
     "surroundings",
     "to_mujoco",
     "twist_pose_coefficients",
+    "unread_geometry",
     "with_moved_axes",
     "write_side",
 ]

@@ -16,6 +16,7 @@ from steelyard.model.robot import Link, Robot
 INFLATE = 1.05  # semi-axes over those of the tightest ellipsoid: screws, cables and rounded-off meshes
 LOOSE = 1e-4  # excess of the volume, which `INFLATE` makes nothing of
 NOTHING = "the model shows no geometry"
+FLAT = "its geometry is flat"
 SMALL = 0.02  # of a body's mass: a link lighter than that may have no geometry (frames of sensors and tools)
 
 
@@ -57,6 +58,19 @@ def bounding_ellipsoids(robot: Robot, *, inflate: float = INFLATE) -> tuple[dict
     return found, {name: gaps[name] for name in robot.body_names if name in gaps}
 
 
+def unread_geometry(robot: Robot) -> dict[str, str]:
+    """Bodies with geometry in files that were not found or could not be read.
+
+    Args:
+        robot: from a model file, or not.
+
+    Returns:
+        The reason of the first of each body, by its name.
+    """
+    gaps = {} if robot.source is None else _tightest(robot)[1]
+    return {name: why for name, why in gaps.items() if not why.startswith(NOTHING) and why != FLAT}
+
+
 @lru_cache(maxsize=16)
 def _tightest(robot: Robot) -> tuple[dict[str, Ellipsoid], dict[str, str]]:
     """The smallest ellipsoids, and why other bodies have none. A robot stays as it was read, and so does its shape."""
@@ -66,7 +80,7 @@ def _tightest(robot: Robot) -> tuple[dict[str, Ellipsoid], dict[str, str]]:
         try:
             found[name] = minimum_volume_ellipsoid(points, tolerance=LOOSE)
         except InertiaError:
-            gaps[name] = "its geometry is flat"
+            gaps[name] = FLAT
     return found, gaps
 
 

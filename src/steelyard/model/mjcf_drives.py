@@ -15,6 +15,11 @@ INTEGRATOR = "implicitfast"
 IMPEDANCE = 0.9999
 """Of friction loss: MuJoCo lets a joint that sticks creep at a rate that its softness decides; gears stand still."""
 SERVOS = ("position", "velocity")
+PRESENT_COMMANDS = (
+    "for i in m.actuator_delay.nonzero()[0]: "
+    "mujoco.mj_initCtrlHistory(m, d, i, None, d.ctrl[[i]].repeat(m.actuator_history[i, 0])[:, None])"
+)
+"""Python, of a model m and its data d: commands that are on their way are those that are set now."""
 
 
 def simulated() -> dict[str, str]:
@@ -92,4 +97,7 @@ def unwritten(drives: Mapping[str, Drive]) -> Iterator[str]:
     if any(drive.kind == "voltage" for drive in drives.values()):
         yield "Actuators of voltage drives take volts: duty times the bus voltage."
     if any((drive.delay or 0.0) > 0 for drive in drives.values()):
-        yield "Late commands are zero until the first one has arrived (mj_initCtrlHistory states others)."
+        yield (
+            "MuJoCo's late commands start at zero, in key frames, too. To start from d.ctrl, run once: "
+            f"{PRESENT_COMMANDS}"
+        )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -157,7 +158,7 @@ class Sketch:
     faults: tuple[Fault, ...]
     notes: tuple[str, ...] = ()
     parts_by_name: dict[str, int] = field(init=False)
-    memo: dict[str, tuple] = field(init=False, default_factory=dict)
+    memo: dict[str, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self):
         object.__setattr__(self, "parts_by_name", {part.name: i for i, part in enumerate(self.parts)})

@@ -30,6 +30,7 @@ from steelyard.drives import (
     parted,
     parted_by_speed,
     proven_by,
+    require_driven,
     search,
     step_for,
     stretches,
@@ -161,13 +162,14 @@ def run_drives(
     report("reading the model", 0.0)
     require_model_first(job)
     whole = with_motors(load_with_side(job, robot))
+    if whole.floating:
+        require_driven(whole, {})
     drives_of(whole, job.drive)  # refuses words before any log is read, as the next line does
     knowledge_of(job, whole)
     require_filtered(job)
     robot, job, found = recorded(job, whole, logs, progress=lambda stage, share: report(stage, 0.02 + 0.08 * share))
     drives = drives_of(robot, job.drive)
-    if absent := [name for name in robot.dof_names if name not in drives]:
-        raise LogError(f"Nothing says what drives {choices(absent)}: give --drive a kind for all joints.")
+    require_driven(robot, drives)
     known, said = knowledge_of(job, robot)
     inputs = [[prepare(log, robot, **job.preparation) for log in logs] for logs in _inputs(drives, found)]
     require_motion([each.raw for each in inputs[0]], job)

@@ -246,8 +246,9 @@ def _reasons(result: DriveResult, own, others) -> Iterator[str]:
             f"{number(1e3 * proven.motion[0].pooled[0])} {_unit(result)} on their faster part, {proven.left:.0%} of "
             "the error of a robot that does nothing."
         )
+    stated = np.isfinite(result.prior.velocity_limits)
     share = (proven.range[0] / result.prior.velocity_limits).max()
-    if share < SLOW:
+    if stated.all() and share < SLOW:
         yield (
             f"The logs are slow: no joint exceeds {share:.0%} of its speed limit in the model. Record faster motion, "
             "such as one that `steelyard excite` designs, before the model is used for it."

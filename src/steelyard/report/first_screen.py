@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.diagnose import Fault
-from steelyard.fit import Generalization, Prediction, Status
+from steelyard.fit import GEOMETRY, Generalization, Prediction, Status
 from steelyard.log import Finding
+from steelyard.model import unread_geometry
 from steelyard.pipeline import VISIBLE, Result
 from steelyard.report.numbers import number, percent, plural, share, times
 
@@ -114,6 +115,7 @@ def _headline(result: Result, improved: bool) -> str:
 
 def _reasons(result: Result, improved: bool) -> Iterator[str]:
     left = unexplained(result)
+    yield from _unread(result)
     if not (improved or result.stand):
         yield "The torque error on held-out samples did not fall."
     elif worse := worse_joints(result):
@@ -143,6 +145,17 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
             "model. Record a richer motion."
         )
     yield from merged(result.findings)
+
+
+def _unread(result: Result) -> Iterator[str]:
+    """Meshes of most bodies that were not found, as of a model that was copied out of its folder."""
+    unread = unread_geometry(result.prior) if result.job.within == GEOMETRY else {}
+    if 2 * len(unread) > result.prior.nb:
+        name, why = next(iter(unread.items()))
+        yield (
+            f"Meshes of {plural(len(unread), 'body', 'bodies')} were not read (of {name}: {why}): no geometry bounds "
+            "their mass. Was the model copied out of its folder? Name the folder of the meshes: --folder DIR."
+        )
 
 
 def merged(findings: Sequence[Finding]) -> list[str]:

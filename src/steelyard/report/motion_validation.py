@@ -153,7 +153,13 @@ def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot]:
         own = sorted((name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)), key=_simulated)
         if not own:
             raise OptionError(f"{path} holds no model. Give the model file itself.")
-        job = replace(job, model=str(Path(path) / own[0]), lock=job.lock or tuple(summary["job"].get("lock", ())))
+        told = summary["job"]
+        job = replace(
+            job,
+            model=str(Path(path) / own[0]),
+            floating=told.get("floating"),
+            lock=job.lock or tuple(told.get("lock", ())),
+        )
     return job, load_with_side(job)
 
 

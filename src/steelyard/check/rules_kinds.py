@@ -1,0 +1,192 @@
+"""SY408 and SY512: links of a kind, such as four shins, and joints of two sides."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from steelyard.check.rule import Hit, rule
+from steelyard.check.rules_mirror import SIDES, WORD, mirrored_name
+from steelyard.check.shaped_inertials import ShapedInertial, in_grams, shaped_inertials
+from steelyard.check.thresholds import THRESHOLDS
+from steelyard.model import Sketch
+
+SIDEWAYS = 1  # y, the axis to the left of robots whose links hang below each other
+PLACES = {word for pair in SIDES for word in pair} | {"front", "rear", "hind", "back", "mid", "middle", "f", "h", "b"}
+
+
+def kind_of(name: str) -> str:
+    """A name without what tells links of a kind apart: sides, front and rear, numbers."""
+    words = [word.lower() for word in WORD.findall(name)]
+    return " ".join(word for word in words if word.isalpha() and word not in PLACES)
+
+
+def twin_of(sketch: Sketch, index: int) -> int | None:
+    """The link of the other side."""
+    name = sketch.parts[index].name
+    right = sketch.parts_by_name.get(mirrored_name(name) or "")
+    lefts = (i for i, part in enumerate(sketch.parts) if mirrored_name(part.name) == name)
+    return right if right is not None and right != index else next(lefts, None)
+
+
+def kinds(sketch: Sketch) -> Iterator[list[ShapedInertial]]:
+    """Links of one kind, of about the same volume, at least three of them, none of which carries another."""
+    found: dict[str, list[ShapedInertial]] = defaultdict(list)
+    for w in shaped_inertials(sketch):
+        if w.geometry.thickness > THRESHOLDS.solid and w.part.moves and not in_grams(w):
+            found[kind_of(w.name)].append(w)
+    for kind, members in found.items():
+        usual = np.median([w.volume for w in members])
+        alike = [w for w in members if abs(w.volume - usual) < THRESHOLDS.same_volume * usual]
+        if kind and len(alike) >= THRESHOLDS.several and not _in_one_chain(sketch, [w.index for w in alike]):
+            yield alike
+
+
+def _in_one_chain(sketch: Sketch, parts: list[int]) -> bool:
+    """Whether some of them carry others, as the numbered links of an arm do."""
+    return any(_ancestors(sketch, index) & set(parts) for index in parts)
+
+
+def _ancestors(sketch: Sketch, index: int) -> set[int]:
+    found: set[int] = set()
+    parent = sketch.parts[index].parent
+    while parent is not None:
+        found.add(parent)
+        parent = sketch.parts[parent].parent
+    return found
+
+
+@rule("SY408", "kind-differs", "warning")
+def kind_differs(sketch: Sketch) -> Iterator[Hit]:
+    """A link weighs other than those of its kind, or all of a kind are denser than the rest of the robot.
+
+    Why: Four shins of the same size have one mass: one that is twice that of the others, or half of it, has a digit or
+    a point in another place. Where all of a kind have seven times the density of the other links, above that of most
+    materials, the point moved before the value was copied. Kinds are told by names without sides and numbers, and by
+    volumes within 10 %.
+    Example:
+        FL_calf, FR_calf, RL_calf and RR_calf with 1.54 kg each, in hulls of 0.2 l
+    Remedy: Weigh one of them.
+    """
+    others = {w.index: w.density for w in shaped_inertials(sketch) if w.geometry.thickness > THRESHOLDS.solid}
+    for members in kinds(sketch):
+        masses = np.array([w.inertial.mass for w in members])
+        usual = float(np.median(masses))
+        off = [w for w in members if not 1 / THRESHOLDS.factor < w.inertial.mass / usual < THRESHOLDS.factor]
+        for w in off if 2 * len(off) < len(members) else ():
+            kind = [f"'{each.name}'" for each in members if each is not w]
+            message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg, and others of its kind have {usual:g} kg: "
+            message += f"{', '.join(kind[:4])}{' ...' if len(kind) > 4 else ''}."
+            yield Hit(w.inertial.place, message, "Correct the mass, and the tensor with it.")
+        rest = [each for index, each in others.items() if index not in {w.index for w in members}]
+        density = float(np.median([w.density for w in members]))
+        if len(rest) < THRESHOLDS.several or off or density < THRESHOLDS.denser * np.median(rest):
+            continue
+        if density > THRESHOLDS.heavy:
+            names = ", ".join(f"'{w.name}'" for w in members[:4]) + " ..." * (len(members) > 4)
+            plural = "links" if sketch.word == "link" else "bodies"
+            message = (
+                f"{len(members)} like {plural}, {names}, have {usual:g} kg each, {density:.3g} kg per m^3 of their "
+            )
+            message += f"hulls, and the others {np.median(rest):.3g}."
+            yield Hit(members[0].inertial.place, message, "Weigh one of them: is the point in the right place?")
+
+
+@rule("SY512", "offset-not-mirrored", "warning")
+def offset_not_mirrored(sketch: Sketch) -> Iterator[Hit]:
+    """The joint of one side is not where that of the other side has its mirror image.
+
+    Why: Mirrored limbs have mirrored joint offsets. An offset that was copied from the left side without its sign, or
+    changed on one side alone, moves all that the joint carries. Only joints are judged whose parents stand in mirrored
+    or in equal frames: those of several pairs of a kind, such as the knees of four legs, of which one is off, and those
+    that hang at one place of one parent.
+    Example:
+        left: <origin xyz="0 0.08 0"/>, right: <origin xyz="0 0.08 0"/>
+    Remedy: Give the right side the left one's offset with the sideways coordinate negated.
+    """
+    by_kind: dict[str, list[_Pair]] = defaultdict(list)
+    for pair in _pairs(sketch):
+        by_kind[kind_of(sketch.parts[pair.left].name)].append(pair)
+    across = {_mirror(pair) for pairs in by_kind.values() for pair in pairs} - {None}
+    for kind, pairs in by_kind.items():
+        one_chain = _in_one_chain(sketch, [pair.left for pair in pairs])
+        axis = None if one_chain else _sideways(pairs)
+        for pair in pairs:
+            if axis is not None and _apart(_REFLECTIONS[1 + axis] @ pair.a, pair.b) > THRESHOLDS.off_offset and kind:
+                yield _off(sketch, pair, f"are no mirror images in {'xyz'[axis]}, as others of their kind are")
+            if axis is not None:
+                continue
+            aside = any(abs(pair.a[each]) > THRESHOLDS.off_offset for each in across if each is not None)
+            if pair.one_parent and np.array_equal(pair.a, pair.b) and aside:
+                yield _off(sketch, pair, "are one and the same place")
+
+
+def _off(sketch: Sketch, pair: "_Pair", why: str) -> Hit:
+    one, other = sketch.parts[pair.left], sketch.parts[pair.right]
+    message = f"{sketch.word}s '{one.name}' and '{other.name}' hang at {_numbers(pair.a)} and {_numbers(pair.b)} m of "
+    message += f"their parents, which {why}."
+    return Hit(other.place, message, "Correct the offset of the joint on the side that is wrong.")
+
+
+class _Pair(NamedTuple):
+    """Left and right moving links, and their offsets (3,) from their parents, m, in the axes of the root."""
+
+    left: int
+    right: int
+    a: np.ndarray
+    b: np.ndarray
+    one_parent: bool
+
+
+def _pairs(sketch: Sketch) -> Iterator[_Pair]:
+    """Pairs whose parents are one link, or twins in equal or mirrored frames."""
+    turned: list[np.ndarray] = []
+    for part in sketch.parts:
+        turned.append(part.rotation if part.parent is None else turned[part.parent] @ part.rotation)
+    for left, part in enumerate(sketch.parts):
+        right = sketch.parts_by_name.get(mirrored_name(part.name) or "")
+        if right is None or right == left or not (part.moves and sketch.parts[right].moves):
+            continue
+        one, other = part.parent, sketch.parts[right].parent
+        if one is None or other is None:
+            continue
+        if one == other or mirrored_name(sketch.parts[one].name) == sketch.parts[other].name:
+            offsets = turned[one] @ part.position, turned[other] @ sketch.parts[right].position
+            alike = [np.allclose(turned[other], R @ turned[one] @ R, atol=1e-3) for R in _REFLECTIONS]
+            if any(alike):
+                yield _Pair(left, right, *offsets, one == other)
+
+
+_REFLECTIONS = (np.eye(3), *(np.diag(1.0 - 2.0 * np.eye(3)[k]) for k in range(3)))
+
+
+def _mirror(pair: _Pair) -> int | None:
+    """The axis in which a pair is mirrored, None where it is not."""
+    for axis, S in enumerate(_REFLECTIONS[1:]):
+        if abs(pair.a[axis]) > THRESHOLDS.thin and _apart(S @ pair.a, pair.b) == 0:
+            return axis
+    return None
+
+
+def _sideways(pairs: list[_Pair]) -> int | None:
+    """The axis in which pairs of a kind are mirrored: one of them at least, and as many as are not."""
+    mirrors = [_mirror(pair) for pair in pairs]
+    for axis in range(3):
+        if 0 < len(pairs) <= 2 * mirrors.count(axis):
+            return axis
+    along = [pair for pair in pairs if _apart(pair.a, pair.b) == 0 and abs(pair.a[SIDEWAYS]) <= THRESHOLDS.thin]
+    return SIDEWAYS if along and 2 * len(along) >= len(pairs) else None
+
+
+def _apart(a: np.ndarray, b: np.ndarray) -> float:
+    """Distance of two offsets, m; 0 within 2 % of their length."""
+    distance = float(np.linalg.norm(a - b))
+    return 0.0 if distance <= 0.02 * max(np.linalg.norm(a), np.linalg.norm(b)) else distance
+
+
+def _numbers(x: np.ndarray) -> str:
+    return "(" + " ".join(f"{value:.4g}" for value in np.round(x, 6) + 0.0) + ")"
+
+
+RULES = (kind_differs, offset_not_mirrored)
