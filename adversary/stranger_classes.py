@@ -268,7 +268,7 @@ def guided(job, rng):
     return Made(log)
 
 
-@of("torques of the controller's model", "computed_torque", "controller_torque")
+@of("torques of the controller's model", "model_torque")
 def computed(job, rng):
     log = logs.recorded(replace(job, noise=1e-4), job.usual, logs.links(job, job.usual, job.robot.nominal))
     return Made(log)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.cards import Card
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
-from steelyard.diagnose.hypotheses import gravity_compensated, gravity_law, motor_current, nominal_model
+from steelyard.diagnose.hypotheses import gravity_compensated, gravity_law, model_torque, motor_current, nominal_model
 from steelyard.diagnose.joint_residuals import JointResidual, analyse
 from steelyard.diagnose.model_class import model_class_faults
 from steelyard.diagnose.named_fault import Fault
@@ -82,7 +82,7 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
     ):
         found.append(fault[0])
         undone = fault[1]
-    return (*found, *nominal_model.load(undone)), undone, searched.doubted
+    return (*found, *nominal_model.load(undone), *model_torque.found(undone)), undone, searched.doubted
 
 
 def _too_large(case: Case) -> tuple[Fault, Case] | None:

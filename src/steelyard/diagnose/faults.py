@@ -138,6 +138,13 @@ _OF_FITS = (
         "Estimate it beside the links: in Python accumulate(robot, log, springs=['{joint}']).",
     ),
     _diagnosis(
+        "model_torque",
+        "warning",
+        "Torques are those of the given links, without friction in any joint: computed or simulated, not measured.",
+        "Log measured torques. Of a simulation with this model nothing else is to be expected.",
+        biases=False,
+    ),
+    _diagnosis(
         "passing_load",
         "warning",
         "A link carries something for part of the log.",

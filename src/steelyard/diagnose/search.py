@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.given_search import found_by_given_links
-from steelyard.diagnose.hypotheses import GROSS, TESTS, joint_spring, position_offset
+from steelyard.diagnose.hypotheses import GROSS, TESTS, joint_spring, passing_force, position_offset
 from steelyard.diagnose.hypothesis import Hypothesis, fitted, remaining_share
 from steelyard.diagnose.named_fault import Fault
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, NEARLY_ALL, NOISE, UNPHYSICAL
@@ -87,7 +87,8 @@ def _next(case: Case) -> Hypothesis | None:
     found = _gross(case)
     if found is not None and lasting(case, found.left.T) < NOISE:
         return found
-    return _best(each for each in (found, _fine(case)) if each is not None)
+    others = [found] if found is not None else passing_force.TEST.accepted(case)  # without that stretch anything fits
+    return _best(each for each in (*others, _fine(case)) if each is not None)
 
 
 def _gross(case: Case) -> Hypothesis | None:

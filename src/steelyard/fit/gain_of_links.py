@@ -29,11 +29,13 @@ LEAST = 0.02  # share of the held-out error that better links take off
 class LinksGain(Card):
     """expected: gain of energy on other motion over its deviation; NaN where other motion is not known. held_out: gain
     of energy on held-out samples over its deviation; share: of the held-out error, joints counted alike, that the
-    identified links take off."""
+    identified links take off. apart: by how much both kinds of links differ on that motion, RMS torques over those of
+    the given ones; NaN likewise."""
 
     expected: float
     held_out: float
     share: float
+    apart: float = np.nan
 
     @property
     def certain(self) -> bool:
@@ -74,18 +76,21 @@ def links_gain(
         The LinksGain.
     """
     chosen = slice(None) if dofs is None else list(dofs)
-    estimate, expected = identified.estimate, np.nan
+    estimate, expected, apart = identified.estimate, np.nan, np.nan
     noise = np.maximum(estimate.noise, 1e-9 * max(estimate.noise.max(), 1e-300))
     if motion is not None:
         counts = np.zeros(len(noise))
         counts[chosen] = 1.0
-        G = motion.base.squares.weighted(counts / noise**2)
         d, root = estimate.base - given.base, identified.from_noise
+        plain = motion.base.squares.weighted(counts)
+        apart = np.sqrt(max(d @ plain @ d, 0.0) / max(given.base @ plain @ given.base, 1e-300))
+        G = motion.base.squares.weighted(counts / noise**2)
         gained = d @ G @ d - 2 * np.sum(root * (G @ root))
         expected = gained / max(2 * np.sqrt(max(G @ d @ identified.covariance @ G @ d, 0.0)), 1e-300)
     counted = 1.0 if after.weights is None else after.weights
     given_left, left = ((counted * (each.error / _rms(before)) ** 2)[:, chosen] for each in (before, after))
-    return LinksGain(float(expected), _paired(given_left, left, before.t, memory), _share_off(given_left, left))
+    won = _paired(given_left, left, before.t, memory), _share_off(given_left, left)
+    return LinksGain(float(expected), *won, float(apart))
 
 
 def branches(robot: Robot) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:

@@ -33,4 +33,4 @@ def standing_links(
         wrong = any(each is None or each in own for each in accused)
         if wrong or not (gained.certain or (whole.certain and gained.likely)):
             kept += links
-    return tuple(kept), next((each for each in gains if each.certain), gains[0])
+    return tuple(kept), max(gains, key=lambda each: (each.certain, each.apart))

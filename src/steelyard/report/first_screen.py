@@ -133,6 +133,12 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
             f"The error is still {percent(left)} of the torque: expect wrong units or signs, "
             "friction that changes with load or temperature, or a load that the model does not have."
         )
+    if result.stand and not result.links.certain and result.links.apart > VISIBLE:
+        yield (
+            f"Links that this log would identify differ from yours by {percent(result.links.apart)} of the torque in "
+            "the joints' whole range, and it does not show which are right: yours are not proven. Record a longer or "
+            "richer motion, such as one that `steelyard excite` designs."
+        )
     yield from _disagreements(result.generalization)
     yield from _limits(result.generalization, result.after.relative_error)
     if _lost(result):
