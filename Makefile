@@ -44,7 +44,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
 	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
 
-# Every model of the test packages, and of robosuite where it is installed, through everything: docs/evidence/conformance.md.
+# Every model of the test packages, and of others that are installed, through everything: docs/evidence/conformance.md.
 conformance: $(VENV)/.dev
 	PYTHONPATH=tests:. $(BIN)/python -m conformance
 	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page

@@ -6,7 +6,7 @@ import numpy as np
 
 import pinocchio_adapter as adapter
 import steelyard as sy
-from conformance.outcome import Outcome, judged
+from conformance.outcome import GIVEN, Outcome, judged
 from identifiability.pinocchio_trees import scaled_rank
 from mujoco_models import inverse_forces, point_mass_columns, rigid_body_model
 from robots import random_state
@@ -24,7 +24,10 @@ def regressor(path: Path) -> Outcome:
     state = random_state(robot, np.random.default_rng(0), (4,))
     Y = sy.regressor(robot, *state)
     if path.suffix == ".urdf":
-        engine, bound, ours, theirs = "Pinocchio", URDF_BOUND, Y, _pinocchio(path, robot, state)
+        try:
+            engine, bound, ours, theirs = "Pinocchio", URDF_BOUND, Y, _pinocchio(path, robot, state)
+        except ValueError as error:
+            return Outcome(GIVEN, reason=f"Pinocchio refuses the file as it is ({type(error).__name__})")
     else:
         engine, bound = "MuJoCo", MJCF_BOUND
         ours = Y @ robot.inertias.ravel() + armature_torque(robot, state[1].T, state[2].T).T

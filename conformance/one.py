@@ -22,6 +22,9 @@ STAGES: dict[str, Callable[[Path], Outcome]] = {
 }
 
 
+BROKEN = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RuntimeError, OSError, SyntaxError)
+
+
 class OutOfTime(Exception):
     """Raised within a stage by the alarm."""
 
@@ -51,7 +54,7 @@ def timed(stage: Callable[[Path], Outcome], path: Path, limit: float) -> Outcome
         outcome = Outcome(LATE, reason=f"more than {limit:.0f} s")
     except SteelyardError as error:
         outcome = files.refusal(error)
-    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RuntimeError, OSError) as error:
+    except BROKEN as error:
         outcome = Outcome(FAIL, reason=f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

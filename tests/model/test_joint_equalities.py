@@ -94,7 +94,20 @@ def test_joints_that_follow_each_other_keep_one_of_their_own(tmp_path):
     assert robot.mimic_names == ("jb",) and "1 equality constraints not modelled" in " ".join(robot.notes)
 
 
-def test_what_followers_have_of_their_own_is_named(tmp_path):
+@pytest.mark.parametrize("text", COUPLED.values(), ids=list(COUPLED))
+def test_what_followers_have_of_their_own_is_felt_by_the_joint_they_follow(tmp_path, text):
     path = tmp_path / "robot.xml"
-    path.write_text(chain(COUPLED["one follows"], own='armature="0.1" damping="2"'), encoding="utf-8")
-    assert any("damping, armature of jb" in note for note in sy.load(path).notes)
+    path.write_text(chain(text, own='armature="0.1" damping="2" frictionloss="0.3"'), encoding="utf-8")
+    robot, m = sy.load(path), mujoco.MjModel.from_xml_path(str(path))
+    m.dof_damping[:] = m.dof_frictionloss[:] = 0.0
+    assert agreement(m, robot, np.random.default_rng(0)) < 1e-9
+    followers = [joint for joint in robot.joints if joint.mimics]
+    felt = np.array([sum(j.ratio**2 for j in followers if j.mimics == name) for name in robot.joint_names])
+    dry = np.array([sum(abs(j.ratio) for j in followers if j.mimics == name) for name in robot.joint_names])
+    assert np.allclose(robot.damping, 2 * (1 + felt)) and np.allclose(robot.frictionloss, 0.3 * (1 + dry))
+    for target in (path.with_name("new.urdf"), path.with_name("new.xml")):
+        again = sy.load(sy.save(robot, target).path)
+        assert np.allclose(again.damping, robot.damping) and np.allclose(again.frictionloss, robot.frictionloss)
+    more = robot.with_joint_properties(armature=robot.armature + 0.05)
+    edited = sy.load(sy.save(more, path.with_name("edited.xml")).path)
+    assert np.allclose(edited.armature, robot.armature + 0.05)

@@ -37,10 +37,16 @@ def kinds(sketch: Sketch) -> Iterator[list[ShapedInertial]]:
         if w.geometry.thickness > THRESHOLDS.solid and w.part.moves and not in_grams(w):
             found[kind_of(w.name)].append(w)
     for kind, members in found.items():
-        usual = np.median([w.volume for w in members])
+        usual = _middle([w.volume for w in members])
         alike = [w for w in members if abs(w.volume - usual) < THRESHOLDS.same_volume * usual]
         if kind and len(alike) >= THRESHOLDS.several and not _in_one_chain(sketch, [w.index for w in alike]):
             yield alike
+
+
+def _middle(values) -> float:
+    """The upper median: np.median loads masked arrays."""
+    ordered = sorted(values)
+    return float(ordered[len(ordered) // 2])
 
 
 def _in_one_chain(sketch: Sketch, parts: list[int]) -> bool:
@@ -72,7 +78,7 @@ def kind_differs(sketch: Sketch) -> Iterator[Hit]:
     others = {w.index: w.density for w in shaped_inertials(sketch) if w.geometry.thickness > THRESHOLDS.solid}
     for members in kinds(sketch):
         masses = np.array([w.inertial.mass for w in members])
-        usual = float(np.median(masses))
+        usual = float(_middle(masses))
         off = [w for w in members if not 1 / THRESHOLDS.factor < w.inertial.mass / usual < THRESHOLDS.factor]
         for w in off if 2 * len(off) < len(members) else ():
             kind = [f"'{each.name}'" for each in members if each is not w]
@@ -80,8 +86,8 @@ def kind_differs(sketch: Sketch) -> Iterator[Hit]:
             message += f"{', '.join(kind[:4])}{' ...' if len(kind) > 4 else ''}."
             yield Hit(w.inertial.place, message, "Correct the mass, and the tensor with it.")
         rest = [each for index, each in others.items() if index not in {w.index for w in members}]
-        density = float(np.median([w.density for w in members]))
-        if len(rest) < THRESHOLDS.several or off or density < THRESHOLDS.denser * np.median(rest):
+        density = float(_middle([w.density for w in members]))
+        if len(rest) < THRESHOLDS.several or off or density < THRESHOLDS.denser * _middle(rest):
             continue
         if density > THRESHOLDS.heavy:
             names = ", ".join(f"'{w.name}'" for w in members[:4]) + " ..." * (len(members) > 4)
@@ -89,7 +95,7 @@ def kind_differs(sketch: Sketch) -> Iterator[Hit]:
             message = (
                 f"{len(members)} like {plural}, {names}, have {usual:g} kg each, {density:.3g} kg per m^3 of their "
             )
-            message += f"hulls, and the others {np.median(rest):.3g}."
+            message += f"hulls, and the others {_middle(rest):.3g}."
             yield Hit(members[0].inertial.place, message, "Weigh one of them: is the point in the right place?")
 
 

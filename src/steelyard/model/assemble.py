@@ -1,5 +1,6 @@
 """From the parts of a model file to a Robot: order, lumping of fixed parts, floating or fixed base."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -53,7 +54,8 @@ def assemble(name: str, parts: list[Segment], *, floating, gravity, source: Sour
     free = [j for j in joints if j.mimics is None]
 
     def per_degree(field):
-        return np.array([getattr(j, field) for j in free for _ in range(j.nv)], dtype=float)
+        own = np.array([getattr(j, field) for j in free for _ in range(j.nv)], dtype=float)
+        return own + of_followers(joints, field)
 
     return Robot(
         name=name,
@@ -147,6 +149,19 @@ def _require_unique(what: str, names: list[str], robot: str):
         raise ModelError(
             f"Robot '{robot}' uses the {what} name '{repeated[0]}' more than once; give each {what} its own name."
         )
+
+
+def of_followers(joints: Sequence[Joint], field: str) -> np.ndarray:
+    """(nv,) armature, damping or friction loss that joints feel of those that follow them: by the square of the ratio,
+    of dry friction by its size."""
+    free = [joint for joint in joints if joint.mimics is None]
+    starts = dict(zip([joint.name for joint in free], np.cumsum([0, *(joint.nv for joint in free)]), strict=False))
+    found = np.zeros(sum(joint.nv for joint in free))
+    for joint in joints:
+        if joint.mimics is not None:
+            share = abs(joint.ratio) if field == "frictionloss" else joint.ratio**2
+            found[starts[joint.mimics]] += share * getattr(joint, field)
+    return found
 
 
 def _resolved_mimics(joints: list[Joint]) -> tuple[list[Joint], list[str]]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import pseudo, to_com_inertia, transform
+from steelyard.model.assemble import of_followers
 from steelyard.model.compare import PROPERTIES, relative_difference
 from steelyard.model.drive import Drive
 from steelyard.model.joint import Joint
@@ -98,13 +99,13 @@ OPEN = 1e9  # a limit that stands for none in a file that needs one
 
 
 def property_of(robot: Robot, index: int, field: str, *, format: str | None) -> np.ndarray:
-    """Values (nv,) of a property of a joint by index; a mimic joint has its own.
+    """Values (nv,) of a property of a joint by index, as a new file has them: a mimic joint's are with its master's.
 
     Raises ModelError for a joint of several degrees with different ones, where the format holds one value a joint.
     """
     joint = robot.joints[index]
     if joint.mimics is not None:
-        return np.array([getattr(joint, field)])
+        return np.zeros(1)
     values = getattr(robot, field)[robot.v_slices[index]]
     if format is not None and np.ptp(values) > 0:
         raise ModelError(
@@ -229,6 +230,7 @@ def _joint_changes(robot: Robot, reference: Robot, format: str, writable):
     arrays, notes = {}, []
     for field in PROPERTIES:
         values, old, homeless = getattr(robot, field).copy(), getattr(reference, field), []
+        followers = of_followers(reference.joints, field)  # stays in the file where it is
         for joint, at in zip(robot.joints, robot.v_slices, strict=True):
             if joint.mimics is not None or np.allclose(values[at], old[at], rtol=SAME, atol=0.0):
                 continue
@@ -237,8 +239,9 @@ def _joint_changes(robot: Robot, reference: Robot, format: str, writable):
                     f"Joint '{joint.name}' has {field} {values[at].tolist()}; expected finite numbers that are not "
                     "negative. Fit friction with fit.consistent, or correct it. Nothing was written."
                 )
-            if writable(joint, field) and np.ptp(values[at]) == 0:
-                changed.setdefault(joint.name, {})[field] = float(values[at][0])
+            own = values[at] - followers[at]
+            if writable(joint, field) and np.ptp(own) == 0 and own[0] >= 0:
+                changed.setdefault(joint.name, {})[field] = float(own[0])
             else:
                 homeless.append(joint.name)
                 values[at] = old[at]

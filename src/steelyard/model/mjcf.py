@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import ModelError, choices
+from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
 from steelyard.model.assemble import Segment, assemble
-from steelyard.model.compare import PROPERTIES
 from steelyard.model.drive import Drive, actuator_drive
 from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
@@ -265,11 +264,8 @@ def _unmodelled(m, path) -> list[str]:
         "joint springs": int(np.count_nonzero(m.jnt_stiffness)),
         "gravity compensation on bodies": int(np.count_nonzero(m.body_gravcomp)),
     }
-    own = {field: [j for j in _followers(m) if getattr(m, f"dof_{field}")[m.jnt_dofadr[j]]] for field in PROPERTIES}
-    fields, joints = [field for field, at in own.items() if at], sorted({j for at in own.values() for j in at})
-    kept = f"{', '.join(fields)} of {choices(joint_name(m, j) for j in joints)}, which follow other joints,"
     return [
         f"{Path(path).name}: {count} {what} not modelled; their forces stay in the torques."
         for what, count in found.items()
         if count
-    ] + [f"{Path(path).name}: {kept} not modelled; their forces stay in the torques."] * bool(joints)
+    ]

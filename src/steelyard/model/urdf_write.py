@@ -175,6 +175,9 @@ def _notes(robot: Robot, expected: Robot, shifted: list[str]):
         yield f"Bodies with several joints got massless links between them: {choices(added)}."
     if robot.armature.any():
         yield "URDF has no place for armature; it was not written."
+    lost = [name for name in ATTRIBUTES if np.any(getattr(robot, name)[~_with_axis(robot)])]
+    if lost:
+        yield f"URDF has no place for the {' and '.join(lost)} of joints without an axis; it was not written."
     if not np.array_equal(robot.gravity, DEFAULT_GRAVITY):
         yield f"URDF has no place for gravity {robot.gravity.tolist()}; it was not written."
 
@@ -207,10 +210,16 @@ def _expressible(robot: Robot) -> tuple[Robot, list[str]]:
         inertias=np.array(inertias),
         gravity=np.array(DEFAULT_GRAVITY),
         armature=np.zeros(robot.nv),
+        **{field: np.where(_with_axis(robot), getattr(robot, field), 0.0) for field in ATTRIBUTES},
         links=(),
         sites=(),
     )
     return reframed, shifted
+
+
+def _with_axis(robot: Robot) -> np.ndarray:
+    """(nv,) whether a freedom is that of a joint about or along an axis, which alone have <dynamics>."""
+    return np.array([joint.features.has_axis for joint in robot.free_joints for _ in range(joint.nv)])
 
 
 def _require_expressible(joint: Joint):
