@@ -42,7 +42,7 @@ class _Stretch:
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
     """The stretch that explains most, left out."""
-    if not len(case.dofs) or lasting(case, case.free_error.T) < LASTS:
+    if case.robot.floating or lasting(case, case.free_error.T) < LASTS:  # of a free base, noise lasts
         return
     found = max((each for each in _stretches(case) if each is not None), key=lambda each: each.won, default=None)
     if found is None:
