@@ -46,8 +46,8 @@ def run() -> dict:
     return rows
 
 
-def megabytes(robot: str, engine: str, program: str = PROGRAM) -> tuple[float, float]:
+def megabytes(robot: str, engine: str, program: str = PROGRAM, samples: int = SAMPLES) -> tuple[float, float]:
     """Inputs, and how much more a process of its own took at most while they were accumulated."""
-    command = [sys.executable, "-c", program, str(example(robot)), engine, str(SAMPLES)]
+    command = [sys.executable, "-c", program, str(example(robot)), engine, str(samples)]
     inputs, growth = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return float(inputs), float(growth)

@@ -1,6 +1,6 @@
 """Exhaustive cases run by name: `make exhaustive`, or the identifier of a test on the command line."""
 
-from itertools import groupby
+from collections import defaultdict
 
 import pytest
 
@@ -13,12 +13,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leaves `keep` cases, evenly spread, of each test marked `exhaustive(keep=...)`."""
     if config.getoption("exhaustive") or any("::" in each for each in config.args):
         return
-    left = []
-    for _, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
-        cases = list(group)
-        mark = cases[0].get_closest_marker("exhaustive")
-        if mark is not None:
-            keep = min(mark.kwargs.get("keep", 0), len(cases))
+    left, tests = [], defaultdict(list)
+    for item in items:  # fixtures of wider scope set cases of one test apart; single cases may be marked
+        mark = item.get_closest_marker("exhaustive")
+        keep = None if mark is None else mark.kwargs.get("keep", 0)
+        tests[item.nodeid.partition("[")[0], keep].append(item)
+    for (_, keep), cases in tests.items():
+        if keep is not None:
+            keep = min(keep, len(cases))
             kept = {round((k + 0.5) * len(cases) / keep - 0.5) for k in range(keep)}
             left += [case for place, case in enumerate(cases) if place not in kept]
     if left:

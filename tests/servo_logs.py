@@ -137,14 +137,18 @@ def servo_log(
     d = mujoco.MjData(m)
     d.qpos[:] = command[0]
     every, before, found, torque = round(sample / FINE), d.qpos.copy(), [], []
-    for k in range(round(t[-1] / FINE) + 1):
+    steps = FINE * np.arange(round(t[-1] / FINE) + 1)
+    last = np.maximum(np.searchsorted(t, steps[:, None] - drives.delay + 1e-9, side="right") - 1, 0)
+    late = command[last, np.arange(m.nu)]
+    m.dof_frictionloss[:] = drives.frictionloss
+    for k in range(len(steps)):
         if k % every == 0:
             found.append((d.qpos + before) / 2)  # a step's position is half a step ahead of its time
             torque.append(np.zeros(m.nu))
-        last = np.maximum(np.searchsorted(t, k * FINE - drives.delay + 1e-9, side="right") - 1, 0)
-        d.ctrl[:] = command[last, np.arange(m.nu)]
+        d.ctrl[:] = late[k]
         before = d.qpos.copy()
-        m.dof_frictionloss[:] = drives.frictionloss + rubs * np.abs(d.qfrc_bias)
+        if rubs:
+            m.dof_frictionloss[:] = drives.frictionloss + rubs * np.abs(d.qfrc_bias)
         mujoco.mj_step(m, d)
         torque[-1] += d.actuator_force / every
     q = np.round(np.array(found) / tick) * tick

@@ -7,13 +7,23 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+TESTED = {  # the same computations by default in a test of their own
+    "21_locked_torso": "identifiability/test_examples.py",
+    "31_online_payload": "test_payload_examples.py",
+    "33_adaptive_control": "test_adaptive_control.py",
+    "41_calibrate_axes": "test_calibrate_axes.py",
+}
 
 
 def test_there_are_examples():
     assert EXAMPLES
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.exhaustive] if path.stem in TESTED else []) for path in EXAMPLES],
+    ids=lambda path: path.stem,
+)
 def test_example_runs(path, tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", str(path)],

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 import steelyard as sy
 from robots import EXAMPLE_ROBOTS, urdf
-from steelyard.excite import Limits, design, profile_for, write_all
+from steelyard.excite import Limits, design, optimise, profile_for, write_all
 
 BENCH = """<mujoco model="bench"><compiler angle="radian"/><worldbody>
   <geom name="table" type="box" size=".6 .6 .02" pos="0 0 -.02"/>
@@ -116,8 +116,17 @@ def urdf_in_mujoco(path):
         return mujoco.MjModel.from_xml_string(re.sub(r"(<robot[^>]*>)", rf"\1{compiler}", text, count=1))
 
 
+@pytest.fixture(scope="module")
+def brief():
+    """Motions are searched for briefly: files hold any motion, the best or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"DRAWS": 1, "FIRST": 4, "LATER": 4}.items():
+            patch.setattr(optimise, name, value)
+        yield
+
+
 @pytest.fixture(scope="module", params=["panda", "ur10_robot", "bench"])
-def recorded(request, tmp_path_factory):
+def recorded(request, brief, tmp_path_factory):
     """Files of a motion from home, MuJoCo's model, the robot's own limits, and the home pose."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "bench":

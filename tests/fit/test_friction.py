@@ -94,12 +94,13 @@ def test_the_speed_is_the_minimum_of_the_projected_cost(logs):
     assert all(joint.load is None for joint in fit.joints)
 
 
-def test_a_term_that_would_drive_the_joint_is_refused(logs):
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("name", ["least_squares", "consistent"])
+def test_a_term_that_would_drive_the_joint_is_refused(logs, name):
     robot, log, more = logs
     less = log.replace(tau=2 * log.tau - more.tau)
-    for name in ("least_squares", "consistent"):
-        fit = sy.fit.friction(robot, less, fit=name, **COLUMNS)
-        assert all((joint.stribeck or 0) >= 0 and (joint.load or 0) >= 0 for joint in fit.joints)
+    fit = sy.fit.friction(robot, less, fit=name, **COLUMNS)
+    assert all((joint.stribeck or 0) >= 0 and (joint.load or 0) >= 0 for joint in fit.joints)
 
 
 def test_columns_of_one_joint(logs):

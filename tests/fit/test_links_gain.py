@@ -39,6 +39,7 @@ def friction_of(robot):
     return robot.with_joint_properties(**{name: np.full(robot.nv, value) for name, value in values.items()})
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_right_links_stand_and_wrong_ones_are_better_identified(seed):
     truth = friction_of(sy.library.puma560())

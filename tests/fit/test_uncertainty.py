@@ -19,7 +19,8 @@ from steelyard.information import Information, accumulate_blocks
 from steelyard.model import library
 
 CORRELATIONS = [0.0, 0.95]
-FEW, MANY = 60, 500
+# by default fewer repetitions: the bands below are of the same sigma for any number of them
+MANY, FITS = ([(each, count) for each in CORRELATIONS for count in counts] for counts in ((100, 500), (15, 60)))
 
 
 @pytest.fixture(scope="module")
@@ -39,29 +40,29 @@ def band(shares):
     return 2 * np.std(shares, ddof=1) / np.sqrt(len(shares))
 
 
-@pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize("correlation", CORRELATIONS)
-def test_intervals_of_base_parameters_cover(scara, correlation):
+@pytest.mark.exhaustive(keep=2)
+@pytest.mark.parametrize("correlation, repetitions", MANY)
+def test_intervals_of_base_parameters_cover(scara, correlation, repetitions):
     rng = np.random.default_rng(11)
     robust, naive = [], []
-    for _ in range(MANY):
+    for _ in range(repetitions):
         scores = independent_blocks(sandwich(scara.with_errors(scara.errors(rng, correlation))))
         error = np.abs(scores.base - scara.base)
         reach = stdtrit(scores.degrees(scores.to_base), 0.975) * np.sqrt(scores.variance(scores.to_base))
         robust.append(error <= reach)
         naive.append(error <= 1.96 * np.linalg.norm(scores.to_base, axis=1))
     assert 0.92 <= np.mean(robust) <= 0.98
-    each = 3 * np.sqrt(0.05 * 0.95 / MANY)  # what chance alone does to one parameter's share
+    each = 3 * np.sqrt(0.05 * 0.95 / repetitions)  # what chance alone does to one parameter's share
     assert np.all(np.abs(np.mean(robust, axis=0) - 0.95) < 0.03 + each)
     assert np.mean(naive) > 0.9 if correlation == 0 else np.mean(naive) < 0.5  # independent samples assumed
 
 
-@pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize("correlation", CORRELATIONS)
-def test_intervals_of_constrained_fits_cover(scara, correlation):
+@pytest.mark.exhaustive(keep=2)
+@pytest.mark.parametrize("correlation, repetitions", FITS)
+def test_intervals_of_constrained_fits_cover(scara, correlation, repetitions):
     rng = np.random.default_rng(12)
     full, base = [], []
-    for _ in range(FEW):
+    for _ in range(repetitions):
         blocks = scara.with_errors(scara.errors(rng, correlation))
         found = fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0)
         determined = found.parameters.by(Source.DATA) | found.parameters.by(Source.MODEL)  # one model in twenty doubted

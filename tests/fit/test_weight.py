@@ -66,20 +66,22 @@ def test_the_corner_is_where_the_curve_turns():
     assert weight._corner(*falling[:2].T) == 1
 
 
-def test_right_models_ask_for_more_weight_than_wrong_ones():
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("seeds", [2, 4])  # a decade apart in any of them
+def test_right_models_ask_for_more_weight_than_wrong_ones(seeds):
     chosen = {
-        spread: [fit.choose_weight(blocks_of(spread, seed)[0], weights=WEIGHTS).weight for seed in range(4)]
+        spread: [fit.choose_weight(blocks_of(spread, seed)[0], weights=WEIGHTS).weight for seed in range(seeds)]
         for spread in (0.01, 0.8)
     }
     assert np.mean(np.log10(chosen[0.01])) > np.mean(np.log10(chosen[0.8])) + 1
 
 
 @pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize("spread", [0.1, 0.3, 0.8])
-def test_default_is_near_the_optimum_of_simulated_logs(spread):
+@pytest.mark.parametrize("spread, seeds", [(0.1, 4), (0.3, 4), (0.3, 2), (0.8, 4)])
+def test_default_is_near_the_optimum_of_simulated_logs(spread, seeds):
     """Held-out error at weight 1 against the best weight, which nobody knows beforehand."""
     ratios = []
-    for seed in range(4):
+    for seed in range(seeds):
         choice = fit.choose_weight(blocks_of(spread, seed)[0], weights=WEIGHTS)
         ratios.append(choice.scores[WEIGHTS.index(1.0)] / choice.scores.min())
     assert np.mean(ratios) < 1.05

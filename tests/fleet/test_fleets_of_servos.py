@@ -23,7 +23,7 @@ def units(tmp_path_factory):
         own = truth.changed(frictionloss=truth.frictionloss * np.array([1, times, 1]))
         (folder / "logs" / unit).mkdir(parents=True)
         for run in range(2):
-            log = servo_log(robot, own, seed=10 * seed + run, duration=8.0)
+            log = servo_log(robot, own, seed=10 * seed + run, duration=4.0)
             sy.write_csv(log, folder / "logs" / unit / f"{run}.csv")
     return folder
 

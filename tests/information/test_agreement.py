@@ -15,12 +15,16 @@ from steelyard.model import load
 COMPILED = {"finger_edu", "quadrotor_base"}  # by JAX, seconds for each; larger in test_device.py
 
 
-@pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize("floating", [None, True], ids=["fixed", "floating"])
-def test_engines_agree_on_example_robots(floating):
+@pytest.mark.exhaustive(keep=2)
+@pytest.mark.parametrize(
+    "floating, paths, least",
+    [(None, URDFS[::10], 4), (None, URDFS[::2], 25), (True, URDFS[1::12], 3), (True, URDFS[1::4], 10)],
+    ids=["fixed, few", "fixed", "floating, few", "floating"],
+)
+def test_engines_agree_on_example_robots(floating, paths, least):
     rng = np.random.default_rng(0)
     seen = 0
-    for path in URDFS[::2] if floating is None else URDFS[1::4]:
+    for path in paths:
         try:
             robot = load(path, floating=floating)
         except ModelError:
@@ -39,4 +43,4 @@ def test_engines_agree_on_example_robots(floating):
                 error = np.abs(one - other).max() / np.abs(one).max()
                 assert error < 1e-12, f"{path.stem}, {engine}, {name}: {error:.1e}"
         seen += 1
-    assert seen > (25 if floating is None else 10)
+    assert seen > least

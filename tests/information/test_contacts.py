@@ -86,10 +86,12 @@ def cases(seed, folder):
     return rng, robot, frames, kinds, flags, log_in_contact(robot, rng, n, frames, kinds, flags)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("part", range(5))
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(seed=seeds)
-def test_random_trees_agree_with_an_explicit_projection(tmp_path_factory, seed):
-    rng, robot, frames, kinds, _, log = cases(seed, tmp_path_factory.mktemp("random"))
+def test_random_trees_agree_with_an_explicit_projection(tmp_path_factory, part, seed):
+    rng, robot, frames, kinds, _, log = cases([part, seed], tmp_path_factory.mktemp("random"))
     W = rng.uniform(0.1, 10, size=robot.nv)
     options = {"friction": (), "contacts": dict(zip(frames, kinds, strict=True)), "row_weights": W}
     info = sy.accumulate(robot, log, **options)

@@ -13,7 +13,7 @@ from steelyard.errors import LogError, OptionError
 from steelyard.information import accumulate
 from steelyard.information import engine_jax as device
 from steelyard.log import Log, filters
-from steelyard.model import load
+from steelyard.model import library, load
 from steelyard.terms import UserColumn
 
 jax = pytest.importorskip("jax", reason="JAX is not installed (pip install 'steelyard[gpu]')")
@@ -43,7 +43,7 @@ def assert_same(found, expected):
 
 @pytest.fixture(scope="module")
 def arm():
-    robot = with_friction(load(urdf("ur5_robot")), np.random.default_rng(1))
+    robot = with_friction(library.scara(), np.random.default_rng(1))
     return robot, log_of(robot, 700)
 
 
@@ -65,7 +65,7 @@ def test_sample_weights(arm):
 
 
 def test_floating_base_and_directions():
-    robot = load(urdf("bolt"), floating=True)
+    robot = load(urdf("finger_edu"), floating=True)
     log = log_of(robot, 200)
     recorded = log.replace(direction=np.tanh(log.v / 0.1), direction_width=0.05)
     assert_same(accumulate(robot, recorded, engine="jax"), accumulate(robot, recorded, engine="numpy"))
