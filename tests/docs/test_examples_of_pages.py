@@ -8,11 +8,11 @@ import tomllib
 import pytest
 from typer.testing import CliRunner
 
+from brief_search import search_briefly
 from doc_blocks import PAGES, ROOT, Block, blocks_of, names_used
 from doc_excerpts import EXCERPTS, LANGUAGES, PROGRAMS
 from doc_supplies import DEMO, FILES, FILES_ON_PAGE, Supplies
 from steelyard.app import app
-from steelyard.excite import optimise
 
 BLOCKS = {path: blocks_of(path) for path in PAGES}
 RUN = {"python", "console"}
@@ -36,9 +36,7 @@ def supplies(tmp_path_factory):
 @pytest.fixture
 def quick(monkeypatch):
     """Motions are searched for as briefly as can be, the demo records for six seconds, and no browser opens."""
-    monkeypatch.setattr(optimise, "DRAWS", 1)
-    monkeypatch.setattr(optimise, "KEPT", 1)
-    monkeypatch.setattr(optimise, "ROUNDS", 1)
+    search_briefly(monkeypatch)
     monkeypatch.setattr("steelyard.app.demo_job.DURATION", 6.0)
     monkeypatch.setattr("typer.launch", lambda *_: 0)
 

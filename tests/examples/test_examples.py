@@ -8,6 +8,7 @@ import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 TESTED = {  # the same computations by default in a test of their own
+    "11_realizability_figures": "test_realizability_figures.py",
     "21_locked_torso": "identifiability/test_examples.py",
     "31_online_payload": "test_payload_examples.py",
     "33_adaptive_control": "test_adaptive_control.py",

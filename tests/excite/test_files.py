@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import steelyard as sy
+from brief_search import search_briefly
 from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.excite import design, poses, write
@@ -90,7 +91,8 @@ def test_static_poses_show_all_that_gravity_shows():
         poses(robot, 0)
 
 
-def test_command_line(tmp_path):
+def test_command_line(tmp_path, monkeypatch):
+    search_briefly(monkeypatch)
     model = str(SCARA.source.path)
     out = [tmp_path / "traj.csv", tmp_path / "traj.yaml"]
     words = ["excite", model, "--duration", "4", "--speed", "0.5", "--harmonics", "2", "--no-collisions"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from brief_search import search_briefly
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design, write
 from steelyard.excite.design_goal import Aim, goal_of
@@ -40,7 +41,8 @@ def test_the_gradient_is_that_of_differences_where_noise_grows_with_torque(crite
     assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(problem.cost(z, {}, 30.0, {})[1] @ way, rel=2e-3)
 
 
-def test_noise_that_grows_with_torque_is_what_the_design_promises(made):
+def test_noise_that_grows_with_torque_is_what_the_design_promises(made, monkeypatch):
+    search_briefly(monkeypatch)
     loud = design(SCARA, 4.0, noise=made.goal.noise, noise_share=0.1, **SHORT)
     t = (np.arange(loud.curve.samples) + 0.5) * 4.0 / loud.curve.samples
     tau = sy.inverse_dynamics(SCARA, *loud.evaluate(t))

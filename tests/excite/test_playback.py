@@ -14,8 +14,9 @@ import pytest
 from ruamel.yaml import YAML
 
 import steelyard as sy
+from brief_search import search_briefly
 from robots import EXAMPLE_ROBOTS, urdf
-from steelyard.excite import Limits, design, optimise, profile_for, write_all
+from steelyard.excite import Limits, design, profile_for, write_all
 
 BENCH = """<mujoco model="bench"><compiler angle="radian"/><worldbody>
   <geom name="table" type="box" size=".6 .6 .02" pos="0 0 -.02"/>
@@ -118,10 +119,8 @@ def urdf_in_mujoco(path):
 
 @pytest.fixture(scope="module")
 def brief():
-    """Motions are searched for briefly: files hold any motion, the best or not."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"DRAWS": 1, "FIRST": 4, "LATER": 4}.items():
-            patch.setattr(optimise, name, value)
+        search_briefly(patch)
         yield
 
 

@@ -7,8 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 import steelyard as sy
+from brief_search import search_briefly
 from steelyard.app import app
-from steelyard.excite import Limits, design, optimise, prepared_for_design, simulated
+from steelyard.excite import Limits, design, prepared_for_design, simulated
 from steelyard.log import write_csv
 from steelyard.simulate import Sensors, Trajectory, record, rich_motion
 
@@ -17,9 +18,7 @@ PUMA = sy.library.puma560()
 
 @pytest.fixture
 def brief(monkeypatch):
-    """Motions are searched for briefly: any motion, the best or not, keeps a promise that is right."""
-    for name, value in {"DRAWS": 1, "FIRST": 4, "LATER": 4}.items():
-        monkeypatch.setattr(optimise, name, value)
+    search_briefly(monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import steelyard as sy
+from brief_search import search_briefly
 from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.errors import FitError, OptionError
 from steelyard.excite import Limits, design, write
@@ -50,6 +51,11 @@ def _points(path):
             place = each.placement
             found.append((each.parentJoint, vertices @ place.rotation.T + place.translation))
     return model, found
+
+
+@pytest.fixture
+def brief(monkeypatch):
+    search_briefly(monkeypatch)
 
 
 @pytest.mark.exhaustive
@@ -212,7 +218,7 @@ def _soles(path, feet):
     return bottom, (spheres[:, None, :2] + reach[:, None, None] * ring).reshape(-1, 2)
 
 
-def test_fingers_that_mimic_follow_and_are_counted():
+def test_fingers_that_mimic_follow_and_are_counted(brief):
     robot = sy.load(urdf("panda"))
     made = design(robot, 3.0, moved=("panda_finger_joint1", "panda_joint7"), **FAST)
     assert made.notes[0] == "Mimic joints move along: panda_finger_joint2 follows panda_finger_joint1."
@@ -227,7 +233,7 @@ def test_fingers_that_mimic_follow_and_are_counted():
 
 @pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("kinds", [("joints", "base"), ("wrench:link3",)])
-def test_errors_with_wrench_sensors_are_as_predicted(kinds):
+def test_errors_with_wrench_sensors_are_as_predicted(kinds, brief):
     robot = sy.library.puma560()
     made = design(robot, 4.0, rows=kinds, rate=250.0, limits=Limits(collisions=False), **FAST)
     assert made.goal.basis.count == sy.identifiability(robot, sensors=kinds, friction=made.goal.layout.terms).count

@@ -67,11 +67,11 @@ def test_packages_are_found_where_they_are_installed(model, tmp_path, monkeypatc
 
 
 def test_a_copy_of_an_installed_model_in_an_empty_folder_is_read_with_its_meshes(tmp_path):
-    path = tmp_path / "panda.urdf"
-    shutil.copy(urdf("panda"), path)
-    copied, own = (bounding_ellipsoids(load(each)) for each in (path, urdf("panda")))
+    path = tmp_path / "finger_edu.urdf"
+    shutil.copy(urdf("finger_edu"), path)
+    copied, own = (bounding_ellipsoids(load(each)) for each in (path, urdf("finger_edu")))
     assert "SY604" not in check.run(path).codes
-    assert [set(each) for each in copied] == [set(each) for each in own]
+    assert [set(each) for each in copied] == [set(each) for each in own] and any(own)
 
 
 def test_a_package_is_known_by_its_own_name_too(model, tmp_path):

@@ -50,9 +50,10 @@ def test_sums_of_parts_count_time_from_the_first():
 
 
 @pytest.mark.parametrize("method", ["geo", "density"])
-def test_drift_is_within_its_interval_and_masses_are_right(method):
+@pytest.mark.parametrize("draws", [8, pytest.param(20, marks=pytest.mark.exhaustive)])  # 48 intervals, or 120
+def test_drift_is_within_its_interval_and_masses_are_right(method, draws):
     inside = []
-    for seed in range(20):
+    for seed in range(draws):
         log = drifting(THING.theta, seed=seed)
         found = identify(log, method, shape=THING.solid if method == "density" else None, bias="drift")
         assert not found.findings and found.status is Status.OK

@@ -53,9 +53,11 @@ def restarted(raw: Raw) -> Raw:
 
     raw: as read. Returned as it is where time never goes back, or back to elsewhere than the start.
     """
+    if not np.isfinite(raw.t).all():
+        return raw
     steps = np.diff(raw.t)
     starts = np.flatnonzero(steps < 0) + 1
-    if not len(starts) or not np.isfinite(raw.t).all():
+    if not len(starts):
         return raw
     within = np.delete(steps, starts - 1)
     near = _STEPS * float(np.median(within)) if len(within) else 0.0
