@@ -21,6 +21,7 @@ NOTHING = 1.0  # held-out error over torque that a model without any mass and fr
 # Error of a part of the data over that expected, and expected error of other motion over the held-out one: see
 # docs/evidence/adversary/strangers.md for what healthy jobs and others have.
 TWICE = 2.0
+UNPROVEN = 0.05  # of the torque, by which links identified may differ from those that stand
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
             f"The error is still {percent(left)} of the torque: expect wrong units or signs, "
             "friction that changes with load or temperature, or a load that the model does not have."
         )
-    if result.stand and not result.links.certain and result.links.apart > VISIBLE:
+    if result.stand and not result.links.certain and result.links.apart > UNPROVEN:
         yield (
             f"Links that this log would identify differ from yours by {percent(result.links.apart)} of the torque in "
             "the joints' whole range, and it does not show which are right: yours are not proven. Record a longer or "
