@@ -86,6 +86,40 @@ def gripper():
     return robot, truth, replace(robot, drives=given), np.array([1.0, 0.08, 0.08])
 
 
+LEGS = "<mujoco><worldbody>{}</worldbody></mujoco>"
+ONE_LEG = """<body name="{0}_thigh" pos="0 {1} 0"><joint name="{0}_hip" axis="0 1 0" range="-120 120"/>
+  <inertial mass="1.1" pos="0.01 0 -0.1" diaginertia="8e-3 8e-3 1e-3"/>
+  <body name="{0}_shank" pos="0 0 -0.2"><joint name="{0}_knee" axis="0 1 0" range="-120 120"/>
+    <inertial mass="0.4" pos="0 0 -0.08" diaginertia="2e-3 2e-3 1e-4"/></body></body>"""
+
+
+def two_legs():
+    """A robot of two equal legs on a stand."""
+    with TemporaryDirectory() as folder:
+        (path := Path(folder) / "legs.xml").write_text(
+            LEGS.format(ONE_LEG.format("left", 0.1) + ONE_LEG.format("right", -0.1))
+        )
+        return replace(sy.load(path), source=None)
+
+
+def legs(seed: int):
+    """Two legs, drives of which each joint has its own at random, and what is given."""
+    robot, rng = two_legs(), np.random.default_rng(seed)
+    truth = DriveArrays(
+        follows_q=np.ones(4),
+        gain=np.full(4, 25.0),
+        kd=np.full(4, 0.5),
+        limit=np.full(4, np.inf),
+        delay=np.full(4, 0.009),
+        slope_limit=np.full(4, np.inf),
+        damping=rng.uniform(0.1, 0.6, 4),
+        frictionloss=rng.uniform(0.1, 0.6, 4),
+        armature=rng.uniform(0.005, 0.02, 4),
+        inertias=robot.inertias,
+    )
+    return robot, truth, _given(robot, Drive("position", kp=25.0, kd=0.5))
+
+
 CASES = {"leg": leg, "quadruped": quadruped, "gripper": gripper}
 
 

@@ -37,6 +37,7 @@ def test_gravity_taken_off_under_friction(name):
     assert "gravity_compensated" not in [each.code for each in diagnosis_of(given(truth), log).faults]
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("factor", [2.2, 0.1, 0.4])
 def test_one_factor_of_all_torques(factor):
     log = recorded("panda", seed=3)
@@ -73,6 +74,7 @@ def test_orders_of_limbs():
     assert limb_orders(sy.library.puma560()) == []
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("breadth_first", [False, True])
 def test_limbs_in_another_order(breadth_first):
     truth = legs().with_joint_properties(damping=np.full(12, 0.1), frictionloss=np.full(12, 0.2))

@@ -7,16 +7,10 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import steelyard as sy
-from servo_logs import SERVOS, servo_log
+from servo_logs import SERVOS, servo_log, two_legs
 from steelyard.drives import Drive, DriveArrays, Recorded, parted_by_speed, twins, unbounded
 from steelyard.pipeline import DriveResult
 from steelyard.report import drive_summary
-
-BIPED = "<mujoco><worldbody>{}</worldbody></mujoco>"
-SIDE = """<body name="{0}_thigh" pos="0 {1} 0"><joint name="{0}_hip" axis="0 1 0" range="-120 120"/>
-  <inertial mass="1.1" pos="0.01 0 -0.1" diaginertia="8e-3 8e-3 1e-3"/>
-  <body name="{0}_shank" pos="0 0 -0.2"><joint name="{0}_knee" axis="0 1 0" range="-120 120"/>
-    <inertial mass="0.4" pos="0 0 -0.08" diaginertia="2e-3 2e-3 1e-4"/></body></body>"""
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +20,8 @@ def leg():
 
 
 @pytest.fixture(scope="module")
-def biped(tmp_path_factory):
-    path = tmp_path_factory.mktemp("biped") / "biped.xml"
-    path.write_text(BIPED.format(SIDE.format("left", 0.1) + SIDE.format("right", -0.1)))
-    robot = replace(sy.load(path), source=None)
+def biped():
+    robot = two_legs()
     return replace(robot, drives=dict.fromkeys(robot.dof_names, Drive("position", kp=20.0, kd=0.5)))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from servo_logs import CASES, servo_log
+from servo_logs import CASES, legs, servo_log
 
 NUMBERS = ("damping", "frictionloss", "armature", "delay", "limit")
 LOGS = {"leg": 8, "quadruped": 2, "gripper": 8}
@@ -27,3 +27,18 @@ def test_truth_lies_within_intervals(name, record_property):
     share, spread = np.mean(inside), np.sqrt(0.05 * 0.95 / len(inside))
     record_property("share", float(share))
     assert len(inside) > 70 and share > SHARES[name] - spread  # which counting alone makes
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("seed", range(10))
+def test_truths_of_twins_that_differ(seed):
+    """Two legs whose motors were drawn one by one, although their names say they are the same."""
+    robot, truth, given = legs(seed)
+    found = sy.identify(given, servo_log(robot, truth, seed=seed), drive="model")
+    inside = []
+    for joint, drive in enumerate(found.drives.values()):
+        assert drive.armature == pytest.approx(truth.armature[joint], rel=0.05)
+        for number in set(NUMBERS) & set(drive.intervals):
+            low, high = drive.intervals[number]
+            inside.append(low <= getattr(truth, number)[joint] <= high)
+    assert len(inside) == 16 and sum(inside) >= 13

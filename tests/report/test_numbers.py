@@ -108,6 +108,8 @@ def judged(before, after, names=("a", "b")):
             stand=False,
             diagnosis=SimpleNamespace(faults=()),
             estimate=SimpleNamespace(weakest=(), status=Status.OK),
+            job=SimpleNamespace(within="consistent"),
+            prior=SimpleNamespace(nb=1),
             findings=(),
             generalization=Generalization(fitted=0.0, held_out=None, parts=(), other_motion=None),
         )
