@@ -12,7 +12,7 @@ from steelyard.fit.errors_in_variables import column_noise, compensated, total
 from steelyard.fit.estimate import Certificate, Estimate, Status
 from steelyard.fit.fitted_drives import drives_alone, nonnegative_least_squares
 from steelyard.fit.friction_terms import FrictionFit, JointFriction, friction
-from steelyard.fit.gain_of_links import LinksGain, branches, links_gain
+from steelyard.fit.gain_of_links import LinksGain, branches, links_gain, standing_links
 from steelyard.fit.homogeneous import ratios
 from steelyard.fit.instrumental_variables import instrumental
 from steelyard.fit.intervals import Intervals, Source
@@ -96,6 +96,7 @@ __all__ = [
     "robust",
     "sandwich",
     "solve",
+    "standing_links",
     "tied_from",
     "tied_words",
     "total",

@@ -7,7 +7,7 @@ ones by, and C the covariance of these with what the prior leaves open. The give
 is `2 sqrt(d^T G C G d)`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,6 +91,41 @@ def links_gain(
     given_left, left = ((counted * (each.error / _rms(before)) ** 2)[:, chosen] for each in (before, after))
     won = _paired(given_left, left, before.t, memory), _share_off(given_left, left)
     return LinksGain(float(expected), *won, float(apart))
+
+
+def standing_links(
+    given: Estimate,
+    identified: Uncertainty,
+    motion: Information | None,
+    alone: Validation,
+    everything: Validation,
+    *,
+    memory: float,
+    accused: Collection[str | None],
+) -> tuple[tuple[str, ...], LinksGain]:
+    """Links that stay as the file has them: of every part of a robot for which identified ones are not better.
+
+    Args:
+        given, identified, motion, memory: as of `links_gain`.
+        alone, everything: torque errors of both fits.
+        accused: joints with a fault that a fit puts into links, None for all; their part stays until it is undone.
+
+    Returns:
+        Names of these links, and what identified ones gain: of a part where that is certain, if any.
+    """
+    robot = given.require_robot()
+    whole = links_gain(given, identified, motion, alone, everything, memory=memory)
+    if not given.physical or alone.relative_error >= 1:  # which is no better than links without any mass
+        return (), whole
+    kept, gains = [], []
+    for dofs, links in branches(robot):
+        gained = links_gain(given, identified, motion, alone, everything, memory=memory, dofs=dofs)
+        gains.append(gained)
+        own = {robot.dof_names[dof] for dof in dofs}
+        wrong = any(each is None or each in own for each in accused)
+        if wrong or not (gained.certain or (whole.certain and gained.likely)):
+            kept += links
+    return tuple(kept), max(gains, key=lambda each: (each.certain, each.apart))
 
 
 def branches(robot: Robot) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:

@@ -29,6 +29,7 @@ from steelyard.fit import (
     generalization,
     masses_from,
     ordinary_use,
+    standing_links,
     tied_from,
     uncertainty,
     validate,
@@ -39,7 +40,6 @@ from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.recording_costs import costs, narrowing
-from steelyard.pipeline.standing_links import standing_links
 from steelyard.pipeline.tried_corrections import judge, noticeable, tried
 from steelyard.prepare import (
     Prepared,
