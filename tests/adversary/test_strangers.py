@@ -1,5 +1,5 @@
 """A few of the strangers' jobs whose outcome is essential: an arm of three joints or limbs. `make adversary
-SUITES=strangers` runs all; what is expected to fail here is mended where it passes."""
+SUITES=strangers` runs all."""
 
 import pytest
 from adversary.strangers import MOST, NAMES, SAME, wrong_better, wrong_good, wrong_remedy
@@ -7,10 +7,6 @@ from adversary.strangers import MOST, NAMES, SAME, wrong_better, wrong_good, wro
 from adversary import strangers as suite
 
 BASE = 1
-
-
-def failing(name):
-    return pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="links said to be better are worse"))
 
 
 def job(name):
@@ -58,14 +54,14 @@ def test_causes_are_named_with_the_remedy(name):
     "name",
     [
         "torques in amperes",
-        failing("torques ten times"),
+        "torques ten times",
         "torques per mille of rated ones",
         "zero of one joint",
         "one joint in degrees",
         "stretches that repeat",
-        failing("clipped torques"),
+        "clipped torques",
         "a payload part of the time",
-        failing("contact part of the time"),
+        "contact part of the time",
         "robot on a slope or a wall",
         "torques of the controller's model",
         "friction that grows with load",
