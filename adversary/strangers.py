@@ -27,7 +27,7 @@ from steelyard.fit import validate
 from steelyard.report import percent, summary
 
 FLIGHT = "free fall"
-NAMES, EACH = (*CLASSES, FLIGHT), 11  # jobs of a class
+NAMES, EACH = (*CLASSES, FLIGHT), 12  # jobs of a class
 HEALTHY = tuple(name for name, kind in CLASSES.items() if kind.healthy)
 LEVELS = ("good", "care", "keep", "refused")
 MOST = 3.0  # error of links over that of the healthy twin's that "good" allows

@@ -106,6 +106,7 @@ class Result(Card):
 
     findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded. narrowing: (r,)
     standard deviations of the base parameters after another motion as long, over those now; None where not known.
+    torque_of: (r,) RMS torque of the logs that a unit of each base parameter makes, over that of all.
     alone: torque errors of the links as given, with friction and drives fitted. everything: those of a fit of links,
     too, and links what it gains; of parts of the robot where it gains nothing for sure, links are `kept` as given.
     """
@@ -128,6 +129,7 @@ class Result(Card):
     everything: Validation
     links: LinksGain
     kept: tuple[str, ...]
+    torque_of: np.ndarray
     narrowing: np.ndarray | None = None
 
     @property
@@ -261,6 +263,7 @@ def run(
         everything=everything,
         links=gained,
         kept=kept,
+        torque_of=np.sqrt(np.diag(total.base.squares.weighted(np.ones(len(total.energy)))) / total.energy.sum()),
     )
     report("done", 1.0)
     return result

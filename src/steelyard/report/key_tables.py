@@ -11,12 +11,70 @@ from steelyard.report.numbers import DASH, number, percent, plus_minus, unit
 from steelyard.terms import TERMS
 
 TEXT = "text"
+TOLD = {
+    "m": "mass",
+    "hx": "first moment x",
+    "hy": "first moment y",
+    "hz": "first moment z",
+    "Ixx": "inertia xx",
+    "Iyy": "inertia yy",
+    "Izz": "inertia zz",
+    "Ixy": "inertia xy",
+    "Ixz": "inertia xz",
+    "Iyz": "inertia yz",
+}
+MEASURED = ("data-determined", "model-dependent")
+LEAST = 0.01  # share of the torque, below which a wrong value matters to nobody
+MOST, FEW = 5, 3  # values, and links in a sum, that are named
 ZERO = 1e-9  # SI, of friction and armature: smaller ones are rounding
 
 
 def key_tables(summary: dict) -> tuple[Sheet, ...]:
-    """Links, and joints where anything was identified of them."""
-    return tuple(table for table in (_links(summary), _joints(summary)) if table is not None)
+    """What the data contradicts, links, and joints where anything was identified of them."""
+    tables = (contradicted(summary), _links(summary), _joints(summary))
+    return tuple(table for table in tables if table is not None)
+
+
+def contradicted(summary: dict) -> Sheet | None:
+    """Values of the file outside the interval that the data determines, by their effect on torque; None if there are
+    none. Of a value that is identifiable only in combination, the combination counts."""
+    links = {
+        f"{body['name']}.{name}": (body["name"], words) for body in summary["bodies"] for name, words in TOLD.items()
+    }
+    wrong = [
+        each
+        for each in summary["base_parameters"]
+        if each["name"] in links
+        and each["label"] in MEASURED
+        and not each["lower"] <= each["prior"] <= each["upper"]
+        and each["effect"] > LEAST
+    ]
+    if not wrong:
+        return None
+    rows = []
+    for each in sorted(wrong, key=lambda found: -found["effect"])[:MOST]:
+        link, words = links[each["name"]]
+        others = dict.fromkeys(links[name][0] for _, name in each["regroups"] if name in links)
+        others.pop(link, None)
+        shown = [*others][:FEW]
+        more = f" and {len(others) - FEW} more" if len(others) > FEW else ""
+        rows.append(
+            (
+                f"{words} of {link}",
+                number(each["prior"]),
+                plus_minus(each["identified"], (each["upper"] - each["lower"]) / 2),
+                unit(each["unit"]),
+                percent(each["effect"]),
+                ", ".join(shown) + more or DASH,
+            )
+        )
+    return sheet(
+        "Values of the file that this data contradicts",
+        "The largest effects on torque first: RMS torque of the change, over that of the logs. Where other links are "
+        "named, only the sum with theirs is identifiable.",
+        (("value", TEXT), "file", "found", ("unit", TEXT), "of the torque", ("with parts of", "wrap")),
+        rows,
+    )
 
 
 def _links(summary: dict) -> Sheet:

@@ -58,6 +58,7 @@ def _base_parameters(result: Result) -> list[dict]:
             "degrees": result.uncertainty.degrees[k],
             "relative_deviation": relative[k],
             "uncertain": bool(relative[k] > UNCERTAIN),
+            "effect": float(abs(estimate.base[k] - nominal[k]) * result.torque_of[k]),
             "regroups": _regrouped(layout.names, basis.regrouping[k], column),
         }
         for k, column in enumerate(basis.columns)
