@@ -11,6 +11,7 @@ import steelyard as sy
 from adversary import stranger_logs as logs
 from steelyard.fit import branches
 from steelyard.report import summary
+from steelyard.report.key_tables import contradicted
 
 
 def inertials(text):
@@ -36,6 +37,10 @@ def test_a_wrong_limb_beside_right_ones(base, tmp_path):
     told = summary(found)
     assert told["held_out"]["links_kept"] == list(found.kept) and not told["held_out"]["links_stand"]
     assert "stand: limb2_hip" in told["verdict"]["headline"]
+    table = contradicted(told)
+    assert table is not None and all("limb1" in row[0].text for row in table.rows)
+    effects = [float(row[4].text.rstrip(" %")) for row in table.rows]
+    assert effects == sorted(effects, reverse=True) and effects[0] > 5
     before, after = inertials(job.robot.text), inertials(next((tmp_path / "out").glob("*.urdf")).read_text())
     assert {name for name in before if before[name] != after[name]} == changed
 

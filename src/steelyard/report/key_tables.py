@@ -44,7 +44,7 @@ def contradicted(summary: dict) -> Sheet | None:
     wrong = [
         each
         for each in summary["base_parameters"]
-        if each["name"] in links
+        if all(name in links for _, name in each["regroups"])  # else armature may be what the file lacks
         and each["label"] in MEASURED
         and not each["lower"] <= each["prior"] <= each["upper"]
         and each["effect"] > LEAST
