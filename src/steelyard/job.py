@@ -46,7 +46,7 @@ class Corrections:
         more="It counts over what the file says. A number is the step of what was counted: `t=0.005` of samples at "
         "200 Hz, `q=0.00153398` of ticks. `q:elbow=deg` is of one joint; `tau=bit10` of registers with the direction "
         "in a bit ([units](logs.md#units)).",
-        metavar="CHANNEL[:JOINT]=UNIT",
+        metavar="CHANNEL=UNIT",
         scope=LOG,
         commands=(*READS, PAYLOAD),
     )

@@ -283,6 +283,7 @@ def test_constraints_that_the_loader_leaves_out_are_named(tmp_path):
     body = '<body name="{0}" pos="{1} 0 0"><joint name="j{0}" axis="0 1 0"/><geom size="0.1" mass="1"/></body>'
     path.write_text(
         f"<mujoco><worldbody>{body.format('a', 0)}{body.format('b', 1)}</worldbody>"
-        '<equality><joint joint1="ja" joint2="jb"/></equality></mujoco>'
+        '<tendon><fixed name="t"><joint joint="ja" coef="1"/></fixed></tendon>'
+        '<equality><tendon tendon1="t"/></equality></mujoco>'
     )
     assert "equality constraints" in identifiability(load(path)).table()

@@ -106,6 +106,7 @@ def judged(before, after, names=("a", "b")):
             after=of(after),
             alone=of(after),
             stand=False,
+            kept=(),
             diagnosis=SimpleNamespace(faults=()),
             estimate=SimpleNamespace(weakest=(), status=Status.OK),
             job=SimpleNamespace(within="consistent"),

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from steelyard.cards import Card
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
-from steelyard.diagnose.hypotheses import gravity_compensated, gravity_law, model_torque, motor_current, nominal_model
+from steelyard.diagnose.hypotheses import (
+    gravity_compensated,
+    gravity_law,
+    model_torque,
+    motor_current,
+    nominal_model,
+    passing_force,
+)
 from steelyard.diagnose.joint_residuals import JointResidual, analyse
 from steelyard.diagnose.model_class import model_class_faults
 from steelyard.diagnose.named_fault import Fault
@@ -70,7 +77,9 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
         return (law,), case, None
     found, undone = [], case
     for look in (_too_large, motor_current.find):
-        if (fault := look(undone)) is not None:
+        fault = look(undone)
+        passing = passing_force.TEST.accepted(undone) if fault is not None and look is motor_current.find else ()
+        if fault is not None and all(look(each.case) is not None for each in passing):
             found.append(fault[0])
             undone = fault[1]
     before, searched = undone, search_faults(undone)

@@ -117,9 +117,10 @@ def standing_links(
     whole = links_gain(given, identified, motion, alone, everything, memory=memory)
     if not given.physical or alone.relative_error >= 1:  # which is no better than links without any mass
         return (), whole
-    kept, gains = [], []
-    for dofs, links in branches(robot):
-        gained = links_gain(given, identified, motion, alone, everything, memory=memory, dofs=dofs)
+    kept, gains, parts = [], [], branches(robot)
+    for dofs, links in parts:
+        part = dofs if len(parts) > 1 else None  # all rows: closed loops have fewer than degrees
+        gained = links_gain(given, identified, motion, alone, everything, memory=memory, dofs=part)
         gains.append(gained)
         own = {robot.dof_names[dof] for dof in dofs}
         wrong = any(each is None or each in own for each in accused)

@@ -15,7 +15,7 @@ NAMES = ("log_names", "episode_names")
 PAUSE = 1.0  # s put between logs, each of which counts from zero: a gap, which nothing is interpolated across
 _STEPS = 10.0  # of the file's own, that the pause is at least, and that an episode may start late
 FOLLOWING = "episodes follow each other, with a gap between them"
-SHORTEST = 5  # samples of an episode: stamps that go back more often are out of order
+SHORTEST = 20  # samples of an episode: stamps that go back more often are out of order
 
 
 def one_time(t: NDArray, starts: NDArray) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ LOAD, FORCE = "passing_load", "passing_force"
 LASTS = 3.0  # times longer than noise that a residual must stay alike; where something acts it is 9 and more
 CELLS = 48  # of all logs together
 SHORTEST = 2  # cells of a stretch, and of what is left of its log on either side, unless it begins or ends there
-REST = 0.2  # share of all samples that must be left
+LONGEST = {LOAD: 0.8, FORCE: 0.5}  # share of all samples; a contact that lasts longer is something else
 WINS = 1.0  # nats a sample that the rest must win: healthy logs win 0.4 at most, simulated contacts 1.5 and loads 4.7
 COST = 3.0  # nats that each column of a stretch costs
 INDEPENDENT = 1e-4  # of the largest singular value or of the mean square: a smaller one says nothing
@@ -77,9 +77,10 @@ def _best(case: Case, kind: str, link: str, columns) -> _Stretch | None:
     """The stretch in which columns (nv, n, m) explain most."""
     weighted = case.weighted(columns)
     size = np.linalg.norm(weighted, axis=0)
-    unit = weighted[:, size > INDEPENDENT * size.max(initial=0.0)] / size[size > INDEPENDENT * size.max(initial=0.0)]
-    if not unit.shape[1]:
+    kept = size > INDEPENDENT * size.max(initial=0.0)
+    if not kept.any():
         return None
+    unit = weighted[:, kept] / size[kept]
     axes, scale, _ = np.linalg.svd(unit, full_matrices=False)
     own = axes[:, scale > INDEPENDENT * scale[0]].reshape(case.robot.nv, len(case), -1)
     space = case.space.reshape(case.robot.nv, len(case), -1)
@@ -92,7 +93,7 @@ def _best(case: Case, kind: str, link: str, columns) -> _Stretch | None:
     slope = _running([np.einsum("jnm,jn->m", own[:, at], left[:, at]) for at in parts])
     ends = _ends(case)
     best = None
-    for first, last in _pairs(edges, ends, len(case)):
+    for first, last in _pairs(edges, ends, LONGEST[kind] * len(case)):
         whole, shared = square[last] - square[first], inside[last] - inside[first]
         values, turn = np.linalg.eigh(whole - shared.T @ shared)
         seen = values > INDEPENDENT * np.trace(whole) / len(whole)
@@ -118,8 +119,8 @@ def _ends(case: Case) -> np.ndarray:
     return np.cumsum([0, *(len(t) for _, t in case.stamps)])
 
 
-def _pairs(edges, ends, count: int) -> Iterator[tuple[int, int]]:
-    """Cells at which a stretch may begin and end: in one log, and neither all of it nor nearly all samples."""
+def _pairs(edges, ends, longest: float) -> Iterator[tuple[int, int]]:
+    """Cells at which a stretch may begin and end: in one log, not all of it, and of so many samples at most."""
     log = np.searchsorted(ends, edges, side="right") - 1
     for first in range(len(edges) - 1):
         for last in range(first + SHORTEST, len(edges)):
@@ -127,7 +128,7 @@ def _pairs(edges, ends, count: int) -> Iterator[tuple[int, int]]:
                 break
             before, after = edges[first] - ends[log[first]], ends[log[first] + 1] - edges[last]
             whole = before == after == 0
-            if not whole and count - (edges[last] - edges[first]) >= REST * count:
+            if not whole and edges[last] - edges[first] <= longest:
                 yield first, last
 
 
@@ -142,6 +143,7 @@ def _named(case: Case, found: _Stretch, margin: int) -> Fault:
     places = np.array([found.start - margin, found.start, found.stop, found.stop + margin]) - ends[number]
     out_from, begin, end, out_to = t[np.clip(places, 0, len(t) - 1)]
     several = len(case.stamps) > 1
+    option = ("--leave-out", f"{f'{name}=' if several else ''}{out_from:.2f}:{out_to:.2f}")
     inside = np.zeros((len(case), 1))
     inside[found.start : found.stop] = 1.0
     size = add_columns(case, found.columns * inside).coefficients
@@ -149,13 +151,15 @@ def _named(case: Case, found: _Stretch, margin: int) -> Fault:
         evidence = {"mass_kg": float(size[0])}
         more = f"{abs(size[0]):.2g} kg {'more' if size[0] > 0 else 'less'}"
         what = f"{found.link} carries {more} than in the rest"
+        if size[0] < 0:  # then the rest carries something, and what is the robot alone is for its owner to say
+            option = ()
     else:
         evidence = {"force_n": float(np.linalg.norm(size[:3]))}
         what = f"a force of about {evidence['force_n']:.2g} N acts on {found.link}"
     return fault(
         found.kind,
         f"From {begin:.2f} to {end:.2f} s{f' of {name}' if several else ''}, {what}.",
-        options=("--leave-out", f"{f'{name}=' if several else ''}{out_from:.2f}:{out_to:.2f}"),
+        options=option,
         begin_s=begin,
         end_s=end,
         **evidence,
