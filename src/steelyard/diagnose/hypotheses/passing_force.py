@@ -159,6 +159,8 @@ def _named(case: Case, found: _Stretch, margin: int) -> Fault:
     return fault(
         found.kind,
         f"From {begin:.2f} to {end:.2f} s{f' of {name}' if several else ''}, {what}.",
+        "",
+        joint=None,
         options=option,
         begin_s=begin,
         end_s=end,
