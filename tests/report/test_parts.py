@@ -129,7 +129,7 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
             relative=relative, relative_error=float(np.sqrt(np.mean(relative**2))), joint_names=("j1", "j2")
         )
 
-    stands = {"alone": errors(after), "everything": errors(after), "links": LinksGain(9.0, 9.0, 0.5)}
+    stands = {"alone": errors(after), "everything": errors(after), "links": LinksGain(9.0, 9.0, 0.5, 0.1)}
     stands |= {"stand": False, "kept": ()}
     return SimpleNamespace(
         **stands | links,

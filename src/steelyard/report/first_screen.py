@@ -21,6 +21,7 @@ NOTHING = 1.0  # held-out error over torque that a model without any mass and fr
 # Error of a part of the data over that expected, and expected error of other motion over the held-out one: see
 # docs/evidence/adversary/strangers.md for what healthy jobs and others have.
 TWICE = 2.0
+FAR = 2.0  # times the torque of the given links, by which those of no robot of that file differ
 UNPROVEN = 0.05  # of the torque, by which links identified may differ from those that stand
 
 
@@ -82,7 +83,8 @@ def unexplained(result: Result) -> float:
 def _explains(result: Result) -> bool:
     """Whether the identified model is one of this robot: half of the torque is not, nor much where the nominal model
     errs by more than the torque itself, as models do whose units, signs or frames are not those of the log."""
-    return unexplained(result) <= (MOST if result.before.relative_error <= NOTHING else LARGE)
+    other_robot = result.before.relative_error > NOTHING or (not result.stand and result.links.apart > FAR)
+    return unexplained(result) <= (LARGE if other_robot else MOST)
 
 
 def _headline(result: Result, improved: bool) -> str:

@@ -90,6 +90,17 @@ def by_given_links(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
             "loads",
             *unit_remedy(common),
         )
+    far = known[(_ratio(factor[known], 1.0) > PLAUSIBLE) & (factor[known] > 0)]
+    if len(far) > 1 and far.size > len(known) / 2 and _ratio(factor[far].max(), factor[far].min()) > PLAUSIBLE:
+        own = np.full(case.robot.nv, common)
+        own[known] = factor[known]
+        listed = ", ".join(f"{case.robot.dof_names[dof]} {factor[dof]:.3g}" for dof in far)
+        yield Trial(
+            case.undone("motor_current", factor=case.factor / np.abs(own)),
+            "Each joint's torque is in a unit of its own, as motor currents or shares of rated torques are. Times those of "
+            f"gravity on the links of the given model: {listed}",
+            options=("--drive-gains",),
+        )
     alone = 1.0 if _ratio(common, 1.0) > PLAUSIBLE else common
     for dof in known[(_ratio(factor[known], alone) > PLAUSIBLE) & (factor[known] > 0)] if len(agree) > 1 else ():
         name = case.robot.dof_names[dof]
