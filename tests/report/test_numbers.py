@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from small_runs import JOINTS
-from steelyard.fit import Generalization, Status, model_parameters
+from steelyard.fit import Generalization, LinksGain, Status, model_parameters
 from steelyard.inertia import from_com_inertia
 from steelyard.model import Rotor, library
 from steelyard.report import log_health, percent
@@ -107,6 +107,7 @@ def judged(before, after, names=("a", "b")):
             alone=of(after),
             stand=False,
             kept=(),
+            links=LinksGain(9.0, 9.0, 0.5, 0.1),
             diagnosis=SimpleNamespace(faults=()),
             estimate=SimpleNamespace(weakest=(), status=Status.OK),
             job=SimpleNamespace(within="consistent"),

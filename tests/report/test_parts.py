@@ -136,7 +136,7 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
         before=errors(before),
         after=errors(after),
         estimate=SimpleNamespace(weakest=weakest, status=Status.OK),
-        job=SimpleNamespace(within="consistent"),
+        job=SimpleNamespace(within="consistent", drive_gains=False, loads=()),
         prior=SimpleNamespace(nb=1),
         findings=findings,
         diagnosis=SimpleNamespace(faults=()),

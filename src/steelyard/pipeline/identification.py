@@ -236,6 +236,8 @@ def run(
     everything, alone = after, validate(given, held, **contacts)
     elsewhere = None if contacts else use  # what stands on the ground does not show itself in flight
     accused = {getattr(each, "joint", None) for each in (*findings, *worth) if each.code in IMITATED}
+    if job.drive_gains and not job.loads:  # gains come from these links, and errors of either go into the other
+        accused.add(None)
     kept, gained = standing_links(given, intervals, elsewhere, alone, everything, memory=apart, accused=accused)
     kept = () if _told_of_links(known) else kept
     stand = len(kept) == robot.nb

@@ -136,6 +136,11 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
             f"The error is still {percent(left)} of the torque: expect wrong units or signs, "
             "friction that changes with load or temperature, or a load that the model does not have."
         )
+    if result.stand and result.job.drive_gains and not result.job.loads:
+        yield (
+            "Gains of the drives come from your links, which therefore stay as they are. A log with a known load tells "
+            "both: --load LINK=KG:LOG."
+        )
     if result.stand and not result.links.certain and result.links.apart > UNPROVEN:
         yield (
             f"Links that this log would identify differ from yours by {percent(result.links.apart)} of the torque in "

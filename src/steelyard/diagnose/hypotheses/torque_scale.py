@@ -97,8 +97,8 @@ def by_given_links(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
         listed = ", ".join(f"{case.robot.dof_names[dof]} {factor[dof]:.3g}" for dof in far)
         yield Trial(
             case.undone("motor_current", factor=case.factor / np.abs(own)),
-            "Each joint's torque is in a unit of its own, as motor currents or shares of rated torques are. Times those of "
-            f"gravity on the links of the given model: {listed}",
+            "Each joint's torque is in a unit of its own, as motor currents or shares of rated torques are: times "
+            f"those of gravity on the links of the given model, {listed}",
             options=("--drive-gains",),
         )
     alone = 1.0 if _ratio(common, 1.0) > PLAUSIBLE else common
