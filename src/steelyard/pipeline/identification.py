@@ -55,7 +55,7 @@ from steelyard.prepare import (
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
 # Faults that a fit puts into links, so that these are kept as given until the fault is undone.
-IMITATED = frozenset({"torque_scale", "position_offset", "saturation", "passing_load", "passing_force"})
+IMITATED = frozenset({"torque_scale", "position_offset", "saturation", "passing_load", "passing_force", "gravity_tilt"})
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 
 
