@@ -94,7 +94,7 @@ def test_terminal_shows_the_numbers_of_the_summary(found):
     for joint in found["held_out"]["joints"]:
         assert number(joint["rms_after"]) in shown and percent(joint["relative_before"]) in shown
     for body in found["bodies"]:
-        row = next(line for line in shown.splitlines() if f" {body['name']} " in line)
+        row = next(line for line in shown.splitlines() if line.startswith(f"│ {body['name']} "))
         assert number(body["prior"]["mass"]) in row
         mass = next(each for each in found["parameters"] if each["name"] == f"{body['name']}.m")
         half = (mass["upper"] - mass["lower"]) / 2

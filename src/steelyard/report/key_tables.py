@@ -47,7 +47,7 @@ def contradicted(summary: dict) -> Sheet | None:
         if all(name in links for _, name in each["regroups"])  # else armature may be what the file lacks
         and each["label"] in MEASURED
         and not each["lower"] <= each["prior"] <= each["upper"]
-        and each["effect"] > LEAST
+        and each.get("effect", 0.0) > LEAST  # summaries of earlier versions have none
     ]
     if not wrong:
         return None
