@@ -19,6 +19,7 @@ DEVIATIONS = 3.0  # by which it must be less
 SURE = 0.1  # standard deviation of a share, up to which it counts
 LEAST = 0.5  # of the torques' energy in joints whose share is sure, at least
 EXPLAINED = 0.05  # share of the torque that gravity and friction may leave
+UNIT = 2.0  # times the gravity of the given links, from which on torques are in another unit, and inertia with them
 RANK = 1e-7  # of the largest singular value at unit columns: a smaller one is rounding
 
 
@@ -32,7 +33,9 @@ def find(case: Case) -> Fault | None:
     if energy[sure].sum() < LEAST * energy.sum() or (share + DEVIATIONS * deviation)[sure].max(initial=0.0) > MOST:
         return None
     error = case.share(left)
-    if error > EXPLAINED:
+    weight = (case.regression.still.torque(case.robot).T * case.regression.believed)[sure]
+    scale = float(np.sum(weight * case.target[sure]) / np.sum(weight**2))
+    if error > EXPLAINED or not 1 / UNIT < scale < UNIT:
         return None
     most = float(np.abs(share[sure]).max())
     return fault(
