@@ -116,6 +116,17 @@ def test_planar_loop_as_a_weld_is_reported():
         sy.closed_loop.inverse_dynamics(welded, np.zeros(2), np.zeros(2), np.zeros(2))
 
 
+def test_loops_that_leave_no_motion_are_refused(tmp_path):
+    path = tmp_path / "held.xml"
+    link = '<inertial pos="0 0 0.1" mass="1" diaginertia="0.1 0.1 0.2"/>'
+    path.write_text(
+        f'<mujoco><worldbody><body name="arm">{link}<joint axis="0 1 0"/></body></worldbody>'
+        '<equality><weld body1="arm"/></equality></mujoco>'
+    )
+    with pytest.raises(LoopError, match="equality 0.* leave no joint free to move"):
+        sy.analyze(sy.load(path))
+
+
 def test_loops_that_cannot_close_are_named_with_their_gap():
     robot = library.four_bar_leg()
     loop = robot.loops[0]

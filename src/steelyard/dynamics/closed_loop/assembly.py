@@ -141,10 +141,15 @@ def assembled(robot: Robot) -> Assembly:
 def choose_independent(robot: Robot, actuated: tuple[str, ...] | None = None) -> Choice:
     """Independent coordinates by joint name; None takes the robot's own motors, or a choice that suits its loops.
 
-    Joints of a free base are always independent. Raises OptionError for unknown joints, LoopError that suggests a valid
-    choice for a wrong one.
+    Joints of a free base are always independent. Raises OptionError for unknown joints, LoopError where the loops leave
+    no motion and, with a suggestion, for a wrong choice.
     """
     found = assembled(robot)
+    if not found.mobility:
+        raise LoopError(
+            f"Robot '{robot.name}': its loops ({choices(robot.loop_names)}) leave no joint free to move, so no motion "
+            "reveals anything about its bodies. Take the loop that holds it out of the model."
+        )
     names = actuated if actuated is not None else robot.actuated
     unknown = [name for name in names if name not in robot.joint_names]
     if unknown:
