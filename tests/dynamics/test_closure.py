@@ -124,7 +124,7 @@ def test_loops_that_leave_no_motion_are_refused(tmp_path):
         '<equality><weld body1="arm"/></equality></mujoco>'
     )
     with pytest.raises(LoopError, match="equality 0.* leave no joint free to move"):
-        sy.analyze(sy.load(path))
+        sy.identifiability(sy.load(path))
 
 
 def test_loops_that_cannot_close_are_named_with_their_gap():
