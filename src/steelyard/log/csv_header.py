@@ -17,7 +17,7 @@ from steelyard.numbers import to_float
 MOST = 100  # lines of text that may stand above the numbers
 _DELIMITERS = ",;\t"
 _COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")  # a decimal as much of Europe writes it
-_WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")  # a word and the bracketed unit behind it
+_WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]{0,99}[\])])?")  # a word and the bracketed unit behind it
 BANDWIDTH = re.compile(
     r"#\s*bandwidth ([1-9]\d{0,5}(?:\.\d{1,17})?|0\.\d{0,20}[1-9]\d{0,17}) Hz"
 )  # a comment of `write_csv`
@@ -127,7 +127,7 @@ def _cells(text: str, delimiter: str | None) -> list[str]:
 
 def delimiter_of(line: str) -> str | None:
     """What separates the cells of a header; None is white space."""
-    outside = re.sub(r'"[^"]*"|[\[(][^\])]*[\])]', "", line)
+    outside = re.sub(r'"[^"]*"|[\[(][^\])]{0,99}[\])]', "", line)
     best = max(_DELIMITERS, key=outside.count)
     return best if outside.count(best) else None
 

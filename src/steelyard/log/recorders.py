@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from steelyard.log.raw_channels import Request
 from steelyard.log.torque_signals import COMPUTED
 
-_INDEX = re.compile(r"^(?P<stem>.*?)(?:\[(?P<inside>\d+)\]|[_.]?(?P<behind>\d+))$")
+_INDEX = re.compile(r"^(?P<stem>.*?)(?:\[(?P<inside>\d{1,9})\]|[_.]?(?<!\d)(?P<behind>\d{1,9}))$")
 
 _RANGE = re.compile(r"(\d{1,6})-(\d{1,6})")
 

@@ -21,7 +21,7 @@ from steelyard.log.recorders import expanded, recognised
 from steelyard.log.signal_series import best_series
 from steelyard.log.torque_signals import best_torques, computed_note
 
-_UNIT = re.compile(r"^(?P<name>.*?)\s*[\[(]\s*(?P<unit>[^\[\]()]*[^\[\]()\d\s][^\[\]()]*)[\])]$")
+_UNIT = re.compile(r"^(?P<name>.*)[\[(](?=[^\[\]()]*[^\[\]()\d\s])(?P<unit>[^\[\]()]*)[\])]$")
 _TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)
 _SEPARATORS = "_./: -"
 _MEASURED = re.compile(rf"(^|[{_SEPARATORS}])({'|'.join(MEASURED)})(?=[{_SEPARATORS}]|$)", re.IGNORECASE)
@@ -146,7 +146,7 @@ def split_unit(header: str) -> tuple[str, str | None]:
         (name, unit); the unit is None where none is stated.
     """
     found = _UNIT.match(header.strip())
-    name, unit = (found["name"], found["unit"].strip()) if found else (header.strip(), None)
+    name, unit = (found["name"].rstrip(), found["unit"].strip()) if found else (header.strip(), None)
     timed = _TIME.match(name)
     return (timed[1], unit or timed["unit"]) if timed else (name, unit)
 

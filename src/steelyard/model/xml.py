@@ -13,7 +13,8 @@ from steelyard.errors import ModelError
 
 MAX_BYTES = 64 * 2**20
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-DECLARATION = re.compile(rb"((?:\s|<!--.*?-->)*)(<\?xml\s[^>]*\?>)", re.DOTALL)
+# Atomic: a comment ends at its first -->, or files with many comments and no declaration take for ever.
+DECLARATION = re.compile(rb"((?>\s+|<!--.*?-->)*+)(<\?xml\s[^>]*\?>)", re.DOTALL)
 STATED = re.compile(rb"""\s(version|encoding)\s*=\s*(["'])([^"']*)\2""")
 LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost where UTF-8 was promised and not kept
 

@@ -21,7 +21,7 @@ DEEPEST = 256  # elements in each other
 LONGEST = 10_000_000  # characters of a start tag
 HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 REMARK = re.compile(rb"[ \t]*<!--[^\n]*?-->")
-ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
+ATTRIBUTE = re.compile(rb"""(?<!\s)\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
