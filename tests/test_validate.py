@@ -1,13 +1,17 @@
 """Held-out torque errors."""
 
+import json
+
 import numpy as np
 import pytest
 
+import steelyard as sy
+from forked import commands
 from problems import random_log, with_friction
 from robots import urdf
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
-from steelyard.errors import LogError
+from steelyard.errors import LogError, OptionError
 from steelyard.fit import validate
 from steelyard.fit.validation import CHUNK
 from steelyard.information import accumulate
@@ -51,3 +55,24 @@ def test_a_log_without_motion_signals_is_refused(case):
     robot, log = case
     with pytest.raises(LogError, match="has no v, a"):
         validate(robot, log.replace(v=None, a=None))
+
+
+def test_recordings_are_judged_as_the_command_line_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    robot = sy.library.scara()
+    sy.write_csv(sy.simulate.record(robot, duration=3.0).log, "run.csv")
+    sy.save(robot.with_inertias(1.3 * robot.inertias), "heavy.urdf")
+    result = sy.identify("heavy.urdf", "run.csv", out="result")
+    raw = sy.read_log("run.csv")
+    same = {
+        "heavy.urdf": ("heavy.urdf", sy.load("heavy.urdf")),
+        "result": ("result", result, result.estimate),
+    }
+    with commands() as run:
+        for name, models in same.items():
+            told = json.loads(run("validate", name, "run.csv", "--json").out)["models"][0]["relative_error"]
+            for model in models:
+                for log in ("run.csv", [raw]):
+                    assert sy.validate(model, log).relative_error == pytest.approx(told, rel=1e-12), (name, type(model))
+    with pytest.raises(OptionError, match="rotors, contacts and row_weights are for a Log with q, v, a and tau"):
+        sy.validate(result, "run.csv", rotors=True)

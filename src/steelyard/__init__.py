@@ -63,7 +63,7 @@ _HOMES = {
     "SteelyardError": "errors",
     "Uncertainty": "fit",
     "UserColumn": "terms",
-    "validate": "fit",
+    "validate": "app.validation",
     "Validation": "fit",
     "view": "viewer",
     "wrench_regressor": "dynamics",

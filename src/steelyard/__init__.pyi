@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
+from steelyard.app.validation import validate
 from steelyard.calibration import calibrate
 from steelyard.codegen import controller_code
 from steelyard.diagnose import Diagnosis
@@ -28,7 +29,7 @@ from steelyard.dynamics import (
 )
 from steelyard.errors import SteelyardError
 from steelyard.excite import Design
-from steelyard.fit import Estimate, Tied, Uncertainty, Validation, validate
+from steelyard.fit import Estimate, Tied, Uncertainty, Validation
 from steelyard.identifiable import Identifiability, identifiability
 from steelyard.information import (
     Information,

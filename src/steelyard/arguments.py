@@ -107,3 +107,9 @@ def unknown_option(function: str, unknown: Iterable[str], known: Iterable[str]) 
     near = list(dict.fromkeys(match for name in unknown for match in get_close_matches(name, known, 2, 0.5)))
     meant = f" Did you mean {' or '.join(near)}?" if near else ""
     return f"{function} has no option {choices(unknown)}.{meant} There are {choices(known)}."
+
+
+def shown(path) -> str:
+    """A path in a message, cut short, on one line."""
+    text = " ".join(str(path).split("\n"))
+    return text if len(text) <= 200 else f"{text[:100]}... ({len(text)} characters)"

@@ -123,7 +123,7 @@ def test_loops_that_leave_no_motion_are_refused(tmp_path):
         f'<mujoco><worldbody><body name="arm">{link}<joint axis="0 1 0"/></body></worldbody>'
         '<equality><weld body1="arm"/></equality></mujoco>'
     )
-    with pytest.raises(LoopError, match="equality 0.* leave no joint free to move"):
+    with pytest.raises(LoopError, match=r"equality 0.* leave no joint free to move"):
         sy.identifiability(sy.load(path))
 
 

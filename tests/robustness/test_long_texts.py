@@ -9,7 +9,10 @@ TOO_LONG = 60  # seconds, where each of these takes a hundredth of one; without 
 N = 200_000
 
 READERS = {
-    "model": ("from steelyard.model.xml import decoded", "decoded(text.encode(), __import__('pathlib').Path('a.urdf'))"),
+    "model": (
+        "from pathlib import Path; from steelyard.model.xml import decoded",
+        "decoded(text.encode(), Path('a.urdf'))",
+    ),
     "attributes": (
         "from lxml import etree; from steelyard.model.xml_edit import ATTRIBUTE",
         "list(ATTRIBUTE.finditer(text.encode()))",

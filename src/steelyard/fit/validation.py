@@ -115,7 +115,7 @@ def validate(
         >>> q, v, a = rng.normal(size=(3, 200, robot.nv))
         >>> tau = sy.fit.predict(robot, q, v, a)  # with friction, which inverse dynamics leaves out
         >>> log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
-        >>> bool(sy.validate(robot, log).relative_error < 1e-9)
+        >>> bool(sy.fit.validate(robot, log).relative_error < 1e-9)
         True
     """
     require_type(Estimate | Robot, model=model)

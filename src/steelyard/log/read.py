@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from steelyard.arguments import found
+from steelyard.arguments import found, shown
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.lazy import later
 from steelyard.log.episodes import restarted
@@ -77,7 +77,7 @@ def read_log(
         return finish(_later("in_memory.read")(path, request), "log")
     path = Path(path)
     if not os.path.exists(path):  # noqa: PTH110  False for names that cannot be
-        raise LogError(f"There is no log at {path}. Give the path of a file, or of the folder of a ROS 2 bag.")
+        raise LogError(f"There is no log at {shown(path)}. Give the path of a file, or of the folder of a ROS 2 bag.")
     reader = _reader(path)
     if reader is None:
         raise LogError(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard import storage
-from steelyard.arguments import require_type
+from steelyard.arguments import require_type, shown
 from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
 from steelyard.model import urdf, urdf_geometry
@@ -25,7 +25,7 @@ from steelyard.model.meshes import Piece
 from steelyard.model.references import allowed_folders, around, is_inside
 from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Sketch
-from steelyard.model.xml import require_path, shown
+from steelyard.model.xml import require_path
 from steelyard.model.xml_edit import Element, read
 
 

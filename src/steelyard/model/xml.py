@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.arguments import shown
 from steelyard.errors import ModelError
 
 MAX_BYTES = 64 * 2**20
@@ -99,12 +100,6 @@ def require_path(path):
             f"XML text ({shown(path)}) stands in the place of a path. Write it to a .urdf or MJCF .xml file, and give "
             "the path of that."
         )
-
-
-def shown(path) -> str:
-    """A path in a message, cut short, on one line."""
-    text = " ".join(str(path).split("\n"))
-    return text if len(text) <= 200 else f"{text[:100]}... ({len(text)} characters)"
 
 
 def _by_zeros(content: bytes) -> str:

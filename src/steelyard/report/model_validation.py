@@ -1,7 +1,8 @@
 """Validation of models on held-out logs: `steelyard validate`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from steelyard.drives import drives_of, gain_of
 from steelyard.dynamics import effect_column, with_motors
 from steelyard.errors import OptionError, choices
-from steelyard.fit import Validation, validate
+from steelyard.fit import Estimate, Validation, validate
 from steelyard.log import Finding, Log, joined
 from steelyard.model import MODEL_SUFFIXES, Robot
-from steelyard.pipeline import Job, load_with_side, recorded
+from steelyard.pipeline import Job, Result, job_of, load_with_side, recorded, several
 from steelyard.prepare import prepare
 from steelyard.report.document import Sheet, sheet
 from steelyard.report.first_screen import LARGE, SAME
@@ -90,46 +91,65 @@ class ModelValidation:
         )
 
 
-def validate_models(model, logs: Sequence, *, against=None, **options) -> ModelValidation:
+def validate_models(model, logs, *, against=None, **options) -> ModelValidation:
     """Torque errors of a model, and of another one beside it, on all samples of logs.
 
-    model, against: model files, or folders that `identify` wrote, whose torque offsets and the like count, too.
+    model, against: model files, or folders that `identify` wrote, whose torque offsets and the like count, too; a
+    Robot, an Estimate or a Result. logs: a log or several, each what `read_log` takes.
     options: of a `Job`: how logs are read and filtered, gravity, base. Raises SteelyardError.
     """
-    names = [str(each) for each in (model, against) if each is not None]
-    first, *others = names
-    job, robot, unstated = _subject(first, logs, options)
-    robot, job, recordings = recorded(job, robot)
+    first, *others = [each for each in (model, against) if each is not None]
+    own = _subject(first, logs, options)
+    robot, job, recordings = recorded(own.job, own.robot, several(logs))
     options = options | {"lock": job.lock}
     if unknown := [name for name, drive in drives_of(robot, job.drive).items() if gain_of(drive) is None]:
         raise OptionError(
             f"The gain of the drives of {choices(unknown)} is not known, so that torques cannot be compared: give "
             "--rollout to compare motion, or state gains in [drives] of the side file."
         )
-    subjects = [(job, robot, unstated), *(_subject(each, logs, options) for each in others)]
+    subjects = [replace(own, job=job, robot=robot), *(_subject(each, logs, options) for each in others)]
     if job.corrections.automatic_delay:
         raise OptionError("--delay auto takes a fit, which is not made here: give each delay, as identify notes it.")
-    if any(other.dof_names != robot.dof_names for _, other, _ in subjects[1:]):
-        raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
+    if any(other.robot.dof_names != robot.dof_names for other in subjects[1:]):
+        raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1].robot.dof_names)}.")
     ready = [prepare(log, robot, **job.preparation) for log in recordings]
     log = joined([each.log for each in ready], name="all logs")
-    validations = [_validated(other, log, unstated) for _, other, unstated in subjects]
+    validations = [each.judge(each.robot, log) for each in subjects]
     units = {name: unit["tau"] for name, unit in zip(robot.dof_names, dof_units(robot), strict=True)}
     return ModelValidation(
         logs=tuple(Path(path).name for path in job.logs),
-        models=tuple(zip(names, validations, strict=True)),
+        models=tuple(zip((each.name for each in subjects), validations, strict=True)),
         units=tuple(units[name] for name in validations[0].joint_names),
         findings=tuple(finding for each in ready for finding in each.findings),
         notes=(*robot.notes, *(note for each in ready for note in each.log.notes)),
     )
 
 
-def _subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot, dict[str, np.ndarray]]:
+@dataclass(frozen=True)
+class _Subject:
+    """A model that is judged, what to read it and its logs by, and the error of its predictions on a log."""
+
+    name: str
+    job: Job
+    robot: Robot
+    judge: Callable[[Robot, Log], Validation]
+
+
+def _subject(model, logs, options: dict) -> _Subject:
+    """A path, Robot, Estimate or Result as what is judged."""
+    model = model.estimate if isinstance(model, Result) else model
+    if not isinstance(model, Robot | Estimate):
+        job, robot, unstated = _read_model(model, job_of(model, logs, **options))
+        return _Subject(str(model), job, robot, partial(_validated, unstated=unstated))
+    robot = with_motors(model) if isinstance(model, Robot) else model.require_robot()
+    judge = validate if isinstance(model, Robot) else lambda _, log: validate(model, log)
+    return _Subject(robot.name, job_of(robot, logs, **options), robot, judge)
+
+
+def _read_model(path, job: Job) -> tuple[Job, Robot, dict[str, np.ndarray]]:
     """What to read a model and its logs by, the model, and (nv,) parameters of terms that it cannot state."""
-    job = Job(model=str(path), logs=tuple(map(str, logs)), **options)
     if not Path(path).is_dir():
-        robot = with_motors(load_with_side(job))
-        return job, robot, {}
+        return job, with_motors(load_with_side(job)), {}
     summary = read(path).summary
     own = [name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)]
     if summary["kind"] != "identification" or not own or summary["couplings"] or summary["rotors"]:
@@ -166,7 +186,8 @@ def known_model(path, **options) -> tuple[Robot, dict[str, np.ndarray], np.ndarr
     """
     path = Path(path)
     folder = path if path.is_dir() else path.parent if _wrote(path) else None
-    _, robot, unstated = _subject(path if folder is None else folder, (), options)
+    found = path if folder is None else folder
+    _, robot, unstated = _read_model(found, job_of(found, (), **options))
     if folder is None:
         return robot, unstated, None
     joints = {each["name"]: each["rms_after"] for each in read(folder).summary["held_out"]["joints"]}
@@ -183,7 +204,7 @@ def _wrote(path: Path) -> bool:
     return summary["kind"] == "identification" and path.name in summary["files"]
 
 
-def _validated(robot: Robot, log: Log, unstated: dict[str, np.ndarray]) -> Validation:
+def _validated(robot: Robot, log: Log, *, unstated: dict[str, np.ndarray]) -> Validation:
     found = validate(robot, log)
     if not any(map(np.any, unstated.values())):
         return found
