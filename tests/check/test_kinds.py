@@ -96,6 +96,21 @@ def test_a_leg_without_an_inertial_that_its_twin_has(codes, name, tmp_path):
     assert np.allclose(part.moments, truth.moments, rtol=1e-6)
 
 
+def test_a_rotor_on_the_link_is_no_inertial_of_it(tmp_path):
+    rotors = "".join(
+        link(f"{leg}_rotor", (0.04, 0.04, 0.01), 0.09, (0, 0, 0))
+        + f'<joint name="{leg}_rotor" type="fixed"><parent link="{leg}_thigh"/><child link="{leg}_rotor"/></joint>'
+        for leg in LEGS
+    )
+    text = quadruped(bare=["FL_thigh"]).replace("</robot>", f"{rotors}</robot>")
+    path = _written(tmp_path / "walker.urdf", text)
+    (found,) = (each for each in check.run(path) if each.code == "SY101")
+    assert found.severity == "error" and "'FL_thigh' has no inertial, its twin 'FR_thigh'" in found.message
+    sketch = read_sketch(repair(path, tmp_path / "mended.urdf").path)
+    part, twin = (sketch.parts[sketch.parts_by_name[f"{leg}_thigh"]].inertial for leg in ("FL", "FR"))
+    assert part.mass == pytest.approx(twin.mass) and np.allclose(part.moments, twin.moments)
+
+
 @pytest.mark.parametrize(
     ("name", "place"),
     [

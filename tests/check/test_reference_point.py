@@ -33,5 +33,16 @@ def test_found_and_repaired(name):
         np.testing.assert_allclose(change.after.tensor_in_part, before, atol=1e-12)
 
 
+def test_two_links_are_enough_where_their_geometry_agrees():
+    """The UR5 has its other centres of mass in their joints, where nothing moves."""
+    right = read_sketch(EXAMPLE_ROBOTS / "ur_description/urdf/ur5_robot.urdf")
+    wrong = with_inertials(right, {i: shifted(each) for i, _, each in right.stated() if each.usable})
+    moved = about_origins(wrong)
+    assert {right.parts[i].name for i in moved} == {"upper_arm_link", "forearm_link"}
+    for index, tensor in moved.items():
+        np.testing.assert_allclose(tensor, right.parts[index].inertial.tensor_in_part, atol=1e-12)
+    assert not about_origins(right)
+
+
 def test_no_robot_is_taken_for_one():
     assert not [name for name in RIGHT if about_origins(read_sketch(EXAMPLE_ROBOTS / name, meshes=False))]

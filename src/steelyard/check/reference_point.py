@@ -1,13 +1,14 @@
-"""Tensors of a whole robot that are stated about the origins of its links: known without geometry.
+"""Tensors of a whole robot that are stated about the origins of its links: known by enough links without geometry.
 
 The origin of a link, its joint, mostly lies farther from the centre of mass than the mass itself is spread: of a rod on
 a joint at its end by sqrt(3) standard deviations. About the origin the stated spread holds that distance, so the origin
-never is farther than one. One link may be so by chance, all links of a robot are not.
+never is farther than one. One link may be so by chance, all links of a robot are not. Where few links have their
+centre of mass away from the origin, their geometry decides: moved, all of these fit it, and as stated none does.
 """
 
 import numpy as np
 
-from steelyard.check.shaped_inertials import is_placeholder
+from steelyard.check.shaped_inertials import difference, is_placeholder, shaped_inertials
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Inertial, Sketch
 
@@ -32,10 +33,21 @@ def _moved(sketch: Sketch) -> dict[int, np.ndarray]:
     judged = [each for i, each in known.items() if sketch.parts[i].parent is not None and sketch.matters(i)]
     distances = np.array([_origin_distance(each) for each in judged])
     far = {(each.mass, round(d, 2)) for each, d in zip(judged, distances, strict=True) if d > THRESHOLDS.off_centre}
-    if len(far) < THRESHOLDS.several or (distances > 1).any():
+    if (distances > 1).any():
         return {}
-    moving = {i: each for i, each in known.items() if each.com.any() and _origin_distance(each) <= 1}
-    return {i: at_centre(each) for i, each in moving.items()}
+    moved = {i: at_centre(each) for i, each in known.items() if each.com.any() and _origin_distance(each) <= 1}
+    return moved if len(far) >= THRESHOLDS.several or _fit_geometry(sketch, moved) else {}
+
+
+def _fit_geometry(sketch: Sketch, moved: dict[int, np.ndarray]) -> bool:
+    """Whether the tensors that the shift changes much, of two links at least, fit their geometry with it alone."""
+    fits = []
+    for w in shaped_inertials(sketch):
+        solid, stated = w.solid_tensor, w.inertial.tensor_in_part
+        if w.index in moved and solid is not None and difference(stated, moved[w.index]) > THRESHOLDS.unlike:
+            before, after = difference(stated, solid), difference(moved[w.index], solid)
+            fits.append(before > THRESHOLDS.unlike and after < 0.5 * before and after < 2 * THRESHOLDS.alike)
+    return len(fits) > 1 and all(fits)
 
 
 def _origin_distance(inertial: Inertial) -> float:

@@ -21,14 +21,20 @@ def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
     refuses it. An identification has no prior for it. Links that are fixed to a body with an inertial are fine.
     With a body beyond it the link is a warning; without geometry too it only splits a compound joint, which many
     published models do on purpose and most simulators handle: that is a note. It is an error where the link of the
-    other side has an inertial.
+    other side has an inertial; then what is fixed to the link (a rotor, a foot) is no excuse.
     Example:
         <link name="forearm"><visual>...</visual></link>
     Remedy: Add an <inertial> with mass, centre of mass and inertia.
     """
     for carrier, members in sketch.clusters.items():
         part = sketch.parts[carrier]
-        if not part.moves or any(sketch.parts[i].inertial is not None for i in members):
+        if not part.moves:
+            continue
+        twin = twin_of(sketch, carrier)
+        if any(sketch.parts[i].inertial is not None for i in members):
+            if part.inertial is None and twin is not None and _is_most(sketch, twin):
+                message = f"{sketch.word} '{part.name}' has no inertial, its twin '{sketch.parts[twin].name}' has one."
+                yield Hit(part.place, message, "Add an <inertial>, the mirror image of the twin's.", "error")
             continue
         if sketch.cluster_mass[carrier] > 0 or any(
             f.place.element.startswith(part.place.element) for f in sketch.faults
@@ -36,13 +42,18 @@ def missing_inertial(sketch: Sketch) -> Iterator[Hit]:
             continue
         leaf = sketch.subtree_mass[carrier] <= THRESHOLDS.least
         message = f"{sketch.word} '{part.name}' moves, but neither it nor anything fixed to it has an inertial."
-        twin = twin_of(sketch, carrier)
         if twin is not None and sketch.cluster_mass[sketch.carrier[twin]] > THRESHOLDS.least:
             message = f"{message[:-1]}, and its twin '{sketch.parts[twin].name}' has one."
             yield Hit(part.place, message, "Add an <inertial>, the mirror image of the twin's.", "error")
             continue
         drawn = any(sketch.parts[i].shapes or sketch.parts[i].partial for i in members)
         yield Hit(part.place, message, "Add an <inertial>.", "error" if leaf else "warning" if drawn else "info")
+
+
+def _is_most(sketch: Sketch, index: int) -> bool:
+    """Whether a part has an inertial of its own, of a mass that counts among what is fixed to it."""
+    own, whole = sketch.parts[index].inertial, sketch.cluster_mass[sketch.carrier[index]]
+    return own is not None and own.usable and own.mass > THRESHOLDS.mass_apart * whole
 
 
 @rule("SY102", "zero-mass", "error", repairs="From the geometry at the density of water, when the link has geometry.")

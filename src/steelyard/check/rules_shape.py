@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.check.part_geometry import geometry_of
 from steelyard.check.reference_point import about_origins, at_centre
 from steelyard.check.rule import Hit, rule
-from steelyard.check.shaped_inertials import ShapedInertial, is_placeholder, shaped_inertials, unit_error
+from steelyard.check.shaped_inertials import ShapedInertial, difference, is_placeholder, shaped_inertials, unit_error
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model import Sketch
 
@@ -133,11 +133,6 @@ def _in_parent(sketch: Sketch, w: ShapedInertial) -> bool:
         return False
     R, p = sketch.placed[w.index]
     return geometry.outside(carrier.rotation @ (R @ w.inertial.com + p) + carrier.position) <= 0
-
-
-def difference(a: np.ndarray, b: np.ndarray) -> float:
-    """Difference of two tensors relative to the larger one."""
-    return float(np.linalg.norm(a - b) / max(np.linalg.norm(a), np.linalg.norm(b)))
 
 
 def other_axes(w: ShapedInertial) -> tuple[str, np.ndarray] | None:

@@ -160,3 +160,8 @@ def is_placeholder(inertial: Inertial) -> bool:
 def unit_error(w: ShapedInertial) -> bool:
     """Whether wrong units explain mass or tensor."""
     return tensor_in_millimetres(w.inertial, w) or in_grams(w) or tensor_in_grams(w)
+
+
+def difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Difference of two tensors relative to the larger one."""
+    return float(np.linalg.norm(a - b) / max(np.linalg.norm(a), np.linalg.norm(b)))
