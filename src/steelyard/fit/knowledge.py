@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit.constraints import Constraint, body_index, equality
-from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, torque_scale
+from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, effect_scale
 from steelyard.fit.volumes import around_prior, body_constraints, volumes
 from steelyard.fit.whitening import known_noise
 from steelyard.inertia import MOMENTS, pseudo
@@ -81,7 +81,7 @@ def knowledge_of(
     held = around_prior(volumes(within, info.robot), theta0, layout.bodies, fixed or {})
     lower, upper = effect_bounds(layout, bounds or {})
     size = np.ones(layout.size)
-    size[layout.inertial.stop :] = torque_scale(info)
+    size[layout.inertial.stop :] = effect_scale(info)
     constraints = (
         *mass_constraints(layout, masses or {}),
         *fixed_constraints(layout, theta0, fixed or {}),

@@ -193,11 +193,15 @@ def prior_precision(info: Information, *, prior=None, weight: float = 1.0) -> np
 
 def effect_pull(info: Information, weight: float) -> np.ndarray:
     """(e,) square root of the prior's precision for friction, armature and extras."""
-    return np.sqrt(weight) / (EFFECT_SPREAD * torque_scale(info))
+    return np.sqrt(weight) / (EFFECT_SPREAD * effect_scale(info))
 
 
-def torque_scale(info: Information) -> np.ndarray:
-    """RMS torque of the joint that each effect column acts on, (number of effects,)."""
+def effect_scale(info: Information) -> np.ndarray:
+    """Size of each effect parameter that makes up the torque of its joint, (number of effects,).
+
+    Those of friction, armature, couplings and springs have units of their own: the RMS torque of the joint, by the unit.
+    A column of the user is in any unit; the size is over the RMS of the column in the data, so that none matters.
+    """
     layout = info.layout
     if info.robot is None:
         rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
@@ -206,5 +210,14 @@ def torque_scale(info: Information) -> np.ndarray:
     else:
         per_dof = info.degree_rms
     per_dof = np.maximum(per_dof, max(per_dof.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
-    extras = [per_dof[list(extra.dofs)].max() for extra in layout.extras]
+    extras = np.array([per_dof[list(extra.dofs)].max() for extra in layout.extras])
+    for i, extra in enumerate(layout.extras):
+        if extra.kind == "user":
+            extras[i] /= _column_rms(info, layout.extra.start + i) or 1.0
     return np.concatenate([np.tile(per_dof[list(layout.dofs)], len(layout.terms)), extras])
+
+
+def _column_rms(info: Information, column: int) -> float:
+    """RMS of a column in the row group where it is largest."""
+    squares = info.base.squares.forms(info.basis.regrouping[:, column])
+    return float(np.sqrt((squares / np.maximum(info.counts, 1)).max(initial=0.0)))
