@@ -199,8 +199,8 @@ def effect_pull(info: Information, weight: float) -> np.ndarray:
 def effect_scale(info: Information) -> np.ndarray:
     """Size of each effect parameter that makes up the torque of its joint, (number of effects,).
 
-    Those of friction, armature, couplings and springs have units of their own: the RMS torque of the joint, by the unit.
-    A column of the user is in any unit; the size is over the RMS of the column in the data, so that none matters.
+    Those of friction, armature, couplings and springs have units of their own: the RMS torque of the joint, over one
+    unit. A column of the user is in any unit: that torque over the RMS of the column in the data, so that none matters.
     """
     layout = info.layout
     if info.robot is None:
