@@ -15,7 +15,7 @@ from adversary.pool import run
 from adversary.suite import Suite
 
 PAGES = Path(__file__).parents[1] / "docs" / "evidence" / "adversary"
-SUITES = ("coverage", "payloads", "problems", "strangers")
+SUITES = ("coverage", "everyday", "payloads", "problems", "strangers")
 
 
 def main():

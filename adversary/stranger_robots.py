@@ -24,6 +24,7 @@ VENDORS = {  # file, posture that motions are about (rad), joints that are held
     ),
     "go2": ("go2_description/urdf/go2.urdf", 4 * LEG, ()),
     "ur10": ("ur_description/urdf/ur10_robot.urdf", [0, -1.2, 1.3, -1.5, -1.5, 0.2], ()),
+    "z1": ("z1_description/urdf/z1.urdf", [0, 1.3, -1.4, 0.2, 0, 0], ("jointGripper",)),
     "xarm7": ("xarm_description/urdf/xarm7.urdf", [0, -0.4, 0, 1.0, 0, 0.9, 0], ()),
 }
 ROBOTS = ("ur5", "arm", "go2", "panda", "limbs", "ur10", "arm", "xarm7")

@@ -57,19 +57,19 @@ def _honest(base: int, robot: str, true: bool) -> float:
     job, kind = logs.drawn(base, robot=robot, true=true), CLASSES["healthy"]
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _run(job, kind.make(job, job.rng(3)), Path(folder))["links"]
+        return outcome(job, kind.make(job, job.rng(3)), Path(folder))["links"]
 
 
 def _tried(job: Job, kind: Class, made: Made, folder: Path) -> Row:
     """What came out, and what came out of the first remedy printed."""
-    row = _run(job, made, folder)
+    row = outcome(job, made, folder)
     row |= _named(kind, made, row)
     if row["remedy"]:
         row["obeyed"] = _obeyed(job, row["remedy"], folder)
     return row
 
 
-def _run(job: Job, made: Made, folder: Path) -> Row:
+def outcome(job: Job, made: Made, folder: Path) -> Row:
     """Outcome on a log, with errors of the links that are to be used on fresh motion."""
     model, out = folder / "robot.urdf", folder / "out"
     model.write_text(job.robot.text, encoding="utf-8")
