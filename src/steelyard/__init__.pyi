@@ -125,6 +125,7 @@ def identify(
     friction: str | Sequence[str] = ("viscous", "coulomb", "offset"),
     armature: bool = True,
     coupling: str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]] = (),
+    springs: str | Sequence[str] = (),
     drive: str | Mapping[str, str] | Sequence[str] = (),
     contacts: str | Sequence[str] = (),
     rotors: bool = False,
@@ -160,10 +161,14 @@ def identify(
         torque_cutoff [Hz]: Cutoff of torques. With `auto`, at most a sixth of the rate. None means --cutoff; with auto
             10.
         smoother: What filters and differentiates: butterworth, kalman or savgol. See filtering.
-        friction: Any of viscous,coulomb,offset with commas, or none.
+        friction: Any of viscous,coulomb,offset,stribeck,load with commas, or none. `stribeck` and `load`, friction that
+            is more near standstill or grows with what a joint carries, are kept at the joints where cross-validation
+            finds them.
         armature: Identify the motors' inertia too.
         coupling: Joints that share a motor, such as joint5+joint6. By names with signs, also `joint5-0.5*joint6`. The
             motor's inertia and friction act on that combination of speeds.
+        springs: Joint that a spring pulls to a rest position. Its stiffness and rest are found; of a compensator, a
+            torsion bar, a stiff cable.
         drive: What drives the joints: position, velocity, voltage, current, torque; JOINT=KIND. Their commands are in
             the logs instead of torques. `model`: as its actuators and its side file say.
         contacts: Frames that touch the ground, with commas; auto, none. Their flags are columns `contact_FRAME`, all of

@@ -27,7 +27,7 @@ from steelyard.job_options import (
     option,
     options_of,
 )
-from steelyard.terms import friction_terms
+from steelyard.terms import CHOSEN_FRICTION, friction_terms
 
 DRIVE_KINDS = ("position", "velocity", "voltage", "current", "torque")
 AS_MODELLED = "model"  # the word for drives of the kinds that the model and its side file say
@@ -255,9 +255,11 @@ class Job:
     )
     friction: tuple[str, ...] = option(
         FRICTION,
-        f"Any of {','.join(friction_terms())} with commas, or none.",
+        f"Any of {','.join((*friction_terms(), *CHOSEN_FRICTION))} with commas, or none.",
+        more="`stribeck` and `load`, friction that is more near standstill or grows with what a joint carries, are "
+        "kept at the joints where cross-validation finds them.",
         metavar="TERMS",
-        choices=friction_terms(),
+        choices=(*friction_terms(), *CHOSEN_FRICTION),
         scope=LOG,
         commands=FITS,
         joined=True,
@@ -272,6 +274,15 @@ class Job:
         scope=LOG,
         commands=(*FITS, ANALYZE),
         accepts="str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]]",
+    )
+    springs: tuple[str, ...] = option(
+        (),
+        "Joint that a spring pulls to a rest position.",
+        more="Its stiffness and rest are found; of a compensator, a torsion bar, a stiff cable.",
+        metavar="JOINT",
+        name="spring",
+        scope=LOG,
+        commands=(IDENTIFY,),
     )
     drive: tuple[str, ...] = option(
         (),
@@ -426,7 +437,14 @@ class Job:
     @property
     def columns(self) -> dict:
         """The options of `accumulate` and `layout_of` that say what is estimated beside the links."""
-        return {name: getattr(self, name) for name in ("friction", "armature", "coupling", "rotors")}
+        names = ("armature", "coupling", "springs", "rotors")
+        plain = tuple(term for term in self.friction if term not in CHOSEN_FRICTION)
+        return {"friction": plain} | {name: getattr(self, name) for name in names}
+
+    @property
+    def chosen_friction(self) -> tuple[str, ...]:
+        """Terms of friction that are kept only at joints where fits find them."""
+        return tuple(term for term in self.friction if term in CHOSEN_FRICTION)
 
     @property
     def preparation(self) -> dict:

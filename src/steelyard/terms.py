@@ -89,6 +89,7 @@ TERMS = {
 }
 COUPLED = ("armature", "viscous", "coulomb")  # columns of a coupling, in their order
 SPRING_UNIT = "N m/rad"
+CHOSEN_FRICTION = ("stribeck", "load")  # beyond terms of any speed: kept at joints where cross-validation finds them
 
 
 def friction_terms() -> tuple[str, ...]:

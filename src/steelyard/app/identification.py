@@ -212,8 +212,9 @@ def _unwritten(result: Result, path: Path):
     unstated = [term for term in result.estimate.layout.terms if TERMS[term].stated is None]
     if unstated:
         yield f"Of friction, {choices(unstated)} has no place in a model file and is in the summary only."
-    if result.job.coupling:
-        yield "Motors shared by joints have no place in a model file; they are in the summary only."
+    if result.estimate.layout.extras:
+        kinds = "Shared motors, springs and friction near standstill or by load"
+        yield f"{kinds} have no place in a model file; they are in the summary only."
     side = side_of(result.job)
     if side is not None and any(read_known(side, result.prior).words()):
         yield f"What {side.name} knows of links is not written again; --side reads it for another model, too."

@@ -16,6 +16,7 @@ from steelyard.errors import OptionError
 from steelyard.job import FRICTION, Corrections, Job, corrections_from
 from steelyard.job_options import NONE, Option, flag, options_of
 from steelyard.numbers import to_float
+from steelyard.terms import friction_terms
 
 
 def model_in(path: Path | None) -> Path | None:
@@ -47,7 +48,7 @@ Model = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
-FRICTION_HELP = options_of(Job)["friction"][1].help
+FRICTION_HELP = f"Any of {','.join(friction_terms())} with commas, or none."
 Friction = Annotated[str, typer.Option(metavar="TERMS", help=FRICTION_HELP)]
 ALL_FRICTION = ",".join(FRICTION)
 

@@ -135,7 +135,8 @@ _OF_FITS = (
         "joint_spring",
         "warning",
         "A spring, a compensator or a stiff cable pulls a joint to a rest position.",
-        "Estimate it beside the links: in Python accumulate(robot, log, springs=['{joint}']).",
+        "Estimate the spring beside the links.",
+        "--spring JOINT",
     ),
     _diagnosis(
         "model_torque",
@@ -169,6 +170,14 @@ _OF_FITS = (
         "warning",
         "One link alone is lighter than in the model.",
         "Is a part missing that the model has? Remove it from the model.",
+    ),
+    _diagnosis(
+        "further_friction",
+        "warning",
+        "Friction near standstill, or that grows with the load of a joint, predicts held-out torques better.",
+        "Estimate it, too.",
+        "--friction viscous,coulomb,offset,stribeck,load",
+        biases=False,
     ),
     _diagnosis(
         "reversal_friction",

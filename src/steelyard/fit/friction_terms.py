@@ -29,9 +29,8 @@ from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.log import folds as split_folds
 from steelyard.model import Robot
-from steelyard.terms import COULOMB_WIDTH, UserColumn
+from steelyard.terms import CHOSEN_FRICTION, COULOMB_WIDTH, UserColumn
 
-TERMS = ("stribeck", "load")
 SPEEDS = (0.1, 0.2, 0.4, 0.8)  # rad/s or m/s, first candidates of the Stribeck speed
 REFINED = (2**-0.5, 2**-0.25, 2**0.25, 2**0.5)  # candidates around the best, in its own size
 
@@ -55,10 +54,12 @@ class JointFriction:
 
 @dataclass(frozen=True, eq=False)
 class FrictionFit:
-    """estimate: of all data with the terms kept. joints: friction of each. error, plain_error: held-out error over
-    torque by blocked cross-validation, with the terms and without (a little flattering, as it chose them)."""
+    """estimate: of all data with the terms kept. columns: of these terms, for `accumulate`. joints: friction of each.
+    error, plain_error: held-out error over torque by blocked cross-validation, with the terms and without (a little
+    flattering, as it chose them)."""
 
     estimate: Estimate
+    columns: tuple[UserColumn, ...]
     joints: tuple[JointFriction, ...]
     error: float
     plain_error: float
@@ -78,7 +79,7 @@ def friction(
     robot: Robot,
     logs: Log | Iterable[Log],
     *,
-    terms: Sequence[str] = TERMS,
+    terms: Sequence[str] = CHOSEN_FRICTION,
     fit: str | Fit = "consistent",
     folds: int = 3,
     extra: Iterable[UserColumn] = (),
@@ -104,8 +105,8 @@ def friction(
     Raises:
         OptionError: unknown terms; and what `accumulate` and the fit raise.
     """
-    if unknown := set(terms) - set(TERMS):
-        raise OptionError(f"Unknown friction term '{min(unknown)}'. Choose from {choices(TERMS)}.")
+    if unknown := set(terms) - set(CHOSEN_FRICTION):
+        raise OptionError(f"Unknown friction term '{min(unknown)}'. Choose from {choices(CHOSEN_FRICTION)}.")
     blocks = list(zip(*([test for _, test in split_folds(log, folds)] for log in as_list(logs)), strict=True))
     solve, extra = fit_of(fit), tuple(extra)
     options = {"coulomb_width": coulomb_width, "columns": "all"} | columns
@@ -129,6 +130,7 @@ def friction(
     estimate = last.fit(kept)
     return FrictionFit(
         estimate=replace(estimate, method=f"{estimate.method}, friction terms chosen by cross-validation"),
+        columns=tuple(candidate.column for candidate in kept),
         joints=tuple(_joint_friction(estimate, joint, kept) for joint in joints),
         error=last.error(kept),
         plain_error=last.error(()),

@@ -38,7 +38,7 @@ from steelyard.drives import (
     unbounded,
 )
 from steelyard.dynamics import with_motors
-from steelyard.errors import LogError, choices
+from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import Estimate, consistent_within_geometry
 from steelyard.identifiable import Scale, identifiability, scale_lines
 from steelyard.information import accumulate
@@ -164,6 +164,10 @@ def run_drives(
     whole = with_motors(load_with_side(job, robot))
     if whole.floating:
         require_driven(whole, {})
+    if job.chosen_friction or job.springs:
+        raise OptionError(
+            "--spring and --friction stribeck,load are for logs with torques; leave them out with --drive."
+        )
     drives_of(whole, job.drive)  # refuses words before any log is read, as the next line does
     knowledge_of(job, whole)
     require_filtered(job)

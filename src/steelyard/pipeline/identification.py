@@ -38,6 +38,7 @@ from steelyard.information import Information, accumulate, accumulate_blocks, re
 from steelyard.job import Job
 from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split_blocks
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
+from steelyard.pipeline.further_friction import columns_of, further_friction
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.tried_corrections import judge, noticeable, tried
@@ -178,12 +179,13 @@ def run(
     looked = tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
     job, left_out = without_constant_torques(job, read)
-    options = job.columns
     read, more, _ = settled_logs(job, robot, read)
     notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *left_out, *more]
     entire = [each.log for each in read]
     train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
     report("accumulating information", 0.65)
+    columns, chosen = columns_of(job, robot, train)
+    options, notes = columns, [*notes, *chosen]
     if "sample_weights" in (weighed := weights_of(job, robot)):
         options |= weighed
         notes.append(
@@ -223,14 +225,15 @@ def run(
     held = joined(test, name="held-out samples")
     before, after = validate(robot, held, rotors=job.rotors, **contacts), validate(estimate, held, **contacts)
 
-    tested = reduce(add, [accumulate(robot, each, **job.columns, **contacts) for each in test])  # alike, as above
-    use = ordinary_use(robot, train, **job.columns)
+    tested = reduce(add, [accumulate(robot, each, **columns, **contacts) for each in test])  # alike, as above
+    use = ordinary_use(robot, train, **columns)
     reach = generalization(estimate, by_log, tested, weight=job.weight, other_motion=use)
     again = partial(consistent_within_geometry, weight=job.weight, regularizer=job.regularizer, **known)
-    judged = judge(robot, again, validation=job.validation, columns=job.columns, rows=contacts)
+    judged = judge(robot, again, validation=job.validation, columns=columns, rows=contacts)
     worth, unworthy = tried(
         robot, entire, noticeable(diagnosis.faults, max(after.relative_error, reach.fitted)), judged
     )
+    rubs = further_friction(job, robot, train, after.relative_error)
     total = reduce(add, blocks)
     given = drives_alone(total)
     everything, alone = after, validate(given, held, **contacts)
@@ -256,9 +259,9 @@ def run(
         held_out=held,
         diagnosis=diagnosis,
         generalization=reach,
-        findings=(*findings, *lost, *worth),
+        findings=(*findings, *lost, *rubs, *worth),
         notes=(*notes, *intervals.explain(), *diagnosis.hints, *unworthy),
-        narrowing=narrowing(robot, intervals, sum(log.effective_samples for log in train), job.columns),
+        narrowing=narrowing(robot, intervals, sum(log.effective_samples for log in train), columns),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
         alone=alone,

@@ -154,7 +154,8 @@ def _read_model(path, job: Job) -> tuple[Job, Robot, dict[str, np.ndarray]]:
     own = [name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)]
     if summary["kind"] != "identification" or not own or summary["couplings"] or summary["rotors"]:
         raise OptionError(
-            f"{path} holds no identification of a robot without rotors and couplings. Give the model file itself."
+            f"{path} holds no identification of a robot whose links and joints are all that moves it: without rotors, "
+            "couplings, springs and friction beyond viscous and Coulomb. Give the model file itself."
         )
     job = replace(job, model=str(Path(path) / own[0]), lock=job.lock or tuple(summary["job"].get("lock", ())))
     robot = load_with_side(job)

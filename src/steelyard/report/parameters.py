@@ -173,7 +173,7 @@ def _joints(result: Result) -> list[dict]:
 
 
 def _couplings(result: Result) -> list[dict]:
-    """Inertia and friction of every motor that joints share."""
+    """Columns beyond those of single joints: motors that joints share, springs, friction of some joints."""
     layout, intervals = result.estimate.layout, _intervals(result.uncertainty.parameters)
     return [
         {
@@ -224,9 +224,9 @@ def _coupling_sheet(summary: dict) -> Sheet:
         for each in summary["couplings"]
     ]
     return sheet(
-        "Motors shared by joints",
-        "Inertia and friction that act on a combination of joint speeds, ± standard deviation.",
-        (("Joints", "text"), "Identified", ("Unit", "text")),
+        "Shared motors, springs and further friction",
+        "What acts on a combination of joint speeds, by a position, or on some joints alone, ± standard deviation.",
+        (("What", "text"), "Identified", ("Unit", "text")),
         rows,
     )
 

@@ -65,6 +65,7 @@ def _named(case: Case, dof: int, stiffness: float, ratio: float) -> Fault:
         f"A spring of {stiffness:.3g} N m/rad (or N/m) pulls {name} to a rest position: with it, the residual of "
         f"{name} falls by {1 - ratio:.0%}.",
         joint=name,
+        options=["--spring", name],
         stiffness=stiffness,
         residual_ratio=ratio,
     )

@@ -1,0 +1,81 @@
+"""Friction that Coulomb and viscous terms lack: a finding where it was tried and helps, and an option that has it."""
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.errors import OptionError
+from steelyard.terms import CHOSEN_FRICTION
+
+FRICTION = ("viscous", "coulomb", "offset")
+
+
+@pytest.fixture(scope="module")
+def case():
+    """A robot whose file has links of other masses, and a slow log of it."""
+    robot = sy.library.puma560()
+    log = sy.simulate.record(robot, duration=12.0).log
+    rng = np.random.default_rng(0)
+    return robot.with_inertias(robot.inertias * np.exp(0.15 * rng.normal(size=(robot.nb, 1)))), robot, log
+
+
+def rubbing(robot, log, kind):
+    """The log with friction of one kind on top."""
+    tau, level = log.tau, 0.1 * np.sqrt(np.mean(log.tau**2, axis=0))
+    weight = sy.inverse_dynamics(robot, log.q, 0 * log.q, 0 * log.q)
+    v = log.v if log.v is not None else np.gradient(log.q, log.t, axis=0)
+    more = {
+        "near standstill": lambda: 3 * level * np.tanh(v / 0.02) / (1 + (v / 0.2) ** 2),
+        "by load": lambda: 0.4 * np.abs(weight) * np.tanh(v / 0.02),
+    }[kind]()
+    return log.replace(tau=tau + more)
+
+
+@pytest.mark.parametrize("kind", ["near standstill", "by load"])
+def test_named_with_an_option_that_helps(case, kind):
+    given, robot, log = case
+    log = rubbing(robot, log, kind)
+    result = sy.identify(given, log)
+    (found,) = (each for each in result.findings if each.code == "further_friction")
+    assert kind in found.message
+    assert found.options == ("--friction", ",".join((*FRICTION, *CHOSEN_FRICTION)))
+    again = sy.identify(given, log, friction=found.options[1].split(","))
+    assert again.after.relative_error < 0.8 * result.after.relative_error
+    assert "further_friction" not in [each.code for each in again.findings]
+    assert any("by cross-validation" in note for note in again.notes)
+
+    def apart(one):
+        fast = 2 * np.random.default_rng(1).normal(size=(3, 400, robot.nv))
+        true = sy.inverse_dynamics(robot, *fast)
+        return np.linalg.norm(
+            sy.inverse_dynamics(one.robot.with_joint_properties(armature=robot.armature), *fast) - true
+        )
+
+    assert apart(again) <= 1.02 * apart(result)
+
+
+def test_plain_friction_is_no_finding(case):
+    given, _, log = case
+    assert "further_friction" not in [each.code for each in sy.identify(given, log).findings]
+
+
+def test_a_spring_is_found_and_told(case, tmp_path):
+    _, robot, log = case
+    stiffness, rest = 8.0, -1.0
+    tau = log.tau.copy()
+    tau[:, 2] += stiffness * (log.q[:, 2] - rest)
+    result = sy.identify(robot, log.replace(tau=tau), springs="joint3", out=tmp_path / "out")
+    told = sy.load(tmp_path / "out" / f"{robot.name}_identified.urdf")
+    assert told.dof_names == robot.dof_names
+    assert result.estimate.extras[0] == pytest.approx(stiffness, rel=0.02)
+    assert result.after.relative_error < 0.02
+
+
+def test_where_it_cannot_be_had(case, tmp_path):
+    given, _, log = case
+    with pytest.raises(OptionError, match="are for logs with torques; leave them out with --drive"):
+        sy.identify(given, log, friction=("coulomb", "load"), drive="position")
+    with pytest.raises(OptionError, match="takes fits of whole logs"):
+        sy.fleet.accumulate(sy.save(given, tmp_path / "arm.urdf").path, [tmp_path], friction=("coulomb", "stribeck"))
+    with pytest.raises(OptionError, match="Unknown friction term 'striebeck'"):
+        sy.identify(given, log, friction=("coulomb", "striebeck"))
