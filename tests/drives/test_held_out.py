@@ -61,7 +61,7 @@ def test_a_slow_log_proves_slow_motion_only(leg):
 def test_motion_that_is_not_predicted_when_faster_is_not_proven(leg):
     """A drive that clips in the faster half alone, which a fit to the slower half cannot know."""
     limited = SERVOS.changed(limit=np.full(3, 4.0))
-    slow, fast = (logged(leg, limited, seed=k, size=size, duration=8.0) for k, size in ((0, 0.1), (1, 1.5)))
+    slow, fast = (logged(leg, limited, seed=k, size=size, duration=6.0) for k, size in ((0, 0.1), (1, 1.5)))
     found = identified(leg, [slow, fast], validation=0.5)
     assert not found.proven.beyond and np.array_equal(found.proven.range, found.proven.slower)
     assert any("Faster motion is not predicted" in reason for reason in drive_summary(found)["verdict"]["reasons"])

@@ -83,15 +83,15 @@ def test_it_moves_more_like_the_robot_than_all_others(known):
     assert set(errors) == {"where the refinement began", "given model", "goes where commanded", "stays"}
 
 
-def test_an_open_scale_is_said_and_ratios_are_right(leg, log):
-    found = sy.identify(leg, log, drive="position")
+def test_an_open_scale_is_said_and_ratios_are_right(leg, short):
+    found = sy.identify(leg, short, drive="position")
     assert found.scaled == leg.dof_names and "open" in " ".join(found.scale)
     for joint, each in enumerate(found.drives.values()):
         for key in ("damping", "frictionloss"):
             ratio = getattr(TRUTH, key)[joint] / TRUTH.gain[joint]
             assert getattr(each, key) / each.kp == pytest.approx(ratio, rel=0.1)
     assert max(each.pooled[0] for each in found.motion if each.name == "identified") < 5e-3
-    weight = [sy.inverse_dynamics(robot, log.q, 0 * log.q, 0 * log.q) for robot in (leg, found.robot)]
+    weight = [sy.inverse_dynamics(robot, short.q, 0 * short.q, 0 * short.q) for robot in (leg, found.robot)]
     assert np.sum(weight[0] * weight[1]) == pytest.approx(np.sum(weight[0] ** 2), rel=0.02)  # the model's weight
 
 
@@ -233,7 +233,8 @@ def test_a_log_that_is_too_short_is_refused(leg, log):
 
 def test_friction_that_grows_with_load_is_named(leg, known):
     """It is no constant, so that drives of constant friction err; none is named where there is none."""
-    found = sy.identify(with_drives(leg, kp=60.0), servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2), drive="model")
+    log = servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2, duration=10.0)
+    found = sy.identify(with_drives(leg, kp=60.0), log, drive="model")
     laws = {law.joint: law for law in found.fit.laws if law.by == "load"}
     assert {"abad", "hip"} <= set(laws) and all(0.1 < law.slope < 0.3 for law in laws.values())
     assert any("grows with load" in reason for reason in drive_summary(found)["verdict"]["reasons"])
@@ -248,7 +249,7 @@ def test_none_that_grows_with_load_is_named_of_large_motion(leg):
 
 def test_measured_torques_are_refined_by_motion(leg):
     """The same for robots with torque sensors: what the model is wrong in shows in how it moves."""
-    log = servo_log(leg, TRUTH, seed=0, duration=8.0, sample=0.004, torques=True)
+    log = servo_log(leg, TRUTH, seed=0, duration=5.0, sample=0.004, torques=True)
     found = sy.identify(leg, log, drive="torque")
     for joint, each in enumerate(found.drives.values()):
         assert each.damping == pytest.approx(TRUTH.damping[joint], rel=0.03)
