@@ -218,7 +218,6 @@ def _soles(path, feet):
     return bottom, (spheres[:, None, :2] + reach[:, None, None] * ring).reshape(-1, 2)
 
 
-@pytest.mark.exhaustive
 def test_fingers_that_mimic_follow_and_are_counted(brief):
     robot = sy.load(urdf("panda"))
     made = design(robot, 3.0, moved=("panda_finger_joint1", "panda_joint7"), **FAST)
