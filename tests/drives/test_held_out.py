@@ -91,7 +91,7 @@ def test_twins_share_what_the_log_hardly_shows(biped):
         armature=np.array([0.02, 0.01, 0.02, 0.01]),
         inertias=biped.inertias,
     )
-    found = identified(biped, logged(biped, truth, seed=4, size=0.4, duration=15.0))
+    found = identified(biped, logged(biped, truth, seed=4, size=0.4, duration=10.0))
     assert any(note.startswith("Same motor") and " share " in note for note in found.notes)
     for one, other in (("left_hip", "right_hip"), ("left_knee", "right_knee")):
         pair = [found.drives[name].armature for name in (one, other)]
