@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
+# neighbours go to one worker, which makes what a module's tests share once
+DIST := worksteal
 
 .PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers claims docs fuzz package clean
 
@@ -23,11 +25,11 @@ demo: $(VENV)/.run
 	$(BIN)/steelyard demo --out demo-out
 
 test: $(VENV)/.dev check
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist $(DIST)
 
 # Every case of every test, where the default has a few of the slow ones.
 exhaustive: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --exhaustive
+	$(BIN)/python -m pytest -n $(WORKERS) --dist $(DIST) --exhaustive
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

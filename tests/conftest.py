@@ -1,5 +1,6 @@
 """Exhaustive cases run by name: `make exhaustive`, or the identifier of a test on the command line."""
 
+import os
 from collections import defaultdict
 
 import pytest
@@ -7,6 +8,11 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser):
     parser.addoption("--exhaustive", action="store_true", help="every case of every test, not a few of the slow ones")
+
+
+def pytest_configure(config: pytest.Config):
+    if not config.getoption("exhaustive"):  # compiling takes far longer than what tests run
+        os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]):

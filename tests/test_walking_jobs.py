@@ -65,7 +65,7 @@ def test_without_its_flags_the_log_is_no_good(trot):
 
 def test_standing_does_not_tell_the_total_mass(others):
     """It says so; the torques of the same feet are found all the same, and a walk in a second log tells."""
-    stance = walks.walk("stance", duration=15.0, seed=1)
+    stance = walks.walk("stance", duration=10.0, seed=1)
     found = identified(stance)
     assert [finding.code for finding in found.findings] == ["contact_always"]
     assert "--mass all=KG" in found.findings[0].message and summary(found)["verdict"]["level"] == "care"
@@ -101,7 +101,7 @@ def test_intervals_hold_the_truth(gait):
     """Base parameters that the data determines, of two walks: about 36, of which 95 % are to be inside."""
     inside = []
     for seed in (0, 1):
-        walk = walks.walk(gait, duration=30.0, seed=seed)
+        walk = walks.walk(gait, duration=20.0, seed=seed)
         found = identified(walk)
         layout, base = found.estimate.layout, found.uncertainty.base
         truth = np.zeros(layout.size)

@@ -64,6 +64,7 @@ def test_the_same_seed_gives_the_same_walk(walked, tmp_path):
     assert np.any(walks.walk("trot", duration=2.0, seed=1).log.q != one.log.q)
 
 
+@pytest.mark.exhaustive(keep=4)
 @pytest.mark.parametrize("options", [{}, {"seed": 4}, {"slope": 0.1}, {"payload": 4.0}, {"radius": 0.022}])
 @pytest.mark.parametrize("gait", ALL)
 def test_clean_walks_have_no_findings(walked, gait, options):
@@ -103,6 +104,7 @@ def test_flags_that_contradict_the_motion_are_named(walked, gait):
         assert set(found) == {code} and "FL_foot" in found[code] and "FR_foot" not in found[code]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("gait", ALL)
 def test_slip_and_soft_ground_are_named(walked, gait):
     assert set(faults(walked(gait, friction=0.1))) == {"contact_slip"}
@@ -124,6 +126,7 @@ def test_samples_in_doubt_are_left_out_and_counted(walked):
     assert all(np.all(flag[before[i, rows]] > 0) for i, flag in enumerate(kept.contacts.values()))  # none is lost
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("slope", [0.0, 0.1])
 @pytest.mark.parametrize("gait", ALL)
 def test_contacts_are_found_from_the_motion(walked, gait, slope):
@@ -143,6 +146,7 @@ def test_contacts_are_found_from_the_motion(walked, gait, slope):
     assert all(np.mean(high.contacts[f] == found.contacts[f]) > 0.999 for f in walks.FEET)  # no height is assumed
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("gait", "options"),
     [("trot", {"softness": 0.1}), ("walk", {"softness": 0.1, "seed": 2}), ("walk", {"friction": 0.1})],
@@ -185,6 +189,7 @@ def test_logs_are_prepared_in_contact(walked):
     np.testing.assert_array_equal(again.t, ready.filtered.t)
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("gait", ["trot", "walk"])
 @pytest.mark.parametrize("word", ["wxyz,body,body", "xyzw,world,body", "xyzw,body,world", "mujoco"])
 def test_other_conventions_of_the_base_are_named(walked, gait, word):

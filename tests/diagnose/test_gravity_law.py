@@ -25,6 +25,7 @@ def loaded(robot, kilograms):
     return robot.with_inertias(theta)
 
 
+@pytest.mark.exhaustive(keep=4)
 @pytest.mark.parametrize("name", ["panda", "puma560"])
 @pytest.mark.parametrize("kind", ["nominal", "tool believed wrong", "friction compensated", "noisy"])
 def test_guided_by_hand(name, kind):

@@ -37,6 +37,11 @@ def log(leg):
 
 
 @pytest.fixture(scope="module")
+def short(leg):
+    return servo_log(leg, TRUTH, seed=0, duration=8.0)
+
+
+@pytest.fixture(scope="module")
 def known(leg, log):
     return sy.identify(with_drives(leg, kp=60.0), log, drive="position")
 
@@ -78,23 +83,23 @@ def test_it_moves_more_like_the_robot_than_all_others(known):
     assert set(errors) == {"where the refinement began", "given model", "goes where commanded", "stays"}
 
 
-def test_an_open_scale_is_said_and_ratios_are_right(leg, log):
-    found = sy.identify(leg, log, drive="position")
+def test_an_open_scale_is_said_and_ratios_are_right(leg, short):
+    found = sy.identify(leg, short, drive="position")
     assert found.scaled == leg.dof_names and "open" in " ".join(found.scale)
     for joint, each in enumerate(found.drives.values()):
         for key in ("damping", "frictionloss"):
             ratio = getattr(TRUTH, key)[joint] / TRUTH.gain[joint]
             assert getattr(each, key) / each.kp == pytest.approx(ratio, rel=0.1)
     assert max(each.pooled[0] for each in found.motion if each.name == "identified") < 5e-3
-    weight = [sy.inverse_dynamics(robot, log.q, 0 * log.q, 0 * log.q) for robot in (leg, found.robot)]
+    weight = [sy.inverse_dynamics(robot, short.q, 0 * short.q, 0 * short.q) for robot in (leg, found.robot)]
     assert np.sum(weight[0] * weight[1]) == pytest.approx(np.sum(weight[0] ** 2), rel=0.02)  # the model's weight
 
 
-def test_files_that_move_as_the_report_says(leg, known, tmp_path):
+def test_files_that_move_as_the_report_says(leg, short, tmp_path):
     """A loop over `mj_step` that knows MuJoCo alone, beside `rollout` and `validate --rollout`."""
-    prior, other = with_drives(leg, kp=60.0), servo_log(leg, TRUTH, seed=5, duration=8.0)
+    other = servo_log(leg, TRUTH, seed=5, duration=8.0)
     sy.save(leg, tmp_path / "leg.urdf")
-    sy.write_csv(servo_log(leg, TRUTH, seed=0), tmp_path / "run.csv")
+    sy.write_csv(short, tmp_path / "run.csv")
     sy.write_csv(other, tmp_path / "other.csv")
     (tmp_path / "leg.steelyard.toml").write_text('version = 1\n[drives]\nkind = "position"\nkp = 60\n')
     words = ["identify", tmp_path / "leg.urdf", tmp_path / "run.csv", "--drive", "model", "-o", tmp_path / "out"]
@@ -123,27 +128,26 @@ def test_files_that_move_as_the_report_says(leg, known, tmp_path):
     after = slice(25, n)  # MuJoCo's late commands begin at zero
     assert np.sqrt(np.mean((np.array(moved) - rollout.q[:n])[after] ** 2)) < 0.0005
     assert np.sqrt(np.mean((np.array(moved) - other.q[:n])[after] ** 2)) < 0.006
-    for drive, own in zip(again.drives.values(), known.drives.values(), strict=True):
-        assert (drive.kind, drive.kp) == ("position", pytest.approx(own.kp))
+    for drive in again.drives.values():
+        assert (drive.kind, drive.kp) == ("position", pytest.approx(60.0))
     words = ["validate", tmp_path / "out", tmp_path / "other.csv", "--rollout", "--json"]
     told = CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
     found = json.loads(told.stdout)
     assert told.exit_code == 0 and found["models"][0]["whole"] < 0.006 < found["models"][1]["whole"]
     shown = CliRunner().invoke(app, ["report", str(tmp_path / "out")], catch_exceptions=False)
     assert shown.exit_code == 0 and "Moves like the robot" in shown.stdout
-    assert prior.drives["hip"].kp == 60
 
 
-def test_drives_that_do_not_move_like_the_robot_are_not_recommended(leg, log):
+def test_drives_that_do_not_move_like_the_robot_are_not_recommended(leg, short):
     """Commands of another joint each: nothing fits, and the verdict says so."""
-    found = sy.identify(with_drives(leg, kp=60.0), log.replace(command=log.command[:, [1, 2, 0]]), drive="position")
+    found = sy.identify(with_drives(leg, kp=60.0), short.replace(command=short.command[:, [1, 2, 0]]), drive="position")
     verdict = drive_summary(found)["verdict"]
     assert verdict["level"] == "keep" and "is left" in verdict["reasons"][0]
 
 
-def test_teaching_data_of_states_and_actions(leg, log, tmp_path):
+def test_teaching_data_of_states_and_actions(leg, short, tmp_path):
     """Nothing but states and actions, as policies are taught with."""
-    names = {"t": log.t, "state": log.q, "action": log.command}
+    names = {"t": short.t, "state": short.q, "action": short.command}
     np.savez(tmp_path / "teach.npz", **names)
     found = sy.identify(leg, tmp_path / "teach.npz", drive="position", channels={"q": "state", "command": "action"})
     assert {each.name: each.pooled[0] for each in found.motion}["identified"] < 5e-3
@@ -227,20 +231,25 @@ def test_a_log_that_is_too_short_is_refused(leg, log):
         sy.identify(leg, log[:60].replace(enable=np.tile((np.arange(60) % 20 < 12)[:, None], (1, 3))), drive="position")
 
 
-def test_friction_that_grows_with_load_is_named(leg):
+def test_friction_that_grows_with_load_is_named(leg, known):
     """It is no constant, so that drives of constant friction err; none is named where there is none."""
-    given = with_drives(leg, kp=60.0)
-    found = sy.identify(given, servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2), drive="model")
+    log = servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2)
+    found = sy.identify(with_drives(leg, kp=60.0), log, drive="model")
     laws = {law.joint: law for law in found.fit.laws if law.by == "load"}
     assert {"abad", "hip"} <= set(laws) and all(0.1 < law.slope < 0.3 for law in laws.values())
     assert any("grows with load" in reason for reason in drive_summary(found)["verdict"]["reasons"])
-    plain = sy.identify(given, servo_log(leg, TRUTH, seed=0, size=2.5), drive="model")
+    assert known.fit.laws == ()
+
+
+@pytest.mark.exhaustive
+def test_none_that_grows_with_load_is_named_of_large_motion(leg):
+    plain = sy.identify(with_drives(leg, kp=60.0), servo_log(leg, TRUTH, seed=0, size=2.5), drive="model")
     assert plain.fit.laws == () and drive_summary(plain)["verdict"]["level"] == "good"
 
 
 def test_measured_torques_are_refined_by_motion(leg):
     """The same for robots with torque sensors: what the model is wrong in shows in how it moves."""
-    log = servo_log(leg, TRUTH, seed=0, duration=8.0, sample=0.004, torques=True)
+    log = servo_log(leg, TRUTH, seed=0, duration=5.0, sample=0.004, torques=True)
     found = sy.identify(leg, log, drive="torque")
     for joint, each in enumerate(found.drives.values()):
         assert each.damping == pytest.approx(TRUTH.damping[joint], rel=0.03)

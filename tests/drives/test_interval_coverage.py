@@ -29,7 +29,7 @@ def test_truth_lies_within_intervals(name, record_property):
     assert len(inside) > 70 and share > SHARES[name] - spread  # which counting alone makes
 
 
-@pytest.mark.exhaustive(keep=1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(10))
 def test_truths_of_twins_that_differ(seed):
     """Two legs whose motors were drawn one by one, although their names say they are the same."""

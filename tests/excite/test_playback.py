@@ -175,6 +175,7 @@ def test_every_file_is_played_from_home_within_all_limits(recorded):
     assert seen == endings | fit[made.make]
 
 
+@pytest.mark.exhaustive(keep=1)
 def test_no_body_touches_another_in_mujoco(recorded):
     _, paths, m, _, _ = recorded
     q, names = played(next(path for path in paths if path.name == "motion.json"))
@@ -182,6 +183,7 @@ def test_no_body_touches_another_in_mujoco(recorded):
     assert not contacts(m, names, q[::4]) - closed
 
 
+@pytest.mark.exhaustive(keep=1)
 def test_a_motion_that_does_not_look_at_collisions_touches_in_mujoco(recorded):
     made, _, m, _, _ = recorded
     rng = np.random.default_rng(0)

@@ -62,6 +62,7 @@ def test_a_motion_that_counts_filtered_samples_as_independent_breaks_its_promise
     assert not promise.kept and promise.explain().startswith("Not recommended: simulated and identified, errors are ")
 
 
+@pytest.mark.exhaustive
 def test_what_no_motion_within_the_limits_shows_is_said_with_what_would_help(known, brief):
     crawling = Limits(speed=0.02, acceleration=0.05, collisions=False)
     promise = simulated(next_motion(known, limits=crawling, focus=["link6.Izz"]))

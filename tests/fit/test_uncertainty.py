@@ -40,7 +40,7 @@ def band(shares):
     return 2 * np.std(shares, ddof=1) / np.sqrt(len(shares))
 
 
-@pytest.mark.exhaustive(keep=2)
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("correlation, repetitions", MANY)
 def test_intervals_of_base_parameters_cover(scara, correlation, repetitions):
     rng = np.random.default_rng(11)
@@ -57,7 +57,7 @@ def test_intervals_of_base_parameters_cover(scara, correlation, repetitions):
     assert np.mean(naive) > 0.9 if correlation == 0 else np.mean(naive) < 0.5  # independent samples assumed
 
 
-@pytest.mark.exhaustive(keep=2)
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("correlation, repetitions", FITS)
 def test_intervals_of_constrained_fits_cover(scara, correlation, repetitions):
     rng = np.random.default_rng(12)

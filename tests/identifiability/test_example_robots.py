@@ -25,7 +25,7 @@ def stacked(path, robot, floating):
     return np.concatenate([adapter.regressor(model, data, robot, *state) for state in zip(q, v, a, strict=True)])
 
 
-@pytest.mark.exhaustive(keep=10)
+@pytest.mark.exhaustive(keep=6)
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("name", NAMES)
 def test_count_null_space_and_regrouping(name, floating):
@@ -66,7 +66,7 @@ def test_bent_axes_count_as_parallel(stem, count):
     assert 1e-7 < idn.mechanism.rounded < 1e-4 and "taken as zero" in idn.table()
 
 
-@pytest.mark.exhaustive(keep=6)
+@pytest.mark.exhaustive(keep=4)
 @pytest.mark.parametrize("name", NAMES)
 def test_basis_of_the_whole_regression(name):
     """Friction, offsets and armature add one combination each, apart from what mimic joints tie together."""

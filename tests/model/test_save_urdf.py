@@ -44,7 +44,7 @@ def declared(report):
     return allowed
 
 
-@pytest.mark.exhaustive(keep=6)
+@pytest.mark.exhaustive(keep=3)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_nothing_but_the_declared_elements_differs(name, tmp_path):
     source = EXAMPLE_ROBOTS / name
@@ -63,7 +63,7 @@ def test_nothing_but_the_declared_elements_differs(name, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["out.urdf"]
 
 
-@pytest.mark.exhaustive(keep=6)
+@pytest.mark.exhaustive(keep=3)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_pinocchio_and_mujoco_read_the_new_inertias(name, tmp_path):
     robot = perturbed(load(EXAMPLE_ROBOTS / name), seed=1)

@@ -27,6 +27,7 @@ SEVERAL = 1.3  # several offsets must win this many times what any other mistake
 MOST_JOINTS = 8  # the worst ones, whose signs and orders are tried
 LEAST = 0.3  # nats a sample; less is no gross mistake
 TIE = 0.1  # share of the best gain within which two hypotheses explain the data equally well
+VAIN = 12  # physical fits in a row that win too little, after which no more are made: true ones are among the first 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +111,20 @@ def _gross(case: Case) -> Hypothesis | None:
 def _gross_hypotheses(case: Case) -> list[Hypothesis]:
     """Gross mistakes that win most, simple ones first.
 
-    Physical fits are made in the order of what each can win, until none that is left could come near the best.
+    Physical fits are made in the order of what each can win, until none that is left could come near the best, or many
+    have won nothing: where nothing explains the data, each could win much.
     """
     worst = sorted(case.dofs, key=lambda dof: -case.relative[dof])[:MOST_JOINTS]
     trials, most = [], []
     for each in (trial for trials in GROSS for trial in trials(case, worst)):
         most.append(gain(case.physical_energy, each.case.free_energy))  # free of physics, which costs little
         trials.append(each if each.case.regression is case.regression else each.light)
-    best, tried = LEAST, {}
+    best, tried, vain = LEAST, {}, 0
     for place in sorted(range(len(trials)), key=lambda place: -most[place]):
-        if most[place] < (1 - TIE) * best:
+        if most[place] < (1 - TIE) * best or vain == VAIN:
             break
         tried[place] = fitted(case, trials[place])
+        vain = 0 if tried[place].gain > (1 - TIE) * best else vain + 1
         best = max(best, tried[place].gain)
     return [tried[place] for place in sorted(tried) if tried[place].gain > (1 - TIE) * best]
 

@@ -208,7 +208,7 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
     d.qpos[7:] = legs.angles(np.zeros(3), legs.stood(np.zeros(3))).ravel()
     settle, n = round(1.0 / SAMPLE), round(duration / SAMPLE)
     q, v, a, tau = np.empty((n, 19)), np.empty((n, 18)), np.empty((n, 18)), np.zeros((n, 18))
-    wrenches, held, force = np.zeros((4, n, 6)), np.zeros((4, 3)), np.zeros(6)
+    pushes, held, force = [], np.zeros((4, 3)), np.zeros(6)
     d.ctrl[:] = d.qpos[7:]
     for at in range(-settle, n):
         goals, held = _goals(gait, legs, at * SAMPLE, d, sway, held, up, turn)
@@ -229,10 +229,16 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
                 pushed = d.contact.frame[i].reshape(3, 3).T @ force[:3]
                 arm = d.contact.pos[i] - d.geom_xpos[feet[foot]]
                 R = d.xmat[m.geom_bodyid[feet[foot]]].reshape(3, 3) @ frames[foot].rotation
-                wrenches[foot, at] += np.r_[R.T @ pushed, R.T @ np.cross(arm, pushed)]
+                pushes.append((foot, at, R.T, arm, pushed))
         for _ in range(every - 1):
             d.ctrl += step
             mujoco.mj_step(m, d)
+    wrenches = np.zeros((4, n, 6))
+    if pushes:
+        foot, at, turned, arm, pushed = map(np.array, zip(*pushes, strict=True))
+        moments = np.einsum("nij,nj->ni", turned, np.cross(arm, pushed))
+        own = np.concatenate([np.einsum("nij,nj->ni", turned, pushed), moments], axis=1)
+        np.add.at(wrenches, (foot, at), own)
     q[:, 3:7] = np.roll(q[:, 3:7], -1, axis=1)
     R = rotation_from_quaternion(q[:, 3:7])
     v[:, :3], a[:, :3] = (np.einsum("nji,nj->ni", R, x[:, :3]) for x in (v, a))
