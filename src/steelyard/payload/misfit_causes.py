@@ -35,7 +35,8 @@ class Cause:
 
     name: in a few words; words: with its remedy. left: share of the signal beyond noise when it is undone. unknowns:
     of its undoing. fit: when it is undone, None where samples or signals are others; theta, noise: of it then. moves:
-    change of the mass, as a part of it, and of the centre of mass in m. always: whether no result is right with it.
+    change of the mass, as a part of it, and of the centre of mass in m. always: whether no result is right with it;
+    certain: whether it is named whatever it leaves.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Cause:
     noise: np.ndarray | None = None
     moves: tuple[float, float] = (0.0, 0.0)
     always: bool = False
+    certain: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,7 @@ def _with_moves(cause: Cause, theta) -> Cause:
 
 
 def _named(cause: Cause, look: Look, share: float) -> bool:
-    if cause.always:
+    if cause.always or cause.certain:
         return True
     if share >= THRESHOLDS.misfit_searched and cause.left < THRESHOLDS.cause * share:
         return True

@@ -24,6 +24,7 @@ AGILITY = np.logspace(-2, 5, 15)  # tried densities of jerk, (m/s^3)^2 s or (rad
 TUNING = 1500  # samples that tuning looks at
 QUIETEST = 1e-7  # m or rad: smallest noise a pose is believed to have
 AT_REST = np.zeros(3), np.zeros(3)  # velocity and acceleration that the filter starts from
+RESPONSE = 4.0  # time constants of the smoother after which its impulse response is over
 # of smoothing
 STIFFNESS = np.logspace(-4, 4, 9)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
 GAIN = 2e-3  # noise of the acceleration over its RMS below which there is nothing to gain
@@ -82,6 +83,18 @@ def filter_motion(
         acceleration=np.concatenate([rotate(to_sensor, a) - cross(w, velocity), alpha], axis=1),
     )
     return moved[settle:].noted(note)
+
+
+def motion_from_poses(log: WrenchLog) -> WrenchLog:
+    """The log with motion smoothed from its poses (`filter_motion`), without the samples at either end, of which the
+    smoother sees one side only: as many as its impulse response is long, and a twentieth of the log at most.
+
+    Raises LogError: no positions, or too few samples.
+    """
+    noise, step = tune(log), float(np.median(np.diff(log.t)))
+    slowest = min((q / (sigma**2 * step)) ** (1 / 6) for sigma, q in zip(noise.pose, noise.jerk, strict=True))  # rad/s
+    ends = min(round(RESPONSE / (slowest * step)), len(log) // 20)
+    return filter_motion(log, noise=noise)[ends : len(log) - ends].noted(f"{ends} samples at either end left out")
 
 
 def tune(log: WrenchLog) -> MotionNoise:

@@ -12,7 +12,7 @@ from steelyard.log import WORDS, Head, decoded, factor, members, numbers, split_
 from steelyard.model import Robot
 from steelyard.payload.arm_sensor import carried_log
 from steelyard.payload.motion_consistency import streamed
-from steelyard.payload.motion_signals import filter_motion
+from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 from steelyard.prepare import NOTHING, Corrections, corrected, read_undone
 
@@ -112,7 +112,7 @@ def read_wrench_log(
     made = WrenchLog.from_world_axes if axes == "world" else WrenchLog
     log = made(wrench=wrench, **(motion if len(motion) == 2 else {}), **fields)
     if not log.moving and position is not None and len(log) >= 10 and streamed(log):
-        log = filter_motion(log)
+        log = motion_from_poses(log)
     return log.noted(*notes)
 
 
@@ -142,7 +142,7 @@ def _from_joints(path, robot, found, t, wrench, frame, axes):
     known = "v" in found and "a" in found
     v, a = (found["v"], found["a"]) if known else (still, still)
     log = carried_log(robot, t=t, q=found["q"], v=v, a=a, wrench=wrench, frame=frame, name=path.name)
-    return log if known or len(log) < 10 else filter_motion(log)
+    return log if known or len(log) < 10 else motion_from_poses(log)
 
 
 def _wrench(path, found):
