@@ -110,10 +110,10 @@ def test_tables_as_controllers_write_them(mujoco_log, tmp_path):
     lines = [";".join(names)] + [";".join(f"{x:.17g}".replace(".", ",") for x in row) for row in table]
     (tmp_path / "log.csv").write_bytes(("\r\n".join(lines) + "\r\n").encode("cp1252"))
     log = read_wrench_log(tmp_path / "log.csv", robot, frame="held")
-    np.testing.assert_allclose(log.wrench, channels["wrench"], rtol=1e-12)
+    np.testing.assert_allclose(log.wrench, channels["wrench"][2:-2], rtol=1e-12)  # less the ends of smoothed motion
     np.testing.assert_allclose(np.diff(log.t), 0.01, atol=1e-6)
     held = carried_log(robot, **{key: channels[key] for key in ("t", "q", "v", "a", "wrench")}, frame="held")
-    assert log.rotation.shape == held.rotation.shape and log.moving
+    assert log.rotation.shape == held.rotation[2:-2].shape and log.moving
 
 
 def test_a_sensor_that_never_turns_is_no_crash(tmp_path):

@@ -8,9 +8,11 @@ from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross
 
+PULLS = 0.05  # share of the wrench: lags of a motion filter look like a spring of less
 STEPS = 3  # of the alternating fit of a force and its point
 LOOSE = 0.85  # of the residual moment: contents that slide leave less once they may
 SLIDES = 0.001  # m, RMS: what slides less is rigid
+SURE = 8.0  # deviations of one of the nine numbers of that moment: a motion filter's lag comes to 3
 FEWEST = 40  # samples that tell contents that slide from chance
 
 
@@ -18,7 +20,7 @@ def pulled(look: Look) -> Cause | None:
     """A cable, hose or spring from the base: a force that is constant in the world, and changes with the sensor's
     place, at one point of the payload. Its twelve numbers and its point in turn."""
     rows = look.rows
-    if rows.log is None or not rows.moving or look.plain.share < THRESHOLDS.misfit_searched:
+    if rows.log is None or not rows.moving or look.plain.share < PULLS:
         return None
     point, fit, columns = np.zeros(3), look.plain, _from_base(rows.log, np.zeros(3))
     for _ in range(STEPS):
@@ -72,4 +74,6 @@ def sliding(look: Look) -> Cause | None:
 
 def _sure(plain: Fit, fit: Fit) -> bool:
     """Whether the fit with contents that slide explains significantly and considerably more of the moments."""
-    return fit.noise[1] < LOOSE * plain.noise[1] and better(plain, fit) > THRESHOLDS.surely_better + 4 * 9
+    deviations = np.abs(fit.beside[-9:]) / np.maximum(fit.deviation[-9:], 1e-300)
+    considerable = fit.noise[1] < LOOSE * plain.noise[1] and deviations.max() > SURE
+    return considerable and better(plain, fit) > THRESHOLDS.surely_better + 4 * 9
