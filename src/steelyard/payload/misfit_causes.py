@@ -268,7 +268,7 @@ def changed(look: Look) -> Cause | None:
         return None
     times = ", ".join(f"{each.start:.4g}" for each in parts[1:])
     held = "; ".join(each.words(heaviest) for each in parts)
-    words = f"the payload changes at t = {times} s: {held}. Split the log there."
+    words = f"the payload changes at t = {times} s: {held}. Split the log there (--leave-out FROM:TO)."
     noise = rows.rms(residual) / np.sqrt(max(1 - 10 * len(parts) / residual.size, 0.1))
     longest = max(parts, key=lambda each: each.end - each.start)
     unknowns = 10 * len(parts)
@@ -295,7 +295,7 @@ def stretches(look: Look, *, single: bool = True) -> Cause | None:
     kind = "wrench is" if rows.log is not None else "torque is"
     words = (
         f"in {100 * np.mean(outlying):.2g} % of the samples (t = {times}{more}) the {kind} not this payload's; {what}? "
-        "Leave them out."
+        "Leave them out (--leave-out FROM:TO)."
     )
     return Cause("a touch in part of the time", words, fit.share, 60 * len(spans), theta=fit.theta, noise=fit.noise)
 
