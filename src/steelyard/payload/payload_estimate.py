@@ -189,7 +189,7 @@ class Payload(Card):
         lines = [
             f"method {self.method}: {self.why}" if self.why else f"method {self.method}",
             f"status: {self.status.value}",
-            f"mass            {self.mass:.5g} ± {self.mass_deviation:.2g} kg",
+            f"mass            {self.mass:.5g} ± {self.mass_deviation:.2g} kg (± one standard deviation)",
             f"centre of mass  {center} mm, in the axes of {self.frame}",
             f"inertia about it, kg m^2: {', '.join(moments[:3])}",
             f"                          {', '.join(moments[3:])}",
@@ -316,7 +316,7 @@ def status_of(payload: Payload, *, moving: bool, gram: np.ndarray | None = None,
     """What was measured of a payload, from its deviations. moving: whether motion could show its inertia. gram: (10,
     10) normal matrix of the data alone, in units of their noise; None where a mass is known to come from data."""
     mass, centre, inertia = relative_deviation(payload, size)
-    if not payload.mass > 0 or mass > THRESHOLDS.determined or (gram is not None and not _seen(gram, payload.mass)):
+    if not payload.mass > 0 or mass > THRESHOLDS.determined or (gram is not None and not mass_seen(gram, payload.mass)):
         felt = 0.0 if gram is None else float(payload.theta @ gram @ payload.theta) / 10
         return Status.OPEN if payload.mass > 0 and felt > THRESHOLDS.felt else Status.FAINT
     if centre > THRESHOLDS.determined:
@@ -326,8 +326,9 @@ def status_of(payload: Payload, *, moving: bool, gram: np.ndarray | None = None,
     return Status.WEAK if inertia > THRESHOLDS.determined else Status.OK
 
 
-def _seen(gram, mass) -> bool:
-    """Whether the data alone say anything of the mass: where they do not, shape or prior have made it."""
+def mass_seen(gram, mass: float) -> bool:
+    """Whether data with a normal matrix (10, 10), in units of their noise, alone tell a mass to within itself: where
+    they do not, shape or prior have made it."""
     scale = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
     values, axes = np.linalg.eigh(scale[:, None] * gram * scale)
     values = np.maximum(values, RANK * values[-1])
