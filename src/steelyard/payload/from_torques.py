@@ -121,7 +121,7 @@ def identify_from_torques(
     if not mass_seen(G, HEAVY * float(np.sum(arm.inertias[:, 0]))):
         raise FitError(
             f"the mass of a load on {frame or arm.body_names[-1]} is not identifiable from these torques: it turns "
-            "about a fixed point, or hardly moves. Use a wrist sensor, or hold the load on a link further out (--frame)."
+            "about a fixed point, or hardly moves. Use a wrist sensor, or a link further out (--frame)."
         )
     A, b = _factor(G, b)
     if not mass > 0:
