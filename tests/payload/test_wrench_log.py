@@ -9,6 +9,7 @@ from payload_logs import THETA, in_world_axes, static, swing
 from steelyard.errors import LogError, OptionError
 from steelyard.payload import carried_log, identify, read_wrench_log
 from steelyard.payload.wrench_sums import accumulate
+from steelyard.prepare import Corrections
 
 ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
 <body name="a" pos="0 0 0.5"><joint name="j1" axis="0 1 0"/><geom type="capsule" size=".03" fromto="0 0 0 .2 0 0"/>
@@ -226,3 +227,14 @@ def test_information_adds_and_forgets():
     )
     with pytest.raises(LogError, match="empty"):
         accumulate(log[:0])
+
+
+def test_samples_that_are_left_out(tmp_path):
+    """As of `--leave-out`: times of this log, or of one that is named."""
+    log = swing(duration=2.0)
+    np.savez(tmp_path / "held.npz", t=log.t, wrench=log.wrench, rotation=log.rotation)
+    part = read_wrench_log(tmp_path / "held.npz", corrections=Corrections(leave_out=("0.5:1.0", "empty=0:1")))
+    assert not ((part.t >= 0.5) & (part.t <= 1.0)).any() and len(log) - len(part) == 51
+    assert "0.5:1.0 s left out, 25.5% of the samples" in part.notes
+    with pytest.raises(OptionError, match="log 'held' has no sample there"):
+        read_wrench_log(tmp_path / "held.npz", corrections=Corrections(leave_out=("5:6",)))

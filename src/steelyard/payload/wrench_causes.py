@@ -47,9 +47,12 @@ def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False
     look = look_at(rows, taken, gain_columns(rows, theta) | _wrench_columns(rows, theta))
     share, hypotheses = look.plain.share, (*SHARED, turned, exchanged, origin, crossed, pulled, sliding)
     causes = causes_of(look, hypotheses)
-    if not causes and not bias and share > THRESHOLDS.misfit_with_care:  # a mistake may hide behind a bias
-        behind = replace(look, taken=("constant",), plain=look.fit("constant"))
-        causes = [replace(each, words=UNTARED + each.words) for each in causes_of(behind, hypotheses)]
+    left = causes[0].left if causes else share
+    if not bias and share > THRESHOLDS.misfit_with_care and left > THRESHOLDS.misfit_searched:
+        behind = replace(look, taken=("constant",), plain=look.fit("constant"))  # a mistake may hide behind a bias
+        hidden = [replace(each, words=UNTARED + each.words) for each in causes_of(behind, hypotheses)]
+        if hidden and (not causes or hidden[0].left < THRESHOLDS.cause * left):
+            causes = hidden
     stronger = _strength(look, strength, causes)
     if stronger is not None:
         yield stronger
