@@ -43,7 +43,8 @@ class FindingKind:
 
 FINDINGS = {
     "misread": FindingKind(
-        "signs, axes, units, gravity, tare or clock are not as they were read, or something touched the payload",
+        "signs, axes, units, gravity, tare or clock are not as they were read, or something touches, pulls or moves the "
+        "payload",
         "what the finding names",
     ),
     "motion": FindingKind(
