@@ -117,6 +117,21 @@ def test_tables_as_controllers_write_them(mujoco_log, tmp_path):
     assert log.rotation.shape == held.rotation[2:-2].shape and log.moving
 
 
+def test_columns_with_the_unit_of_an_angle_are_positions(mujoco_log, tmp_path):
+    """`J1 [deg]` beside `ForceX [N]` and `TorqueX [Nm]`, as vendors write them."""
+    robot, channels, _, _ = mujoco_log
+    names = ["Timestamp [s]", "J1 [deg]", "J2 [deg]", "J3 [deg]", *(f"Force{x} [N]" for x in "XYZ")]
+    names += [f"Torque{x} [Nm]" for x in "XYZ"]
+    table = np.column_stack([channels["t"], np.degrees(channels["q"]), channels["wrench"]])
+    np.savetxt(tmp_path / "log.csv", table, delimiter=";", header=";".join(names), comments="", fmt="%.17g")
+    plain = ["t", "q1", "q2", "q3", "fx", "fy", "fz", "nx", "ny", "nz"]
+    table = np.column_stack([channels["t"], channels["q"], channels["wrench"]])
+    np.savetxt(tmp_path / "plain.csv", table, delimiter=",", header=",".join(plain), comments="", fmt="%.17g")
+    log, expected = (read_wrench_log(tmp_path / f"{name}.csv", robot, frame="held") for name in ("log", "plain"))
+    np.testing.assert_allclose(log.rotation, expected.rotation, atol=1e-9)
+    np.testing.assert_allclose(log.wrench, expected.wrench, rtol=1e-12)
+
+
 def test_a_sensor_that_never_turns_is_no_crash(tmp_path):
     """Its angular acceleration is exactly zero, which no smoother needs to look at."""
     t = np.arange(200) * 0.01

@@ -43,8 +43,7 @@ class FindingKind:
 
 FINDINGS = {
     "misread": FindingKind(
-        "signs, axes, units, gravity, tare or clock are not as they were read, or something touches, pulls or moves the "
-        "payload",
+        "signs, axes, units, gravity, tare or clock are not as they were read, or something touches or pulls the body",
         "what the finding names",
     ),
     "motion": FindingKind(
