@@ -126,7 +126,8 @@ def tune(log: WrenchLog) -> MotionNoise:
 
 def _liveliest(log) -> slice:
     """The `TUNING` samples in a row between which position and axes move most."""
-    moved = np.diff(np.concatenate([log.position, log.rotation.reshape(-1, 9)], axis=1), axis=0)
+    poses = np.concatenate([log.position, log.rotation.reshape(-1, 9)], axis=1).astype(float)
+    moved = np.diff(poses, axis=0)
     way = np.concatenate([[0.0], np.cumsum(np.sum(moved**2, axis=1))])
     reach = min(TUNING, len(log)) - 1
     start = int(np.argmax(way[reach:] - way[: len(way) - reach]))

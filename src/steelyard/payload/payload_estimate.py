@@ -335,7 +335,7 @@ def status_of(payload: Payload, *, moving: bool, gram: np.ndarray | None = None,
     mass, centre, inertia = relative_deviation(payload, size)
     if not payload.mass > 0 or mass > THRESHOLDS.determined or (gram is not None and not mass_seen(gram, payload.mass)):
         felt = 0.0 if gram is None else float(payload.theta @ gram @ payload.theta) / 10
-        return Status.OPEN if felt > THRESHOLDS.felt else Status.FAINT
+        return Status.OPEN if payload.mass > 0 and felt > THRESHOLDS.felt else Status.FAINT
     if centre > THRESHOLDS.determined:
         return Status.AXIS
     if not moving:
