@@ -112,12 +112,12 @@ class Corrections:
     )
     leave_out: tuple[str, ...] = option(
         (),
-        "Torques between these times do not count: 3.2:5; repeatable.",
+        "Torques and wrenches between these times do not count: 3.2:5.",
         more="Of one of several logs: `run2=3.2:5`. Times are the log's own.",
         metavar="[LOG=]FROM:TO",
         unit="s",
         scope=LOG,
-        commands=READS,
+        commands=(*READS, PAYLOAD),
     )
     even_stamps: bool = option(
         False, "Samples were taken at even times.", more="Whatever their stamps say.", scope=LOG, commands=READS

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from payload_logs import static, swing
 from steelyard.errors import LogError, OptionError
 from steelyard.log import covariances, filter_vector, kalman_kernel
-from steelyard.payload import MotionNoise, PoseTracker, filter_motion, rotation_filter, tune
-from steelyard.payload.motion_signals import _smoothed, roughness, roughness_of_steps, smooth_motion
+from steelyard.payload import MotionNoise, PoseTracker, WrenchLog, filter_motion, rotation_filter, tune
+from steelyard.payload.motion_signals import _smoothed, motion_from_poses, roughness, roughness_of_steps, smooth_motion
 from steelyard.payload.rotation_filter import filter_rotation
 from steelyard.payload.tray_experiment import measured, test_object, wrist_motion
+from steelyard.spatial import rotate
 
 
 def textbook(t, z, sigma, q, smooth):
@@ -196,3 +198,19 @@ def test_the_tracker_of_the_core_and_of_python_agree():
     rotation_filter.track_in_python(*seen, *other)
     for found, expected in zip(one, other, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_noise_of_rounded_poses_that_stand_still_at_times():
+    """An arm that waits repeats its rounded position; that it was rounded shows while it moves."""
+    t = np.arange(0.0, 8.0, 0.002)
+    moved = 0.2 * np.where(t < 5, 0.0, 1 - np.cos(2 * np.maximum(t - 5, 0)))
+    position = np.round(np.stack([moved, 0.5 * moved, -moved], axis=1) / 1e-4) * 1e-4
+    turned = Rotation.from_rotvec(np.round(np.outer(moved, [1.0, 2.0, 0.5]) / 1e-4) * 1e-4).as_matrix()
+    log = WrenchLog(t=t, wrench=np.zeros((len(t), 6)), rotation=turned, position=position)
+    found = tune(log)
+    assert all(1e-5 < each < 1e-4 for each in found.pose)  # 1e-4 / sqrt(12)
+    smooth = motion_from_poses(log)
+    truth = 0.8 * np.where(smooth.t < 5, 0.0, np.cos(2 * np.maximum(smooth.t - 5, 0)))
+    inner = np.abs(smooth.t - 5) > 0.3  # where the acceleration jumps
+    felt = rotate(smooth.rotation, smooth.origin_acceleration)[:, 0]
+    assert np.sqrt(np.mean((felt - truth)[inner] ** 2)) < 0.05

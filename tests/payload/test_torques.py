@@ -130,3 +130,25 @@ def test_torques_of_another_time_show_no_mass(panda, logs):
     with pytest.raises(FitError, match="Is anything held"):
         late = logs[0].replace(tau=np.roll(logs[0].tau, -125, axis=0))
         identify_from_torques(panda, late, frame=FRAME)
+
+
+def test_a_mass_that_turns_about_a_fixed_point_is_undetermined(tmp_path):
+    """Of a load on two axes that meet in its frame's origin, joint torques show no mass."""
+    import pinocchio
+
+    inertial = '<inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joint = '<joint name="j{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><axis xyz="{3}"/>'
+    joint += '<limit lower="-3" upper="3" effort="50" velocity="5"/></joint>'
+    links = f'<link name="base"/><link name="a">{inertial}</link><link name="b">{inertial}</link>'
+    joints = joint.format(1, "base", "a", "0 0 1") + joint.format(2, "a", "b", "0 1 0")
+    (tmp_path / "gimbal.urdf").write_text(f'<robot name="gimbal">{links}{joints}</robot>')
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / "gimbal.urdf"))
+    model.inertias[2] += pinocchio.Inertia(0.8, np.array([0.03, 0.02, 0.15]), 2e-3 * np.eye(3))
+    t = np.arange(0.0, 10.0, 0.01)
+    phase = np.stack([1.3 * t, 1.7 * t + 0.4], axis=1)
+    q, v, a = np.sin(phase), [1.3, 1.7] * np.cos(phase), -np.square([1.3, 1.7]) * np.sin(phase)
+    tau = np.array([pinocchio.rnea(model, model.createData(), *state) for state in zip(q, v, a, strict=True)])
+    tau += 0.02 * np.random.default_rng(0).normal(size=tau.shape)
+    log = sy.Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=("j1", "j2"))
+    with pytest.raises(FitError, match="the mass of a load on b is not identifiable from these torques"):
+        identify_from_torques(sy.load(tmp_path / "gimbal.urdf"), log)

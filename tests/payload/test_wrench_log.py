@@ -9,6 +9,7 @@ from payload_logs import THETA, in_world_axes, static, swing
 from steelyard.errors import LogError, OptionError
 from steelyard.payload import carried_log, identify, read_wrench_log
 from steelyard.payload.wrench_sums import accumulate
+from steelyard.prepare import Corrections
 
 ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
 <body name="a" pos="0 0 0.5"><joint name="j1" axis="0 1 0"/><geom type="capsule" size=".03" fromto="0 0 0 .2 0 0"/>
@@ -110,10 +111,25 @@ def test_tables_as_controllers_write_them(mujoco_log, tmp_path):
     lines = [";".join(names)] + [";".join(f"{x:.17g}".replace(".", ",") for x in row) for row in table]
     (tmp_path / "log.csv").write_bytes(("\r\n".join(lines) + "\r\n").encode("cp1252"))
     log = read_wrench_log(tmp_path / "log.csv", robot, frame="held")
-    np.testing.assert_allclose(log.wrench, channels["wrench"], rtol=1e-12)
+    np.testing.assert_allclose(log.wrench, channels["wrench"][2:-2], rtol=1e-12)  # less the ends of smoothed motion
     np.testing.assert_allclose(np.diff(log.t), 0.01, atol=1e-6)
     held = carried_log(robot, **{key: channels[key] for key in ("t", "q", "v", "a", "wrench")}, frame="held")
-    assert log.rotation.shape == held.rotation.shape and log.moving
+    assert log.rotation.shape == held.rotation[2:-2].shape and log.moving
+
+
+def test_columns_with_the_unit_of_an_angle_are_positions(mujoco_log, tmp_path):
+    """`J1 [deg]` beside `ForceX [N]` and `TorqueX [Nm]`, as vendors write them."""
+    robot, channels, _, _ = mujoco_log
+    names = ["Timestamp [s]", "J1 [deg]", "J2 [deg]", "J3 [deg]", *(f"Force{x} [N]" for x in "XYZ")]
+    names += [f"Torque{x} [Nm]" for x in "XYZ"]
+    table = np.column_stack([channels["t"], np.degrees(channels["q"]), channels["wrench"]])
+    np.savetxt(tmp_path / "log.csv", table, delimiter=";", header=";".join(names), comments="", fmt="%.17g")
+    plain = ["t", "q1", "q2", "q3", "fx", "fy", "fz", "nx", "ny", "nz"]
+    table = np.column_stack([channels["t"], channels["q"], channels["wrench"]])
+    np.savetxt(tmp_path / "plain.csv", table, delimiter=",", header=",".join(plain), comments="", fmt="%.17g")
+    log, expected = (read_wrench_log(tmp_path / f"{name}.csv", robot, frame="held") for name in ("log", "plain"))
+    np.testing.assert_allclose(log.rotation, expected.rotation, atol=1e-9)
+    np.testing.assert_allclose(log.wrench, expected.wrench, rtol=1e-12)
 
 
 def test_a_sensor_that_never_turns_is_no_crash(tmp_path):
@@ -226,3 +242,14 @@ def test_information_adds_and_forgets():
     )
     with pytest.raises(LogError, match="empty"):
         accumulate(log[:0])
+
+
+def test_samples_that_are_left_out(tmp_path):
+    """As of `--leave-out`: times of this log, or of one that is named."""
+    log = swing(duration=2.0)
+    np.savez(tmp_path / "held.npz", t=log.t, wrench=log.wrench, rotation=log.rotation)
+    part = read_wrench_log(tmp_path / "held.npz", corrections=Corrections(leave_out=("0.5:1.0", "empty=0:1")))
+    assert not ((part.t >= 0.5) & (part.t <= 1.0)).any() and len(log) - len(part) == 51
+    assert "0.5:1.0 s left out, 25.5% of the samples" in part.notes
+    with pytest.raises(OptionError, match="log 'held' has no sample there"):
+        read_wrench_log(tmp_path / "held.npz", corrections=Corrections(leave_out=("5:6",)))

@@ -97,16 +97,15 @@ def test_terminal_shows_the_numbers_of_the_summary(found):
         row = next(line for line in shown.splitlines() if line.startswith(f"│ {body['name']} "))
         assert number(body["prior"]["mass"]) in row
         mass = next(each for each in found["parameters"] if each["name"] == f"{body['name']}.m")
-        half = (mass["upper"] - mass["lower"]) / 2
         expected = {
-            "data": plus_minus(mass["identified"], half),
+            "data": plus_minus(mass["identified"], mass["deviation"]),
             "combination": f"{number(mass['identified'])} only in sums",
             "model": f"{number(mass['identified'])} not shown",
         }
         assert expected[body["knowledge"][0]] in row
     for joint in found["joints"]:
         each = joint["viscous"]
-        assert plus_minus(each["identified"], (each["upper"] - each["lower"]) / 2) in shown
+        assert plus_minus(each["identified"], each["deviation"]) in shown
     assert "summary.json" in shown
     assert "mass [kg]" in shown and "com x [m]" in shown  # brackets are units here, not markup
 

@@ -24,6 +24,8 @@ from steelyard.log.torque_signals import best_torques, computed_note
 _UNIT = re.compile(r"^(?P<name>.*)[\[(](?=[^\[\]()]*[^\[\]()\d\s])(?P<unit>[^\[\]()]*)[\])]$")
 _TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)
 _SEPARATORS = "_./: -"
+ANGLES = ("deg", "rad", "°")
+_NUMBERED = re.compile(r"^(?:j|joint|axis|a)[ _]?(\d+)$", re.IGNORECASE)
 _MEASURED = re.compile(rf"(^|[{_SEPARATORS}])({'|'.join(MEASURED)})(?=[{_SEPARATORS}]|$)", re.IGNORECASE)
 _ENDS = re.compile(rf"^(?P<name>.+)[_ ](?P<unit>{'|'.join(sorted(UNIT_ENDS, key=len, reverse=True))})$", re.IGNORECASE)
 
@@ -103,6 +105,7 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
         for i, name in enumerate(bare)
     ]
     stated, named = _understood(words, request.known, beside)
+    named = _by_unit(stated, named, request)
     chosen: list[tuple[int, str, str]] = []
     for key, wanted in request.channels.items():
         if key not in SI:
@@ -192,6 +195,18 @@ def _understood(stated: list[tuple[str, str | None]], known: Iterable[str], besi
         return sum(joint in expected for _, joint in found), len(found), len({key for key, _ in found}), -len(joints)
 
     return max(readings, key=score)  # the first of equals: as it is written, prefix
+
+
+def _by_unit(stated, named, request: Request) -> list[tuple[str, str] | None]:
+    """The same with columns such as `J1 [deg]` as positions, where none are named: a joint or its number, and the unit
+    of an angle."""
+    if "q" in request.channels or any(hit and hit[0] == "q" for hit in named):
+        return named
+    joints = [name if name in request.known else _NUMBERED.sub(r"\1", name) for name, _ in stated]
+    return [
+        _prefixed(f"q_{joint}") if hit is None and unit in ANGLES else hit
+        for joint, (_, unit), hit in zip(joints, stated, named, strict=True)
+    ]
 
 
 def _positioned(names: list[str]) -> set[str]:

@@ -19,7 +19,7 @@ from steelyard.payload.arm_sensor import frame_of
 from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import compact_body, entropic_fit
 from steelyard.payload.misfit_causes import finding_of
-from steelyard.payload.payload_estimate import Payload, Status, status_of
+from steelyard.payload.payload_estimate import Payload, Status, mass_seen, status_of
 from steelyard.payload.plausible import implausible
 from steelyard.payload.rows import Rows, fitted, memory_of, of_torques, score_spread
 from steelyard.payload.solid_shape import solid_of
@@ -96,7 +96,7 @@ def identify_from_torques(
 
     Raises:
         LogError: logs of another robot.
-        FitError: torques that show no mass.
+        FitError: torques that show no mass, or cannot.
     """
     findings, notes = (), ()
     with_payload = _summed(arm, with_payload)
@@ -118,6 +118,11 @@ def identify_from_torques(
     meets = noise**2 @ loaded.counts < ARM**2 * float(np.sum(loaded.whole))
     if meets and abs(mass) < ZERO * np.sqrt(spread[0, 0]):
         return Payload(theta, spread, "ols", Status.FAINT, noise, samples=loaded.samples, why=why)
+    if not mass_seen(G, HEAVY * float(np.sum(arm.inertias[:, 0]))):
+        raise FitError(
+            f"the mass of a load on {frame or arm.body_names[-1]} is not identifiable from these torques: it turns "
+            "about a fixed point, or hardly moves. Use a wrist sensor, or a link further out (--frame)."
+        )
     A, b = _factor(G, b)
     if not mass > 0:
         raise FitError(

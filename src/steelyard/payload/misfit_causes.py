@@ -35,7 +35,8 @@ class Cause:
 
     name: in a few words; words: with its remedy. left: share of the signal beyond noise when it is undone. unknowns:
     of its undoing. fit: when it is undone, None where samples or signals are others; theta, noise: of it then. moves:
-    change of the mass, as a part of it, and of the centre of mass in m. always: whether no result is right with it.
+    change of the mass, as a part of it, and of the centre of mass in m. always: whether no result is right with it;
+    certain: whether it is named whatever it leaves.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Cause:
     noise: np.ndarray | None = None
     moves: tuple[float, float] = (0.0, 0.0)
     always: bool = False
+    certain: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,7 @@ def _with_moves(cause: Cause, theta) -> Cause:
 
 
 def _named(cause: Cause, look: Look, share: float) -> bool:
-    if cause.always:
+    if cause.always or cause.certain:
         return True
     if share >= THRESHOLDS.misfit_searched and cause.left < THRESHOLDS.cause * share:
         return True
@@ -266,7 +268,7 @@ def changed(look: Look) -> Cause | None:
         return None
     times = ", ".join(f"{each.start:.4g}" for each in parts[1:])
     held = "; ".join(each.words(heaviest) for each in parts)
-    words = f"the payload changes at t = {times} s: {held}. Split the log there."
+    words = f"the payload changes at t = {times} s: {held}. Split the log there (--leave-out FROM:TO)."
     noise = rows.rms(residual) / np.sqrt(max(1 - 10 * len(parts) / residual.size, 0.1))
     longest = max(parts, key=lambda each: each.end - each.start)
     unknowns = 10 * len(parts)
@@ -293,7 +295,7 @@ def stretches(look: Look, *, single: bool = True) -> Cause | None:
     kind = "wrench is" if rows.log is not None else "torque is"
     words = (
         f"in {100 * np.mean(outlying):.2g} % of the samples (t = {times}{more}) the {kind} not this payload's; {what}? "
-        "Leave them out."
+        "Leave them out (--leave-out FROM:TO)."
     )
     return Cause("a touch in part of the time", words, fit.share, 60 * len(spans), theta=fit.theta, noise=fit.noise)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError
 from steelyard.inertia import to_vector
 from steelyard.log import Finding, fatal, segments
-from steelyard.payload.motion_signals import filter_motion
+from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross, rotate
@@ -67,7 +67,7 @@ def with_motion(log: WrenchLog, fewest: int) -> WrenchLog:
     if still.all():
         return log
     if log.position is not None and len(log) >= SHORTEST:
-        return filter_motion(log)
+        return motion_from_poses(log)
     if np.count_nonzero(still) < fewest:
         raise LogError(
             f"{log.name}: the sensor turns at up to {rate.max():.3g} rad/s, and the log has no twist and acceleration, "

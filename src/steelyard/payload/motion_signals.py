@@ -24,6 +24,7 @@ AGILITY = np.logspace(-2, 5, 15)  # tried densities of jerk, (m/s^3)^2 s or (rad
 TUNING = 1500  # samples that tuning looks at
 QUIETEST = 1e-7  # m or rad: smallest noise a pose is believed to have
 AT_REST = np.zeros(3), np.zeros(3)  # velocity and acceleration that the filter starts from
+RESPONSE = 4.0  # time constants of the smoother after which its impulse response is over
 # of smoothing
 STIFFNESS = np.logspace(-4, 4, 9)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
 GAIN = 2e-3  # noise of the acceleration over its RMS below which there is nothing to gain
@@ -84,11 +85,23 @@ def filter_motion(
     return moved[settle:].noted(note)
 
 
+def motion_from_poses(log: WrenchLog) -> WrenchLog:
+    """The log with motion smoothed from its poses (`filter_motion`), without the samples at either end, of which the
+    smoother sees one side only: as many as its impulse response is long, and a twentieth of the log at most.
+
+    Raises LogError: no positions, or too few samples.
+    """
+    noise, step = tune(log), float(np.median(np.diff(log.t)))
+    slowest = min((q / (sigma**2 * step)) ** (1 / 6) for sigma, q in zip(noise.pose, noise.jerk, strict=True))  # rad/s
+    ends = min(round(RESPONSE / (slowest * step)), len(log) // 20)
+    return filter_motion(log, noise=noise)[ends : len(log) - ends].noted(f"{ends} samples at either end left out")
+
+
 def tune(log: WrenchLog) -> MotionNoise:
     """Noise and agility that make the poses of a log most likely.
 
     Measurement noise follows from what no smooth motion can explain (third differences), density of jerk by maximum
-    likelihood over a grid, on the first samples of the log.
+    likelihood over a grid, on the samples between which the sensor moves most.
 
     Args:
         log: with poses.
@@ -98,9 +111,9 @@ def tune(log: WrenchLog) -> MotionNoise:
     """
     from steelyard.payload.rotation_filter import filter_rotation
 
-    position = _require_poses(log)
-    part = log[:TUNING]
-    position = position[:TUNING]
+    _require_poses(log)
+    part = log[_liveliest(log)]
+    position = part.position
     relative = part.rotation[:-1].transpose(0, 2, 1) @ part.rotation[1:]
     turned = np.stack([relative[:, 2, 1], relative[:, 0, 2], relative[:, 1, 0]], axis=1)  # small-angle vectors
     pose = (roughness(position), roughness_of_steps(turned))
@@ -109,6 +122,16 @@ def tune(log: WrenchLog) -> MotionNoise:
         scores = [_likelihood(kernel, part.t, measured, sigma, q) for q in AGILITY]
         best.append(float(AGILITY[int(np.argmax(scores))]))
     return MotionNoise(pose, (best[0], best[1]))
+
+
+def _liveliest(log) -> slice:
+    """The `TUNING` samples in a row between which position and axes move most."""
+    poses = np.concatenate([log.position, log.rotation.reshape(-1, 9)], axis=1).astype(float)
+    moved = np.diff(poses, axis=0)
+    way = np.concatenate([[0.0], np.cumsum(np.sum(moved**2, axis=1))])
+    reach = min(TUNING, len(log)) - 1
+    start = int(np.argmax(way[reach:] - way[: len(way) - reach]))
+    return slice(start, start + reach + 1)
 
 
 def _from_rest(t, measured, gains, back, smooth):
@@ -128,12 +151,19 @@ def _likelihood(kernel, t, measured, sigma, q) -> float:
 
 def roughness(x) -> float:
     """Standard deviation of white noise on smooth signals x (n, k): from third differences, by their median."""
-    return max(float(np.median(np.abs(np.diff(x, n=3, axis=0)))) / 0.6745 / np.sqrt(20), QUIETEST)
+    return _rough(np.diff(x, n=3, axis=0))
 
 
 def roughness_of_steps(steps) -> float:
     """The same from first differences (n, k)."""
-    return max(float(np.median(np.abs(np.diff(steps, n=2, axis=0)))) / 0.6745 / np.sqrt(20), QUIETEST)
+    return _rough(np.diff(steps, n=2, axis=0))
+
+
+def _rough(third) -> float:
+    """The same from third differences (n, k). Differences of exactly zero are those of rounded values at rest, whose
+    rounding shows in motion only."""
+    moved = np.abs(third[third != 0])
+    return max(float(np.median(moved)) / 0.6745 / np.sqrt(20), QUIETEST) if len(moved) else QUIETEST
 
 
 def _require_poses(log):

@@ -7,6 +7,7 @@ them, and a stretch of a stream where its residuals, each within noise, add up.
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d, minimum_filter1d, uniform_filter1d
 from scipy.special import chdtr, chdtri
 
 from steelyard.payload.rows import Rows, fitted
@@ -17,6 +18,7 @@ KEPT = 0.6  # of the samples, which trimmed least squares believe
 JOINED = 5  # samples between outliers that belong to one stretch
 FEWEST = 6  # samples that a fit of a part needs
 SHORTEST = 4  # samples of a window whose residuals are added
+MOST = 12  # stretches of a log: more of them are errors of model or motion at many places
 ENDS = 20  # samples at either end of a stream, where motion filters err most
 LOOKED_FOR = 40.0  # the same sum without trimming, from which stretches are looked for: right logs come to no more
 
@@ -37,7 +39,10 @@ def outlying_samples(rows: Rows, beside, *, single: bool = True) -> np.ndarray:
         outlying |= _windows(residual)
     if not outlying.any() or np.mean(outlying) > 1 - KEPT:
         return none
-    for first, last in stretches_of(outlying):
+    found = stretches_of(outlying)
+    if len(found) > MOST:
+        return none
+    for first, last in found:
         outlying[first : last + 1] = True
     return outlying
 
@@ -60,16 +65,27 @@ def _trimmed(rows, beside, start):
     part, columns = start, rows.columns
     k = rows.measured.shape[1]
     trimmed = chdtr(k + 2, chdtri(k, 1 - KEPT)) / KEPT  # mean square of the smallest of normal samples
-    residual, spread = np.zeros((len(rows), k)), np.ones(len(rows.noise))
+    residual, spread, fit = np.zeros((len(rows), k)), np.ones(len(rows.noise)), fitted(rows[part], beside[part])
     for _ in range(STEPS):
-        fit = fitted(rows[part], beside[part])
         residual = rows.measured - columns @ fit.theta - beside @ fit.beside
         spread = np.maximum(rows.rms(residual[part]), 1e-12)
         squares = np.sum((residual / spread[rows.groups]) ** 2, axis=1)
         believed, part = part, np.sort(np.argsort(squares, kind="stable")[: round(KEPT * len(rows))])
         if np.array_equal(part, believed):
             break
-    return float(np.prod(spread)), np.sqrt(trimmed) * residual / spread[rows.groups]
+        fit = fitted(rows[part], beside[part])
+    scaled = np.sqrt(trimmed) * residual / spread[rows.groups]
+    return float(np.prod(spread)), scaled * _beyond_motion(rows, fit.theta, residual) if rows.streamed else scaled
+
+
+def _beyond_motion(rows, theta, residual) -> np.ndarray:
+    """(n, k) share of residuals that no error of the motion explains: where the acceleration jumps, smoothed motion is
+    off by a part of the jump, and so is the payload's (theta's) push. Sizes count by group."""
+    push = uniform_filter1d(rows.push @ theta, JOINED, axis=0)
+    change = maximum_filter1d(push, 2 * JOINED + 1, axis=0) - minimum_filter1d(push, 2 * JOINED + 1, axis=0)
+    within = np.eye(len(rows.noise))[rows.groups]  # (k, g)
+    ratio = np.sqrt((change**2 @ within) / np.maximum(residual**2 @ within, 1e-300))
+    return np.maximum(1 - ratio, 0.0)[:, rows.groups]
 
 
 def _windows(residual) -> np.ndarray:

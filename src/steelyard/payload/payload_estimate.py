@@ -43,7 +43,7 @@ class FindingKind:
 
 FINDINGS = {
     "misread": FindingKind(
-        "signs, axes, units, gravity, tare or clock are not as they were read, or something touched the payload",
+        "signs, axes, units, gravity, tare or clock are not as they were read, or something touches or pulls the body",
         "what the finding names",
     ),
     "motion": FindingKind(
@@ -167,13 +167,17 @@ class Payload(Card):
 
     @property
     def com_deviation(self) -> np.ndarray:
-        """(3,) standard deviations of the centre of mass, m."""
+        """(3,) standard deviations of the centre of mass, m; NaN without mass."""
+        if self.theta[0] == 0:
+            return np.full(3, np.nan)
         D = np.column_stack([-self.com, np.eye(3)]) / self.theta[0]
         return np.sqrt(np.maximum(np.diag(D @ self.covariance[:4, :4] @ D.T), 0.0))
 
     @property
     def inertia_deviation(self) -> np.ndarray:
-        """(3, 3) standard deviations of the inertia about the centre of mass, kg m^2."""
+        """(3, 3) standard deviations of the inertia about the centre of mass, kg m^2; NaN without mass."""
+        if self.theta[0] == 0:
+            return np.full((3, 3), np.nan)
         D = parameters.transform_matrix(np.eye(3), -self.com)  # to first order: the centre's own error cancels
         spread = np.sqrt(np.maximum(np.diag(D @ self.covariance @ D.T), 0.0))[4:]
         xx, xy, yy, xz, yz, zz = spread
@@ -181,18 +185,11 @@ class Payload(Card):
 
     def summary(self) -> str:
         """A few readable lines."""
-        I, spread = self.inertia, self.inertia_deviation
-        axes = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-        names = ("xx", "yy", "zz", "xy", "xz", "yz")
-        moments = [f"{n} {I[k]:.4g} ± {spread[k]:.1g}" for n, k in zip(names, axes, strict=True)]
-        center = ", ".join(f"{1e3 * x:.2f} ± {1e3 * s:.2f}" for x, s in zip(self.com, self.com_deviation, strict=True))
         lines = [
             f"method {self.method}: {self.why}" if self.why else f"method {self.method}",
             f"status: {self.status.value}",
-            f"mass            {self.mass:.5g} ± {self.mass_deviation:.2g} kg",
-            f"centre of mass  {center} mm, in the axes of {self.frame}",
-            f"inertia about it, kg m^2: {', '.join(moments[:3])}",
-            f"                          {', '.join(moments[3:])}",
+            f"mass            {self.mass:.5g} ± {self.mass_deviation:.2g} kg (± one standard deviation)",
+            *self._shape_lines(),
             f"{self.samples} samples, residuals {self._residuals()}",
         ]
         if self.bias is not None:
@@ -201,6 +198,21 @@ class Payload(Card):
             rates = zip(self.drift, self.drift_deviation, strict=True)
             lines.append("its drift       " + ", ".join(f"{x:.3g} ± {s:.1g}" for x, s in rates) + "  (N/s, N m/s)")
         return "\n".join([*lines, *(f"! {text}" for text in self.findings), *self.notes])
+
+    def _shape_lines(self) -> list[str]:
+        """Centre of mass and inertia, where there is a mass that they belong to."""
+        if self.status in (Status.FAINT, Status.OPEN):
+            return ["centre of mass  undetermined, as is the inertia: the mass is"]
+        I, spread = self.inertia, self.inertia_deviation
+        axes = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        names = ("xx", "yy", "zz", "xy", "xz", "yz")
+        moments = [f"{n} {I[k]:.4g} ± {spread[k]:.1g}" for n, k in zip(names, axes, strict=True)]
+        center = ", ".join(f"{1e3 * x:.2f} ± {1e3 * s:.2f}" for x, s in zip(self.com, self.com_deviation, strict=True))
+        return [
+            f"centre of mass  {center} mm, in the axes of {self.frame}",
+            f"inertia about it, kg m^2: {', '.join(moments[:3])}",
+            f"                          {', '.join(moments[3:])}",
+        ]
 
     def _residuals(self):
         if len(self.noise) == 2:
@@ -217,10 +229,10 @@ class Payload(Card):
             "frame": self.frame,
             "mass": self.mass,
             "mass_deviation": self.mass_deviation,
-            "com": self.com.tolist(),
-            "com_deviation": self.com_deviation.tolist(),
+            "com": _known(self.com),
+            "com_deviation": _known(self.com_deviation),
             "inertia": self.inertia.tolist(),
-            "inertia_deviation": self.inertia_deviation.tolist(),
+            "inertia_deviation": [_known(row) for row in self.inertia_deviation],
             "theta": self.theta.tolist(),
             "consistent": self.consistent,
             "samples": self.samples,
@@ -231,6 +243,11 @@ class Payload(Card):
             "findings": list(self.findings),
             "notes": list(self.notes),
         }
+
+
+def _known(values) -> list[float | None]:
+    """Numbers for JSON, which has no NaN."""
+    return [float(x) if np.isfinite(x) else None for x in values]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -316,7 +333,7 @@ def status_of(payload: Payload, *, moving: bool, gram: np.ndarray | None = None,
     """What was measured of a payload, from its deviations. moving: whether motion could show its inertia. gram: (10,
     10) normal matrix of the data alone, in units of their noise; None where a mass is known to come from data."""
     mass, centre, inertia = relative_deviation(payload, size)
-    if not payload.mass > 0 or mass > THRESHOLDS.determined or (gram is not None and not _seen(gram, payload.mass)):
+    if not payload.mass > 0 or mass > THRESHOLDS.determined or (gram is not None and not mass_seen(gram, payload.mass)):
         felt = 0.0 if gram is None else float(payload.theta @ gram @ payload.theta) / 10
         return Status.OPEN if payload.mass > 0 and felt > THRESHOLDS.felt else Status.FAINT
     if centre > THRESHOLDS.determined:
@@ -326,8 +343,9 @@ def status_of(payload: Payload, *, moving: bool, gram: np.ndarray | None = None,
     return Status.WEAK if inertia > THRESHOLDS.determined else Status.OK
 
 
-def _seen(gram, mass) -> bool:
-    """Whether the data alone say anything of the mass: where they do not, shape or prior have made it."""
+def mass_seen(gram, mass: float) -> bool:
+    """Whether data with a normal matrix (10, 10), in units of their noise, alone tell a mass to within itself: where
+    they do not, shape or prior have made it."""
     scale = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
     values, axes = np.linalg.eigh(scale[:, None] * gram * scale)
     values = np.maximum(values, RANK * values[-1])

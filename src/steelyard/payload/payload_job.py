@@ -89,11 +89,12 @@ class Request:
     channels: dict | None = None
     unit: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
 
     @property
     def corrections(self) -> Corrections:
         """How logs are read."""
-        return Corrections(unit=self.unit, order=self.order)
+        return Corrections(unit=self.unit, order=self.order, leave_out=self.leave_out)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

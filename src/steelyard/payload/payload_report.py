@@ -294,11 +294,10 @@ def _verdict(payload: Payload, relative: float, channels: list[dict]) -> dict:
         reasons.insert(0, payload.status.value)
     level = "keep" if not payload.status.usable else "care" if reasons else "good"
     mass = f"{plus_minus(payload.mass, payload.mass_deviation)} kg"
-    center = ", ".join(f"{1e3 * x + 0.0:.1f}" for x in payload.com).replace("-", "−")
     worst = max(channels, key=lambda each: each["relative_error"] or 0.0)
     return {
         "level": level,
-        "headline": f"It weighs {mass}, with its centre of mass at ({center}) mm in the axes of {payload.frame}.",
+        "headline": _headline(payload, mass),
         "advice": ADVICE[level],
         "reasons": reasons,
         "answers": [
@@ -324,7 +323,16 @@ def _verdict(payload: Payload, relative: float, channels: list[dict]) -> dict:
     }
 
 
+def _headline(payload: Payload, mass: str) -> str:
+    if payload.status in (Status.FAINT, Status.OPEN):
+        return f"No mass was found: {mass}."
+    center = ", ".join(f"{1e3 * x + 0.0:.1f}" for x in payload.com).replace("-", "−")
+    return f"It weighs {mass}, with its centre of mass at ({center}) mm in the axes of {payload.frame}."
+
+
 def _unknown(payload: Payload) -> dict:
+    if payload.status in (Status.FAINT, Status.OPEN):
+        return {"answer": UNKNOWN[payload.status], "detail": "Mass, centre of mass and inertia."}
     inertia = np.maximum(np.abs(np.diag(payload.inertia)), 1e-300)
     mass = payload.mass_deviation / max(abs(payload.mass), 1e-300)
     moments = float(np.max(np.diag(payload.inertia_deviation) / inertia))

@@ -226,7 +226,8 @@ def _upward(axis):
 def of_torques(arm: Robot, log: Log, frame: str | None, noise=None) -> Rows:
     """Rows of an arm's joints, its own torque taken off, thinned to what a filtered log holds.
 
-    log: with q, v, a and tau. noise: (nv,) RMS of what the arm's model leaves of an empty run.
+    log: with q, v, a and tau; samples of weight zero are left out. noise: (nv,) RMS of what the arm's model leaves of
+    an empty run.
     """
     rate = log.rate if log.bandwidth is None else min(log.rate, OVERSAMPLED * 2 * log.bandwidth)
     every = max(1, int(log.rate / max(rate, 1e-9)))
@@ -243,7 +244,7 @@ def of_torques(arm: Robot, log: Log, frame: str | None, noise=None) -> Rows:
     own = inverse_dynamics(arm, q, v, a) + stated_friction(arm, v, direction=direction)
     sign = np.tanh(v / 0.01) if direction is None else direction
     eye = np.eye(arm.nv)
-    return Rows(
+    rows = Rows(
         log.t[::every],
         tau - own,
         columns(np.zeros(3), q, v, a),
@@ -256,3 +257,6 @@ def of_torques(arm: Robot, log: Log, frame: str | None, noise=None) -> Rows:
         weight=np.stack([inverse_dynamics(replace(arm, gravity=axis), q, still, still) for axis in np.eye(3)], axis=-1),
         drive=np.concatenate([x[:, :, None] * eye for x in (np.ones_like(v), v, sign, a)], axis=2),
     )
+    if log.weights is None or (counted := (log.weights[::every] > 0).all(axis=1)).all():
+        return rows
+    return rows[counted]

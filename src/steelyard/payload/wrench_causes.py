@@ -8,6 +8,7 @@ import numpy as np
 from steelyard.inertia import to_vector
 from steelyard.log import Finding, fatal
 from steelyard.payload.gravity_strength import Strength, refutation
+from steelyard.payload.loose_and_tied import pulled, sliding
 from steelyard.payload.misfit_causes import (
     SHARED,
     Cause,
@@ -25,6 +26,7 @@ from steelyard.payload.plausible import FARTHEST
 from steelyard.payload.rows import Rows, fitted, of_wrench
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_sums import freed
 
 STEPS = 8  # of the alternating fit of a turned sensor
 LOOKED_AT = 2000  # samples of a long log, when mistakes are looked for
@@ -43,11 +45,14 @@ def explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False
     rows, taken = _rows(log, bias, noise), ("constant",) if bias else ()
     theta = fitted(rows, rows.constant() if bias else None).theta
     look = look_at(rows, taken, gain_columns(rows, theta) | _wrench_columns(rows, theta))
-    share, hypotheses = look.plain.share, (*SHARED, turned, exchanged, origin, crossed)
+    share, hypotheses = look.plain.share, (*SHARED, turned, exchanged, origin, crossed, pulled, sliding)
     causes = causes_of(look, hypotheses)
-    if not causes and not bias and share > THRESHOLDS.misfit_with_care:  # a mistake may hide behind a bias
-        behind = replace(look, taken=("constant",), plain=look.fit("constant"))
-        causes = [replace(each, words=UNTARED + each.words) for each in causes_of(behind, hypotheses)]
+    left = causes[0].left if causes else share
+    if not bias and share > THRESHOLDS.misfit_with_care and left > THRESHOLDS.misfit_searched:
+        behind = replace(look, taken=("constant",), plain=look.fit("constant"))  # a mistake may hide behind a bias
+        hidden = [replace(each, words=UNTARED + each.words) for each in causes_of(behind, hypotheses)]
+        if hidden and (not causes or hidden[0].left < THRESHOLDS.cause * left):
+            causes = hidden
     stronger = _strength(look, strength, causes)
     if stronger is not None:
         yield stronger
@@ -111,15 +116,15 @@ def _strength(look: Look, strength: Strength | None, causes: list[Cause]) -> Fin
 def turned(look: Look) -> Cause | None:
     """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload.
     A turn that leaves little moves the result little."""
-    rows = look.rows
-    if look.taken or look.plain.share < THRESHOLDS.misfit_searched:
+    rows, biased = look.rows, bool(look.taken)
+    if look.plain.share < THRESHOLDS.misfit_searched:
         return None
     push, turn, read = (rows.push + rows.pull @ rows.gravity)[:, :3, 0], np.eye(3), rows
     fit = look.plain
     for _ in range(STEPS):
-        turn = _best_turn(rows.measured[:, :3], push)
+        turn = _best_turn(freed(rows.measured[:, :3], rows.t, biased), freed(push, rows.t, biased))
         read = replace(rows, measured=np.concatenate([rows.measured[:, :3] @ turn.T, rows.measured[:, 3:] @ turn.T], 1))
-        fit = fitted(read)
+        fit = fitted(read, look.beside)
         if not fit.theta[0] > 0:
             return None
         push = (rows.columns @ fit.theta)[:, :3]

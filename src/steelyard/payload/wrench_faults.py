@@ -69,10 +69,13 @@ def _misread(log, strength, elsewhere, bias, noise) -> list[Finding]:
     that contradict each other in the given axes are no matter of a sign of wrench or gravity."""
     motion = list(motion_findings(log))
     amiss = any(finding.severity == "fatal" for finding in motion)
-    signs = [Finding("misread", "fatal", text) for axes, text in _signs(log, bias) if axes != "sensor" or not amiss]
-    if signs or amiss:
+    readings = [each for each in _signs(log, bias) if each[0] != "sensor" or not amiss]
+    signs = [Finding("misread", "fatal", text) for _, _, text in readings]
+    if amiss or (readings and readings[0][1] < THRESHOLDS.explained):
         return signs or motion
     found = [*motion, *explanation(log, strength, bias=bias, noise=noise)]
+    if signs and not any(each.code == "misread" for each in found):  # a poor reading, and no better cause
+        return signs
     if strength is None or elsewhere or not strength.doubtful or any(each.severity == "fatal" for each in found):
         return found
     return [*found, doubt(strength)]
@@ -122,7 +125,7 @@ def misstated(problem: Problem, noise) -> tuple[Finding, ...]:
 
 def _signs(log, bias=False):
     """The reading of the log (axes, sign of gravity, sign of the wrench) that explains it far better than the given:
-    its axes, and in words."""
+    its axes, the residual over the signal, and in words."""
     part = log.thinned(LOOKED_AT)
     if len(part) < 4 or not np.linalg.norm(part.gravity) > 0:
         return
@@ -141,6 +144,7 @@ def _signs(log, bias=False):
         if mass < 0 and given < THRESHOLDS.reading_unexplained:
             yield (
                 "sensor",
+                given,
                 f"the forces give a mass of {mass:.4g} kg, and no usual mistake of signs or axes explains it: nothing "
                 "is held, the sensor was not tared, or the frame of the sensor is another (--frame)",
             )
@@ -154,7 +158,7 @@ def _signs(log, bias=False):
         words.append("the wrench is the reaction of the payload on the hand: pass -wrench (--negate)")
     got = f"a negative mass of {mass:.4g} kg" if mass <= 0 else f"a residual of {100 * given:.0f} % of the signal"
     text = f"read as given, the log fits with {got}; it is explained to {100 * best:.2g} % if {' and '.join(words)}"
-    yield axes, text + (AT_REST if flip != negate and not log.moving else "")
+    yield axes, best, text + (AT_REST if flip != negate and not log.moving else "")
 
 
 def _explained(log, bias):

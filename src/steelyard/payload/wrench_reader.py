@@ -12,9 +12,9 @@ from steelyard.log import WORDS, Head, decoded, factor, members, numbers, split_
 from steelyard.model import Robot
 from steelyard.payload.arm_sensor import carried_log
 from steelyard.payload.motion_consistency import streamed
-from steelyard.payload.motion_signals import filter_motion
+from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
-from steelyard.prepare import NOTHING, Corrections, corrected, read_undone
+from steelyard.prepare import NOTHING, Corrections, corrected, left_out, read_undone
 
 # Our name first, then what others write. Three-vectors and columns are joined in the order given.
 ARRAYS = {
@@ -79,7 +79,7 @@ def read_wrench_log(
         negate: whether the sensor reports the reaction.
         channels: which column or array is which signal: `wrench` (six), `force`, `torque`, `quaternion`, `position`,
             `twist`, `acceleration`, `t`, and those of joints as of `read_log`.
-        corrections: units such as `force=mN`, `torque=Nmm`, `q=deg`, and the order of joints.
+        corrections: units such as `force=mN`, `torque=Nmm`, `q=deg`, the order of joints, and times left out.
 
     Returns:
         The log, without samples that are not numbers; where there are no twist and acceleration they come from the
@@ -104,7 +104,8 @@ def read_wrench_log(
     wrench = _scaled(_wrench(path, found), corrections.units) * (-1.0 if negate else 1.0)
     t = np.ravel(found["t"])
     if robot is not None and "q" in found:
-        return _from_joints(path, robot, found, t, wrench, frame, axes).noted(*notes)
+        log = _from_joints(path, robot, found, t, wrench, frame, axes)
+        return _without(log.noted(*notes), path.stem, corrections.leave_out)
     rotation, position = _pose(path, found)
     fields = {"t": t, "rotation": rotation, "position": position, "name": path.name}
     fields["gravity"] = found.get("gravity", GRAVITY) if gravity is None else gravity
@@ -112,8 +113,17 @@ def read_wrench_log(
     made = WrenchLog.from_world_axes if axes == "world" else WrenchLog
     log = made(wrench=wrench, **(motion if len(motion) == 2 else {}), **fields)
     if not log.moving and position is not None and len(log) >= 10 and streamed(log):
-        log = filter_motion(log)
-    return log.noted(*notes)
+        log = motion_from_poses(log)
+    return _without(log.noted(*notes), path.stem, corrections.leave_out)
+
+
+def _without(log: WrenchLog, name: str, words) -> WrenchLog:
+    """The log without the samples of some times, after motion came from all of them. words: as of `--leave-out`."""
+    kept = np.ones(len(log), dtype=bool)
+    for span, gone in left_out(name, log.t, words):
+        kept &= ~gone
+        log = log.noted(f"{span} s left out, {gone.mean():.1%} of the samples")
+    return log if kept.all() else log[kept]
 
 
 def _finite(found: dict[str, np.ndarray], count: int) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
@@ -142,7 +152,7 @@ def _from_joints(path, robot, found, t, wrench, frame, axes):
     known = "v" in found and "a" in found
     v, a = (found["v"], found["a"]) if known else (still, still)
     log = carried_log(robot, t=t, q=found["q"], v=v, a=a, wrench=wrench, frame=frame, name=path.name)
-    return log if known or len(log) < 10 else filter_motion(log)
+    return log if known or len(log) < 10 else motion_from_poses(log)
 
 
 def _wrench(path, found):

@@ -14,7 +14,7 @@ from steelyard.prepare.prepared import (
     with_motion,
 )
 from steelyard.prepare.reading import lock_words, locks_of, read_logs
-from steelyard.prepare.undo import corrected
+from steelyard.prepare.undo import corrected, left_out
 
 __all__ = [
     "NOTHING",
@@ -27,6 +27,7 @@ __all__ = [
     "corrections_from",
     "filterable",
     "in_steady_contact",
+    "left_out",
     "load_word",
     "lock_words",
     "locks_of",

@@ -1,7 +1,7 @@
 """Mistakes of a log, undone between reading and filtering: conventions, order of joints, signs, gears, offsets, stamps,
 delays, and gravity that a controller took off."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,23 +81,30 @@ def without(log: Log, words: Sequence[str]) -> Log:
     words: `FROM:TO` in s, or `NAME=FROM:TO` of a log of this name. Raises OptionError for words that cannot be read, or
     between whose times there is no sample.
     """
-    for word in words:
-        name, _, span = word.rpartition("=")
-        begin, colon, end = span.partition(":")
-        if not colon:
-            raise OptionError(f"leave-out {word!r} cannot be read; write it as 3.2:5, or run2=3.2:5.")
-        if name and name != log.name:
-            continue
-        gone = (log.t >= number_of(begin, word)) & (log.t <= number_of(end, word))
-        if not gone.any():
-            raise OptionError(
-                f"leave-out {word!r}: log {log.name!r} has no sample there; its are from {log.t[0]:.2f} to "
-                f"{log.t[-1]:.2f} s. For another log, name it: OTHER={span}."
-            )
+    for span, gone in left_out(log.name, log.t, words):
         weights = np.ones((len(log), log.nv)) if log.weights is None else log.weights.copy()
         weights[gone] = 0.0
         log = log.replace(weights=weights).noted(f"tau: {span} s left out, {gone.mean():.1%} of the samples")
     return log
+
+
+def left_out(name: str, t: np.ndarray, words: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
+    """Spans `FROM:TO` in s, and (n,) which samples at times t (n,) of the log of this name are within. Raises as
+    `without`."""
+    for word in words:
+        owner, _, span = word.rpartition("=")
+        begin, colon, end = span.partition(":")
+        if not colon:
+            raise OptionError(f"leave-out {word!r} cannot be read; write it as 3.2:5, or run2=3.2:5.")
+        if owner and owner != name:
+            continue
+        gone = (t >= number_of(begin, word)) & (t <= number_of(end, word))
+        if not gone.any():
+            raise OptionError(
+                f"leave-out {word!r}: log {name!r} has no sample there; its are from {t[0]:.2f} to "
+                f"{t[-1]:.2f} s. For another log, name it: OTHER={span}."
+            )
+        yield span, gone
 
 
 def delays_of(log: Log, words: Sequence[str]) -> np.ndarray:

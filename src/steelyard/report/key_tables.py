@@ -1,10 +1,9 @@
-"""The tables that most readers want: links and joints, each number with its interval or with what it lacks.
+"""The tables that most readers want: links and joints, each number with its deviation or with what it lacks.
 
 The terminal and the first printed page show them.
 """
 
 import math
-from statistics import NormalDist
 
 from steelyard.report.document import Sheet, sheet
 from steelyard.report.numbers import DASH, number, percent, plus_minus, unit
@@ -62,7 +61,7 @@ def contradicted(summary: dict) -> Sheet | None:
             (
                 f"{words} of {link}",
                 number(each["prior"]),
-                plus_minus(each["identified"], (each["upper"] - each["lower"]) / 2),
+                plus_minus(each["identified"], each["deviation"]),
                 unit(each["unit"]),
                 percent(each["effect"]),
                 ", ".join(shown) + more or DASH,
@@ -71,28 +70,27 @@ def contradicted(summary: dict) -> Sheet | None:
     return sheet(
         "Values of the file that this data contradicts",
         "The largest effects on torque first: RMS torque of the change, over that of the logs. Where other links are "
-        "named, only the sum with theirs is identifiable.",
+        "named, only the sum with theirs is identifiable. ± one standard deviation.",
         (("value", TEXT), "file", "found", ("unit", TEXT), "of the torque", ("with parts of", "wrap")),
         rows,
     )
 
 
 def _links(summary: dict) -> Sheet:
-    """Mass, nominal and identified, and centre of mass of each link, each with its interval or what it lacks."""
-    level = percent(summary["uncertainty"]["level"])
+    """Mass, nominal and identified, and centre of mass of each link, each with its deviation or what it lacks."""
     rows = []
     parameters = {each["name"]: each for each in summary["parameters"]}
     for body in summary["bodies"]:
         mass, com = parameters.get(f"{body['name']}.m"), body["identified"]["com"] or [None] * 3
         spread = body["center_covariance"]
         deviations = [None] * 3 if spread is None else [_root(spread[i][i]) for i in range(3)]
-        centre = [_with_spread(x, s, summary) for x, s in zip(com, deviations, strict=True)]
+        centre = [number(x) if s is None else plus_minus(x, s) for x, s in zip(com, deviations, strict=True)]
         unknown = body["knowledge"][0] == "model"
         told = f"{number(body['identified']['mass'])} not shown" if unknown else _valued(mass, body)
         rows.append((body["name"], number(body["prior"]["mass"]), told, *centre))
     return sheet(
         "Links",
-        f"± half the width of the {level} interval ('not shown': by no motion at all)",
+        "± one standard deviation ('not shown': by no motion at all)",
         (("link", TEXT), "nominal mass", "mass [kg]", "com x [m]", "com y [m]", "com z [m]"),
         rows,
     )
@@ -102,22 +100,15 @@ def _valued(mass: dict | None, body: dict) -> str:
     """A mass with its interval, or that only sums with other masses move the robot."""
     if mass is None or body["knowledge"][0] == "combination":
         return f"{number(body['identified']['mass'])} only in sums"
-    return _with_interval(mass)
+    return _with_deviation(mass)
 
 
-def _with_interval(found: dict) -> str:
-    """An identified value, half the width of its interval, and where it comes from if not from the data alone."""
+def _with_deviation(found: dict) -> str:
+    """An identified value, its standard deviation, and where it comes from if not from the data alone."""
     if abs(found["identified"]) < ZERO and found["upper"] - found["lower"] < ZERO:
         return "0"  # held at its bound
     mark = {"prior-determined": " (prior)", "model-dependent": " (if the model is right)"}.get(found["label"], "")
-    return f"{plus_minus(found['identified'], (found['upper'] - found['lower']) / 2)}{mark}"
-
-
-def _with_spread(value, deviation, summary: dict) -> str:
-    """A coordinate with half the width of its interval."""
-    if value is None or deviation is None:
-        return number(value)
-    return plus_minus(value, NormalDist().inv_cdf((1 + summary["uncertainty"]["level"]) / 2) * deviation)
+    return f"{plus_minus(found['identified'], found['deviation'])}{mark}"
 
 
 def _root(variance) -> float | None:
@@ -125,7 +116,7 @@ def _root(variance) -> float | None:
 
 
 def _joints(summary: dict) -> Sheet | None:
-    """Friction and armature of each joint with their intervals; None where nothing was identified of them."""
+    """Friction and armature of each joint with their deviations; None where nothing was identified of them."""
     terms = [term for term in TERMS if any(term in joint for joint in summary["joints"])]
     if not terms:
         return None
@@ -138,4 +129,4 @@ def _joints(summary: dict) -> Sheet | None:
 def _in_unit(found: dict | None, usual: str) -> str:
     if found is None:
         return DASH
-    return _with_interval(found) + ("" if found["unit"] == usual else f" {unit(found['unit'])}")
+    return _with_deviation(found) + ("" if found["unit"] == usual else f" {unit(found['unit'])}")
