@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtrit
 
-from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, unknowns, weights_of
 from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
 from steelyard.drives.motion_errors import WINDOW
@@ -33,7 +33,13 @@ VANISHED = 0.01  # times the inertia of a joint, below which there is as good as
 LEVEL = 0.95  # of intervals
 LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing is left where they are not shown
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
-FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit")
+FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit", *LOAD_FRICTION)
+LOADED = ((0.2, 0.1), (0.5, 0.25))  # friction per torque of the drive, and per that of gravity, tried
+UNLOADED = 0.1  # of the constant friction, that is left then
+STRONGER = (0.6, 1.0, 1.6, 2.5, 4.0)  # times the gain, as friction takes more of the torque
+FELT = 0.2  # of the mean square error of a joint, that such friction has to take away to be refined
+PROVEN = 0.9  # times the error on windows that no step has seen, below which it is believed
+SOME = 4  # of so many windows, one shows whether it may be there
 TORQUES = ("gain", "damping", "frictionloss", "armature")  # all of the scale that a known mass or gain fixes
 
 
@@ -47,6 +53,7 @@ class MotionFit:
             known.
         undetermined: by name, (nv,) bool: the motion does not show the value.
         covariance: of the coordinates that were refined.
+        friction: (nv,) friction loss, N m or N, the mean over the motion where it grows with load.
         laws: friction that changes with load or speed, which the drives leave out.
         refined: the steps.
         windows: that they were made from.
@@ -56,6 +63,7 @@ class MotionFit:
     half_width: Mapping[str, np.ndarray]
     undetermined: Mapping[str, np.ndarray]
     covariance: np.ndarray
+    friction: np.ndarray
     laws: tuple[FrictionLaw, ...]
     refined: Refined
     windows: Windows
@@ -121,6 +129,11 @@ def search(
     if _heavy(robot, seen, near.drives).any():
         ends.append(refined(start, inertias=True))
     near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
+    loaded = [_loaded(simulation, seen[::SOME], near.drives, each, known) for each in (near.drives, start)]
+    if loaded := [each for each in loaded if each is not near.drives]:
+        more = best([refined(each) for each in loaded])
+        own, other = (np.mean(e**2) for e in errors_of(simulation, [unseen], [near.drives, more.drives]))
+        near = more if other < PROVEN**2 * own else near
     absent = _undetermined(simulation, seen, near.drives, known)
     free, x = near.unknowns.without({name: absent[name] for name in LIMITING}, near.x)
     free, x = free.in_time(_early(simulation, seen, near.drives), x)
@@ -162,10 +175,18 @@ def fit_motion(
         half_width=_half_widths(free, shown, refined),
         undetermined=undetermined,
         covariance=shown.covariance,
+        friction=_mean_friction(simulation, fine.windows, refined.drives),
         laws=friction_laws(robot, free, refined.drives, fine.windows, shown),
         refined=refined,
         windows=fine.windows,
     )
+
+
+def _mean_friction(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.ndarray:
+    """(nv,) friction loss in the measured motion of driven joints, on the whole."""
+    every = simulation.driven(drives).friction(windows.measured, windows.speeds, windows.commanded)
+    on = windows.on
+    return np.where(drives.loaded, np.sum(every * on, axis=0) / np.maximum(on.sum(axis=0), 1), drives.frictionloss)
 
 
 def _shared(windows: Windows, least: int = 1) -> tuple[Windows, Windows, np.ndarray]:
@@ -202,7 +223,7 @@ def _tried(simulation: Simulation, windows: Windows, start: DriveArrays, known) 
     one kind of limit or the other, armature."""
     better = partial(_better, simulation, windows, known)
     speed = np.quantile(np.abs(windows.speeds), FASTEST, axis=0)
-    torque = windows.commanded - start.follows_q * windows.measured
+    torque = windows.asked(start)
     if not np.all(known.get("gain", False)):
         start = better(start, ({name: factor * getattr(start, name) for name in TORQUES} for factor in FACTORS))
     for _ in range(2):
@@ -218,7 +239,7 @@ def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveAr
     if not own.any():
         return drives
     better = partial(_better, simulation, windows, {**known, "limit": known.get("limit", False) | ~own})
-    torque = drives.gain * (windows.commanded - drives.follows_q * windows.measured)
+    torque = drives.gain * windows.asked(drives)
     other = drives.changed(slope_limit=np.where(own, np.inf, drives.slope_limit))
     other = better(other, ({"limit": _limited(drives, torque, share)["limit"]} for share in LIMITS))
     for factors in NEARER:
@@ -226,16 +247,36 @@ def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveAr
     return _better(simulation, windows, {}, drives, [{name: getattr(other, name) for name in LIMITING}])
 
 
+def _loaded(simulation: Simulation, windows: Windows, drives: DriveArrays, base: DriveArrays, known) -> DriveArrays:
+    """Drives with friction that grows with load, and other numbers near those of others, where a joint moves better."""
+    open_gain = ~np.broadcast_to(known.get("gain", False), drives.gain.shape)
+    changes = []
+    for motor, external in LOADED:
+        for stronger in STRONGER if open_gain.any() else (1.0,):
+            more = np.where(open_gain, stronger, 1.0)
+            change = {"load_friction_motor": motor, "load_friction_external": external}
+            change |= {"frictionloss": UNLOADED * base.frictionloss, "gain": more * base.gain}
+            changes.append(base.changed(**change, limit=more * base.limit))
+    cases = [{name: getattr(each, name) for name in (*LOAD_FRICTION, *TORQUES, *LIMITING, "delay")} for each in changes]
+    return _better(simulation, windows, {LOAD_FRICTION[0]: drives.loaded}, drives, cases, FELT)
+
+
 def _better(
-    simulation: Simulation, windows: Windows, known: Mapping[str, np.ndarray], start: DriveArrays, changes: Iterable
+    simulation: Simulation,
+    windows: Windows,
+    known: Mapping[str, np.ndarray],
+    start: DriveArrays,
+    changes: Iterable,
+    least: float = TELLS,
 ) -> DriveArrays:
-    """Of each joint, the change that it moves best with, or none; what is known stays."""
+    """Of each joint, the change that it moves best with, or none; what is known stays. least: of its mean square error,
+    that a change has to take away."""
     cases = [start, *(_but(start, known, each) for each in changes)]
     costs = np.array([np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], cases)])
-    best = np.where(costs.min(axis=0) < (1 - TELLS) * costs[0], costs.argmin(axis=0), 0)
+    best = np.where(costs.min(axis=0) < (1 - least) * costs[0], costs.argmin(axis=0), 0)
     if not best.any():
         return start
-    names = (*TORQUES, *LIMITING, "delay")
+    names = (*TORQUES, *LIMITING, *LOAD_FRICTION, "delay")
     values = {name: np.stack([getattr(each, name) for each in cases]) for name in names}
     return start.changed(**{name: each[best, np.arange(len(best))] for name, each in values.items()})
 

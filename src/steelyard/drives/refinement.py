@@ -271,7 +271,7 @@ def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequen
     together, found = simulation.together(windows[0]), []
     for first in range(0, len(drives), together):
         part, own = drives[first : first + together], windows[first : first + together]
-        models = [m for each in part for m in [simulation.driven(each)] * len(own[0])]
+        models = [m for each in part for m in own[0].driven(simulation, each)]
         told = {each.told_by: own[0].controls(each) for each in {d.told_by: d for d in part}.values()}
         controls = np.concatenate([told[each.told_by] for each in part])
         q, v = np.concatenate([each.begin for each in own]), np.concatenate([each.v for each in own])
