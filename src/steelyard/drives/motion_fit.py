@@ -37,10 +37,10 @@ FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "
 LOADED = ((0.2, 0.1), (0.5, 0.25))  # friction per torque of the drive, and per that of gravity, tried
 UNLOADED = 0.1  # of the constant friction, that is left then
 STRONGER = (0.6, 1.0, 1.6, 2.5, 4.0)  # times the gain, as friction takes more of the torque
-FELT = 0.2  # of the mean square error of a joint, that such friction has to take away to be refined
+FELT = 0.1  # of the mean square error of a joint, that friction under load has to take away to be refined with others
 PROVEN = 0.9  # times the error on windows that no step has seen, below which it is believed
-SOME = 4  # of so many windows, one shows whether it may be there
 TORQUES = ("gain", "damping", "frictionloss", "armature")  # all of the scale that a known mass or gain fixes
+NUMBERS = (*TORQUES, *LIMITING, *LOAD_FRICTION, "delay")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +115,10 @@ def search(
     options = {"known": known, "weighed": stated.weighed, "weights": weights, "groups": stated.groups, "soonest": late}
     starts = [each.changed(inertias=at_scale(each.inertias, weights)) for each in starts]
     starts = [_tried(simulation, seen, each, known) for each in _near_best(simulation, seen, starts)]
-    simulated = Simulated(simulation, seen, simulation, seen)
 
-    def refined(start: DriveArrays, **more) -> Refined:
-        return refine(simulated, unknowns(robot, start, FREE, seen, **options, **more), progress=progress)
+    def refined(start: DriveArrays, windows: Windows = seen, **more) -> Refined:
+        simulated = Simulated(simulation, windows, simulation, windows)
+        return refine(simulated, unknowns(robot, start, FREE, windows, **options, **more), progress=progress)
 
     ends = [refined(each) for each in starts]
     near = best(ends)
@@ -129,9 +129,11 @@ def search(
     if _heavy(robot, seen, near.drives).any():
         ends.append(refined(start, inertias=True))
     near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
-    loaded = [_loaded(simulation, seen[::SOME], near.drives, each, known) for each in (near.drives, start)]
-    if loaded := [each for each in loaded if each is not near.drives]:
-        more = best([refined(each) for each in loaded])
+    few = seen[:: max(1, len(seen) // FEW)]
+    loaded = _tried(simulation, few, _loaded(simulation, few, (near.drives, start), known), known)
+    loaded = refined(loaded, few).drives
+    if (mixed := _better(simulation, seen, {}, near.drives, [_numbers(loaded)], FELT)) is not near.drives:
+        more = refined(mixed)
         own, other = (np.mean(e**2) for e in errors_of(simulation, [unseen], [near.drives, more.drives]))
         near = more if other < PROVEN**2 * own else near
     absent = _undetermined(simulation, seen, near.drives, known)
@@ -247,18 +249,25 @@ def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveAr
     return _better(simulation, windows, {}, drives, [{name: getattr(other, name) for name in LIMITING}])
 
 
-def _loaded(simulation: Simulation, windows: Windows, drives: DriveArrays, base: DriveArrays, known) -> DriveArrays:
-    """Drives with friction that grows with load, and other numbers near those of others, where a joint moves better."""
-    open_gain = ~np.broadcast_to(known.get("gain", False), drives.gain.shape)
-    changes = []
-    for motor, external in LOADED:
-        for stronger in STRONGER if open_gain.any() else (1.0,):
-            more = np.where(open_gain, stronger, 1.0)
-            change = {"load_friction_motor": motor, "load_friction_external": external}
-            change |= {"frictionloss": UNLOADED * base.frictionloss, "gain": more * base.gain}
-            changes.append(base.changed(**change, limit=more * base.limit))
-    cases = [{name: getattr(each, name) for name in (*LOAD_FRICTION, *TORQUES, *LIMITING, "delay")} for each in changes]
-    return _better(simulation, windows, {LOAD_FRICTION[0]: drives.loaded}, drives, cases, FELT)
+def _loaded(simulation: Simulation, windows: Windows, bases: Sequence[DriveArrays], known) -> DriveArrays:
+    """Drives with friction that grows with load, and the gains that go with it, as each joint moves best."""
+    open_gain, open_limit = (
+        ~np.broadcast_to(known.get(name, False), bases[0].gain.shape) for name in ("gain", "limit")
+    )
+    cases = []
+    for base in bases:
+        for motor, external in LOADED:
+            for stronger in STRONGER if open_gain.any() else (1.0,):
+                more = np.where(open_gain, stronger, 1.0)
+                change = {"load_friction_motor": motor + 0 * more, "load_friction_external": external + 0 * more}
+                change |= {"frictionloss": UNLOADED * base.frictionloss, "gain": more * base.gain}
+                cases.append(base.changed(**change, limit=np.where(open_limit, more, 1.0) * base.limit))
+    return _better(simulation, windows, {}, cases[0], map(_numbers, cases[1:]), 0.0)
+
+
+def _numbers(drives: DriveArrays) -> dict[str, np.ndarray]:
+    """All that joints have of their own."""
+    return {name: getattr(drives, name) for name in NUMBERS}
 
 
 def _better(
@@ -276,8 +285,7 @@ def _better(
     best = np.where(costs.min(axis=0) < (1 - least) * costs[0], costs.argmin(axis=0), 0)
     if not best.any():
         return start
-    names = (*TORQUES, *LIMITING, *LOAD_FRICTION, "delay")
-    values = {name: np.stack([getattr(each, name) for each in cases]) for name in names}
+    values = {name: np.stack([getattr(each, name) for each in cases]) for name in NUMBERS}
     return start.changed(**{name: each[best, np.arange(len(best))] for name, each in values.items()})
 
 
