@@ -165,11 +165,12 @@ def fit_motion(
         The MotionFit, on windows that no step has seen no worse than where it began.
     """
     simulation, free = Simulation(robot, step, centred=True), near.unknowns
-    seen, unseen, chosen = _shared(windows_of(recordings, step, WINDOW, lead=simulation.lead))
+    seen, _, chosen = _shared(windows_of(recordings, step, WINDOW, lead=simulation.lead))
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
     fine = Simulated.of(robot, recordings, WINDOW, chosen, step / 2, finest)
     begun = replace(near, moved=np.zeros((2, *seen.q.shape)))
-    refined = _best(simulation, unseen, [refine(fine, free, begun=begun, progress=progress), begun])
+    _, unseen, _ = _shared(windows_of(recordings, finest, WINDOW, lead=simulation.lead))
+    refined = _best(fine.finer, unseen, [refine(fine, free, begun=begun, progress=progress), begun])
     undetermined = _undetermined(simulation, seen, refined.drives, stated.known)
     shown = shown_by(fine, refined)
     return MotionFit(

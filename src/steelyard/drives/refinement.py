@@ -23,6 +23,7 @@ STEPS, LAST = 12, 8  # with the derivatives of all joints at once, and with thos
 PRIOR = 30.0  # samples that the prior counts as much as
 SETTLED = 2e-3  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
+STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
 FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
@@ -187,7 +188,8 @@ class _Cost:
         self.mean, covariance = unknowns.prior(x)
         self.most = np.sqrt(np.diag(covariance))
         self.edges = np.cumsum(windows.counts) - windows.counts
-        self.typical = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
+        size = np.abs(error)
+        self.typical = max(1.4826 * float(np.median(size)), STANDING * float(np.sqrt(np.mean(size**2))), 1e-9)
         self.edge = OUTLIER * self.typical
         self.error, self.weight = error, np.minimum(1.0, self.edge / np.maximum(np.abs(error), 1e-300))
         self.own = PRIOR * self.typical**2 * np.linalg.inv(covariance)
