@@ -201,7 +201,7 @@ class _Cost:
         priors = (x - self.mean) @ self.own @ (x - self.mean) + np.sum(self.begin * moved**2)
         return float(np.sum(np.where(size < self.edge, size**2, far)) + priors)
 
-    def normal(self, x, moved, slopes: _Slopes):
+    def normal(self, x, moved, slopes: _Slopes, damping: float = 0.0):
         """Gauss-Newton's matrix (p, p) and gradient (p,), halved; what each window adds to the gradient (k, p); and
         what beginnings of windows follow from. These are taken out: each window decides them on its own."""
         weighted = self.weight * slopes.values
@@ -209,7 +209,7 @@ class _Cost:
         own = np.einsum("amj,bmj->abj", weighted, slopes.values, optimize=True)
         scores = sums(weighted * self.error)
         inner = sums((self.weight * slopes.starts)[:, None] * slopes.starts)
-        inner[[0, 1], [0, 1]] += self.begin
+        inner[[0, 1], [0, 1]] = (1 + damping) * (inner[[0, 1], [0, 1]] + self.begin)
         mixed = sums((self.weight * slopes.starts)[:, None] * slopes.values)
         pulls = sums(self.weight * slopes.starts * self.error) + self.begin * moved
         inverse = np.moveaxis(np.linalg.inv(np.moveaxis(inner, (0, 1), (-2, -1))), (-2, -1), (0, 1))
@@ -231,7 +231,7 @@ class _Cost:
 
     def step(self, x, moved, slopes: _Slopes, damping: float) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and beginnings of windows after a step."""
-        gram, pull, _, (inverse, mixed, pulls) = self.normal(x, moved, slopes)
+        gram, pull, _, (inverse, mixed, pulls) = self.normal(x, moved, slopes, damping)
         move = -np.linalg.solve(gram + damping * np.diag(np.diag(gram)), pull)
         move = np.clip(move, -self.most, self.most)
         left = pulls + np.einsum("cakj,aj->ckj", mixed, move[slopes.at])
