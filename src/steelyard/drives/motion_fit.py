@@ -130,9 +130,9 @@ def search(
         ends.append(refined(start, inertias=True))
     near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
     few = seen[:: max(1, len(seen) // FEW)]
-    loaded = _tried(simulation, few, _loaded(simulation, few, (near.drives, start), known), known)
-    loaded = refined(loaded, few).drives
-    if (mixed := _better(simulation, seen, {}, near.drives, [_numbers(loaded)], FELT)) is not near.drives:
+    loaded = [_tried(simulation, few, _loaded(simulation, few, each, known), known) for each in (near.drives, start)]
+    loaded = [_numbers(refined(each, few).drives) for each in loaded]
+    if (mixed := _better(simulation, seen, {}, near.drives, loaded, FELT)) is not near.drives:
         more = refined(mixed)
         own, other = (np.mean(e**2) for e in errors_of(simulation, [unseen], [near.drives, more.drives]))
         near = more if other < PROVEN**2 * own else near
@@ -250,19 +250,16 @@ def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveAr
     return _better(simulation, windows, {}, drives, [{name: getattr(other, name) for name in LIMITING}])
 
 
-def _loaded(simulation: Simulation, windows: Windows, bases: Sequence[DriveArrays], known) -> DriveArrays:
+def _loaded(simulation: Simulation, windows: Windows, base: DriveArrays, known) -> DriveArrays:
     """Drives with friction that grows with load, and the gains that go with it, as each joint moves best."""
-    open_gain, open_limit = (
-        ~np.broadcast_to(known.get(name, False), bases[0].gain.shape) for name in ("gain", "limit")
-    )
+    open_gain, open_limit = (~np.broadcast_to(known.get(name, False), base.gain.shape) for name in ("gain", "limit"))
     cases = []
-    for base in bases:
-        for motor, external in LOADED:
-            for stronger in STRONGER if open_gain.any() else (1.0,):
-                more = np.where(open_gain, stronger, 1.0)
-                change = {"load_friction_motor": motor + 0 * more, "load_friction_external": external + 0 * more}
-                change |= {"frictionloss": UNLOADED * base.frictionloss, "gain": more * base.gain}
-                cases.append(base.changed(**change, limit=np.where(open_limit, more, 1.0) * base.limit))
+    for motor, external in LOADED:
+        for stronger in STRONGER if open_gain.any() else (1.0,):
+            more = np.where(open_gain, stronger, 1.0)
+            change = {"load_friction_motor": motor + 0 * more, "load_friction_external": external + 0 * more}
+            change |= {"frictionloss": UNLOADED * base.frictionloss, "gain": more * base.gain}
+            cases.append(base.changed(**change, limit=np.where(open_limit, more, 1.0) * base.limit))
     return _better(simulation, windows, {}, cases[0], map(_numbers, cases[1:]), 0.0)
 
 
