@@ -32,12 +32,13 @@ KINDS = {
     "damping": Kind(0.03, 1.0, 0.3),
     "frictionloss": Kind(0.03, 1.0, 0.3),
     "armature": Kind(0.05, 2.0, 0.05),
-    "load_friction_motor": Kind(0.05, 1.0, 0.3),
-    "load_friction_external": Kind(0.05, 1.0, 0.3),
+    "load_friction_motor": Kind(0.05, 0.7, 0.3),
+    "load_friction_external": Kind(0.05, 0.7, 0.3),
     "slope_limit": Kind(0.1, 1.0, 0.05),
     "limit": Kind(0.05, 1.0, 0.05),
     "delay": Kind(2e-3, 0.02, 1e-3, logarithm=False),  # s
 }
+USUAL = 0.3  # of load_friction: gears of servos lose about so much of the torque that they carry
 MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD = 0.5, 0.03, 0.3  # of the prior of bodies: logarithm of mass, m, of lengths
 BODY_CHANGE = 0.05  # of these, that derivatives are taken over
 LEAST, FAR = 1e-6, 1e6  # of what has a logarithm
@@ -84,6 +85,8 @@ class Unknowns:
         for i, name in enumerate(self.free):
             kind, stays = KINDS[name], np.broadcast_to(self.known.get(name, False), n)
             first = i * n
+            if name in LOAD_FRICTION:
+                mean[first : first + n] = np.where(stays, mean[first : first + n], np.log(USUAL))
             for j in range(n):
                 covariance[first + j, first + j] = (kind.spread * (KNOWN if stays[j] else 1.0)) ** 2
             for group in self.groups:
