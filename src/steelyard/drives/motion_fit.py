@@ -35,6 +35,7 @@ LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing i
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
 FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit", *LOAD_FRICTION)
 LOADED = ((0.2, 0.1), (0.5, 0.25))  # friction per torque of the drive, and per that of gravity, tried
+HOPE = 4.0  # times the mean square error of a joint, from which on refinement is not expected to help
 UNLOADED = 0.1  # of the constant friction, that is left then
 STRONGER = (0.6, 1.0, 1.6, 2.5, 4.0)  # times the gain, as friction takes more of the torque
 FELT = 0.1  # of the mean square error of a joint, that friction under load has to take away to be refined with others
@@ -131,7 +132,7 @@ def search(
     near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
     few = seen[:: max(1, len(seen) // FEW)]
     loaded = [_tried(simulation, few, _loaded(simulation, few, each, known), known) for each in (near.drives, start)]
-    loaded = [_numbers(refined(each, few).drives) for each in loaded]
+    loaded = [_numbers(refined(each, few).drives) for each in _hopeful(simulation, few, near.drives, loaded)]
     if (mixed := _better(simulation, seen, {}, near.drives, loaded, FELT)) is not near.drives:
         more = refined(mixed)
         own, other = (np.mean(e**2) for e in errors_of(simulation, [unseen], [near.drives, more.drives]))
@@ -248,6 +249,14 @@ def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveAr
     for factors in NEARER:
         other = better(other, ({"limit": factor * other.limit} for factor in factors))
     return _better(simulation, windows, {}, drives, [{name: getattr(other, name) for name in LIMITING}])
+
+
+def _hopeful(
+    simulation: Simulation, windows: Windows, near: DriveArrays, others: Sequence[DriveArrays]
+) -> list[DriveArrays]:
+    """Others of which a joint may move better than it does now, once they are refined, too."""
+    own, *found = (np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], [near, *others]))
+    return [each for each, cost in zip(others, found, strict=True) if (cost < HOPE * own).any()]
 
 
 def _loaded(simulation: Simulation, windows: Windows, base: DriveArrays, known) -> DriveArrays:
