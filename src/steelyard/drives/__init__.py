@@ -6,8 +6,18 @@ from steelyard.drives.drive import Drive, drives_of
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
-    from steelyard.drives.arrays import GAINS, DriveArrays, arrays_of, effort, gain_of, require_driven, told
+    from steelyard.drives.arrays import (
+        GAINS,
+        LOAD_FRICTION,
+        DriveArrays,
+        arrays_of,
+        effort,
+        gain_of,
+        require_driven,
+        told,
+    )
     from steelyard.drives.coordinates import Unknowns, unknowns
+    from steelyard.drives.free_swings import swings
     from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
     from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, Proven, parted, parted_by_speed, proven_by
     from steelyard.drives.motion_errors import COMMANDED, STAYS, WINDOW, Judges, Motion, judges_of
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
     from steelyard.drives.windows import Recorded, Windows, cuts, stretches, windows_of
 
 _HOMES = {
-    "arrays": ("GAINS", "DriveArrays", "arrays_of", "effort", "gain_of", "require_driven", "told"),
+    "arrays": ("GAINS", "LOAD_FRICTION", "DriveArrays", "arrays_of", "effort", "gain_of", "require_driven", "told"),
     "coordinates": ("Unknowns", "unknowns"),
     "held_out": ("CLEARLY_LIKE", "COARSE", "Proven", "parted", "parted_by_speed", "proven_by"),
     "motion_errors": ("COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "judges_of"),
@@ -31,6 +41,7 @@ _HOMES = {
     "rollouts": ("Rollout", "rms", "rollout"),
     "simulation": ("Simulation", "step_for", "unbounded"),
     "same_motor": ("twins",),
+    "free_swings": ("swings",),
     "windows": ("Recorded", "Windows", "cuts", "stretches", "windows_of"),
 }
 # Loaded on first use: what simulates.
@@ -41,6 +52,7 @@ __all__ = [
     "COARSE",
     "COMMANDED",
     "GAINS",
+    "LOAD_FRICTION",
     "STAYS",
     "WINDOW",
     "Drive",
@@ -80,6 +92,7 @@ __all__ = [
     "shown_by",
     "step_for",
     "stretches",
+    "swings",
     "told",
     "twins",
     "unbounded",

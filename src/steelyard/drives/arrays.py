@@ -12,6 +12,7 @@ from steelyard.model import Robot
 
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
 FAR = 100.0  # s
+LOAD_FRICTION = ("load_friction_motor", "load_friction_external")
 NEAR = 1e-6  # s, by which stamps and delays are rounded
 
 
@@ -26,7 +27,8 @@ class DriveArrays:
     gain: torque per unit of the command. kd: N m s/rad. limit: N m, inf where unknown. delay: s, by which commands
     come late by the stamps of the log: negative where positions are stamped before they were taken. slope_limit: of
     the command, its unit per s, inf where unknown. damping, frictionloss, armature:
-    of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies.
+    of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies. load_friction_motor,
+    load_friction_external: friction loss per torque of the drive, and of gravity and speeds, beside the constant one.
     """
 
     follows_q: np.ndarray
@@ -39,6 +41,21 @@ class DriveArrays:
     frictionloss: np.ndarray
     armature: np.ndarray
     inertias: np.ndarray
+    load_friction_motor: np.ndarray | float = 0.0
+    load_friction_external: np.ndarray | float = 0.0
+
+    def __post_init__(self):
+        for name in LOAD_FRICTION:
+            object.__setattr__(self, name, np.broadcast_to(np.asarray(getattr(self, name), float), self.gain.shape))
+
+    @property
+    def loaded(self) -> np.ndarray:
+        """(nv,) joints whose friction grows with load."""
+        return (self.load_friction_motor > 0) | (self.load_friction_external > 0)
+
+    def pushed(self, command, q, v) -> np.ndarray:
+        """Torques (..., nv) of the drives. command, q, v: (..., nv)."""
+        return np.clip(self.gain * (command - self.follows_q * q) - self.kd * v, -self.limit, self.limit)
 
     def changed(self, **values) -> "DriveArrays":
         return replace(self, **values)
@@ -119,9 +136,12 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
         delay=values("delay", 0.0) - values("early", 0.0),
         slope_limit=values("slope_limit", np.inf),
         damping=robot.damping,
-        frictionloss=robot.frictionloss,
+        frictionloss=np.array(
+            [fc if x.friction_base is None else x.friction_base for x, fc in zip(own, robot.frictionloss, strict=True)]
+        ),
         armature=robot.armature,
         inertias=robot.inertias,
+        **{name: values(name, 0.0) for name in LOAD_FRICTION},
     )
 
 

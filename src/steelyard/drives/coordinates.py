@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.windows import Windows
 from steelyard.dynamics import regressor
 from steelyard.inertia import from_com_inertia, to_com_inertia
@@ -32,10 +32,13 @@ KINDS = {
     "damping": Kind(0.03, 1.0, 0.3),
     "frictionloss": Kind(0.03, 1.0, 0.3),
     "armature": Kind(0.05, 2.0, 0.05),
+    "load_friction_motor": Kind(0.05, 0.7, 0.3),
+    "load_friction_external": Kind(0.05, 0.7, 0.3),
     "slope_limit": Kind(0.1, 1.0, 0.05),
     "limit": Kind(0.05, 1.0, 0.05),
     "delay": Kind(2e-3, 0.02, 1e-3, logarithm=False),  # s
 }
+USUAL = 0.3  # of load_friction: gears of servos lose about so much of the torque that they carry
 MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD = 0.5, 0.03, 0.3  # of the prior of bodies: logarithm of mass, m, of lengths
 BODY_CHANGE = 0.05  # of these, that derivatives are taken over
 LEAST, FAR = 1e-6, 1e6  # of what has a logarithm
@@ -82,6 +85,8 @@ class Unknowns:
         for i, name in enumerate(self.free):
             kind, stays = KINDS[name], np.broadcast_to(self.known.get(name, False), n)
             first = i * n
+            if name in LOAD_FRICTION:
+                mean[first : first + n] = np.where(stays, mean[first : first + n], np.log(USUAL))
             for j in range(n):
                 covariance[first + j, first + j] = (kind.spread * (KNOWN if stays[j] else 1.0)) ** 2
             for group in self.groups:
@@ -99,6 +104,10 @@ class Unknowns:
             first = self.free.index("delay") * self.joints
             delays = slice(first, first + self.joints)
             x[delays] = np.maximum(x[delays], self.soonest)
+        for name in set(LOAD_FRICTION) & set(self.free):
+            first = self.free.index(name) * self.joints
+            shares = slice(first, first + self.joints)
+            x[shares] = np.minimum(x[shares], 0.0)  # of more than all torque, nothing would move
         return x
 
     def at(self, x) -> DriveArrays:
@@ -107,6 +116,8 @@ class Unknowns:
         for i, name in enumerate(self.free):
             own = x[i * n : (i + 1) * n]
             values[name] = _without_limit(np.exp(own)) if KINDS[name].logarithm else own
+            if name in LOAD_FRICTION:
+                values[name] = np.where(values[name] > 2 * LEAST, values[name], 0.0)
         if len(self.bodies):
             moved = np.tensordot(x[len(self.free) * n :], self.bodies, axes=1)
             found = np.stack([_changed(t, c) for t, c in zip(self.drives.inertias, moved, strict=True)])
@@ -206,7 +217,7 @@ def unknowns(
     Returns:
         The Unknowns.
     """
-    free = tuple(name for name in free if np.isfinite(getattr(drives, name)).any())
+    free = tuple(name for name in free if np.isfinite(getattr(drives, name)).any() and _has(drives, name))
     drives, known = _finite(drives, free, dict(known or {}))
     plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, tuple(groups))
     if not bodies:
@@ -260,6 +271,10 @@ def at_scale(inertias, weights: Iterable[np.ndarray]) -> np.ndarray:
     return found
 
 
+def _has(drives: DriveArrays, name: str) -> bool:
+    return name not in LOAD_FRICTION or bool(getattr(drives, name).any())
+
+
 def _finite(drives: DriveArrays, free, known: dict) -> tuple[DriveArrays, dict]:
     """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero."""
     values = {}
@@ -267,6 +282,7 @@ def _finite(drives: DriveArrays, free, known: dict) -> tuple[DriveArrays, dict]:
         own = np.asarray(getattr(drives, name), dtype=float)
         if KINDS[name].logarithm:
             values[name] = np.clip(own, LEAST, FAR)
-            if (endless := ~np.isfinite(own)).any():
-                known[name] = endless | known.get(name, False)
+            absent = ~np.isfinite(own) | ((own == 0) & (name in LOAD_FRICTION))
+            if absent.any():
+                known[name] = absent | known.get(name, False)
     return drives.changed(**values), known

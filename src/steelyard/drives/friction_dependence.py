@@ -76,6 +76,8 @@ def friction_laws(
     }
     found = []
     for j, name in enumerate(robot.dof_names):
+        if drives.loaded[j]:
+            continue
         wanted, curvature = shown.wanted[:, first + j], shown.curvature[:, first + j]
         friction = float(drives.frictionloss[j])
         laws = [_law(name, by, x[:, j], wanted, curvature, friction) for by, x in quantities.items()]

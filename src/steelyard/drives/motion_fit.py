@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtrit
 
-from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, unknowns, weights_of
 from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
 from steelyard.drives.motion_errors import WINDOW
@@ -33,8 +33,15 @@ VANISHED = 0.01  # times the inertia of a joint, below which there is as good as
 LEVEL = 0.95  # of intervals
 LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing is left where they are not shown
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
-FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit")
+FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit", *LOAD_FRICTION)
+LOADED = ((0.2, 0.1), (0.5, 0.25))  # friction per torque of the drive, and per that of gravity, tried
+HOPE = 4.0  # times the mean square error of a joint, from which on refinement is not expected to help
+UNLOADED = 0.1  # of the constant friction, that is left then
+STRONGER = (0.6, 1.0, 1.6, 2.5, 4.0)  # times the gain, as friction takes more of the torque
+FELT = 0.1  # of the mean square error of a joint, that friction under load has to take away to be refined with others
+PROVEN = 0.9  # times the error on windows that no step has seen, below which it is believed
 TORQUES = ("gain", "damping", "frictionloss", "armature")  # all of the scale that a known mass or gain fixes
+NUMBERS = (*TORQUES, *LIMITING, *LOAD_FRICTION, "delay")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +54,7 @@ class MotionFit:
             known.
         undetermined: by name, (nv,) bool: the motion does not show the value.
         covariance: of the coordinates that were refined.
+        friction: (nv,) friction loss, N m or N, the mean over the motion where it grows with load.
         laws: friction that changes with load or speed, which the drives leave out.
         refined: the steps.
         windows: that they were made from.
@@ -56,6 +64,7 @@ class MotionFit:
     half_width: Mapping[str, np.ndarray]
     undetermined: Mapping[str, np.ndarray]
     covariance: np.ndarray
+    friction: np.ndarray
     laws: tuple[FrictionLaw, ...]
     refined: Refined
     windows: Windows
@@ -107,10 +116,10 @@ def search(
     options = {"known": known, "weighed": stated.weighed, "weights": weights, "groups": stated.groups, "soonest": late}
     starts = [each.changed(inertias=at_scale(each.inertias, weights)) for each in starts]
     starts = [_tried(simulation, seen, each, known) for each in _near_best(simulation, seen, starts)]
-    simulated = Simulated(simulation, seen, simulation, seen)
 
-    def refined(start: DriveArrays, **more) -> Refined:
-        return refine(simulated, unknowns(robot, start, FREE, seen, **options, **more), progress=progress)
+    def refined(start: DriveArrays, windows: Windows = seen, **more) -> Refined:
+        simulated = Simulated(simulation, windows, simulation, windows)
+        return refine(simulated, unknowns(robot, start, FREE, windows, **options, **more), progress=progress)
 
     ends = [refined(each) for each in starts]
     near = best(ends)
@@ -121,6 +130,13 @@ def search(
     if _heavy(robot, seen, near.drives).any():
         ends.append(refined(start, inertias=True))
     near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
+    few = seen[:: max(1, len(seen) // FEW)]
+    loaded = [_tried(simulation, few, _loaded(simulation, few, each, known), known) for each in (near.drives, start)]
+    loaded = [_numbers(refined(each, few).drives) for each in _hopeful(simulation, few, near.drives, loaded)]
+    if (mixed := _better(simulation, seen, {}, near.drives, loaded, FELT)) is not near.drives:
+        more = refined(mixed)
+        own, other = (np.mean(e**2) for e in errors_of(simulation, [unseen], [near.drives, more.drives]))
+        near = more if other < PROVEN**2 * own else near
     absent = _undetermined(simulation, seen, near.drives, known)
     free, x = near.unknowns.without({name: absent[name] for name in LIMITING}, near.x)
     free, x = free.in_time(_early(simulation, seen, near.drives), x)
@@ -150,11 +166,12 @@ def fit_motion(
         The MotionFit, on windows that no step has seen no worse than where it began.
     """
     simulation, free = Simulation(robot, step, centred=True), near.unknowns
-    seen, unseen, chosen = _shared(windows_of(recordings, step, WINDOW, lead=simulation.lead))
+    seen, _, chosen = _shared(windows_of(recordings, step, WINDOW, lead=simulation.lead))
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
     fine = Simulated.of(robot, recordings, WINDOW, chosen, step / 2, finest)
     begun = replace(near, moved=np.zeros((2, *seen.q.shape)))
-    refined = _best(simulation, unseen, [refine(fine, free, begun=begun, progress=progress), begun])
+    _, unseen, _ = _shared(windows_of(recordings, finest, WINDOW, lead=simulation.lead))
+    refined = _best(fine.finer, unseen, [refine(fine, free, begun=begun, progress=progress), begun])
     undetermined = _undetermined(simulation, seen, refined.drives, stated.known)
     shown = shown_by(fine, refined)
     return MotionFit(
@@ -162,10 +179,18 @@ def fit_motion(
         half_width=_half_widths(free, shown, refined),
         undetermined=undetermined,
         covariance=shown.covariance,
+        friction=_mean_friction(simulation, fine.windows, refined.drives),
         laws=friction_laws(robot, free, refined.drives, fine.windows, shown),
         refined=refined,
         windows=fine.windows,
     )
+
+
+def _mean_friction(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.ndarray:
+    """(nv,) friction loss in the measured motion of driven joints, on the whole."""
+    every = simulation.driven(drives).friction(windows.measured, windows.speeds, windows.commanded)
+    on = windows.on
+    return np.where(drives.loaded, np.sum(every * on, axis=0) / np.maximum(on.sum(axis=0), 1), drives.frictionloss)
 
 
 def _shared(windows: Windows, least: int = 1) -> tuple[Windows, Windows, np.ndarray]:
@@ -202,7 +227,7 @@ def _tried(simulation: Simulation, windows: Windows, start: DriveArrays, known) 
     one kind of limit or the other, armature."""
     better = partial(_better, simulation, windows, known)
     speed = np.quantile(np.abs(windows.speeds), FASTEST, axis=0)
-    torque = windows.commanded - start.follows_q * windows.measured
+    torque = windows.asked(start)
     if not np.all(known.get("gain", False)):
         start = better(start, ({name: factor * getattr(start, name) for name in TORQUES} for factor in FACTORS))
     for _ in range(2):
@@ -218,7 +243,7 @@ def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveAr
     if not own.any():
         return drives
     better = partial(_better, simulation, windows, {**known, "limit": known.get("limit", False) | ~own})
-    torque = drives.gain * (windows.commanded - drives.follows_q * windows.measured)
+    torque = drives.gain * windows.asked(drives)
     other = drives.changed(slope_limit=np.where(own, np.inf, drives.slope_limit))
     other = better(other, ({"limit": _limited(drives, torque, share)["limit"]} for share in LIMITS))
     for factors in NEARER:
@@ -226,17 +251,48 @@ def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveAr
     return _better(simulation, windows, {}, drives, [{name: getattr(other, name) for name in LIMITING}])
 
 
+def _hopeful(
+    simulation: Simulation, windows: Windows, near: DriveArrays, others: Sequence[DriveArrays]
+) -> list[DriveArrays]:
+    """Others of which a joint may move better than it does now, once they are refined, too."""
+    own, *found = (np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], [near, *others]))
+    return [each for each, cost in zip(others, found, strict=True) if (cost < HOPE * own).any()]
+
+
+def _loaded(simulation: Simulation, windows: Windows, base: DriveArrays, known) -> DriveArrays:
+    """Drives with friction that grows with load, and the gains that go with it, as each joint moves best."""
+    open_gain, open_limit = (~np.broadcast_to(known.get(name, False), base.gain.shape) for name in ("gain", "limit"))
+    cases = []
+    for motor, external in LOADED:
+        for stronger in STRONGER if open_gain.any() else (1.0,):
+            more = np.where(open_gain, stronger, 1.0)
+            change = {"load_friction_motor": motor + 0 * more, "load_friction_external": external + 0 * more}
+            change |= {"frictionloss": UNLOADED * base.frictionloss, "gain": more * base.gain}
+            cases.append(base.changed(**change, limit=np.where(open_limit, more, 1.0) * base.limit))
+    return _better(simulation, windows, {}, cases[0], map(_numbers, cases[1:]), 0.0)
+
+
+def _numbers(drives: DriveArrays) -> dict[str, np.ndarray]:
+    """All that joints have of their own."""
+    return {name: getattr(drives, name) for name in NUMBERS}
+
+
 def _better(
-    simulation: Simulation, windows: Windows, known: Mapping[str, np.ndarray], start: DriveArrays, changes: Iterable
+    simulation: Simulation,
+    windows: Windows,
+    known: Mapping[str, np.ndarray],
+    start: DriveArrays,
+    changes: Iterable,
+    least: float = TELLS,
 ) -> DriveArrays:
-    """Of each joint, the change that it moves best with, or none; what is known stays."""
+    """Of each joint, the change that it moves best with, or none; what is known stays. least: of its mean square error,
+    that a change has to take away."""
     cases = [start, *(_but(start, known, each) for each in changes)]
     costs = np.array([np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], cases)])
-    best = np.where(costs.min(axis=0) < (1 - TELLS) * costs[0], costs.argmin(axis=0), 0)
+    best = np.where(costs.min(axis=0) < (1 - least) * costs[0], costs.argmin(axis=0), 0)
     if not best.any():
         return start
-    names = (*TORQUES, *LIMITING, "delay")
-    values = {name: np.stack([getattr(each, name) for each in cases]) for name in names}
+    values = {name: np.stack([getattr(each, name) for each in cases]) for name in NUMBERS}
     return start.changed(**{name: each[best, np.arange(len(best))] for name, each in values.items()})
 
 

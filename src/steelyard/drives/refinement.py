@@ -23,6 +23,7 @@ STEPS, LAST = 12, 8  # with the derivatives of all joints at once, and with thos
 PRIOR = 30.0  # samples that the prior counts as much as
 SETTLED = 2e-3  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
+STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
 FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
@@ -187,7 +188,8 @@ class _Cost:
         self.mean, covariance = unknowns.prior(x)
         self.most = np.sqrt(np.diag(covariance))
         self.edges = np.cumsum(windows.counts) - windows.counts
-        self.typical = max(1.4826 * float(np.median(np.abs(error))), 1e-9)
+        size = np.abs(error)
+        self.typical = max(1.4826 * float(np.median(size)), STANDING * float(np.sqrt(np.mean(size**2))), 1e-9)
         self.edge = OUTLIER * self.typical
         self.error, self.weight = error, np.minimum(1.0, self.edge / np.maximum(np.abs(error), 1e-300))
         self.own = PRIOR * self.typical**2 * np.linalg.inv(covariance)
@@ -199,7 +201,7 @@ class _Cost:
         priors = (x - self.mean) @ self.own @ (x - self.mean) + np.sum(self.begin * moved**2)
         return float(np.sum(np.where(size < self.edge, size**2, far)) + priors)
 
-    def normal(self, x, moved, slopes: _Slopes):
+    def normal(self, x, moved, slopes: _Slopes, damping: float = 0.0):
         """Gauss-Newton's matrix (p, p) and gradient (p,), halved; what each window adds to the gradient (k, p); and
         what beginnings of windows follow from. These are taken out: each window decides them on its own."""
         weighted = self.weight * slopes.values
@@ -207,7 +209,7 @@ class _Cost:
         own = np.einsum("amj,bmj->abj", weighted, slopes.values, optimize=True)
         scores = sums(weighted * self.error)
         inner = sums((self.weight * slopes.starts)[:, None] * slopes.starts)
-        inner[[0, 1], [0, 1]] += self.begin
+        inner[[0, 1], [0, 1]] = (1 + damping) * (inner[[0, 1], [0, 1]] + self.begin)
         mixed = sums((self.weight * slopes.starts)[:, None] * slopes.values)
         pulls = sums(self.weight * slopes.starts * self.error) + self.begin * moved
         inverse = np.moveaxis(np.linalg.inv(np.moveaxis(inner, (0, 1), (-2, -1))), (-2, -1), (0, 1))
@@ -229,7 +231,7 @@ class _Cost:
 
     def step(self, x, moved, slopes: _Slopes, damping: float) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and beginnings of windows after a step."""
-        gram, pull, _, (inverse, mixed, pulls) = self.normal(x, moved, slopes)
+        gram, pull, _, (inverse, mixed, pulls) = self.normal(x, moved, slopes, damping)
         move = -np.linalg.solve(gram + damping * np.diag(np.diag(gram)), pull)
         move = np.clip(move, -self.most, self.most)
         left = pulls + np.einsum("cakj,aj->ckj", mixed, move[slopes.at])
@@ -271,7 +273,7 @@ def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequen
     together, found = simulation.together(windows[0]), []
     for first in range(0, len(drives), together):
         part, own = drives[first : first + together], windows[first : first + together]
-        models = [m for each in part for m in [simulation.driven(each)] * len(own[0])]
+        models = [m for each in part for m in own[0].driven(simulation, each)]
         told = {each.told_by: own[0].controls(each) for each in {d.told_by: d for d in part}.values()}
         controls = np.concatenate([told[each.told_by] for each in part])
         q, v = np.concatenate([each.begin for each in own]), np.concatenate([each.v for each in own])

@@ -87,7 +87,7 @@ def rollout(
     drives = robot.drives if drives is None else drives
     simulation, arrays = Simulation(robot, STEP), arrays_of(robot, drives)
     windows = windows_of(stretches(robot, [log], drives), simulation.step, window)
-    driven = [simulation.driven(arrays)] * len(windows)
+    driven = windows.driven(simulation, arrays)
     error = windows.errors(simulation.run(driven, windows.begin, windows.v, windows.controls(arrays)))
     measured = windows.measured
     return Rollout(

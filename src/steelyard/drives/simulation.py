@@ -7,11 +7,11 @@ off. Commands reach the drives late and with a limited slope before MuJoCo sees 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.under_load import Driven, Stepped
 from steelyard.drives.windows import Recorded
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
@@ -93,6 +93,7 @@ class Simulation:
         self.bodies = [self.model.body(name).id for name in robot.body_names]
         self.dofs = [self.model.joint(name).dofadr[0] for name in robot.dof_names]
         self.actuators = [self.model.actuator(name).id for name in robot.dof_names]
+        self._stepped = Stepped(self)
 
     @cached_property
     def _workers(self):
@@ -102,21 +103,21 @@ class Simulation:
         return rollout.Rollout(nthread=threads()), [mujoco.MjData(self.model) for _ in range(threads())]
 
     @captured_warnings()
-    def driven(self, drives: DriveArrays) -> Any:
-        """The MjModel with these drives."""
+    def driven(self, drives: DriveArrays, on: np.ndarray | None = None) -> Driven:
+        """The robot with these drives. on: (nv,) joints whose drive is on; None: of all."""
         import copy
 
         import mujoco
 
         m = copy.copy(self.model)
-        at = self.actuators
-        m.actuator_gainprm[at, 0] = drives.gain
-        m.actuator_biasprm[at, 1] = -drives.gain * drives.follows_q
-        m.actuator_biasprm[at, 2] = -drives.kd
+        at, on = self.actuators, np.ones(self.robot.nv, dtype=bool) if on is None else on
+        m.actuator_gainprm[at, 0] = drives.gain * on
+        m.actuator_biasprm[at, 1] = -drives.gain * drives.follows_q * on
+        m.actuator_biasprm[at, 2] = -drives.kd * on
         most = np.minimum(drives.limit, ENDLESS)
         m.actuator_forcerange[at] = np.stack([-most, most], axis=1)
         m.dof_damping[self.dofs], m.dof_frictionloss[self.dofs] = drives.damping, drives.frictionloss
-        more = self.lead * self.step * (drives.damping + drives.kd)
+        more = self.lead * self.step * (drives.damping + drives.kd * on)
         m.dof_armature[self.dofs] = np.maximum(drives.armature - more, LEAST)
         if drives.inertias is not self.robot.inertias:
             for body, theta in zip(self.bodies, drives.inertias, strict=True):
@@ -124,28 +125,44 @@ class Simulation:
                 m.body_mass[body], m.body_ipos[body] = mass, center
                 m.body_inertia[body], m.body_iquat[body] = principal_moments(inertia)
         mujoco.mj_setConst(m, mujoco.MjData(m))
-        return m
+        return Driven(m, drives, self.robot.with_inertias(drives.inertias), on)
 
     def together(self, windows) -> int:
         """How many sets of drives one call may simulate in some windows."""
         return max(1, ROOM // (len(windows) * windows.steps * (1 + self.model.nq + self.model.nv)))
 
     @captured_warnings()
-    def run(self, models: Sequence, q, v, controls) -> np.ndarray:
-        """Positions (k, s + 1, nv) of every run from its start on. models: k of `driven`; q, v: (k, nv); controls: (k,
-        s, nv) at the beginning of every step."""
+    def run(self, driven: Sequence[Driven], q, v, controls) -> np.ndarray:
+        """Positions (k, s + 1, nv) of every run from its start on. driven: k robots; q, v: (k, nv); controls: (k, s,
+        nv) at the beginning of every step."""
         import mujoco
 
         m, kind = self.model, mujoco.mjtState.mjSTATE_FULLPHYSICS
         qpos, qvel, _ = to_mujoco(m, self.robot, np.asarray(q), np.asarray(v), np.zeros_like(v))
         start = np.zeros((len(q), mujoco.mj_stateSize(m, kind)))
         start[:, 1 : 1 + m.nq], start[:, 1 + m.nq : 1 + m.nq + m.nv] = qpos, qvel
-        ordered = np.zeros((*controls.shape[:2], m.nu))
-        ordered[:, :, self.actuators] = controls
+        if any(each.drives.loaded.any() for each in set(driven)):
+            states = self._stepped.states(driven, start, controls)
+        else:
+            states = self.rolled([each.model for each in driven], start, self.ordered(controls))
+        return np.concatenate([np.asarray(q)[:, None], self.positions(states)[0]], axis=1)
+
+    def ordered(self, controls) -> np.ndarray:
+        """Controls (k, s, nu) as the model has them."""
+        found = np.zeros((*controls.shape[:2], self.model.nu))
+        found[:, :, self.actuators] = controls
+        return found
+
+    def rolled(self, models: Sequence, start, controls) -> np.ndarray:
+        """MuJoCo's states after each step."""
         pool, datas = self._workers
-        states, _ = pool.rollout(list(models), datas, start, ordered)
-        found, _, _ = from_mujoco(m, self.robot, *_parts(states, m), np.zeros((*states.shape[:2], m.nv)))
-        return np.concatenate([np.asarray(q)[:, None], found], axis=1)
+        return pool.rollout(list(models), datas, start, controls)[0]
+
+    def positions(self, states) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and speeds (..., nv) of MuJoCo's states (..., n)."""
+        m = self.model
+        q, v, _ = from_mujoco(m, self.robot, *_parts(states, m), np.zeros((*states.shape[:-1], m.nv)))
+        return q, v
 
 
 def _parts(states, m):

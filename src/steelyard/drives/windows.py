@@ -19,17 +19,19 @@ SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of pos
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Positions (n, nv) at times t (n,), and commands (n, nv) that hold from their time on."""
+    """Positions (n, nv) at times t (n,), and commands (n, nv) that hold from their time on. off: (nv,) joints whose
+    drive is switched off, None: of none."""
 
     t: np.ndarray
     q: np.ndarray
     command: np.ndarray
+    off: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.t)
 
     def __getitem__(self, part: slice) -> "Recorded":
-        return Recorded(self.t[part], self.q[part], self.command[part])
+        return Recorded(self.t[part], self.q[part], self.command[part], self.off)
 
 
 def stretches(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
@@ -51,12 +53,19 @@ def stretches(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) ->
         own = Recorded(np.asarray(log.t), np.asarray(log.q), told(robot, log, drives))
         on = np.ones(len(log), dtype=bool) if log.enable is None else (log.enable != 0).all(axis=1)
         for part in segments(own.t):
-            found += [own[part.start + a : part.start + b] for a, b in _runs(on[part])]
+            found += [own[part.start + a : part.start + b] for a, b in runs(on[part])]
     return [each for each in found if len(each) > SMOOTHED]
 
 
-def _runs(chosen) -> list[tuple[int, int]]:
-    """Where runs of chosen samples begin and end."""
+def runs(chosen) -> list[tuple[int, int]]:
+    """Where runs of chosen samples begin and end.
+
+    Args:
+        chosen: (n,) bool.
+
+    Returns:
+        Pairs of first and last index, the last one behind.
+    """
     edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
@@ -107,6 +116,16 @@ class Windows:
         return self._rows("command")
 
     @property
+    def on(self) -> np.ndarray:
+        """(m, nv) bool: drives that are on, at the samples of all windows."""
+        every = [np.ones(self.q.shape[1], dtype=bool) if r.off is None else ~r.off for r in self.recordings]
+        return np.repeat(np.array([every[s] for s in self.source]), self.counts, axis=0)
+
+    def asked(self, drives: DriveArrays) -> np.ndarray:
+        """(m, nv) what drives make their torque of, at the samples of all windows; zero where they are off."""
+        return (self.commanded - drives.follows_q * self.measured) * self.on
+
+    @property
     def speeds(self) -> np.ndarray:
         """(m, nv) smoothed speeds at the samples of all windows."""
         speed = [smoothed(each)[1] for each in self.recordings]
@@ -121,6 +140,13 @@ class Windows:
     def _rows(self, name: str) -> np.ndarray:
         spans = zip(self.source, self.first, self.counts, strict=True)
         return np.concatenate([getattr(self.recordings[s], name)[i : i + n] for s, i, n in spans])
+
+    def driven(self, simulation, drives: DriveArrays) -> list:
+        """The robot with these drives, of each window."""
+        every = [each.off for each in self.recordings]
+        kinds = {None if off is None else off.tobytes(): off for off in every}
+        found = {key: simulation.driven(drives, None if off is None else ~off) for key, off in kinds.items()}
+        return [found[None if every[s] is None else every[s].tobytes()] for s in self.source]
 
     def controls(self, drives: DriveArrays) -> np.ndarray:
         """(k, steps, nv) what the drives follow."""

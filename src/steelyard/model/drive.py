@@ -18,6 +18,9 @@ _RANGES = {
     "slope_limit": _POSITIVE,
     "gain": ("not zero", lambda value: value != 0),
     "volts": _POSITIVE,
+    "friction_base": _NOT_NEGATIVE,
+    "load_friction_motor": _NOT_NEGATIVE,
+    "load_friction_external": _NOT_NEGATIVE,
 }
 
 
@@ -52,6 +55,13 @@ class Drive:
     """Torque per unit of what the drive takes: N m/V, N m/A, or N m per unit of the command."""
     volts: float | None = None
     """Bus voltage of a log that has none, V."""
+    friction_base: float | None = None
+    """Friction loss without load, N m, where it grows with load; that of the joint is then its mean. To it add
+    load_friction_motor times the torque of the drive, and load_friction_external times that of gravity and speeds."""
+    load_friction_motor: float | None = None
+    """Friction loss per torque of the drive."""
+    load_friction_external: float | None = None
+    """Friction loss per torque of gravity, centrifugal and Coriolis forces."""
     group: str | None = None
     """A name that joints with the same motor share."""
 
@@ -92,8 +102,8 @@ class Drive:
 
     @property
     def read_back(self) -> "Drive | None":
-        """What an actuator that is written for it reads back as: no limit of slopes, no early stamps, and a kind that
-        numbers tell. None where none is written."""
+        """What an actuator that is written for it reads back as: no limit of slopes, no early stamps, no friction that
+        grows with load, and a kind that numbers tell. None where none is written."""
         late = self.delay or None
         return None if self.affine is None else _of_affine(*self.affine, limit=self.limit, delay=late)
 

@@ -84,6 +84,17 @@ def late(delay: float, step: float) -> dict[str, str]:
     return {"delay": number_text([delay]), "nsample": str(1 + math.ceil(delay / step)), "interp": "linear"}
 
 
+def _under_load(name: str, drive: Drive) -> str:
+    """What to do about friction that grows with load, which MuJoCo's number of a joint is not."""
+    joint = f'm.joint("{name}").dofadr[0]'
+    motor, external = drive.load_friction_motor or 0.0, drive.load_friction_external or 0.0
+    return (
+        f"Friction of {name} grows with load; MuJoCo's friction loss is a constant, in the file the mean. For that of "
+        f"the load, a side file has its numbers; in a loop run before each mj_step: k = {joint}; m.dof_frictionloss[k] "
+        f"= {drive.friction_base:.4g} + {motor:.4g} * abs(d.qfrc_actuator[k]) + {external:.4g} * abs(d.qfrc_bias[k])"
+    )
+
+
 def unwritten(drives: Mapping[str, Drive]) -> Iterator[str]:
     """What of drives has no place in MJCF, and what their actuators take, in words."""
     found = {
@@ -94,6 +105,7 @@ def unwritten(drives: Mapping[str, Drive]) -> Iterator[str]:
     for what, names in found.items():
         if names:
             yield f"{what} ({choices(names)}) have no place in MJCF; a side file has one."
+    yield from (_under_load(name, drive) for name, drive in drives.items() if drive.friction_base is not None)
     if any(drive.kind == "voltage" for drive in drives.values()):
         yield "Actuators of voltage drives take volts: duty times the bus voltage."
     if any((drive.delay or 0.0) > 0 for drive in drives.values()):

@@ -1,7 +1,7 @@
 """The whole job for logs of commands instead of torques: model and logs in; drives, friction and bodies that make the
 model move as the robot did, judged by motion."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.drives import (
     GAINS,
+    LOAD_FRICTION,
     WINDOW,
     DriveArrays,
     Motion,
@@ -34,6 +35,7 @@ from steelyard.drives import (
     search,
     step_for,
     stretches,
+    swings,
     twins,
     unbounded,
 )
@@ -69,6 +71,8 @@ QUANTITIES = {  # of a drive, by the name of the array that a fit changes
     "damping": "damping",
     "frictionloss": "frictionloss",
     "armature": "armature",
+    "load_friction_motor": "load_friction_motor",
+    "load_friction_external": "load_friction_external",
 }
 
 
@@ -184,18 +188,21 @@ def run_drives(
         task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share)
     )
     moved = [stretches(robot, [each.raw], drives) for each in read]
+    free = swings(robot, [each.raw for each in read], drives)
     parts = [parted(each, job.validation) for each in moved]
     train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
     require_windows(train, test)
     task = replace(task, groups=groups)
-    (near, start), estimate, more = task.search(read, train, lambda share: report("searching", 0.35 + 0.2 * share))
-    every = [own for each in moved for own in each]
+    (near, start), estimate, more = task.search(
+        read, train, free, lambda share: report("searching", 0.35 + 0.2 * share)
+    )
+    every = [*(own for each in moved for own in each), *free]
     fit = fit_motion(
         robot, near, task.stated, every, task.step, progress=lambda share: report("refining", 0.55 + 0.35 * share)
     )
     report("judging by motion", 0.9)
     named = _named(robot, drives, fit)
-    refined = _refined(robot, fit.drives, named)
+    refined = _refined(robot, fit, named)
     motion, overlay = _judged(task, near.drives, start, test)
     result = DriveResult(
         job=job,
@@ -213,7 +220,15 @@ def run_drives(
         findings=tuple(finding for each in read for finding in each.remaining),
         notes=tuple(
             dict.fromkeys(
-                (*robot.notes, *beyond, *said, *(note for each in read for note in each.log.notes), *more, *chosen)
+                (
+                    *robot.notes,
+                    *beyond,
+                    *said,
+                    *_swung(free),
+                    *_notes(read),
+                    *more,
+                    *chosen,
+                )
             )
         ),
         log_names=tuple(Path(path).name for path in job.logs),
@@ -247,15 +262,16 @@ class _Task:
         )
 
     def search(
-        self, read: Sequence[Prepared], train: list[Recorded], progress
+        self, read: Sequence[Prepared], train: list[Recorded], free: list[Recorded], progress
     ) -> tuple[tuple[Refined, DriveArrays], Estimate, tuple]:
-        """What moves most as some recordings of logs do, the fit to their torques, and notes on it."""
+        """What moves most as some recordings of logs do, and as joints swing whose drives are off; the fit to their
+        torques; and notes on it."""
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
         own, notes, gains = settled_logs(self.job, self.robot, [each for each in own if len(each.log)], self.drives)
         estimate = _estimate(self.job, self.robot, own, self.known)
         starts = _starts(self.robot, self.drives, gains, estimate)
         starts = [_with_masses(self.robot, each, self.known["masses"]) for each in starts]
-        return search(self.robot, starts, self.stated, train, self.step, progress=progress), estimate, notes
+        return search(self.robot, starts, self.stated, [*train, *free], self.step, progress=progress), estimate, notes
 
 
 def _inputs(drives: Mapping[str, Drive], logs: Sequence) -> list[list]:
@@ -275,10 +291,11 @@ def _by_speed(
     alike = twins(robot, task.drives)
     for read in inputs:
         recordings = [own for each in read for own in stretches(robot, [each.raw], task.drives)]
+        free = swings(robot, [each.raw for each in read], task.drives)
         slow, fast = parted_by_speed(recordings, task.job.validation)
         require_windows(slow, fast)
         for groups in [alike, ()] if alike else [()]:
-            (near, _), *_ = replace(task, groups=groups).search(read, slow, progress)
+            (near, _), *_ = replace(task, groups=groups).search(read, slow, free, progress)
             motion, _ = _judged(replace(task, groups=groups), near.drives, None, fast)
             found.append((motion[0].pooled[0], motion, slow, fast, groups, read))
     best = min(found, key=lambda each: each[0] * (EVIDENCE if alike and not each[4] else 1.0))
@@ -294,6 +311,18 @@ def _by_speed(
         which = "commanded" if read is inputs[0] else "measured"
         notes.append(f"Of commanded and measured torques, the {which} ones drive the joints ({others}).")
     return proven_by(motion, slow, fast), groups, read, tuple(notes)
+
+
+def _notes(read: Sequence[Prepared]) -> Iterator[str]:
+    return (note for each in read for note in each.log.notes)
+
+
+def _swung(free: Sequence[Recorded]) -> tuple[str, ...]:
+    """A note on swings that were fitted."""
+    if not free:
+        return ()
+    length = sum(own.t[-1] - own.t[0] for own in free)
+    return (f"Drives are off and joints swing freely for {length:.3g} s: fitted, too, as motion without drives.",)
 
 
 def _mrad(error: float) -> str:
@@ -356,12 +385,15 @@ def _known(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.
 
 
 def _named(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[str, DriveEstimate]:
-    found = {}
+    found, means = {}, fit.friction
     for j, name in enumerate(robot.dof_names):
         drive = drives[name]
-        values, intervals, open_ends = {}, {}, []
+        values, intervals, open_ends, loaded = {}, {}, [], bool(fit.drives.loaded[j])
         for array, quantity in QUANTITIES.items():
-            key = GAINS[str(drive.kind)] if quantity == "gain" else quantity
+            if quantity in LOAD_FRICTION and not loaded:
+                continue
+            other = {"gain": GAINS[str(drive.kind)]} | ({"frictionloss": "friction_base"} if loaded else {})
+            key = other.get(quantity, quantity)
             value = float(getattr(fit.drives, array)[j])
             if array == "delay" and value < 0:  # commands do not act before they are given
                 values["early"], value = -value, 0.0
@@ -378,6 +410,8 @@ def _named(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[st
                 intervals[key] = _interval(value, half, positive=array != "delay")
         if drive.kind == "position":
             values["kd"] = drive.kd
+        if loaded:
+            values["frictionloss"] = float(means[j])
         found[name] = DriveEstimate(
             **{key: value for key, value in vars(drive).items() if key not in values}, **values,
             intervals=intervals, undetermined=tuple(open_ends),
@@ -393,14 +427,15 @@ def _interval(value: float, half: float, *, positive: bool) -> tuple[float, floa
     return value / factor, value * factor
 
 
-def _refined(robot: Robot, arrays: DriveArrays, named: Mapping[str, DriveEstimate]) -> Robot:
+def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -> Robot:
     """The robot with what was found."""
     plain = {
         name: Drive(**{key: value for key, value in vars(each).items() if key in Drive.__dataclass_fields__})
         for name, each in named.items()
     }
+    arrays = fit.drives
     moved = robot.with_inertias(arrays.inertias).with_joint_properties(
-        damping=arrays.damping, frictionloss=arrays.frictionloss, armature=arrays.armature
+        damping=arrays.damping, frictionloss=fit.friction, armature=arrays.armature
     )
     return replace(moved, drives=plain)
 

@@ -33,6 +33,9 @@ UNITS = {  # of a revolute joint, and of a prismatic one
     "damping": ("N m s/rad", "N s/m"),
     "frictionloss": ("N m", "N"),
     "armature": ("kg m²", "kg"),
+    "friction_base": ("N m", "N"),
+    "load_friction_motor": ("1", "1"),
+    "load_friction_external": ("1", "1"),
 }
 SCALED = (
     "kp",
@@ -42,6 +45,7 @@ SCALED = (
     "damping",
     "frictionloss",
     "armature",
+    "friction_base",
 )  # that count in masses where nothing else is known
 ADVICE = {
     "good": "The model with its drives may be used in simulation: it moves as the robot did in motion it had not seen.",
@@ -260,6 +264,12 @@ def _reasons(result: DriveResult, own, others) -> Iterator[str]:
     if early:
         said = ", ".join(f"{name} by {1e3 * value:.2g} ms" for name, value in early.items())
         yield f"Joints act before they are told: their positions are stamped before they were taken ({said})."
+    loaded = [name for name, each in result.drives.items() if each.friction_base is not None]
+    if loaded:
+        yield (
+            f"Friction of {', '.join(loaded)} grows with load. Rollouts have that friction; a model file has its mean "
+            "alone, and the notes have the line that sets it in a loop of MuJoCo."
+        )
     yield from map(str, result.fit.laws)
     yield from (each.message for each in result.findings)
 
