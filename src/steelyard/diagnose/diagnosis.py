@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.cards import Card
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
+from steelyard.diagnose.given_links import spoils
 from steelyard.diagnose.hypotheses import (
     gravity_compensated,
     gravity_law,
@@ -79,7 +80,7 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
     for look in (_too_large, motor_current.find):
         fault = look(undone)
         passing = passing_force.TEST.accepted(undone) if fault is not None and look is motor_current.find else ()
-        if fault is not None and all(look(each.case) is not None for each in passing):
+        if fault is not None and not spoils(undone, fault[1]) and all(look(each.case) is not None for each in passing):
             found.append(fault[0])
             undone = fault[1]
     before, searched = undone, search_faults(undone)

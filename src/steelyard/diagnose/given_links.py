@@ -16,6 +16,10 @@ from steelyard.terms import TERMS
 
 LEAST = 1e-14  # of a joint's energy: rounding
 RANK = 1e-6  # singular values at unit columns
+POOR = 0.4  # share of the torque that the given links leave, above which mistakes are more likely than wrong links
+FAIR, FAIR_JOINT = 0.08, 0.2  # the same, of all and of the worst joint, above which gross mistakes are looked for
+SPOILS = 1.25  # times as much, and MORE of the torque: what no correction of a mistake does to links that fit
+MORE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,11 @@ class GivenLinks:
         """The same of all degrees that measure torque together."""
         return self.case.share(self.energy)
 
+    @property
+    def fair(self) -> bool:
+        """Whether they fit so well that no gross mistake can be in the log."""
+        return self.relative_error < FAIR and self.relative.max(initial=0.0) < FAIR_JOINT
+
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """(nv,) by which the log's torques exceed those of the links, joint by joint, and standard deviations.
 
@@ -86,6 +95,13 @@ class GivenLinks:
             spread = np.linalg.inv(unit.T @ unit)[0, 0] * (left @ left) / freedom
             factor[dof], deviation[dof] = found[0] / size[0], np.sqrt(spread) / size[0]
         return factor, deviation
+
+
+def spoils(case: Case, changed: Case) -> bool:
+    """Whether a correction of what a fit calls a mistake makes the given links fit worse. Where they fit well enough to
+    be asked, it then is friction or a lacking model that other links take for the mistake."""
+    before = GivenLinks(case).relative_error
+    return before < POOR and GivenLinks(changed).relative_error > SPOILS * before + MORE
 
 
 def _left(columns, target) -> float:

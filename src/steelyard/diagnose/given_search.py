@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.given_links import GivenLinks
+from steelyard.diagnose.given_links import POOR, GivenLinks
 from steelyard.diagnose.hypotheses import BY_GIVEN_LINKS
 from steelyard.diagnose.hypothesis import Hypothesis, Trial
 
-POOR = 0.4  # share of the torque that the given links leave, above which mistakes are more likely than wrong links
-POOR_JOINT = 0.6  # the same of the worst joint
-FAIR, FAIR_JOINT = 0.08, 0.2  # the same, above which gross mistakes are looked for
+POOR_JOINT = 0.6  # share of the torque that the given links leave of the worst joint, as POOR of all
 HALF = 0.5  # of that share, at most, a mistake may leave, of all torque or of a joint
 WINS = 0.6  # nats a sample that it must win; half of the error of one joint is 0.7
 SURE = 2.5  # the same where the given links are fair: figures that fit links as wrong as files' win 1.9 at most
@@ -39,7 +37,7 @@ def found_by_given_links(case: Case) -> Hypothesis | None:
     """The gross mistake whose correction makes the given links fit best, None where none makes them fit."""
     given = GivenLinks(case)
     error, most = given.relative_error, given.relative.max(initial=0.0)
-    if error < FAIR and most < FAIR_JOINT:
+    if given.fair:
         return None
     fair = error < POOR and most < POOR_JOINT
     worst = sorted(case.dofs, key=lambda dof: -given.relative[dof])[:MOST_JOINTS]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.given_links import spoils
 from steelyard.diagnose.given_search import found_by_given_links
 from steelyard.diagnose.hypotheses import GROSS, TESTS, joint_spring, passing_force, position_offset
 from steelyard.diagnose.hypothesis import Hypothesis, fitted, remaining_share
@@ -133,15 +134,20 @@ def _believed(each: Hypothesis, case: Case) -> bool:
     """Whether a gross mistake explains what it is to explain; a spring must leave noise, too."""
     if each.fault.code == joint_spring.CODE and not joint_spring.leaves_noise(each):
         return False
-    return each.wins(WINS) and each.remaining_share(case) < MOST
+    return each.wins(WINS) and each.remaining_share(case) < MOST and not spoils(case, each.case)
 
 
 def _fine(case: Case) -> Hypothesis | None:
-    others = _best(each for test in TESTS for each in test.accepted(case))
-    offsets = _best(each for each in position_offset.hypotheses(case) if each.evidence > EVIDENCE)
+    others = _best(_sparing(case, (each for test in TESTS for each in test.accepted(case))))
+    offsets = _best(_sparing(case, (each for each in position_offset.hypotheses(case) if each.evidence > EVIDENCE)))
     if offsets and others and offsets.more and offsets.gain < SEVERAL * others.gain:
         return others  # several offsets take the place of much else
     return _best(each for each in (offsets, others) if each)
+
+
+def _sparing(case: Case, tried: Iterable[Hypothesis]) -> Iterable[Hypothesis]:
+    """Those that do not spoil the fit of the given links."""
+    return (each for each in tried if not spoils(case, each.case))
 
 
 def _best(tried: Iterable[Hypothesis]) -> Hypothesis | None:

@@ -10,7 +10,7 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import CHOSEN_FRICTION
 
-CODE = "further_friction"
+FURTHER_FRICTION = "further_friction"
 SAVES = 0.8  # held-out error with these terms over that without, below which they are worth a finding
 NOTICEABLE = 0.02  # held-out error over torque, below which no friction is looked for
 LARGEST = 12  # degrees of freedom, up to which looking takes about as long as a fit
@@ -49,7 +49,7 @@ def further_friction(job: Job, robot: Robot, logs: Sequence[Log], error: float) 
         f"Friction is more than Coulomb and viscous, at {_where(found)}: with it, held-out torques are predicted to "
         f"{found.error:.2%} instead of {found.plain_error:.2%}, and links get no blame for it."
     )
-    return (fault(CODE, said, options=["--friction", ",".join((*job.friction, *CHOSEN_FRICTION))]),)
+    return (fault(FURTHER_FRICTION, said, options=["--friction", ",".join((*job.friction, *CHOSEN_FRICTION))]),)
 
 
 def _found(job: Job, robot: Robot, logs: Sequence[Log], terms: Sequence[str]) -> FrictionFit:

@@ -38,7 +38,7 @@ from steelyard.information import Information, accumulate, accumulate_blocks, re
 from steelyard.job import Job
 from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split_blocks
 from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
-from steelyard.pipeline.further_friction import columns_of, further_friction
+from steelyard.pipeline.further_friction import FURTHER_FRICTION, columns_of, further_friction
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.tried_corrections import judge, noticeable, tried
@@ -56,7 +56,17 @@ from steelyard.prepare import (
 from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
 
 # Faults that a fit puts into links, so that these are kept as given until the fault is undone.
-IMITATED = frozenset({"torque_scale", "position_offset", "saturation", "passing_load", "passing_force", "gravity_tilt"})
+IMITATED = frozenset(
+    {
+        "torque_scale",
+        "position_offset",
+        "saturation",
+        "passing_load",
+        "passing_force",
+        "gravity_tilt",
+        FURTHER_FRICTION,
+    }
+)
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 
 
@@ -238,7 +248,7 @@ def run(
     given = drives_alone(total)
     everything, alone = after, validate(given, held, **contacts)
     elsewhere = None if contacts else use  # what stands on the ground does not show itself in flight
-    accused = {getattr(each, "joint", None) for each in (*findings, *worth) if each.code in IMITATED}
+    accused = {getattr(each, "joint", None) for each in (*findings, *rubs, *worth) if each.code in IMITATED}
     if job.drive_gains and not job.loads:  # gains come from these links, and errors of either go into the other
         accused.add(None)
     kept, gained = standing_links(given, intervals, elsewhere, alone, everything, memory=apart, accused=accused)

@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.fisher_information import information_loss
+from steelyard.diagnose.given_links import GivenLinks
 from steelyard.diagnose.hypothesis import Trial
 from steelyard.diagnose.named_fault import Fault, fault
 
@@ -48,7 +49,7 @@ def explained(case: Case, found: tuple[Fault, ...], undone: Case) -> tuple[tuple
     """Faults and the case with them undone, once it is known whose gravity was taken off and what that loses. case: the
     logs as they are. Others are returned as they are."""
     named = any(each.code == CODE for each in found)
-    if not (named or (_possible(case) and undone.gap > UNPHYSICAL)):
+    if not (named or (_possible(case) and undone.gap > UNPHYSICAL and not GivenLinks(case).fair)):
         return found, undone
     free = gravity_free(case)
     won = gain(undone.physical_energy, free.physical_energy)
