@@ -11,8 +11,8 @@ from steelyard.model import Robot
 from steelyard.terms import CHOSEN_FRICTION
 
 FURTHER_FRICTION = "further_friction"
-SAVES = 0.8  # held-out error with these terms over that without, below which they are worth a finding
-NOTICEABLE = 0.02  # held-out error over torque, below which no friction is looked for
+SAVES = 0.9  # held-out error with these terms over that without, below which they are worth a finding
+NOTICEABLE = 0.01  # held-out error over torque, below which no friction is looked for
 LARGEST = 12  # degrees of freedom, up to which looking takes about as long as a fit
 
 
