@@ -43,7 +43,7 @@ def test_a_spring_is_no_flipped_sign(name, joint, stiffness, rest):
     log = with_torque(name, {joint: spring(stiffness, rest)})
     (fault,), (named,) = faults_of(name, log, mistaken(arm(name)))
     assert named == ("joint_spring", arm(name).dof_names[joint]) and fault.severity == "warning"
-    assert f"springs=['{named[1]}']" in fault.remedy
+    assert fault.options == ("--spring", named[1])
     assert fault.evidence["relative_error_undone"] < 0.01 < fault.evidence["relative_error"]
 
 

@@ -29,6 +29,7 @@ def trials(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
             _with_springs(case, [dof]),
             f"A spring pulls {name} to a rest position",
             joint=name,
+            options=("--spring", name),
         )
 
 
