@@ -5,7 +5,6 @@ standstill in two thirds; the file's links are up to tens of percent wrong, in a
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +12,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from adversary import stranger_logs as logs
-from adversary.stranger_classes import CLASSES, Made, usual
+from adversary.stranger_classes import CLASSES, Class, Made, usual
 from adversary.stranger_logs import Job, Motion
-from adversary.strangers import SAME, outcome, wrong_better
+from adversary.strangers import SAME, tried, wrong_better
 from adversary.suite import Row, Suite
 from steelyard.report import percent
 
@@ -35,11 +34,11 @@ def repeated(job: Job, rng) -> Motion:
     return logs.sampled(job, robot.home + found * (ramp * ramp * (3 - 2 * ramp))[:, None])
 
 
-KINDS: dict[str, Callable[[Job, np.random.Generator], Made]] = {
-    "pick and place": lambda job, rng: Made(usual(job, logs.pick_and_place(job, rng))),
-    "sines": lambda job, rng: Made(usual(job, logs.sines(job, rng, speed=rng.uniform(0.5, 1.5)))),
-    "repeated cycles": lambda job, rng: Made(usual(job, repeated(job, rng))),
-    "loads held at times": CLASSES["a payload part of the time"].make,
+KINDS: dict[str, Class] = {
+    "pick and place": CLASSES["healthy, pick and place"],
+    "sines": Class(lambda job, rng: Made(usual(job, logs.sines(job, rng, speed=rng.uniform(0.5, 1.5)))), healthy=True),
+    "repeated cycles": Class(lambda job, rng: Made(usual(job, repeated(job, rng))), healthy=True),
+    "loads held at times": CLASSES["a payload part of the time"],
 }
 FRICTIONS = {
     "plain": {},
@@ -55,15 +54,20 @@ def one(seed: int) -> Row:
     rubbing = tuple(FRICTIONS)[(base + at) % len(FRICTIONS)]
     job = logs.drawn(BASE + base, robot=robot)
     job = replace(job, friction=replace(job.friction, **FRICTIONS[rubbing]))
-    made = KINDS[kind](job, job.rng(3, at))
+    made = KINDS[kind].make(job, job.rng(3, at))
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {"kind": kind, "robot": robot, "friction": rubbing, **outcome(job, made, Path(folder))}
+        return {"kind": kind, "robot": robot, "friction": rubbing, **tried(job, KINDS[kind], made, Path(folder))}
 
 
 def better(row: Row) -> bool:
     """Whether links were written and said to be better."""
     return row["level"] in ("good", "care") and row["written"]
+
+
+def obeyed(row: Row) -> Row:
+    """The same job after the first option that was printed, if any."""
+    return row | row["obeyed"] if "links" in row.get("obeyed", {}) else row
 
 
 PAGE = """# Everyday motions
@@ -73,12 +77,13 @@ are up to tens of percent wrong, four kinds of motion, friction of three kinds. 
 without friction, on motion twice as fast as the log.
 
 Links were written and said to be better in {said} jobs; in {wrong} of these they are worse than those given by more
-than {same} of the torque: {seeds}. Ended in an error that has no message: {raised}.
+than {same} of the torque: {seeds}. Once the first option that was printed is obeyed, {said_then} and {wrong_then}:
+{seeds_then}. Refused, or the file to be kept: {refused}. Ended in an error that has no message: {raised}.
 
 Links: median error on fast motion of those to be used / of those given.
 
-| | jobs | said to be better | worse | links, where better | links, all |
-|---|---|---|---|---|---|
+| | jobs | said to be better | worse | links | better once obeyed | worse | links |
+|---|---|---|---|---|---|---|---|
 {table}
 """
 
@@ -86,7 +91,8 @@ Links: median error on fast motion of those to be used / of those given.
 def page(rows: list[Row]) -> str:
     """How often "better" is true, by motion, robot and friction."""
     told = [row for row in rows if "raised" not in row]
-    wrong = [row for row in told if wrong_better(row)]
+    wrong, after = [row for row in told if wrong_better(row)], list(map(obeyed, told))
+    wrong_then = [row for row in after if wrong_better(row)]
     parts = [("all", told)]
     for key, names in (("kind", KINDS), ("robot", ROBOTS), ("friction", FRICTIONS)):
         parts += [(name, [row for row in told if row[key] == name]) for name in names]
@@ -95,21 +101,28 @@ def page(rows: list[Row]) -> str:
         said=sum(map(better, told)),
         wrong=len(wrong),
         same=percent(SAME),
-        seeds=", ".join(f"seed {row['seed']}" for row in wrong) or "none",
+        seeds=_seeds(wrong),
+        said_then=sum(map(better, after)),
+        wrong_then=len(wrong_then),
+        seeds_then=_seeds(wrong_then),
+        refused=sum(row["level"] in ("refused", "keep") for row in told),
         raised=sum("raised" in row for row in rows),
         table="\n".join(_line(name, part) for name, part in parts if part),
     )
 
 
+def _seeds(rows: list[Row]) -> str:
+    return ", ".join(f"seed {row['seed']}" for row in rows) or "none"
+
+
 def _line(name: str, rows: list[Row]) -> str:
-    written = [row for row in rows if better(row)]
-    cells = [name, len(rows), len(written), sum(map(wrong_better, rows)), _errors(written), _errors(rows)]
+    cells = [name, len(rows)]
+    for then in (rows, list(map(obeyed, rows))):
+        cells += [sum(map(better, then)), sum(map(wrong_better, then)), _errors(then)]
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def _errors(rows: list[Row]) -> str:
-    if not rows:
-        return "–"
     return " / ".join(percent(float(np.median([row[key] for row in rows]))) for key in ("fast", "given_fast"))
 
 

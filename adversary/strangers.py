@@ -46,7 +46,7 @@ def one(seed: int) -> Row:
     made = kind.make(job, job.rng(3, number))
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        row = _tried(job, kind, made, Path(folder))
+        row = tried(job, kind, made, Path(folder))
     honest = row["links"] if kind.healthy else _honest(base, job.robot.name, kind.true)
     return {"kind": name, "robot": job.robot.name, "what": " ".join((made.what, *made.joints)), "honest": honest, **row}
 
@@ -60,7 +60,7 @@ def _honest(base: int, robot: str, true: bool) -> float:
         return outcome(job, kind.make(job, job.rng(3)), Path(folder))["links"]
 
 
-def _tried(job: Job, kind: Class, made: Made, folder: Path) -> Row:
+def tried(job: Job, kind: Class, made: Made, folder: Path) -> Row:
     """What came out, and what came out of the first remedy printed."""
     row = outcome(job, made, folder)
     row |= _named(kind, made, row)
