@@ -1,5 +1,7 @@
 """Words that undo a mistake of a log give the log without it; what cannot be read or does not fit is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -80,6 +82,18 @@ def test_stamps_that_wander():
     assert finding.options == ("--even-stamps",)
     true = checks.check(log_of(t=log.t, v=None))
     assert "stamp_jitter" not in [f.code for f in true]
+
+
+SERVO_LOGS = Path(__file__).parents[1] / ".." / "shared" / "data" / "xl330"
+
+
+@pytest.mark.parametrize("name", ["up_and_down_kp800", "sin_sin_kp100", "lift_and_drop_kp800"])
+def test_coarse_positions_and_other_rates_are_no_jitter(name):
+    """A servo that creeps or rests by ticks of its encoder, and a logger that goes on at another rate."""
+    if not (path := SERVO_LOGS / f"{name}.npz").exists():
+        pytest.skip("the logs are not beside the checkout")
+    found = checks.check(sy.read_log(path))
+    assert "stamp_jitter" not in [f.code for f in found]
 
 
 def test_irregular_samples_with_true_stamps_are_left_alone():

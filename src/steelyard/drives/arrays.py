@@ -51,7 +51,7 @@ class DriveArrays:
     @property
     def loaded(self) -> np.ndarray:
         """(nv,) joints whose friction grows with load."""
-        return (self.load_friction_motor > 0) | (self.load_friction_external > 0)
+        return np.logical_or(np.greater(self.load_friction_motor, 0), np.greater(self.load_friction_external, 0))
 
     def pushed(self, command, q, v) -> np.ndarray:
         """Torques (..., nv) of the drives. command, q, v: (..., nv)."""

@@ -35,7 +35,7 @@ LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing i
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
 FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit", *LOAD_FRICTION)
 LOADED = ((0.2, 0.1), (0.5, 0.25))  # friction per torque of the drive, and per that of gravity, tried
-HOPE = 4.0  # times the mean square error of a joint, from which on refinement is not expected to help
+HOPE = 2.5  # times the mean square error, from which on refinement is not expected to help
 UNLOADED = 0.1  # of the constant friction, that is left then
 STRONGER = (0.6, 1.0, 1.6, 2.5, 4.0)  # times the gain, as friction takes more of the torque
 FELT = 0.1  # of the mean square error of a joint, that friction under load has to take away to be refined with others
@@ -254,9 +254,9 @@ def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveAr
 def _hopeful(
     simulation: Simulation, windows: Windows, near: DriveArrays, others: Sequence[DriveArrays]
 ) -> list[DriveArrays]:
-    """Others of which a joint may move better than it does now, once they are refined, too."""
-    own, *found = (np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], [near, *others]))
-    return [each for each, cost in zip(others, found, strict=True) if (cost < HOPE * own).any()]
+    """Others that may move better than what there is, once they are refined, too."""
+    own, *found = (np.mean(e**2) for e in errors_of(simulation, [windows], [near, *others]))
+    return [each for each, cost in zip(others, found, strict=True) if cost < HOPE * own]
 
 
 def _loaded(simulation: Simulation, windows: Windows, base: DriveArrays, known) -> DriveArrays:

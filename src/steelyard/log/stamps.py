@@ -44,6 +44,8 @@ def segments(t: NDArray[np.float64]) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
+PARTS, SAME_RATE = 8, 1.2  # of a log, whose median steps may differ by so much
+RESOLVED = 0.1  # of the least step of positions, below which distances are rounding
 SPREAD = 1e-3  # of the steps over their median, below which stamps are even
 BETTER = 0.5  # error of the prediction at even stamps over that at the stamps as they are, at most
 NEIGHBOURS = (-2, -1, 1, 2)
@@ -102,12 +104,14 @@ def wandering(log: Log) -> Iterator[Finding]:
     t, q = log.t[part], log.q[part]
     if len(t) < 16:
         return
+    if not _one_rate(t):
+        return
     even = _even(t)
     spread = float(np.std(t - even) / np.median(np.diff(t)))
     if spread < SPREAD:
         return
     stamped, spaced = unpredicted(t, q), unpredicted(even, q)
-    moves = stamped > 0
+    moves = stamped > RESOLVED * _tick(q)
     ratio = float(np.median(spaced[moves] / stamped[moves])) if moves.any() else 1.0
     if ratio < BETTER:
         yield warning(
@@ -116,6 +120,18 @@ def wandering(log: Log) -> Iterator[Finding]:
             "smooth at even times: samples were taken evenly and stamped late or early. Give --even-stamps.",
             options=["--even-stamps"],
         )
+
+
+def _tick(q: NDArray) -> NDArray:
+    """(n,) least step between samples of each position, as its encoder resolves."""
+    steps = np.abs(np.diff(q, axis=0))
+    return np.where(steps > 0, steps, np.inf).min(axis=0)
+
+
+def _one_rate(t: NDArray) -> bool:
+    """Whether all parts of stamps have the same step: a logger that goes on at another rate is no jitter."""
+    steps = [np.median(part) for part in np.array_split(np.diff(t), PARTS)]
+    return max(steps) < SAME_RATE * min(steps)
 
 
 def unpredicted(t: NDArray, q: NDArray) -> NDArray:
