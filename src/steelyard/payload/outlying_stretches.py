@@ -7,7 +7,6 @@ them, and a stretch of a stream where its residuals, each within noise, add up.
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d, minimum_filter1d, uniform_filter1d
 from scipy.special import chdtr, chdtri
 
 from steelyard.payload.rows import Rows, fitted
@@ -81,6 +80,8 @@ def _trimmed(rows, beside, start):
 def _beyond_motion(rows, theta, residual) -> np.ndarray:
     """(n, k) share of residuals that no error of the motion explains: where the acceleration jumps, smoothed motion is
     off by a part of the jump, and so is the payload's (theta's) push. Sizes count by group."""
+    from scipy.ndimage import maximum_filter1d, minimum_filter1d, uniform_filter1d
+
     push = uniform_filter1d(rows.push @ theta, JOINED, axis=0)
     change = maximum_filter1d(push, 2 * JOINED + 1, axis=0) - minimum_filter1d(push, 2 * JOINED + 1, axis=0)
     within = np.eye(len(rows.noise))[rows.groups]  # (k, g)

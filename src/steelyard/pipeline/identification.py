@@ -195,9 +195,9 @@ def run(
     train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
     report("accumulating information", 0.65)
     columns, chosen = columns_of(job, robot, train)
-    options, notes = columns, [*notes, *chosen]
-    if "sample_weights" in (weighed := weights_of(job, robot)):
-        options |= weighed
+    weighed = weights_of(job, robot)
+    options, notes = columns | weighed, [*notes, *chosen]
+    if weighed:
         notes.append(
             f"Samples where a joint nearly stands still (about {COULOMB_WIDTH} rad/s or m/s) count less, "
             f"{job.reversal_weight:g} at standstill: friction is least certain there."
