@@ -16,7 +16,8 @@ from small_runs import write_case
 from steelyard.app import app
 from steelyard.app.commands import COMMANDS
 from steelyard.app.job_file import NAME, job_text
-from steelyard.job import Corrections, Job
+from steelyard.corrections import Corrections
+from steelyard.job import Job
 
 LINES = 42
 NAMES = [command.told["name"] for command in COMMANDS]

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 import steelyard as sy
 from small_runs import write_case, write_log
 from steelyard.app import REFUSED, app
+from steelyard.corrections import Corrections
 from steelyard.errors import OptionError
-from steelyard.job import Corrections
 from steelyard.pipeline.log_repair import repair
 from steelyard.prepare import LogSide, corrected, log_side, log_side_path, read_undone, write_log_side
 

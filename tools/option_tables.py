@@ -16,8 +16,9 @@ from typer.main import get_command
 import steelyard
 from steelyard.app import app
 from steelyard.app.signature import stub
+from steelyard.corrections import Corrections
 from steelyard.diagnose import ACCEPTABLE
-from steelyard.job import Corrections, Job
+from steelyard.job import Job
 from steelyard.job_options import flag, options_of
 
 ROOT = Path(__file__).parents[1]

@@ -8,6 +8,7 @@ from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payl
 from steelyard.app.validation import validate
 from steelyard.calibration import calibrate
 from steelyard.codegen import controller_code
+from steelyard.corrections import NOTHING, Corrections
 from steelyard.diagnose import Diagnosis
 from steelyard.drives import Rollout, rollout
 from steelyard.dynamics import (
@@ -39,7 +40,6 @@ from steelyard.information import (
     reversal_weights,
     save_information,
 )
-from steelyard.job import NOTHING, Corrections
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load, save
 from steelyard.payload import Payload, WrenchLog

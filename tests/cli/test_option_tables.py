@@ -6,7 +6,8 @@ from inspect import Parameter, getdoc, signature
 import option_tables
 
 import steelyard as sy
-from steelyard.job import Corrections, Job
+from steelyard.corrections import Corrections
+from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.report.schema import schema
 

@@ -3,8 +3,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from steelyard.corrections import Corrections
 from steelyard.errors import LogError
-from steelyard.job import Corrections
 from steelyard.log import Log, checks, read_log
 from steelyard.model import library
 from steelyard.prepare import corrected

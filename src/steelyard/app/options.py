@@ -12,8 +12,9 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 
 import typer
 
+from steelyard.corrections import Corrections, corrections_from
 from steelyard.errors import OptionError
-from steelyard.job import FRICTION, Corrections, Job, corrections_from
+from steelyard.job import FRICTION, Job
 from steelyard.job_options import NONE, Option, flag, options_of
 from steelyard.numbers import to_float
 from steelyard.terms import friction_terms

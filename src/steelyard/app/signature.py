@@ -7,7 +7,8 @@ from dataclasses import Field
 from inspect import Parameter, getdoc, signature
 from types import GenericAlias
 
-from steelyard.job import NOTHING, Job
+from steelyard.corrections import NOTHING
+from steelyard.job import Job
 from steelyard.job_options import Option, options_of
 
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")

@@ -2,7 +2,7 @@
 model move as the robot did, judged by motion."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
@@ -12,7 +12,6 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.drives import (
     GAINS,
-    LOAD_FRICTION,
     WINDOW,
     DriveArrays,
     Motion,
@@ -47,6 +46,7 @@ from steelyard.information import accumulate
 from steelyard.job import Job
 from steelyard.log import Finding
 from steelyard.model import STEP, Drive, Robot
+from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
 from steelyard.pipeline.identification import (
     knowledge_of,
     load_with_side,
@@ -61,33 +61,7 @@ from steelyard.prepare import Prepared, prepare
 
 LEAST = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-4}  # of starts, times the gain: steps are of logarithms
 EVIDENCE = 1.1  # times as large an error of faster motion must drives of twins make together to be fitted one by one
-LARGEST = 50.0  # logarithm of a factor
 FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
-QUANTITIES = {  # of a drive, by the name of the array that a fit changes
-    "gain": "gain",
-    "delay": "delay",
-    "slope_limit": "slope_limit",
-    "limit": "limit",
-    "damping": "damping",
-    "frictionloss": "frictionloss",
-    "armature": "armature",
-    "load_friction_motor": "load_friction_motor",
-    "load_friction_external": "load_friction_external",
-}
-
-
-@dataclass(frozen=True)
-class DriveEstimate(Drive):
-    """A drive and the friction of its joint, with 95 % intervals by name of what was found; what has none is given.
-
-    undetermined: names of what the motion does not show.
-    """
-
-    damping: float = 0.0
-    frictionloss: float = 0.0
-    armature: float = 0.0
-    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    undetermined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,7 +175,7 @@ def run_drives(
         robot, near, task.stated, every, task.step, progress=lambda share: report("refining", 0.55 + 0.35 * share)
     )
     report("judging by motion", 0.9)
-    named = _named(robot, drives, fit)
+    named = named_drives(robot, drives, fit)
     refined = _refined(robot, fit, named)
     motion, overlay = _judged(task, near.drives, start, test)
     result = DriveResult(
@@ -382,49 +356,6 @@ def _known(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.
         "limit": [each.limit is not None for each in own],
     }
     return {name: np.array(each) for name, each in stated.items()}
-
-
-def _named(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[str, DriveEstimate]:
-    found, means = {}, fit.friction
-    for j, name in enumerate(robot.dof_names):
-        drive = drives[name]
-        values, intervals, open_ends, loaded = {}, {}, [], bool(fit.drives.loaded[j])
-        for array, quantity in QUANTITIES.items():
-            if quantity in LOAD_FRICTION and not loaded:
-                continue
-            other = {"gain": GAINS[str(drive.kind)]} | ({"frictionloss": "friction_base"} if loaded else {})
-            key = other.get(quantity, quantity)
-            value = float(getattr(fit.drives, array)[j])
-            if array == "delay" and value < 0:  # commands do not act before they are given
-                values["early"], value = -value, 0.0
-            if array in fit.undetermined and fit.undetermined[array][j]:
-                open_ends.append(key)
-                continue
-            half = float(fit.half_width[array][j]) if array in fit.half_width else 0.0
-            if not np.isfinite(value) or (array == "slope_limit" and drive.kind != "position"):
-                continue
-            values[key] = value
-            if array == "delay" and "early" in values:
-                intervals["early"] = (max(values["early"] - half, 0.0), values["early"] + half)
-            elif half > 1e-4 * abs(value):
-                intervals[key] = _interval(value, half, positive=array != "delay")
-        if drive.kind == "position":
-            values["kd"] = drive.kd
-        if loaded:
-            values["frictionloss"] = float(means[j])
-        found[name] = DriveEstimate(
-            **{key: value for key, value in vars(drive).items() if key not in values}, **values,
-            intervals=intervals, undetermined=tuple(open_ends),
-        )  # fmt: skip
-    return found
-
-
-def _interval(value: float, half: float, *, positive: bool) -> tuple[float, float]:
-    """Bounds about a value: of its logarithm where it is positive."""
-    if not positive:
-        return max(value - half, 0.0), value + half
-    factor = float(np.exp(min(half / value, LARGEST)))
-    return value / factor, value * factor
 
 
 def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -> Robot:

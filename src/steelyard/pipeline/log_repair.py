@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.corrections import NOTHING, Corrections, corrections_from
 from steelyard.errors import SteelyardError
 from steelyard.fit import consistent, validate
 from steelyard.information import accumulate
-from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.log import Log, split_blocks
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, inspect

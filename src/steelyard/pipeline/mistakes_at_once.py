@@ -9,9 +9,9 @@ from itertools import combinations
 
 import numpy as np
 
+from steelyard.corrections import Corrections
 from steelyard.fit import consistent, least_squares, validate
 from steelyard.information import accumulate
-from steelyard.job import Corrections
 from steelyard.job_options import INSPECT, words_of
 from steelyard.log import Log
 from steelyard.model import Robot

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.arguments import require_type, unknown_option
+from steelyard.corrections import Corrections, corrections_from
 from steelyard.errors import OptionError
 from steelyard.fit import fixed_words, mass_words, tied_words
-from steelyard.job import Corrections, Job, corrections_from, in_memory, is_in_memory
+from steelyard.job import Job, in_memory, is_in_memory
 from steelyard.job_options import options_of
 from steelyard.log import Log
 from steelyard.model import Robot

@@ -11,11 +11,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from steelyard.corrections import Corrections
 from steelyard.diagnose import Fault
 from steelyard.errors import SteelyardError
 from steelyard.fit import Estimate, Validation, drives_alone, validate
 from steelyard.information import Information, accumulate
-from steelyard.job import Corrections, Job
+from steelyard.job import Job
 from steelyard.log import Log, joined, split_blocks
 from steelyard.model import Robot
 from steelyard.prepare import corrected, corrections_from

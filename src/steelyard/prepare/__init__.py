@@ -1,6 +1,6 @@
 """Log and robot to data that fits can use: mistakes undone, checked, filtered, cleared, completed, in one order."""
 
-from steelyard.job import NOTHING, Corrections, corrections_from
+from steelyard.corrections import NOTHING, Corrections, corrections_from
 from steelyard.prepare.clipped import Clipped, unclipped
 from steelyard.prepare.contact_checks import contact_faults, standing_faults
 from steelyard.prepare.contact_flags import in_steady_contact, with_contacts

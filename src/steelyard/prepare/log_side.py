@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from steelyard.corrections import NOTHING, Corrections, corrections_from
 from steelyard.errors import OptionError, choices
-from steelyard.job import NOTHING, Corrections, corrections_from
 from steelyard.job_options import INSPECT, options_of, words_of
 from steelyard.log import Log, read_log
 from steelyard.model import Relocation, Robot, allowed_folders, resolve

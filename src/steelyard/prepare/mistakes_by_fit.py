@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.corrections import Corrections
 from steelyard.diagnose import case_of, delays
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
 from steelyard.fit import Load, consistent, drive_gains, gains_by_model
 from steelyard.information import accumulate
-from steelyard.job import Corrections
 from steelyard.log import Log, filters, saturated
 from steelyard.model import Robot
 from steelyard.numbers import to_float

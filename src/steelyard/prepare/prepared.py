@@ -13,10 +13,10 @@ from functools import cached_property, partial
 import numpy as np
 
 from steelyard.cards import Card
+from steelyard.corrections import NOTHING, Corrections
 from steelyard.drives import drives_of, effort
 from steelyard.errors import LogError, choices
 from steelyard.identifiable import on_tree
-from steelyard.job import NOTHING, Corrections
 from steelyard.log import (
     BUTTERWORTH,
     Finding,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.corrections import NOTHING, Corrections
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
-from steelyard.job import NOTHING, Corrections
 from steelyard.log import DRIVE, Log
 from steelyard.model import Robot, locked, resting_position
 from steelyard.numbers import to_float

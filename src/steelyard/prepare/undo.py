@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.corrections import Corrections, pair_of
 from steelyard.diagnose import Curves
 from steelyard.drives import Drive
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError, choices
-from steelyard.job import Corrections, pair_of
 from steelyard.job_options import AUTO
 from steelyard.log import Log, clipped_sides, convention_of, even_stamps, from_convention, full_turns
 from steelyard.model import ENDLESS, Joint, Robot, load, screw

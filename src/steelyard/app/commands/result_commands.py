@@ -9,8 +9,8 @@ import typer
 from steelyard.app.endings import refusals
 from steelyard.app.options import InspectOptions, Json, Quiet, ValidateOptions, model_in
 from steelyard.app.terminal import finish, subcommand
+from steelyard.corrections import NOTHING
 from steelyard.errors import OptionError
-from steelyard.job import NOTHING
 
 
 @subcommand(
