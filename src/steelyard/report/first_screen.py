@@ -258,6 +258,8 @@ def _better(level: str, held: Mapping) -> dict:
     worse = sum(j["rms_after"] > j["rms_before"] for j in held["joints"])
     joints = len(held["joints"])
     detail = f"{joints - worse} of {joints} joints are predicted better than by the nominal model."
+    if held.get("links_stand"):
+        detail += " Friction does that: your links are as they were."
     if level == "keep":
         return {"answer": "Not so that it could be relied on" if after <= before else "No, worse", "detail": detail}
     if after <= before:

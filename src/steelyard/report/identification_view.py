@@ -1,9 +1,9 @@
 """The report of an identification: its chapters and figures as a `View`."""
 
 from steelyard.report import figures
-from steelyard.report.document import Figure, View, drawn_figures, footer
+from steelyard.report.document import Figure, Part, Section, View, drawn_figures, footer
 from steelyard.report.identification_summary import CHAPTERS
-from steelyard.report.key_tables import key_tables
+from steelyard.report.key_tables import contradicted, key_tables
 from steelyard.report.numbers import plural
 from steelyard.report.provenance import repeat_section
 from steelyard.report.record import Record
@@ -24,7 +24,9 @@ FIGURES = {
 def view_of(record: Record, *, robot: str = "") -> View:
     """View of the record of an identification. robot: HTML of its 3D view."""
     found = record.summary
-    sections = [*(chapter.section(found) for chapter in CHAPTERS), repeat_section(found)]
+    wrong = contradicted(found)
+    first = [] if wrong is None else [Section("Which values of the file are wrong", "Wrong", (Part(sheet=wrong),))]
+    sections = [*first, *(chapter.section(found) for chapter in CHAPTERS), repeat_section(found)]
     job, fitted = found["job"], plural(found["fit"]["samples"], "sample")
     return View(
         summary=found,
