@@ -22,7 +22,6 @@ def inertials(text):
 @pytest.mark.parametrize("base", [4, 12])
 def test_a_wrong_limb_beside_right_ones(base, tmp_path):
     job = logs.drawn(base, robot="limbs", true=True)
-    job = replace(job, friction=replace(job.friction, more=0.0))
     true = job.robot.nominal.copy()
     for k in range(1, 4):  # the first limb
         body = true.inertias[k]

@@ -67,6 +67,7 @@ IMITATED = frozenset(
         FURTHER_FRICTION,
     }
 )
+HALF = 0.5  # of the error with links as given, more than which no friction that was left out makes
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 
 
@@ -248,7 +249,8 @@ def run(
     given = drives_alone(total)
     everything, alone = after, validate(given, held, **contacts)
     elsewhere = None if contacts else use  # what stands on the ground does not show itself in flight
-    accused = {getattr(each, "joint", None) for each in (*findings, *rubs, *worth) if each.code in IMITATED}
+    doubted = rubs if everything.relative_error > HALF * alone.relative_error else ()  # else links explain too much
+    accused = {getattr(each, "joint", None) for each in (*findings, *doubted, *worth) if each.code in IMITATED}
     if job.drive_gains and not job.loads:  # gains come from these links, and errors of either go into the other
         accused.add(None)
     kept, gained = standing_links(given, intervals, elsewhere, alone, everything, memory=apart, accused=accused)
