@@ -7,7 +7,8 @@ from steelyard.report import figures
 from steelyard.report.compared_runs import comparison_summary
 from steelyard.report.compared_runs_view import comparison_view
 from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
-from steelyard.report.drive_report import drive_curves, drive_summary, drive_view, filmed
+from steelyard.report.drive_figures import drive_curves, filmed
+from steelyard.report.drive_report import drive_summary, drive_view
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
 from steelyard.report.first_screen import NOTHING, USABLE
 from steelyard.report.html import page

@@ -14,10 +14,8 @@ from steelyard.report.labels import dof_units
 from steelyard.report.numbers import interval, number, plural
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
 from steelyard.report.record import Record
-from steelyard.report.signal_curves import Curves, screen_curves
 
 KIND = "drives"
-FILM, FILMED, FRAMES, GAP = "film", 10.0, 200, 0.5  # s, samples, s between which the robot was somewhere else
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
 LIKE = 0.7  # times the error of these, below which drives move like the robot, or roughly so
 SLOW = 0.1  # of the speed limits of the model, below which a log says little of what the robot will do
@@ -103,38 +101,6 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
         files=files,
         inputs=inputs_of(result.job),
     )
-
-
-def drive_curves(result: DriveResult) -> Curves:
-    """Held-out positions: measured, commanded where that is a position, and simulated in one piece from its start."""
-    t, measured, simulated, commanded = result.overlay
-    series = {"measured": measured, "identified": simulated}
-    if commanded is not None:
-        series["commanded"] = commanded
-    return dict(screen_curves("motion", t, series)) | dict(screen_curves(FILM, *_film(t, measured, simulated)))
-
-
-def _film(t, measured, simulated) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The first seconds, at the rate of a slow film."""
-    last = np.flatnonzero((np.diff(t) <= 0) | (np.diff(t) > GAP))
-    n = min(int(last[0]) + 1 if len(last) else len(t), int(np.searchsorted(t - t[0], FILMED)))
-    some = np.linspace(0, n - 1, min(n, FRAMES)).astype(int)
-    return t[some], {"measured": measured[some], "identified": simulated[some]}
-
-
-def filmed(curves: Curves, joints: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Times (k,) and positions (k, nv) of the film of a report, by name; empty where it has none.
-
-    Args:
-        curves: of the report.
-        joints: degrees of freedom.
-    """
-    found = {}
-    for name in ("measured", "identified"):
-        own = [curves[FILM, i, name] for i in range(joints) if (FILM, i, name) in curves]
-        if len(own) == joints:
-            found[name] = (own[0][0], np.stack([y for _, y in own], axis=1))
-    return found
 
 
 def _drive(result: DriveResult, name: str, dof: int) -> dict:
