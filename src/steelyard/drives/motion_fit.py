@@ -35,10 +35,7 @@ LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing i
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
 FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit", *LOAD_FRICTION)
 LOADED = ((0.2, 0.1), (0.5, 0.25))  # friction per torque of the drive, and per that of gravity, tried
-LOADABLE = (
-    1  # joints, up to which friction under load is looked for: of more it takes twice as long as all the rest, and
-)
-# makes commands of other joints pass for friction
+LOADABLE = 1  # joints, up to which friction under load is looked for: of more, commands of other joints pass for it
 HOPE = 2.5  # times the mean square error, from which on refinement is not expected to help
 UNLOADED = 0.1  # of the constant friction, that is left then
 STRONGER = (0.6, 1.0, 1.6, 2.5, 4.0)  # times the gain, as friction takes more of the torque
