@@ -156,3 +156,15 @@ def test_calibration_refuses_what_it_cannot_tell_apart():
         calibrate(log.replace(rotation=np.repeat(rotations(0, (1,)), 12, axis=0)))
     with pytest.raises(LogError, match="no gravity"):
         calibrate(log.replace(gravity=np.zeros(3)))
+
+
+def test_noise_stated_too_small_is_named_and_deviations_follow_the_residual():
+    stated, real = (0.05, 0.002), (0.25, 0.01)
+    errors = []
+    for seed in range(4):
+        found = identify(swing(noise=(*real, 0.0, 0.0), seed=seed, duration=6.0), noise=stated)
+        assert any("noise was stated as 0.05 N" in each for each in found.findings)
+        errors.append((found.theta[:4] - THETA[:4]) / np.sqrt(np.diag(found.covariance)[:4]))
+    assert np.sqrt(np.mean(np.square(errors))) < 2.5
+    honest = identify(swing(noise=(*real, 0.0, 0.0), duration=6.0), noise=real)
+    assert not any("noise was stated" in each for each in honest.findings)
