@@ -23,6 +23,7 @@ KNOWN = 0.1  # relative standard deviation of a factor between a joint's torque 
 # Factor by which the masses of a given model may be off, all together or those that one joint moves: 1.8 of published
 # masses of a Panda, on a recorded log.
 PLAUSIBLE = 2.0
+LEFT = 0.2  # of the torque, that a factor a joint may leave: so many explain much of anything, as made-up masses do
 ALIKE_GAIN = 0.15  # share of the best gain within which scales of two joints explain the data about as well
 ALIKE = 1.5  # factor from the median within which joints agree about a common one
 MOST_AGREE = 0.6  # share of the torque whose joints must agree
@@ -95,12 +96,14 @@ def by_given_links(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
         own = np.full(case.robot.nv, common)
         own[known] = factor[known]
         listed = ", ".join(f"{case.robot.dof_names[dof]} {factor[dof]:.3g}" for dof in far)
-        yield Trial(
-            case.undone("motor_current", factor=case.factor / np.abs(own)),
-            "Each joint's torque is in a unit of its own, as motor currents or shares of rated torques are: times "
-            f"those of gravity on the links of the given model, {listed}",
-            options=("--drive-gains",),
-        )
+        undone = case.undone("motor_current", factor=case.factor / np.abs(own))
+        if GivenLinks(undone).relative_error < LEFT:
+            yield Trial(
+                undone,
+                "Each joint's torque is in a unit of its own, as motor currents or shares of rated torques are: times "
+                f"those of gravity on the links of the given model, {listed}",
+                options=("--drive-gains",),
+            )
     alone = 1.0 if _ratio(common, 1.0) > PLAUSIBLE else common
     for dof in known[(_ratio(factor[known], alone) > PLAUSIBLE) & (factor[known] > 0)] if len(agree) > 1 else ():
         name = case.robot.dof_names[dof]
