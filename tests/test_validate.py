@@ -74,5 +74,7 @@ def test_recordings_are_judged_as_the_command_line_does(tmp_path, monkeypatch):
             for model in models:
                 for log in ("run.csv", [raw]):
                     assert sy.validate(model, log).relative_error == pytest.approx(told, rel=1e-12), (name, type(model))
+    ready = result.held_out  # which is not filtered again
+    assert sy.validate(result, ready).relative_error == sy.validate(result.estimate, ready).relative_error
     with pytest.raises(OptionError, match="rotors, contacts and row_weights are for a Log with q, v, a and tau"):
         sy.validate(result, "run.csv", rotors=True)

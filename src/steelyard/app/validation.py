@@ -29,8 +29,8 @@ def validate(
     Args:
         model: an Estimate or Result with all that was fitted, a Robot with what its file states, a model file, or a
             folder that `identify` wrote.
-        log: one that the model was not fitted to. A Log with q, v, a and tau is taken as it is, for a Robot or an
-            Estimate. A path, a Log without a, or several of these, are prepared as `identify` prepares them.
+        log: one that the model was not fitted to. A Log with q, v, a and tau is taken as it is, unless the model
+            is a path. A path, a Log without a, or several of these, are prepared as `identify` prepares them.
         rotors: of a prepared Log: whether the rotors of a Robot move, too; those of an Estimate do when they were
             identified.
         contacts: of a prepared Log, as of `accumulate`: forces at contacts that the log flags are those that suit the
@@ -53,12 +53,13 @@ def validate(
         >>> bool(sy.validate(robot, log).relative_error < 1e-9)
         True
     """
+    model = model.estimate if isinstance(model, Result) else model
     prepared = isinstance(log, Log) and log.v is not None and log.a is not None
     if prepared and isinstance(model, Robot | Estimate) and not options:
         return on_prepared(model, log, rotors=rotors, contacts=contacts, row_weights=row_weights)
     if rotors or contacts != "point" or row_weights is not None:
         raise OptionError(
-            "rotors, contacts and row_weights are for a Log with q, v, a and tau and a Robot or Estimate. "
+            "rotors, contacts and row_weights are for a Log with q, v, a and tau and a model that is no path. "
             "steelyard.prepare.prepare(log, robot).log makes one of a recording."
         )
     return validate_models(model, log, **options).models[0][1]
