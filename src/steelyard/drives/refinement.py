@@ -8,6 +8,7 @@ from all answers, and from how unlike windows are: errors within one are no inde
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -24,6 +25,7 @@ PRIOR = 30.0  # samples that the prior counts as much as
 SETTLED = 2e-3  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
+CAREFUL = 5e-4  # s, step of a careful simulation
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
 FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
@@ -67,6 +69,15 @@ class Simulated:
         """As of `errors_of`, by the finer simulation. moved: (2, k, nv) each, added to where windows begin."""
         return errors_of(self.finer, [_begun(self.finely, each) for each in moved], drives)
 
+    def by_step(self, moved: np.ndarray, drives: DriveArrays) -> np.ndarray:
+        """(m, nv) what a step of `CAREFUL` changes in errors by an integrator of the first order, such as that of
+        simulators people use."""
+        finer = self.finer
+        plain = Simulation(finer.robot, finer.step)
+        (centred,) = self.errors([moved], [drives])
+        (other,) = errors_of(plain, [_begun(replace(self.finely, lead=plain.lead), moved)], [drives])
+        return (other - centred) * min(1.0, CAREFUL / finer.step)
+
 
 def refine(
     simulated: Simulated,
@@ -97,9 +108,9 @@ def refine(
         if progress:
             progress(step / most)
         rms.append(float(np.sqrt(np.mean(error**2))))
-        cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
         slopes = slopes or _slopes(simulated, moved, unknowns, x, together=together)
+        cost = _Cost(unknowns, windows, x, error)
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
             tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
@@ -136,10 +147,12 @@ class Shown:
 
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
-    """Covariance of the coordinates: what leaving out one window after the other changes, and the prior.
+    """Covariance of the coordinates: what leaving out one window after the other changes, the prior, and what a step of
+    the simulation changes.
 
     The jackknife of clusters and its degrees of freedom (Bell and McCaffrey 2002), as errors within a window are
-    alike.
+    alike. Long logs leave less than what simulators differ by: armatures by half a step times the damping, delays by
+    half a step.
 
     Args:
         simulated: windows of the logs.
@@ -163,9 +176,10 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     spread = (len(own) - 1) / len(own) * without.T @ without
     curvature = np.maximum(np.diagonal(own, axis1=1, axis2=2), np.finfo(float).tiny)
     prior = PRIOR * cost.typical**2 * inverse @ cost.own @ inverse
+    stepped = inverse @ cost.pulled(simulated.by_step(refined.moved, refined.drives), refined.moved, slopes)
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
-    return Shown(spread + prior, freedom, -scores / curvature, curvature)
+    return Shown(spread + prior + np.outer(stepped, stepped) / 3, freedom, -scores / curvature, curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +236,12 @@ class _Cost:
             for other, also in enumerate(slopes.at):
                 np.add.at(gram, (at, also), own[one, other])
         return gram, parts.sum(axis=0) + self.own @ (x - self.mean), parts, (inverse, mixed, pulls)
+
+    def pulled(self, more, moved, slopes: _Slopes) -> np.ndarray:
+        """(p,) by what errors that change by `more` (m, nv) change the gradient."""
+        other = copy(self)
+        other.error = self.error + more
+        return sum(sign * each.normal(self.mean, moved, slopes)[1] for sign, each in ((1, other), (-1, self)))
 
     def deviation(self, x, moved, slopes: _Slopes) -> float:
         """What a step of a standard deviation costs, as windows differ."""
