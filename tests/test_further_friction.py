@@ -32,14 +32,16 @@ def rubbing(robot, log, kind):
 
 
 @pytest.mark.parametrize("kind", ["near standstill", "by load"])
-def test_named_with_an_option_that_helps(case, kind):
+def test_named_with_an_option_that_helps(case, kind, tmp_path):
     given, robot, log = case
     log = rubbing(robot, log, kind)
     result = sy.identify(given, log)
     (found,) = (each for each in result.findings if each.code == "further_friction")
     assert kind in found.message
     assert found.options == ("--friction", ",".join((*FRICTION, *CHOSEN_FRICTION)))
-    again = sy.identify(given, log, friction=found.options[1].split(","))
+    again = sy.identify(given, log, friction=found.options[1].split(","), out=tmp_path / "out")
+    judged = [sy.validate(each, log).relative_error for each in (again, tmp_path / "out")]
+    assert judged[1] == pytest.approx(judged[0], rel=0.1)  # by load of the links found last
     assert again.after.relative_error < 0.85 * result.after.relative_error
     assert "further_friction" not in [each.code for each in again.findings]
     assert any("by cross-validation" in note for note in again.notes)
@@ -64,7 +66,10 @@ def test_a_spring_is_found_and_told(case, tmp_path):
     stiffness, rest = 8.0, -1.0
     tau = log.tau.copy()
     tau[:, 2] += stiffness * (log.q[:, 2] - rest)
-    result = sy.identify(robot, log.replace(tau=tau), springs="joint3", out=tmp_path / "out")
+    sprung = log.replace(tau=tau)
+    result = sy.identify(robot, sprung, springs="joint3", out=tmp_path / "out")
+    judged = sy.validate(tmp_path / "out", sprung)
+    assert judged.relative_error == pytest.approx(sy.validate(result, sprung).relative_error, rel=1e-6)
     told = sy.load(tmp_path / "out" / f"{robot.name}_identified.urdf")
     assert told.dof_names == robot.dof_names
     assert result.estimate.extras[0] == pytest.approx(stiffness, rel=0.02)

@@ -32,6 +32,7 @@ from steelyard.model import Robot
 from steelyard.terms import CHOSEN_FRICTION, COULOMB_WIDTH, UserColumn
 
 SPEEDS = (0.1, 0.2, 0.4, 0.8)  # rad/s or m/s, first candidates of the Stribeck speed
+STRIBECK, LOAD = ".stribeck below ", ".load"  # behind the joint in names of columns
 REFINED = (2**-0.5, 2**-0.25, 2**0.25, 2**0.5)  # candidates around the best, in its own size
 
 
@@ -118,13 +119,13 @@ def friction(
         return _Profile(infos, tuple(candidates), solve)
 
     plain = profile(()).fit(())
-    joints = plain.layout.dof_names
-    loads = [_load(plain, joint, coulomb_width) for joint in joints] if "load" in terms else []
+    joints, fitted = plain.layout.dof_names, plain.require_robot()
+    loads = [_load(fitted, joint, coulomb_width) for joint in joints] if "load" in terms else []
     speeds = {joint: SPEEDS for joint in joints if "stribeck" in terms}
-    first = profile([*(_stribeck(plain, j, s, coulomb_width) for j, each in speeds.items() for s in each), *loads])
+    first = profile([*(_stribeck(fitted, j, s, coulomb_width) for j, each in speeds.items() for s in each), *loads])
     kept = first.search(joints, ())
     speeds = {c.joint: [c.speed * m for m in REFINED] for c in kept if c.speed is not None}
-    finer = [_stribeck(plain, j, s, coulomb_width) for j, each in speeds.items() for s in each]
+    finer = [_stribeck(fitted, j, s, coulomb_width) for j, each in speeds.items() for s in each]
     last = profile([*kept, *finer, *(load for load in loads if load not in kept)])
     kept = last.search(joints, kept)
     estimate = last.fit(kept)
@@ -146,33 +147,39 @@ class _Candidate:
     column: UserColumn
 
 
-def _stribeck(model: Estimate, joint: str, speed: float, coulomb_width: float) -> _Candidate:
-    dof = _dof(model, joint)
+def chosen_column(robot: Robot, name: str) -> UserColumn | None:
+    """The column that a fit has called so, None for other names. robot: whose links make the load of a joint."""
+    loaded, (joint, _, speed) = name.endswith(LOAD), name.partition(STRIBECK)
+    joint = name.removesuffix(LOAD) if loaded else joint
+    if joint not in robot.dof_names or not (loaded or speed):
+        return None
+    return (
+        _load(robot, joint, COULOMB_WIDTH) if loaded else _stribeck(robot, joint, float(speed), COULOMB_WIDTH)
+    ).column
+
+
+def _stribeck(robot: Robot, joint: str, speed: float, coulomb_width: float) -> _Candidate:
+    dof = robot.dof_names.index(joint)
 
     def column(q, v, a):
         torque = np.zeros_like(v)
         torque[:, dof] = np.tanh(v[:, dof] / coulomb_width) / (1 + (v[:, dof] / speed) ** 2)
         return torque
 
-    name = f"{joint}.stribeck below {speed:.3g}"
+    name = f"{joint}{STRIBECK}{speed:.3g}"
     return _Candidate(joint, speed, UserColumn(name, column, joints=(joint,), nonnegative=True))
 
 
-def _load(model: Estimate, joint: str, coulomb_width: float) -> _Candidate:
+def _load(robot: Robot, joint: str, coulomb_width: float) -> _Candidate:
     """Friction that grows with the torque of the bodies of a fitted model."""
-    robot, dof = model.require_robot(), _dof(model, joint)
-    bodies = robot.with_joint_properties(armature=np.zeros(robot.nv))
+    dof, bodies = robot.dof_names.index(joint), robot.with_joint_properties(armature=np.zeros(robot.nv))
 
     def column(q, v, a):
         torque = np.zeros_like(v)
         torque[:, dof] = np.tanh(v[:, dof] / coulomb_width) * np.abs(inverse_dynamics(bodies, q, v, a)[:, dof])
         return torque
 
-    return _Candidate(joint, None, UserColumn(f"{joint}.load", column, "1", joints=(joint,), nonnegative=True))
-
-
-def _dof(model: Estimate, joint: str) -> int:
-    return model.layout.dofs[model.layout.dof_names.index(joint)]
+    return _Candidate(joint, None, UserColumn(f"{joint}{LOAD}", column, "1", joints=(joint,), nonnegative=True))
 
 
 class _Profile:

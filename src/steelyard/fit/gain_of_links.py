@@ -1,10 +1,12 @@
 """Whether identified links are better than those of the model, and not only their fit: on motion unlike the log.
 
 Both models have friction fitted, so that links get credit for what no friction explains. On motion of all joints in
-their range, let d be the difference of their base parameters, N what noise and a lacking model may move the identified
-ones by, and C the covariance of these with what the prior leaves open. The given links are then expected to err by
-`d^T G d - tr(G N)` more than right ones, the identified ones by `tr(G N)`: the difference is the gain, whose deviation
-is `2 sqrt(d^T G C G d)`.
+their range, let d be the difference of the base parameters of their links, N what noise and a lacking model may move
+the identified ones by, and C the covariance of these with what the prior leaves open. The given links are then expected
+to err by `d^T G d - tr(G N)` more than right ones, the identified ones by `tr(G N)`: the difference is the gain, whose
+deviation is `2 sqrt(d^T G C G d)`. Friction and constant torques that a fit sets against the weight of its links are
+left out, as whoever uses the links has them no more. G counts torque in units of each joint's noise; where torque as it
+is would be lost, a wrist of little noise does not make up for a shoulder.
 """
 
 from collections.abc import Collection, Sequence
@@ -81,12 +83,14 @@ def links_gain(
     if motion is not None:
         counts = np.zeros(len(noise))
         counts[chosen] = 1.0
-        d, root = estimate.base - given.base, identified.from_noise
+        of_links = np.arange(estimate.layout.size)[estimate.layout.inertial]
+        links = np.isin(estimate.basis.columns, of_links)
+        d, root = (estimate.base - given.base) * links, identified.from_noise * links[:, None]
         plain = motion.base.squares.weighted(counts)
         apart = np.sqrt(max(d @ plain @ d, 0.0) / max(given.base @ plain @ given.base, 1e-300))
-        G = motion.base.squares.weighted(counts / noise**2)
-        gained = d @ G @ d - 2 * np.sum(root * (G @ root))
-        expected = gained / max(2 * np.sqrt(max(G @ d @ identified.covariance @ G @ d, 0.0)), 1e-300)
+        weighted = motion.base.squares.weighted(counts / noise**2)
+        expected, bare = (_expected(d, root, identified.covariance, G) for G in (weighted, plain))
+        expected = expected if bare > 0 else min(expected, bare)
     counted = 1.0 if after.weights is None else after.weights
     given_left, left = ((counted * (each.error / _rms(before)) ** 2)[:, chosen] for each in (before, after))
     won = _paired(given_left, left, before.t, memory), _share_off(given_left, left)
@@ -155,6 +159,12 @@ def branches(robot: Robot) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
     for name, joint in zip(robot.body_names, robot.body_joints, strict=True):
         parts[root[joint]][1].append(name)
     return [(tuple(dofs), tuple(links)) for dofs, links in parts.values()]
+
+
+def _expected(d, root, covariance, G) -> float:
+    """Gain of energy over its deviation. d: (r,) difference of both models, root @ root.T what noise moves it by."""
+    gained = d @ G @ d - 2 * np.sum(root * (G @ root))
+    return gained / max(2 * np.sqrt(max(G @ d @ covariance @ G @ d, 0.0)), 1e-300)
 
 
 def _rms(found: Validation) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.dynamics import effect_column, friction_torque, inverse_dynamics
+from steelyard.dynamics import friction_torque, inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.log import Log, filters
 from steelyard.model import Robot
@@ -22,6 +22,7 @@ from steelyard.payload.wrench_reader import read_wrench_log
 from steelyard.payload.wrench_sums import DRIFT
 from steelyard.prepare import Corrections, corrected, read_logs
 from steelyard.report import known_model
+from steelyard.report.unstated import Unstated
 from steelyard.spatial import rotation_from_rpy
 
 CHANNELS = ("fx", "fy", "fz", "nx", "ny", "nz")
@@ -192,15 +193,13 @@ def _from_torques(request: Request, known) -> Outcome:
     return _outcome(request, arm, found, torque_signals(arm, filtered, found, frame=request.frame))
 
 
-def _less(log: Log, arm: Robot, unstated) -> Log:
-    """A log without the torques that a model file has no place for, such as offsets. unstated: (nv,) by term."""
-    v, a, tau = log.require("v", "a", "tau")
-    values = {term: x for term, x in unstated.items() if np.any(x) and len(x) == arm.nv}
-    if not values:
+def _less(log: Log, arm: Robot, unstated: Unstated) -> Log:
+    """A log without the torques that a model file has no place for, such as offsets."""
+    if not unstated:
         return log
-    direction = None if log.direction is None else log.direction[:, : arm.nv]
-    known = sum(x * effect_column(term, v, a, direction=direction) for term, x in values.items())
-    return log.replace(tau=tau - known).noted(f"{', '.join(values)} of the result taken off")
+    (tau,) = log.require("tau")
+    less = log.replace(tau=tau - unstated.torques(arm, log))
+    return less.noted(f"{', '.join(unstated.names)} of the result taken off")
 
 
 def _outcome(request: Request, robot: Robot | None, found: Payload, signals: Signals) -> Outcome:

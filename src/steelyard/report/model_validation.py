@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.drives import drives_of, gain_of
-from steelyard.dynamics import effect_column, with_motors
+from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError, choices
 from steelyard.fit import Estimate, Validation, validate
 from steelyard.log import Finding, Log, joined
@@ -20,6 +20,7 @@ from steelyard.report.first_screen import LARGE, SAME
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number, percent, times
 from steelyard.report.record import read
+from steelyard.report.unstated import Unstated, unstated_of
 from steelyard.terms import TERMS
 
 
@@ -146,31 +147,31 @@ def _subject(model, logs, options: dict) -> _Subject:
     return _Subject(robot.name, job_of(robot, logs, **options), robot, judge)
 
 
-def _read_model(path, job: Job) -> tuple[Job, Robot, dict[str, np.ndarray]]:
-    """What to read a model and its logs by, the model, and (nv,) parameters of terms that it cannot state."""
+def _read_model(path, job: Job) -> tuple[Job, Robot, Unstated]:
+    """What to read a model and its logs by, the model, and what moves its joints and has no place in its file."""
     if not Path(path).is_dir():
-        return job, with_motors(load_with_side(job)), {}
+        return job, with_motors(load_with_side(job)), Unstated()
     summary = read(path).summary
     own = [name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)]
-    if summary["kind"] != "identification" or not own or summary["couplings"] or summary["rotors"]:
-        raise OptionError(
-            f"{path} holds no identification of a robot whose links and joints are all that moves it: without rotors, "
-            "couplings, springs and friction beyond viscous and Coulomb. Give the model file itself."
-        )
+    if summary["kind"] != "identification" or not own or summary["rotors"]:
+        raise OptionError(f"{path} holds no identification of a robot without rotors. Give the model file itself.")
     job = replace(job, model=str(Path(path) / own[0]), lock=job.lock or tuple(summary["job"].get("lock", ())))
     robot = load_with_side(job)
-    found = {
-        term: np.array([each.get(term, {"identified": 0.0})["identified"] for each in summary["joints"]])
-        for term in TERMS
+    unstated = unstated_of(summary, robot)
+    if tuple(each["name"] for each in summary["joints"]) != robot.dof_names or robot.loops or unstated is None:
+        raise OptionError(
+            f"{path}: its summary and {own[0]} have other joints, or loops, or columns of the user. Give the model "
+            "file itself."
+        )
+    stated = {
+        each.stated: np.array([joint.get(term, {"identified": 0.0})["identified"] for joint in summary["joints"]])
+        for term, each in TERMS.items()
+        if each.stated
     }
-    names = tuple(each["name"] for each in summary["joints"])
-    if names != robot.dof_names or robot.loops:
-        raise OptionError(f"{path}: its summary and {own[0]} have other joints, or loops. Give the model file itself.")
-    robot = robot.with_joint_properties(**{each.stated: found[term] for term, each in TERMS.items() if each.stated})
-    return job, robot, {term: values for term, values in found.items() if not TERMS[term].stated}
+    return job, robot.with_joint_properties(**stated), unstated
 
 
-def known_model(path, **options) -> tuple[Robot, dict[str, np.ndarray], np.ndarray | None]:
+def known_model(path, **options) -> tuple[Robot, Unstated, np.ndarray | None]:
     """A model with all that is known of it: of the folder of a result, or of a model file that lies in one, its
     friction, motors and torque offsets, too.
 
@@ -179,8 +180,8 @@ def known_model(path, **options) -> tuple[Robot, dict[str, np.ndarray], np.ndarr
         options: of a `Job`: gravity, folders, joints that are locked.
 
     Returns:
-        The robot, (nv,) parameters of terms that it cannot state, by name, and (nv,) RMS torque [N m, N] that it leaves
-        on the samples held out of its identification; None where that is not known.
+        The robot, what it cannot state, and (nv,) RMS torque [N m, N] that both leave on the samples held out of its
+        identification; None where that is not known.
 
     Raises:
         SteelyardError: no model, or a folder without.
@@ -205,13 +206,9 @@ def _wrote(path: Path) -> bool:
     return summary["kind"] == "identification" and path.name in summary["files"]
 
 
-def _validated(robot: Robot, log: Log, *, unstated: dict[str, np.ndarray]) -> Validation:
+def _validated(robot: Robot, log: Log, *, unstated: Unstated) -> Validation:
     found = validate(robot, log)
-    if not any(map(np.any, unstated.values())):
-        return found
-    v, a = log.require("v", "a")
-    more = sum(values * effect_column(term, v, a) for term, values in unstated.items())
-    return replace(found, predicted=found.predicted + more)
+    return replace(found, predicted=found.predicted + unstated.torques(robot, log)) if unstated else found
 
 
 def _torque(found: Validation) -> np.ndarray:
