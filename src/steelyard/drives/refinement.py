@@ -241,7 +241,7 @@ class _Cost:
         """(p,) by what errors that change by `more` (m, nv) change the gradient."""
         other = copy(self)
         other.error = self.error + more
-        return sum(sign * each.normal(self.mean, moved, slopes)[1] for sign, each in ((1, other), (-1, self)))
+        return other.normal(self.mean, moved, slopes)[1] - self.normal(self.mean, moved, slopes)[1]
 
     def deviation(self, x, moved, slopes: _Slopes) -> float:
         """What a step of a standard deviation costs, as windows differ."""
