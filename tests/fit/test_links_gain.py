@@ -1,5 +1,7 @@
 """Friction fitted beside links as given, and whether identified links are better: on truth unlike the log."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import nnls
@@ -54,6 +56,38 @@ def test_right_links_stand_and_wrong_ones_are_better_identified(seed):
         np.linalg.norm(sy.inverse_dynamics(each, fast.q, fast.v, fast.a) - right) for each in (model, everything.robot)
     ]
     assert errors[1] < 0.5 * errors[0]
+
+
+def test_links_get_no_credit_for_friction():
+    """The same links beside other friction are no better, however much better that friction is."""
+    truth = friction_of(sy.library.puma560())
+    log = with_motion(record(truth, duration=10.0, seed=2, sensors=Sensors()).log)
+    blocks = accumulate_blocks(truth, log, **COLUMNS)
+    found = uncertainty(sy.fit.consistent(sum(blocks[1:], start=blocks[0])), blocks)
+    rubbing = found.estimate.layout.term("viscous")
+    parameters = found.estimate.parameters.copy()
+    parameters[rubbing] *= 3
+    own = found.estimate.require_robot()
+    slower = own.with_joint_properties(damping=3 * own.damping)
+    other = replace(found.estimate, parameters=parameters, robot=slower)
+    errors = [sy.validate(each, log) for each in (other, found.estimate)]
+    gain = links_gain(other, found, ordinary_use(truth, [log], **COLUMNS), *errors)
+    assert gain.held_out > 3 and gain.share > 0.1 and gain.apart == pytest.approx(0)
+    assert gain.expected < 0 and not gain.certain
+
+
+def test_a_few_stretches_of_a_slow_error_prove_nothing():
+    """An error that stays alike for a third of the samples tells three things, not twenty."""
+    t, sizes = np.arange(1200) * 0.01, np.repeat([[1.5, 1.0, 1.0], [1.0, 1.05, 1.05]], 400, axis=1)
+    still = np.zeros((len(t), 1))
+    before, after = (sy.fit.Validation(t, still, size[:, None], ("joint1",)) for size in sizes)
+    robot = sy.library.puma560()
+    log = with_motion(record(robot, duration=5.0, seed=0, sensors=Sensors()).log)
+    blocks = accumulate_blocks(robot, log, **COLUMNS)
+    found = uncertainty(sy.fit.consistent(sum(blocks[1:], start=blocks[0])), blocks)
+    for memory, least, most in ((0.0, 1.5, 3.0), (4.0, 0.0, 1.0), (40.0, 0.0, 1.0)):
+        gain = links_gain(found.estimate, found, None, before, after, memory=memory)
+        assert least < gain.held_out < most and not gain.certain
 
 
 def test_drives_alone_are_nonnegative_least_squares():

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.inertia.hull import hull_of
 from steelyard.model import Robot, read_sketch
 
 FEW_CORNERS = 4  # vertices of the least solid
@@ -56,13 +57,9 @@ def _carriers(parts) -> set[int]:
 
 def hull_vertices(vertices) -> np.ndarray:
     """Corners (k, 3) of the convex hull of points (n, 3); of their box where they have no volume."""
-    from scipy.spatial import ConvexHull, QhullError
-
     vertices = np.asarray(vertices, dtype=float)
-    try:
-        return vertices[ConvexHull(vertices).vertices]
-    except QhullError:
-        return corners_of([vertices + thin for thin in (-1e-4, 1e-4)])
+    hull = hull_of(vertices)
+    return corners_of([vertices + thin for thin in (-1e-4, 1e-4)]) if hull is None else vertices[hull.vertices]
 
 
 def corners_of(solids) -> np.ndarray:

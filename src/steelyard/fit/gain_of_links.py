@@ -1,12 +1,12 @@
 """Whether identified links are better than those of the model, and not only their fit: on motion unlike the log.
 
 Both models have friction fitted, so that links get credit for what no friction explains. On motion of all joints in
-their range, let d be the difference of the base parameters of their links, N what noise and a lacking model may move
-the identified ones by, and C the covariance of these with what the prior leaves open. The given links are then expected
-to err by `d^T G d - tr(G N)` more than right ones, the identified ones by `tr(G N)`: the difference is the gain, whose
-deviation is `2 sqrt(d^T G C G d)`. Friction and constant torques that a fit sets against the weight of its links are
-left out, as whoever uses the links has them no more. G counts torque in units of each joint's noise; where torque as it
-is would be lost, a wrist of little noise does not make up for a shoulder.
+their range, let d be the difference of their base parameters, N what noise and a lacking model may move the identified
+ones by, and C the covariance of these with what the prior leaves open. The given links are then expected to err by
+`d^T G d - tr(G N)` more than right ones, the identified ones by `tr(G N)`: the difference is the gain, whose deviation
+is `2 sqrt(d^T G C G d)`. It has to be a gain of the links alone, too: who uses them has no longer the friction and the
+constant torques that a fit sets against their weight. G counts torque in units of each joint's noise; where torque as
+it is would be lost, a wrist of little noise does not make up for a shoulder.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ from steelyard.model import Robot
 
 CERTAIN = 3.0  # deviations of a gain that is none by chance
 LIKELY = 1.0  # the same of one part of a robot whose whole gains for certain
-BLOCKS = 20  # of held-out samples, at most
+BLOCKS, FEWEST = 20, 4  # of held-out samples, at most and at least
 LEAST = 0.02  # share of the held-out error that better links take off
 
 
@@ -84,13 +84,16 @@ def links_gain(
         counts = np.zeros(len(noise))
         counts[chosen] = 1.0
         of_links = np.arange(estimate.layout.size)[estimate.layout.inertial]
-        links = np.isin(estimate.basis.columns, of_links)
-        d, root = (estimate.base - given.base) * links, identified.from_noise * links[:, None]
+        links = np.isin(estimate.basis.columns, of_links).astype(float)
         plain = motion.base.squares.weighted(counts)
-        apart = np.sqrt(max(d @ plain @ d, 0.0) / max(given.base @ plain @ given.base, 1e-300))
         weighted = motion.base.squares.weighted(counts / noise**2)
-        expected, bare = (_expected(d, root, identified.covariance, G) for G in (weighted, plain))
-        expected = expected if bare > 0 else min(expected, bare)
+        d = estimate.base - given.base
+        apart = np.sqrt(max(links * d @ plain @ (links * d), 0.0) / max(given.base @ plain @ given.base, 1e-300))
+        tried = ((np.ones(len(d)), weighted), (links, weighted), (links, plain))
+        *gains, torque = (
+            _expected(own * d, own[:, None] * identified.from_noise, identified.covariance, G) for own, G in tried
+        )
+        expected = min(gains) if torque > 0 else min(*gains, torque)
     counted = 1.0 if after.weights is None else after.weights
     given_left, left = ((counted * (each.error / _rms(before)) ** 2)[:, chosen] for each in (before, after))
     won = _paired(given_left, left, before.t, memory), _share_off(given_left, left)
@@ -177,12 +180,13 @@ def _share_off(before, after) -> float:
 
 
 def _paired(before, after, t, memory: float) -> float:
-    """Mean difference of energies (n, nv) over its deviation, by blocks no shorter than errors stay alike."""
-    span = float(t[-1] - t[0]) if len(t) else 0.0
-    count = int(np.clip(span / memory if memory > 0 else BLOCKS, 0, min(BLOCKS, len(t) // 4)))
-    if count < 4:
+    """Mean difference of energies (n, nv) over its deviation, by blocks no shorter than errors stay alike, if any."""
+    span, most = float(t[-1] - t[0]) if len(t) else 0.0, min(BLOCKS, len(t) // 4)
+    if most < FEWEST:
         return np.inf if after.sum() < before.sum() else -np.inf
+    alone = np.clip(span / memory, 1, most) if memory > 0 else most  # stretches that tell something of their own
+    count = max(FEWEST, int(alone))
     edges = np.linspace(0, len(t), count + 1).astype(int)[:-1]
     gained = np.add.reduceat((before - after).sum(axis=1), edges)
-    deviation = np.std(gained, ddof=1) / np.sqrt(count)
+    deviation = np.std(gained, ddof=1) / np.sqrt(min(alone, count))
     return float(gained.mean() / max(deviation, 1e-300 + 1e-12 * abs(gained.mean())))

@@ -20,6 +20,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.inertia.hull import hull_of
 
 FLAT = 1e-6  # ratio of smallest to largest extent below which a cloud counts as flat
 STEPS = 200  # of the interior-point method; twenty are typical
@@ -40,13 +41,9 @@ def corners(points) -> np.ndarray:
     Returns:
         (k, 3), some of `points`.
     """
-    from scipy.spatial import ConvexHull, QhullError
-
     points = np.asarray(points, dtype=float)
-    try:
-        return points[ConvexHull(points).vertices] if len(points) > 8 else points
-    except (QhullError, ValueError):
-        return points
+    hull = hull_of(points) if len(points) > 8 else None
+    return points if hull is None else points[hull.vertices]
 
 
 def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:

@@ -18,6 +18,7 @@ import numpy as np
 from steelyard.errors import InertiaError
 from steelyard.inertia import cones, pseudo
 from steelyard.inertia.body_set import EPS, MOMENTS, BodySet, ball_frame, definite_rows
+from steelyard.inertia.hull import hull_of
 
 FLAT = 1e-9  # volume of a tetrahedron relative to the polyhedron's extent cubed
 
@@ -32,14 +33,11 @@ def _convex_hull(vertices):
     vertices = np.asarray(vertices, dtype=float)
     if vertices.ndim != 2 or vertices.shape[1] != 3 or not np.isfinite(vertices).all():
         raise InertiaError(f"polyhedron vertices have shape {vertices.shape}, expected (n, 3) finite coordinates in m")
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        hull = ConvexHull(vertices)
-    except (QhullError, ValueError) as error:
+    hull = hull_of(vertices)
+    if hull is None:
         raise InertiaError(
             f"{len(vertices)} vertices span no polyhedron (too few, or all in a plane); give a thickness"
-        ) from error
+        )
     return vertices, hull
 
 
@@ -85,7 +83,7 @@ class HullRealizable(TetrahedraRealizable):
     def __init__(self, vertices):
         vertices, hull = _convex_hull(vertices)
         apex = hull.vertices[0]
-        fan = hull.simplices[~(hull.simplices == apex).any(axis=1)]
+        fan = hull.faces[~(hull.faces == apex).any(axis=1)]
         tetrahedra = np.concatenate([np.broadcast_to(vertices[apex], (len(fan), 1, 3)), vertices[fan]], axis=1)
         volumes = np.abs(np.linalg.det(tetrahedra[:, 1:] - tetrahedra[:, :1]))
         super().__init__(
@@ -128,11 +126,10 @@ class HullNecessary(BodySet):
         return _frame_around(self.vertices)
 
     def cone_rows(self, eps=EPS):
-        from scipy.spatial import ConvexHull
-
         T = self.frame
         ball = self.vertices @ T[:3, :3].T + T[:3, 3]
-        faces = np.unique(np.round(-ConvexHull(ball).equations, 9), axis=0)  # triangles of one face share their plane
+        _, hull = _convex_hull(ball)
+        faces = np.unique(np.round(-hull.equations, 9), axis=0)  # triangles of one face share their plane
         g = np.vstack([faces, [0.0, 0.0, 0.0, 1.0]])
         i, j = np.triu_indices(len(g), 1)
         products = (g @ (T @ MOMENTS @ T.T) @ g.T)[:, i, j]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from steelyard.errors import InertiaError
+from steelyard.inertia.hull import hull_of
 
 CHUNK = 1 << 19  # pairs of face and line at a time
 MOST_PAIRS = 1 << 27
@@ -155,24 +156,16 @@ def surface_points(vertices, faces, rng):
 
 def hull(points):
     """Vertices and outward faces of the convex hull of points (n, 3); flat sets are given a thickness of 2 %."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        found = ConvexHull(points)
-    except QhullError:
+    found = hull_of(points)
+    if found is None:
         thickness = 0.01 * float(np.ptp(points, axis=0).max())
         if not thickness > 0:
-            raise InertiaError(
-                "all points of the shape coincide; give at least the corners of its bounding box"
-            ) from None
+            raise InertiaError("all points of the shape coincide; give at least the corners of its bounding box")
         _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
         points = np.concatenate([points + sign * thickness * axis for axis in axes[1:] for sign in (-1, 1)])
-        found = ConvexHull(points)
-    faces = found.simplices.copy()
-    a, b, c = (points[faces[:, k]] for k in range(3))
-    inward = np.einsum("fi,fi->f", np.cross(b - a, c - a), found.equations[:, :3]) < 0
-    faces[inward] = faces[inward][:, ::-1]
-    return points, faces
+        found = hull_of(points)
+        assert found is not None  # of a set as thick as that
+    return points, found.faces
 
 
 def sphere(rings: int = 24):

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia import Ellipsoid, mesh, mesh_checks, mesh_files, pseudo
+from steelyard.inertia import Ellipsoid, corners, mesh, mesh_checks, mesh_files, pseudo
+from steelyard.inertia.hull import hull_of
 from steelyard.payload import filling
 
 POINTS = 2000  # target number of points of a solid: its moments are then right to about a per cent
@@ -59,31 +60,28 @@ class Solid:
     def corners(self) -> np.ndarray:
         """(k, 3) corners of the convex hull of the small boxes around all points, which have volume where the points
         lie in a plane or on a line."""
-        from steelyard.inertia import corners
-
         half = self.spacing / 2
         offsets = half * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
         return corners((corners(self.points)[:, None] + offsets).reshape(-1, 3))
 
-    def coarse_hull(self, corners: int) -> np.ndarray:
-        """(k, 3) points whose hull holds the shape: its own corners if there are few, else those of the polyhedron of
-        26 directions around it (between 8 and 48)."""
-        from scipy.spatial import ConvexHull, HalfspaceIntersection
+    def coarse_hull(self, most: int) -> np.ndarray:
+        """(k, 3) points whose hull holds the shape: its own corners if there are no more, else those of the polyhedron
+        of 26 directions around it (between 8 and 48)."""
+        from scipy.spatial import HalfspaceIntersection
 
         vertices = self.corners
-        if len(vertices) <= corners:
+        if len(vertices) <= most:
             return vertices
         around = HalfspaceIntersection(
             np.column_stack([_DIRECTIONS, -(vertices @ _DIRECTIONS.T).max(axis=0)]), vertices.mean(axis=0)
         ).intersections
-        return around[ConvexHull(around).vertices]
+        return corners(around)
 
     def distance_outside(self, point) -> float:
         """How far a point (3,) lies outside the convex hull of the solid, m; 0 inside."""
-        from scipy.spatial import ConvexHull
-
-        equations = ConvexHull(self.corners).equations
-        return float(max(0.0, (equations[:, :3] @ np.asarray(point) + equations[:, 3]).max()))
+        hull = hull_of(self.corners)
+        assert hull is not None  # of boxes that have volume
+        return float(max(0.0, (hull.equations[:, :3] @ np.asarray(point) + hull.equations[:, 3]).max()))
 
     def sample(self, count: int, *, seed: int = 0) -> np.ndarray:
         """(count, 3) of the points, spread evenly; all of them when there are not more."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import ModelError
+from steelyard.inertia.hull import hull_of
 
 FLAT = 1e-6  # extent over the largest below which a solid has no inside
 
@@ -51,21 +52,14 @@ class Looks:
 
 def hull_shape(points) -> Shape:
     """The convex hull of points (n, 3). Raises ModelError for points in a plane."""
-    from scipy.spatial import ConvexHull, QhullError
-
     points = np.asarray(points, dtype=float)
     extent = np.ptp(points, axis=0)
     if not (np.isfinite(points).all() and extent.min() > FLAT * extent.max()):
         raise ModelError("the shape has no volume")
-    try:
-        hull = ConvexHull(points)
-    except QhullError as error:  # sizes of no body, such as 1e-320
-        raise ModelError("the shape has no volume") from error
-    corners = points[hull.simplices]
-    turned = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("fi,fi->f", turned, hull.equations[:, :3]) < 0
-    faces = np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
-    return Shape(points, faces.astype(np.int64))
+    hull = hull_of(points)
+    if hull is None:  # sizes of no body, such as 1e-320
+        raise ModelError("the shape has no volume")
+    return Shape(points, hull.faces)
 
 
 STEPS = 32767  # of a coordinate from the middle of the box to its side: a robot's link to some micrometres
