@@ -1,5 +1,5 @@
-// Kalman filter and Rauch-Tung-Striebel smoother of value, rate and acceleration, and of rotations: `log/kalman_kernel`
-// and `payload/rotation_filter` have the same in Python.
+// Kalman filter and Rauch-Tung-Striebel smoother of value, rate and acceleration, and of rotations:
+// `tests/twins` has the same in Python.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The online payload estimator, one sample after the other: `payload/online_kernel` has the same in Python, with what
-// the entries of state and configuration are.
+// The online payload estimator, one sample after the other: `payload/online` says what the entries of state and
+// configuration are, `tests/twins` has the same in Python.
 #pragma once
 
 #include "payload_fits.hpp"

@@ -22,8 +22,9 @@ def core() -> ModuleType | None:
         return import_module("steelyard._core")
     except ImportError:
         warnings.warn(
-            "steelyard was installed without its compiled core, because no C++ compiler was found: results are the "
-            "same, loops over samples five to twenty times slower. Install g++ or clang, then steelyard again.",
+            "steelyard was installed without its compiled core, because no C++ compiler was found: sums over "
+            "samples are the same and five to twenty times slower, Kalman filters and payloads online are missing. "
+            "Install g++ or clang, then steelyard again.",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -34,7 +35,10 @@ def require_core() -> ModuleType:
     """The module of compiled loops. Raises OptionError where it was not built."""
     found = core()
     if found is None:
-        raise OptionError("engine='native' needs the compiled core, which this installation lacks; leave out engine.")
+        raise OptionError(
+            "This needs the compiled core, which this installation lacks (engine='native', Kalman filters, payloads "
+            "online): install g++ or clang, then steelyard again."
+        )
     return found
 
 

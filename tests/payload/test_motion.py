@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+import twins.kalman
+import twins.rotations
 from payload_logs import static, swing
 from steelyard.errors import LogError, OptionError
-from steelyard.log import covariances, filter_vector, kalman_kernel
-from steelyard.payload import MotionNoise, PoseTracker, WrenchLog, filter_motion, rotation_filter, tune
+from steelyard.log import covariances, filter_vector
+from steelyard.log.kalman_kernel import filter_rotation, track
+from steelyard.payload import MotionNoise, PoseTracker, WrenchLog, filter_motion, tune
 from steelyard.payload.motion_signals import _smoothed, motion_from_poses, roughness, roughness_of_steps, smooth_motion
-from steelyard.payload.rotation_filter import filter_rotation
 from steelyard.payload.tray_experiment import measured, test_object, wrist_motion
 from steelyard.spatial import rotate
 
@@ -168,7 +170,7 @@ def test_roughness_is_the_noise_of_smooth_signals():
 
 
 @pytest.mark.parametrize("smooth", [False, True])
-def test_the_core_and_python_agree(monkeypatch, smooth):
+def test_the_core_and_python_agree(smooth):
     """Covariances, vectors, rotations and the tracker, to rounding, with uneven stamps."""
     rng = np.random.default_rng(3)
     t = np.cumsum(rng.uniform(0.005, 0.02, 80))
@@ -176,14 +178,12 @@ def test_the_core_and_python_agree(monkeypatch, smooth):
     plan = covariances(t, 0.3, 2.0, smooth)
     values = filter_vector(t, measured_, plan[0], plan[1], smooth, np.ones(4), np.zeros(4))
     turned = filter_rotation(t, spun, plan[0], plan[1], smooth)
-    for module in (kalman_kernel, rotation_filter):
-        monkeypatch.setattr(module, "core", lambda: None)
-    for found, expected in zip(covariances(t, 0.3, 2.0, smooth), plan, strict=True):
+    for found, expected in zip(twins.kalman.covariances(t, 0.3, 2.0, smooth), plan, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
-    again = filter_vector(t, measured_, plan[0], plan[1], smooth, np.ones(4), np.zeros(4))
+    again = twins.kalman.filter_vector(t, measured_, plan[0], plan[1], smooth, np.ones(4), np.zeros(4))
     for found, expected in zip(again, values, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
-    for found, expected in zip(filter_rotation(t, spun, plan[0], plan[1], smooth), turned, strict=True):
+    for found, expected in zip(twins.rotations.filter_rotation(t, spun, plan[0], plan[1], smooth), turned, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-10)
 
 
@@ -194,8 +194,8 @@ def test_the_tracker_of_the_core_and_of_python_agree():
     ]
     one, other = states[0], [np.array(x) for x in states[0]]
     seen = (0.01, np.array(swing().rotation[3]), rng.normal(size=3), np.array([0.1, 0.2]), np.array([3.0, 4.0]))
-    rotation_filter.track(*seen, *one)
-    rotation_filter.track_in_python(*seen, *other)
+    track(*seen, *one)
+    twins.rotations.track(*seen, *other)
     for found, expected in zip(one, other, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 

@@ -23,9 +23,6 @@ from steelyard.log.kalman_kernel import (
     RATE_SPREAD,
     covariances,
     filter_vector,
-    predict,
-    times,
-    update,
 )
 from steelyard.log.log import Log, independence_of
 from steelyard.log.masks import clipped_sides, masked, saturated
@@ -96,16 +93,13 @@ __all__ = [
     "members",
     "numbers",
     "order_of",
-    "predict",
     "quantum",
     "read_log",
     "saturated",
     "segments",
     "split_blocks",
     "split_unit",
-    "times",
     "torque_cutoff_for",
-    "update",
     "warning",
     "write_csv",
     "write_npz",

@@ -1,9 +1,16 @@
 """Online: a payload estimate after every sample, always a real body, and a word when the payload changes.
 
 The estimator keeps running sums, forgets at a chosen rate, and follows the minimum of data, shape prior and barrier by
-Newton steps in compiled code. A cumulative sum of how surprising each sample is (its innovation over its own variance)
-raises the alarm when the payload is picked up, swapped or dropped; the sums start afresh and the change is dated back
-to where the surprise began.
+Newton steps in the compiled core. A cumulative sum of how surprising each sample is (its innovation over its own
+variance) raises the alarm when the payload is picked up, swapped or dropped; the sums start afresh and the change is
+dated back to where the surprise began.
+
+Coordinates: `J = L W L^T` with `J1 = L L^T` the reference body of 1 kg, `w` the ten numbers of W in the order of
+`cones.triangle`; then the prior at mass m is `W = m 1` for every shape. The running cost is
+
+    sum_k f^(n-k) ||Y_k w - r_k||^2 + (w - m e)^T Q (w - m e) / m^2 + kappa (tr W / m - log det W)
+
+and two damped Newton steps a sample follow its minimum; log det keeps W positive at every instant.
 """
 
 from dataclasses import dataclass, replace
@@ -12,6 +19,8 @@ import numpy as np
 
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
+from steelyard.native import require_core
+from steelyard.payload.central_path import CONVERGED
 from steelyard.payload.density import UNIT, precisions
 from steelyard.payload.entropic import unit_basis
 from steelyard.payload.payload_estimate import Payload, Status, status_of
@@ -22,9 +31,28 @@ from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
 UNKNOWN_RADIUS = 0.1  # m, radius of gyration about the sensor of a payload of unknown shape
 BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 0.1
-THRESHOLD, DRIFT = 12.0, 2.0  # of the cumulative sum, and the excess over the usual surprise that is not yet counted
-FELT, PULLED, COUNT, LAST, AGE, USUAL, ENERGY, TRUSTED, STATE_SIZE = 0, 1, 2, 5, 6, 9, 16, 17, 18  # kernel's state
-SETTLE = 20  # samples after a fresh start before a change is named, and before the next can be seen
+CHANGED, EXCESS = 12.0, 2.0  # of the cumulative sum, and the excess over the usual surprise that is not yet counted
+SETTLING = 20  # samples after a fresh start before a change is named, and before the next can be seen
+NEWTON_STEPS = 2
+TYPICAL, LEARNING = 40.0, 100.0  # largest surprise that teaches what is usual, and samples that it takes
+SAME = 0.1  # m: a first moment moved by less than this times the empty mass is the same payload
+YOUNG, YOUNG_STEPS = 5, 12  # samples after a fresh start that take more Newton steps
+WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less
+ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to have begun
+HALVINGS = 40  # of a Newton step
+LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
+
+RULES = np.array(  # behind the configuration, for the core
+    [NEWTON_STEPS, TYPICAL, LEARNING, SAME, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS],
+    dtype=float,
+)
+
+# entries of the scalar state
+FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL = range(10)
+HELD_MOMENT, BEFORE_MOMENT = 10, 13  # first moments, three numbers each
+ENERGY, TRUSTED, STATE_SIZE = 16, 17, 18  # sums of whitened wrenches squared, and of the samples' weights
+# entries of the configuration
+FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY = range(8)
 
 
 @dataclass(frozen=True)
@@ -65,10 +93,10 @@ class OnlineEstimator:
         nothing = np.zeros((10, 10)), np.zeros((10, 10))
         narrow, self._wide = nothing if solid is None else precisions(solid, self._basis)
         self._Q = np.ascontiguousarray(narrow)
-        self._column, self._row = np.tril_indices(4)
         barrier = BARRIER_ALONE if solid is None else BARRIER_WITH_SHAPE
         forget = 1.0 if memory is None else float(np.exp(-1 / memory))
-        self._config = np.array([*noise, barrier, forget, THRESHOLD, DRIFT, SETTLE, empty], dtype=float)
+        self._config = np.array([*noise, barrier, forget, CHANGED, EXCESS, SETTLING, empty], dtype=float)
+        self._rules = np.concatenate([self._config, RULES])
         self._noise = noise
         self.changes: list[Change] = []
         self._events = np.empty((1, 4))
@@ -80,7 +108,7 @@ class OnlineEstimator:
         self._state = np.zeros(STATE_SIZE)
         self._state[LAST], self._state[USUAL] = -1.0, 1.0
         self._G, self._h, self._H, self._L = np.zeros((10, 10)), np.zeros(10), np.eye(10), np.eye(10)
-        self._w = np.where(self._row == self._column, 0.3 * self._config[7], 0.0)
+        self._w = 0.3 * self._config[EMPTY] * UNIT
 
     @property
     def theta(self) -> np.ndarray:
@@ -91,7 +119,7 @@ class OnlineEstimator:
     def covariance(self) -> np.ndarray:
         """(10, 10) of the current estimate, at the noise that the stream really has, for any density inside the shape:
         it holds the way to the estimate that assumes nothing else."""
-        mass = max(self._state[PULLED] / max(self._state[FELT], 1e-12), 0.3 * self._config[7])  # as in the kernel
+        mass = max(self._state[PULLED] / max(self._state[FELT], 1e-12), 0.3 * self._config[EMPTY])  # as in the core
         H = self._H + (self._wide - self._Q) / mass**2
         shift = np.linalg.solve(H, (self._wide - self._Q) @ (self._w - mass * UNIT) / mass**2)
         spread = self._state[USUAL] * np.linalg.inv(H) + np.outer(shift, shift)
@@ -100,13 +128,13 @@ class OnlineEstimator:
     @property
     def holding(self) -> bool:
         """Whether something is held."""
-        return bool(self._state[PULLED] > self._config[7] * max(self._state[FELT], 1e-12))
+        return bool(self._state[PULLED] > self._config[EMPTY] * max(self._state[FELT], 1e-12))
 
     @property
     def state(self) -> str:
         """What is going on: "empty", "holding", or "changing" while a change is too fresh to be named."""
         age, last = self._state[AGE], self._state[LAST]
-        if last >= 0 and age <= SETTLE:
+        if last >= 0 and age <= SETTLING:
             return "changing"
         return "holding" if self.holding else "empty"
 
@@ -157,32 +185,14 @@ class OnlineEstimator:
         return thetas
 
     def _feed(self, samples, thetas, events):
-        from steelyard.payload.online_kernel import advance, without_tool
-
+        """thetas: (n, 10) filled; events: (n, 4) filled with time, kind (of `KINDS`), mass before and after."""
+        core = require_core()
         t, rotation, wrench, twist, acceleration = samples
+        moved = rotation, wrench, twist, acceleration, self._gravity
         if self._tool is not None:
-            without_tool(rotation, wrench, twist, acceleration, self._gravity, self._tool.theta, self._tool.bias)
-        count = advance(
-            t,
-            rotation,
-            wrench,
-            twist,
-            acceleration,
-            self._gravity,
-            self._basis,
-            self._Q,
-            self._row,
-            self._column,
-            self._config,
-            self._state,
-            self._G,
-            self._h,
-            self._w,
-            self._H,
-            self._L,
-            thetas,
-            events,
-        )
+            core.without_tool(*moved, self._tool.theta, self._tool.bias)
+        sums = self._state, self._G, self._h, self._w, self._H, self._L
+        count = core.advance(t, *moved, self._basis, self._Q, self._rules, *sums, thetas, events)
         self.samples += len(t)
         for time, kind, before, after in events[:count]:
             self.changes.append(Change(float(time), KINDS[int(kind)], float(before), float(after)))

@@ -1,38 +1,41 @@
-"""The online estimator, sample by sample: by the compiled core or, where that is missing, in Python.
-
-Coordinates: `J = L W L^T` with `J1 = L L^T` the reference body of 1 kg, `w` the ten numbers of W in the order of
-`cones.triangle`; then the prior at mass m is `W = m 1` for every shape. The running cost is
-
-    sum_k f^(n-k) ||Y_k w - r_k||^2 + (w - m e)^T Q (w - m e) / m^2 + kappa (tr W / m - log det W)
-
-and two damped Newton steps a sample follow its minimum; log det keeps W positive at every instant.
-"""
+"""The online estimator of the core, sample by sample: what tests hold the core to."""
 
 import numpy as np
 
-from steelyard.native import core, require_core
-from steelyard.payload.central_path import CONVERGED
-from steelyard.payload.small_matrices import HALVINGS, cholesky, newton, solve
-
-NEWTON_STEPS = 2
-TYPICAL, LEARNING = 40.0, 100.0  # largest surprise that teaches what is usual, and samples that it takes
-SAME = 0.1  # m: a first moment moved by less than this times the empty mass is the same payload
-YOUNG, YOUNG_STEPS = 5, 12  # samples after a fresh start that take more Newton steps
-WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less
-ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to have begun
-LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
-
-RULES = np.array(  # behind the configuration, for the core
-    [NEWTON_STEPS, TYPICAL, LEARNING, SAME, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS],
-    dtype=float,
+from steelyard.payload.online import (
+    AGE,
+    ALARM,
+    BEFORE,
+    BEFORE_MOMENT,
+    COUNT,
+    DRIFT,
+    EMPTY,
+    ENERGY,
+    FELT,
+    FORCE,
+    FORGET,
+    HELD,
+    HELD_MOMENT,
+    KAPPA,
+    LAST,
+    LEARNING,
+    LEAST,
+    NEWTON_STEPS,
+    ONSET,
+    ONSET_SHARE,
+    PULLED,
+    SAME,
+    SETTLE,
+    THRESHOLD,
+    TORQUE,
+    TRUSTED,
+    TYPICAL,
+    USUAL,
+    WILD,
+    YOUNG,
+    YOUNG_STEPS,
 )
-
-# entries of the scalar state
-FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL = range(10)
-HELD_MOMENT, BEFORE_MOMENT = 10, 13  # first moments, three numbers each
-ENERGY, TRUSTED, STATE_SIZE = 16, 17, 18  # sums of whitened wrenches squared, and of the samples' weights
-# entries of the configuration
-FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY = range(8)
+from twins.small_matrices import cholesky, newton, solve
 
 
 def rows_of(R, twist, acceleration, gravity, Y):
@@ -60,10 +63,7 @@ def rows_of(R, twist, acceleration, gravity, Y):
 
 
 def without_tool(R, wrench, twist, acceleration, gravity, theta, bias):
-    """Take a tool's own wrench and bias off samples (n, 6), in place."""
-    if core() is not None:
-        require_core().without_tool(R, wrench, twist, acceleration, gravity, theta, bias)
-        return
+    """That of the core."""
     Y = np.empty((6, 10))
     for k in range(len(wrench)):
         rows_of(R[k], twist[k], acceleration[k], gravity, Y)
@@ -191,24 +191,10 @@ def _change(mass, theta, config, state):
     return kind
 
 
-def advance(
-    t, R, wrench, twist, acceleration, gravity, basis, Q, row, column, config, state, G, h, w, H, L, thetas, events
-):
-    """Feed samples. thetas: (n, 10) filled; events: (n, 4) filled with [time, kind, mass before, mass after].
-
-    Returns the number of events. Kinds: 1 picked up, 2 swapped, 3 dropped.
-    """
-    signals, sums = (t, R, wrench, twist, acceleration, gravity, basis, Q), (state, G, h, w, H, L, thetas, events)
-    if core() is None:
-        return advance_in_python(*signals, row, column, config, *sums)
-    return require_core().advance(*signals, np.concatenate([config, RULES]), *sums)
-
-
-def advance_in_python(
-    t, R, wrench, twist, acceleration, gravity, basis, Q, row, column, config, state, G, h, w, H, L, thetas, events
-):
-    """`advance`, sample by sample."""
+def advance(t, R, wrench, twist, acceleration, gravity, basis, Q, config, state, G, h, w, H, L, thetas, events):
+    """That of the core."""
     n, count = t.size, 0
+    column, row = np.tril_indices(4)
     Y, rows, S, r = np.empty((6, 10)), np.empty((6, 10)), np.empty((6, 6)), np.empty(6)
     for k in range(n):
         felt = rows_of(R[k], twist[k], acceleration[k], gravity, Y)

@@ -1,12 +1,8 @@
-"""The Kalman filter of rotations and its smoother, by the compiled core or, where that is missing, in Python.
-
-The error state lives in body axes and is small between samples, so the covariances are those of `log.kalman_kernel`.
-"""
+"""The Kalman filter of rotations of the core, sample by sample: what tests hold the core to."""
 
 import numpy as np
 
-from steelyard.log import predict, times, update
-from steelyard.native import core, require_core
+from twins.kalman import predict, times, update
 
 
 def _exp(u, out):
@@ -43,18 +39,7 @@ def _log(A, B, out):
 
 
 def filter_rotation(t, measured, gains, back, smooth):
-    """Rotation (n, 3, 3), angular velocity and acceleration (n, 3) in body axes, and squared innovations (n,).
-    measured: (n, 3, 3); gains, back: from `covariances`."""
-    if core() is None:
-        return filter_rotation_in_python(t, measured, gains, back, smooth)
-    n = t.size
-    R, w, al, innovations = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3)), np.empty(n)
-    require_core().filter_rotation(t, measured, gains, back, smooth, R, w, al, innovations)
-    return R, w, al, innovations
-
-
-def filter_rotation_in_python(t, measured, gains, back, smooth):
-    """`filter_rotation`, sample by sample."""
+    """That of the core."""
     n = t.size
     R, w, al = np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 3))
     Rp, wp, ap = np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 3))
@@ -91,16 +76,7 @@ def filter_rotation_in_python(t, measured, gains, back, smooth):
 
 
 def track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P):
-    """One step of both filters, in place. sigma, q: (2,) of position and rotation; R (3, 3), w, al (3,) rotation and
-    its rates; x (3, 3) position, velocity, acceleration; P (2, 3, 3) their covariances."""
-    if core() is None:
-        track_in_python(dt, R_measured, p_measured, sigma, q, R, w, al, x, P)
-    else:
-        require_core().track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P)
-
-
-def track_in_python(dt, R_measured, p_measured, sigma, q, R, w, al, x, P):
-    """`track`, step by step."""
+    """That of the core."""
     F, half, predicted, turn, turned = (
         np.eye(3),
         np.empty((3, 3)),

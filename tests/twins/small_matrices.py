@@ -6,8 +6,8 @@
 import numpy as np
 
 from steelyard.payload.central_path import CONVERGED
+from steelyard.payload.online import HALVINGS
 
-HALVINGS = 40  # of a Newton step
 SWEEPS, DIAGONAL = 20, 1e-32  # of the Jacobi iteration; off-diagonal squares relative to the diagonal that end it
 
 
