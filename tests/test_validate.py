@@ -78,3 +78,18 @@ def test_recordings_are_judged_as_the_command_line_does(tmp_path, monkeypatch):
     assert sy.validate(result, ready).relative_error == sy.validate(result.estimate, ready).relative_error
     with pytest.raises(OptionError, match="rotors, contacts and row_weights are for a Log with q, v, a and tau"):
         sy.validate(result, "run.csv", rotors=True)
+
+
+def test_a_folder_counts_with_motors_that_joints_share(tmp_path):
+    """What no model file has a place for is in the folder's summary: the error is that of the Result."""
+    robot = sy.library.puma560()
+    log = sy.simulate.record(robot, duration=12.0, seed=3).log
+    speed = np.gradient(log.q, log.t, axis=0)
+    apart, tau = speed[:, 4] - speed[:, 5], log.tau.copy()
+    shared = 0.5 * np.tanh(apart / 0.02) + 0.3 * apart
+    tau[:, 4], tau[:, 5] = tau[:, 4] + shared, tau[:, 5] - shared
+    log = log.replace(tau=tau)
+    result = sy.identify(robot, log, coupling="joint5-joint6", out=tmp_path / "out")
+    found = sy.validate(tmp_path / "out", log).relative_error
+    assert found == pytest.approx(sy.validate(result, log).relative_error, rel=1e-9)
+    assert found < 0.2 * sy.validate(result.robot, log).relative_error
