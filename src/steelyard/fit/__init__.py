@@ -11,7 +11,7 @@ from steelyard.fit.drive_calibration import DriveGains, Load, drive_gains, gains
 from steelyard.fit.errors_in_variables import column_noise, compensated, total
 from steelyard.fit.estimate import Certificate, Estimate, Status
 from steelyard.fit.fitted_drives import drives_alone, nonnegative_least_squares
-from steelyard.fit.friction_terms import FrictionFit, JointFriction, friction
+from steelyard.fit.friction_terms import FrictionFit, JointFriction, chosen_column, friction
 from steelyard.fit.gain_of_links import LinksGain, branches, links_gain, standing_links
 from steelyard.fit.homogeneous import ratios
 from steelyard.fit.instrumental_variables import instrumental
@@ -62,6 +62,7 @@ __all__ = [
     "branches",
     "build",
     "choose_weight",
+    "chosen_column",
     "column_noise",
     "compare_runs",
     "compensated",

@@ -6,7 +6,7 @@ ones by, and C the covariance of these with what the prior leaves open. The give
 `d^T G d - tr(G N)` more than right ones, the identified ones by `tr(G N)`: the difference is the gain, whose deviation
 is `2 sqrt(d^T G C G d)`. It has to be a gain of the links alone, too: who uses them has no longer the friction and the
 constant torques that a fit sets against their weight. G counts torque in units of each joint's noise; where torque as
-it is would be lost, a wrist of little noise does not make up for a shoulder.
+it is would be lost, a wrist of little noise does not make up for a shoulder (forces and torques cannot be compared so).
 """
 
 from collections.abc import Collection, Sequence
@@ -93,7 +93,7 @@ def links_gain(
         *gains, torque = (
             _expected(own * d, own[:, None] * identified.from_noise, identified.covariance, G) for own, G in tried
         )
-        expected = min(gains) if torque > 0 else min(*gains, torque)
+        expected = min(*gains, torque) if torque < 0 and _one_unit(given.require_robot(), chosen) else min(gains)
     counted = 1.0 if after.weights is None else after.weights
     given_left, left = ((counted * (each.error / _rms(before)) ** 2)[:, chosen] for each in (before, after))
     won = _paired(given_left, left, before.t, memory), _share_off(given_left, left)
@@ -162,6 +162,12 @@ def branches(robot: Robot) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
     for name, joint in zip(robot.body_names, robot.body_joints, strict=True):
         parts[root[joint]][1].append(name)
     return [(tuple(dofs), tuple(links)) for dofs, links in parts.values()]
+
+
+def _one_unit(robot: Robot, chosen) -> bool:
+    """Whether the efforts of some degrees of freedom are all torques, or all forces, which can be added."""
+    kinds = np.array([(joint.nv == 1, joint.turns) for joint in robot.free_joints for _ in range(joint.nv)])
+    return bool(kinds[chosen, 0].all() and len(set(kinds[chosen, 1].tolist())) == 1)
 
 
 def _expected(d, root, covariance, G) -> float:

@@ -27,6 +27,7 @@ from steelyard.inertia.cones import COARSE, ConeRows, minimise
 from steelyard.inertia.divergence import riemannian
 from steelyard.inertia.ellipsoid import Ellipsoid, covariance_axes, covariance_ellipsoid
 from steelyard.inertia.enclosing import corners, cover, minimum_volume_ellipsoid
+from steelyard.inertia.hull import Hull, convex_surface, hull_of
 from steelyard.inertia.mesh_parts import Part, PartGradient, combine, pull_back
 from steelyard.inertia.parameters import (
     NAMES,
@@ -113,6 +114,9 @@ __all__ = [  # noqa: RUF022  order of use
     "minimum_volume_ellipsoid",
     "cover",
     "corners",
+    "Hull",
+    "convex_surface",
+    "hull_of",
     "solids",
     "mesh",
     "mesh_checks",

@@ -22,7 +22,9 @@ from steelyard.log.kalman_kernel import (
     ACCELERATION_SPREAD,
     RATE_SPREAD,
     covariances,
+    filter_rotation,
     filter_vector,
+    track,
 )
 from steelyard.log.log import Log, independence_of
 from steelyard.log.masks import clipped_sides, masked, saturated
@@ -78,6 +80,7 @@ __all__ = [
     "even_stamps",
     "factor",
     "fatal",
+    "filter_rotation",
     "filter_vector",
     "filters",
     "folds",
@@ -100,6 +103,7 @@ __all__ = [
     "split_blocks",
     "split_unit",
     "torque_cutoff_for",
+    "track",
     "warning",
     "write_csv",
     "write_npz",

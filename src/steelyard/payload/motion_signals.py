@@ -59,8 +59,7 @@ def filter_motion(
 
     Source: Farsoni (2018); paper E, section V.
     """
-    from steelyard.log import covariances, filter_vector
-    from steelyard.log.kalman_kernel import filter_rotation
+    from steelyard.log import covariances, filter_rotation, filter_vector
 
     position = _require_poses(log)
     noise = tune(log) if noise is None else noise
@@ -109,7 +108,7 @@ def tune(log: WrenchLog) -> MotionNoise:
     Returns:
         The MotionNoise.
     """
-    from steelyard.log.kalman_kernel import filter_rotation
+    from steelyard.log import filter_rotation
 
     _require_poses(log)
     part = log[_liveliest(log)]
@@ -193,8 +192,7 @@ class PoseTracker:
     def update(self, t: float, rotation, position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One pose: rotation (3, 3) world_from_sensor, position (3,) in the world. Returns rotation (3, 3), twist (6,)
         and acceleration (6,). Raises LogError when time does not increase."""
-        from steelyard.log import ACCELERATION_SPREAD, RATE_SPREAD
-        from steelyard.log.kalman_kernel import track
+        from steelyard.log import ACCELERATION_SPREAD, RATE_SPREAD, track
 
         R, p = np.array(rotation, dtype=float), np.array(position, dtype=float)
         if self._time is None:

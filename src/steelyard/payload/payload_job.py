@@ -21,8 +21,7 @@ from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_reader import read_wrench_log
 from steelyard.payload.wrench_sums import DRIFT
 from steelyard.prepare import Corrections, corrected, read_logs
-from steelyard.report import known_model
-from steelyard.report.unstated import Unstated
+from steelyard.report import Unstated, known_model
 from steelyard.spatial import rotation_from_rpy
 
 CHANNELS = ("fx", "fy", "fz", "nx", "ny", "nz")

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia import Ellipsoid, corners, mesh, mesh_checks, mesh_files, pseudo
-from steelyard.inertia.hull import hull_of
+from steelyard.inertia import Ellipsoid, corners, hull_of, mesh, mesh_checks, mesh_files, pseudo
 from steelyard.payload import filling
 
 POINTS = 2000  # target number of points of a solid: its moments are then right to about a per cent

@@ -25,6 +25,7 @@ from steelyard.report.record import COMPARISON_FILES, FILES, SUMMARY, Record, re
 from steelyard.report.schema import jsonable
 from steelyard.report.signal_curves import curves, screen_curves
 from steelyard.report.torques import error_quantiles
+from steelyard.report.unstated import Unstated
 from steelyard.report.vector import save
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ __all__ = [
     "Record",
     "Section",
     "Sheet",
+    "Unstated",
     "View",
     "box",
     "column_units",

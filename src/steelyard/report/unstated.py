@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from steelyard.dynamics import effect_column, extra_torque
-from steelyard.fit.friction_terms import chosen_column
+from steelyard.fit import chosen_column
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import COUPLED, TERMS, layout_of
