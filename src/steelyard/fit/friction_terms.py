@@ -148,7 +148,15 @@ class _Candidate:
 
 
 def chosen_column(robot: Robot, name: str) -> UserColumn | None:
-    """The column that a fit has called so, None for other names. robot: whose links make the load of a joint."""
+    """The column of friction near standstill or by load that `friction` has called so.
+
+    Args:
+        robot: whose links make the load of a joint.
+        name: of the column.
+
+    Returns:
+        The UserColumn; None for names of other columns.
+    """
     loaded, (joint, _, speed) = name.endswith(LOAD), name.partition(STRIBECK)
     joint = name.removesuffix(LOAD) if loaded else joint
     if joint not in robot.dof_names or not (loaded or speed):

@@ -25,7 +25,14 @@ class Hull:
 
 
 def hull_of(points: np.ndarray) -> Hull | None:
-    """Convex hull of points (n, 3) by Qhull; None where they span no volume."""
+    """Convex hull of points, by Qhull.
+
+    Args:
+        points: (n, 3) m.
+
+    Returns:
+        The Hull; None where the points span no volume.
+    """
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -39,9 +46,16 @@ def hull_of(points: np.ndarray) -> Hull | None:
 
 
 def convex_surface(vertices: np.ndarray, faces: np.ndarray | None, points: np.ndarray) -> Hull | None:
-    """The hull of points (n, 3), if a surface with some of them as vertices (k, 3) and faces (f, 3) is its boundary.
+    """The hull of points, if a surface with some of them as vertices is its boundary: if it is closed, has as many
+    faces as a triangulated sphere, and no point lies in front of a face.
 
-    It is if it is closed, has as many faces as a triangulated sphere, and no point lies in front of a face.
+    Args:
+        vertices: (k, 3) m, of the surface.
+        faces: (f, 3) numbers of vertices, counterclockwise from outside; None where there is no surface.
+        points: (n, 3) m.
+
+    Returns:
+        The Hull, or None where the surface is no such boundary.
     """
     if faces is None or len(faces) * len(points) > LARGEST or not _is_closed(faces, len(vertices)):
         return None

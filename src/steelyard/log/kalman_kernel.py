@@ -55,8 +55,18 @@ def filter_vector(t, measured, gains, back, smooth, rate, acceleration):
 
 
 def filter_rotation(t, measured, gains, back, smooth):
-    """Rotation (n, 3, 3), angular velocity and acceleration (n, 3) in body axes, and squared innovations (n,).
-    measured: (n, 3, 3); gains, back: from `covariances`."""
+    """Rotation and its rates of measured rotations.
+
+    Args:
+        t: (n,) stamps, s.
+        measured: (n, 3, 3) world_from_body.
+        gains: (n, 3) of `covariances`.
+        back: (n, 3, 3) of `covariances`.
+        smooth: whether the smoother runs, too.
+
+    Returns:
+        Rotation (n, 3, 3), angular velocity and acceleration (n, 3) in body axes, and squared innovations (n,).
+    """
     n = t.size
     R, w, al, innovations = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3)), np.empty(n)
     require_core().filter_rotation(t, measured, gains, back, smooth, R, w, al, innovations)
@@ -64,6 +74,18 @@ def filter_rotation(t, measured, gains, back, smooth):
 
 
 def track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P):
-    """One step of both filters, in place. sigma, q: (2,) of position and rotation; R (3, 3), w, al (3,) rotation and
-    its rates; x (3, 3) position, velocity, acceleration; P (2, 3, 3) their covariances."""
+    """One step of the filters of positions and of rotations, in place.
+
+    Args:
+        dt: since the step before, s.
+        R_measured: (3, 3) world_from_body.
+        p_measured: (3,) m, in the world.
+        sigma: (2,) standard deviations of position, m, and rotation, rad.
+        q: (2,) densities of their jerk.
+        R: (3, 3) rotation, overwritten.
+        w: (3,) angular velocity in body axes, overwritten.
+        al: (3,) angular acceleration in body axes, overwritten.
+        x: (3, 3) position, velocity, acceleration in the world, overwritten.
+        P: (2, 3, 3) covariances of position and rotation, overwritten.
+    """
     require_core().track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P)
