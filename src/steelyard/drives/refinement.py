@@ -108,9 +108,9 @@ def refine(
         if progress:
             progress(step / most)
         rms.append(float(np.sqrt(np.mean(error**2))))
+        cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
         slopes = slopes or _slopes(simulated, moved, unknowns, x, together=together)
-        cost = _Cost(unknowns, windows, x, error)
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
             tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
