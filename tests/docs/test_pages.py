@@ -92,7 +92,7 @@ def test_the_picture_of_the_layers_is_that_of_the_contract():
 
 
 def test_paths_of_the_contributing_guide_exist():
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Where things are")[1].split("## Style")[0]
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Places")[1].split("## Style")[0]
     for path in re.findall(r"`((?:\w+/)+[\w.]*|\w+\.py)`", text):
         under = [folder / path for folder in (ROOT, ROOT / "src/steelyard", ROOT / "src/steelyard/model")]
         assert "NAME" in path or any(place.exists() for place in under), path
