@@ -4,7 +4,6 @@ FROM_ROOT = {
     "index": "README.md",
     "contributing": "CONTRIBUTING.md",
     "changelog": "CHANGELOG.md",
-    "results": "benchmarks/RESULTS.md",
 }
 FOLDERS = (
     "check/index",
@@ -59,7 +58,8 @@ NAVIGATION = {
     "Evidence": (
         "comparison",
         "evidence/claims",
-        "results",
+        "evidence/benchmarks",
+        "evidence/peers",
         "evidence/conformance",
         "evidence/adversary/README",
         "evidence/inspect/README",
