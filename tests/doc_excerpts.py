@@ -15,7 +15,7 @@ PROGRAMS = {
     "make": "sets up environments; `make test` is how this runs",
 }
 # (page, beginning of the block's first line or of one of its commands): reason
-LOGS_OF_OTHERS = "the log belongs to its authors; `python -m benchmarks.real_logs` writes the page"
+LOGS_OF_OTHERS = "the log belongs to its authors; `python -m evidence.bench.real_logs` writes the page"
 WORKERS = "starts workers, which takes seconds each; tests/fleet runs them"
 EXCERPTS: dict[tuple[str, str], str] = {
     ("docs/evidence/inspect/kuka_kr300.md", "$ steelyard inspect kuka_kr300_A.npz"): LOGS_OF_OTHERS,

@@ -14,6 +14,8 @@ from steelyard.prepare import Clipped, unclipped
 from steelyard.prepare.clipped import beyond
 from steelyard.simulate import PERFECT, record
 
+pytestmark = pytest.mark.claim("logs.faults")
+
 CUTOFF = 3.0  # Hz
 
 

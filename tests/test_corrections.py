@@ -14,6 +14,8 @@ from steelyard.pipeline import Job
 from steelyard.prepare import Corrections, corrected, corrections_from
 from steelyard.report.identification_summary import repeat_command
 
+pytestmark = pytest.mark.claim("logs.faults")
+
 
 def log_of(**changes):
     t, q, v, _ = motion(600)

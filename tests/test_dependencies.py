@@ -11,6 +11,8 @@ import pytest
 
 import steelyard
 
+pytestmark = pytest.mark.claim("trust.dependencies", "dependencies are used, and listed with their licences")
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
@@ -70,5 +72,5 @@ def test_there_is_one_version():
 
 def test_every_extra_for_users_is_on_the_page_of_the_installation():
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
-    for extra in PROJECT["optional-dependencies"].keys() - {"test", "check", "peers", "fuzz", "browser"}:
+    for extra in PROJECT["optional-dependencies"].keys() - {"test", "check", "peers", "fuzz", "mutants", "browser"}:
         assert f"[{extra}]" in page

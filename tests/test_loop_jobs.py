@@ -13,6 +13,8 @@ from steelyard.errors import LogError, LoopError
 from steelyard.log import write_csv
 from steelyard.model import library, read_side, side_path
 
+pytestmark = pytest.mark.claim("loops.four_bar")
+
 
 def motors_log(robot, joints=None):
     t = np.arange(0, 20, 0.01)

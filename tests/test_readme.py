@@ -14,6 +14,8 @@ from steelyard.app import app
 from steelyard.pipeline import Job, run
 from steelyard.report import summary
 
+pytestmark = pytest.mark.claim("report.commands", "commands of README and pages run")
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text("utf-8")

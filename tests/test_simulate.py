@@ -13,6 +13,12 @@ from steelyard.errors import ModelError, OptionError
 from steelyard.prepare import with_motion
 from steelyard.simulate import PERFECT, JointPD, Sensors, Trajectory, record, rich_motion
 
+pytestmark = pytest.mark.claim(
+    "pipeline.simulated",
+    "simulated logs: recovery to 1e-6 without noise, prediction as good as the truth's with noise",
+    pages=("docs/evidence/conformance.md",),
+)
+
 ROBOTS = {"puma560": sy.library.puma560, "scara": sy.library.scara, "cheetah3_leg": sy.library.cheetah3_leg}
 
 

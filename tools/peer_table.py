@@ -1,4 +1,4 @@
-"""The table of whole jobs beside other tools, from benchmarks/RESULTS.md: `python tools/peer_table.py` writes it.
+"""The table of whole jobs beside other tools, from docs/evidence/peers.md: `python tools/peer_table.py` writes it.
 
 It stands between marks in README.md and docs/comparison.md; a test compares both with the results.
 """
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+RESULTS = ROOT / "docs" / "evidence" / "peers.md"
 PAGES = (ROOT / "README.md", ROOT / "docs" / "comparison.md")
 START, END = "<!-- table: tools/peer_table.py -->", "<!-- end of table -->"
 TITLES = {"panda": "Panda", "ur10": "UR10", "tx40": "TX40"}
@@ -15,11 +15,9 @@ ERROR, FIRST, AGAIN = "held-out torque error", "first call, s", "again, s"
 
 
 def jobs() -> dict[str, dict[str, dict[str, str]]]:
-    """By log and tool: cells of the section `peer_jobs` by column."""
-    section = RESULTS.read_text("utf-8").split("\n## peer_jobs\n")[1].split("\n## ")[0]
-    head, _, *rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\|.*\|$", section, re.M)
-    ]
+    """By log and tool: cells of the page by column."""
+    lines = re.findall(r"^\|.*\|$", RESULTS.read_text("utf-8"), re.M)
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     found: dict[str, dict[str, dict[str, str]]] = {}
     for name, *cells in rows:
         log, tool = name.split(", ")

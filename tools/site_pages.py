@@ -4,7 +4,6 @@ FROM_ROOT = {
     "index": "README.md",
     "contributing": "CONTRIBUTING.md",
     "changelog": "CHANGELOG.md",
-    "results": "benchmarks/RESULTS.md",
 }
 FOLDERS = ("evidence/claims",)  # the one page of its folder in the guide, which leads to the others
 
@@ -26,7 +25,7 @@ NAVIGATION = {
     ),
     "Method": ("identifiability", "fitting", "uncertainty", "diagnosis", "information", "inertia"),
     "Reference": ("command_line", "logs", "side_file", "files", "conventions", "derivatives", "api/index"),
-    "Evidence": ("comparison", "evidence/claims", "results"),
+    "Evidence": ("comparison", "evidence/claims"),
     "Project": ("install", "dependencies", "references", "contributing", "changelog"),
 }
 

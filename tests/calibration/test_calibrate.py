@@ -16,6 +16,8 @@ from steelyard.log import Log
 from steelyard.model import library, with_moved_axes
 from steelyard.simulate import rich_motion
 
+pytestmark = pytest.mark.claim("loops.axes", "axis errors of a degree are found with the inertias; the residual halves")
+
 NOISE = np.array([0.05, 0.05, 0.025, 0.01, 0.01, 0.01])  # N m
 
 

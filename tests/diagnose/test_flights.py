@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from evidence.draws import flights
 
 import steelyard as sy
-from adversary import flights
 from steelyard.diagnose import case_of
 from steelyard.diagnose.hypotheses import nominal_model
 from steelyard.job import FRICTION

@@ -12,6 +12,8 @@ from steelyard.diagnose import case_of, lasting, position_offsets
 from steelyard.diagnose.added_columns import Added, scatter
 from steelyard.simulate import record
 
+pytestmark = pytest.mark.claim("logs.faults")
+
 OFFSETS = np.array([0.03, 0.05, -0.03, 0.04, -0.05, 0.06, 0.01])
 
 

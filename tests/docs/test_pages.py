@@ -14,6 +14,8 @@ from docs_site import beside_docs, public_names
 from docstring_markdown import restructured
 from site_pages import API, FOLDERS, FROM_ROOT, NAVIGATION
 
+pytestmark = pytest.mark.claim("trust.pages", "pages and their pictures are those of the code")
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [*(ROOT / name for name in FROM_ROOT.values()), *sorted(DOCS.rglob("*.md"))]

@@ -15,6 +15,8 @@ from steelyard.excite.measured_rows import base_rows
 from steelyard.excite.motion_curves import Fourier
 from steelyard.excite.motion_problem import Problem
 
+pytestmark = pytest.mark.claim("excitation.safe")
+
 SCARA = sy.library.scara()
 SHORT = {"harmonics": 2, "periods": 1, "limits": Limits(collisions=False)}
 

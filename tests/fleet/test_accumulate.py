@@ -18,6 +18,13 @@ from steelyard.errors import FitError, OptionError
 from steelyard.pipeline import Job
 from steelyard.prepare import with_motion
 
+pytestmark = pytest.mark.claim(
+    "scale.killed",
+    "killed workers and clients lose nothing; results are those of one process",
+    pages=("docs/fleet.md",),
+    limits="3 GB of 1,000 runs were summed under load; efficiency was measured on a tenth of them",
+)
+
 KEPT = "parts/*/[!.]*.npz"  # finished: hidden files are still being written
 SUMS = ("gram", "moment", "energy", "counts")
 

@@ -11,6 +11,8 @@ from steelyard.inertia import from_com_inertia
 from steelyard.model import library
 from steelyard.terms import COULOMB_WIDTH
 
+pytestmark = pytest.mark.claim("loops.four_bar", "a four-bar leg from its two motors")
+
 SAMPLES, SIZE = 40, 0.6
 ROBOTS = {"five_bar": library.five_bar, "four_bar_leg": library.four_bar_leg}
 

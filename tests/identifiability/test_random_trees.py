@@ -8,6 +8,8 @@ from identifiability.random_trees import random_tree
 from steelyard.identifiable import identifiability, recursion
 from steelyard.identifiable import subspaces as subspaces
 
+pytestmark = pytest.mark.claim("identifiability.count")
+
 TREES = 300
 BATCHES = 10
 

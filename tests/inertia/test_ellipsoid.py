@@ -21,6 +21,8 @@ from steelyard.inertia import (
 from steelyard.inertia.enclosing import cover
 from steelyard.viewer.masses import mass_of
 
+pytestmark = pytest.mark.claim("body.refusals")
+
 
 def ellipsoid(seed=0):
     rng = np.random.default_rng(seed)

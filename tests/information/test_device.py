@@ -125,6 +125,11 @@ def test_without_jax_or_float64(arm, monkeypatch):
     assert accumulate(robot, log).engine == "native"
 
 
+@pytest.mark.claim(
+    "scale.gpu",
+    "sums and batched fits on a GPU",
+    short="never run on a GPU: none was available, so no crossover is stated",
+)
 def test_on_a_gpu(arm):
     if jax.default_backend() == "cpu":
         pytest.skip("JAX has no GPU here")

@@ -20,6 +20,8 @@ from steelyard.inertia import to_com_inertia
 from steelyard.model import Rotor, force_from_mujoco, mjcf_text, to_mujoco
 from steelyard.terms import layout_of
 
+pytestmark = pytest.mark.claim("information.engines")
+
 MAKERS = {"puma": sy.library.puma560, "scara": sy.library.scara, "leg": sy.library.cheetah3_leg}
 ENGINES = ("numpy", "native")
 

@@ -5,11 +5,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks import streaming
+from evidence.bench import streaming
 
 import steelyard as sy
 from robots import random_state, urdf
 from steelyard.errors import FitError, LogError, StreamInterrupted
+
+pytestmark = [
+    pytest.mark.claim(
+        "information.memory",
+        "a million samples of an arm in the memory of the inputs and 50 MB",
+        pages=("docs/information.md",),
+    ),
+    pytest.mark.claim("information.refusals"),
+]
 
 SAMPLES = 500
 MODULE = sys.modules[sy.accumulate.__module__]

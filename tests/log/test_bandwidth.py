@@ -1,7 +1,6 @@
 """What counts as motion in a spectrum, against the exact law of chance; the factors of the expected error, against
 noise-free logs and information matrices."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -79,8 +78,7 @@ def test_draws_of_the_noise_ask_for_the_same_cutoff(cutoffs, monkeypatch):
 
 @pytest.fixture
 def cutoffs(monkeypatch):
-    monkeypatch.delitem(sys.modules, "benchmarks", raising=False)
-    from benchmarks import cutoffs
+    from evidence.bench import cutoffs
 
     return cutoffs
 

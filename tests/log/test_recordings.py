@@ -13,6 +13,8 @@ from steelyard.errors import LogError
 from steelyard.log import checks, read_log
 from steelyard.log.ros.definitions import parse, stock
 
+pytestmark = pytest.mark.claim("logs.formats")
+
 
 def test_wrenches_and_topics_that_are_not_used(motion, tmp_path):
     log = motion(a=None)

@@ -10,6 +10,8 @@ from random_bodies import assert_close, rotations
 from steelyard.inertia import mesh, parameters
 from strategies import constraints, logs, meshes, robots
 
+pytestmark = pytest.mark.claim("trust.relations")
+
 TREES = ("revolute", "continuous", "prismatic", "fixed")
 brief = settings(deadline=None, max_examples=15, derandomize=True)
 

@@ -15,6 +15,11 @@ from problems import random_log, scattered
 from random_bodies import rotations
 from random_robots import urdf_text
 
+pytestmark = pytest.mark.claim(
+    "trust.relations",
+    "units, frames, order of links, direction of time and of joints, sums and unions: predictions transform along",
+)
+
 KEPT = 1e-9  # share of the torque or of the parameters
 
 

@@ -7,6 +7,8 @@ from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import pseudo
 from steelyard.payload.entropic import entropic_fit, entropic_fits
 
+pytestmark = pytest.mark.claim("scale.payloads", "10,000 payload problems a second")
+
 
 def bodies(rng, count):
     roots = rng.normal(size=(count, 4, 4)) * [0.1, 0.1, 0.1, 1.0]

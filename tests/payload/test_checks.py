@@ -19,6 +19,8 @@ from steelyard.payload import (
 )
 from steelyard.payload.tray_experiment import test_object
 
+pytestmark = pytest.mark.claim("payload.mistakes", "mistakes of axes, signs, shapes and sensors are named")
+
 NOISE = (0.05, 0.002, 0.01, 0.05)
 
 
@@ -46,6 +48,7 @@ def test_signs_and_axes_are_named(noise):
         assert re.search(words, found), found
 
 
+@pytest.mark.claim("payload.tools")
 def test_the_trap_of_the_tools_data():
     """Loaded naively (sensor axes, gravity down), the log fits a negative mass; both mistakes are named, nothing
     crashes, and following the advice gives the truth."""

@@ -269,6 +269,7 @@ def test_intervals_cover():
     assert np.mean(widths) < 5e-4
 
 
+@pytest.mark.claim("payload.poses", "static poses identify mass and centre, and say so; stop-and-go to 0.1 %")
 def test_static_poses_show_mass_and_centre():
     log = static(THING.theta, sigma=(0.02, 0.001), poses=20)
     with_shape, without = identify(log, shape=THING.solid), identify(log)
@@ -286,6 +287,7 @@ def test_static_poses_with_a_bias():
     assert errors(found.theta, THING.theta, THING.sides).percent[:2] == pytest.approx([0, 0], abs=0.05)
 
 
+@pytest.mark.claim("payload.poses")
 def test_stop_and_go(record_property):
     """E, section V-C: poses recorded at rest give mass and centre of mass to better than 0.1 %, with PMD and ours."""
     rest = static(THING.theta, poses=150)
@@ -358,6 +360,12 @@ def test_prior_decides_what_the_motion_hides():
     assert identify(log, shape=ball).inertia.max() < 0.3 * found.inertia.max()
 
 
+@pytest.mark.claim(
+    "payload.published",
+    "published study of payloads: the order of methods, their magnitudes, and a default that beats them",
+    pages=("docs/payload.md",),
+    short="the published methods' magnitudes differ: the paper does not give object, wrist and pose noise in full",
+)
 @pytest.mark.exhaustive
 def test_our_default_beats_the_published_table():
     """Table III (one seed an object): ours better than every published figure, consistently physical, OLS not."""

@@ -14,6 +14,8 @@ from steelyard.payload.tray_experiment import recorded, test_object, wrist_motio
 from steelyard.payload.wrench_problem import make_problem, mass_of
 from steelyard.payload.wrench_sums import accumulate, wrench_regressor
 
+pytestmark = pytest.mark.claim("payload.stream", "pick, hold, swap and drop in one stream")
+
 HAMMER, BARBELL = test_object("hammer"), test_object("barbell")
 NOISE = (0.1, 0.005)
 

@@ -13,6 +13,10 @@ from steelyard.errors import FitError, LogError
 from steelyard.inertia import parameters
 from steelyard.payload import Status, carried_information, errors, identify_from_torques, solid_of
 
+pytestmark = pytest.mark.claim(
+    "payload.torques", "a payload from joint torques alone: mass within 2 %, centre within 5 mm, intervals cover"
+)
+
 COM = np.array([0.03, -0.02, 0.08])
 THETA = parameters.from_com_inertia(1.5, COM, np.diag([4e-3, 5e-3, 3e-3]))
 FRAME = "panda_link7"

@@ -11,6 +11,8 @@ from steelyard.payload import carried_log, identify, read_wrench_log
 from steelyard.payload.wrench_sums import accumulate
 from steelyard.prepare import Corrections
 
+pytestmark = pytest.mark.claim("payload.mistakes")
+
 ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
 <body name="a" pos="0 0 0.5"><joint name="j1" axis="0 1 0"/><geom type="capsule" size=".03" fromto="0 0 0 .2 0 0"/>
 <body name="b" pos=".2 0 0"><joint name="j2" axis="1 0 0"/><geom type="capsule" size=".03" fromto="0 0 0 .1 0 0"/>

@@ -24,7 +24,12 @@ from steelyard.report.log_health import health_view
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: pages are not drawn")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: pages are not drawn"),
+    pytest.mark.claim(
+        "report.drawn", "drawn in a browser without errors or network, on phones, accessible", pages=("docs/report.md",)
+    ),
+]
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -115,6 +120,7 @@ def test_the_answers_are_on_the_first_screen_of_a_phone(browser, pages):
     assert bottom < 844
 
 
+@pytest.mark.claim("report.names")
 def test_hostile_names_are_shown_as_they_are(browser, pages):
     visit = Visit(browser, pages / "hostile.html", 1600)
     visit.page.evaluate(DRAW_ALL)

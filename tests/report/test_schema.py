@@ -9,6 +9,8 @@ import pytest
 from steelyard.errors import OptionError
 from steelyard.report.schema import KINDS, schema
 
+pytestmark = pytest.mark.claim("report.agreement")
+
 
 def validator(kind: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema(kind))

@@ -16,6 +16,8 @@ from small_fleets import individuals, write_fleet
 from small_runs import write_case
 from steelyard import native
 
+pytestmark = pytest.mark.claim("trust.stops")
+
 WORK = """
 import json, sys
 from pathlib import Path

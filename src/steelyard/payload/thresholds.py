@@ -33,7 +33,7 @@ class Thresholds:
     """m: the same of the centre of mass."""
     surely_better: float = 60.0
     """Twice the gain of log-likelihood, less four for each unknown, with which a mistake is sure, of independent
-    samples; of 60 right wrench logs (`adversary/payloads.py`) none comes to more than 5."""
+    samples; of 60 right wrench logs (`evidence/payloads.py`) none comes to more than 5."""
     moved_mass: float = 0.02
     """Share of the mass: stretches of time that move it further make it no result."""
     chance: float = 1e-3
