@@ -2,7 +2,7 @@
 
 Simulated: a PUMA 560 whose nominal model is 30 % too heavy and knows no friction; errors are against exact torques of
 another motion. Measured: blocked cross-validation (three blocks; KUKA: three runs), errors against filtered torques.
-`python -m benchmarks.estimators` writes the table into `docs/how_to_choose.md`; measured logs that are absent are left
+`python -m benchmarks.estimators` writes the table into `docs/fitting.md`; measured logs that are absent are left
 out. No reference was logged there: motion filtered at half the cutoff stands for it.
 """
 
@@ -21,7 +21,7 @@ from steelyard.log import cutoff_for, folds
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
-PAGE = ROOT / "docs" / "how_to_choose.md"
+PAGE = ROOT / "docs" / "fitting.md"
 START, END = "<!-- table: benchmarks/estimators.py -->", "<!-- end of table -->"
 RATE = 250.0
 MEASURED = {

@@ -94,7 +94,7 @@ def index() -> str:
     said = (
         "What `steelyard inspect` finds in logs that were measured on robots, beside models that know the\n"
         "kinematics and guess the inertias. Written by `python -m benchmarks.real_logs`; the logs belong to\n"
-        "their authors and are no part of the project. What the command looks for: [logs](../../log_checks.md#health)\n"
+        "their authors and are no part of the project. What the command looks for: [logs](../../logs.md#health)\n"
         "and [diagnosis](../../diagnosis.md)."
     )
     return "\n".join(["# Real logs, inspected", "", said, "", *rows]) + "\n"

@@ -323,15 +323,15 @@ VARIABLES_ON_PAGE = {
         "a": lambda s: state(2)[2],
         "log": motors,
     },
-    "docs/convex_or_not.md": {
+    "docs/fitting.md": {
+        "log": differentiated,
         "Y": lambda s: np.random.default_rng(0).normal(size=(200, 2, 24)),
         "tau": lambda s: np.random.default_rng(1).normal(size=(200, 2)),
         "theta0": lambda s: BODIES,
         "center": lambda s: np.zeros(3),
         "Q": lambda s: np.eye(3),
     },
-    "docs/derivatives.md": {"log": puma_log},
-    "docs/how_to_choose.md": {"log": differentiated},
+    "docs/calibration.md": {"log": puma_log},
     "docs/identifiability.md": {
         "robot": lambda s: sy.library.puma560(),
         "theta": lambda s: sy.library.puma560().inertias.ravel(),
@@ -342,7 +342,7 @@ VARIABLES_ON_PAGE = {
         "currents": currents,
         "currents_with_load": lambda s: currents(s, 2.5),
     },
-    "docs/mesh_inertia.md": {
+    "docs/inertia.md": {
         "head_vertices": lambda s: np.array(trimesh.creation.box([0.1, 0.03, 0.03]).vertices),
         "head_faces": lambda s: np.array(trimesh.creation.box([0.1, 0.03, 0.03]).faces),
         "handle_vertices": lambda s: np.array(trimesh.creation.box([0.02, 0.02, 0.3]).vertices),

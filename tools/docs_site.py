@@ -35,7 +35,8 @@ def gather(folder: Path) -> None:
     (folder / "api" / "index.md").write_text(f"# API\n\nEvery public name, from its docstring.\n{listed}", "utf-8")
     for first in FOLDERS:
         page = folder / f"{first}.md"
-        others = sorted(path.stem for path in page.parent.glob("*.md") if path != page)
+        others = sorted(str(path.relative_to(page.parent).with_suffix("")) for path in page.parent.rglob("*.md"))
+        others.remove(page.stem)
         with page.open("a", encoding="utf-8") as text:
             text.write(contents("", others, hidden=True))
     shutil.copytree(ROOT / SCHEMAS, folder / "schemas")

@@ -45,7 +45,7 @@ MORE = {  # what the page says beside the help, in Markdown
     ("excite", "--criterion"): "See [which](excitation.md#which-criterion).",
     ("excite", "--target"): "A miss is explained, with exit status 1.",
     ("excite", "--seed"): "The same seed gives the same motion.",
-    ("excite", "--preview"): "See [3D view](view.md).",
+    ("excite", "--preview"): "See [3D view](report.md#3d-view).",
     ("excite", "--movie"): "Left out with the reason where nothing can be drawn.",
     ("report", "--out"): "For several results it gets a `summary.json` too; by default there is none for them.",
     ("check", "--fix"): "`--fix=all` repairs warnings too, `--fix=CODES` these rules' findings alone.",
@@ -54,7 +54,7 @@ MORE = {  # what the page says beside the help, in Markdown
     ("payload", "--hand"): "Gravity's direction, too.",
     ("payload", "--shape-pose"): "Angles are those of URDF.",
     ("payload", "--out"): "And `report.md` and `curves.npz`; see [reports](report.md#payloads).",
-    ("view", "--estimate"): "See [3D view](view.md).",
+    ("view", "--estimate"): "See [3D view](report.md#3d-view).",
 }
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 

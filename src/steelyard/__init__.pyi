@@ -157,10 +157,10 @@ def identify(
         floating: Free or fixed base. None means as the model says.
         gravity [m/s^2]: In the world, m/s^2. None means the model's, or 0 0 -9.81.
         cutoff [Hz]: Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded. Of positions and torques;
-            `auto` chooses that of positions (filtering). None means auto.
+            `auto` chooses that of positions (filters). None means auto.
         torque_cutoff [Hz]: Cutoff of torques. With `auto`, at most a sixth of the rate. None means --cutoff; with auto
             10.
-        smoother: What filters and differentiates: butterworth, kalman or savgol. See filtering.
+        smoother: What filters and differentiates: butterworth, kalman or savgol. See filters.
         friction: Any of viscous,coulomb,offset,stribeck,load with commas, or none. `stribeck` and `load`, friction that
             is more near standstill or grows with what a joint carries, are kept at the joints where cross-validation
             finds them.
@@ -188,7 +188,7 @@ def identify(
         regularizer: Distance to the prior: pullback, entropic or euclidean.
         within: Where mass can be: inside the geometry of its link, or anywhere (consistent). `geometry` holds the mass
             of every link in an ellipsoid around its collision and visual geometry, unless the data contradicts that
-            (fitting).
+            (volumes).
         masses [kg]: Known mass; LINK1+LINK2=KG of several, all=KG. `all` is everything that moves.
         fixed: Keep the model's mass,com,inertia of a link, or all.
         tied: Links that are equal, or mirror images. In their frames, or mirrored along an axis: `LEFT=RIGHT:y`.

@@ -28,7 +28,7 @@ class Corrections:
         None,
         "Of a free base's pose and twist: mujoco, or wxyz,world,body.",
         more="Also `pybullet` and `isaaclab`; else the order of the quaternion and the axes of linear and angular "
-        "velocity, see [free bases](logs.md#free-bases).",
+        "velocity, see [free bases](legged.md#free-bases).",
         metavar="CONVENTION",
         scope=LOG,
         commands=READS,

@@ -72,7 +72,7 @@ class Job:
     cutoff: float | None = option(
         None,
         "Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded.",
-        more="Of positions and torques; `auto` chooses that of positions ([filtering](filtering.md)).",
+        more="Of positions and torques; `auto` chooses that of positions ([filters](logs.md#filters)).",
         metavar="HZ",
         unit="Hz",
         scope=LOG,
@@ -92,7 +92,7 @@ class Job:
     smoother: str = option(
         "butterworth",
         "What filters and differentiates: butterworth, kalman or savgol.",
-        more="See [filtering](filtering.md).",
+        more="See [filters](logs.md#filters).",
         metavar="NAME",
         choices=("butterworth", "kalman", "savgol"),
         scope=LOG,
@@ -217,7 +217,7 @@ class Job:
         "geometry",
         "Where mass can be: inside the geometry of its link, or anywhere (consistent).",
         more="`geometry` holds the mass of every link in an ellipsoid around its collision and visual geometry, unless "
-        "the data contradicts that ([fitting](fitting.md)).",
+        "the data contradicts that ([volumes](known.md#volumes)).",
         metavar="WORD",
         choices=("geometry", "consistent"),
     )
@@ -274,7 +274,7 @@ class Job:
     accept: tuple[str, ...] = option(
         (),
         "Go on in spite of this fatal finding.",
-        more="See [which](diagnosis.md#faults-with-a-name).",
+        more="See [which](troubleshooting.md).",
         metavar="CODE",
         scope=LOG,
     )

@@ -93,7 +93,7 @@ def test_severities_of_findings_are_those_of_the_code():
 
 
 def test_numbers_of_the_pages_on_checks_and_motions():
-    excitation, check = text("docs/excitation.md"), text("docs/ci_check.md")
+    excitation, check = text("docs/excitation.md"), text("docs/check.md")
     assert f"±180° or ±{EXCITE.position['prismatic']} m" in excitation
     assert (
         f"{EXCITE.velocity['revolute']:g} rad/s or {EXCITE.velocity['prismatic']} m/s where it has none" in excitation
@@ -127,8 +127,9 @@ def test_thresholds_behind_barely_and_hardly():
     page = " ".join(text("docs/command_line.md").split())
     condition = -np.log10(FIT.weak) / 2
     assert f"barely excites (a condition number of the weighted, scaled regressor of more than 1e{condition:g})" in page
-    assert f"hardly shown, with a standard deviation above {100 * UNCERTAIN:g} % of the natural size" in page
-    assert f"(standard deviation above {100 * UNCERTAIN:g} % of their natural size)" in text("docs/report.md")
+    files, report = (" ".join(text(f"docs/{name}.md").split()) for name in ("files", "report"))
+    assert f"poorly excited, standard deviation above {100 * UNCERTAIN:g} % of the natural size" in files
+    assert f"(standard deviation above {100 * UNCERTAIN:g} % of their natural size)" in report
 
 
 def test_packages_are_marked_as_the_pages_say():
@@ -139,7 +140,7 @@ def test_packages_are_marked_as_the_pages_say():
 
 
 def test_what_is_mended_on_demand_is_what_is_no_error():
-    index = text("docs/check/index.md")
+    index = text("docs/check.md")
     for rule in RULES:
         repaired = "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
         assert re.search(rf"^\| \[{rule.code}\].* \| {repaired} \|$", index, flags=re.MULTILINE), rule.code

@@ -1,6 +1,6 @@
 """Information as an NPZ file, with the fingerprint of its robot, so that models cannot be mixed up.
 
-docs/storage.md describes the file; any tool that reads NumPy's arrays and JSON can use it.
+docs/files.md describes the file; any tool that reads NumPy's arrays and JSON can use it.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Everything of a run as one JSON-ready dictionary (docs/command_line.md); every report shows these numbers.
+"""Everything of a run as one JSON-ready dictionary (docs/files.md); every report shows these numbers.
 
 `CHAPTERS` is the report in the order of its sections; each chapter declares its numbers, tables and figures in one
 file. The first screen is in `first_screen`.

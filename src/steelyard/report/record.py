@@ -22,7 +22,7 @@ COMPARISON_FILES = (SUMMARY, PAGE, TEXT)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Record(Card):
-    """summary: see docs/command_line.md. curves: signals of the figures, thinned."""
+    """summary: see docs/files.md. curves: signals of the figures, thinned."""
 
     summary: dict
     curves: Curves
