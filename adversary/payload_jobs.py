@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import trimesh
+from benchmarks.tray_experiment import NOISE, POSE_NOISE, wrist_motion
 from scipy.spatial.transform import Rotation
 
 from steelyard.inertia import parameters
 from steelyard.payload import WrenchLog, filter_motion
-from steelyard.payload.tray_experiment import NOISE, POSE_NOISE, wrist_motion
 
 SHAPES = ("box", "rod", "plate", "ellipsoid", "cylinder", "tube", "hammer")
 DENSITIES = ("homogeneous", "core", "shell", "random")

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from benchmarks.tray_experiment import test_object
 
 from payload_logs import THETA, in_world_axes, static, swing, tool, tool_log
 from random_bodies import rotations
@@ -17,7 +18,6 @@ from steelyard.payload import (
     identify,
     solid_of,
 )
-from steelyard.payload.tray_experiment import test_object
 
 NOISE = (0.05, 0.002, 0.01, 0.05)
 
