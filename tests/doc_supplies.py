@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
+from evidence.bench.tray_experiment import test_object as object_of_weights
 from typer.testing import CliRunner
 
 import steelyard as sy
@@ -19,7 +20,6 @@ from payload_logs import static, swing
 from small_runs import JOINTS, MODEL, NAMES, motion, torques, write_log, write_model
 from steelyard.app import app
 from steelyard.inertia import parameters
-from steelyard.payload.tray_experiment import test_object as object_of_weights
 from steelyard.payload.wrench_sums import wrench_regressor
 
 DEMO = "steelyard demo --out demo-out"

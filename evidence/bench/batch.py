@@ -35,7 +35,7 @@ def run() -> dict:
 def problems():
     """Factors (COUNT, 10, 10), right sides (COUNT, 10) in units of the noise, and a prior: eight objects of the
     experiment of paper E, swung from many phases; the prior knows the tray's shape and 1 kg."""
-    from steelyard.payload.tray_experiment import LAYOUTS, test_object, wrist_motion
+    from evidence.bench.tray_experiment import LAYOUTS, test_object, wrist_motion
     from steelyard.payload.wrench_sums import accumulate
 
     rng = np.random.default_rng(0)

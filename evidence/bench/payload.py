@@ -53,9 +53,9 @@ def run() -> dict:
 
 def times() -> dict:
     """Median seconds after accumulation, and of online updates (99.9th percentile of CPU time too)."""
+    from evidence.bench.tray_experiment import recorded, test_object
     from steelyard.payload import OnlineEstimator
     from steelyard.payload.point_mass import discretise, solve_point_masses
-    from steelyard.payload.tray_experiment import recorded, test_object
     from steelyard.payload.wrench_problem import make_problem
 
     thing, log = test_object("hammer"), recorded("hammer", 1.5, 1.5)
@@ -96,7 +96,7 @@ def _median(function):
 
 def experiment(layouts=None) -> dict:
     """The whole experiment: errors by method, speed, noise and time, averaged over the layouts."""
-    from steelyard.payload.tray_experiment import LAYOUTS
+    from evidence.bench.tray_experiment import LAYOUTS
 
     layouts = tuple(LAYOUTS) if layouts is None else layouts
     result: dict = {"layouts": list(layouts), "speeds": SPEEDS, "times": TIMES, "c1": C1, "densities": DENSITIES}
@@ -113,7 +113,7 @@ def experiment(layouts=None) -> dict:
 
 
 def _add_runs(result, layouts, speed, level):
-    from steelyard.payload.tray_experiment import RATE, recorded, test_object
+    from evidence.bench.tray_experiment import RATE, recorded, test_object
 
     spans = TIMES if level == "moderate" else (TIMES[-1],)
     errors = {name: np.zeros((len(spans), 3)) for name in (*METHODS, *BESIDE)}
@@ -153,7 +153,7 @@ def _error(log, method, thing, **options):
 
 def _signal_to_noise(log, level):
     """Mean square of force and torque about their means over the variance of their noise (section III)."""
-    from steelyard.payload.tray_experiment import NOISE
+    from evidence.bench.tray_experiment import NOISE
 
     _, _, force, torque = NOISE[level]
     noise = np.repeat([force, torque], 3)
@@ -162,7 +162,7 @@ def _signal_to_noise(log, level):
 
 def _densities(layouts):
     """Figure 4, left: [density] -> points, and the three errors of PMD at 1.5 rad/s after 1.5 s."""
-    from steelyard.payload.tray_experiment import recorded, test_object
+    from evidence.bench.tray_experiment import recorded, test_object
 
     rows = []
     for density in DENSITIES:
@@ -177,8 +177,8 @@ def _densities(layouts):
 
 def _milliseconds():
     """Figure 4, right: PMD's time in ms by number of points and of samples, accumulation included."""
+    from evidence.bench.tray_experiment import recorded, test_object
     from steelyard.payload.point_mass import discretise, solve_point_masses
-    from steelyard.payload.tray_experiment import recorded, test_object
     from steelyard.payload.wrench_problem import make_problem
 
     solid, log, rng = test_object("hammer").solid, recorded("hammer", 1.5, 15.0), np.random.default_rng(0)

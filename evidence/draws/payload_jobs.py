@@ -6,9 +6,9 @@ import numpy as np
 import trimesh
 from scipy.spatial.transform import Rotation
 
+from evidence.bench.tray_experiment import NOISE, POSE_NOISE, wrist_motion
 from steelyard.inertia import parameters
 from steelyard.payload import WrenchLog, filter_motion
-from steelyard.payload.tray_experiment import NOISE, POSE_NOISE, wrist_motion
 
 SHAPES = ("box", "rod", "plate", "ellipsoid", "cylinder", "tube", "hammer")
 DENSITIES = ("homogeneous", "core", "shell", "random")

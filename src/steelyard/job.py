@@ -7,6 +7,7 @@ job in `summary.json` and the tables of `docs/command_line.md` are made of these
 from dataclasses import asdict, dataclass
 
 from steelyard.corrections import NOTHING, Corrections
+from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.job_options import (
     ANALYZE,
     AUTO,
@@ -27,7 +28,6 @@ from steelyard.job_options import (
 )
 from steelyard.terms import CHOSEN_FRICTION, friction_terms
 
-DRIVE_KINDS = ("position", "velocity", "voltage", "current", "torque")
 AS_MODELLED = "model"  # the word for drives of the kinds that the model and its side file say
 FRICTION = ("viscous", "coulomb", "offset")
 REVERSAL_WEIGHT = 0.1

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import test_object
 
 from payload_logs import THETA, in_world_axes, static, swing, tool, tool_log
 from random_bodies import rotations
@@ -17,7 +18,6 @@ from steelyard.payload import (
     identify,
     solid_of,
 )
-from steelyard.payload.tray_experiment import test_object
 
 pytestmark = pytest.mark.claim("payload.mistakes", "mistakes of axes, signs, shapes and sensors are named")
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import test_object
 
 from payload_logs import THETA, swing
 from steelyard.errors import OptionError
 from steelyard.payload import Status, diagnose, identify, observability
-from steelyard.payload.tray_experiment import test_object
 from steelyard.payload.wrench_problem import mass_of
 from steelyard.payload.wrench_sums import accumulate, wrench_regressor
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import test_object
 
 from payload_logs import THETA, static, swing
 from steelyard import payload
@@ -12,7 +13,6 @@ from steelyard.inertia import parameters
 from steelyard.payload import OnlineEstimator, Payload, Status, WrenchLog, calibrate
 from steelyard.payload.motion_signals import filter_motion, roughness, roughness_of_steps
 from steelyard.payload.point_mass import dynamism
-from steelyard.payload.tray_experiment import test_object
 from steelyard.payload.wrench_sums import accumulate, wrench_regressor
 
 NOISE = (0.1, 0.005)

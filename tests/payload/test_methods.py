@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import recorded, test_object
 
 from payload_logs import MODERATE, THETA, static, swing
 from steelyard.errors import FitError, InertiaError, LogError, OptionError
@@ -12,7 +13,6 @@ from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import entropic_fit
 from steelyard.payload.point_mass import discretise, dynamism, solve_point_masses
 from steelyard.payload.solid_shape import unit_masses
-from steelyard.payload.tray_experiment import recorded, test_object
 from steelyard.payload.wrench_problem import make_problem, residual_noise
 from steelyard.payload.wrench_sums import accumulate, wrench_regressor
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import recorded, test_object, wrist_motion
 
 import twins.online
 from payload_logs import THETA, static, swing
@@ -10,7 +11,6 @@ from steelyard.inertia import parameters, pseudo
 from steelyard.payload import OnlineEstimator, Status, calibrate, errors, online
 from steelyard.payload.entropic import entropic_fit
 from steelyard.payload.tool_calibration import Tool
-from steelyard.payload.tray_experiment import recorded, test_object, wrist_motion
 from steelyard.payload.wrench_problem import make_problem, mass_of
 from steelyard.payload.wrench_sums import accumulate, wrench_regressor
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import test_object
 
 from payload_logs import swing
 from robots import SHARED_DATA
@@ -14,7 +15,6 @@ from small_runs import write_case, write_model
 from steelyard.app.demo_job import demo
 from steelyard.app.identification import identify
 from steelyard.payload import Request, identify_files, write_payload
-from steelyard.payload.tray_experiment import test_object
 from steelyard.pipeline import Job, inspect, run
 from steelyard.report import record_of
 from steelyard.report.html import page

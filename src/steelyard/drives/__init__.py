@@ -7,12 +7,10 @@ from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
     from steelyard.drives.arrays import (
-        GAINS,
         LOAD_FRICTION,
         DriveArrays,
         arrays_of,
         effort,
-        gain_of,
         require_driven,
         told,
     )
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
     from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, Proven, parted, parted_by_speed, proven_by
     from steelyard.drives.motion_errors import COMMANDED, STAYS, WINDOW, Judges, Motion, judges_of
-    from steelyard.drives.motion_fit import MotionFit, Stated, fit_motion, search
+    from steelyard.drives.motion_fit import FREE, MotionFit, Stated, fit_motion, search
     from steelyard.drives.randomisation import draws
     from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
     from steelyard.drives.rollouts import Rollout, rms, rollout
@@ -30,11 +28,11 @@ if TYPE_CHECKING:
     from steelyard.drives.windows import Recorded, Windows, cuts, stretches, windows_of
 
 _HOMES = {
-    "arrays": ("GAINS", "LOAD_FRICTION", "DriveArrays", "arrays_of", "effort", "gain_of", "require_driven", "told"),
+    "arrays": ("LOAD_FRICTION", "DriveArrays", "arrays_of", "effort", "require_driven", "told"),
     "coordinates": ("Unknowns", "unknowns"),
     "held_out": ("CLEARLY_LIKE", "COARSE", "Proven", "parted", "parted_by_speed", "proven_by"),
     "motion_errors": ("COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "judges_of"),
-    "motion_fit": ("MotionFit", "Stated", "fit_motion", "search"),
+    "motion_fit": ("FREE", "MotionFit", "Stated", "fit_motion", "search"),
     "friction_dependence": ("FrictionLaw", "friction_laws"),
     "randomisation": ("draws",),
     "refinement": ("Refined", "Shown", "Simulated", "errors_of", "refine", "shown_by"),
@@ -51,7 +49,7 @@ __all__ = [
     "CLEARLY_LIKE",
     "COARSE",
     "COMMANDED",
-    "GAINS",
+    "FREE",
     "LOAD_FRICTION",
     "STAYS",
     "WINDOW",
@@ -79,7 +77,6 @@ __all__ = [
     "errors_of",
     "fit_motion",
     "friction_laws",
-    "gain_of",
     "judges_of",
     "parted",
     "parted_by_speed",

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import OptionError, choices
-from steelyard.job import AS_MODELLED, DRIVE_KINDS
+from steelyard.job import AS_MODELLED
 from steelyard.model import Drive, Robot
 
 __all__ = ["Drive", "drives_of"]

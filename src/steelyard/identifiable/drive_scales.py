@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.drives import GAINS, Drive, gain_of
+from steelyard.drives import Drive
 from steelyard.identifiable.analysis import Analysis
 from steelyard.identifiable.homogeneous_rows import MET, Freedom, freedom, null_columns
 from steelyard.identifiable.known_facts import ALL, Fact, balance_fact, facts_of, mass_fact
@@ -150,7 +150,7 @@ class _Open:
             "loaded": tuple(name for name in reversed(bodies) if not self._loaded(name, left).moves[group].any()),
             "weighed": weighed,
             "balanced": tuple(name for name in reversed(bodies) if enough(balance_fact(layout, name))),
-            "gains": {name: GAINS[str(self.drives[name].kind)] for name in joints},
+            "gains": {name: self.drives[name].features.gain for name in joints},
             "limits": {name: most for name in joints if (most := self.drives[name].limit) is not None},
         }
 
@@ -170,6 +170,7 @@ def _known_torque(name: str, drive: Drive | None) -> str:
         return ""
     if name == WRENCH:
         return WRENCH
-    if drive is None or (drive.kind == "torque" and drive.gain is None):
-        return f"torque of {name}"
-    return "" if gain_of(drive) is None else f"{GAINS[str(drive.kind)]} of {name}"
+    if drive is None or drive.torque_per_unit is None:
+        return "" if drive else f"torque of {name}"
+    key = drive.features.gain
+    return f"torque of {name}" if getattr(drive, key) is None else f"{key} of {name}"

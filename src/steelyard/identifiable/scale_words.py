@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import choices
 from steelyard.identifiable.analysis import Analysis
 from steelyard.identifiable.known_facts import ALL
@@ -10,7 +11,6 @@ from steelyard.identifiable.scale import Scale
 MARK = "†"
 CAPTION = "known only up to a common factor of masses, friction and gains, which nothing fixes"
 SHOWN = 3  # places for a load, links to weigh
-HIDDEN_DAMPING = {"position": "kd of position drives", "voltage": "back-EMF (kd) of voltage drives"}
 
 
 def marked(text: str, scaled) -> str:
@@ -50,9 +50,9 @@ def scale_lines(result: Analysis) -> Iterator[str]:
         )
     for scale in result.scales:
         yield from _of(scale)
-    kinds = {drive.kind for drive in result.setup.drives.values() if drive.kd is None} & set(HIDDEN_DAMPING)
-    if kinds and result.setup.motion == "dynamic":
-        hidden = " and ".join(words for kind, words in HIDDEN_DAMPING.items() if kind in kinds)
+    kinds = {drive.kind for drive in result.setup.drives.values() if drive.kd is None}
+    hidden = " and ".join(each.damping for name, each in DRIVE_KINDS.items() if name in kinds and each.damping)
+    if hidden and result.setup.motion == "dynamic":
         yield f"{hidden} acts like viscous friction: only the sum shows, until [drives] of the side file states kd."
 
 

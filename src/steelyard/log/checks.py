@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI
 from steelyard.log.command_checks import told as drives_told
@@ -34,12 +35,8 @@ NO_TORQUE = (
     '--channels \'{"tau": ["column", ...]}\'; motor currents will do, with --drive-gains.'
 )
 """What is missing without torques, and where they may be."""
-DRIVEN_BY = {
-    "command": ("commands", "position"),
-    "duty": ("duty cycles", "voltage"),
-    "current": ("motor currents", "current"),
-}
-"""Channels that do in the place of torques, in words, and the kind of drive that they are most likely of."""
+DRIVING = {"command": "commands", "duty": "duty cycles", "current": "motor currents"}
+"""Channels that do in the place of torques, in words."""
 UNUSED = "columns not used"
 """How readers start the note on columns that they found no place for."""
 CLOCK = "t: the clock of"
@@ -193,10 +190,10 @@ def clocks(log: Log) -> Iterator[Finding]:
 
 def no_torque(log: Log) -> str:
     """What to do about a log without torques: what its drives say will do; else names columns that may be them."""
-    told = next((key for key in DRIVEN_BY if getattr(log, key) is not None), None)
+    told = next((key for key in DRIVING if getattr(log, key) is not None), None)
     if told is not None:
-        word, kind = DRIVEN_BY[told]
-        return f"this log has {word}: add --drive {kind}, and what drives the joints is identified, too."
+        kind = next(name for name, each in DRIVE_KINDS.items() if each.channel == told)  # the most likely one
+        return f"this log has {DRIVING[told]}: add --drive {kind}, and what drives the joints is identified, too."
     unused = [note for note in log.notes if note.startswith(UNUSED)]
     return " ".join([NO_TORQUE, *(f"{note[0].upper()}{note[1:]}." for note in unused)])
 

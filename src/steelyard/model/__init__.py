@@ -7,16 +7,16 @@ from steelyard.model import library
 from steelyard.model.assemble import FLOATING_BASE
 from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids, unread_geometry
 from steelyard.model.compare import fingerprint
+from steelyard.model.document import ModelDocument
 from steelyard.model.drive import Drive
 from steelyard.model.formats import (
     FORMATS,
     MODEL_SUFFIXES,
-    edit_inertials,
-    folders_of,
+    document_of,
     keyframes,
     load,
     models_in,
-    pieces,
+    opened,
     read_sketch,
     surroundings,
 )
@@ -86,6 +86,7 @@ __all__ = [
     "Joint",
     "Known",
     "Link",
+    "ModelDocument",
     "Part",
     "Piece",
     "Place",
@@ -101,10 +102,9 @@ __all__ = [
     "captured_warnings",
     "compile_file",
     "displaced",
-    "edit_inertials",
+    "document_of",
     "endless",
     "fingerprint",
-    "folders_of",
     "force_from_mujoco",
     "format_of",
     "from_mujoco",
@@ -115,8 +115,8 @@ __all__ = [
     "mjcf_text",
     "models_in",
     "multi_dof_pose",
+    "opened",
     "package_named",
-    "pieces",
     "planar_subspace",
     "principal_moments",
     "read_known",

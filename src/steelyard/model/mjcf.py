@@ -1,20 +1,25 @@
 """MJCF reading through MuJoCo's own compiler, so that every default means what MuJoCo means."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
+from steelyard.lazy import later
 from steelyard.model.assemble import Segment, assemble
+from steelyard.model.document import ModelDocument
 from steelyard.model.drive import Drive, actuator_drive
 from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
-from steelyard.model.mjcf_compile import compile_file
+from steelyard.model.mjcf_compile import compile_files
+from steelyard.model.mjcf_files import Files, read_files
 from steelyard.model.robot import WORLD, Frame, Robot, Source
-from steelyard.model.xml_edit import read
+from steelyard.model.xml import Document, rooted
 from steelyard.spatial import rotation_from_quaternion
 
 
@@ -102,30 +107,54 @@ def compiled_rotation(quaternion_w_first):
     return rotation_from_quaternion(np.roll(np.asarray(quaternion_w_first, dtype=float), -1))
 
 
-def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
-    """Read an MJCF file. folders: in which files that it names may lie.
+@dataclass(frozen=True, eq=False)
+class MjcfDocument(ModelDocument):
+    """An MJCF file, with what it includes."""
 
-    Raises ModelError that names the file and MuJoCo's complaint.
-    """
-    path = Path(path)
-    document = read(path)
-    tag = document.root.tag
-    if tag not in ("mujoco", "mujocoinclude"):
-        line = document.line(document.root)
-        raise ModelError(f"{path}:{line}: the root element is <{tag}>; an MJCF model starts with <mujoco>.")
-    m, warned = compile_file(path, folders)
-    _require_finite(m, path)
-    robot = assemble(
-        m.names[: m.names.index(b"\0")].decode() or path.stem,
-        _segments(m),
-        floating=floating,
-        gravity=_gravity(m) if gravity is None else gravity,
-        source=Source(path.absolute(), "mjcf", tuple(folders)),
-        notes=[*document.notes, *(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
-    )
-    closed = loops(m, robot)
-    driven = actuated_joints(m, robot) if closed else ()
-    return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, drives=joint_drives(m, robot))
+    @cached_property
+    def xml(self) -> Document:
+        """What is in it. Raises ModelError for what is no MJCF."""
+        return rooted(self.path, "an MJCF", "mujoco", "mujocoinclude")
+
+    @cached_property
+    def files(self) -> Files:
+        """It and the XML files that it names. Raises ModelError as `read_files`."""
+        return read_files(self.xml.path, self.folders)
+
+    @cached_property
+    def compiled(self) -> tuple[Any, list[str]]:
+        """MuJoCo's model of it, and MuJoCo's warnings. Raises ModelError as `compile_file`."""
+        return compile_files(self.files)
+
+    @property
+    def whole(self) -> bool:
+        return self.xml.root.tag == "mujoco" and self.xml.root.find("worldbody") is not None
+
+    def referenced(self) -> Iterator[Path]:
+        return self.files.named()
+
+    def robot(self, *, floating, gravity) -> Robot:
+        m, warned = self.compiled
+        path = self.path
+        _require_finite(m, path)
+        robot = assemble(
+            m.names[: m.names.index(b"\0")].decode() or path.stem,
+            _segments(m),
+            floating=floating,
+            gravity=_gravity(m) if gravity is None else gravity,
+            source=Source(path.absolute(), "mjcf", self.folders),
+            notes=[*self.xml.notes, *(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
+        )
+        closed = loops(m, robot)
+        driven = actuated_joints(m, robot) if closed else ()
+        return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, drives=joint_drives(m, robot))
+
+    sketch = later("steelyard.model", "sketch_mjcf.sketch")
+    pieces = later("steelyard.model", "sketch_mjcf.pieces")
+    surroundings = later("steelyard.model", "sketch_mjcf.surroundings")
+    keyframes = later("steelyard.model", "sketch_mjcf.keyframes")
+    edited = later("steelyard.model", "mjcf_write.edited")
+    with_inertials = later("steelyard.model", "mjcf_write.with_inertials")
 
 
 def _sites(m, robot: Robot) -> tuple[Frame, ...]:

@@ -11,7 +11,6 @@ from steelyard.model.drive import Drive
 from steelyard.model.mjcf import direct_drives, joint_name
 from steelyard.model.mjcf_drives import (
     INTEGRATOR,
-    SERVOS,
     STEP,
     actuator_element,
     as_text,
@@ -33,11 +32,13 @@ from steelyard.model.xml_edit import (
 )
 
 KEPT = ("name", "joint", "jointinparent", "group", "user")  # of an actuator in whose place one of another kind is put
-ACTUATORS = ("general", "motor", *SERVOS, "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor")
+ACTUATORS = (
+    *("general", "motor", "position", "velocity", "intvelocity"),
+    *("damper", "cylinder", "muscle", "adhesion", "dcmotor"),
+)
 PLAIN = {"gear": "1", "ctrllimited": "false", "forcelimited": "false"}  # against defaults of all actuators
 OWN_PLAIN = {
     "position": PLAIN | {"timeconst": "0"},
-    "velocity": PLAIN,
     "general": PLAIN | {"dyntype": "none", "gaintype": "fixed", "biastype": "none"},
 }
 
@@ -114,7 +115,7 @@ class Actuators:
         """What else a script that moves the written drives has to know."""
         import mujoco
 
-        geared = [name for name, drive in drives.items() if drive.kind in SERVOS and self._gear(name) != 1]
+        geared = [name for name, drive in drives.items() if drive.features.coordinate and self._gear(name) != 1]
         if geared:
             yield f"Controls of {choices(geared)} are commands times the gear, unless the kind of drive is another now."
         own = mujoco.mjtIntegrator(self.m.opt.integrator).name.removeprefix("mjINT_").lower()
@@ -181,7 +182,7 @@ class Actuators:
         """An actuator that no defaults of all actuators change."""
         if not any(each.element.tag in ACTUATORS for each in self._children("default")):
             return new
-        return NewElement(new.tag, OWN_PLAIN[new.tag] | new.attributes)
+        return NewElement(new.tag, OWN_PLAIN.get(new.tag, PLAIN) | new.attributes)
 
     def _unused(self, name: str) -> str:
         taken = {self.m.actuator(i).name for i in range(len(self.m.actuator_trntype))}

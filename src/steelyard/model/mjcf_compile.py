@@ -9,7 +9,8 @@ from threading import Lock
 from typing import Any
 
 from steelyard.errors import ModelError
-from steelyard.model.mjcf_limits import require_bounded, require_reach
+from steelyard.model.mjcf_files import Files, read_files
+from steelyard.model.mjcf_limits import require_bounded
 
 _lock = Lock()
 _listeners: list[list[str]] = []  # MuJoCo has one handler a process
@@ -56,13 +57,18 @@ def compile_file(path, folders: tuple[Path, ...], change: Callable = lambda spec
     Raises:
         ModelError: the file does not compile; MuJoCo's own error is the cause.
     """
-    path = Path(path)
-    require_reach(path, folders)
-    require_bounded(path)
+    return compile_files(read_files(Path(path), folders), change)
+
+
+def compile_files(files: Files, change: Callable = lambda spec: None):
+    """`compile_file` of files that were read."""
+    for _ in files.named():  # none is outside the folders
+        pass
+    require_bounded(files)
     # After an exception that it did not foresee, MuJoCo (4.0) leaves its handler of warnings behind, one a thread, and
     # the next warning in that thread calls itself for ever. A thread of its own takes the handler with it.
     with ThreadPoolExecutor(1, "mujoco") as apart:
-        return apart.submit(_compiled, path, change).result()
+        return apart.submit(_compiled, files.main.path, change).result()
 
 
 def _compiled(path: Path, change: Callable):

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import choices
 from steelyard.model.drive import Drive
 from steelyard.model.robot import Robot
@@ -14,7 +15,6 @@ STEP = 2e-3
 INTEGRATOR = "implicitfast"
 IMPEDANCE = 0.9999
 """Of friction loss: MuJoCo lets a joint that sticks creep at a rate that its softness decides; gears stand still."""
-SERVOS = ("position", "velocity")
 PRESENT_COMMANDS = (
     "for i in m.actuator_delay.nonzero()[0]: "
     "mujoco.mj_initCtrlHistory(m, d, i, None, d.ctrl[[i]].repeat(m.actuator_history[i, 0])[:, None])"
@@ -47,7 +47,7 @@ def expressible(robot: Robot) -> dict[str, Drive]:
 
 def actuator_element(name: str, joint: str, drive: Drive, step: float = STEP) -> NewElement:
     """The actuator of a drive of `expressible`; that of a voltage takes volts. step: of the simulation, s."""
-    tag = str(drive.kind) if drive.kind in SERVOS else "general"
+    tag = drive.features.element
     attributes = {"name": name, "joint": joint} | as_text(gains(tag, drive))
     if "biasprm" in attributes:
         attributes["biastype"] = "affine"
@@ -65,12 +65,10 @@ def gains(tag: str, drive: Drive, gear: float = 1.0) -> dict[str, tuple[float, .
     units the commands of servos are, and its torque."""
     assert drive.affine is not None
     a, b, c = drive.affine
-    a, b, c = a / (gear * gear if drive.kind in SERVOS else gear), b / (gear * gear), c / (gear * gear)
-    if tag == "position":
-        return {"kp": (a,), "kv": (-c,)}
-    if tag == "velocity":
-        return {"kv": (a,)}
-    return {"gainprm": (a,)} | ({"biasprm": (0.0, b, c)} if b or c else {})
+    square = gear * gear
+    law = a / (square if drive.features.coordinate else gear), b / square, c / square
+    spelled = {kind.element: kind.attributes for kind in DRIVE_KINDS.values()}
+    return spelled.get(tag, spelled["general"])(*law)
 
 
 def force_range(limit: float, gear: float = 1.0) -> dict[str, tuple[float, ...]]:
@@ -106,8 +104,7 @@ def unwritten(drives: Mapping[str, Drive]) -> Iterator[str]:
         if names:
             yield f"{what} ({choices(names)}) have no place in MJCF; a side file has one."
     yield from (_under_load(name, drive) for name, drive in drives.items() if drive.friction_base is not None)
-    if any(drive.kind == "voltage" for drive in drives.values()):
-        yield "Actuators of voltage drives take volts: duty times the bus voltage."
+    yield from dict.fromkeys(note for drive in drives.values() if drive.kind and (note := drive.features.note))
     if any((drive.delay or 0.0) > 0 for drive in drives.values()):
         yield (
             "MuJoCo's late commands start at zero, in key frames, too. To start from d.ctrl, run once: "

@@ -4,22 +4,27 @@ The sketch refuses nothing; everything odd becomes a fault. The robot is refused
 joints cannot be understood with. Only `<link>` inertials and `<joint>`s matter to it.
 """
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from steelyard.errors import ModelError, choices
+from steelyard.lazy import later
 from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble
+from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, SHORTEST, Joint
-from steelyard.model.meshes import Meshes
+from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import WORLD, Robot, Source
-from steelyard.model.sketch import Inertial, Part, Reader, Sketch, SketchJoint
+from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, unread_loops
-from steelyard.model.urdf_geometry import label_of, origin, shapes_of
-from steelyard.model.xml_edit import Document, Element, read
+from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
+from steelyard.model.xml import Document, Element, Reader, rooted
 
+ROOT = "robot"
 FIXED = "fixed"
 TYPES = {
     "revolute": "revolute",
@@ -49,34 +54,61 @@ class Tree(NamedTuple):
     notes: tuple[str, ...]
 
 
-def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
-    """Read a URDF file. folders: in which its meshes may lie, which are not read here.
+@dataclass(frozen=True, eq=False)
+class UrdfDocument(ModelDocument):
+    """A URDF file."""
 
-    Raises ModelError that names file, line and element.
-    """
-    path = Path(path)
-    document = read(path)
-    root, name = document.root, document.root.attributes.get("name")
-    if root.tag != "robot":
-        raise ModelError(f"{path}:{document.line(root)}: the root element is <{root.tag}>; a URDF starts with <robot>.")
-    reader, tree = _walked(document)
-    if not tree.links and not reader.refusals:
-        raise ModelError(f"{path} has no <link>; a robot needs at least two links and a movable joint.")
-    parts, joints = _parts(reader, tree, lambda *_: ((), False)), _joints(reader, tree)
-    if reader.refusals:
-        raise ModelError(reader.refusals[0])
-    told = (each for each in reader.faults if each.code in TOLD)
-    notes = [*tree.notes, *(f"{path.name}, line {each.place.line}: {each.message}" for each in told)]
-    if not name:
-        notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
-    return assemble(
-        name or path.stem,
-        _segments(tree, parts, joints),
-        floating=floating,
-        gravity=DEFAULT_GRAVITY if gravity is None else gravity,
-        source=Source(path.absolute(), "urdf", tuple(folders)),
-        notes=notes,
-    )
+    @cached_property
+    def xml(self) -> Document:
+        """What is in it. Raises ModelError for what is no URDF."""
+        return rooted(self.path, "a URDF", ROOT)
+
+    def referenced(self) -> Iterator[Path]:
+        return named_files(self.xml, self._meshes)
+
+    def robot(self, *, floating, gravity) -> Robot:
+        path, document = self.path, self.xml
+        name = document.root.attributes.get("name")
+        reader, tree = _walked(document)
+        if not tree.links and not reader.refusals:
+            raise ModelError(f"{path} has no <link>; a robot needs at least two links and a movable joint.")
+        parts, joints = _parts(reader, tree, lambda *_: ((), False)), _joints(reader, tree)
+        if reader.refusals:
+            raise ModelError(reader.refusals[0])
+        told = (each for each in reader.faults if each.code in TOLD)
+        notes = [*tree.notes, *(f"{path.name}, line {each.place.line}: {each.message}" for each in told)]
+        if not name:
+            notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
+        return assemble(
+            name or path.stem,
+            _segments(tree, parts, joints),
+            floating=floating,
+            gravity=DEFAULT_GRAVITY if gravity is None else gravity,
+            source=Source(path.absolute(), "urdf", self.folders),
+            notes=notes,
+        )
+
+    def sketch(self, *, meshes: bool = True) -> Sketch:
+        reader, tree = _walked(self.xml)
+        if not tree.links:
+            raise ModelError(f"{self.path} has no <link>; there is nothing to check.")
+        source = self._meshes
+
+        def shapes(link: Element, label: str):
+            return shapes_of(reader, link, label, source, meshes=meshes)
+
+        parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
+        return Sketch(self.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
+
+    def pieces(self) -> Iterator[Piece]:
+        return pieces_of(self.xml, self._meshes)
+
+    @property
+    def _meshes(self) -> Meshes:
+        return Meshes(self.path.parent, self.folders)
+
+    edited = later("steelyard.model", "urdf_write.edited")
+    with_inertials = later("steelyard.model", "urdf_write.with_inertials")
 
 
 def _segments(tree: Tree, parts: list[Part], joints: list[SketchJoint]) -> list[Segment]:
@@ -98,23 +130,6 @@ def _segments(tree: Tree, parts: list[Part], joints: list[SketchJoint]) -> list[
             )
         )
     return found
-
-
-def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
-    """Sketch of a URDF document. folders: in which meshes may lie. meshes: whether they are read.
-
-    Raises ModelError for xacro that may change links or joints.
-    """
-    reader, tree = _walked(document)
-    if not tree.links:
-        raise ModelError(f"{document.path} has no <link>; there is nothing to check.")
-    source = Meshes(document.path.parent, folders)
-
-    def shapes(link: Element, label: str):
-        return shapes_of(reader, link, label, source, meshes=meshes)
-
-    parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
-    return Sketch(document.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
 
 
 def _walked(document: Document) -> tuple[Reader, Tree]:

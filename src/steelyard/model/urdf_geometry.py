@@ -10,8 +10,8 @@ from steelyard.errors import ModelError
 from steelyard.inertia import solids
 from steelyard.model.meshes import MAX_MESH_BYTES, Meshes, Piece
 from steelyard.model.references import Resolved
-from steelyard.model.sketch import FILE_RULES, Reader, Shape
-from steelyard.model.xml_edit import Element, read
+from steelyard.model.sketch import FILE_RULES, Shape
+from steelyard.model.xml import Document, Element, Reader
 from steelyard.spatial import rotation_from_rpy
 
 MESH = "mesh"  # the kind of geometry that is a file
@@ -104,23 +104,19 @@ def _shape(reader: Reader, element: Element, label: str, source: Meshes, limit: 
     return Shape(reader.place(solid, label), element.tag, vertices, faces, f"{kind} {[float(x) for x in size]}")
 
 
-def require_reach(path: Path, folders: tuple[Path, ...]) -> None:
-    """Raise ModelError for a file with a mesh or texture outside the folders. folders: as of `allowed_folders`."""
-    document, source = read(path), Meshes(Path(path).parent, folders)
+def named_files(document: Document, source: Meshes) -> Iterator[Path]:
+    """Meshes and textures that a file names, where they are known. Raises ModelError for one outside its folders."""
     for element in document.root.every(MESH, "texture"):
         found = source.find(element.attributes.get("filename", "").strip())
         if found.problem == "outside":
             raise ModelError(f"{document.where(element)} {found.message}")
+        if found.path is not None:
+            yield found.path
 
 
-def pieces(path, folders: tuple[Path, ...]) -> Iterator[Piece]:
-    """Geometry of all links, collision before visual. folders: in which meshes may lie, as of `allowed_folders`.
-
-    Raises ModelError for a file that is no XML.
-    """
-    document = read(path)
-    reader, source = Reader(document), Meshes(Path(path).parent, folders)
-    children = document.root.children
+def pieces_of(document: Document, source: Meshes) -> Iterator[Piece]:
+    """Geometry of all links, collision before visual."""
+    reader, children = Reader(document), document.root.children
     colors = {each.attributes.get("name"): _rgba(reader, each) for each in children if each.tag == "material"}
     for link in (each for each in children if each.tag == "link"):
         name = link.attributes.get("name", "")

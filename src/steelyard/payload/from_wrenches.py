@@ -76,10 +76,14 @@ def identify(
 
     Example:
         >>> import numpy as np, steelyard as sy
-        >>> from steelyard.payload.tray_experiment import recorded, test_object
-        >>> found = sy.payload.identify(recorded("hammer", 1.5, 2.0, noise="none"))
-        >>> bool(np.isclose(found.mass, test_object("hammer").theta[0])), found.method, found.status.name
-        (True, 'geo', 'OK')
+        >>> from scipy.spatial.transform import Rotation
+        >>> turned = Rotation.random(20, random_state=0).as_matrix()
+        >>> still = sy.WrenchLog(t=np.arange(20.0), wrench=np.zeros((20, 6)), rotation=turned)
+        >>> held = sy.inertia.from_com_inertia(0.7, np.array([0.0, 0.02, 0.05]), 1e-3 * np.eye(3))
+        >>> log = still.replace(wrench=sy.payload.predicted_wrench(held, still))
+        >>> found = sy.payload.identify(log)
+        >>> round(found.mass, 3), found.method, found.status.name
+        (0.7, 'geo', 'STATIC')
     """
     require_type(WrenchLog, log=log)
     settings = Settings(points, c1, dynamism, weight, seed)

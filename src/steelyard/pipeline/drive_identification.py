@@ -11,7 +11,6 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.drives import (
-    GAINS,
     WINDOW,
     DriveArrays,
     Motion,
@@ -25,7 +24,6 @@ from steelyard.drives import (
     drives_of,
     errors_of,
     fit_motion,
-    gain_of,
     judges_of,
     parted,
     parted_by_speed,
@@ -252,7 +250,7 @@ def _inputs(drives: Mapping[str, Drive], logs: Sequence) -> list[list]:
     """What may have driven the joints: commands, and torques that were measured beside commanded ones."""
     both = all(log.command is not None and log.tau is not None for log in logs)
     measured = [log.replace(command=None) for log in logs] if both else []
-    torques = all(drive.kind == "torque" for drive in drives.values())
+    torques = all(drive.features.measured == "tau" for drive in drives.values())
     return [list(logs), measured] if both and torques else [list(logs)]
 
 
@@ -343,16 +341,16 @@ def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estima
 
 
 def _with_gain(drive: Drive, gain: float) -> Drive:
-    return drive if gain_of(drive) is not None else replace(drive, **{GAINS[str(drive.kind)]: float(gain)})
+    return drive if drive.torque_per_unit is not None else replace(drive, **{drive.features.gain: float(gain)})
 
 
 def _known(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.ndarray]:
     """What is stated of drives, (nv,) by name."""
     own = [drives[name] for name in robot.dof_names]
     stated = {
-        "gain": [gain_of(each) is not None or bool(job.loads) for each in own],
-        "delay": [each.delay is not None or each.kind == "current" for each in own],
-        "slope_limit": [each.slope_limit is not None or each.kind != "position" for each in own],
+        "gain": [each.torque_per_unit is not None or bool(job.loads) for each in own],
+        "delay": [each.delay is not None or not each.features.late for each in own],
+        "slope_limit": [each.slope_limit is not None or "slope_limit" not in each.features.numbers for each in own],
         "limit": [each.limit is not None for each in own],
     }
     return {name: np.array(each) for name, each in stated.items()}
@@ -377,7 +375,7 @@ def _judged(
     """Errors of motion on samples that were not fitted, and the overlay of a `DriveResult`."""
     simulation, judges = Simulation(task.robot, STEP), judges_of(test, STEP)
     sets = {FOUND: found} | ({} if start is None else {START: start})
-    if all(gain_of(each) is not None for each in task.drives.values()):
+    if all(each.torque_per_unit is not None for each in task.drives.values()):
         sets[GIVEN] = arrays_of(task.robot, task.drives)
     motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
     followed, whole = bool(found.follows_q.all()), judges.whole

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
-from steelyard.drives import Drive, gain_of
+from steelyard.drives import Drive
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import (
@@ -374,7 +374,7 @@ def settled_logs(
     """
     unknown = np.full(robot.nv, job.drive_gains)
     if drives:
-        unknown |= [name in drives and gain_of(drives[name]) is None for name in robot.dof_names]
+        unknown |= [name in drives and drives[name].torque_per_unit is None for name in robot.dof_names]
     if job.loads and not unknown.any():
         raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
     return settled(

@@ -55,7 +55,7 @@ def corrected(
         more = number_of(text, word) * _columns(log, joint)
         log = log.replace(q=log.q + more, v=log.v, a=log.a)
         if log.command is not None and drives:
-            servo = [name in drives and drives[name].kind == "position" for name in log.labels]
+            servo = [name in drives and drives[name].features.follows_q for name in log.labels]
             log = log.replace(command=log.command + more * servo)
         log = log.noted(f"q of {joint}: {text} added")
     if corrections.even_stamps:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.drives import CLEARLY_LIKE, COARSE, COMMANDED, STAYS
 from steelyard.pipeline import FOUND, START, DriveResult
 from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
@@ -19,31 +20,6 @@ KIND = "drives"
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
 LIKE = 0.7  # times the error of these, below which drives move like the robot, or roughly so
 SLOW = 0.1  # of the speed limits of the model, below which a log says little of what the robot will do
-UNITS = {  # of a revolute joint, and of a prismatic one
-    "kp": ("N m/rad", "N/m"),
-    "kd": ("N m s/rad", "N s/m"),
-    "gain": ("N m per unit", "N per unit"),
-    "limit": ("N m", "N"),
-    "delay": ("s", "s"),
-    "early": ("s", "s"),
-    "slope_limit": ("rad/s", "m/s"),
-    "damping": ("N m s/rad", "N s/m"),
-    "frictionloss": ("N m", "N"),
-    "armature": ("kg m²", "kg"),
-    "friction_base": ("N m", "N"),
-    "load_friction_motor": ("1", "1"),
-    "load_friction_external": ("1", "1"),
-}
-SCALED = (
-    "kp",
-    "kd",
-    "gain",
-    "limit",
-    "damping",
-    "frictionloss",
-    "armature",
-    "friction_base",
-)  # that count in masses where nothing else is known
 ADVICE = {
     "good": "The model with its drives may be used in simulation: it moves as the robot did in motion it had not seen.",
     "care": "The model with its drives may be used with care: look at these first.",
@@ -107,9 +83,9 @@ def _drive(result: DriveResult, name: str, dof: int) -> dict:
     """Kind, and of each number its value, interval and unit."""
     own, prismatic = result.drives[name], dof_units(result.prior)[dof]["q"] == "m"
     numbers = {}
-    for key, units in UNITS.items():
+    for key, what in DRIVE_NUMBERS.items():
         value, bounds = getattr(own, key), own.intervals.get(key, (None, None))
-        if key == "kp" and own.kind != "position":
+        if not what.shown or (key == "kp" and key not in own.features.numbers):
             continue
         state = "undetermined" if key in own.undetermined else "found" if bounds[0] is not None else "stated"
         if value is None and state == "stated":
@@ -118,9 +94,9 @@ def _drive(result: DriveResult, name: str, dof: int) -> dict:
             "value": value,
             "lower": bounds[0],
             "upper": bounds[1],
-            "unit": units[prismatic],
+            "unit": what.units[prismatic],
             "state": state,
-            "scaled": name in result.scaled and key in SCALED,
+            "scaled": name in result.scaled and what.scaled,
         }
     return {"kind": own.kind, **numbers}
 
@@ -336,7 +312,7 @@ def proven_sheet(summary: dict) -> Sheet:
 
 def drive_sheet(summary: dict, *, intervals: bool = True) -> Sheet:
     """Every number of the drives, with its interval if wanted."""
-    keys = [key for key in UNITS if any(key in each for each in summary["drives"].values())]
+    keys = [key for key in DRIVE_NUMBERS if any(key in each for each in summary["drives"].values())]
     rows = []
     for joint, own in summary["drives"].items():
         rows.append((joint, own["kind"], *(_cell(own.get(key), intervals=intervals) for key in keys)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.drives import drives_of, gain_of
+from steelyard.drives import drives_of
 from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError, choices
 from steelyard.fit import Estimate, Validation, validate
@@ -103,7 +103,7 @@ def validate_models(model, logs, *, against=None, **options) -> ModelValidation:
     own = _subject(first, logs, options)
     robot, job, recordings = recorded(own.job, own.robot, several(logs))
     options = options | {"lock": job.lock}
-    if unknown := [name for name, drive in drives_of(robot, job.drive).items() if gain_of(drive) is None]:
+    if unknown := [name for name, drive in drives_of(robot, job.drive).items() if drive.torque_per_unit is None]:
         raise OptionError(
             f"The gain of the drives of {choices(unknown)} is not known, so that torques cannot be compared: give "
             "--rollout to compare motion, or state gains in [drives] of the side file."

@@ -132,7 +132,7 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> Motion
         other = recorded(replace(own, lock=job.lock), other)[0]
         arrays = arrays_of(other, drives_of(other, own.drive or (AS_MODELLED,)))
         found.append(judges.motion(name, Simulation(unbounded(other, recordings)[0], STEP), arrays))
-    idle = judges.idle(positions=all(each.kind == "position" for each in drives.values()))
+    idle = judges.idle(positions=all(each.features.follows_q for each in drives.values()))
     return MotionValidation(
         logs=tuple(Path(path).name for path in job.logs),
         motion=(*found, *idle),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.model import Piece, Robot, pieces
+from steelyard.model import Piece, Robot, document_of
 from steelyard.viewer.shape import Looks, Part, Shape, hull_shape
 
 
@@ -17,7 +17,7 @@ def looks(robot: Robot) -> Looks:
     if robot.source is None:
         return Looks(gaps=("The robot was not read from a file: it has no meshes.",))
     shapes, parts, gaps = _Shapes(), [], {}
-    for piece in pieces(robot.source):
+    for piece in document_of(robot.source).pieces():
         if piece.role or piece.problem:
             try:
                 index = shapes.index_of(piece)
