@@ -110,7 +110,7 @@ def test_logs_that_cannot_be_looked_at(odd_log):
     for bad in (odd_log.replace(t=t), odd_log[:5], odd_log.replace(tau=np.full_like(odd_log.tau, np.nan))):
         found = inspect(bad)
         shown = health_view(found, bad)
-        assert shown.verdict["level"] == "keep" and set(shown.figures) == {("steps", 0)}
+        assert shown.screen.level == "keep" and set(shown.figures) == {("steps", 0)}
         assert "cannot be used" in markdown(shown) and "cannot be used" in printed(found)
     assert "cannot be used" in page(shown)
 

@@ -6,11 +6,23 @@ from steelyard.lazy import lazy
 from steelyard.report import figures
 from steelyard.report.compared_runs import comparison_summary
 from steelyard.report.compared_runs_view import comparison_view
-from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
+from steelyard.report.document import (
+    USABLE,
+    Cell,
+    Figure,
+    Part,
+    Question,
+    Screen,
+    Section,
+    Sheet,
+    View,
+    drawn_figures,
+    sheet,
+)
 from steelyard.report.drive_figures import drive_curves, filmed
 from steelyard.report.drive_report import drive_summary, drive_view
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
-from steelyard.report.first_screen import NOTHING, USABLE
+from steelyard.report.first_screen import NOTHING
 from steelyard.report.html import page
 from steelyard.report.identification_summary import summary
 from steelyard.report.identification_view import view_of
@@ -59,7 +71,9 @@ __all__ = [
     "Cell",
     "Figure",
     "Part",
+    "Question",
     "Record",
+    "Screen",
     "Section",
     "Sheet",
     "Unstated",
@@ -79,7 +93,6 @@ __all__ = [
     "error_quantiles",
     "figures",
     "filmed",
-    "footer",
     "health_overview",
     "inputs_of",
     "installed_version",

@@ -7,12 +7,14 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
+from steelyard.report.document import Question, Screen
 from steelyard.report.numbers import plural, share, times
 from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
 
 MANY = 1e6  # degrees of freedom of a deviation whose blocks are not told apart
 CLOSE = 1e-6  # coefficients of a combination that count as the same
+MOST = 8  # reasons
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
 DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
 
@@ -38,7 +40,7 @@ def comparison_summary(
         {
             "schema_version": SCHEMA_VERSION,
             "kind": "comparison",
-            "verdict": _verdict(runs, found, values),
+            "verdict": _screen(runs, found, values).as_json(),
             "runs": runs,
             "joints": list(_joints(summaries)),
             "values": values,
@@ -154,7 +156,7 @@ def _values(found: Repeatability, summaries: Sequence[dict]) -> Iterator[dict]:
         }
 
 
-def _verdict(runs: list[dict], found: Repeatability | None, values: list[dict]) -> dict:
+def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -> Screen:
     known = [run for run in runs if run["error"] is not None]
     best = min(known, key=lambda run: run["error"]) if known else None
     differs = [each for each in values if each["differs"]]
@@ -172,34 +174,26 @@ def _verdict(runs: list[dict], found: Repeatability | None, values: list[dict]) 
             f"Their numbers spread {times(found.ratio)} times as far as their own deviations predict. Something "
             "changed, such as temperature, load, wear, the robot or the options."
         )
-    return {
-        "level": "good" if agree else "care",
-        "headline": headline,
-        "advice": advice,
-        "reasons": [] if found is None else list(found.explain())[:8],
-        "answers": [
-            {
-                "question": "Do they agree?",
-                "answer": "Not comparable" if found is None else "Yes" if agree else "No",
-                "detail": f"{plural(len(values), 'number')} that every result determines from its own data.",
-            },
-            {
-                "question": "Which predicts best?",
-                "answer": "Unknown" if best is None else best["name"],
-                "detail": "; ".join(f"{run['name']}: {share(run['error'])}" for run in runs) + ".",
-            },
-            {
-                "question": "What changed most?",
-                "answer": _changed(values),
-                "detail": "The number whose differences chance explains least.",
-            },
-            {
-                "question": "May I use them?",
-                "answer": f"{len(usable)} of {len(runs)}",
-                "detail": "Results whose own verdict is to use them, perhaps with care.",
-            },
-        ],
-    }
+    questions = (
+        Question(
+            "Do they agree?",
+            "Not comparable" if found is None else "Yes" if agree else "No",
+            f"{plural(len(values), 'number')} that every result determines from its own data.",
+        ),
+        Question(
+            "Which predicts best?",
+            "Unknown" if best is None else best["name"],
+            "; ".join(f"{run['name']}: {share(run['error'])}" for run in runs) + ".",
+        ),
+        Question("What changed most?", _changed(values), "The number whose differences chance explains least."),
+        Question(
+            "May I use them?",
+            f"{len(usable)} of {len(runs)}",
+            "Results whose own verdict is to use them, perhaps with care.",
+        ),
+    )
+    reasons = () if found is None else tuple(found.explain())[:MOST]
+    return Screen("good" if agree else "care", headline, advice, reasons, questions)
 
 
 def _changed(values: list[dict]) -> str:

@@ -1,7 +1,7 @@
 """The report of a comparison: its tables and figures as a `View`, one colour and symbol a result."""
 
 from steelyard.report.compared_runs import distances
-from steelyard.report.document import Cell, Part, Section, Sheet, View, footer, sheet
+from steelyard.report.document import Cell, Part, Section, Sheet, View, sheet
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, points
 from steelyard.report.numbers import DASH, in_percent, interval, number, plus_minus, share, unit
 
@@ -19,10 +19,8 @@ def comparison_view(found: dict) -> View:
         summary=found,
         title=f"{len(found['runs'])} results side by side",
         subtitle=" · ".join(run["folder"] for run in found["runs"]),
-        verdict=found["verdict"],
         sections=sections,
         figures={key: draw[key[0]](found) for section in sections for key in section.figures},
-        footer=footer(found),
     )
 
 

@@ -1,7 +1,7 @@
 """The report of an identification: its chapters and figures as a `View`."""
 
 from steelyard.report import figures
-from steelyard.report.document import Figure, Part, Section, View, drawn_figures, footer
+from steelyard.report.document import Figure, Part, Section, View, drawn_figures
 from steelyard.report.identification_summary import CHAPTERS
 from steelyard.report.key_tables import contradicted, key_tables
 from steelyard.report.numbers import plural
@@ -33,10 +33,8 @@ def view_of(record: Record, *, robot: str = "") -> View:
         title=f"{found['robot']['name']}: identified inertial parameters",
         subtitle=f"{found['provenance']['created']} · {job['model']} · {plural(len(job['logs']), 'log')}"
         f" · {fitted} fitted, {found['held_out']['samples']} held out",
-        verdict=found["verdict"],
         sections=sections,
         figures=drawn_figures(record, sections, FIGURES),
-        footer=footer(found),
         robot=robot,
         printed=(error_sheet(found), *key_tables(found)),
     )

@@ -10,14 +10,14 @@ ALIGN = {"number": "---:", "text": ":---", "wrap": ":---"}
 
 def markdown(view: View) -> str:
     """A whole document."""
-    verdict = view.verdict
+    screen = view.screen
     blocks = [
         f"# {escaped(view.title)}",
         escaped(view.subtitle),
-        f"**{escaped(verdict['headline'])}** {escaped(verdict['advice'])}",
-        *(f"**{escaped(a['question'])}** {escaped(a['answer'])}. {escaped(a['detail'])}" for a in verdict["answers"]),
-        "Look at these first:" if verdict["reasons"] else "",
-        _items(verdict["reasons"]),
+        f"**{escaped(screen.headline)}** {escaped(screen.advice)}",
+        *(f"**{escaped(a.question)}** {escaped(a.answer)}. {escaped(a.detail)}" for a in screen.questions),
+        "Look at these first:" if screen.reasons else "",
+        _items(screen.reasons),
     ]
     for section in view.sections:
         blocks += [f"## {escaped(section.title)}", *map(_block, section.parts)]

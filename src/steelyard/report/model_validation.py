@@ -15,7 +15,7 @@ from steelyard.log import Finding, Log, joined
 from steelyard.model import MODEL_SUFFIXES, Robot
 from steelyard.pipeline import Job, Result, job_of, load_with_side, recorded, several
 from steelyard.prepare import prepare
-from steelyard.report.document import Sheet, sheet
+from steelyard.report.document import Screen, Sheet, sheet
 from steelyard.report.first_screen import LARGE, SAME
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number, percent, times
@@ -51,6 +51,12 @@ class ModelValidation:
         ratio = error / own.relative_error
         smaller = f"{times(max(ratio, 1 / ratio))} times {'smaller' if ratio > 1 else 'larger'}"
         return f"{said}, {percent(error)} with {other}; the first error is {smaller}."
+
+    @property
+    def screen(self) -> Screen:
+        """What `steelyard validate` shows first."""
+        level = "good" if self.good else "care"
+        return Screen(level, self.headline, reasons=tuple(each.message for each in self.findings))
 
     def as_json(self) -> dict:
         """Plain values; the keys are in docs/command_line.md."""

@@ -13,7 +13,7 @@ from steelyard.log import Finding, checks
 from steelyard.model import MODEL_SUFFIXES, STEP, Robot
 from steelyard.pipeline import Job, load_with_side, recorded
 from steelyard.prepare import corrected
-from steelyard.report.document import Sheet, sheet
+from steelyard.report.document import Screen, Sheet, sheet
 from steelyard.report.first_screen import SAME
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number
@@ -51,6 +51,12 @@ class MotionValidation:
             f"Error of motion on {choices(self.logs)}: {windows} mrad (mm) in windows and {whole} in one piece with "
             f"{own.name} (in windows {said})."
         )
+
+    @property
+    def screen(self) -> Screen:
+        """What `steelyard validate` shows first."""
+        level = "good" if self.good else "care"
+        return Screen(level, self.headline, reasons=tuple(each.message for each in self.findings))
 
     def as_json(self) -> dict:
         """Plain values; the keys are in docs/command_line.md."""
