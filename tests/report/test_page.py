@@ -19,7 +19,7 @@ from steelyard.pipeline import Job, run
 from steelyard.report import percent, record_of
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL
 from steelyard.report.html import page
-from steelyard.report.identification_view import view_of
+from steelyard.report.identification_report import view_of
 from steelyard.report.markdown import escaped, markdown
 from steelyard.report.numbers import number
 

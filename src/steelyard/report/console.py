@@ -11,8 +11,7 @@ from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Cell, Screen, Sheet, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.key_tables import key_tables
-from steelyard.report.model_validation import ModelValidation
-from steelyard.report.motion_validation import MotionValidation
+from steelyard.report.model_validation import ModelValidation, MotionValidation
 from steelyard.report.numbers import percent, plural
 from steelyard.report.torques import error_sheet
 

@@ -21,7 +21,7 @@ from steelyard.report.document import (
 )
 from steelyard.report.drive_figures import friction, motion
 from steelyard.report.first_screen import SAME
-from steelyard.report.identification_summary import repeat_command
+from steelyard.report.identification_report import repeat_command
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import interval, number, plural
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
