@@ -18,9 +18,10 @@ from steelyard.pipeline import inspect
 from steelyard.report import jsonable
 from steelyard.report.html import page
 from steelyard.report.log_health import health_overview, health_view, sheets
-from steelyard.report.markdown import escaped, markdown
+from steelyard.report.markdown import markdown
 from steelyard.report.numbers import number
 from steelyard.report.outputs import write_file
+from steelyard.sheets import markdown_text as escaped
 
 
 @pytest.fixture(scope="module")

@@ -5,19 +5,7 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy
 from steelyard.report import figures
 from steelyard.report.comparison_report import comparison_summary, comparison_view
-from steelyard.report.document import (
-    USABLE,
-    Cell,
-    Figure,
-    Part,
-    Question,
-    Screen,
-    Section,
-    Sheet,
-    View,
-    drawn_figures,
-    sheet,
-)
+from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import drive_curves, filmed
 from steelyard.report.drive_report import drive_summary, drive_view
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
@@ -36,6 +24,7 @@ from steelyard.report.schema import jsonable
 from steelyard.report.signal_curves import curves, screen_curves
 from steelyard.report.torques import error_quantiles
 from steelyard.report.vector import save
+from steelyard.sheets import Cell, Sheet, sheet
 
 if TYPE_CHECKING:
     from steelyard.report.console import drive_overview, overview, rich_table, validation_overview, view_overview

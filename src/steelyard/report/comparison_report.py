@@ -7,11 +7,12 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
-from steelyard.report.document import Cell, Part, Question, Screen, Section, Sheet, View, sheet
+from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, points
 from steelyard.report.numbers import DASH, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
+from steelyard.sheets import Cell, Sheet, sheet
 
 MANY = 1e6  # degrees of freedom of a deviation whose blocks are not told apart
 CLOSE = 1e-6  # coefficients of a combination that count as the same

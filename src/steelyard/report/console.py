@@ -8,12 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.report.certificates import active_constraints
-from steelyard.report.document import Cell, Screen, Sheet, View
+from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.key_tables import key_tables
 from steelyard.report.model_validation import ModelValidation, MotionValidation
 from steelyard.report.numbers import percent, plural
 from steelyard.report.torques import error_sheet
+from steelyard.sheets import Cell, Sheet
 
 UNBOUNDED = 10_000  # characters
 SHOWN = 4  # reasons of a first screen

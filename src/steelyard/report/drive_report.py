@@ -6,19 +6,7 @@ import numpy as np
 
 from steelyard.drives import CLEARLY_LIKE, COARSE, COMMANDED, STAYS
 from steelyard.pipeline import FOUND, START, DriveResult
-from steelyard.report.document import (
-    USABLE,
-    Cell,
-    Figure,
-    Part,
-    Question,
-    Screen,
-    Section,
-    Sheet,
-    View,
-    drawn_figures,
-    sheet,
-)
+from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import friction, motion
 from steelyard.report.first_screen import SAME
 from steelyard.report.identification_report import repeat_command
@@ -26,6 +14,7 @@ from steelyard.report.labels import dof_units
 from steelyard.report.numbers import interval, number, plural
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
 from steelyard.report.record import Record
+from steelyard.sheets import Cell, Sheet, sheet
 
 KIND = "drives"
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}

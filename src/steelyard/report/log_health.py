@@ -12,13 +12,14 @@ from steelyard.errors import LogError
 from steelyard.log import GAP, Log, bandwidth
 from steelyard.pipeline import Inspection
 from steelyard.report.console import rich_table, screen_lines
-from steelyard.report.document import Part, Question, Screen, Section, Sheet, View, sheet
+from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, SERIES, drawn, log_axis, text
 from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
 from steelyard.report.numbers import number, plural, spread
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
 from steelyard.report.torques import FEW
+from steelyard.sheets import Sheet, sheet
 
 MOST = 10  # gaps that are listed
 BINS = 60

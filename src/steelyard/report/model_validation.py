@@ -17,12 +17,13 @@ from steelyard.log import Finding, Log, checks, joined
 from steelyard.model import MODEL_SUFFIXES, STEP, Robot
 from steelyard.pipeline import Job, Result, job_of, load_with_side, recorded, several
 from steelyard.prepare import corrected, prepare
-from steelyard.report.document import Screen, Sheet, sheet
+from steelyard.report.document import Screen
 from steelyard.report.first_screen import LARGE, SAME
 from steelyard.report.known_model import Unstated, read_model
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number, percent, times
 from steelyard.report.record import read
+from steelyard.sheets import Sheet, sheet
 
 OF_TORQUES = ("no_torque", "repeated_sample", "stamp_jitter")  # of logs that rest, and have commands
 SIMULATED = "_simulated.xml"  # of the models in a result, the one that has drives, friction and armature
