@@ -11,6 +11,7 @@ from robots import urdf
 from steelyard import simulate
 from steelyard.errors import FitError, LogError
 from steelyard.inertia import parameters
+from steelyard.information import accumulate
 from steelyard.payload import Status, carried_information, errors, identify_from_torques, solid_of
 
 COM = np.array([0.03, -0.02, 0.08])
@@ -99,7 +100,7 @@ def test_refused(panda, logs):
         light = recorded(panda, -0.3 * THETA / 1.5, 3)
         identify_from_torques(panda, light, frame=FRAME)
     with pytest.raises(LogError, match="carried_information"):
-        identify_from_torques(panda, sy.accumulate(panda, logs[0]), frame=FRAME)
+        identify_from_torques(panda, accumulate(panda, logs[0]), frame=FRAME)
 
 
 def test_an_empty_hand_weighs_nothing_within_its_interval(panda):
