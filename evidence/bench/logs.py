@@ -12,6 +12,7 @@ from statistics import median
 import numpy as np
 
 import steelyard as sy
+from steelyard.information import accumulate
 from steelyard.log import checks
 
 ROWS = 400_000
@@ -55,7 +56,7 @@ def use(path: Path, robot) -> None:
     """What every identification does with a log."""
     log = sy.read_log(path, robot)
     checks.require_usable(log, robot)
-    sy.accumulate(robot, log, engine="native")
+    accumulate(robot, log, engine="native")
 
 
 def messages(folder: Path) -> dict[str, dict]:

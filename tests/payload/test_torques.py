@@ -11,6 +11,7 @@ from robots import urdf
 from steelyard import simulate
 from steelyard.errors import FitError, LogError
 from steelyard.inertia import parameters
+from steelyard.information import accumulate
 from steelyard.payload import Status, carried_information, errors, identify_from_torques, solid_of
 
 pytestmark = pytest.mark.claim(
@@ -103,7 +104,7 @@ def test_refused(panda, logs):
         light = recorded(panda, -0.3 * THETA / 1.5, 3)
         identify_from_torques(panda, light, frame=FRAME)
     with pytest.raises(LogError, match="carried_information"):
-        identify_from_torques(panda, sy.accumulate(panda, logs[0]), frame=FRAME)
+        identify_from_torques(panda, accumulate(panda, logs[0]), frame=FRAME)
 
 
 def test_an_empty_hand_weighs_nothing_within_its_interval(panda):
