@@ -18,7 +18,7 @@ pytestmark = pytest.mark.claim("loops.four_bar")
 
 
 def motors_log(robot, joints=None):
-    t = np.arange(0, 20, 0.01)
+    t = np.arange(0, 10, 0.01)
     w, phase = np.array([[1.1, 3.7, 6.1], [1.7, 2.9, 7.3]]), np.arange(6).reshape(2, 3)
     size = np.array([[0.25, 0.12, 0.05], [0.2, 0.12, 0.06]])
     angle = t[:, None, None] * w + phase

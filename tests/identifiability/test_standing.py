@@ -77,6 +77,7 @@ def standing_rows(name, floating, contacts, rng, regress):
     return Z.T @ regress(model, data, robot, q, v, a)
 
 
+@pytest.mark.exhaustive(keep=8)
 @pytest.mark.parametrize(("name", "floating", "contacts", "count"), CASES)
 def test_counts_are_the_rank_over_sampled_motions(name, floating, contacts, count):
     robot, rng = load(urdf(name), floating=floating or None), np.random.default_rng(1)

@@ -6,10 +6,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 
 import pinocchio_adapter as adapter
 import steelyard as sy
+from properties import tried
 from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.errors import FitError, LogError, ModelError, OptionError
@@ -88,7 +89,7 @@ def cases(seed, folder):
 
 @pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("part", range(5))
-@settings(max_examples=12, deadline=None, derandomize=True)
+@tried(12)
 @given(seed=seeds)
 def test_random_trees_agree_with_an_explicit_projection(tmp_path_factory, part, seed):
     rng, robot, frames, kinds, _, log = cases([part, seed], tmp_path_factory.mktemp("random"))

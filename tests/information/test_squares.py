@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
 from problems import random_log
+from properties import tried
 from steelyard.information import Squares, accumulate
 from steelyard.model import library
 
@@ -30,7 +31,7 @@ def matrices(draw, groups: int | None = None, size: int | None = None):
     return np.swapaxes(rows, 1, 2) @ rows
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@tried(60)
 @given(matrices(), st.data())
 def test_the_same_as_dense_matrices(dense, data):
     squares, rng = Squares.of(dense), np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -55,7 +56,7 @@ def test_the_same_as_dense_matrices(dense, data):
     np.testing.assert_array_equal(Squares.stacked([squares, squares]).dense, np.concatenate([dense, dense]))
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@tried(30)
 @given(matrices(groups=3, size=5), matrices(groups=3, size=5))
 def test_sums_of_groups_that_have_other_columns(one, other):
     np.testing.assert_allclose((Squares.of(one) + Squares.of(other)).dense, one + other, **CLOSE)

@@ -74,6 +74,7 @@ KINDS = {
 }
 
 
+@pytest.mark.exhaustive(keep=9)
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_false_samples_are_named_and_harm_no_mass(name, kind):

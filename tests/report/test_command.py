@@ -4,10 +4,11 @@ import shlex
 from importlib import import_module
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from properties import tried
 from steelyard import app as cli
 from steelyard.log.smoothers import SMOOTHERS
 from steelyard.pipeline import Job
@@ -58,7 +59,7 @@ def plain(path: str) -> str:
     return path.removeprefix("./")
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@tried(40)
 @given(job=jobs, out=paths)
 def test_round_trip(job, out):
     with pytest.MonkeyPatch.context() as patch:
