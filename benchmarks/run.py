@@ -12,7 +12,16 @@ from pathlib import Path
 from steelyard.native import threads
 
 FOLDER = Path(__file__).parent
-SHARED = ("__init__", "run", "peers", "peer_cases", "timing", "real_logs", "fault_bounds")  # no benchmarks
+SHARED = (
+    "__init__",
+    "run",
+    "peers",
+    "peer_cases",
+    "timing",
+    "real_logs",
+    "fault_bounds",
+    "tray_experiment",
+)  # no benchmarks
 # many minutes each; their tables are in docs/
 STUDIES = (
     "controller_code",

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.inertia import conventions, is_consistent, parameters, to_quaternion
 from steelyard.model import Robot
-from steelyard.payload.arm_sensor import frame_of
+from steelyard.payload.carried import frame_of
 from steelyard.payload.payload_estimate import Payload
 
 FORMATS = ("franka", "ur", "kuka", "abb", "ros", "urdf", "mjcf")
