@@ -38,11 +38,11 @@ def problems():
     """Factors (COUNT, 10, 10), right sides (COUNT, 10) in units of the noise, and a prior: eight objects of the
     experiment of paper E, swung from many phases; the prior knows the tray's shape and 1 kg."""
     from benchmarks.tray_experiment import LAYOUTS, test_object, wrist_motion
-    from steelyard.payload.wrench_sums import accumulate, without_bias
+    from steelyard.payload.wrench_sums import accumulate, eliminated
 
     rng = np.random.default_rng(0)
     sums = [accumulate(wrist_motion(1.0, DURATION, start=s)) for s in rng.uniform(0, 100, STARTS)]
-    motions = [without_bias(each, NOISE)[:10, :10] for each in sums]
+    motions = [eliminated(each, NOISE)[:10, :10] for each in sums]
     factors = np.tile(motions, (COUNT // STARTS, 1, 1))
     things = [test_object(name) for name in LAYOUTS]
     truth = np.stack([things[i].theta for i in rng.integers(len(things), size=COUNT)])

@@ -8,7 +8,7 @@ from payload_logs import THETA, swing
 from steelyard.errors import OptionError
 from steelyard.payload import Status, diagnose, identify, observability
 from steelyard.payload.wrench_problem import mass_of
-from steelyard.payload.wrench_sums import CHUNK, accumulate, bias_of, without_bias, wrench_regressor
+from steelyard.payload.wrench_sums import CHUNK, accumulate, bias_of, eliminated, wrench_regressor
 
 OFFSET = np.array([1.0, -2.0, 0.5, 0.03, -0.02, 0.01])
 RATE = np.array([0.3, 0.2, -0.4, 0.02, 0.01, -0.015])  # N/s and N m/s
@@ -36,7 +36,7 @@ def test_least_squares_are_the_augmented_regression():
     np.testing.assert_allclose(found.theta, expected[:10], atol=1e-8)
     info = accumulate(log, bias="drift")
     spread = np.linalg.inv(rows.T @ rows)  # with unit noise
-    A = without_bias(info, (1.0, 1.0))[:10, :10]
+    A = eliminated(info, (1.0, 1.0))[:10, :10]
     bias, own = bias_of(info, (1.0, 1.0), found.theta, np.linalg.inv(A.T @ A))
     np.testing.assert_allclose(bias, expected[10:], atol=1e-7)
     np.testing.assert_allclose(own, np.sqrt(np.diag(spread))[10:], rtol=1e-6)

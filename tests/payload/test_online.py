@@ -12,7 +12,7 @@ from steelyard.payload import OnlineEstimator, Status, calibrate, errors, online
 from steelyard.payload.methods import fitted_body
 from steelyard.payload.tool_calibration import Tool
 from steelyard.payload.wrench_problem import make_problem, mass_of
-from steelyard.payload.wrench_sums import accumulate, without_bias, wrench_regressor
+from steelyard.payload.wrench_sums import accumulate, eliminated, wrench_regressor
 
 HAMMER, BARBELL = test_object("hammer"), test_object("barbell")
 NOISE = (0.1, 0.005)
@@ -58,7 +58,7 @@ def test_it_arrives_where_the_offline_fit_is():
     estimator = OnlineEstimator(noise=NOISE)
     estimator.update_many(log)
     problem = make_problem(log)
-    T = without_bias(problem.information, NOISE)[:10]
+    T = eliminated(problem.information, NOISE)[:10]
     A, b = T[:, :10], T[:, 10]
     prior = parameters.from_com_inertia(mass_of(log), np.zeros(3), mass_of(log) * 2 / 3 * 0.1**2 * np.eye(3))
     expected, covariance, _ = fitted_body(A, b, prior, weight=0.1, regularizer="entropic")
@@ -161,7 +161,7 @@ def test_forgetting_is_the_fit_of_discounted_sums():
     estimator = OnlineEstimator(noise=NOISE, memory=40.0)
     estimator.update_many(log)
     factor = np.exp(-1 / 40) ** np.arange(len(log))[::-1]
-    T = without_bias(accumulate(log, weights=np.sqrt(factor)), NOISE)[:10]
+    T = eliminated(accumulate(log, weights=np.sqrt(factor)), NOISE)[:10]
     A, b = T[:, :10], T[:, 10]
     felt = log.origin_acceleration - log.gravity_in_sensor
     mass = np.sum(factor[:, None] * felt * log.wrench[:, :3]) / np.sum(factor[:, None] * felt**2)

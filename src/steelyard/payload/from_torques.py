@@ -24,7 +24,7 @@ from steelyard.payload.payload_estimate import Payload, Status, implausible, mas
 from steelyard.payload.rows import Rows, Sums, memory_of, of_torques, score_spread
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
-from steelyard.payload.wrench_sums import of_body, weighed_fit, without_bias
+from steelyard.payload.wrench_sums import eliminated, of_body, weighed_fit
 from steelyard.terms import COULOMB_WIDTH
 
 ZERO = 2.0  # standard deviations within which a mass is none: an empty hand, in 95 of 100 logs
@@ -83,7 +83,7 @@ class Felt:
         """Normal equations (10, 10), (10,) of the payload in units of the noise, what drives the joints left free."""
         deviation = self.noise * np.sqrt(self.memory)
         if len(self.info.columns) > 10:
-            T = without_bias(self.info, deviation)
+            T = eliminated(self.info, deviation)
             return T[:, :10].T @ T[:, :10], T[:, :10].T @ T[:, 10]
         weighted = self.info.weighted(1 / deviation**2)
         return weighted.G, weighted.b

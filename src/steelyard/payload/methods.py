@@ -19,7 +19,7 @@ from steelyard.payload.point_mass import C1, DYNAMISM, LAMBDA, discretise, solve
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_problem import Problem, solve
-from steelyard.payload.wrench_sums import BODY, summed, without_bias
+from steelyard.payload.wrench_sums import BODY, eliminated, summed
 from steelyard.terms import ParameterLayout
 
 PMD_POINTS = 56
@@ -111,7 +111,7 @@ def _constrained(problem: Problem, settings: Settings, within: BodySet | None = 
 
 def _ordinary(problem: Problem, settings: Settings) -> Fit:
     """Force and torque rows weigh alike, in SI units."""
-    T = without_bias(problem.information, (1.0, 1.0))[:10]
+    T = eliminated(problem.information, (1.0, 1.0))[:10]
     return solve(T[:, :10], T[:, 10]), _unconstrained_covariance(problem), ()
 
 
@@ -121,7 +121,7 @@ def _total(problem: Problem, settings: Settings) -> Fit:
     Recursive as published: only the triangular factor of all samples so far enters, and it is updated, not rebuilt.
     Raises FitError where that vector says nothing about theta (the log excites too little).
     """
-    v = np.linalg.svd(without_bias(problem.information, (1.0, 1.0)))[2][-1]
+    v = np.linalg.svd(eliminated(problem.information, (1.0, 1.0)))[2][-1]
     if abs(v[-1]) < THRESHOLDS.no_component:
         raise FitError(
             "Total least squares has no solution: the regressor is rank deficient, so its noise explains everything. "

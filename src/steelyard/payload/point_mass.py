@@ -18,7 +18,7 @@ from steelyard.inertia import transform_matrix
 from steelyard.payload.solid_shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
-from steelyard.payload.wrench_sums import accumulate, triangle, without_bias
+from steelyard.payload.wrench_sums import accumulate, eliminated, triangle
 
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
 DYNAMISM = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s, as published
@@ -78,7 +78,7 @@ def discretise(problem: Problem, points, *, c1: float = C1, scale=DYNAMISM, weig
 def _sums(problem: Problem, weights, *, reduced: bool = False) -> np.ndarray:
     """(11, 11) factor of weighted samples in SI units."""
     info = accumulate(problem.log, bias=problem.bias, weights=weights, reduced=reduced)
-    return without_bias(info, (1.0, 1.0))
+    return eliminated(info, (1.0, 1.0))
 
 
 def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMassFit:

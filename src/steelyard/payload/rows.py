@@ -16,7 +16,7 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.payload.carried import frame_of
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_sums import summed, weighed_fit, wrench_regressor
+from steelyard.payload.wrench_sums import CHANNELS, by_group, summed, weighed_fit, wrench_regressor
 
 NOISE_FLOOR = 1e-6  # of the signal
 LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
@@ -85,13 +85,6 @@ class Rows:
         counts = np.bincount(self.groups)
         return np.sqrt(np.bincount(self.groups, np.mean(x * x, axis=0)) / counts)
 
-    def by_group(self, columns) -> tuple[np.ndarray, np.ndarray]:
-        """Columns (n, k, m) and what was measured as rows of groups of c channels, (c n, g, m) and (c n, g)."""
-        g = len(self.noise)
-        n, k, m = columns.shape
-        shared = columns.reshape(n, g, k // g, m).swapaxes(1, 2).reshape(-1, g, m)
-        return shared, self.measured.reshape(n, g, k // g).swapaxes(1, 2).reshape(-1, g)
-
     def constant(self) -> np.ndarray:
         """(n, k, k) columns of an offset of each channel."""
         k = len(self.names)
@@ -124,7 +117,7 @@ class Sums:
         ends = np.cumsum([10, *(each.shape[2] for each in beside.values())])
         self.places = {name: range(ends[i], ends[i + 1]) for i, name in enumerate(beside)}
         self.columns = np.concatenate([rows.columns, *beside.values()], axis=2)
-        self.info = summed(*rows.by_group(self.columns))
+        self.info = summed(*by_group(self.columns, rows.measured, len(rows.noise)))
 
     def fit(self, *names: str) -> Fit:
         """Least squares with the columns of these names beside the payload's."""
@@ -207,7 +200,7 @@ def of_wrench(log: WrenchLog, noise) -> Rows:
         pull,
         np.asarray(log.gravity),
         np.repeat([0, 1], 3),
-        ("fx", "fy", "fz", "nx", "ny", "nz"),
+        CHANNELS,
         np.asarray(noise, dtype=float),
         moving=log.moving,
         streamed=streamed(log),

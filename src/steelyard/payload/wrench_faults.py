@@ -16,7 +16,7 @@ from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_causes import explanation
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem, mass_of, solve
-from steelyard.payload.wrench_sums import accumulate, residual_rms, signal_rms, weighed_fit, without_bias
+from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, signal_rms, weighed_fit
 
 LOOKED_AT = 2000  # samples of a long log
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
@@ -257,8 +257,7 @@ def _read_as(log, axes, flip, negate):
 
 
 def _saturation(log):
-    names = ("fx", "fy", "fz", "nx", "ny", "nz")
-    for name, x in zip(names, log.wrench.T, strict=True):
+    for name, x in zip(CHANNELS, log.wrench.T, strict=True):
         if np.ptp(x) <= 0:
             continue
         for extreme in (x.max(), x.min()):
@@ -297,7 +296,7 @@ def _pose(log):
 
 def _place(log, solid):
     info = accumulate(log)
-    T = without_bias(info, weighed_fit(info)[2])[:10]
+    T = eliminated(info, weighed_fit(info)[2])[:10]
     A, b = T[:, :10], T[:, 10]
     mass = mass_of(log)
     if not mass > 0:

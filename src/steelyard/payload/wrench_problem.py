@@ -10,7 +10,7 @@ from steelyard.payload.rows import memory_of, score_spread
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_sums import accumulate, bias_of, freed, weighed_fit, without_bias, wrench_regressor
+from steelyard.payload.wrench_sums import accumulate, bias_of, eliminated, freed, weighed_fit, wrench_regressor
 
 MEMORY_SAMPLES = 5000
 CHANCE = 4.0  # deviations of a standard deviation
@@ -37,7 +37,7 @@ class Problem:
     @cached_property
     def whitened(self) -> tuple[np.ndarray, np.ndarray]:
         """A (10, 10), b (10,): `||A theta - b||^2` is the cost in units of the noise's variance, the bias left free."""
-        T = without_bias(self.information, self._deviation)[:10]
+        T = eliminated(self.information, self._deviation)[:10]
         return T[:, :10], T[:, 10]
 
     @cached_property

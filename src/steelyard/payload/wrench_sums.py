@@ -83,7 +83,7 @@ def accumulate(log: WrenchLog, *, bias: bool | str = False, weights=None, reduce
         if weights is not None:
             factor = np.asarray(weights, dtype=float)[part]
             rows, wrench = rows * factor[:, None, None], wrench * factor[:, None]
-        new = summed(*by_group(rows, wrench), layout=layout)
+        new = summed(*by_group(rows, wrench, len(GROUPS)), layout=layout)
         total = new if total is None else total + new
     assert total is not None
     return replace(total, group_names=GROUPS)
@@ -100,16 +100,17 @@ def layout_of(bias: bool | str, start: float) -> ParameterLayout:
     return ParameterLayout((BODY,), CHANNELS, tuple(range(6)), ("offset",), drifts[: free - 6])
 
 
-def by_group(rows, wrench):
-    """Rows (n, 6, k) and wrenches (n, 6) as those of two groups, (3 n, 2, k) and (3 n, 2)."""
-    n, _, k = rows.shape
+def by_group(rows, measured, g: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, c g, k) and what was measured (n, c g) as those of g groups of c channels, (c n, g, k) and (c n, g)."""
+    n, channels, k = rows.shape
+    apart = (n, g, channels // g)
     return (
-        rows.reshape(n, 2, 3, k).swapaxes(1, 2).reshape(3 * n, 2, k),
-        wrench.reshape(n, 2, 3).swapaxes(1, 2).reshape(3 * n, 2),
+        rows.reshape(*apart, k).swapaxes(1, 2).reshape(-1, g, k),
+        measured.reshape(apart).swapaxes(1, 2).reshape(-1, g),
     )
 
 
-def without_bias(info: Information, noise) -> np.ndarray:
+def eliminated(info: Information, noise) -> np.ndarray:
     """(11, 11) triangular factor of `[A b]` in units of the noise: `||T [theta; -1]||^2` is the whole weighted cost.
 
     noise: (g,) standard deviations of the row groups. Columns behind the ten of the body, such as a bias, are left free
@@ -224,7 +225,7 @@ def observability(log: WrenchLog, *, reduced: bool = False, bias: bool | str = F
         The Observability.
     """
     units = np.array([1.0] + [1 / LENGTH] * 3 + [1 / LENGTH**2] * 6)
-    R = without_bias(accumulate(log, bias=bias, reduced=reduced), (1.0, 1.0))[:, :10] * units
+    R = eliminated(accumulate(log, bias=bias, reduced=reduced), (1.0, 1.0))[:, :10] * units
     _, singular, Vt = np.linalg.svd(R)
     rank = int(np.count_nonzero(singular > RANK * max(singular[0], 1e-300)))
     hidden = Vt[rank:]
