@@ -218,8 +218,7 @@ def fitted_body(A, b, prior, *, weight: float, regularizer: str = "pullback", wi
     info = summed((A @ to_theta)[:, None], b[:, None], layout=ParameterLayout((BODY,)))
     held = None if within is None else {BODY: _Relative(within, to_theta)}
     found = consistent(info, prior=UNIT_BODY, within=held, regularizer=regularizer, weight=weight, noise=(1.0,))
-    gap = found.certificate.duality_gap
-    rough = (f"the fit is {gap:.1e} of its cost above the optimum",) if found.status is FitStatus.INACCURATE else ()
+    rough = ("the optimum is not proven to the usual accuracy",) if found.status is FitStatus.INACCURATE else ()
     return to_theta @ found.theta[0], to_theta @ found.covariance @ to_theta.T, (*found.notes, *rough)
 
 

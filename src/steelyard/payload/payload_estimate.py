@@ -129,9 +129,13 @@ class Payload(Card):
     @property
     def inertia_deviation(self) -> np.ndarray:
         """(3, 3) standard deviations of the inertia about the centre of mass, kg m^2; NaN without mass."""
+        return self.inertia_deviation_in(np.eye(3))
+
+    def inertia_deviation_in(self, axes) -> np.ndarray:
+        """The same in other axes, the columns of a rotation (3, 3) in those of the sensor."""
         if self.theta[0] == 0:
             return np.full((3, 3), np.nan)
-        D = parameters.transform_matrix(np.eye(3), -self.com)  # to first order: the centre's own error cancels
+        D = parameters.transform_matrix(axes.T, -axes.T @ self.com)  # to first order: the centre's own error cancels
         spread = np.sqrt(np.maximum(np.diag(D @ self.covariance @ D.T), 0.0))[4:]
         xx, xy, yy, xz, yz, zz = spread
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -295,6 +299,12 @@ def status_of(payload: Payload, *, moving: bool, gram: np.ndarray | None = None,
     if not moving:
         return Status.STATIC
     return Status.WEAK if inertia > THRESHOLDS.determined else Status.OK
+
+
+def principal(inertia) -> tuple[np.ndarray, np.ndarray]:
+    """Principal moments (3,), rising, and right-handed axes (3, 3), columns, of an inertia (3, 3)."""
+    moments, axes = np.linalg.eigh(inertia)
+    return moments, axes if np.linalg.det(axes) > 0 else axes * np.array([1.0, 1.0, -1.0])
 
 
 def mass_seen(gram, mass: float) -> bool:

@@ -123,6 +123,7 @@ class Sums:
         """Least squares with the columns of these names beside the payload's."""
         rows, at = self.rows, [*range(10), *(i for name in names for i in self.places[name])]
         info, columns = self.info, self.columns
+        assert info.factors is not None
         if len(at) < columns.shape[2]:
             Y, y = info.factors[:, :, at], info.factors[:, :, -1]
             info, columns = summed(Y.swapaxes(0, 1), y.T, counts=info.counts), columns[:, :, at]
