@@ -43,7 +43,7 @@ def payload(
         job = options.job()
         reading = {name: getattr(job.corrections, name) for name in ("unit", "order", "leave_out")}
         known = {"folder": job.folders, "lock": job.lock, "channels": job.channels}
-        request = Request(log, **held.of_job(), **known, **reading)
+        request = Request(str(log), **held.of_job(), **known, **reading)
         formats = words(export)
         require_formats(formats)
         outcome = identify_files(request)
