@@ -17,6 +17,7 @@ from steelyard.errors import OptionError
 from steelyard.job import FRICTION, Job
 from steelyard.job_options import NONE, Option, flag, options_of
 from steelyard.numbers import to_float
+from steelyard.payload_request import Request
 from steelyard.terms import friction_terms
 
 
@@ -55,15 +56,16 @@ ALL_FRICTION = ",".join(FRICTION)
 
 
 class JobOptions:
-    """The options of one subcommand that are fields of a `Job` or of its `Corrections`; a subclass names it."""
+    """The options of one subcommand that are fields of a `Job` and of its `Corrections`, or of another record; a
+    subclass names it."""
 
     __signature__: ClassVar[Signature]
     _told: ClassVar[dict[str, tuple[Field, Option]]]
     _corrections: ClassVar[tuple[str, ...]]
 
-    def __init_subclass__(cls, *, command: str):
-        cls._told = options_of(Job, command)
-        corrections = options_of(Corrections, command)
+    def __init_subclass__(cls, *, command: str, record: type = Job):
+        cls._told = options_of(record, command)
+        corrections = options_of(Corrections, command) if record is Job else {}
         cls._corrections = tuple(corrections)
         found = []
         for name, (each, how) in cls._told.items():
@@ -77,7 +79,7 @@ class JobOptions:
         self.words = bound.arguments
 
     def of_job(self) -> dict[str, Any]:
-        """The same as fields of a `Job`. Raises OptionError."""
+        """The same as fields of the `Job`, or of the other record. Raises OptionError."""
         found: dict[str, Any] = {
             name: _value(name, self.words[name], each, how)
             for name, (each, how) in self._told.items()
@@ -252,6 +254,10 @@ class AnalyzeOptions(JobOptions, command="analyze"):
 
 class ConvertOptions(JobOptions, command="convert"):
     """Base and gravity of a robot that is written."""
+
+
+class HeldOptions(JobOptions, command="payload", record=Request):
+    """What is known of a payload's shape, of the arm and the sensor that carry it, and the estimator."""
 
 
 class PayloadOptions(JobOptions, command="payload"):

@@ -3,7 +3,7 @@
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
 from steelyard.diagnose.diagnosis import Diagnosis, diagnose
-from steelyard.diagnose.fault_record import FaultRecord
+from steelyard.diagnose.fault_record import FaultRecord, Severity
 from steelyard.diagnose.faults import ACCEPTABLE, CATALOGUE, FATAL
 from steelyard.diagnose.fisher_information import expected_error, information_loss
 from steelyard.diagnose.hypotheses.delay import Delays, delays
@@ -29,6 +29,7 @@ __all__ = [
     "JointResidual",
     "PositionOffsets",
     "Regression",
+    "Severity",
     "case_of",
     "contributions",
     "delays",

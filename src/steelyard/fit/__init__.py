@@ -37,7 +37,7 @@ from steelyard.fit.recursive import RecursiveEstimator
 from steelyard.fit.torque_band import TorqueBand, TorquePredictor
 from steelyard.fit.validation import Validation, predict, validate
 from steelyard.fit.volumes import CAN_EXIST, GEOMETRY, OTHERS, WORDS
-from steelyard.fit.whitening import weak_directions, weigh_by_noise, whiten
+from steelyard.fit.whitening import weak_directions, weigh_by_noise, weigh_rows, whiten
 
 __all__ = [
     "CAN_EXIST",
@@ -115,5 +115,6 @@ __all__ = [
     "validate",
     "weak_directions",
     "weigh_by_noise",
+    "weigh_rows",
     "whiten",
 ]
