@@ -12,8 +12,14 @@ from steelyard.arguments import require_each, require_type
 from steelyard.dynamics import choose_independent, require_contact_kinds, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
-from steelyard.information.contact_rows import contacts_of, explained_torque, require_steady, require_usable
-from steelyard.information.contact_sums import ContactSums, merged_totals
+from steelyard.information.contact_rows import (
+    ContactSums,
+    contacts_of,
+    explained_torque,
+    merged_totals,
+    require_steady,
+    require_usable,
+)
 from steelyard.information.engines import CHUNK, ENGINES, JointRows, Sums
 from steelyard.information.gram import Grams, Squares, Triangles
 from steelyard.information.regression_rows import (
@@ -37,12 +43,12 @@ from steelyard.information.row_kinds import (
     link_of,
     power_rows,
     refuse_for_loops,
+    require_windows,
     sensors_of,
     weak_rows,
     wrench_rows,
 )
 from steelyard.information.sums import Information, require_kind
-from steelyard.information.windows import require_windows
 from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot
