@@ -20,6 +20,7 @@ from steelyard.fit.gain_of_links import (
 from steelyard.fit.homogeneous import ratios
 from steelyard.fit.intervals import Intervals, Source
 from steelyard.fit.knowledge import (
+    Known,
     Tied,
     fixed_from,
     fixed_words,
@@ -55,6 +56,7 @@ __all__ = [
     "Huber",
     "Intervals",
     "JointFriction",
+    "Known",
     "LinksGain",
     "Load",
     "Prediction",

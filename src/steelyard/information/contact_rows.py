@@ -350,7 +350,7 @@ class ContactSums:
 
     def _made(self) -> Grams | Triangles:
         size = len(self.spec.raw.columns), self.spec.robot.nv
-        return (Triangles if self.spec.sums == "qr" else Grams)(size[1], size[0])
+        return (Triangles if self.spec.told.sums == "qr" else Grams)(size[1], size[0])
 
     def _dense(self, contacts: Contacts) -> _Dense:
         degrees = contacts.degrees

@@ -259,7 +259,7 @@ def weak_rows(spec, kind: str, t, channels, chunk_size: int) -> Pieces:
     """Balances of momentum or energy over the windows of a whole log. channels: as `spec.part` takes them."""
     balance = momentum_balance if kind == "momentum" else energy_balance
     open_windows: dict[int, np.ndarray] = {}
-    for part in parts(t, spec.cutoff, chunk_size):
+    for part in parts(t, spec.told.cutoff, chunk_size):
         chunk = spec.chunk(channels, part.samples)
         for group, places, static, rate in balance(spec, chunk):
             sums = static @ part.mean + rate @ part.rate

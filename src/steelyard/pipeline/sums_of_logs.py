@@ -41,7 +41,7 @@ def accumulate(robot: Robot, log: Logs, **options) -> Information:
         robot: as of `information.accumulate`.
         log: one or several. A Log with v and a is taken as it is; a path, a Log without, arrays by name or a data
             frame is prepared. An iterator of logs is summed in constant memory, and has to be without contacts.
-        options: of `information.accumulate`, in the place of these choices.
+        options: fields of `information.Columns`, in the place of these choices.
 
     Returns:
         The Information, which adds to others of the same columns.
