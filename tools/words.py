@@ -10,9 +10,11 @@ GENERATED = (
     "docs/command_line.md",
     "docs/troubleshooting.md",
     "docs/evidence/adversary/[a-z]*.md",
+    "docs/evidence/benchmarks.md",
     "docs/evidence/claims.md",
     "docs/evidence/conformance.md",
     "docs/evidence/inspect/*.md",
+    "docs/evidence/peers.md",
 )
 LIMIT = 40_000
 
