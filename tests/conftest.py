@@ -5,13 +5,17 @@ from collections import defaultdict
 
 import pytest
 
+from properties import EXHAUSTIVE
+
 
 def pytest_addoption(parser: pytest.Parser):
     parser.addoption("--exhaustive", action="store_true", help="every case of every test, not a few of the slow ones")
 
 
 def pytest_configure(config: pytest.Config):
-    if not config.getoption("exhaustive"):  # compiling takes far longer than what tests run
+    if config.getoption("exhaustive"):
+        os.environ[EXHAUSTIVE] = "1"
+    else:  # compiling takes far longer than what tests run
         os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 

@@ -14,7 +14,7 @@ import pinocchio as pin
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-SECONDS, RATE = 12.0, 200.0
+SECONDS, RATE = 8.0, 200.0
 
 
 @dataclass(frozen=True)

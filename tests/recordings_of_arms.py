@@ -11,6 +11,7 @@ import numpy as np
 import steelyard as sy
 from robots import urdf
 from steelyard.inertia import from_com_inertia
+from steelyard.information import accumulate
 from steelyard.prepare import with_motion
 from steelyard.simulate import Sensors, record
 
@@ -40,13 +41,13 @@ def arm(name: str) -> sy.Robot:
 
 @lru_cache
 def recorded(name: str, *, seed: int = 0, payload: bool = False, delay: float = 0.0) -> sy.Log:
-    """20 s of an arm at 500 Hz, as its sensors saw it."""
+    """12 s of an arm at 500 Hz, as its sensors saw it."""
     robot = arm(name)
     if payload:
         theta = robot.inertias.copy()
         theta[-1] += PAYLOAD
         robot = robot.with_inertias(theta)
-    return record(robot, duration=20.0, seed=seed, sensors=Sensors(delay=delay)).log
+    return record(robot, duration=12.0, seed=seed, sensors=Sensors(delay=delay)).log
 
 
 def late(log: sy.Log, joint: int, delay: float) -> sy.Log:
@@ -81,7 +82,7 @@ class Fitted:
 
 def fitted(robot: sy.Robot, log: sy.Log, *, fit=sy.fit.consistent, **options) -> Fitted:
     filtered = with_motion(log)
-    info = sy.accumulate(robot, filtered, armature=True, **options)
+    info = accumulate(robot, filtered, armature=True, **options)
     return Fitted(fit(info), filtered)
 
 

@@ -1,9 +1,10 @@
 """Couplings as text: read back as written, and refusals that name the joints there are."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from steelyard.errors import OptionError
 from steelyard.terms import ratios_of, text_of
 
@@ -11,7 +12,7 @@ NAMES = ("joint5", "joint6", "joint", "left-arm", "left", "2*x")
 ratio = st.floats(-1e6, 1e6).filter(lambda x: abs(x) > 1e-6) | st.sampled_from([1.0, -1.0])
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@tried(60)
 @given(st.dictionaries(st.sampled_from(NAMES[:4]), ratio, min_size=2))
 def test_text_is_read_back(ratios):
     assert ratios_of(text_of(ratios), NAMES[:4]) == ratios == ratios_of(ratios, NAMES)

@@ -96,7 +96,7 @@ def test_a_quadruped_on_a_stand_as_mujoco_has_it(tmp_path):
     """Its legs are in the air and the stand's force is in no array: the base is taken as held."""
     model = tmp_path / "quadruped.xml"
     model.write_text(quadruped(1.0))
-    np.savez(tmp_path / "run.npz", **mujoco_arrays(quadruped(1.2), 4, held=True, seconds=12.0))
+    np.savez(tmp_path / "run.npz", **mujoco_arrays(quadruped(1.2), 4, held=True, seconds=8.0))
     result = sy.identify(model, tmp_path / "run.npz")
     assert "The base stands still although gravity acts" in " ".join(result.notes)
     assert result.robot.nv == 12 and not result.robot.floating

@@ -83,7 +83,7 @@ def test_recordings_are_judged_as_the_command_line_does(tmp_path, monkeypatch):
 def test_a_folder_counts_with_motors_that_joints_share(tmp_path):
     """What no model file has a place for is in the folder's summary: the error is that of the Result."""
     robot = sy.library.puma560()
-    log = sy.simulate.record(robot, duration=12.0, seed=3).log
+    log = sy.simulate.record(robot, duration=6.0, seed=3).log
     speed = np.gradient(log.q, log.t, axis=0)
     apart, tau = speed[:, 4] - speed[:, 5], log.tau.copy()
     shared = 0.5 * np.tanh(apart / 0.02) + 0.3 * apart

@@ -1,17 +1,21 @@
 """Whole jobs of a quadruped that walks: from a wrong model and a log with flags of contact to a better one."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 import steelyard as sy
 import walks
+from steelyard.diagnose import search
 from steelyard.inertia import is_consistent
 from steelyard.prepare import prepare
 from steelyard.report import summary
 
 
-def identified(walk, log=None, **options):
-    return sy.identify(walk.nominal, walk.log if log is None else log, floating=True, contacts=walks.FEET, **options)
+@cache
+def identified(walk, log=None):
+    return sy.identify(walk.nominal, walk.log if log is None else log, floating=True, contacts=walks.FEET)
 
 
 def mass_error(walk, robot):
@@ -35,7 +39,7 @@ def others():
 
 @pytest.fixture(scope="module")
 def trot():
-    return walks.walk("trot", duration=25.0)
+    return walks.walk("trot", duration=25.0, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +61,10 @@ def test_a_walk_gives_a_better_model(trot, found, others):
     assert verdict["level"] == "good" and "nan" not in str(verdict)
 
 
-def test_without_its_flags_the_log_is_no_good(trot):
-    """What the same torques say where forces of the feet are taken for those of masses."""
+def test_without_its_flags_the_log_is_no_good(trot, monkeypatch):
+    """What the same torques say where forces of the feet are taken for those of masses. The verdict follows from the
+    errors: causes, whose search takes far longer than all else, are not looked for."""
+    monkeypatch.setattr(search, "ROUNDS", 0)
     wrong = sy.identify(trot.nominal, trot.log[:800].replace(contacts={}), floating=True, friction=())
     assert summary(wrong)["verdict"]["level"] == "keep" and wrong.after.relative_error > 0.5
 
@@ -72,7 +78,7 @@ def test_standing_does_not_tell_the_total_mass(others):
     assert found.after.relative_error < 0.2 * found.before.relative_error
     masses = [i for i, name in enumerate(found.uncertainty.parameters.names) if name.endswith(".m")]
     assert all(found.uncertainty.parameters.labels[i] != "data-determined" for i in masses)
-    both = identified(stance, [stance.log, others[0].log])
+    both = identified(stance, (stance.log, others[0].log))
     assert both.findings == () and mass_error(stance, both.robot) < 0.01
 
 
@@ -96,12 +102,12 @@ def test_slip_and_soft_ground_are_named_and_cost_little(others, gait, ground, co
 
 
 @pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize("gait", ["trot", "walk", "bound"])
+@pytest.mark.parametrize("gait", ["walk", "trot", "bound"])
 def test_intervals_hold_the_truth(gait):
     """Base parameters that the data determines, of two walks: about 36, of which 95 % are to be inside."""
     inside = []
     for seed in (0, 1):
-        walk = walks.walk(gait, duration=20.0, seed=seed)
+        walk = walks.walk(gait, duration=25.0, seed=seed)
         found = identified(walk)
         layout, base = found.estimate.layout, found.uncertainty.base
         truth = np.zeros(layout.size)

@@ -1,9 +1,11 @@
 """Logs of `sy.simulate.walk` with faults in them, and what its truth is made of."""
 
+from functools import lru_cache
+
 import numpy as np
 
 import steelyard as sy
-from steelyard.simulate import FEET, WalkNoise, walk
+from steelyard.simulate import FEET, WalkNoise
 from steelyard.simulate.walking import COULOMB, VISCOUS, felt
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
 ]
 
 ARMATURE = 0.01  # kg m^2, of `library.quadruped()`
+walk = lru_cache(sy.simulate.walk)  # the tests of a process share their walks
 
 
 def with_late_flags(log: sy.Log, samples: int) -> sy.Log:

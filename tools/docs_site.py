@@ -4,6 +4,7 @@
 pages are looked at once more: no link without its target, and nothing that a browser would fetch from elsewhere.
 """
 
+import json
 import os
 import re
 import shutil
@@ -17,8 +18,9 @@ from urllib.parse import unquote, urlsplit
 
 from site_pages import API, FOLDERS, FROM_ROOT, NAVIGATION
 
+from steelyard.report.schema import KINDS, schema
+
 ROOT = Path(__file__).parents[1]
-SCHEMAS = "src/steelyard/report/schemas"
 FETCHED = {  # what a browser asks for by itself
     "script": "src",
     "img": "src",
@@ -49,7 +51,9 @@ def gather(folder: Path) -> None:
         others.remove(page.stem)
         with page.open("a", encoding="utf-8") as text:
             text.write(contents("", others, hidden=True))
-    shutil.copytree(ROOT / SCHEMAS, folder / "schemas")
+    (folder / "schemas").mkdir()
+    for kind in KINDS:
+        (folder / "schemas" / f"{kind}.schema.json").write_text(json.dumps(schema(kind), indent=1), "utf-8")
     for path in folder.rglob("*.md"):
         text = path.read_text("utf-8")
         path.write_text(beside_docs(text, len(path.relative_to(folder).parts) - 1), "utf-8")
@@ -75,8 +79,7 @@ def beside_docs(text: str, depth: int = 0) -> str:
     inside = "../" * depth
     for page, source in FROM_ROOT.items():
         text = text.replace(f"]({inside}../{source}", f"]({inside}{page}.md")
-    text = re.sub(rf"\[([^\]]+)\]\({re.escape(inside)}\.\./tests/[^)]*\)", r"`\1`", text)
-    return text.replace(f"]({inside}../{SCHEMAS}/", f"]({inside}schemas/")
+    return re.sub(rf"\[([^\]]+)\]\({re.escape(inside)}\.\./tests/[^)]*\)", r"`\1`", text)
 
 
 def api_page(name: str) -> str:

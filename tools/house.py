@@ -46,11 +46,16 @@ def modules() -> dict[str, Path]:
 
 
 @cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text("utf-8"))
+
+
+@cache
 def imports() -> tuple[Import, ...]:
     """Every import of one module of the library by another, inside functions too."""
     found = []
-    for source, path in modules().items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for source in modules():
+        for node in ast.walk(tree(source)):
             if isinstance(node, ast.ImportFrom) and node.module and f"{node.module}.".startswith("steelyard."):
                 target = node.module.removeprefix("steelyard").removeprefix(".")
                 for alias in node.names:
@@ -78,8 +83,8 @@ def past_faces() -> list[Import]:
 def deep() -> list[Import]:
     """Imports between packages that name a module inside the other package."""
     statements = []
-    for source, path in modules().items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for source in modules():
+        for node in ast.walk(tree(source)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("steelyard."):
                 inner = node.module.removeprefix("steelyard.")
                 if source and "." in inner and package(inner) != package(source):
@@ -90,11 +95,10 @@ def deep() -> list[Import]:
 @cache
 def public_names(of: str) -> frozenset[str]:
     """`__all__` of a package, or the names that a loose module defines."""
-    tree = ast.parse(modules()[of].read_text("utf-8"))
-    for node in tree.body:
+    for node in tree(of).body:
         if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets):
             return frozenset(ast.literal_eval(node.value))
-    return frozenset(getattr(node, "name", "") for node in tree.body) - {""}
+    return frozenset(getattr(node, "name", "") for node in tree(of).body) - {""}
 
 
 def circles(edges: dict[str, set[str]]) -> list[list[str]]:

@@ -22,7 +22,7 @@ import numpy as np
 import steelyard as sy
 from evidence.bench.faults import arm
 from steelyard.app.demo_job import mistaken
-from steelyard.information import reversal_weights
+from steelyard.information import accumulate, reversal_weights
 from steelyard.log import BUTTERWORTH, filters
 from steelyard.log.smoothers import SMOOTHERS
 from steelyard.native import threads
@@ -52,7 +52,7 @@ class Bench:
         """Of the model identified with a cutoff of positions and one of torques, Hz."""
         done = filters.differentiate(log, cutoff, torque_cutoff=torque_cutoff, smoother=smoother)
         done = done[:: max(1, round(done.rate / KEPT))]
-        info = sy.accumulate(
+        info = accumulate(
             self.given,
             done,
             armature=True,

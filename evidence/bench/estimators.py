@@ -18,6 +18,7 @@ import numpy as np
 import steelyard as sy
 from evidence import runner
 from evidence.tables import table
+from steelyard.information import accumulate
 from steelyard.log import cutoff_for, folds
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +44,7 @@ class Task:
     columns: dict = field(default_factory=dict)
 
     def information(self, **more):
-        return sy.accumulate(self.robot, self.logs, **self.columns, **more)
+        return accumulate(self.robot, self.logs, **self.columns, **more)
 
 
 def plain(task: Task, fit):

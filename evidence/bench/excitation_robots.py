@@ -24,6 +24,7 @@ from steelyard.excite.limits import bounds_of, random_states
 from steelyard.excite.measured_rows import regression_of
 from steelyard.excite.motion_curves import Fourier
 from steelyard.fit import model_parameters
+from steelyard.information import accumulate
 from steelyard.simulate import PERFECT, Trajectory, record
 
 UPPER = ("waist_*", "*shoulder*", "*elbow*", "*wrist*", "*hand*")
@@ -106,7 +107,7 @@ class Bench:
         white = self.noise * np.sqrt(RATE / self.goal.rate)
         noisy = np.random.default_rng([seed, 5]).normal(size=truth.tau.shape) * white
         log = sy.filters.differentiate(replace(truth, tau=truth.tau + noisy, v=None, a=None), cutoff=CUTOFF)
-        info = sy.accumulate(self.robot, log)
+        info = accumulate(self.robot, log)
         prior = self.robot.with_inertias(WRONG * self.robot.inertias)
         estimate = sy.fit.consistent(info, prior=prior)
         return {

@@ -8,7 +8,7 @@ import numpy as np
 import steelyard as sy
 from steelyard.diagnose import Regression
 from steelyard.fit.drive_calibration import Load, _linear, _parts
-from steelyard.information import direction_of
+from steelyard.information import accumulate, direction_of
 
 SINGULAR = 1e-13  # of the largest eigenvalue at unit diagonal: what is smaller no torque shows, here or there
 NOTHING = 1e-9  # of the largest entry: torque does not change with that position
@@ -27,7 +27,7 @@ class Bounds:
 
     def information(self, log: sy.Log, weights=None):
         log = log if weights is None else log.replace(weights=weights)
-        return sy.accumulate(self.truth, log, **OPTIONS).base
+        return accumulate(self.truth, log, **OPTIONS).base
 
     def covariance(self, log: sy.Log, weights=None, *, deviation=None) -> np.ndarray:
         """Of base parameters. weights: (n, nv), 0 for torques that are lost; deviation (nv,) of the noise."""

@@ -18,13 +18,14 @@ from evidence.bench.regressor import ROBOTS, example
 SAMPLES, REPEATS = 10_000, 5
 OURS = """
 import sys, json, time, numpy as np, steelyard as sy
+from steelyard.information import accumulate
 path, floating, n = sys.argv[1], sys.argv[2] == "1", int(sys.argv[3])
 robot = sy.load(path, floating=floating or None)
 rng = np.random.default_rng(0)
 q = np.tile(robot.neutral, (n, 1)) + 0.1 * rng.normal(size=(n, robot.nq))
 v, a, tau = rng.normal(size=(3, n, robot.nv))
 log = sy.Log(t=np.arange(n) * 1e-3, q=q, v=v, a=a, tau=tau)
-job = lambda: sy.accumulate(robot, log, friction=())
+job = lambda: accumulate(robot, log, friction=())
 """
 LOOP = """
 import sys, json, time, numpy as np, pinocchio as pin

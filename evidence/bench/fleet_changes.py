@@ -14,6 +14,7 @@ from steelyard.fit import model_parameters, weigh_by_noise
 from steelyard.fleet.causes import causes_of
 from steelyard.fleet.changes import alarms, run_spread
 from steelyard.fleet.evidence import Evidence
+from steelyard.information import accumulate
 
 ROBOTS, WEEKS, MOTIONS = 10, 6, 6
 LEVEL = 0.05
@@ -29,7 +30,7 @@ def precisions(robot) -> tuple[sy.Information, list[np.ndarray]]:
         tau = sy.inverse_dynamics(robot, q, v, a)
         rng = np.random.default_rng(seed)
         tau = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
-        info = sy.accumulate(robot, sy.Log(t=t, q=q, v=v, a=a, tau=tau), armature=True)
+        info = accumulate(robot, sy.Log(t=t, q=q, v=v, a=a, tau=tau), armature=True)
         found.append(weigh_by_noise(info)[0].G)
     return info, found
 

@@ -14,6 +14,7 @@ import numpy as np
 
 import steelyard as sy
 from evidence.bench.check import model
+from steelyard.information import accumulate
 from steelyard.simulate import Sensors, record, rich_motion
 
 JOINTS = (6, 12, 30, 60, 85)
@@ -27,7 +28,7 @@ STAGES = {
 
 def run() -> dict:
     """Each robot once: the large ones take long enough to be told apart."""
-    sy.accumulate(*_small())  # kernels and libraries are loaded
+    accumulate(*_small())  # kernels and libraries are loaded
     return {f"{joints} joints": _one(joints) for joints in JOINTS}
 
 

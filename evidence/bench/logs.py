@@ -12,6 +12,7 @@ import numpy as np
 
 import steelyard as sy
 from evidence.bench.timing import median_seconds, seconds
+from steelyard.information import accumulate
 from steelyard.log import checks
 
 ROWS = 400_000
@@ -55,7 +56,7 @@ def use(path: Path, robot) -> None:
     """What every identification does with a log."""
     log = sy.read_log(path, robot)
     checks.require_usable(log, robot)
-    sy.accumulate(robot, log, engine="native")
+    accumulate(robot, log, engine="native")
 
 
 def messages(folder: Path) -> dict[str, dict]:

@@ -10,6 +10,7 @@ import numpy as np
 
 import steelyard as sy
 from steelyard.fit import model_parameters
+from steelyard.information import accumulate
 from steelyard.simulate import PERFECT, Sensors, record
 
 NOISES = {
@@ -26,7 +27,7 @@ class Judge:
 
     def __init__(self, robot):
         exact = record(robot, duration=DURATION, seed=99, sensors=PERFECT).log
-        info = sy.accumulate(robot, exact)
+        info = accumulate(robot, exact)
         self.G, self.truth = info.G, info.basis.regroup(model_parameters(robot, info.layout))
 
     def errors(self, info) -> tuple[float, float]:
@@ -41,7 +42,7 @@ def compare(robot, judge: Judge, logs, cutoff: float):
     errors = []
     for log in logs:
         motion = sy.filters.differentiate(log, cutoff)
-        errors.append([judge.errors(sy.accumulate(robot, motion, rows=rows)) for rows in ("joints", "momentum")])
+        errors.append([judge.errors(accumulate(robot, motion, rows=rows)) for rows in ("joints", "momentum")])
     return np.mean(errors, axis=0)
 
 

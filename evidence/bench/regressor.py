@@ -18,7 +18,7 @@ import steelyard as sy
 from evidence.bench.peer_regressors import found
 from evidence.bench.timing import interleaved
 from steelyard.dynamics import row_blocks, sum_plan
-from steelyard.information import CHUNK
+from steelyard.information import CHUNK, accumulate
 from steelyard.native import threads
 
 SAMPLES, PEER_SAMPLES, LOOP_CHUNK = 128 * CHUNK, 512, 64
@@ -41,14 +41,14 @@ def time_robot(name: str, floating: bool, peak: float) -> dict:
         tuple(np.ascontiguousarray(x[s : s + CHUNK].T) for x in (short.q, short.v, short.a))
         for s in range(0, len(short), CHUNK)
     ]
-    info = sy.accumulate(robot, short, friction=())  # finds the basis once, as a user's second log would find it
+    info = accumulate(robot, short, friction=())  # finds the basis once, as a user's second log would find it
     jobs = {
         "regressor": (lambda: [row_blocks(robot, *chunk) for chunk in chunks], len(short)),
-        "sums NumPy": (lambda: sy.accumulate(robot, short, friction=(), engine="numpy"), len(short)),
-        "sums kernel": (lambda: sy.accumulate(robot, log, friction=(), engine="native"), len(log)),
+        "sums NumPy": (lambda: accumulate(robot, short, friction=(), engine="numpy"), len(short)),
+        "sums kernel": (lambda: accumulate(robot, log, friction=(), engine="native"), len(log)),
     }
     if importlib.util.find_spec("jax") is not None:
-        jobs["sums JAX"] = (lambda: sy.accumulate(robot, short, friction=(), engine="jax"), len(short))
+        jobs["sums JAX"] = (lambda: accumulate(robot, short, friction=(), engine="jax"), len(short))
     peers, missing = found(path, floating)
     for peer, sample in peers.items():
         jobs[peer] = (lambda sample=sample: [sample() for _ in range(PEER_SAMPLES)], PEER_SAMPLES)

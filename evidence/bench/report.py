@@ -23,8 +23,7 @@ from steelyard.pipeline.inspection import health
 from steelyard.prepare import spectral_cutoff
 from steelyard.report import curves
 from steelyard.report.html import page
-from steelyard.report.identification_summary import summary
-from steelyard.report.identification_view import view_of
+from steelyard.report.identification_report import summary, view_of
 from steelyard.report.markdown import markdown
 from steelyard.report.record import Record, render, write
 from steelyard.report.signal_curves import save_curves

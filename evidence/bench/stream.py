@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 import steelyard as sy
+from steelyard.information import accumulate
 
 SAMPLES = 100_000  # of a log
 FULL = 20.0  # GB
@@ -42,7 +43,7 @@ def run(gigabytes: float = FULL):
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
     start = time.perf_counter()
-    info = sy.accumulate(robot, logs(robot, gigabytes, note), engine="native")
+    info = accumulate(robot, logs(robot, gigabytes, note), engine="native")
     seconds = time.perf_counter() - start
     return {"GB": gigabytes, "samples": info.n, "seconds": seconds, "MB of growth": peaks[-1] - peaks[0]}
 

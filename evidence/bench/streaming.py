@@ -15,6 +15,7 @@ PROGRAM = """
 import sys
 import numpy as np
 import steelyard as sy
+from steelyard.information import accumulate
 
 def peak():  # of this process alone: what getrusage says is inherited from its parent
     status = open("/proc/self/status").read()
@@ -30,9 +31,9 @@ for name in ("q", "v", "a", "tau"):
 time = np.arange(samples) * 1e-3
 time.flags.writeable = False
 log = sy.Log(t=time, **channels)
-sy.accumulate(robot, log[:4096], engine=engine)
+accumulate(robot, log[:4096], engine=engine)
 before = peak()
-sy.accumulate(robot, log, engine=engine)
+accumulate(robot, log, engine=engine)
 after = peak()
 print(sum(x.nbytes for x in channels.values()) / 1e6, (after - before) / 1e6)
 """

@@ -8,7 +8,7 @@ import numpy as np
 
 import steelyard as sy
 from steelyard.inertia import Ellipsoid, covariance_ellipsoid
-from steelyard.information import Information
+from steelyard.information import Information, accumulate
 from steelyard.terms import layout_of
 
 BODY_SIZES = {  # kg and metres
@@ -58,7 +58,7 @@ def draw(seed: int) -> FitProblem:
     }[state]()
     robot = robot.with_inertias(np.where(prior[:, :1] > 0, prior, theta))  # a model like the prior, as files are
     sums = "qr" if rng.uniform() < 0.5 else "gram"
-    info = sy.accumulate(
+    info = accumulate(
         robot, log, friction=terms, armature=bool(terms) and rng.uniform() < 0.5, sums=sums, engine="numpy"
     )
     options = {"prior": prior, "regularizer": regularizer, "weight": weight}

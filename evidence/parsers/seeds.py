@@ -20,7 +20,7 @@ from random_robots import urdf_text  # noqa: E402
 from steelyard.fleet.cache import save_part, save_refusal  # noqa: E402
 from steelyard.fleet.evidence import Evidence, Fitness  # noqa: E402
 from steelyard.fleet.partitions import Head, Part, Samples  # noqa: E402
-from steelyard.information import save_information  # noqa: E402
+from steelyard.information import accumulate, save_information  # noqa: E402
 from steelyard.log import write_csv, write_npz  # noqa: E402
 
 MJCF_LOOP = """<mujoco model="loop"><default><joint armature="0.1" damping="1"/><geom density="500"/></default>
@@ -206,7 +206,7 @@ def wrench_npz() -> list[bytes]:
 def summed() -> sy.Information:
     rng = np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, 40, 3))
-    return sy.accumulate(arm(), sy.Log(t=np.arange(40) / 100, q=q, v=v, a=a, tau=q, joint_names=small_runs.JOINTS))
+    return accumulate(arm(), sy.Log(t=np.arange(40) / 100, q=q, v=v, a=a, tau=q, joint_names=small_runs.JOINTS))
 
 
 def information() -> list[bytes]:

@@ -34,8 +34,6 @@ from steelyard.fit import Estimate, Tied, Uncertainty, Validation
 from steelyard.identifiable import Identifiability, identifiability
 from steelyard.information import (
     Information,
-    accumulate,
-    accumulate_blocks,
     load_information,
     reversal_weights,
     save_information,
@@ -43,7 +41,7 @@ from steelyard.information import (
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load, save
 from steelyard.payload import Payload, WrenchLog
-from steelyard.pipeline import Progress, Result
+from steelyard.pipeline import Progress, Result, accumulate, accumulate_blocks
 from steelyard.terms import UserColumn
 from steelyard.viewer import view
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from check.corpus.cases import MJCF, TENSOR, URDF
+from properties import tried
 from steelyard import check
 from steelyard.check.inertial_repair import _nearest
 from steelyard.check.part_geometry import geometry_of
@@ -86,7 +87,7 @@ def test_a_mesh_is_weighed_as_trimesh_does(tmp_path):
     np.testing.assert_allclose(inertia, 1000 * ring.moment_inertia, atol=1e-6)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@tried(40)
 @given(
     st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3).filter(lambda m: max(np.abs(m)) > 0.01), st.floats(0.01, 100)
 )

@@ -47,7 +47,7 @@ def test_the_faster_part_is_the_faster_one():
 
 def test_a_slow_log_proves_slow_motion_only(leg):
     """Good on its own samples, and far worse on faster motion: the verdict says up to where it was tried."""
-    slow = logged(leg, SERVOS, seed=0, size=0.15, duration=10.0)
+    slow = logged(leg, SERVOS, seed=0, size=0.15, duration=6.0)
     found = identified(leg, slow)
     verdict = drive_summary(found)["verdict"]
     speeds = np.abs(np.gradient(slow.q, slow.t, axis=0)).max(axis=0)
@@ -61,7 +61,7 @@ def test_a_slow_log_proves_slow_motion_only(leg):
 def test_motion_that_is_not_predicted_when_faster_is_not_proven(leg):
     """A drive that clips in the faster half alone, which a fit to the slower half cannot know."""
     limited = SERVOS.changed(limit=np.full(3, 4.0))
-    slow, fast = (logged(leg, limited, seed=k, size=size, duration=6.0) for k, size in ((0, 0.1), (1, 1.5)))
+    slow, fast = (logged(leg, limited, seed=k, size=size, duration=4.0) for k, size in ((0, 0.1), (1, 1.5)))
     found = identified(leg, [slow, fast], validation=0.5)
     assert not found.proven.beyond and np.array_equal(found.proven.range, found.proven.slower)
     assert any("Faster motion is not predicted" in reason for reason in drive_summary(found)["verdict"]["reasons"])
@@ -91,7 +91,7 @@ def test_twins_share_what_the_log_hardly_shows(biped):
         armature=np.array([0.02, 0.01, 0.02, 0.01]),
         inertias=biped.inertias,
     )
-    found = identified(biped, logged(biped, truth, seed=4, size=0.4, duration=10.0))
+    found = identified(biped, logged(biped, truth, seed=4, size=0.4, duration=6.0))
     assert any(note.startswith("Same motor") and " share " in note for note in found.notes)
     for one, other in (("left_hip", "right_hip"), ("left_knee", "right_knee")):
         pair = [found.drives[name].armature for name in (one, other)]
@@ -101,7 +101,7 @@ def test_twins_share_what_the_log_hardly_shows(biped):
 
 def test_early_stamps_are_not_negative_delays(leg):
     """Positions of a joint that are read later in the cycle than they are stamped."""
-    log = logged(leg, SERVOS.changed(delay=np.full(3, 0.004)), seed=2, duration=10.0)
+    log = logged(leg, SERVOS.changed(delay=np.full(3, 0.004)), seed=2, duration=6.0)
     late = log.q.copy()
     late[:, 1] = CubicSpline(log.t, log.q[:, 1])(log.t + 0.015)
     found = identified(leg, log.replace(q=late))

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import steelyard as sy
+from properties import tried
 from random_loops import FREE_MOTIONS, robot_closed_at
 from steelyard.dynamics import choose_independent
 from steelyard.dynamics.closed_loop.assembly import assembled, close, moved
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.claim("loops.dynamics")
 STEP = 1e-6
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@tried(30)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(LOOP_KINDS)))
 def test_jacobian_is_the_rate_of_the_gaps(seed, kind):
     robot, q = robot_closed_at(seed, kind)
@@ -35,7 +36,7 @@ def test_jacobian_is_the_rate_of_the_gaps(seed, kind):
             np.testing.assert_allclose((jacobian(robot, at, side=side) @ v[..., None])[..., 0], rate, atol=1e-7)
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@tried(30)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(LOOP_KINDS)))
 def test_gradient_is_exact_where_loops_are_open(seed, kind):
     robot, q = robot_closed_at(seed, kind)
@@ -49,7 +50,7 @@ def test_gradient_is_exact_where_loops_are_open(seed, kind):
     np.testing.assert_allclose(gradient @ v[0], numeric, rtol=1e-5, atol=1e-6 * (1 + np.abs(gradient).max()))
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@tried(30)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(LOOP_KINDS)))
 def test_rate_of_the_jacobian(seed, kind):
     """Along motions that keep the loop closed, by differences of re-closed configurations."""
@@ -65,7 +66,7 @@ def test_rate_of_the_jacobian(seed, kind):
     np.testing.assert_allclose(analytic, numeric, atol=1e-4 * (1 + np.abs(numeric).max()))
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@tried(30)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(LOOP_KINDS)))
 def test_closing_from_a_distance(seed, kind):
     """Gaps never grow, and close from nearby; joints that may not move stay where they are."""

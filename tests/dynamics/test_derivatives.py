@@ -4,10 +4,11 @@ import jax
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import complex_step
 import pinocchio_adapter as adapter
+from properties import tried
 from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives, regressor
@@ -67,7 +68,7 @@ def compare_links(robot, found, expected):
             close(getattr(found, kind)[..., columns], np.moveaxis(theirs, 0, -1))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@tried(100)
 @given(seed=seeds)
 def test_random_trees_agree_with_complex_steps(tmp_path_factory, seed):
     rng = np.random.default_rng(seed)

@@ -5,12 +5,13 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import complex_step
 import pinocchio_adapter as adapter
 import steelyard as sy
 from mujoco_models import inverse_forces, rigid_body_model
+from properties import tried
 from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.dynamics import regressor
@@ -56,7 +57,7 @@ def pinocchio_forces(model, robot, name, q, wrench):
     return forces
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@tried(40)
 @given(seed=seeds)
 def test_random_trees_agree_with_pinocchio(tmp_path_factory, seed):
     rng = np.random.default_rng(seed)
@@ -106,7 +107,7 @@ def test_derivatives_with_wrenches_agree_with_pinocchio(name, floating):
     close(found.dtau_dtheta, regressor(robot, q, v, a))
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@tried(15)
 @given(seed=seeds)
 def test_derivatives_by_twists_agree_with_complex_steps(tmp_path_factory, seed):
     """A wrench in the axes of its link enters the equations of paper D as less of the force of the link."""

@@ -58,7 +58,7 @@ SPATIAL = (
 )
 
 
-@pytest.mark.exhaustive(keep=4)
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize(("seed", "kind"), SPATIAL)
 def test_random_spatial_loops(seed, kind):
     """Trees of six links with prismatic, planar, free and mimic joints, closed by each kind of loop; no equation is

@@ -1,13 +1,15 @@
 """The compiled core and the array code give the same, on every kind of joint and by every instruction set."""
 
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import random_log, with_friction
+from properties import tried
 from random_robots import seeds, urdf_text
 from robots import urdf
 from steelyard import native
@@ -44,7 +46,7 @@ def test_real_robots(stem, floating, samples):
     assert_same(robot, log, armature=True, sample_weights=weights)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@tried(25)
 @given(seed=seeds)
 def test_random_trees(tmp_path_factory, seed):
     """Spherical, planar and free joints, mimic joints in one coordinate, any order of branches."""
@@ -162,17 +164,22 @@ def test_wrong_shapes_are_refused(name):
             core().add_samples(plan.tree, plan.rows, **(x | {name: each}))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@cache
+def tree_of_a_ur5():
+    """Arrays of its tree, and a plan of its sums."""
+    robot = load(urdf("ur5_robot"))
+    return tree_arrays(robot), sum_plan(robot, np.arange(60), [()] * 6)
+
+
+@tried(300)
 @given(data=st.data())
 def test_wrong_indices_are_refused(data):
     """Any index of a tree replaced: refused, or still within its arrays (sanitizers watch)."""
-    robot = load(urdf("ur5_robot"))
-    arrays = tree_arrays(robot)
+    arrays, plan = tree_of_a_ur5()
     kinds = sorted(name for name, x in arrays.items() if isinstance(x, np.ndarray) and x.dtype.kind == "i")
     name = data.draw(st.sampled_from(kinds))
     array = np.array(arrays[name])
     array[data.draw(st.integers(0, array.size - 1))] = data.draw(st.integers(-9, 9) | st.integers(-(2**63), 2**63 - 1))
-    plan = sum_plan(robot, np.arange(60), [()] * 6)
     try:
         tree = core().Tree(**{key: np.array(x) if np.ndim(x) else x for key, x in (arrays | {name: array}).items()})
         core().add_samples(tree, plan.rows, **samples_of(plan))

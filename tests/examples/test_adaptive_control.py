@@ -16,7 +16,7 @@ def example():
     spec = importlib.util.spec_from_file_location("adaptive_control", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.PHASES, module.PICKED = {"before": (0.4, 1.0), "after": (3.0, 4.0)}, 1.0
+    module.PHASES, module.PICKED = {"before": (0.4, 1.0), "after": (2.0, 2.6)}, 1.0
     return module
 
 

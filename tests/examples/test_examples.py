@@ -1,18 +1,29 @@
 """Every example runs from a plain command line, in a folder of its own, without a complaint."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from properties import EXHAUSTIVE
+from steelyard.model import library
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 TESTED = {  # the same computations by default in a test of their own
     "11_realizability_figures": "test_realizability_figures.py",
     "21_locked_torso": "identifiability/test_examples.py",
     "31_online_payload": "test_payload_examples.py",
+    "32_walking_quadruped": "test_walking_jobs.py",
     "33_adaptive_control": "test_adaptive_control.py",
     "41_calibrate_axes": "test_calibrate_axes.py",
+}
+
+
+BRIEF = {  # what makes an example short; `make exhaustive` runs it as its page says
+    "31_paper_b_leg": ("--seeds", "1"),
+    "50_excitation": (str(library.scara().source.path),),
 }
 
 
@@ -26,8 +37,9 @@ def test_there_are_examples():
     ids=lambda path: path.stem,
 )
 def test_example_runs(path, tmp_path):
+    brief = () if EXHAUSTIVE in os.environ else BRIEF.get(path.stem, ())
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(path)],
+        [sys.executable, "-W", "error", str(path), *brief],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from robots import SHARED_DATA
 from steelyard.dynamics import inverse_dynamics
 from steelyard.inertia import parameters, pseudo
@@ -78,7 +79,7 @@ row = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@tried(40)
 @given(st.lists(row, min_size=2, max_size=6), st.sampled_from(["modified", "standard"]), st.data())
 def test_kinematics_of_any_table(tmp_path_factory, rows, convention, data):
     types = data.draw(st.text("RP", min_size=len(rows), max_size=len(rows)))

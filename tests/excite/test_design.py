@@ -11,6 +11,7 @@ from robots import EXAMPLE_ROBOTS
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design
 from steelyard.excite.measured_rows import base_rows
+from steelyard.information import accumulate
 from steelyard.simulate import PERFECT, record, rich_motion
 
 pytestmark = pytest.mark.claim(
@@ -76,7 +77,7 @@ def _mahalanobis(robot, made, logs, draws=24):
     found = []
     for _ in range(draws):
         info = sum(
-            sy.accumulate(robot, replace(log, tau=log.tau + noise * rng.normal(size=log.tau.shape))) for log in logs
+            accumulate(robot, replace(log, tau=log.tau + noise * rng.normal(size=log.tau.shape))) for log in logs
         )
         error = sy.fit.least_squares(info.weighted(1 / noise**2)).base - expected
         found.append(error @ np.linalg.solve(made.data_covariance, error) / len(error))
@@ -87,7 +88,7 @@ def _mahalanobis(robot, made, logs, draws=24):
 def test_errors_are_as_predicted_and_fall_as_predicted(robot, made, truth, record_property):
     first = _mahalanobis(robot, made, [truth])
     assert first == pytest.approx(1.0, rel=0.2)
-    info = sy.accumulate(robot, truth)
+    info = accumulate(robot, truth)
     after = design(robot, 6.0, rate=1000.0, seed=2, after=info, noise=made.noise)
     second = record(robot, after, sensors=PERFECT).truth
     both = _mahalanobis(robot, after, [truth, second])

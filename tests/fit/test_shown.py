@@ -29,17 +29,23 @@ def arm():
     return robot, accumulate(robot, differentiate(log))
 
 
+@pytest.fixture(scope="module")
+def free(arm):
+    return sy.fit.consistent(arm[1], within="consistent")
+
+
+@pytest.fixture(scope="module")
+def found(arm):
+    return consistent_within_geometry(arm[1], within=ALL)
+
+
 def error(info, estimate):
     return np.sqrt(info.base.residual_energy(estimate.base).sum() / info.energy.sum())
 
 
-def test_a_good_log_is_believed_rather_than_the_drawing(arm):
+def test_a_good_log_is_believed_rather_than_the_drawing(arm, free, found):
     robot, info = arm
-    bound, free, found = (
-        sy.fit.consistent(info, within="geometry"),
-        sy.fit.consistent(info, within="consistent"),
-        consistent_within_geometry(info, within=ALL),
-    )
+    bound = sy.fit.consistent(info, within="geometry")
     assert error(info, bound) > 2 * error(info, free)  # the known-wrong variant
     assert error(info, found) < 1.1 * error(info, free)
     (note,) = (note for note in found.notes if note.startswith("The data contradicts"))
@@ -49,10 +55,10 @@ def test_a_good_log_is_believed_rather_than_the_drawing(arm):
     assert named and named <= set(outside)
 
 
-def test_little_is_no_contradiction_however_long_the_log(arm):
+def test_little_is_no_contradiction_however_long_the_log(arm, free):
     """A residual that is 5 % larger at every joint is not clearly worse, though no chance in 5,000 samples."""
     _, info = arm
-    free = sy.fit.consistent(info, within="consistent").parameters
+    free = free.parameters
     tried = model_geometry._Tried(SimpleNamespace(seen=info), ALL, [])
     tried.__dict__["free"] = free
     for most, contradicts in ((1.05, False), (1.3, True)):
@@ -66,10 +72,10 @@ def test_little_is_no_contradiction_however_long_the_log(arm):
         assert tried._contradicts(worse) == contradicts
 
 
-def test_only_links_outside_their_shape_are_tried(arm, monkeypatch):
+def test_only_links_outside_their_shape_are_tried(arm, free, monkeypatch):
     """Half of the links of this file are outside; the search makes no fit that frees one of the others."""
     robot, info = arm
-    shapes, free = bounding_ellipsoids(robot)[0], sy.fit.consistent(info, within="consistent")
+    shapes = bounding_ellipsoids(robot)[0]
     outside = {name for name in shapes if not is_realizable(free.theta[robot.body_names.index(name)], shapes[name])}
     freed, nearest = [], Trials.nearest
 
@@ -106,11 +112,10 @@ def test_fits_that_stop_where_the_answer_is_clear_free_the_same_links(arm, monke
     np.testing.assert_array_equal(found.parameters, whole.parameters)
 
 
-def test_many_doubted_bodies_are_freed_in_groups(arm, monkeypatch):
+def test_many_doubted_bodies_are_freed_in_groups(arm, free, monkeypatch):
     robot, info = arm
     monkeypatch.setattr(model_geometry, "GROUPS", 1)
     found = consistent_within_geometry(info, within=ALL)
-    free = sy.fit.consistent(info, within="consistent")
     shapes = bounding_ellipsoids(robot)[0]
     outside = [name for name in shapes if not is_realizable(free.theta[robot.body_names.index(name)], shapes[name])]
     assert all(f" {name}" in found.notes[-1].replace(":", " ").replace(",", " ") for name in outside)
@@ -140,7 +145,7 @@ def test_shapes_asked_for_by_name_are_kept(arm):
     np.testing.assert_array_equal(found.parameters, sy.fit.consistent(info, within=named).parameters)
 
 
-def test_shapes_with_which_nothing_is_found_are_contradicted(arm, monkeypatch):
+def test_shapes_with_which_nothing_is_found_are_contradicted(arm, free, monkeypatch):
     robot, info = arm
     shapes = bounding_ellipsoids(robot)[0]
 
@@ -157,7 +162,7 @@ def test_shapes_with_which_nothing_is_found_are_contradicted(arm, monkeypatch):
         lambda info, *, within, **options: sy.fit.consistent(info, within=refused(within), **options),
     )
     found = consistent_within_geometry(info, within=ALL)
-    assert error(info, found) < 1.1 * error(info, sy.fit.consistent(info, within="consistent"))
+    assert error(info, found) < 1.1 * error(info, free)
     (note,) = (note for note in found.notes if note.startswith("The data contradicts"))
     assert "no model explains the torques" in note
     with pytest.raises(FitError, match="no solution"):

@@ -1,9 +1,10 @@
 """Knowledge in words: what is written reads back, and mistakes say what was expected."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from steelyard import fit
 from steelyard.errors import OptionError
 from steelyard.fit import knowledge
@@ -15,7 +16,7 @@ PARTS = st.lists(st.sampled_from(["mass", "com", "inertia"]), min_size=1, unique
 TIES = st.builds(fit.Tied, NAMES, NAMES, st.sampled_from(["x", "y", "z", None]))
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@tried(50)
 @given(
     st.dictionaries(NAMES | SUMS, KG, max_size=4),
     st.dictionaries(NAMES, PARTS | st.just("all"), max_size=4),

@@ -4,9 +4,10 @@ it.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from random_bodies import parameters
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, is_realizable
@@ -77,7 +78,7 @@ def test_a_mass_just_outside_is_not_noticed():
     assert is_realizable(parameters(masses, places), ellipsoid)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@tried(50)
 @given(st.integers(0, 10**6), st.integers(1, 8), st.booleans(), st.sampled_from([(), (1,), (3, 1, 2)]))
 def test_certificate_of_any_cloud(seed, points, on_surface, shape):
     """From a single point mass (J of rank one) to many, inside or all on the surface, where `tr(J Q)` is zero."""

@@ -4,9 +4,10 @@ import jax
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from random_bodies import SHAPES, assert_close, bodies, central_difference, rotations
 from steelyard import inertia
 from steelyard.errors import InertiaError
@@ -86,7 +87,7 @@ def test_pullback_metric_is_its_quadratic_form_and_the_hessian_of_entropic():
     assert np.linalg.eigvalsh(G)[0] > 0
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@tried(40)
 @given(seed=st.integers(0, 10**6), scale=st.floats(0.01, 100.0))
 def test_affine_invariance_in_any_frame_and_units(seed, scale):
     theta, theta0 = bodies(seed), bodies(seed + 1)
@@ -113,7 +114,7 @@ def test_affine_invariance_in_any_frame_and_units(seed, scale):
     assert euclidean != pytest.approx(np.linalg.norm(theta - theta0), rel=1e-4)
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@tried(30)
 @given(seed=st.integers(0, 10**6))
 def test_riemannian_is_a_metric_and_entropic_is_convex(seed):
     a, b, c = bodies(seed, (3,))

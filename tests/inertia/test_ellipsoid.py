@@ -4,9 +4,10 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import trimesh
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from random_bodies import bodies, clouds, parameters, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
@@ -150,7 +151,7 @@ def test_smallest_enclosing_ellipsoid_of_a_fine_mesh():
     assert ellipsoid.contains(points).all()
 
 
-@settings(deadline=None, max_examples=20, derandomize=True)
+@tried(20)
 @given(st.integers(0, 10**6))
 def test_smallest_enclosing_ellipsoid_moves_with_its_points(seed):
     """Affine maps take the smallest ellipsoid to the smallest ellipsoid."""

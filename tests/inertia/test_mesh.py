@@ -6,9 +6,10 @@ import warnings
 import numpy as np
 import pytest
 import trimesh
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from random_bodies import assert_close, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
@@ -179,7 +180,7 @@ def test_unused_vertices_have_no_derivative():
     assert not D[:, -1].any()
 
 
-@settings(deadline=None, max_examples=25, derandomize=True)
+@tried(25)
 @given(st.integers(0, 10**6), st.sampled_from(["box", "torus", "two"]))
 def test_rigid_motion_moves_the_parameters(seed, name):
     vertices, faces = arrays(name)
@@ -316,7 +317,7 @@ def test_faces_without_area_are_named_and_harmless():
     assert_close(theta, mesh.parameters(vertices, faces), 1e-13)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@tried(50)
 @given(st.integers(0, 10**6), st.sampled_from(["box", "torus", "hull"]))
 def test_every_missing_or_turned_face_is_noticed(seed, name):
     vertices, faces = arrays(name)

@@ -4,9 +4,10 @@ import jax
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from random_bodies import SHAPES, assert_close, bodies, central_difference, clouds, parameters, rotations
 from steelyard import inertia
 from steelyard.errors import InertiaError
@@ -72,7 +73,7 @@ def test_transform_broadcasts_bodies_and_poses(shape):
     assert inertia.transform_matrix(poses, origins).shape == (*shape, 10, 10)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@tried(40)
 @given(seed=st.integers(0, 10**6))
 def test_frame_changes_compose_and_keep_the_spectrum_at_the_centre(seed):
     theta, (R1, R2) = bodies(seed), rotations(seed, (2,))

@@ -5,10 +5,11 @@ definitions.
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from properties import tried
 from random_bodies import SHAPES, bodies, clouds, parameters, rotations
 from steelyard import inertia as sets
 from steelyard.errors import InertiaError
@@ -146,7 +147,7 @@ def test_union_is_more_than_either_and_less_than_everything():
 # nesting
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@tried(40)
 @given(st.integers(0, 10**6), st.sampled_from([0.05, 0.1, 0.2]))
 def test_nested_sets_are_nested(seed, spread):
     theta = small_bodies(seed, (4,), spread=spread) * np.random.default_rng(seed).normal(1, 0.1, (4, 10))

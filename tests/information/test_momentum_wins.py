@@ -5,6 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.fit import model_parameters
+from steelyard.information import accumulate
 from steelyard.simulate import PERFECT, Sensors, record
 
 pytestmark = pytest.mark.claim(
@@ -21,14 +22,14 @@ def test_momentum_beats_accelerations_where_the_filter_lets_noise_pass():
     Filtering the rows of the torque regression would do as much: what wins is that windows average the rows.
     """
     robot = sy.library.puma560()
-    exact = sy.accumulate(robot, record(robot, duration=5.0, seed=99, sensors=PERFECT).log)
+    exact = accumulate(robot, record(robot, duration=5.0, seed=99, sensors=PERFECT).log)
     truth = exact.basis.regroup(model_parameters(robot, exact.layout))
     sensors = Sensors(encoder_resolution=2e-4, torque_noise=0.02)
     errors = {"joints": [], "momentum": []}
     for seed in range(3):
         log = sy.filters.differentiate(record(robot, duration=8.0, seed=seed, sensors=sensors).log, 20.0)
         for rows, found in errors.items():
-            info = sy.accumulate(robot, log.replace(a=None) if rows == "momentum" else log, rows=rows)
+            info = accumulate(robot, log.replace(a=None) if rows == "momentum" else log, rows=rows)
             off = info.basis.regroup(sy.fit.least_squares(info).parameters) - truth
             found.append(np.sqrt(off @ exact.G @ off / (truth @ exact.G @ truth)))
     assert np.mean(errors["momentum"]) < 0.85 * np.mean(errors["joints"]) < 0.02

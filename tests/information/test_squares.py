@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
 from problems import random_log
-from steelyard.information import Squares
+from properties import tried
+from steelyard.information import Squares, accumulate
 from steelyard.model import library
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
@@ -30,7 +31,7 @@ def matrices(draw, groups: int | None = None, size: int | None = None):
     return np.swapaxes(rows, 1, 2) @ rows
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@tried(60)
 @given(matrices(), st.data())
 def test_the_same_as_dense_matrices(dense, data):
     squares, rng = Squares.of(dense), np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -55,7 +56,7 @@ def test_the_same_as_dense_matrices(dense, data):
     np.testing.assert_array_equal(Squares.stacked([squares, squares]).dense, np.concatenate([dense, dense]))
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@tried(30)
 @given(matrices(groups=3, size=5), matrices(groups=3, size=5))
 def test_sums_of_groups_that_have_other_columns(one, other):
     np.testing.assert_allclose((Squares.of(one) + Squares.of(other)).dense, one + other, **CLOSE)
@@ -64,7 +65,7 @@ def test_sums_of_groups_that_have_other_columns(one, other):
 def test_only_what_a_joint_feels_is_kept(tmp_path):
     """The last of six joints feels one link: its block is far smaller than the whole, in memory and once read back."""
     robot = library.puma560()
-    info = sy.accumulate(robot, short_log(robot))
+    info = accumulate(robot, short_log(robot))
     sizes = [len(places) for places in info.squares.pattern.places]
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] < sizes[0] / 3
     assert info.squares.flat.size < 0.35 * info.gram.size
@@ -81,8 +82,8 @@ def test_a_column_that_never_moved_stays_in_its_place(engine):
     log = short_log(robot)
     v = log.v.copy()
     v[:, 2] = 0.0
-    still = sy.accumulate(robot, replace(log, v=v), engine=engine)
-    moving = sy.accumulate(robot, log, engine=engine)
+    still = accumulate(robot, replace(log, v=v), engine=engine)
+    moving = accumulate(robot, log, engine=engine)
     assert still.squares.pattern.is_that_of(moving.squares.pattern)
     np.testing.assert_array_equal((still + moving).gram, still.gram + moving.gram)
 

@@ -3,10 +3,11 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import signal
 
+from properties import tried
 from steelyard.errors import LogError, OptionError
 from steelyard.log import Log, filters, read_log
 from steelyard.log.smoothers import ORDERS
@@ -34,7 +35,7 @@ def gain(rate, frequency, cutoff, order=4):
     return np.mean((y[inner, 0] + 1j * y[inner, 1]) / wave[inner])
 
 
-@settings(deadline=None, max_examples=25, derandomize=True)
+@tried(25)
 @given(rate=st.floats(20, 5000), fraction=st.floats(0.01, 0.45), order=st.integers(2, 6))
 def test_cutoff_is_3_db_in_hertz_at_any_rate(rate, fraction, order):
     cutoff = fraction * rate

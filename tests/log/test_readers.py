@@ -3,11 +3,12 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import steelyard.log.csv
+from properties import tried
 from steelyard.errors import LogError
 from steelyard.log import Log, arrays, read_log, write_csv, write_npz
 
@@ -44,7 +45,7 @@ def logs(draw, names=names):
     return Log(t=t, q=draw(channel), joint_names=joints, **optional)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@tried(60)
 @given(log=logs())
 def test_npz_round_trip(log, tmp_path_factory):
     path = tmp_path_factory.mktemp("npz") / "log.npz"
@@ -53,7 +54,7 @@ def test_npz_round_trip(log, tmp_path_factory):
         same(read_log(write_npz(log, path)), log)
 
 
-@settings(deadline=None, max_examples=120, derandomize=True)
+@tried(120)
 @given(log=logs())
 def test_csv_round_trip_or_refusal(log, tmp_path_factory):
     """Whatever the joints are called, a written file reads back as it was, or is not written."""
@@ -67,7 +68,7 @@ def test_csv_round_trip_or_refusal(log, tmp_path_factory):
     same(read_log(path), log)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@tried(60)
 @given(log=logs(), comma=st.booleans())
 def test_large_tables_read_as_small_ones_do(log, comma, tmp_path_factory):
     """By another parser, to the last bit; and with decimal commas, as spreadsheets of much of Europe write them."""
@@ -107,7 +108,7 @@ def test_parsers_agree_on_what_is_no_table(tmp_path, monkeypatch):
 plain = st.lists(st.from_regex(r"[a-z][a-z0-9]{1,6}(_(joint|position|link))?", fullmatch=True), min_size=2, unique=True)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@tried(60)
 @given(log=logs(plain.filter(lambda joints: len(joints) < 5)))
 def test_csv_round_trip_of_ordinary_names(log, tmp_path_factory):
     path = tmp_path_factory.mktemp("plain") / "log.csv"

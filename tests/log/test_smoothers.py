@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg, signal, stats
 
+from properties import tried
 from steelyard.errors import LogError, OptionError
 from steelyard.log import BUTTERWORTH, Log, covariances, derivatives, filters, kalman, order_of, savgol
 from steelyard.log.smoothers import KALMAN, SAVGOL, SMOOTHERS, response
@@ -26,7 +27,7 @@ def measured_gain(smoother, rate, frequency, cutoff, order, derivative=0):
     return np.mean((y[inner, 0] + 1j * y[inner, 1]) / (turn**derivative * wave[inner]))
 
 
-@settings(deadline=None, max_examples=20, derandomize=True)
+@tried(20)
 @given(rate=st.floats(20, 2000), share=st.floats(0.02, 0.15), degree=st.integers(2, 8), ratio=st.floats(0.1, 2.0))
 def test_savgol_has_the_response_it_says_and_its_cutoff(rate, share, degree, ratio):
     cutoff = share * rate

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from steelyard.errors import LogError, OptionError
 from steelyard.log import Log, folds, split_blocks
 
@@ -16,7 +17,7 @@ def runs(t):
     return 1 + int(np.sum(np.diff(t) > 1))
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@tried(60)
 @given(n=st.integers(20, 200), validation=st.floats(0.2, 0.8), blocks=st.integers(1, 4))
 def test_blocks_are_disjoint_contiguous_and_complete(n, validation, blocks):
     train, test = split_blocks(ramp(n), validation, blocks=blocks)
@@ -35,7 +36,7 @@ def test_what_a_filter_shares_is_in_neither_part():
     assert list(split_blocks(ramp(100), 0.3, gap=1e3)[1].t) == list(range(85, 100))  # half of a part stays
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@tried(40)
 @given(n=st.integers(10, 100), k=st.integers(2, 8))
 def test_folds_cover_everything_once(n, k):
     pairs = folds(ramp(n), k)

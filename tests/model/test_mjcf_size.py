@@ -5,7 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import ModelError
-from steelyard.model import allowed_folders, compile_file, mjcf_limits
+from steelyard.model import allowed_folders, compile_file, mjcf_compile
 from steelyard.model.mjcf_files import read_files
 
 LINK = '<body name="{}"><joint/><geom size=".1"/></body>'
@@ -60,11 +60,11 @@ def test_counts_are_those_of_mujoco(tmp_path, monkeypatch):
     read = 4  # bodies and joints of arm.xml, which MuJoCo reads whole before it takes a part of it
     samples = m.tex_height[0] * m.tex_width[0] + m.nhfielddata
     for name, count in (("MOST_BODIES", own + read), ("MOST_SAMPLES", samples)):
-        monkeypatch.setattr(mjcf_limits, name, int(count))
-        mjcf_limits.require_bounded(files)
-        monkeypatch.setattr(mjcf_limits, name, int(count) - 1)
+        monkeypatch.setattr(mjcf_compile, name, int(count))
+        mjcf_compile.require_bounded(files)
+        monkeypatch.setattr(mjcf_compile, name, int(count) - 1)
         with pytest.raises(ModelError, match="stands for more"):
-            mjcf_limits.require_bounded(files)
+            mjcf_compile.require_bounded(files)
         monkeypatch.undo()
 
 

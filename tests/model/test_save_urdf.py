@@ -9,12 +9,13 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
 import random_bodies
 from edits import differences, feasible, perturbed, relative_error
+from properties import tried
 from robots import EXAMPLE_ROBOTS, URDFS
 from steelyard.errors import ModelError
 from steelyard.model import load, save, xml_edit
@@ -236,7 +237,7 @@ def test_values_that_did_not_change_keep_their_spelling(tmp_path):
 
 @pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("part", range(3))
-@settings(deadline=None, max_examples=15, derandomize=True)
+@tried(15)
 @given(seed=st.integers(0, 2**32 - 1), exponent=st.floats(-6, 6), newline=st.sampled_from(["\n", "\r\n", ""]))
 def test_any_inertia_survives_exactly_enough(tmp_path_factory, part, seed, exponent, newline):
     seed = [part, seed]

@@ -49,14 +49,16 @@ def test_an_exact_pose_changes_nothing_and_options_are_checked():
         solid_of(solid, pose_std=(0.1, -1.0))
 
 
-def test_coverage_under_misplacement(record_property):
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("seeds", [10, 30])
+def test_coverage_under_misplacement(seeds, record_property):
     """Rods of 12 mm, whose shape is given 10 mm and 5 degrees off: intervals that know of it hold the truth, and the
     estimate is not forced into the misplaced shape."""
     sides = np.array([0.25, 0.012, 0.012])
     truth = 0.6 * small_boxes(CENTER[None], sides)[:, 0]
     mass, com, inertia = parameters.to_com_inertia(truth)
     inside, error = {}, {}
-    for seed in range(30):
+    for seed in range(seeds):
         rng = np.random.default_rng(seed)
         log = swing(truth, noise=(0.1, 0.005, 0.0, 0.0), seed=seed, speed=1.5, duration=1.5)
         R, shift = from_vector(STD[0] * rng.normal(size=3)), STD[1] * rng.normal(size=3)
@@ -120,12 +122,14 @@ def test_a_turn_that_does_not_show_is_the_expected_one():
         locate(payload_of(body), rod, near=np.zeros((3, 3)))
 
 
-def test_turns_are_within_their_deviations(record_property):
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("seeds", [15, 40])
+def test_turns_are_within_their_deviations(seeds, record_property):
     shape = box(0.1, 0.2, 0.06, center=np.zeros(3))
     R, p = from_vector(np.array([0.3, 0.2, -0.4])), np.array([0.0, 0.02, 0.06])
     body = 0.8 * parameters.transform(solid_of(shape).homogeneous, R, p)
     off = []
-    for seed in range(40):
+    for seed in range(seeds):
         log = swing(body, speed=3.0, duration=4.0, noise=(0.05, 0.002, 0.0, 0.0), seed=seed)
         found = locate(identify(log), shape, near=R)
         turn = found.axes.T @ to_vector(R.T @ found.rotation)

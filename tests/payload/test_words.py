@@ -6,11 +6,12 @@ import xml.etree.ElementTree as ET
 import mujoco
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from payload_logs import THETA, static, swing
+from properties import tried
 from random_bodies import bodies, rotations
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import parameters
@@ -39,7 +40,7 @@ def test_errors_by_hand():
         errors(THETA, np.zeros(10), sides)
 
 
-@settings(deadline=None, max_examples=25, derandomize=True)
+@tried(25)
 @given(st.floats(0.1, 10.0), st.floats(0.2, 5.0), st.integers(0, 1000))
 def test_errors_do_not_depend_on_mass_or_size(mass, size, seed):
     theta, truth = bodies(seed), bodies(seed + 1)

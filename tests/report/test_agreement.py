@@ -8,8 +8,8 @@ from lxml import html as markup
 from rich.console import Console
 
 from steelyard.report import overview, percent, rich_table
-from steelyard.report.markdown import escaped
 from steelyard.report.numbers import interval, number, share
+from steelyard.sheets import markdown_text as escaped
 
 pytestmark = pytest.mark.claim(
     "report.agreement", "summary, page and terminal agree number for number, by a published schema"

@@ -18,7 +18,7 @@ from steelyard.payload import Request, identify_files, write_payload
 from steelyard.pipeline import Job, inspect, run
 from steelyard.report import record_of
 from steelyard.report.html import page
-from steelyard.report.identification_view import view_of
+from steelyard.report.identification_report import view_of
 from steelyard.report.log_health import health_view
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"

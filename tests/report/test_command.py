@@ -4,14 +4,15 @@ import shlex
 from importlib import import_module
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from properties import tried
 from steelyard import app as cli
 from steelyard.log.smoothers import SMOOTHERS
 from steelyard.pipeline import Job
-from steelyard.report.identification_summary import repeat_command
+from steelyard.report.identification_report import repeat_command
 
 numbers = st.floats(0.001, 1000, allow_nan=False)
 paths = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(
@@ -58,7 +59,7 @@ def plain(path: str) -> str:
     return path.removeprefix("./")
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@tried(40)
 @given(job=jobs, out=paths)
 def test_round_trip(job, out):
     with pytest.MonkeyPatch.context() as patch:

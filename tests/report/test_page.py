@@ -19,9 +19,10 @@ from steelyard.pipeline import Job, run
 from steelyard.report import percent, record_of
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL
 from steelyard.report.html import page
-from steelyard.report.identification_view import view_of
-from steelyard.report.markdown import escaped, markdown
+from steelyard.report.identification_report import view_of
+from steelyard.report.markdown import markdown
 from steelyard.report.numbers import number
+from steelyard.sheets import markdown_text as escaped
 
 HOSTILE = "<script>alert(1)</script>"
 QUOTES = "\"'&lt;<b>ü–✓"

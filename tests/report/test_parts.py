@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import tried
 from random_bodies import bodies
 from steelyard.dynamics import regressor
 from steelyard.errors import OptionError
@@ -32,7 +33,7 @@ plain = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@tried(100)
 @given(plain)
 def test_jsonable_is_strict_json_and_changes_only_what_json_cannot_say(value):
     text = json.dumps(jsonable(value), allow_nan=False)
@@ -58,7 +59,7 @@ def test_jsonable_takes_arrays_and_paths_and_refuses_objects():
         jsonable({"x": object()})
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@tried(60)
 @given(n=st.integers(1, 5000), limit=st.integers(10, 300), seed=st.integers(0, 99))
 def test_thinning_keeps_every_peak_and_the_order(n, limit, seed):
     rng = np.random.default_rng(seed)
@@ -104,7 +105,7 @@ def test_knowledge_agrees_with_the_rank_of_random_regressors():
     assert set(labels) == {"data", "combination", "model"}
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@tried(30)
 @given(seed=st.integers(0, 2**31))
 def test_no_consistent_body_exceeds_its_natural_size(seed):
     robot = library.scara()

@@ -40,8 +40,10 @@ pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="needs fork"), 
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Runs of each command: the whole one first."""
+def runs(request, tmp_path_factory):
+    """Runs of each command that a test asks for: the whole one first."""
+    here = [each for each in request.session.items if each.path == request.path and "runs" in each.fixturenames]
+    asked = sorted({each.callspec.params["name"] for each in here})
     case, out = (tmp_path_factory.mktemp(name) for name in ("case", "out"))
     model, log = write_case(case, samples=400)
     write_fleet(case / "fleet", individuals(2, 1), samples=200)
@@ -56,7 +58,7 @@ def runs(tmp_path_factory):
     (out / "old").mkdir()
     for name in OLD:
         (out / "old" / name).write_text("old")
-    words = [each.format(case=case, out=out).split() for each in COMMANDS.values()]
+    words = [COMMANDS[name].format(case=case, out=out).split() for name in asked]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "stopped"],
         input=json.dumps({"folder": str(out), "commands": words}),
@@ -70,7 +72,7 @@ def runs(tmp_path_factory):
         },
     )
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    return {name: [run for run in found if run["command"] == each] for name, each in zip(COMMANDS, words, strict=True)}
+    return {name: [run for run in found if run["command"] == each] for name, each in zip(asked, words, strict=True)}
 
 
 def hidden(path: str) -> bool:
@@ -86,7 +88,7 @@ def mixed(files, old, new) -> bool:
     return any(len({files[name] == new[name] for name in changed} | {files[seal] == new[seal]}) > 1 for seal in seals)
 
 
-@pytest.mark.exhaustive(keep=2)
+@pytest.mark.exhaustive(keep=4)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_is_killed_leaves_the_old_files_or_the_new(runs, name):
     whole, *_ = runs[name]
@@ -98,6 +100,7 @@ def test_a_command_that_is_killed_leaves_the_old_files_or_the_new(runs, name):
         assert not mixed(files, old, new), (event, path)
 
 
+@pytest.mark.exhaustive(keep=4)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_is_told_to_stop_clears_up_and_says_so(runs, name):
     whole, *stopped = runs[name]

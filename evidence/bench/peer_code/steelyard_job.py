@@ -1,6 +1,7 @@
 """The job with Steelyard."""
 
-from steelyard import accumulate, filters, fit, load, read_log
+from steelyard import filters, fit, load, read_log
+from steelyard.information import accumulate
 
 
 def identify(urdf: str, file: str, cutoff: float):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from steelyard.arguments import require_type
 from steelyard.check import (
-    rules_angles,
     rules_files,
     rules_kinds,
     rules_mass,
@@ -28,7 +27,6 @@ FAMILIES = (
     rules_mirror,
     rules_kinds,
     rules_structure,
-    rules_angles,
     rules_files,
 )
 RULES: tuple[Rule, ...] = tuple(

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from steelyard.drives.drive import Drive, drives_of
+from steelyard.drives.drive import Drive, drives_of, twins
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
@@ -17,28 +17,38 @@ if TYPE_CHECKING:
     from steelyard.drives.coordinates import Unknowns, unknowns
     from steelyard.drives.free_swings import swings
     from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
-    from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, Proven, parted, parted_by_speed, proven_by
-    from steelyard.drives.motion_errors import COMMANDED, STAYS, WINDOW, Judges, Motion, judges_of
-    from steelyard.drives.motion_fit import FREE, MotionFit, Stated, fit_motion, search
-    from steelyard.drives.randomisation import draws
+    from steelyard.drives.held_out import (
+        CLEARLY_LIKE,
+        COARSE,
+        COMMANDED,
+        STAYS,
+        WINDOW,
+        Judges,
+        Motion,
+        Proven,
+        judges_of,
+        parted,
+        parted_by_speed,
+        proven_by,
+    )
+    from steelyard.drives.motion_fit import FREE, MotionFit, Stated, draws, fit_motion, search
     from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
     from steelyard.drives.rollouts import Rollout, rms, rollout
-    from steelyard.drives.same_motor import twins
     from steelyard.drives.simulation import Simulation, step_for, unbounded
     from steelyard.drives.windows import Recorded, Windows, cuts, stretches, windows_of
 
 _HOMES = {
     "arrays": ("LOAD_FRICTION", "DriveArrays", "arrays_of", "effort", "require_driven", "told"),
     "coordinates": ("Unknowns", "unknowns"),
-    "held_out": ("CLEARLY_LIKE", "COARSE", "Proven", "parted", "parted_by_speed", "proven_by"),
-    "motion_errors": ("COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "judges_of"),
-    "motion_fit": ("FREE", "MotionFit", "Stated", "fit_motion", "search"),
+    "held_out": (
+        *("CLEARLY_LIKE", "COARSE", "COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "Proven", "judges_of"),
+        *("parted", "parted_by_speed", "proven_by"),
+    ),
+    "motion_fit": ("FREE", "MotionFit", "Stated", "draws", "fit_motion", "search"),
     "friction_dependence": ("FrictionLaw", "friction_laws"),
-    "randomisation": ("draws",),
     "refinement": ("Refined", "Shown", "Simulated", "errors_of", "refine", "shown_by"),
     "rollouts": ("Rollout", "rms", "rollout"),
     "simulation": ("Simulation", "step_for", "unbounded"),
-    "same_motor": ("twins",),
     "free_swings": ("swings",),
     "windows": ("Recorded", "Windows", "cuts", "stretches", "windows_of"),
 }

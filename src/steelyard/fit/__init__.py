@@ -4,7 +4,7 @@ from steelyard.fit.adaptation import natural_step
 from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repeatability
 from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fit.chart_descent import nonconvex
-from steelyard.fit.cone_program import consistent, consistent_parameters, solve
+from steelyard.fit.cone_program import consistent_parameters, solve
 from steelyard.fit.confidence import Uncertainty, uncertainty
 from steelyard.fit.didim import output_torque
 from steelyard.fit.drive_calibration import DriveGains, Load, drive_gains, gains_by_model
@@ -16,10 +16,19 @@ from steelyard.fit.gain_of_links import LinksGain, branches, links_gain, standin
 from steelyard.fit.homogeneous import ratios
 from steelyard.fit.instrumental_variables import instrumental
 from steelyard.fit.intervals import Intervals, Source
-from steelyard.fit.knowledge import Tied, fixed_from, fixed_words, mass_words, masses_from, tied_from, tied_words
+from steelyard.fit.knowledge import (
+    Tied,
+    fixed_from,
+    fixed_words,
+    mass_words,
+    masses_from,
+    model_facts,
+    tied_from,
+    tied_words,
+)
 from steelyard.fit.linear import least_squares
 from steelyard.fit.m_estimators import Huber, Student, robust
-from steelyard.fit.model_geometry import consistent_within_geometry
+from steelyard.fit.model_geometry import consistent, consistent_within_geometry
 from steelyard.fit.prediction_error import Generalization, Prediction, generalization, ordinary_use
 from steelyard.fit.prior import EFFECT_SPREAD, congruence, consistent_prior, model_parameters, prior_precision
 from steelyard.fit.prior_weight import WeightChoice, choose_weight
@@ -84,6 +93,7 @@ __all__ = [
     "links_gain",
     "mass_words",
     "masses_from",
+    "model_facts",
     "model_parameters",
     "natural_step",
     "nonconvex",

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.estimators import Fit, as_list, fit_of
+from steelyard.fit.model_geometry import consistent
 from steelyard.information import accumulate, require_same_samples
 from steelyard.log import Log
 from steelyard.model import Robot

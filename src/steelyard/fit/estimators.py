@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from steelyard.errors import OptionError, choices
-from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.linear import least_squares
+from steelyard.fit.model_geometry import consistent
 from steelyard.information import Information
 from steelyard.log import Log
 

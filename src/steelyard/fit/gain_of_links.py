@@ -186,10 +186,13 @@ def _share_off(before, after) -> float:
 
 
 def _paired(before, after, t, memory: float) -> float:
-    """Mean difference of energies (n, nv) over its deviation, by blocks no shorter than errors stay alike, if any."""
+    """Mean difference of energies (n, nv) over its deviation, by blocks no shorter than errors stay alike, if any.
+
+    0 where there are too few samples to know the deviation: no difference is certain then.
+    """
     span, most = float(t[-1] - t[0]) if len(t) else 0.0, min(BLOCKS, len(t) // 4)
     if most < FEWEST:
-        return np.inf if after.sum() < before.sum() else -np.inf
+        return 0.0
     alone = np.clip(span / memory, 1, most) if memory > 0 else most  # stretches that tell something of their own
     count = max(FEWEST, int(alone))
     edges = np.linspace(0, len(t), count + 1).astype(int)[:-1]

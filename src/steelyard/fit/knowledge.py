@@ -7,16 +7,18 @@ that hold a body's mass are in `fit.volumes`.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit.constraints import Constraint, body_index, equality
 from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, effect_scale
-from steelyard.fit.volumes import around_prior, body_constraints, volumes
+from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS, around_prior, body_constraints, volumes
 from steelyard.fit.whitening import known_noise
 from steelyard.inertia import MOMENTS, pseudo
 from steelyard.information import Information
+from steelyard.model import Known, Robot, read_known, side_path
 from steelyard.terms import ParameterLayout
 
 MIRRORS = {"x": (-1.0, 1.0, 1.0), "y": (1.0, -1.0, 1.0), "z": (1.0, 1.0, -1.0)}
@@ -98,6 +100,44 @@ def knowledge_of(
         noise=known_noise(info, noise),
         lower_bounds=lower,
     )
+
+
+def model_facts(robot: Robot, side: Path | None, *, within=GEOMETRY, masses=None, fixed=None, tied=()) -> dict:
+    """What the files of a model know of its bodies, as options of `consistent`: its geometry and its side file.
+
+    Args:
+        robot: of the model.
+        side: its side file, None where there is none.
+        within, masses, fixed, tied: what is known besides, as of `consistent`; of a body it counts more.
+
+    Returns:
+        The options within, masses, fixed and tied.
+
+    Raises:
+        OptionError: a word for `within` that there is not.
+        ModelError: a side file that cannot be read.
+    """
+    if isinstance(within, str) and within not in WORDS:
+        raise OptionError(f"within is {within!r}. Choose from {choices(WORDS)}.")
+    known = Known() if side is None else read_known(side, robot)
+    own = {OTHERS: within} if isinstance(within, str) else within
+    return {
+        "within": {OTHERS: GEOMETRY} | known.ellipsoids | own,
+        "masses": known.masses | (masses or {}),
+        "fixed": known.fixed | (fixed or {}),
+        "tied": tuple(dict.fromkeys((*(Tied(*tie) for tie in known.tied), *tied))),
+    }
+
+
+def with_model_facts(info: Information, options: dict) -> dict:
+    """Options of `consistent`, with what the model's files know where the Information brings that."""
+    if not info.model_facts or info.robot is None:
+        return options
+    source = info.robot.source
+    side = None if source is None else side_path(source.path)
+    names = ("within", "masses", "fixed", "tied")
+    told = {name: options[name] for name in names if options.get(name) is not None}
+    return options | model_facts(info.robot, side if side is not None and side.is_file() else None, **told)
 
 
 def masses_from(words: Iterable[str]) -> dict:

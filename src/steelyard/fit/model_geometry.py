@@ -4,19 +4,20 @@ Model files often show less than what moves: covers, motors and cables are missi
 design. Held inside such a shape, a link explains its torques clearly worse; then the data is believed, not the drawing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
+from steelyard.arguments import require_type
 from steelyard.errors import FitError, choices
-from steelyard.fit.cone_program import consistent
+from steelyard.fit.cone_program import as_told
 from steelyard.fit.cone_solver import minimum
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.homogeneous import ratios, ratios_about
-from steelyard.fit.knowledge import knowledge_of
+from steelyard.fit.knowledge import Tied, knowledge_of, with_model_facts
 from steelyard.fit.program import Program, assembled
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, Volumes, volumes
@@ -29,6 +30,75 @@ GROUPS = 8  # of doubted bodies, neighbours in the tree: more than so many are f
 CLEAR = (
     4.0  # times the evidence, and the excess, of a residual within some of the constraints that makes others needless
 )
+
+
+def consistent(
+    info: Information,
+    *,
+    prior=None,
+    within: str | Mapping[str, object] | None = None,
+    masses: Mapping | None = None,
+    fixed: Mapping[str, str | Iterable[str]] | None = None,
+    tied: Iterable[Tied] = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    regularizer: str = "pullback",
+    weight: float = 1.0,
+    noise=None,
+) -> Estimate:
+    """The parameters nearest to data and prior among all that satisfy everything known about the bodies.
+
+    Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`. `build` and `solve` are its halves:
+    the program is built, solved, and built again at the noise that the constrained fit leaves where that is clearly
+    more than what unconstrained least squares leaves.
+
+    An Information of `sy.accumulate` brings what the model's files know: its geometry, whose shapes are left out where
+    the data contradicts them (`consistent_within_geometry`), and the facts of its side file. `within="consistent"`
+    leaves the geometry out.
+
+    Args:
+        info: Information of a robot or of a raw regression. Rows that measure no torque tell ratios of parameters only;
+            those that no ratio meets are left out, and noted.
+        prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
+            noted.
+        within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
+            `sy.inertia`; others are physically consistent (`J >= eps J0`). "geometry" stands
+            for an ellipsoid around what the model file shows of a body: within="geometry" for all bodies, or
+            {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted.
+        masses: known masses [kg], {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0}.
+        fixed: what keeps the prior's values, {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}.
+        tied: bodies that are equal or mirrored, see `Tied`.
+        bounds: {"joint1.viscous": (0, 5), "offset": (-1, 1)}; viscous and Coulomb friction and armature are not
+            negative unless bounds say so.
+        regularizer: "pullback" (quadratic, coordinate invariant), "entropic" (its barrier: never on the boundary) or
+            "euclidean" (on theta in SI units, beside a pullback prior of weight 1e-8: to SI units a body of a gram
+            weighs nothing).
+        weight: how much the prior counts; with 1 like one standard deviation for a relative change of one in every
+            second moment.
+        noise: (g,) standard deviations of the row groups where they are known [N m or N], used as they are.
+
+    Returns:
+        An Estimate with its certificate.
+
+    Raises:
+        OptionError: knowledge about things that are not there.
+        FitError: pieces of knowledge contradict each other (they are named), or no verified solution is found.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> robot, rng = sy.library.scara(), np.random.default_rng(0)
+        >>> q, v, a = rng.normal(size=(3, 200, robot.nv))
+        >>> tau = sy.inverse_dynamics(robot, q, v, a)
+        >>> log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
+        >>> estimate = sy.fit.consistent(sy.accumulate(robot, log))
+        >>> estimate.physical, estimate.certificate.duality_gap < 1e-6
+        (True, True)
+    """
+    require_type(Information, info=info)
+    options = {"prior": prior, "masses": masses, "fixed": fixed, "tied": tied, "bounds": bounds}
+    options |= {"regularizer": regularizer, "weight": weight, "noise": noise}
+    if info.model_facts:
+        return consistent_within_geometry(info, **with_model_facts(info, options | {"within": within}))
+    return as_told(info, within=within, **options)
 
 
 def consistent_within_geometry(info: Information, *, within: Mapping[str, object] = ALL_SHOWN, **options) -> Estimate:
@@ -52,17 +122,17 @@ def consistent_within_geometry(info: Information, *, within: Mapping[str, object
     held_by = volumes(within, info.robot)
     shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]
     if within.get(OTHERS) != GEOMETRY or not shown:
-        return consistent(info, within=within, **options)
+        return as_told(info, within=within, **options)
     tried = _Tried(Trials(info, options), within, shown)
     outside = [] if tried.free is None else _outside(info, tried.free, held_by, shown)
     freed = _necessary(tried, [], outside, size=-(-len(outside) // GROUPS))
     try:
-        found = consistent(info, within=tried.within(freed), **options)
+        found = as_told(info, within=tried.within(freed), **options)
     except FitError:
         if freed == shown:
             raise
         freed = shown  # shapes so far from the data that nothing is found
-        found = consistent(info, within=tried.within(freed), **options)
+        found = as_told(info, within=tried.within(freed), **options)
     if not freed:
         return found
     cost = "no model explains the torques"
@@ -110,7 +180,7 @@ class Trials:
         """The program without volumes: these change neither its cost nor its equalities."""
         found = ratios(self.info)
         if found.groups.any():
-            found = ratios_about(self.info, consistent(self.info, **self.options).base)
+            found = ratios_about(self.info, as_told(self.info, **self.options).base)
         return assembled(self.info, knowledge_of(self.info, **self.options), ratios=found)
 
 

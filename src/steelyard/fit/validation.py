@@ -91,7 +91,7 @@ def validate(
     log: Log,
     *,
     rotors: bool = False,
-    contacts: str | Mapping[str, str] = "point",
+    contacts: str | Mapping[str, str] | None = None,
     row_weights: ArrayLike | None = None,
 ) -> Validation:
     """Predict the torques of a log and compare.
@@ -101,7 +101,8 @@ def validate(
         log: with q, v, a and tau, best one that the model was not fitted to.
         rotors: whether the rotors of a Robot move, too; those of an Estimate do when they were identified.
         contacts: as of `accumulate`: forces at contacts that the log flags are those that suit the prediction best.
-        row_weights: as of `accumulate`, by which these are the best.
+            By default those of the Estimate's fit; points for a Robot.
+        row_weights: as of `accumulate`, by which these are the best. By default those of the Estimate's fit.
 
     Returns:
         A Validation with predicted and measured torques and their errors.
@@ -133,8 +134,11 @@ def validate(
     predicted = np.concatenate(
         [predict(model, q[s], v[s], a[s], direction=direction[s], rotors=rotors) for s in chunks]
     )
+    if isinstance(model, Estimate):
+        contacts = model.contacts if contacts is None else contacts
+        row_weights = model.projection if row_weights is None else row_weights
     if log.contacts or log.external:
-        left = without_forces(robot, log, tau - predicted, contacts=contacts, row_weights=row_weights)
+        left = without_forces(robot, log, tau - predicted, contacts=contacts or "point", row_weights=row_weights)
         predicted = tau - left
     if not robot.loops:
         return Validation(log.t, predicted, tau, robot.dof_names, log.weights)

@@ -21,6 +21,7 @@ from steelyard.information import save_information
 from steelyard.model import save
 from steelyard.report import (
     Part,
+    Screen,
     Section,
     Sheet,
     View,
@@ -142,18 +143,10 @@ def view(found: dict) -> View:
     """The page of a summary."""
     work, many = found["work"], len(found["robots"])
     return View(
-        summary=found,
+        summary=found | {"verdict": _screen(found).as_json()},
         title=f"{found['robot']}: {many} robot{'s' if many > 1 else ''}",
         subtitle=f"{found['created']} · {found['model']} · {found['runs']} runs, {_samples(found)} · "
         f"{size(work['bytes'])}",
-        verdict={
-            "level": "care" if has_findings(found) else "good",
-            "headline": headline(found),
-            "advice": f"{errors(found)} The probability of any false alarm among the changes of all robots together is "
-            f"at most {percent(found['false_alarm'])}, and that of any false outlier, too.",
-            "answers": (),
-            "reasons": (),
-        },
         sections=[
             Section("Changes", "Changes", tuple(_changes(found))),
             _tables("Robots unlike the others", "Outliers", outlier_sheet(found), "None."),
@@ -163,10 +156,18 @@ def view(found: dict) -> View:
             *([Section("Notes", "Notes", (Part(items=tuple(found["notes"])),))] if found["notes"] else []),
         ],
         figures={},
-        footer=f"steelyard {found['version'] or ''} · Python {found['python']} · {work['where']}, {work['computed']} "
+        foot=f"steelyard {found['version'] or ''} · Python {found['python']} · {work['where']}, {work['computed']} "
         f"partitions computed, {work['reused']} reused, {number(work['seconds'])} s of work",
         files=SUMMARY,
     )
+
+
+def _screen(found: dict) -> Screen:
+    advice = (
+        f"{errors(found)} The probability of any false alarm among the changes of all robots together is at most "
+        f"{percent(found['false_alarm'])}, and that of any false outlier, too."
+    )
+    return Screen("care" if has_findings(found) else "good", headline(found), advice)
 
 
 def _tables(title: str, anchor: str, table: Sheet, nothing: str = "") -> Section:

@@ -14,10 +14,10 @@ from steelyard.identifiable.opening import opening
 from steelyard.identifiable.practical import Excitation, excitation
 from steelyard.identifiable.regression import regression_basis
 from steelyard.identifiable.scale_words import MARK, marked, scale_lines
-from steelyard.identifiable.status_table import LATEX_SPECIAL, bare
 from steelyard.identifiable.structural import Identifiability, identifiability
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
+from steelyard.sheets import latex_text, markdown_text
 from steelyard.terms import layout_of
 
 FORMATS = ("text", "markdown", "html", "latex", "json")
@@ -94,9 +94,9 @@ def _paragraph(sentences: Iterable[str], width: int | None, format: str) -> str:
     if format == "html":
         return f"<p>{'<br>'.join(map(escape, sentences))}</p>"
     if format == "latex":
-        return "\n".join(sentences).translate(LATEX_SPECIAL)
+        return "\n".join(map(latex_text, sentences))
     if format == "markdown":
-        return "  \n".join(bare(each) for each in sentences)
+        return "  \n".join(map(markdown_text, sentences))
     return "\n".join(_folded(each, width) for each in sentences)
 
 

@@ -47,6 +47,7 @@ class Information(Card):
         projection: (g,) row weights by which unknown forces of contacts were eliminated, None where there were none.
         contacts: kinds of these contacts, one for all or by frame.
         discrepancy: sums of what the model may lack, where `accumulate_blocks` made them.
+        model_facts: whether a fit takes what the model's files know of bodies, its geometry and its side file.
     """
 
     squares: Squares
@@ -66,6 +67,7 @@ class Information(Card):
     projection: np.ndarray | None = None
     contacts: str | Mapping[str, str] = "point"
     discrepancy: Discrepancy | None = None
+    model_facts: bool = False
 
     def _title(self) -> str:
         return f"Information({self.n:.6g} samples, {len(self.columns)} columns, {len(self.group_names)} row groups)"
@@ -208,6 +210,7 @@ class Information(Card):
             projection=other.projection if self.projection is None else self.projection,
             contacts=other.contacts if self.projection is None else self.contacts,
             discrepancy=self.discrepancy + other.discrepancy if self.discrepancy and other.discrepancy else None,
+            model_facts=self.model_facts or other.model_facts,
         )
 
     def __radd__(self, other):

@@ -28,7 +28,7 @@ from steelyard.model.joint import (
     ball_anchor,
     displaced,
     endless,
-    multi_dof_pose,
+    joint_pose,
     planar_subspace,
     revolute_subspace,
     screw,
@@ -37,9 +37,7 @@ from steelyard.model.joint import (
 from steelyard.model.locking import locked, resting_position
 from steelyard.model.loops import LOOP_KINDS
 from steelyard.model.meshes import Piece
-from steelyard.model.mjcf_drives import IMPEDANCE, STEP
-from steelyard.model.packages import WAYS
-from steelyard.model.references import Relocation, allowed_folders, package_named, resolve
+from steelyard.model.references import WAYS, Relocation, allowed_folders, package_named, resolve
 from steelyard.model.robot import WORLD, Frame, Link, Robot, Source, with_moved_axes
 from steelyard.model.rotor import Rotor
 from steelyard.model.side import read_known, read_side, side_path, write_side
@@ -49,6 +47,7 @@ from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch
 
 if TYPE_CHECKING:
     from steelyard.model.mjcf_compile import captured_warnings, compile_file
+    from steelyard.model.mjcf_drives import IMPEDANCE, STEP
     from steelyard.model.mjcf_new import mjcf_text
     from steelyard.model.mjcf_write import principal_moments
     from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
@@ -59,6 +58,7 @@ __getattr__ = lazy(
     __name__,
     {
         **dict.fromkeys(("captured_warnings", "compile_file"), "mjcf_compile"),
+        **dict.fromkeys(("IMPEDANCE", "STEP"), "mjcf_drives"),
         "mjcf_text": "mjcf_new",
         "principal_moments": "mjcf_write",
         **dict.fromkeys(("force_from_mujoco", "from_mujoco", "to_mujoco"), "mujoco_state"),
@@ -108,13 +108,13 @@ __all__ = [
     "force_from_mujoco",
     "format_of",
     "from_mujoco",
+    "joint_pose",
     "keyframes",
     "library",
     "load",
     "locked",
     "mjcf_text",
     "models_in",
-    "multi_dof_pose",
     "opened",
     "package_named",
     "planar_subspace",

@@ -97,7 +97,7 @@ class Drive:
         """What an actuator that is written for it reads back as: no limit of slopes, no early stamps, no friction that
         grows with load, and a kind that numbers tell. None where none is written."""
         late = self.delay or None
-        return None if self.affine is None else _of_affine(*self.affine, limit=self.limit, delay=late)
+        return None if self.affine is None else of_affine(*self.affine, limit=self.limit, delay=late)
 
     def differing(self, other: "Drive", tolerance: float) -> tuple[str, ...]:
         """Keys that another drive of the joint has otherwise; those of drives of different kinds are one.
@@ -122,56 +122,15 @@ def _same(a: float | None, b: float | None, tolerance: float) -> bool:
     return a is b if a is None or b is None else bool(np.isclose(a, b, rtol=tolerance, atol=0.0))
 
 
-def _of_affine(a: float, b: float, c: float, gear: float = 1.0, **about) -> Drive | None:
+def of_affine(a: float, b: float, c: float, gear: float = 1.0, **about) -> Drive | None:
     """The drive whose torque is `a command + b q + c v` behind a gear; None where there is none.
 
     What a drive takes that is a position or speed of the joint, its actuator takes in units of its own.
     """
+    square = gear * gear
     for name, kind in DRIVE_KINDS.items():
-        law = a * (gear * gear if kind.coordinate else gear), b * gear * gear, c * gear * gear
+        law = a * (square if kind.coordinate else gear), b * square, c * square
         if kind.told(*law):
             found = {"kd": abs(law[2])} if "kd" in kind.numbers else {}
             return Drive(name, **(found | {kind.gain: law[0]}), **about)
     return None
-
-
-def actuator_drive(m, actuator: int) -> Drive | None:
-    """The drive that an actuator on a joint is; None for one that is none of those known.
-
-    Args:
-        m: the MjModel.
-        actuator: its number; its transmission is a joint of one degree of freedom.
-
-    Returns:
-        The Drive, in units of the joint: gear ratios are in its numbers, and a command divided by the gear is one of
-        the joint's position or speed.
-    """
-    import mujoco
-
-    direct = m.actuator_dyntype[actuator] == mujoco.mjtDyn.mjDYN_NONE
-    if (
-        not direct
-        or m.actuator_gaintype[actuator] != mujoco.mjtGain.mjGAIN_FIXED
-        or m.actuator_gear[actuator, 1:].any()
-    ):
-        return None
-    gear, gain = float(m.actuator_gear[actuator, 0]), float(m.actuator_gainprm[actuator, 0])
-    affine = m.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_AFFINE
-    offset, stiffness, damping = m.actuator_biasprm[actuator, :3] if affine else (0.0, 0.0, 0.0)
-    if offset or gear == 0 or not gain or not (affine or m.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_NONE):
-        return None
-    about = {"limit": _limit(m, actuator, gear), "delay": _delay(m, actuator)}
-    return _of_affine(gain, float(stiffness), float(damping), gear, **about)
-
-
-def _limit(m, actuator: int, gear: float) -> float | None:
-    """N m; None where there is none, or another in each direction."""
-    low, high = m.actuator_forcerange[actuator]
-    same = m.actuator_forcelimited[actuator] and high > 0 and np.isclose(-low, high)
-    return float(abs(gear) * high) if same else None
-
-
-def _delay(m, actuator: int) -> float | None:
-    """s, where this MuJoCo knows delays."""
-    late = float(m.actuator_delay[actuator]) if hasattr(m, "actuator_delay") else 0.0
-    return late or None

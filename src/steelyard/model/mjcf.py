@@ -13,14 +13,13 @@ from steelyard.inertia import from_com_inertia
 from steelyard.lazy import later
 from steelyard.model.assemble import Segment, assemble
 from steelyard.model.document import ModelDocument
-from steelyard.model.drive import Drive, actuator_drive
 from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
-from steelyard.model.mjcf_compile import compile_files
+from steelyard.model.mjcf_compile import body_name, compile_files, compiled_rotation, joint_name, joint_type
+from steelyard.model.mjcf_drives import direct_drives, joint_drives
 from steelyard.model.mjcf_files import Files, read_files
 from steelyard.model.robot import WORLD, Frame, Robot, Source
 from steelyard.model.xml import Document, rooted
-from steelyard.spatial import rotation_from_quaternion
 
 
 def closures(m) -> list[int]:
@@ -40,25 +39,6 @@ def actuated_joints(m, robot: Robot) -> tuple[str, ...]:
     """Joints that an actuator of the file drives directly, in the order of the robot's joints."""
     driven = {joint_name(m, joint) for _, joint in direct_drives(m)}
     return tuple(name for name in robot.joint_names if name in driven)
-
-
-def joint_drives(m, robot: Robot) -> dict[str, Drive]:
-    """Drives by joint, of joints with one actuator that is a drive."""
-    found: dict[str, list[Drive | None]] = {}
-    for actuator, joint in direct_drives(m):
-        found.setdefault(joint_name(m, joint), []).append(actuator_drive(m, actuator))
-    alone = {name: drives[0] for name, drives in found.items() if len(drives) == 1}
-    return {name: drive for name in robot.dof_names if (drive := alone.get(name)) is not None}
-
-
-def direct_drives(m) -> Iterator[tuple[int, int]]:
-    """Actuators that drive a joint directly, with that joint."""
-    import mujoco
-
-    direct = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-    for actuator in range(len(m.actuator_trntype)):  # since MuJoCo 4.0 one may have several controls
-        if int(m.actuator_trntype[actuator]) in direct:
-            yield actuator, int(m.actuator_trnid[actuator, 0])
 
 
 def _loop(m, robot: Robot, k: int) -> Loop:
@@ -89,22 +69,6 @@ def _in_body(m, robot: Robot, body, R, p):
     link = next(link for link in robot.links if link.name == name)
     carrier = None if link.body == WORLD else robot.body_names[link.body]
     return carrier, link.rotation @ R, link.position + link.rotation @ p
-
-
-def body_name(m, body: int) -> str:
-    """Name of a body, made up from its number where the file gives none."""
-    return m.body(body).name or f"body{body}"
-
-
-def joint_name(m, joint: int) -> str:
-    """Name of a joint, made up from its body's where the file gives none."""
-    body = m.jnt_bodyid[joint]
-    return m.joint(joint).name or f"{body_name(m, body)}_joint{joint - m.body_jntadr[body]}"
-
-
-def compiled_rotation(quaternion_w_first):
-    """Rotation matrix of a quaternion in MuJoCo's order."""
-    return rotation_from_quaternion(np.roll(np.asarray(quaternion_w_first, dtype=float), -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,13 +240,6 @@ def _joint(m, index: int) -> Joint:
         upper=m.jnt_range[index, 1] if limited else np.inf,
         effort_limit=m.jnt_actfrcrange[index, 1] if m.jnt_actfrclimited[index] else np.inf,
     )
-
-
-def joint_type(m, joint: int) -> str:
-    """Type of a joint as MJCF spells it."""
-    import mujoco
-
-    return mujoco.mjtJoint(m.jnt_type[joint]).name.removeprefix("mjJNT_").lower()
 
 
 def _unmodelled(m, path) -> list[str]:

@@ -40,14 +40,16 @@ Made = tuple[Node, list[Edit], str]  # an element, edits of it, and what they do
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A `<body>`: its `<inertial>` when it has one, and its joints in order. parent: place in the list of bodies of the
-    one that it is in, through `<frame>` and `<include>`; None in the world.
+    """A `<body>`: its `<inertial>` when it has one, and its joints by name, in order. Names are MuJoCo's, which
+    numbers what has none. parent: place in the list of bodies of the one that it is in, through `<frame>` and
+    `<include>`; None in the world.
     """
 
+    name: str
     node: Node
     parent: int | None
     inertial: Node | None
-    joints: tuple[Node, ...]
+    joints: dict[str, Node]
 
 
 @dataclass(eq=False)
@@ -215,7 +217,7 @@ def bodies(files: Files) -> tuple[list[Body], Node | None]:
         if tag in GENERATORS and _makes_bodies(files, node):
             return found, node
         if tag == "body":
-            found.append(_body(files, node, parent))
+            found.append(_body(files, node, parent, len(found) + 1))
             parent = len(found) - 1
         if tag == "body" or tag in WRAPPERS:
             stack += [(child, parent) for child in files.children(node)][::-1]
@@ -230,7 +232,7 @@ def _makes_bodies(files: Files, node: Node) -> bool:
     return any(n.element.tag == "body" or n.element.tag in WRAPPERS + GENERATORS for n in inside)
 
 
-def _body(files: Files, node: Node, parent: int | None) -> Body:
+def _body(files: Files, node: Node, parent: int | None, number: int) -> Body:
     inertials, joints = [], []
     stack = list(files.children(node))[::-1]
     while stack:
@@ -246,7 +248,9 @@ def _body(files: Files, node: Node, parent: int | None) -> Body:
             raise ModelError(
                 f"{part} stands inside a <frame>, so its numbers are not in the body's axes. Move it out of the frame."
             )
-    return Body(node, parent, inertials[0][0] if inertials else None, tuple(joints))
+    name = node.element.attributes.get("name") or f"body{number}"
+    named = {each.element.attributes.get("name") or f"{name}_joint{i}": each for i, each in enumerate(joints)}
+    return Body(name, node, parent, inertials[0][0] if inertials else None, named)
 
 
 FOLDER_OF = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}

@@ -11,14 +11,12 @@ from steelyard.errors import ModelError
 from steelyard.inertia import to_quaternion
 from steelyard.model.changes import Changes, Draft, com_form, find_changes
 from steelyard.model.mjcf import MjcfDocument
-from steelyard.model.mjcf_actuators import Actuators
 from steelyard.model.mjcf_compile import compile_files
-from steelyard.model.mjcf_drives import expressible, unwritten
+from steelyard.model.mjcf_drives import Actuators, expressible, unwritten
 from steelyard.model.mjcf_files import Body, Files, Made, Node, bodies, relocate
 from steelyard.model.references import left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.sketch import Inertial, Sketch
-from steelyard.model.sketch_mjcf import written_name
 from steelyard.model.xml import Document
 from steelyard.model.xml_edit import (
     Edit,
@@ -123,11 +121,7 @@ def edited(document: MjcfDocument, robot: Robot, reference: Robot, target: Path)
     """
     files = document.files
     listed, barrier = bodies(files)
-    joints = {
-        joint.element.attributes.get("name") or f"{link.name}_joint{i}": joint
-        for body, link in zip(listed, reference.links[1:], strict=False)
-        for i, joint in enumerate(body.joints)
-    }
+    joints = {name: joint for body in listed for name, joint in body.joints.items()}
 
     def writable(joint, _):
         # a free base that was asked for is in no file, and <freejoint> has no properties
@@ -195,10 +189,9 @@ def _require_matched(
             'be told apart. Turn fusestatic off (<compiler fusestatic="false"/>) and try again.'
         )
     for body, link in zip(listed, reference.links[1:], strict=False):
-        name = body.node.element.attributes.get("name", link.name)
-        if name != link.name:
+        if body.name != link.name:
             raise ModelError(
-                f"{body.node} is named '{name}' where MuJoCo has '{link.name}'; the file cannot be edited."
+                f"{body.node} is named '{body.name}' where MuJoCo has '{link.name}'; the file cannot be edited."
             )
     lost = [reference.links[i].name for i in changes.links if i > len(listed)]
     lost += [name for name in changes.joints if name not in joints]
@@ -331,7 +324,7 @@ def with_inertials(
 ) -> list[tuple[Path, bytes]]:
     """As of `ModelDocument.with_inertials`, with what the file includes beside `target`."""
     files = document.files
-    listed = {written_name(body, i + 1): body for i, body in enumerate(bodies(files)[0])}
+    listed = {body.name: body for body in bodies(files)[0]}
     made = [name for index in inertials if (name := sketch.parts[index].name) not in listed]
     if made:
         raise ModelError(

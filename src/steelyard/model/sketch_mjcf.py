@@ -14,8 +14,9 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import solids
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.mjcf import MjcfDocument, body_name, compiled_rotation, direct_drives, joint_name, joint_type
-from steelyard.model.mjcf_compile import compile_files
+from steelyard.model.mjcf import MjcfDocument
+from steelyard.model.mjcf_compile import body_name, compile_files, compiled_rotation, joint_name, joint_type
+from steelyard.model.mjcf_drives import direct_drives
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, require_complete
 from steelyard.model.mujoco_state import from_mujoco
 from steelyard.model.robot import Robot
@@ -154,7 +155,6 @@ def _actuated(m) -> tuple[dict[int, float], dict[int, float]]:
 
 
 SEEN_GROUPS = 3  # MuJoCo draws geoms of the groups below this one
-UNNAMED = "body{}"
 ASSETS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture": "texturedir"}
 
 
@@ -170,7 +170,7 @@ def sketch(document: MjcfDocument, *, meshes: bool = True) -> Sketch:
     listed, barrier = bodies(files)
     readers = {owner: Reader(owner) for owner in files.documents}
     missing = _missing_files(files, readers) if meshes else []
-    inertials = [_inertial(body, readers, i + 1) for i, body in enumerate(listed)]
+    inertials = [_inertial(body, readers) for body in listed]
     faults = [*missing, *(fault for reader in readers.values() for fault in reader.faults)]
     compiled, complaint = (None, None) if missing else _compiled(files, faults)
     notes = tuple(note for each in files.documents for note in each.notes)
@@ -180,7 +180,7 @@ def sketch(document: MjcfDocument, *, meshes: bool = True) -> Sketch:
         parts, joints = _written(listed, inertials, readers)
         notes += (f"{path.name}: MuJoCo did not compile it, so geometry and joints were not checked.",)
         return Sketch(path, "mjcf", "body", parts, joints, tuple(faults), notes)
-    places = {written_name(body, i + 1): (body_place(body, readers, i + 1), i) for i, body in enumerate(listed)}
+    places = {body.name: (_place(body.node, readers, f"body '{body.name}'"), i) for i, body in enumerate(listed)}
     home = Place(path, readers[files.main].place(files.main.root, "").line, "mujoco")
     if barrier is not None:
         notes += (f"{path.name}: bodies made by {barrier} are checked by their compiled values only.",)
@@ -189,14 +189,8 @@ def sketch(document: MjcfDocument, *, meshes: bool = True) -> Sketch:
     return Sketch(path, "mjcf", "body", parts, joints, tuple(faults), notes)
 
 
-def written_name(body: Body, number: int) -> str:
-    """Name of a body as the compiled model has it: unnamed ones by their number."""
-    return body.node.element.attributes.get("name") or UNNAMED.format(number)
-
-
-def body_place(body: Body, readers, number: int) -> Place:
-    node = body.node
-    return readers[node.document].place(node.element, f"body '{written_name(body, number)}'")
+def _place(node: Node, readers, element: str) -> Place:
+    return readers[node.document].place(node.element, element)
 
 
 def _missing_files(files: Files, readers) -> list[Fault]:
@@ -223,12 +217,12 @@ def _missing_files(files: Files, readers) -> list[Fault]:
     return found
 
 
-def _inertial(body: Body, readers, number: int) -> Inertial | None:
+def _inertial(body: Body, readers) -> Inertial | None:
     """The `<inertial>` as written; its orientation, in whatever spelling, comes from the compiled model later."""
     if body.inertial is None:
         return None
     element, reader = body.inertial.element, readers[body.inertial.document]
-    label = f"body '{written_name(body, number)}' > inertial"
+    label = f"body '{body.name}' > inertial"
     mass = reader.number(element, "mass", label)
     com = reader.numbers(element, "pos", 3, label)
     if "fullinertia" in element.attributes:
@@ -284,31 +278,23 @@ def _line_in(complaint: str) -> int:
 
 
 def _joint_places(listed: list[Body], readers) -> dict[str, Place]:
-    found = {}
-    for number, body in enumerate(listed, 1):
-        for i, joint in enumerate(body.joints):
-            name = joint.element.attributes.get("name") or f"{written_name(body, number)}_joint{i}"
-            found[name] = readers[joint.document].place(joint.element, f"joint '{name}'")
-    return found
+    joints = {name: node for body in listed for name, node in body.joints.items()}
+    return {name: _place(node, readers, f"joint '{name}'") for name, node in joints.items()}
 
 
 def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], tuple[SketchJoint, ...]]:
     """Parts as written, without geometry; used when MuJoCo compiles nothing."""
-    parts, joints = [], []
-    for number, (body, inertial) in enumerate(zip(listed, inertials, strict=True), 1):
-        place = body_place(body, readers, number)
-        weighs = 1e-3 if any(e.tag == "geom" for e in body.node.element.children) else 0.0
+    parts, joints, places = [], [], _joint_places(listed, readers)
+    for index, (body, inertial) in enumerate(zip(listed, inertials, strict=True)):
+        place = _place(body.node, readers, f"body '{body.name}'")
+        weighs = 1e-3 if body.node.element.find("geom") else 0.0
         inferred = weighs if inertial is None else 0.0
-        name = written_name(body, number)
-        parts.append(Part(name, place, body.parent, np.eye(3), np.zeros(3), bool(body.joints), inertial, (), inferred))
-        joints += [_bare_joint(joint, readers, name, i, number - 1) for i, joint in enumerate(body.joints)]
+        moves = bool(body.joints)
+        parts.append(Part(body.name, place, body.parent, np.eye(3), np.zeros(3), moves, inertial, (), inferred))
+        for name, node in body.joints.items():
+            kind = "free" if node.element.tag == "freejoint" else node.element.attributes.get("type", "hinge")
+            joints.append(SketchJoint(name, places[name], kind, index, {}))
     return tuple(parts), tuple(joints)
-
-
-def _bare_joint(joint: Node, readers, body: str, i: int, part: int) -> SketchJoint:
-    name = joint.element.attributes.get("name") or f"{body}_joint{i}"
-    kind = "free" if joint.element.tag == "freejoint" else joint.element.attributes.get("type", "hinge")
-    return SketchJoint(name, readers[joint.document].place(joint.element, f"joint '{name}'"), kind, part, {})
 
 
 def pieces(document: MjcfDocument) -> Iterator[Piece]:

@@ -234,11 +234,11 @@ def _reframed(joint: Joint, parent_shift, shift) -> Joint:
     if joint.nv != 1:
         return replace(joint, position=p)
     axis, _, _ = screw(joint)
-    if joint.kind == "revolute":
+    if joint.turns:
         joint = replace(joint, subspace=revolute_subspace(axis))
     if joint.mimics is not None:
         return replace(joint, position=p)
-    if joint.kind == "revolute":
+    if joint.turns:
         R = R @ from_vector(joint.offset * axis)
     else:
         p = p + R @ axis * joint.offset

@@ -61,10 +61,11 @@ def save(robot: Robot, path) -> SaveReport:
     format = BY_NAME[format_of(robot, path)]
     reference, floating = _reference(robot, format.name)
 
+    document = None if reference is None or reference.source is None else document_of(reference.source)
+
     def draft(target: Path) -> Draft:
-        if reference is not None:
-            assert reference.source is not None
-            return document_of(reference.source).edited(robot, reference, target)
+        if reference is not None and document is not None:
+            return document.edited(robot, reference, target)
         assert format.new is not None  # `format_of` gives writable formats only
         return format.new(robot, target)
 

@@ -19,7 +19,9 @@ from steelyard.report import (
     USABLE,
     Figure,
     Part,
+    Question,
     Record,
+    Screen,
     Section,
     Sheet,
     View,
@@ -27,7 +29,6 @@ from steelyard.report import (
     drawn,
     drawn_figures,
     error_quantiles,
-    footer,
     name_axis,
     number,
     percent,
@@ -65,10 +66,8 @@ def payload_view(record: Record) -> View:
         title=f"Payload in {Path(found['job']['log']).name}",
         subtitle=f"{found['provenance']['created']} · {plural(found['payload']['samples'], 'sample')} · method "
         f"{found['payload']['method']}",
-        verdict=found["verdict"],
         sections=sections,
         figures=drawn_figures(record, sections, figures),
-        footer=footer(found),
     )
 
 
@@ -222,7 +221,7 @@ def payload_record(
     relative = error / max(measured, 1e-300)
     channels = list(_channels(signals))
     content = {
-        "verdict": _verdict(payload, relative, channels),
+        "verdict": _screen(payload, relative, channels).as_json(),
         "payload": payload.as_dict(),
         "channels": channels,
         "relative_error": relative,
@@ -288,39 +287,30 @@ def _channels(signals: Signals) -> Iterator[dict]:
         }
 
 
-def _verdict(payload: Payload, relative: float, channels: list[dict]) -> dict:
+def _screen(payload: Payload, relative: float, channels: list[dict]) -> Screen:
     reasons = [*payload.findings]
     if payload.status is not Status.OK:
         reasons.insert(0, payload.status.value)
     level = "keep" if not payload.status.usable else "care" if reasons else "good"
     mass = f"{plus_minus(payload.mass, payload.mass_deviation)} kg"
     worst = max(channels, key=lambda each: each["relative_error"] or 0.0)
-    return {
-        "level": level,
-        "headline": _headline(payload, mass),
-        "advice": ADVICE[level],
-        "reasons": reasons,
-        "answers": [
-            {
-                "question": "May I use it?",
-                "answer": USABLE[level],
-                "detail": ("A body that can exist. " if payload.consistent else "No real body has these numbers. ")
-                + (f"{plural(len(reasons), 'remark')} above." if reasons else "Nothing suspicious was found."),
-            },
-            {
-                "question": "What does it weigh?",
-                "answer": mass,
-                "detail": f"± one standard deviation, from {plural(payload.samples, 'sample')}.",
-            },
-            {
-                "question": "How well is it explained?",
-                "answer": f"to {percent(relative)}",
-                "detail": "What the payload leaves unexplained of the measured signals, each weighed by its noise; "
-                f"worst is {worst['name']}, {number(worst['rms_error'])} of {number(worst['rms'])} {worst['unit']}.",
-            },
-            {"question": "What is unknown?", **_unknown(payload)},
-        ],
-    }
+    questions = (
+        Question(
+            "May I use it?",
+            USABLE[level],
+            ("A body that can exist. " if payload.consistent else "No real body has these numbers. ")
+            + (f"{plural(len(reasons), 'remark')} above." if reasons else "Nothing suspicious was found."),
+        ),
+        Question("What does it weigh?", mass, f"± one standard deviation, from {plural(payload.samples, 'sample')}."),
+        Question(
+            "How well is it explained?",
+            f"to {percent(relative)}",
+            "What the payload leaves unexplained of the measured signals, each weighed by its noise; worst is "
+            f"{worst['name']}, {number(worst['rms_error'])} of {number(worst['rms'])} {worst['unit']}.",
+        ),
+        Question("What is unknown?", UNKNOWN[payload.status], _deviations(payload)),
+    )
+    return Screen(level, _headline(payload, mass), ADVICE[level], tuple(reasons), questions)
 
 
 def _headline(payload: Payload, mass: str) -> str:
@@ -330,15 +320,11 @@ def _headline(payload: Payload, mass: str) -> str:
     return f"It weighs {mass}, with its centre of mass at ({center}) mm in the axes of {payload.frame}."
 
 
-def _unknown(payload: Payload) -> dict:
+def _deviations(payload: Payload) -> str:
     if payload.status in (Status.FAINT, Status.OPEN):
-        return {"answer": UNKNOWN[payload.status], "detail": "Mass, centre of mass and inertia."}
+        return "Mass, centre of mass and inertia."
     inertia = np.maximum(np.abs(np.diag(payload.inertia)), 1e-300)
     mass = payload.mass_deviation / max(abs(payload.mass), 1e-300)
     moments = float(np.max(np.diag(payload.inertia_deviation) / inertia))
     center = f"{1e3 * float(np.max(payload.com_deviation)):.2g} mm"
-    return {
-        "answer": UNKNOWN[payload.status],
-        "detail": f"Standard deviations: mass {percent(mass)}, centre of mass {center}, moments of inertia "
-        f"{percent(moments)}.",
-    }
+    return f"Standard deviations: mass {percent(mass)}, centre of mass {center}, moments of inertia {percent(moments)}."

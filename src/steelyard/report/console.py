@@ -8,23 +8,23 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.report.certificates import active_constraints
-from steelyard.report.document import Cell, Sheet, View
+from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.key_tables import key_tables
-from steelyard.report.model_validation import ModelValidation
-from steelyard.report.motion_validation import MotionValidation
+from steelyard.report.model_validation import ModelValidation, MotionValidation
 from steelyard.report.numbers import percent, plural
 from steelyard.report.torques import error_sheet
+from steelyard.sheets import Cell, Sheet
 
 UNBOUNDED = 10_000  # characters
-SHOWN = 4  # reasons of a verdict; those of most weight come first
+SHOWN = 4  # reasons of a first screen
 LONGEST = 24  # characters of a name that is not broken
 COLORS = {"good": "green", "care": "yellow", "keep": "red"}
 
 
 def overview(summary: dict, *, links: bool = True) -> Group:
     """Verdict, error of each joint, links (if wanted), notes and files: what `steelyard identify` prints."""
-    lines = [*verdict_lines(summary["verdict"]), Text(), rich_table(error_sheet(summary))]
+    lines = [*screen_lines(Screen.of(summary["verdict"])), Text(), rich_table(error_sheet(summary))]
     if links:
         for table in key_tables(summary):
             lines += [Text(), rich_table(table)]
@@ -37,7 +37,7 @@ def overview(summary: dict, *, links: bool = True) -> Group:
 
 def drive_overview(summary: dict) -> Group:
     """Verdict, errors of motion, drives, notes and files of a run from commands."""
-    lines = [*verdict_lines(summary["verdict"]), Text(), rich_table(motion_sheet(summary))]
+    lines = [*screen_lines(Screen.of(summary["verdict"])), Text(), rich_table(motion_sheet(summary))]
     lines += [
         Text(),
         rich_table(drive_sheet(summary, intervals=False)),
@@ -54,7 +54,7 @@ def view_overview(view: View) -> Group:
         return overview(view.summary)
     if view.summary["kind"] == "drives":
         return drive_overview(view.summary)
-    lines = [*verdict_lines(view.verdict)]
+    lines = [*screen_lines(view.screen)]
     sheets = (part.sheet for section in view.sections for part in section.parts if part.sheet and not part.folded)
     for sheet in sheets:
         if not sheet.folded:
@@ -64,16 +64,15 @@ def view_overview(view: View) -> Group:
 
 def validation_overview(found: ModelValidation | MotionValidation) -> Group:
     """What `steelyard validate` prints."""
-    words = [Text(f"- {each.message}") for each in found.findings]
-    return Group(Text(found.headline, style="bold"), *words, Text(), rich_table(found.table()))
+    return Group(*screen_lines(found.screen, len(found.findings)), Text(), rich_table(found.table()))
 
 
-def verdict_lines(verdict: dict) -> Iterator[Text]:
-    """Headline, advice and reasons. verdict: of a summary."""
-    yield Text(verdict["headline"], style=f"bold {COLORS[verdict['level']]}")
-    if verdict["advice"]:
-        yield Text(verdict["advice"])
-    first, others = verdict["reasons"][:SHOWN], verdict["reasons"][SHOWN:]
+def screen_lines(screen: Screen, most: int = SHOWN) -> Iterator[Text]:
+    """Headline, advice and reasons. most: reasons, those of most weight first; the rest is counted."""
+    yield Text(screen.headline, style=f"bold {COLORS[screen.level]}")
+    if screen.advice:
+        yield Text(screen.advice)
+    first, others = screen.reasons[:most], screen.reasons[most:]
     yield from (Text(f"- {reason}") for reason in first)
     if others:
         yield Text(f"- {plural(len(others), 'more reason')} in the report and the summary.")

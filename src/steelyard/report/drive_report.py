@@ -7,14 +7,15 @@ import numpy as np
 from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.drives import CLEARLY_LIKE, COARSE, COMMANDED, STAYS
 from steelyard.pipeline import FOUND, START, DriveResult
-from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
+from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import friction, motion
-from steelyard.report.first_screen import SAME, USABLE
-from steelyard.report.identification_summary import repeat_command
+from steelyard.report.first_screen import SAME
+from steelyard.report.identification_report import repeat_command
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import interval, number, plural
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
 from steelyard.report.record import Record
+from steelyard.sheets import Cell, Sheet, sheet
 
 KIND = "drives"
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
@@ -38,7 +39,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
     """
     robot, units = result.prior, dof_units(result.prior)
     found = {
-        "verdict": _verdict(result),
+        "verdict": _screen(result).as_json(),
         "robot": {"name": robot.name, "joints": list(robot.dof_names), "bodies": list(robot.body_names)},
         "drives": {name: _drive(result, name, j) for j, name in enumerate(robot.dof_names)},
         "scale": {"lines": list(result.scale), "open": list(result.scaled)},
@@ -118,7 +119,7 @@ def _proven(result: DriveResult) -> dict:
     return {"beyond": proven.beyond, "joints": joints, "motion": motion}
 
 
-def _verdict(result: DriveResult) -> dict:
+def _screen(result: DriveResult) -> Screen:
     errors = {each.name: each for each in result.motion}
     own = errors[FOUND]
     others = {name: each for name, each in errors.items() if name not in (FOUND, START)}
@@ -144,26 +145,17 @@ def _verdict(result: DriveResult) -> dict:
         f"{number(1e3 * own.pooled[0])} {unit} in windows of {result.window:g} s and {number(1e3 * own.pooled[1])} "
         f"in one piece ({said})."
     )
-    return {
-        "level": level,
-        "headline": headline,
-        "advice": ADVICE[level],
-        "reasons": reasons,
-        "answers": [
-            {"question": "May I use it?", "answer": USABLE[level], "detail": ADVICE[level]},
-            {
-                "question": "Up to which speed?",
-                "answer": limits,
-                "detail": f"Fitted to the slower part of the logs, the model errs by {number(1e3 * faster)} {unit} on "
-                "their faster part. Beyond these speeds and accelerations nothing is proven.",
-            },
-            {
-                "question": "What says the scale?",
-                "answer": "The given model" if result.scaled else "What was stated",
-                "detail": result.scale[0],
-            },
-        ],
-    }
+    questions = (
+        Question("May I use it?", USABLE[level], ADVICE[level]),
+        Question(
+            "Up to which speed?",
+            limits,
+            f"Fitted to the slower part of the logs, the model errs by {number(1e3 * faster)} {unit} on their faster "
+            "part. Beyond these speeds and accelerations nothing is proven.",
+        ),
+        Question("What says the scale?", "The given model" if result.scaled else "What was stated", result.scale[0]),
+    )
+    return Screen(level, headline, ADVICE[level], tuple(reasons), questions)
 
 
 def _unit(result: DriveResult) -> str:
@@ -260,10 +252,8 @@ def drive_view(record: Record, *, robot: str = "") -> View:
         title=f"{found['robot']['name']}: identified drives",
         subtitle=f"{found['provenance']['created']} · {found['job']['model']} · "
         f"{plural(len(found['job']['logs']), 'log')} · {found['held_out']['samples']} samples held out",
-        verdict=found["verdict"],
         sections=sections,
         figures=drawn_figures(record, sections, figures),
-        footer=footer(found),
         robot=robot,
         printed=(motion_sheet(found), drive_sheet(found)),
     )

@@ -10,6 +10,7 @@ from zlib import compress
 import numpy as np
 
 from steelyard.report.document import Part, View
+from steelyard.sheets import html_table
 
 PACKAGE = "steelyard.report"
 
@@ -30,6 +31,7 @@ def page(view: View) -> str:
     raw = {name: Markup(_text(name)) for name in ("style.css", "page.js")}
     return environment.get_template("page.html").render(
         view=view,
+        html_table=lambda sheet: Markup(html_table(sheet)),
         sections=[(section, [part for part in section.parts if _filled(part, view)]) for section in view.sections],
         figures={key: _embedded(figure) for key, figure in view.figures.items()},
         robot=Markup(view.robot),

@@ -277,8 +277,7 @@ class _Friction:
 
     def torque(self, v) -> np.ndarray:
         direction = np.tanh(v / COULOMB_WIDTH)
-        torques = [value * TERMS[term].column(v, v, direction) for term, value in self.parameters.items()]
-        return np.sum(torques, axis=0)
+        return sum(value * TERMS[term].column(v, v, direction) for term, value in self.parameters.items())
 
     def slope(self, v) -> np.ndarray:
         """Its derivative with the velocity."""

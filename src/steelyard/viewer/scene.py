@@ -16,7 +16,8 @@ from steelyard.viewer.simplify import within_budget
 
 def joint_tree(robot: Robot) -> list[dict]:
     """One entry a joint, parents first. frame: (12,) pose of the child in the parent at zero, `[R | p]` in row order;
-    subspace: (nv, 6) columns of Phi, `[v; w]` in child axes; start: where it reads q, of length `count`.
+    subspace: (nv, 6) columns of Phi, `[v; w]` in child axes; start: where it reads q, of length `count`: `slides`
+    travels and `angles`, in this order, and a quaternion where more are left.
     """
     return [
         {
@@ -27,6 +28,8 @@ def joint_tree(robot: Robot) -> list[dict]:
             "subspace": joint.subspace.T.tolist(),
             "start": robot.q_slices[i].start,
             "count": joint.nq,
+            "slides": joint.features.slides,
+            "angles": joint.features.angles,
             "ratio": joint.ratio,
             "offset": joint.offset,
             "mimics": joint.mimics,
