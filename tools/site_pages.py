@@ -1,4 +1,17 @@
-"""What the documentation site consists of, in order."""
+"""What the documentation site consists of, in order: `python tools/site_pages.py` writes docs/README.md.
+
+That index has the pages by title, for readers of the folder without the site; a test compares it with the pages.
+"""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+INDEX = ROOT / "docs" / "README.md"
+HEAD = """# Documentation
+
+In reading order. `make docs` builds the same pages as a site, with the API from the docstrings.
+"""
 
 FROM_ROOT = {
     "index": "README.md",
@@ -69,3 +82,24 @@ API = (
     "inertia.realizability",
     "inertia.mesh",
 )
+
+
+def index() -> str:
+    """Markdown: the headings of the navigation, and the title of each page that is a file."""
+    lines = [HEAD]
+    for heading, pages in NAVIGATION.items():
+        files = [ROOT / FROM_ROOT.get(page, f"docs/{page}.md") for page in pages]
+        lines += [f"## {heading}\n", *(f"- [{title(file)}]({link(file)})" for file in files if file.exists()), ""]
+    return "\n".join(lines)
+
+
+def title(file: Path) -> str:
+    return next(line for line in file.read_text("utf-8").splitlines() if line.startswith("# ")).removeprefix("# ")
+
+
+def link(file: Path) -> str:
+    return Path(os.path.relpath(file, INDEX.parent)).as_posix()
+
+
+if __name__ == "__main__":
+    INDEX.write_text(index(), "utf-8")

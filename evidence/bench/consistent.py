@@ -7,7 +7,6 @@ Pinocchio's regressor and CVXPY, with the same solver.
 """
 
 import importlib.util
-import statistics
 import sys
 import time
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
+from evidence.bench.timing import median_seconds
 from steelyard import fit
 from steelyard.fit import EFFECT_SPREAD
 from steelyard.fit.thresholds import THRESHOLDS
@@ -87,13 +87,7 @@ def paper_job() -> dict:
 
 def median_ms(function, repeats: int = REPEATS) -> float:
     """Median processor time in ms, after a first call."""
-    function()
-    times = []
-    for _ in range(repeats):
-        started = time.process_time()
-        function()
-        times.append(time.process_time() - started)
-    return 1e3 * statistics.median(times)
+    return 1e3 * median_seconds(function, repeats, time.process_time)
 
 
 def leg_problem(samples: int = 2000, noise: float = 0.2) -> Problem:

@@ -6,11 +6,11 @@ same robots, with Pinocchio's regressor.
 
 import statistics
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 
+from evidence.bench.timing import median_seconds
 from steelyard.errors import ModelError
 from steelyard.identifiable import identifiability
 from steelyard.model import Joint, Robot, load, revolute_subspace
@@ -27,16 +27,6 @@ def chain(links: int) -> Robot:
     names, none = tuple(f"b{i}" for i in range(links)), np.zeros(links)
     thetas, gravity = np.zeros((links, 10)), np.array([0, 0, -9.81])
     return Robot("chain", joints, np.arange(links) - 1, names, np.arange(links), thetas, gravity, none, none, none)
-
-
-def seconds(function) -> float:
-    """Median of a few calls after a first one."""
-    times = []
-    for _ in range(REPEATS + 1):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times[1:])
 
 
 def by_svd(model, data, states) -> int:
@@ -74,11 +64,11 @@ def run(*, lengths=LENGTHS) -> dict:
     for links in lengths:
         robot = chain(links)
         row = {"links": links, "count": identifiability(robot).count}
-        row["seconds"] = seconds(lambda robot=robot: identifiability(robot).count)
+        row["seconds"] = median_seconds(lambda robot=robot: identifiability(robot).count, REPEATS)
         if links <= LONGEST_DENSE:
             model, data, states = pinocchio_chain(links)
             row["svd_count"] = by_svd(model, data, states)
-            row["svd_seconds"] = seconds(lambda args=(model, data, states): by_svd(*args))
+            row["svd_seconds"] = median_seconds(lambda args=(model, data, states): by_svd(*args), REPEATS)
         results[f"chain {links}"] = row
     times = {}
     for path in example_robots():
@@ -87,7 +77,8 @@ def run(*, lengths=LENGTHS) -> dict:
                 robot = load(path, floating=floating)
             except ModelError:
                 continue
-            times[f"{path.stem}{' floating' if floating else ''}"] = seconds(lambda robot=robot: identifiability(robot))
+            taken = median_seconds(lambda robot=robot: identifiability(robot), REPEATS)
+            times[f"{path.stem}{' floating' if floating else ''}"] = taken
     if times:
         slowest = max(times, key=times.__getitem__)
         median = statistics.median(times.values())

@@ -1,37 +1,21 @@
 """Time the charts of the consistent inertias on large batches, beside Pinocchio's log-Cholesky in a Python loop.
 
-Medians in seconds. Aim: log-Cholesky forward and
-Jacobian of a million bodies under 1.5 s on two cores.
+Medians in seconds. Aim: log-Cholesky forward and Jacobian of a million bodies under 1.5 s on two cores.
 """
-
-import statistics
-import time
 
 import numpy as np
 
+from evidence.bench.timing import median_seconds
 from steelyard.inertia import exponential, log_cholesky, principal
-
-REPEATS = 5
-
-
-def median_seconds(function, *arguments):
-    """Median over `REPEATS` calls after one warm-up, which pays for the first use of the memory."""
-    function(*arguments)
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        function(*arguments)
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds)
 
 
 def time_chart(chart, bodies):
     """Medians of forward, Jacobian, inverse, and forward with Jacobian, of one chart."""
     theta = log_cholesky.to_parameters(0.5 * np.random.default_rng(0).normal(size=(bodies, 10)))
     phi = chart.from_parameters(theta)
-    forward = median_seconds(chart.to_parameters, phi)
-    jacobian = median_seconds(chart.jacobian, phi)
-    inverse = median_seconds(chart.from_parameters, theta)
+    forward = median_seconds(lambda: chart.to_parameters(phi))
+    jacobian = median_seconds(lambda: chart.jacobian(phi))
+    inverse = median_seconds(lambda: chart.from_parameters(theta))
     return {"bodies": bodies, "forward": forward, "jacobian": jacobian, "inverse": inverse, "both": forward + jacobian}
 
 

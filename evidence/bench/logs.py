@@ -4,7 +4,6 @@ blocks beside a loop over the messages with each format's own library.
 """
 
 import tempfile
-import time
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -12,6 +11,7 @@ from statistics import median
 import numpy as np
 
 import steelyard as sy
+from evidence.bench.timing import median_seconds, seconds
 from steelyard.information import accumulate
 from steelyard.log import checks
 
@@ -35,7 +35,7 @@ def arrays(folder: Path) -> dict[str, dict]:
     np.savez(path.with_suffix(".npz"), **channels, joint_names=np.array(robot.joint_names))
     size = sum(x.nbytes for x in channels.values()) / 1e6
     for suffix in (".npz", ".parquet"):
-        rows[suffix] = {"MB/s": size / timed(partial(use, path.with_suffix(suffix), robot))}
+        rows[suffix] = {"MB/s": size / median_seconds(partial(use, path.with_suffix(suffix), robot))}
     return rows | {".csv": tables(folder / "run.csv", {key: x[:CSV_ROWS] for key, x in channels.items()}, robot)}
 
 
@@ -158,14 +158,3 @@ def write_bag1(q, path: Path) -> Path:
             data = store.serialize_ros1(_state(store, q, i, i), connection.msgtype)
             writer.write(connection, (i + 1) * 2_000_000, data)
     return path
-
-
-def timed(job) -> float:
-    job()
-    return median(seconds(job) for _ in range(REPEATS))
-
-
-def seconds(job) -> float:
-    start = time.perf_counter()
-    job()
-    return time.perf_counter() - start

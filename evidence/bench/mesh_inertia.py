@@ -1,29 +1,14 @@
 """Time the mass properties of a mesh of a million faces and their derivatives with respect to every vertex, beside
 trimesh.
 
-Medians in seconds. Aims on two cores: mass properties
-under 0.15 s, all vertex derivatives under 1 s. trimesh computes mass properties only.
+Medians in seconds. Aims on two cores: mass properties under 0.15 s, all vertex derivatives under 1 s. trimesh computes
+mass properties only.
 """
-
-import statistics
-import time
 
 import numpy as np
 
+from evidence.bench.timing import median_seconds
 from steelyard.inertia import mesh
-
-REPEATS = 5
-
-
-def median_seconds(function):
-    """Median over `REPEATS` calls after one warm-up, which pays for the first use of the memory."""
-    function()
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds)
 
 
 def sphere(rings, sectors):

@@ -6,7 +6,6 @@ such a log. Health is what `identify` says of the log as it was recorded.
 """
 
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -14,6 +13,7 @@ from statistics import median
 import numpy as np
 
 import steelyard as sy
+from evidence.bench.timing import seconds
 from steelyard.app.redraw import robot_view
 from steelyard.fit import Validation
 from steelyard.model import Robot
@@ -42,7 +42,7 @@ def run():
         view = view_of(record)
         write(record, folder)
         render(view_of(record, robot=robot_view(found, folder)), folder)
-        seconds = {
+        parts = {
             "summary, with hashes": timed(lambda: summary(result)),
             "curves": timed(lambda: curves(result)),
             "figures": timed(lambda: view_of(record)),
@@ -51,8 +51,8 @@ def run():
             "Markdown": timed(lambda: markdown(view)),
             "curves.npz": timed(lambda: save_curves(signals, folder / "curves.npz")),
         }
-        rows = {name: {"s": value} for name, value in seconds.items()}
-        rows["all"] = {"s": sum(seconds.values()), "MB": (folder / "report.html").stat().st_size / 1e6}
+        rows = {name: {"s": value} for name, value in parts.items()}
+        rows["all"] = {"s": sum(parts.values()), "MB": (folder / "report.html").stat().st_size / 1e6}
         rows["health, in identify"] = {"s": timed(health_of(result.prior), repeats=1)}
         return rows
 
@@ -129,9 +129,4 @@ def tiled(x, times: int):
 
 def timed(function, repeats: int = REPEATS) -> float:
     """Median seconds of a call."""
-    taken = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        taken.append(time.perf_counter() - start)
-    return median(taken)
+    return median(seconds(function) for _ in range(repeats))

@@ -6,14 +6,11 @@ Each time in a new process.
 is the second row. NumPy and Typer, which are parts of them, stand beside. Processes of all rows take turns.
 """
 
-import os
 import statistics
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import steelyard
+from evidence.bench.timing import of_process
 
 REPEATS = 10
 PUMA = Path(steelyard.__file__).parent / "model" / "data" / "puma560.urdf"
@@ -33,20 +30,9 @@ def run() -> dict:
     taken = {name: [] for name in ("", *PROGRAMS)}
     for _ in range(REPEATS):
         for name, found in taken.items():
-            found.append(_process(*PROGRAMS.get(name, ("-c", "pass"))))
+            found.append(of_process(*PROGRAMS.get(name, ("-c", "pass"))))
     medians = {
         name: [statistics.median(column) for column in zip(*found, strict=True)] for name, found in taken.items()
     }
     empty = medians.pop("")
     return {name: {"seconds": wall - empty[0], "CPU seconds": cpu - empty[1]} for name, (wall, cpu) in medians.items()}
-
-
-def _process(*arguments: str) -> tuple[float, float]:
-    """Wall-clock and CPU seconds of a new interpreter."""
-    start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, arguments)
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime

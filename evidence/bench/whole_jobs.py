@@ -6,7 +6,6 @@ the second call of `sy.identify` for the measured log of a TX40 (890 samples), w
 """
 
 import json
-import os
 import runpy
 import statistics
 import subprocess
@@ -15,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from evidence.bench.real_logs import DATA
+from evidence.bench.timing import of_process
 
 REPEATS = 5
 IN_PROCESS = """
@@ -40,7 +40,7 @@ def run() -> dict:
 
 def _rows(folder: Path) -> dict:
     demo = folder / "demo"
-    _process("-m", "steelyard", "demo", "--out", str(demo))
+    of_process("-m", "steelyard", "demo", "--out", str(demo), cwd=ROOT)
     out = str(folder / "out")
     files = [str(demo / "puma560.urdf"), str(demo / "puma560_run.csv")]
     programs = {
@@ -52,20 +52,10 @@ def _rows(folder: Path) -> dict:
     taken: dict[str, list[float]] = {name: [] for name in programs}
     for _ in range(REPEATS):  # in turn: a machine that slows down slows all down
         for name, arguments in programs.items():
-            taken[name].append(_process(*arguments))
+            taken[name].append(of_process(*arguments, cwd=ROOT)[1])
     found = {name: {"CPU seconds": statistics.median(times)} for name, times in taken.items()}
     found |= dict(zip(("identify in process, TX40 log", "the same with all files"), _in_process(folder), strict=True))
     return found
-
-
-def _process(*arguments: str) -> float:
-    """CPU seconds of a new interpreter."""
-    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, cwd=ROOT)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, arguments)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _in_process(folder: Path) -> list[dict]:

@@ -6,13 +6,11 @@ from functools import cache
 from pathlib import Path
 
 import data_flow
-import docs_index
 import peer_table
 import pytest
-from check_site import problems
-from docs_site import beside_docs, public_names
+from docs_site import beside_docs, problems, public_names
 from docstring_markdown import restructured
-from site_pages import API, FOLDERS, FROM_ROOT, NAVIGATION
+from site_pages import API, FOLDERS, FROM_ROOT, INDEX, NAVIGATION, index
 
 pytestmark = pytest.mark.claim("trust.pages", "pages and their pictures are those of the code")
 
@@ -70,7 +68,7 @@ def test_no_link_of_the_site_leaves_it(path):
 
 
 def test_the_index_of_the_folder_is_the_navigation():
-    assert docs_index.INDEX.read_text("utf-8") == docs_index.index(), "run `python tools/docs_index.py`"
+    assert INDEX.read_text("utf-8") == index(), "run `python tools/site_pages.py`"
 
 
 @pytest.mark.parametrize("path", peer_table.PAGES, ids=lambda path: path.name)

@@ -54,9 +54,7 @@ class LimitOptions:
     clearance: Annotated[float, typer.Option(metavar="M", help="Distance that bodies keep from each other.")] = 0.02
     collisions: Annotated[
         bool,
-        typer.Option(
-            "--collisions/--no-collisions", " /--no-geometry", help="Whether collisions are avoided, by geometry."
-        ),
+        typer.Option("--collisions/--no-collisions", " /--no-geometry", help="Avoid collisions, by geometry."),
     ] = True
     floor: Annotated[float | None, typer.Option(metavar="Z", help="Height that everything stays above, m.")] = None
     feet: Annotated[
@@ -77,11 +75,11 @@ class AimOptions:
 
     criterion: Annotated[str, typer.Option(metavar="NAME", help="D, A, E, prediction or condition.")] = "D"
     focus: Annotated[
-        str, typer.Option(metavar="NAMES", help="What to know: payload, friction, bodies or parameters, with commas.")
+        str, typer.Option(metavar="NAMES", help="Wanted parameters: payload, friction, bodies or names, with commas.")
     ] = ""
     target: Annotated[float | None, typer.Option(metavar="C", help="Condition number to reach; a miss is 1.")] = None
     rows: Annotated[
-        str, typer.Option(metavar="ROWS", help="What is measured: joints, base and wrench:LINK, with commas.")
+        str, typer.Option(metavar="ROWS", help="Measured rows: joints, base and wrench:LINK, with commas.")
     ] = "joints"
     friction: Friction = ALL_FRICTION
     armature: Annotated[bool, typer.Option("--armature", help="The motors' inertia is unknown too.")] = False
@@ -116,7 +114,7 @@ class SearchOptions:
 
 
 @subcommand(
-    "Design a motion that shows the parameters.",
+    "Design an exciting motion.",
     "steelyard excite arm.urdf --duration 10 --speed 0.5 -o motion",
     "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
     "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
@@ -163,12 +161,10 @@ def excite(
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Film of the motion: .gif, or .mp4 where ffmpeg is installed.")
     ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say what holds the motion back and what it shows.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="List active limits and determined parameters.")] = False,
     quiet: Quiet = False,
 ):
-    """Design a motion that shows a robot's parameters within its limits."""
+    """Design a motion that excites a robot's parameters, within its limits."""
     with refusals(), progress_bar(silent=quiet) as progress:
         from steelyard.excite import design_files, prepared_for_design
         from steelyard.prepare import read_undone
