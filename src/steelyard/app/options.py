@@ -14,11 +14,10 @@ import typer
 
 from steelyard.corrections import Corrections, corrections_from
 from steelyard.errors import OptionError
-from steelyard.job import FRICTION, Job
+from steelyard.job import Job
 from steelyard.job_options import NONE, Option, flag, options_of
 from steelyard.motion_options import Aim, Course, Search
 from steelyard.numbers import to_float
-from steelyard.terms import friction_terms
 
 
 def model_in(path: Path | None) -> Path | None:
@@ -50,9 +49,6 @@ Model = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
-FRICTION_HELP = f"Any of {','.join(friction_terms())} with commas, or none."
-Friction = Annotated[str, typer.Option(metavar="TERMS", help=FRICTION_HELP)]
-ALL_FRICTION = ",".join(FRICTION)
 
 
 class JobOptions:
