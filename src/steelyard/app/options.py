@@ -18,6 +18,7 @@ from steelyard.job import Job
 from steelyard.job_options import NONE, Option, flag, options_of
 from steelyard.motion_options import Aim, Course, Search
 from steelyard.numbers import to_float
+from steelyard.terms import friction_terms
 
 
 def model_in(path: Path | None) -> Path | None:
@@ -49,6 +50,7 @@ Model = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
+FRICTION_HELP = f"Any of {','.join(friction_terms())} with commas, or none."
 
 
 class JobOptions:
