@@ -13,14 +13,6 @@ from evidence.tables import table
 
 FOLDER = Path(__file__).parent / "bench"
 SHARED = ("__init__", "fault_bounds", "peer_cases", "peer_regressors", "real_logs", "timing", "tray_experiment")
-    "__init__",
-    "tray_experiment",
-    "peer_regressors",
-    "peer_cases",
-    "timing",
-    "real_logs",
-    "fault_bounds",
-)  # no benchmarks
 BY_NAME = (
     *("controller_code", "coverage", "drives", "estimators", "excitation_robots", "faults"),
     *("fleet", "fleet_changes", "fleet_memory", "momentum", "stream"),
