@@ -183,7 +183,7 @@ class Document:
             name = owner.attributes.get("name") or owner.attributes.get("link")
             shown.append(f'<{owner.tag} name="{name}">' if name else f"<{owner.tag}>")
             owner = None if name else owner.parent
-        return f"{self.path}:{self.line(element)} {' in '.join(shown)}"
+        return f"{self.path}:{self.line(element)} {' in '.join(shown) or f'<{element.tag}>'}"
 
 
 def read(path) -> Document:
