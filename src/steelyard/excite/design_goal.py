@@ -57,11 +57,19 @@ class Aim:
         if not (np.isfinite(self.noise_share) and self.noise_share >= 0):
             raise OptionError(f"noise_share is a share of the RMS torque, 0 or more; got {self.noise_share}.")
 
+    def layout(self, robot: Robot) -> ParameterLayout:
+        """Parameters that are unknown: those of the earlier Information, unless others are asked for."""
+        friction, armature = self.friction, self.armature
+        if isinstance(self.after, Information) and (friction, armature) == (Aim.friction, Aim.armature):
+            terms = self.after.layout.terms
+            friction, armature = tuple(term for term in terms if term != "armature"), "armature" in terms
+        return layout_of(robot, friction=friction, armature=armature)
+
 
 def goal_of(robot: Robot, states, aim: Aim) -> Goal:
     """Goal for a robot. states: random allowed q (nq, n), v, a (nv, n) and their torques (nv, n)."""
     kinds = measured_kinds(robot, aim.rows)
-    layout = layout_of(robot, friction=aim.friction, armature=aim.armature)
+    layout = aim.layout(robot)
     basis = regression_basis(robot, layout, sensors_of(robot, kinds))
     q, v, a, tau = states
     plan = regression_of(robot, layout, basis, COULOMB_WIDTH, kinds)
