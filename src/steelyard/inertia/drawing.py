@@ -117,7 +117,9 @@ def render(layers, *, view, size):
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
     shown = triangles[order, :, :2]
-    axes.add_collection(PolyCollection(shown, facecolors=colors[order], linewidths=0, antialiased=False, snap=False))
+    axes.add_collection(
+        PolyCollection(list(shown), facecolors=colors[order], linewidths=0, antialiased=False, snap=False)
+    )
     low, high = shown.min(axis=(0, 1)), shown.max(axis=(0, 1))
     half = 0.5 * np.array(size) * np.max((high - low) / np.array(size)) / (1 - 2 * MARGIN)
     middle = 0.5 * (low + high)
