@@ -12,7 +12,7 @@ from evidence.runner import Row
 from evidence.tables import table
 
 FOLDER = Path(__file__).parent / "bench"
-SHARED = ("__init__", "peer_regressors", "peer_cases", "timing", "real_logs", "fault_bounds")  # no benchmarks
+SHARED = ("__init__", "fault_bounds", "peer_cases", "peer_regressors", "real_logs", "timing", "tray_experiment")
 BY_NAME = (
     *("controller_code", "coverage", "drives", "estimators", "excitation_robots", "faults"),
     *("fleet", "fleet_changes", "fleet_memory", "momentum", "stream"),

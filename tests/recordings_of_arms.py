@@ -41,13 +41,13 @@ def arm(name: str) -> sy.Robot:
 
 @lru_cache
 def recorded(name: str, *, seed: int = 0, payload: bool = False, delay: float = 0.0) -> sy.Log:
-    """12 s of an arm at 500 Hz, as its sensors saw it."""
+    """20 s of an arm at 500 Hz, as its sensors saw it."""
     robot = arm(name)
     if payload:
         theta = robot.inertias.copy()
         theta[-1] += PAYLOAD
         robot = robot.with_inertias(theta)
-    return record(robot, duration=12.0, seed=seed, sensors=Sensors(delay=delay)).log
+    return record(robot, duration=20.0, seed=seed, sensors=Sensors(delay=delay)).log
 
 
 def late(log: sy.Log, joint: int, delay: float) -> sy.Log:

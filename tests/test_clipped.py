@@ -12,7 +12,7 @@ from steelyard.app.demo_job import mistaken
 from steelyard.information import accumulate
 from steelyard.log import masked, saturated
 from steelyard.prepare import Clipped, unclipped
-from steelyard.prepare.clipped import beyond
+from steelyard.prepare.mistakes_by_fit import beyond
 from steelyard.simulate import PERFECT, record
 
 pytestmark = pytest.mark.claim("logs.faults")

@@ -19,12 +19,13 @@ import steelyard as sy
 from evidence.bench.regressor import example
 from steelyard.excite import Limits
 from steelyard.excite.collisions import scene_of
-from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.design_goal import goal_of
 from steelyard.excite.limits import bounds_of, random_states
 from steelyard.excite.measured_rows import regression_of
 from steelyard.excite.motion_curves import Fourier
 from steelyard.fit import model_parameters
 from steelyard.information import accumulate
+from steelyard.motion_options import Aim
 from steelyard.simulate import PERFECT, Trajectory, record
 
 UPPER = ("waist_*", "*shoulder*", "*elbow*", "*wrist*", "*hand*")

@@ -126,6 +126,7 @@ def test_payload_beside_a_given_model_that_is_ten_percent_off():
     assert fault.code == "payload" and fault.evidence["mass_kg"] == pytest.approx(2.0, rel=0.15)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ARMS)
 def test_a_part_of_the_model_that_the_robot_does_not_have(name):
     log = recorded(name)

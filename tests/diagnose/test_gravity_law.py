@@ -25,7 +25,7 @@ def loaded(robot, kilograms):
     return robot.with_inertias(theta)
 
 
-@pytest.mark.exhaustive(keep=4)
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("name", ["panda", "puma560"])
 @pytest.mark.parametrize("kind", ["nominal", "tool believed wrong", "friction compensated", "noisy"])
 def test_guided_by_hand(name, kind):
@@ -43,6 +43,7 @@ def test_guided_by_hand(name, kind):
     assert found[0].severity == "fatal" and not found[0].options
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["panda", "puma560"])
 def test_driven_robots_are_none(name):
     """Also where the file's links are half as inert as the robot's, or half as much again."""

@@ -5,11 +5,12 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import FitError, OptionError
-from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.design_goal import goal_of
 from steelyard.excite.limits import Limits, bounds_of, random_states
 from steelyard.excite.measured_rows import base_rows
 from steelyard.inertia.divergence import pullback_metric
 from steelyard.information import accumulate
+from steelyard.motion_options import Aim
 from steelyard.simulate import PERFECT, record
 
 

@@ -15,7 +15,7 @@ from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.errors import FitError, OptionError
 from steelyard.excite import Limits, design, write
 from steelyard.excite.collisions import scene_of
-from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.design_goal import goal_of
 from steelyard.excite.ground_support import Support
 from steelyard.excite.limits import bounds_of, random_states
 from steelyard.excite.measured_axes import measured_kinds
@@ -24,6 +24,7 @@ from steelyard.excite.motion_files import earlier_information
 from steelyard.excite.motion_problem import Problem
 from steelyard.excite.optimise import random_variables
 from steelyard.information import accumulate
+from steelyard.motion_options import Aim
 from steelyard.simulate import PERFECT, record
 
 FAST = {"harmonics": 2, "periods": 1}

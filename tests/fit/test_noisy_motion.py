@@ -9,7 +9,7 @@ from problems import random_log, true_base
 from robots import urdf
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError, OptionError
-from steelyard.fit.instrumental_variables import projected
+from steelyard.fit.noisy_motion import projected
 from steelyard.information import accumulate
 
 COLUMNS = {"armature": True}

@@ -11,7 +11,7 @@ from robots import urdf
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError, OptionError
 from steelyard.information import accumulate
-from steelyard.information import engine_jax as device
+from steelyard.information import engines as device
 from steelyard.log import Log, filters
 from steelyard.model import library, load
 from steelyard.terms import UserColumn

@@ -12,7 +12,7 @@ from steelyard.dynamics import extra_torque, friction_torque
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import model_parameters
 from steelyard.information import accumulate
-from steelyard.information.windows import HALF, KNOT, STRIDE, parts
+from steelyard.information.row_kinds import HALF, KNOT, STRIDE, parts
 from steelyard.terms import UserColumn
 
 TERMS = ("viscous", "coulomb", "offset")

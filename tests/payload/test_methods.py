@@ -10,11 +10,11 @@ from steelyard.errors import FitError, InertiaError, LogError, OptionError
 from steelyard.inertia import Ellipsoid, EllipsoidRealizable, PointMasses, pseudo
 from steelyard.payload import METHODS, Status, errors, identify
 from steelyard.payload.density import density_fit
-from steelyard.payload.entropic import entropic_fit
+from steelyard.payload.methods import fitted_body
 from steelyard.payload.point_mass import discretise, dynamism, solve_point_masses
 from steelyard.payload.solid_shape import unit_masses
-from steelyard.payload.wrench_problem import make_problem, residual_noise
-from steelyard.payload.wrench_sums import accumulate, wrench_regressor
+from steelyard.payload.wrench_problem import make_problem
+from steelyard.payload.wrench_sums import accumulate, weighed_fit, wrench_regressor
 
 THING = test_object("hammer")
 
@@ -90,7 +90,7 @@ def test_dynamism_constants_are_options(log):
 def test_entropic_fit_against_cvxpy(log, weight):
     A, b = make_problem(log).whitened
     prior = 0.6 * THING.solid.homogeneous
-    theta, covariance = entropic_fit(A, b, prior, weight=weight)
+    theta, covariance, _ = fitted_body(A, b, prior, weight=weight, regularizer="entropic")
     inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(prior)))
     x = cp.Variable(10)
     W = sum(x[i] * (inverse @ J @ inverse.T) for i, J in enumerate(pseudo.to_matrix(np.eye(10))))
@@ -327,7 +327,7 @@ def test_bad_options():
     with pytest.raises(FitError, match="nothing to spread"):
         density_fit(np.eye(10), np.zeros(10), THING.solid, -1.0)
     with pytest.raises(InertiaError, match="prior is not physically consistent"):
-        entropic_fit(np.eye(10), np.zeros(10), -THETA)
+        fitted_body(np.eye(10), np.zeros(10), -THETA, weight=1.0)
 
 
 def test_noise_and_memory_are_found():
@@ -335,7 +335,7 @@ def test_noise_and_memory_are_found():
     problem = make_problem(log)
     np.testing.assert_allclose(problem.noise, [0.1, 0.005], rtol=0.1)
     np.testing.assert_allclose(problem.memory, [1, 1], atol=0.25)
-    np.testing.assert_allclose(residual_noise(accumulate(log), True), [0.1, 0.005], rtol=0.1)
+    np.testing.assert_allclose(weighed_fit(accumulate(log, bias=True))[2], [0.1, 0.005], rtol=0.1)
     rng = np.random.default_rng(0)
     white = rng.normal(size=(len(log) + 9, 6))
     slow = sum(white[i : i + len(log)] for i in range(10)) / np.sqrt(10)  # a moving average of ten

@@ -11,6 +11,7 @@ from steelyard.fit.cone_solver import PROVEN, Solution, minimum
 from steelyard.fit.constraints import Rows
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.homogeneous import scale_is_lost
+from steelyard.fit.knowledge import TOLD_NOTHING, Known
 from steelyard.fit.newton import followed
 from steelyard.fit.program import Infeasible, Program, assembled, contradiction, program_of
 from steelyard.fit.thresholds import THRESHOLDS
@@ -26,20 +27,9 @@ DIGITS = 1e-15  # of the terms of a constraint: what their sum is known to
 ROUNDING = 1e-9  # of the size of what is bounded: a smaller error is rounding, in parameters of very unlike bodies
 
 
-def as_told(info: Information, **options) -> Estimate:
-    """`consistent` with what is told, and nothing that the model's files know besides.
-
-    Args:
-        info: as of `consistent`.
-        options: of `consistent`.
-
-    Returns:
-        An Estimate with its certificate.
-
-    Raises:
-        OptionError, FitError: as `consistent`.
-    """
-    return _estimate(*reweighed(program_of(info, **options)))
+def as_told(info: Information, known: Known) -> Estimate:
+    """`consistent` with what is told, and nothing that the model's files know besides."""
+    return _estimate(*reweighed(program_of(info, known)))
 
 
 def solve(program: Program, *, near=None) -> Estimate:
@@ -80,7 +70,7 @@ def consistent_parameters(info: Information) -> np.ndarray:
     Raises:
         FitError: as `consistent`.
     """
-    program, solution = reweighed(program_of(info), rough=True)
+    program, solution = reweighed(program_of(info, TOLD_NOTHING), rough=True)
     return program.parameters(solution.w)
 
 

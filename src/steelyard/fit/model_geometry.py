@@ -4,7 +4,7 @@ Model files often show less than what moves: covers, motors and cables are missi
 design. Held inside such a shape, a link explains its torques clearly worse; then the data is believed, not the drawing.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from steelyard.fit.cone_program import as_told
 from steelyard.fit.cone_solver import minimum
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.homogeneous import ratios, ratios_about
-from steelyard.fit.knowledge import Tied, knowledge_of, with_model_facts
+from steelyard.fit.knowledge import TOLD_NOTHING, Known, knowledge_of
 from steelyard.fit.program import Program, assembled
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, Volumes, volumes
@@ -25,26 +25,14 @@ from steelyard.fit.whitening import joint_noise
 from steelyard.inertia import is_realizable
 from steelyard.information import Information
 
-ALL_SHOWN = MappingProxyType({OTHERS: GEOMETRY})
+WITHIN_GEOMETRY = Known(within=MappingProxyType({OTHERS: GEOMETRY}))
 GROUPS = 8  # of doubted bodies, neighbours in the tree: more than so many are freed several at a time
 CLEAR = (
     4.0  # times the evidence, and the excess, of a residual within some of the constraints that makes others needless
 )
 
 
-def consistent(
-    info: Information,
-    *,
-    prior=None,
-    within: str | Mapping[str, object] | None = None,
-    masses: Mapping | None = None,
-    fixed: Mapping[str, str | Iterable[str]] | None = None,
-    tied: Iterable[Tied] = (),
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    regularizer: str = "pullback",
-    weight: float = 1.0,
-    noise=None,
-) -> Estimate:
+def consistent(info: Information, known: Known = TOLD_NOTHING, **more) -> Estimate:
     """The parameters nearest to data and prior among all that satisfy everything known about the bodies.
 
     Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`. `build` and `solve` are its halves:
@@ -58,23 +46,8 @@ def consistent(
     Args:
         info: Information of a robot or of a raw regression. Rows that measure no torque tell ratios of parameters only;
             those that no ratio meets are left out, and noted.
-        prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
-            noted.
-        within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
-            `sy.inertia`; others are physically consistent (`J >= eps J0`). "geometry" stands
-            for an ellipsoid around what the model file shows of a body: within="geometry" for all bodies, or
-            {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted.
-        masses: known masses [kg], {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0}.
-        fixed: what keeps the prior's values, {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}.
-        tied: bodies that are equal or mirrored, see `Tied`.
-        bounds: {"joint1.viscous": (0, 5), "offset": (-1, 1)}; viscous and Coulomb friction and armature are not
-            negative unless bounds say so.
-        regularizer: "pullback" (quadratic, coordinate invariant), "entropic" (its barrier: never on the boundary) or
-            "euclidean" (on theta in SI units, beside a pullback prior of weight 1e-8: to SI units a body of a gram
-            weighs nothing).
-        weight: how much the prior counts; with 1 like one standard deviation for a relative change of one in every
-            second moment.
-        noise: (g,) standard deviations of the row groups where they are known [N m or N], used as they are.
+        known: prior and knowledge besides the data.
+        more: fields of Known by name, in the place of those of `known`, such as `masses={"all": 18.0}`.
 
     Returns:
         An Estimate with its certificate.
@@ -94,14 +67,13 @@ def consistent(
         (True, True)
     """
     require_type(Information, info=info)
-    options = {"prior": prior, "masses": masses, "fixed": fixed, "tied": tied, "bounds": bounds}
-    options |= {"regularizer": regularizer, "weight": weight, "noise": noise}
+    known = replace(known, **more)
     if info.model_facts:
-        return consistent_within_geometry(info, **with_model_facts(info, options | {"within": within}))
-    return as_told(info, within=within, **options)
+        return consistent_within_geometry(info, known.of_model(info))
+    return as_told(info, known)
 
 
-def consistent_within_geometry(info: Information, *, within: Mapping[str, object] = ALL_SHOWN, **options) -> Estimate:
+def consistent_within_geometry(info: Information, known: Known = WITHIN_GEOMETRY, **more) -> Estimate:
     """`consistent`, without the shapes of the model that the data contradicts; the fit of `identify`.
 
     A shape is contradicted where holding the mass inside raises the residual of a joint by more than a tenth and the
@@ -109,9 +81,9 @@ def consistent_within_geometry(info: Information, *, within: Mapping[str, object
 
     Args:
         info: as of `consistent`.
-        within: as of `consistent`. Only shapes that "all": "geometry" asks for may be left out; those of bodies named
-            in it stay.
-        options: further options of `consistent`.
+        known: as of `consistent`. Of `within`, only shapes that "all": "geometry" asks for may be left out; those of
+            bodies named in it stay.
+        more: fields of Known by name, in the place of those of `known`.
 
     Returns:
         The Estimate.
@@ -119,20 +91,22 @@ def consistent_within_geometry(info: Information, *, within: Mapping[str, object
     Raises:
         FitError: as `consistent`.
     """
+    known = replace(known, **more)
+    within = {OTHERS: known.within} if isinstance(known.within, str) else (known.within or {})
     held_by = volumes(within, info.robot)
     shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]
     if within.get(OTHERS) != GEOMETRY or not shown:
-        return as_told(info, within=within, **options)
-    tried = _Tried(Trials(info, options), within, shown)
+        return as_told(info, known)
+    tried = _Tried(Trials(info, known), within, shown)
     outside = [] if tried.free is None else _outside(info, tried.free, held_by, shown)
     freed = _necessary(tried, [], outside, size=-(-len(outside) // GROUPS))
     try:
-        found = as_told(info, within=tried.within(freed), **options)
+        found = as_told(info, replace(known, within=tried.within(freed)))
     except FitError:
         if freed == shown:
             raise
         freed = shown  # shapes so far from the data that nothing is found
-        found = as_told(info, within=tried.within(freed), **options)
+        found = as_told(info, replace(known, within=tried.within(freed)))
     if not freed:
         return found
     cost = "no model explains the torques"
@@ -159,15 +133,15 @@ def _outside(info: Information, free, held_by: Volumes, names: list[str]) -> lis
 class Trials:
     """Fits of an Information inside other volumes, at one noise and without proofs: enough to see what a shape costs.
 
-    options: of `consistent`, but for `within`.
+    known: what the fits are told, but for `within`.
     """
 
     info: Information
-    options: Mapping
+    known: Known
 
     def nearest(self, within, *, enough: Callable[[np.ndarray], bool] | None = None) -> np.ndarray:
         """(p,) parameters of `consistent` inside these volumes; with `enough`, see `minimum`. Raises FitError."""
-        program = replace(self._program, knowledge=knowledge_of(self.info, within=within, **self.options))
+        program = replace(self._program, knowledge=knowledge_of(self.info, replace(self.known, within=within)))
         return program.parameters(minimum(program, enough=enough, rough=True).w)
 
     @cached_property
@@ -178,10 +152,10 @@ class Trials:
     @cached_property
     def _program(self) -> Program:
         """The program without volumes: these change neither its cost nor its equalities."""
-        found = ratios(self.info)
+        found, free = ratios(self.info), replace(self.known, within=None)
         if found.groups.any():
-            found = ratios_about(self.info, as_told(self.info, **self.options).base)
-        return assembled(self.info, knowledge_of(self.info, **self.options), ratios=found)
+            found = ratios_about(self.info, as_told(self.info, free).base)
+        return assembled(self.info, knowledge_of(self.info, free), ratios=found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ units: the program stays well scaled for a gripper finger and for a torso. Only 
 enters, so its size does not depend on the log.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.errors import FitError
 from steelyard.fit.constraints import Constraint, conflicting
 from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
-from steelyard.fit.knowledge import Knowledge, Tied, knowledge_of, with_model_facts
+from steelyard.fit.knowledge import TOLD_NOTHING, Knowledge, Known, knowledge_of
 from steelyard.fit.prior import REGULARIZERS, TRIANGLES, Moved, congruence, effect_pull, prior_parameters
 from steelyard.fit.whitening import Whitened, first_noise, whiten
 from steelyard.inertia import cones
@@ -221,26 +221,13 @@ class Program:
         return np.asarray(np.linalg.qr(np.concatenate(rows), mode="r"))
 
 
-def build(
-    info: Information,
-    *,
-    prior=None,
-    within: str | Mapping[str, object] | None = None,
-    masses: Mapping | None = None,
-    fixed: Mapping[str, str | Iterable[str]] | None = None,
-    tied: Iterable[Tied] = (),
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    regularizer: str = "pullback",
-    weight: float = 1.0,
-    noise=None,
-) -> Program:
+def build(info: Information, known: Known = TOLD_NOTHING, **more) -> Program:
     """The fit that `consistent` starts from, assembled and not yet solved: to look at it, or to solve it once.
 
     Args:
         info: Information of a robot or of a raw regression.
-        prior, within, masses, fixed, tied, bounds, regularizer, weight: as of `fit.consistent`.
-        noise: (g,) standard deviations of the row groups [N m or N]; what unconstrained least squares leaves by
-        default.
+        known: prior and knowledge besides the data. Of noise, what unconstrained least squares leaves by default.
+        more: fields of Known by name, in the place of those of `known`.
 
     Returns:
         A frozen Program: its cost, unknowns and constraints by name.
@@ -261,14 +248,12 @@ def build(
         >>> sy.fit.solve(program).physical
         True
     """
-    options = {"prior": prior, "within": within, "masses": masses, "fixed": fixed, "tied": tied, "bounds": bounds}
-    options |= {"regularizer": regularizer, "weight": weight, "noise": noise}
-    return program_of(info, **with_model_facts(info, options))
+    return program_of(info, replace(known, **more).of_model(info))
 
 
-def program_of(info: Information, **options) -> Program:
+def program_of(info: Information, known: Known) -> Program:
     """`build` of what is told, and nothing that the model's files know besides."""
-    knowledge = knowledge_of(info, **options)
+    knowledge = knowledge_of(info, known)
     return assembled(info, knowledge, ratios=ratios(info, prior_parameters(info, knowledge.prior)))
 
 

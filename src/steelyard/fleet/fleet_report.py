@@ -12,7 +12,6 @@ from math import isfinite
 from pathlib import Path
 
 from rich.console import Group
-from rich.text import Text
 
 from steelyard.fleet.fleet_models import Fits
 from steelyard.fleet.fleet_study import Study
@@ -28,9 +27,9 @@ from steelyard.report import (
     number,
     page,
     percent,
-    rich_table,
     share,
     sheet,
+    shown,
     size,
     staged,
 )
@@ -82,25 +81,19 @@ def _members(fits: Fits, stage: Path, model: Path):
 def overview(found: dict) -> Group:
     """What `steelyard fleet` prints, from a summary."""
     work = found["work"]
-    lines = [
-        Text(headline(found), style="bold"),
-        Text(
-            f"{found['runs']} runs of {len(found['robots'])} robots: {_samples(found)}; {work['computed']} computed, "
-            f"{work['reused']} reused, on {work['where']}."
-        ),
-        Text(errors(found)),
-    ]
-    for each in (change_sheet(found), outlier_sheet(found), motion_sheet(found), failure_sheet(found)):
-        if each.rows:
-            more = f" {len(each.rows) - MOST} more are in the report." if len(each.rows) > MOST else ""
-            lines += [Text(), rich_table(replace(each, caption=each.caption + more, rows=each.rows[:MOST]))]
-    if found["notes"]:
-        lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in found["notes"])]
-    if found["files"]:
-        shown = found["files"][:4]
-        more = f" and {len(found['files']) - 4} more" if len(found["files"]) > 4 else ""
-        lines.append(Text(f"\nWritten to {found.get('out')}: {', '.join(shown)}{more}"))
-    return Group(*lines)
+    about = (
+        f"{found['runs']} runs of {len(found['robots'])} robots: {_samples(found)}; {work['computed']} computed, "
+        f"{work['reused']} reused, on {work['where']}.\n{errors(found)}"
+    )
+    tables = (change_sheet(found), outlier_sheet(found), motion_sheet(found), failure_sheet(found))
+    screen = replace(_screen(found), advice=about)
+    return shown(screen, [_first(each) for each in tables if each.rows], notes=found["notes"], files=found)
+
+
+def _first(table: Sheet) -> Sheet:
+    """The first rows of a table, and how many more there are."""
+    more = f" {len(table.rows) - MOST} more are in the report." if len(table.rows) > MOST else ""
+    return replace(table, caption=table.caption + more, rows=table.rows[:MOST])
 
 
 def has_findings(found: dict) -> bool:

@@ -1,17 +1,17 @@
 """The report of a payload run: its summary (schema `payload`), tables and figures, and its files."""
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.job_options import path_word
+from steelyard.job_options import PAYLOAD, path_word, words_of
 from steelyard.payload.payload_estimate import Payload, Status
-from steelyard.payload.payload_job import Outcome, Request, Signals
+from steelyard.payload.payload_job import Outcome, Signals
+from steelyard.payload_request import Request
 from steelyard.report import (
     FILES,
     IDENTIFIED,
@@ -204,7 +204,7 @@ def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str]
         OptionError: the files cannot be written.
     """
     record = payload_record(outcome, request, exports, out=out, files=FILES)
-    with staged(out, inputs=[Path(path) for _, path in _inputs(request)]) as stage:
+    with staged(out, inputs=[path for _, path in _inputs(request)]) as stage:
         write(record, stage)
         render(payload_view(record), stage)
     return record
@@ -243,29 +243,13 @@ def payload_record(
 def repeat_payload(request: Request, export: Sequence[str] = (), out=None) -> str:
     """`steelyard payload ...` with the same request. out: folder to write to, the word OUT when there is none."""
     words = ["steelyard", "payload", path_word(request.log)]
-    for field in fields(Request):
-        value = getattr(request, field.name)
-        if field.name == "log" or value == field.default:
-            continue
-        option = f"--{field.name.replace('_', '-')}"
-        if field.name == "folder":
-            words += [word for each in value for word in (option, path_word(each))]
-        elif isinstance(value, dict):
-            words += [option, json.dumps(value)]
-        elif isinstance(value, tuple) and isinstance(value[0], str):
-            words += [word for each in value for word in (option, each)]
-        elif isinstance(value, tuple):
-            words += [option, *(repr(float(number)) for number in value)]
-        elif isinstance(value, bool):
-            words.append(option)
-        else:
-            words += [option, path_word(value) if isinstance(value, Path) else str(value)]
+    words += [*words_of(request, PAYLOAD), *words_of(request.job, PAYLOAD)]
     words += ["--export", ",".join(export)] if export else []
     return shlex.join([*words, "--out", str(out or FOLDER)])
 
 
 def _inputs(request: Request) -> list[tuple[str, Path]]:
-    return [(role, path) for role in INPUTS if (path := getattr(request, role)) is not None]
+    return [(role, Path(path)) for role in INPUTS if (path := getattr(request, role)) is not None]
 
 
 def _noise(payload: Payload, signals: Signals) -> np.ndarray:

@@ -4,9 +4,8 @@ from steelyard.job import Job
 from steelyard.pipeline.drive_identification import FOUND, START, DriveEstimate, DriveResult, run_drives
 from steelyard.pipeline.identification import Result, run
 from steelyard.pipeline.inspection import Inspection, inspect
-from steelyard.pipeline.job_run import Progress, knowledge_of, load_with_side, recorded, side_of
+from steelyard.pipeline.job_run import Progress, job_of, knowledge_of, load_with_side, recorded, several, side_of
 from steelyard.pipeline.log_repair import fix_log
-from steelyard.pipeline.python_job import job_of, several
 from steelyard.pipeline.sums_of_logs import accumulate, accumulate_blocks, weights_of
 from steelyard.pipeline.tried_corrections import VISIBLE
 

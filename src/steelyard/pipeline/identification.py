@@ -28,12 +28,18 @@ from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.job import Job
 from steelyard.log import Finding, Log, joined, order_of, split_blocks
 from steelyard.model import Robot
-from steelyard.pipeline.further_friction import FURTHER_FRICTION, columns_of, further_friction
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.sums_of_logs import columns_for, contact_weights, weights_of
-from steelyard.pipeline.tried_corrections import judge, noticeable, tried
+from steelyard.pipeline.tried_corrections import (
+    FURTHER_FRICTION,
+    columns_of,
+    further_friction,
+    judge,
+    noticeable,
+    tried,
+)
 from steelyard.prepare import (
     Prepared,
     spectral_cutoff,

@@ -20,7 +20,6 @@ from steelyard.information import accumulate_blocks as summed_blocks
 from steelyard.job import Job
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.pipeline.python_job import several
 from steelyard.prepare import prepare, read_logs
 from steelyard.terms import COULOMB_WIDTH, TERMS
 
@@ -41,7 +40,7 @@ def accumulate(robot: Robot, log: Logs, **options) -> Information:
         robot: as of `information.accumulate`.
         log: one or several. A Log with v and a is taken as it is; a path, a Log without, arrays by name or a data
             frame is prepared. An iterator of logs is summed in constant memory, and has to be without contacts.
-        options: of `information.accumulate`, in the place of these choices.
+        options: fields of `information.Columns`, in the place of these choices.
 
     Returns:
         The Information, which adds to others of the same columns.
@@ -79,6 +78,11 @@ def accumulate_blocks(robot: Robot, log: Logs, *, count: int | None = None, **op
     """
     robot, logs, options = _as_identified(robot, log, options)
     return tuple(replace(each, model_facts=True) for each in summed_blocks(robot, logs, count=count, **options))
+
+
+def several(logs) -> tuple:
+    """Logs as a tuple: of one path, Log, table of arrays or data frame, or of several."""
+    return tuple(logs) if isinstance(logs, Sequence) and not isinstance(logs, str) else (logs,)
 
 
 def columns_for(job: Job, logs: Iterable[Log]) -> tuple[Job, tuple[str, ...]]:

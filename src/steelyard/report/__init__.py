@@ -27,7 +27,7 @@ from steelyard.report.vector import save
 from steelyard.sheets import Cell, Sheet, sheet
 
 if TYPE_CHECKING:
-    from steelyard.report.console import drive_overview, overview, rich_table, validation_overview, view_overview
+    from steelyard.report.console import drive_overview, overview, rich_table, shown, validation_overview, view_overview
     from steelyard.report.log_health import health_overview, write_health_page
     from steelyard.report.truth import truth_tables
 
@@ -39,6 +39,7 @@ __getattr__ = lazy(
         "drive_overview": "console",
         "overview": "console",
         "rich_table": "console",
+        "shown": "console",
         "truth_tables": "truth",
         "validation_overview": "console",
         "view_overview": "console",
@@ -101,6 +102,7 @@ __all__ = [
     "screen_curves",
     "share",
     "sheet",
+    "shown",
     "size",
     "staged",
     "stamped",

@@ -11,7 +11,7 @@ from rich.text import Text
 from steelyard.errors import LogError
 from steelyard.log import GAP, Log, bandwidth
 from steelyard.pipeline import Inspection
-from steelyard.report.console import rich_table, screen_lines
+from steelyard.report.console import shown
 from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, SERIES, drawn, log_axis, text
 from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
@@ -57,14 +57,9 @@ def write_health_page(found: Inspection, log: Log, path, *, inputs: Sequence[Pat
 def health_overview(found: Inspection) -> Group:
     """What `steelyard inspect` prints."""
     summary = jsonable(found.as_json())
-    lines = [
-        Text(f"{summary['name']}: {facts(summary)}", style="bold"),
-        *screen_lines(replace(_screen(summary), advice="")),
-    ]
-    for each in sheets(summary):
-        lines += [Text(), rich_table(each)]
-    lines += [Text("\nHow it was read", style="bold"), *(Text(f"- {each}") for each in reading(summary))]
-    return Group(*lines)
+    head = Text(f"{summary['name']}: {facts(summary)}", style="bold")
+    screen = replace(_screen(summary), advice="")
+    return Group(head, shown(screen, sheets(summary), notes=reading(summary), about="How it was read"))
 
 
 def facts(summary: dict) -> str:

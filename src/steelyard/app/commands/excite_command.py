@@ -7,28 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from steelyard.app.endings import DONE, FINDINGS, refusals
-from steelyard.app.options import ALL_FRICTION, ExciteOptions, Friction, Model, Quiet, friction_of, words
+from steelyard.app.options import AimOptions, CourseOptions, ExciteOptions, Model, Quiet, SearchOptions, words
 from steelyard.app.terminal import progress_bar, subcommand
 
 EACH = "one number, or JOINT=NUMBER with commas"
-
-
-@dataclass(frozen=True)
-class MotionOptions:
-    """What moves, for how long and along which curves."""
-
-    duration: Annotated[float, typer.Option(metavar="S", help="Length of the motion, ramps included.")] = 10.0
-    lock: Annotated[
-        str, typer.Option(metavar="JOINTS", help="Joints that stay still, with commas; patterns such as left_*.")
-    ] = ""
-    move: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that alone move, likewise. [default: all]")] = ""
-    basis: Annotated[str, typer.Option(metavar="KIND", help="fourier or spline.")] = "fourier"
-    harmonics: Annotated[int, typer.Option(metavar="N", help="Harmonics of a Fourier motion.")] = 5
-
-    def of_design(self) -> dict[str, Any]:
-        """The same as options of `excite.design`."""
-        rest = {"duration": self.duration, "basis": self.basis, "harmonics": self.harmonics}
-        return rest | {"locked": words(self.lock), "moved": words(self.move) or None}
 
 
 @dataclass(frozen=True)
@@ -69,50 +51,6 @@ class LimitOptions:
         return vars(self) | {"feet": words(self.feet)}
 
 
-@dataclass(frozen=True)
-class AimOptions:
-    """What the motion has to show, and how it will be measured."""
-
-    criterion: Annotated[str, typer.Option(metavar="NAME", help="D, A, E, prediction or condition.")] = "D"
-    focus: Annotated[
-        str, typer.Option(metavar="NAMES", help="Wanted parameters: payload, friction, bodies or names, with commas.")
-    ] = ""
-    target: Annotated[float | None, typer.Option(metavar="C", help="Condition number to reach; a miss is 1.")] = None
-    rows: Annotated[
-        str, typer.Option(metavar="ROWS", help="Measured rows: joints, base and wrench:LINK, with commas.")
-    ] = "joints"
-    friction: Friction = ALL_FRICTION
-    armature: Annotated[bool, typer.Option("--armature", help="The motors' inertia is unknown too.")] = False
-    noise: Annotated[
-        float | None, typer.Option(metavar="NM", help="Standard deviation of torques. [default: 1 % of effort limits]")
-    ] = None
-    noise_share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Further noise, as a share of each joint's RMS torque.")
-    ] = 0.0
-
-    def of_design(self) -> dict[str, Any]:
-        """The same as options of `excite.design`."""
-        focus = self.focus if self.focus == "payload" else words(self.focus)
-        return vars(self) | {
-            "focus": focus if self.focus else None,
-            "rows": words(self.rows),
-            "friction": friction_of(self.friction),
-        }
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """Where the search starts and what it may take; fields as options of `excite.design`."""
-
-    warm: Annotated[Path | None, typer.Option(metavar="LOG", help="Motion to start from, such as an old -o.")] = None
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the random starts.")] = 0
-    starts: Annotated[int, typer.Option(metavar="N", help="Random starts to optimise to the end.")] = 1
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes for several starts.")] = 1
-    time_limit: Annotated[
-        float | None, typer.Option("--time", metavar="S", help="Stop after this, with the best motion so far.")
-    ] = None
-
-
 @subcommand(
     "Design an exciting motion.",
     "steelyard excite arm.urdf --duration 10 --speed 0.5 -o motion",
@@ -135,7 +73,7 @@ def excite(
             "(MuJoCo), .libfranka.csv, or a folder with all of them; repeatable.",
         ),
     ] = None,
-    motion: MotionOptions,
+    course: CourseOptions,
     limits: LimitOptions,
     profile: Annotated[
         str | None,
@@ -196,9 +134,9 @@ def excite(
             read=read,
             show=show,
             progress=progress,
-            **motion.of_design(),
-            **aim.of_design(),
-            **vars(search),
+            **course.of_job(),
+            **aim.of_job(),
+            **search.of_job(),
         )
     if not quiet:
         typer.echo(text)
