@@ -91,7 +91,7 @@ class Job:
     )
     smoother: str = option(
         "butterworth",
-        "What filters and differentiates: butterworth, kalman or savgol.",
+        "Filter and differentiator: butterworth, kalman or savgol.",
         more="See [filters](logs.md#filters).",
         metavar="NAME",
         choices=("butterworth", "kalman", "savgol"),
@@ -122,8 +122,8 @@ class Job:
     )
     springs: tuple[str, ...] = option(
         (),
-        "Joint that a spring pulls to a rest position.",
-        more="Its stiffness and rest are found; of a compensator, a torsion bar, a stiff cable.",
+        "Joint with a spring.",
+        more="Stiffness and rest position are identified, of a compensator, a torsion bar or a stiff cable.",
         metavar="JOINT",
         name="spring",
         scope=LOG,
@@ -131,7 +131,7 @@ class Job:
     )
     drive: tuple[str, ...] = option(
         (),
-        f"What drives the joints: {', '.join(DRIVE_KINDS)}; JOINT=KIND.",
+        f"Drive kind of all joints: {', '.join(DRIVE_KINDS)}; JOINT=KIND.",
         more="Their commands are in the logs instead of torques. `model`: as its actuators and its side file say.",
         metavar="[JOINT=]KIND",
         scope=LOG,
@@ -196,7 +196,7 @@ class Job:
     weight: float = option(
         1.0,
         "Weight of the nominal model as prior.",
-        more="It decides what the data leaves open.",
+        more="It determines combinations that the data leaves open.",
         metavar="W",
         commands=FITS,
     )
@@ -215,7 +215,7 @@ class Job:
     )
     within: str = option(
         "geometry",
-        "Where mass can be: inside the geometry of its link, or anywhere (consistent).",
+        "Volume of the mass: geometry of the link, or consistent (anywhere).",
         more="`geometry` holds the mass of every link in an ellipsoid around its collision and visual geometry, unless "
         "the data contradicts that ([volumes](known.md#volumes)).",
         metavar="WORD",
@@ -224,7 +224,7 @@ class Job:
     masses: tuple[str, ...] = option(
         (),
         "Known mass; LINK1+LINK2=KG of several, all=KG.",
-        more="`all` is everything that moves.",
+        more="`all` is all moving links.",
         metavar="LINK=KG",
         name="mass",
         unit="kg",
@@ -249,7 +249,7 @@ class Job:
     )
     channels: dict | None = option(
         None,
-        "Which column is which signal: a TOML file, or JSON text in braces.",
+        "Columns of the signals: a TOML file, or JSON text in braces.",
         more="See [logs](logs.md).",
         metavar="FILE.toml",
         scope=LOG,
