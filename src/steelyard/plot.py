@@ -9,6 +9,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec
 
 from steelyard import payload
+from steelyard.extras import extra
 from steelyard.report import figures, read, save
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def _plotly(draw: Callable[P, dict]) -> "Callable[P, Figure]":
 
     @wraps(draw)
     def figure(*args: P.args, **kwargs: P.kwargs) -> "Figure":
-        import plotly.graph_objects as go
+        with extra("Drawing figures"):
+            import plotly.graph_objects as go
 
         return go.Figure(draw(*args, **kwargs))
 

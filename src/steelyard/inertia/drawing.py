@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.extras import extra
 from steelyard.inertia.ellipsoid import Ellipsoid, covariance_axes
 
 MESH = (150, 165, 180)
@@ -31,7 +32,8 @@ def figure(vertices, faces, theta, *, bounds=()):
     vertices: (n, 3) in m, faces: (f, 3), theta: (10,), consistent; bounds: more `Ellipsoid`s to draw, such as a cover.
     Write it with `.write_html(path, include_plotlyjs=True)`. Raises InertiaError: theta not consistent.
     """
-    import plotly.graph_objects as go
+    with extra("Drawing a body"):
+        import plotly.graph_objects as go
 
     ellipsoid = _covariance(theta, vertices)
     traces = [_plotly_mesh(go, np.asarray(vertices), np.asarray(faces), "mesh", MESH, 0.35)]

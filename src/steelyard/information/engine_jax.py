@@ -1,6 +1,5 @@
 """The sums by JAX, on whatever device it runs: float64, compiled once a regression, in chunks of one size."""
 
-import importlib.util
 from functools import lru_cache
 from typing import Any
 
@@ -9,6 +8,7 @@ from array_api_compat import is_jax_array
 
 from steelyard.dynamics import extra_rows
 from steelyard.errors import OptionError
+from steelyard.extras import extra
 from steelyard.information.gram import Grams
 from steelyard.information.regression_rows import chunk_rows, rows_of
 from steelyard.model import Robot
@@ -88,9 +88,8 @@ def _compiled(robot: Robot, layout: ParameterLayout, kept: tuple[int, ...], coul
 @lru_cache(maxsize=1)
 def _jax():
     """The module, once it is known to compute in float64. Raises OptionError where it is absent or cannot."""
-    if importlib.util.find_spec("jax") is None:
-        raise OptionError("Engine 'jax' needs JAX, which is not installed: pip install 'steelyard[gpu]'.")
-    import jax
+    with extra("Engine 'jax'"):
+        import jax
 
     small = 2.0**-40
     try:

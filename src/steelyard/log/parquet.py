@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
+from steelyard.extras import extra
 from steelyard.log.arrays import require_size
 from steelyard.log.raw_channels import Raw, Request
 from steelyard.log.table_columns import layout
@@ -25,8 +26,9 @@ WIDEST = 4096  # elements of a list that are read as columns
 def read(path: Path, request: Request) -> Raw:
     """Read a table. Checksums of pages are verified where the file has them. Raises LogError for a file that is cut
     short or damaged, for lists of varying length, and for columns with missing values."""
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
+    with extra("Reading Parquet"):
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
 
     try:
         with ParquetFile(path, page_checksum_verification=True, thrift_string_size_limit=2**24) as file:
@@ -46,8 +48,9 @@ def read(path: Path, request: Request) -> Raw:
 
 def column(path: Path, name: str) -> NDArray[Any]:
     """(n,) numbers of one column. Raises LogError."""
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
+    with extra("Reading Parquet"):
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
 
     try:
         with ParquetFile(path, page_checksum_verification=True, thrift_string_size_limit=2**24) as file:
@@ -69,8 +72,9 @@ def length(path: Path) -> int:
     Raises:
         LogError: a file that is not a whole one.
     """
-    from pyarrow import ArrowException
-    from pyarrow.parquet import read_metadata
+    with extra("Reading Parquet"):
+        from pyarrow import ArrowException
+        from pyarrow.parquet import read_metadata
 
     try:
         return read_metadata(path).num_rows

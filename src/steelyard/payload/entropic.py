@@ -15,6 +15,7 @@ import numpy as np
 from steelyard import native
 from steelyard.cards import Card
 from steelyard.errors import FitError, InertiaError, OptionError, choices
+from steelyard.extras import extra
 from steelyard.inertia import cones, parameters, pseudo
 from steelyard.payload.central_path import (
     ACCEPTED,
@@ -166,7 +167,8 @@ def _one_by_one(grams, pulls) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _on_device(grams, pulls) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Solutions (N, 10), inverse Hessians (N, 10, 10) and which converged (N,), by JAX."""
-    import jax
+    with extra("Engine 'jax'"):
+        import jax
 
     with jax.enable_x64(True):
         parts = [_compiled()(grams[k : k + CHUNK], pulls[k : k + CHUNK]) for k in range(0, len(pulls), CHUNK)]

@@ -107,10 +107,10 @@ def payload(
     """Identify what a robot holds, from a wrist force-torque sensor or from joint torques."""
     with refusals():
         from steelyard.payload import Request, exports, identify_files, require_formats
-        from steelyard.storage import require_folder
+        from steelyard.storage import require_report_folder
 
         if out is not None:
-            require_folder(out)  # before the work, not after
+            require_report_folder(out)  # before the work, not after
         job = options.job()
         reading = {name: getattr(job.corrections, name) for name in ("unit", "order", "leave_out")}
         known = {"folder": tuple(map(Path, job.folders)), "lock": job.lock, "channels": job.channels}
