@@ -4,15 +4,14 @@ Format: http://wiki.ros.org/Bags/Format/2.0.
 """
 
 from io import BytesIO
-from mmap import ACCESS_READ, mmap
+from mmap import mmap
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from steelyard.errors import LogError
 from steelyard.extras import extra
-from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed
+from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed, mapped
 
 with extra("Reading bags of ROS"):
     from rosbags.rosbag1.reader import Header, ReaderError, RecordType, read_bytes, read_uint32
@@ -22,25 +21,19 @@ MAGIC = b"#ROSBAG V2.0\n"
 
 def scan(path: Path, recording: Recording) -> None:
     """Add the messages of a bag. What is damaged is noted and left out. Raises LogError for what is no bag."""
-    scanner, before = _Scanner(recording), recording.seen
+    scanner = _Scanner(recording)
     recording.begin()
-    with path.open("rb") as file:
-        start = file.read(len(MAGIC))
-        if start != MAGIC:
-            raise LogError(f"{path} is not a ROS 1 bag of version 2.0: it starts with {start!r}")
-        with mmap(file.fileno(), 0, access=ACCESS_READ) as data:  # asked for more than there is, it gives what there is
-            data.seek(len(MAGIC))
-            try:
-                scanner.records(data, len(data), "the file")
-            except Broken as error:
-                recording.damaged(f"{error}; what comes before was read")
-    recording.end()
+    with mapped(path, MAGIC, "a ROS 1 bag of version 2.0") as data:
+        data.seek(len(MAGIC))
+        try:
+            scanner.records(data, len(data), "the file")
+        except Broken as error:
+            recording.damaged(f"{error}; what comes before was read")
+    recording.end(scanner.stated or None)
     if scanner.chunks is None:
         recording.damaged("has no index: it was not closed")
     elif scanner.chunks != scanner.chunks_found:
         recording.damaged(f"states {scanner.chunks} chunks, but {scanner.chunks_found} were found")
-    if scanner.stated not in (0, recording.seen - before):
-        recording.damaged(f"states {scanner.stated} messages, but {recording.seen - before} were found")
 
 
 class _Scanner:

@@ -4,13 +4,11 @@ Format: https://mcap.dev/spec. Chunks are decompressed here, to no more than the
 """
 
 from dataclasses import replace
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from struct import error as StructError
 
-from steelyard.errors import LogError
 from steelyard.extras import extra
-from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed
+from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed, mapped
 
 with extra("Reading MCAP"):
     from mcap.exceptions import EndOfFile, McapError
@@ -24,27 +22,19 @@ _DAMAGE = (McapError, EndOfFile, StructError, ValueError, OverflowError, MemoryE
 
 def scan(path: Path, recording: Recording) -> None:
     """Add the messages of a file. What is damaged is noted and left out. Raises LogError for what is no MCAP file."""
-    scanner, before = _Scanner(recording), recording.seen
+    scanner = _Scanner(recording)
     recording.begin()
-    with path.open("rb") as file:
-        start = file.read(len(MAGIC))
-        if start != MAGIC:
-            raise LogError(f"{path} is not an MCAP file: it starts with {start!r}")
-        with mmap(file.fileno(), 0, access=ACCESS_READ) as data:  # asked for more than there is, it gives what there is
-            records = StreamReader(data, emit_chunks=True, record_size_limit=len(data)).records  # pyright: ignore[reportArgumentType]
-            try:
-                for record in records:
-                    scanner.take(record, data.tell())
-            except _DAMAGE as error:
-                what = str(error) or "the file ends"
-                recording.damaged(
-                    f"cannot be read on from byte {data.tell()} ({what[:80]}); what comes before was read"
-                )
-    recording.end()
+    with mapped(path, MAGIC, "an MCAP file") as data:
+        records = StreamReader(data, emit_chunks=True, record_size_limit=len(data)).records  # pyright: ignore[reportArgumentType]
+        try:
+            for record in records:
+                scanner.take(record, data.tell())
+        except _DAMAGE as error:
+            what = f"byte {data.tell()} ({str(error)[:80] or 'the file ends'})"
+            recording.damaged(f"cannot be read on from {what}; what comes before was read")
+    recording.end(scanner.stated)
     if not scanner.finished:
         recording.damaged("has no footer: the recording was cut off")
-    if scanner.stated is not None and scanner.stated != recording.seen - before:
-        recording.damaged(f"states {scanner.stated} messages, but {recording.seen - before} were found")
 
 
 class _Scanner:

@@ -1,8 +1,10 @@
 """What every container of ROS messages hands on, and the limits that hold for all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from steelyard.errors import LogError
@@ -50,6 +52,8 @@ class Recording:
     """What was damaged."""
     seen: int = 0
     """Messages of all topics."""
+    before: int = 0
+    """Those of the parts before the present one."""
     expanded: int = 0
     defined: int = 0
     bytes_kept: int = 0
@@ -80,11 +84,14 @@ class Recording:
 
     def begin(self) -> None:
         """A new part: topics are numbered anew."""
-        self.kept, self.known, self.undeclared = {}, set(), 0
+        self.kept, self.known, self.undeclared, self.before = {}, set(), 0, self.seen
 
-    def end(self) -> None:
+    def end(self, stated: int | None = None) -> None:
+        """The end of a part. stated: messages of all topics, where the part says it."""
         if self.undeclared:
             self.damaged(f"has {self.undeclared} messages of topics that it does not declare; they were left out")
+        if stated is not None and stated != self.seen - self.before:
+            self.damaged(f"states {stated} messages, but {self.seen - self.before} were found")
 
     def damaged(self, what: str) -> None:
         """Note, once each, that something could not be read."""
@@ -124,6 +131,18 @@ class Recording:
             except ZstdError as error:
                 self.damaged(f"has messages of {topic.name} that do not decompress ({str(error)[:60]})")
         return times, plain
+
+
+@contextmanager
+def mapped(path: Path, magic: bytes, what: str) -> Iterator[mmap]:
+    """The bytes of a file behind those that it starts with, to be read like a file: asked for more than there is, it
+    gives what there is. Raises LogError where the file starts otherwise. what: it would be."""
+    with path.open("rb") as file:
+        start = file.read(len(magic))
+        if start != magic:
+            raise LogError(f"{path} is not {what}: it starts with {start!r}")
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            yield data
 
 
 class Broken(Exception):
