@@ -13,6 +13,7 @@ import steelyard as sy
 from steelyard.errors import OptionError
 from steelyard.extras import EXTRAS, extra
 from steelyard.inertia import mesh_files
+from steelyard.model.meshes import read_mesh
 
 DECLARED = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
 PACKAGES = {"collada": "pycollada", "PIL": "pillow", "markupsafe": "jinja2"}  # of modules with other names, or beneath
@@ -80,6 +81,8 @@ def test_a_mesh_without_its_library(tmp_path, hide):
     hide("trimesh")
     with pytest.raises(OptionError, match=r"^Reading meshes needs trimesh, .*'steelyard\[meshes\]'\.$"):
         mesh_files.load(path)
+    found = read_mesh(path, "cube.stl")  # as models name it, whose other parts are of use without
+    assert found.problem == "unchecked" and "pip install 'steelyard[meshes]'" in found.message
 
 
 def test_a_module_of_no_extra_is_a_fault_of_the_library():

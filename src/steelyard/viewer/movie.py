@@ -105,8 +105,11 @@ def film(robot: Robot, motion: Motion, path, *, width: int = WIDTH, height: int 
 
 
 def _gif(pictures: Iterator[np.ndarray], path: Path, rate: float, width: int, height: int):
-    with extra("Writing a GIF"):
-        from PIL import Image
+    try:
+        with extra("Writing a GIF"):
+            from PIL import Image
+    except OptionError as error:  # the page beside it is written all the same
+        raise DrawingError(str(error)) from error
     first = Image.fromarray(next(pictures)).quantize(COLORS)
     rest: Iterable = (Image.fromarray(each).quantize(palette=first, dither=Image.Dither.NONE) for each in pictures)
     first.save(path, save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)
