@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # the compiled core is part of the installation: what it is made of makes it anew
 $(VENV)/.run: pyproject.toml $(wildcard core/*.cpp core/*.hpp core/CMakeLists.txt)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run

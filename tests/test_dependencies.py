@@ -28,6 +28,11 @@ def listed(section: str) -> set[str]:
     return set(re.findall(r"^\| ([\w-]+) \|", table, re.MULTILINE)) - {"Package", "---"}
 
 
+RUN_TIME = names(PROJECT["dependencies"]).union(
+    *(names(PROJECT["optional-dependencies"][extra]) for extra in ("logs", "report", "meshes"))
+)
+
+
 @cache
 def imported() -> set[str]:
     """Top-level packages that the library imports anywhere, lazily or not."""
@@ -47,12 +52,12 @@ def test_the_page_lists_what_is_installed():
 
 
 @pytest.mark.exhaustive(keep=3)
-@pytest.mark.parametrize("package", sorted(names(PROJECT["dependencies"]) - PLUGINS.keys()))
+@pytest.mark.parametrize("package", sorted(RUN_TIME - PLUGINS.keys()))
 def test_every_dependency_is_used(package):
     assert package.replace("-", "_") in imported()
 
 
-@pytest.mark.parametrize("package", sorted(names(PROJECT["dependencies"])))
+@pytest.mark.parametrize("package", sorted(RUN_TIME))
 def test_licences_are_those_that_the_packages_state(package):
     """As far as they do so in SPDX words; others say BSD in one way or another, whose clauses are in their texts."""
     stated = metadata(package)

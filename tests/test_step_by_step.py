@@ -104,7 +104,11 @@ def test_recordings_are_prepared_as_identify_prepares_them(tmp_path):
     robot = sy.load(model)
     info = sy.accumulate(robot, log)
     ready = prepare(sy.read_log(log, robot), robot).log
-    for other in (sy.accumulate(robot, ready), sy.accumulate(robot, iter([log])), sy.accumulate(robot, [str(log)])):
+    for other in (
+        sy.accumulate(robot, ready),
+        sy.accumulate(robot, iter([log])),
+        sy.accumulate(robot, {1: log}.values()),
+    ):
         np.testing.assert_allclose(other.G, info.G, rtol=1e-12)
 
 

@@ -14,7 +14,7 @@ from steelyard.fit import fixed_from, masses_from, tied_from
 from steelyard.fleet import runs_of
 from steelyard.fleet.cache import load_part
 from steelyard.information import is_information, load_information
-from steelyard.log.ros.definitions import leaves, parse
+from steelyard.log.ros.definitions import number_names, parse
 from steelyard.model import read_known, read_side
 from steelyard.prepare import corrected, load_word
 from steelyard.terms import ratios_of
@@ -89,7 +89,7 @@ def read_definitions(path: Path):
     name, _, text = path.read_bytes().decode("utf-8", "replace").partition("\n")
     found = parse(text, name)
     for kind in found:
-        list(leaves(kind, found))
+        number_names(kind, found)
 
 
 def read_lerobot(path: Path):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from steelyard import payload
+from steelyard.extras import extra
 from steelyard.pipeline import Result
 from steelyard.report import Record, figures, read, record_of, save
 
@@ -41,7 +42,8 @@ def _plotly(draw: Callable[Concatenate[Record, P], dict]) -> "Callable[Concatena
 
     @wraps(draw)
     def figure(run: Run, *args: P.args, **kwargs: P.kwargs) -> "Figure":
-        import plotly.graph_objects as go
+        with extra("Drawing figures"):
+            import plotly.graph_objects as go
 
         return go.Figure(draw(record_of(run), *args, **kwargs))
 

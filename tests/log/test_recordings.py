@@ -213,7 +213,7 @@ def test_definitions_agree_with_the_stock_ones():
         ("geometry_msgs/msg/WrenchStamped", files.WRENCH),
     ):
         found, known = parse(text, kind), stock(kind)
-        assert known is not None and all(found[name] == fields for name, fields in known.items())
+        assert known is not None and all(known[name] == fields for name, fields in found.items())
 
 
 def in_json(path, messages, schema):

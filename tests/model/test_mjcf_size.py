@@ -5,7 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import ModelError
-from steelyard.model import allowed_folders, compile_file, mjcf_compile
+from steelyard.model import allowed_folders, mjcf_compile
 from steelyard.model.mjcf_files import read_files
 
 LINK = '<body name="{}"><joint/><geom size=".1"/></body>'
@@ -54,8 +54,8 @@ def test_counts_are_those_of_mujoco(tmp_path, monkeypatch):
         '<replicate count="3" sep="-" offset="0 0 1"><replicate count="2" sep="+" offset="0 1 0"><body><geom size="1"/>'
         '</body></replicate></replicate><frame><attach model="arm" body="b" prefix="x"/></frame></worldbody>',
     )
-    m, _ = compile_file(path, allowed_folders(path))
     files = read_files(path, allowed_folders(path))
+    m, _ = mjcf_compile.compile_files(files)
     own = m.nbody - 1 + m.njnt
     read = 4  # bodies and joints of arm.xml, which MuJoCo reads whole before it takes a part of it
     samples = m.tex_height[0] * m.tex_width[0] + m.nhfielddata

@@ -30,7 +30,10 @@ FAMILIES = (
     rules_files,
 )
 RULES: tuple[Rule, ...] = tuple(
-    sorted((rule for family in FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
+    sorted(
+        (each for family in FAMILIES for each in vars(family).values() if isinstance(each, Rule)),
+        key=lambda rule: rule.code,
+    )
 )
 BY_CODE = {rule.code: rule for rule in RULES}
 

@@ -212,18 +212,3 @@ def _in_degrees(limits: dict[str, float], keys, least: float) -> float:
     if not least <= largest <= THRESHOLDS.degrees or (values != np.round(values)).any():
         return 0.0
     return 0.0 if np.log10(largest).is_integer() else float(largest)
-
-
-RULES = (
-    mass_ratio,
-    no_armature,
-    no_limits,
-    void_limits,
-    tree,
-    unreadable,
-    mimic,
-    refused,
-    unread_loop,
-    implicit_world,
-    degrees,
-)

@@ -33,7 +33,7 @@ class Held(Protocol):
 def goal_of(robot: Robot, states, aim: Aim) -> Goal:
     """Goal for a robot. states: random allowed q (nq, n), v, a (nv, n) and their torques (nv, n)."""
     kinds = measured_kinds(robot, aim.rows)
-    layout = layout_of(robot, friction=aim.friction, armature=aim.armature)
+    layout = _layout_of(robot, aim)
     basis = regression_basis(robot, layout, sensors_of(robot, kinds))
     q, v, a, tau = states
     plan = regression_of(robot, layout, basis, COULOMB_WIDTH, kinds)
@@ -83,6 +83,15 @@ def goal_of(robot: Robot, states, aim: Aim) -> Goal:
         noise_share=float(aim.noise_share),
         kinds=kinds,
     )
+
+
+def _layout_of(robot: Robot, aim: Aim) -> ParameterLayout:
+    """Parameters that are unknown: those of the earlier Information, unless others are asked for."""
+    friction, armature = aim.friction, aim.armature
+    if isinstance(aim.after, Information) and (friction, armature) == (Aim.friction, Aim.armature):
+        terms = aim.after.layout.terms
+        friction, armature = tuple(term for term in terms if term != "armature"), "armature" in terms
+    return layout_of(robot, friction=friction, armature=armature)
 
 
 def _unknowns(robot: Robot, layout: ParameterLayout, basis: Basis, focus) -> tuple[np.ndarray, np.ndarray]:

@@ -82,7 +82,7 @@ def design(
         moved: joints that alone move, likewise; all by default.
         rest: (nv,) or (nq,) where joints stay that do not move, rad or m; neutral by default.
         rows: what is measured, any of "joints", "base" and "wrench:LINK", as in `accumulate`.
-        friction, armature: unknown terms, as in `accumulate`.
+        friction, armature: unknown terms, as in `accumulate`; by default those of an Information in `after`, if any.
         noise: standard deviation of torques, N m (N), one or one a measured row; by default 1 % of each effort limit,
             or of the typical torque.
         noise_share: further noise, as a share of the RMS torque of the motion.

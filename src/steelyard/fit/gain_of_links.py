@@ -1,7 +1,5 @@
 """Links as their model has them beside identified ones: the fit of the drives alone, and what identified links gain.
 
-The fit that leaves every link as its model has it: friction, armature and constant torques of the drives alone.
-
 A fit of all parameters gets the credit for what friction explains. Beside this one, links get theirs only.
 
 Whether identified links are better than those of the model, and not only their fit: on motion unlike the log.

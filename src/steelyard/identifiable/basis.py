@@ -3,7 +3,7 @@
 Subspaces: extend, close under generators, null space; each rank decision is kept on record.
 
 A new direction counts when more than `THRESHOLDS.rank` of a unit vector sticks out of the span so far. Geometry is
-exact to rounding here (see `axis_rounding`), so that is far below anything real, products of small angles included.
+exact to rounding here (see `placement`), so that is far below anything real, products of small angles included.
 
 Base parameters: a choice of columns and a regrouping, `pi_b = Regroup theta = pi_1 + K pi_2` (paper C, section 2).
 

@@ -8,7 +8,7 @@ phi` in every state: linear and homogeneous in (x, s). Each random state adds to
 complete, almost surely, because they are analytic in the state. So states that a solution was not made from, and that
 it meets, certify it.
 
-Scales that logs of commands leave open: which joints share one, and what says it (`homogeneous_rows`).
+Scales that logs of commands leave open: which joints share one, and what says it.
 
 Joints whose torques depend on common combinations of parameters share a factor; a leg beside other legs, or a slide
 that nothing couples to the rest, has one of its own. A stated gain, a measured torque or a known mass fixes it; a mass

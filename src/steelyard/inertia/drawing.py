@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.errors import OptionError
+from steelyard.extras import extra
 from steelyard.inertia.ellipsoid import Ellipsoid, covariance_axes
 
 MESH = (150, 165, 180)
@@ -27,7 +27,8 @@ def figure(vertices, faces, theta, *, bounds=()):
     vertices: (n, 3) in m, faces: (f, 3), theta: (10,), consistent; bounds: more `Ellipsoid`s to draw, such as a cover.
     Write it with `.write_html(path, include_plotlyjs=True)`. Raises InertiaError: theta not consistent.
     """
-    import plotly.graph_objects as go
+    with extra("Drawing a body"):
+        import plotly.graph_objects as go
 
     ellipsoid = _covariance(theta, vertices)
     traces = [_plotly_mesh(go, np.asarray(vertices), np.asarray(faces), "mesh", MESH, 0.35)]
@@ -103,12 +104,10 @@ def render(layers, *, view, size):
     """Picture (height, width, 3) as bytes of layers seen from the direction `view` (3,), z up. size: (width, height) in
     pixels. Raises OptionError without Matplotlib.
     """
-    try:
+    with extra("Drawing pictures"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.collections import PolyCollection
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise OptionError("Pictures need Matplotlib: pip install 'steelyard[figures]'.") from error
     camera = _camera(view)
     triangles = np.concatenate([(np.asarray(layer.vertices) @ camera.T)[layer.faces] for layer in layers])
     colors = np.concatenate([_shaded(layer, camera) for layer in layers])
@@ -117,7 +116,9 @@ def render(layers, *, view, size):
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
     shown = triangles[order, :, :2]
-    axes.add_collection(PolyCollection(shown, facecolors=colors[order], linewidths=0, antialiased=False, snap=False))
+    axes.add_collection(
+        PolyCollection(list(shown), facecolors=colors[order], linewidths=0, antialiased=False, snap=False)
+    )
     low, high = shown.min(axis=(0, 1)), shown.max(axis=(0, 1))
     half = 0.5 * np.array(size) * np.max((high - low) / np.array(size)) / (1 - 2 * MARGIN)
     middle = 0.5 * (low + high)

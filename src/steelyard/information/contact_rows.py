@@ -1,7 +1,5 @@
 """Rows of robots in contact and their sums: what unknown forces at known places leave of the equations of joints.
 
-Rows of robots in contact: what unknown forces at known places leave of the equations of joints.
-
 Contacts add `J^T f` with forces f that nobody measured. With row weights W the best forces are eliminated exactly: of
 rows `y`, what no force can explain is left,
 

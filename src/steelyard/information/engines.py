@@ -1,6 +1,5 @@
 """Engines that sum rows of joints: the compiled core, NumPy and JAX."""
 
-import importlib.util
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
@@ -10,6 +9,7 @@ from array_api_compat import is_jax_array
 from steelyard import native
 from steelyard.dynamics import extra_rows, fixed_poses, sum_plan
 from steelyard.errors import OptionError
+from steelyard.extras import extra
 from steelyard.information.gram import Grams
 from steelyard.information.regression_rows import Raw, chunk_rows, effect_values, known_torque, rows_of
 from steelyard.model import Robot
@@ -147,9 +147,8 @@ def _compiled(robot: Robot, layout: ParameterLayout, kept: tuple[int, ...], coul
 @lru_cache(maxsize=1)
 def _jax():
     """The module, once it is known to compute in float64. Raises OptionError where it is absent or cannot."""
-    if importlib.util.find_spec("jax") is None:
-        raise OptionError("Engine 'jax' needs JAX, which is not installed: pip install 'steelyard[gpu]'.")
-    import jax
+    with extra("Engine 'jax'"):
+        import jax
 
     small = 2.0**-40
     try:

@@ -9,8 +9,6 @@ correlated). Signals are taken as linear between samples, for which integration 
 interpolation is one more filter, the same on both sides, so the balance holds to rounding; at uneven ones to second
 order in the step.
 
-Kinds of rows that a log gives: torques of joints, wrenches and power at each sample, balances over windows.
-
 Functions of rows yield `(group, places, y (k, n), target (n,))`: columns among the kept ones, and what they explain.
 """
 

@@ -9,7 +9,7 @@ from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI
 from steelyard.log.command_checks import told as drives_told
-from steelyard.log.findings import Finding, fatal, fatal_messages, warning
+from steelyard.log.findings import Finding, accepted, fatal, fatal_messages, warning
 from steelyard.log.free_base import free_base
 from steelyard.log.log import Log
 from steelyard.log.masks import saturation
@@ -66,11 +66,15 @@ def require_usable(
     log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM, accept: Collection[str] = ()
 ) -> tuple[Finding, ...]:
     """The findings of `check`. Raises LogError with every fatal one whose code is not among those to accept."""
-    found = check(log, robot, minimum=minimum)
-    faults = fatal_messages(finding for finding in found if finding.code not in accept)
+    return accepted(log.name, check(log, robot, minimum=minimum), accept)
+
+
+def require_filterable(log: Log, what: str) -> None:
+    """Raises LogError unless samples, numbers and stamps are such that filters take them. what: is done to the log, for
+    the message, such as "filtered"."""
+    faults = fatal_messages((*samples(log, minimum=2), *finite(log), *time(log)))
     if faults:
-        raise LogError(f"log {log.name!r} cannot be used. " + " ".join(faults))
-    return found
+        raise LogError(f"log {log.name!r} cannot be {what}: {' '.join(faults)}")
 
 
 def samples(log: Log, *, minimum: int = MINIMUM) -> Iterator[Finding]:

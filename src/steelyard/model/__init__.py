@@ -13,12 +13,10 @@ from steelyard.model.formats import (
     FORMATS,
     MODEL_SUFFIXES,
     document_of,
-    keyframes,
     load,
     models_in,
     opened,
     read_sketch,
-    surroundings,
 )
 from steelyard.model.joint import (
     ENDLESS,
@@ -46,7 +44,7 @@ from steelyard.model.side_mechanism import rest_poses
 from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch
 
 if TYPE_CHECKING:
-    from steelyard.model.mjcf_compile import captured_warnings, compile_file
+    from steelyard.model.mjcf_compile import captured_warnings
     from steelyard.model.mjcf_drives import IMPEDANCE, STEP
     from steelyard.model.mjcf_new import mjcf_text
     from steelyard.model.mjcf_write import principal_moments
@@ -57,7 +55,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy(
     __name__,
     {
-        **dict.fromkeys(("captured_warnings", "compile_file"), "mjcf_compile"),
+        "captured_warnings": "mjcf_compile",
         **dict.fromkeys(("IMPEDANCE", "STEP"), "mjcf_drives"),
         "mjcf_text": "mjcf_new",
         "principal_moments": "mjcf_write",
@@ -100,7 +98,6 @@ __all__ = [
     "ball_anchor",
     "bounding_ellipsoids",
     "captured_warnings",
-    "compile_file",
     "displaced",
     "document_of",
     "endless",
@@ -109,7 +106,6 @@ __all__ = [
     "format_of",
     "from_mujoco",
     "joint_pose",
-    "keyframes",
     "library",
     "load",
     "locked",
@@ -129,7 +125,6 @@ __all__ = [
     "save",
     "screw",
     "side_path",
-    "surroundings",
     "to_mujoco",
     "twist_pose_coefficients",
     "unread_geometry",

@@ -121,9 +121,10 @@ def _gap(link: Link, geometry: LinkGeometry | None, weight: float) -> str:
 def _link_geometry(robot: Robot) -> dict[str, LinkGeometry]:
     """Geometry by link. Collision and visual geometry count together; either alone will do where the other is not to be
     read."""
-    assert robot.source is not None
+    document = document_of(robot)
+    assert document is not None
     by_link: dict[str, dict[str, list[Piece]]] = {}
-    for piece in document_of(robot.source).pieces():
+    for piece in document.pieces():
         by_link.setdefault(piece.link, {}).setdefault(piece.role, []).append(piece)
     return {link: _of_link(roles) for link, roles in by_link.items()}
 

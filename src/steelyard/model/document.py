@@ -48,6 +48,11 @@ class ModelDocument(ABC):
     def pieces(self) -> Iterator[Piece]:
         """Geometry of all links, mesh files not read yet."""
 
+    @property
+    def exists(self) -> bool:
+        """Whether the file is still there."""
+        return self.path.exists()
+
     def surroundings(self) -> list[dict]:
         """Solids that hang on the world itself, such as tables and floors: name and arguments of each geom, as
         MuJoCo's specification wants them."""

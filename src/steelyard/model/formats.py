@@ -11,7 +11,6 @@ from glob import has_magic
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard import storage
@@ -23,7 +22,7 @@ from steelyard.model.changes import Draft
 from steelyard.model.document import ModelDocument, require_path
 from steelyard.model.locking import locked
 from steelyard.model.references import allowed_folders, around, is_inside
-from steelyard.model.robot import Robot, Source
+from steelyard.model.robot import Robot
 from steelyard.model.sketch import Sketch
 from steelyard.model.xml import has_root
 
@@ -149,42 +148,17 @@ def read_sketch(path, *, meshes: bool = True, folders=()) -> Sketch:
     return opened(path, folders).sketch(meshes=meshes)
 
 
-def document_of(source: Source) -> ModelDocument:
+def document_of(robot: Robot) -> ModelDocument | None:
     """The file that a robot was read from.
 
     Args:
-        source: of the robot.
+        robot: the Robot.
 
     Returns:
-        Its document.
-    """
-    return replace(BY_NAME[source.format].open(source.path), folders=source.folders)
-
-
-def surroundings(robot: Robot) -> list[dict]:
-    """Solids of a robot's file that hang on the world itself: tables, floors.
-
-    Args:
-        robot: the Robot; one without a file, or of a format that has none, has no surroundings.
-
-    Returns:
-        Name and arguments of each geom, as MuJoCo's specification wants them.
+        Its document; None for a robot that was not read from a file.
     """
     source = robot.source
-    return [] if source is None or not source.path.exists() else document_of(source).surroundings()
-
-
-def keyframes(robot: Robot) -> dict[str, np.ndarray]:
-    """Poses that a robot's file names, such as an MJCF's keyframes.
-
-    Args:
-        robot: the Robot; one without a file, or of a format that has none, has no keyframes.
-
-    Returns:
-        Positions (nq,) of the robot by name.
-    """
-    source = robot.source
-    return {} if source is None or not source.path.exists() else document_of(source).keyframes(robot)
+    return source and replace(BY_NAME[source.format].open(source.path), folders=source.folders)
 
 
 def _format_of(path: Path) -> Format:

@@ -21,7 +21,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import ModelError, choices
 from steelyard.namespaces import array_namespace
-from steelyard.spatial import cross, rotate, rotation_from_quaternion, skew
+from steelyard.spatial import cross, exponential, rotate, rotation_from_quaternion, skew
 
 # rad or m, their rates, N m or N: limits from these on say "none". They are beyond any joint (150 turns; 1 km;
 # 9,500 rpm; the slewing rings of large excavators), and files have 1e4, 1e10 or 1e308 where nobody knew one.
@@ -179,7 +179,7 @@ def joint_pose(joint: Joint, q):
     Phi, R, p = (xp.asarray(x, dtype=q.dtype) for x in (joint.subspace, joint.rotation, joint.position))
     p = p + rotate(R, q[..., : kind.slides] @ Phi[:3, : kind.slides].T)
     for k in range(kind.slides, kind.slides + kind.angles):
-        turned, moved = _turned(Phi[:, k], q[..., k])
+        turned, moved = exponential(Phi[:, k], q[..., k])
         R, p = R @ turned, p + rotate(R, moved)
     if kind.quaternion:
         turned, anchor = _unit_rotation(q[..., -4:]), ball_anchor(joint.subspace[:, -3:])
@@ -188,16 +188,6 @@ def joint_pose(joint: Joint, q):
             p = p + rotate(R, anchor - rotate(turned, anchor))
         R = R @ turned
     return R, p
-
-
-def _turned(twist, angle):
-    """Exponential of a unit twist (6,) of a turn by an angle (...)."""
-    xp, v, W = array_namespace(twist, angle), twist[:3], skew(twist[3:])
-    angle = angle[..., None, None]
-    sine, rest = xp.sin(angle), 1 - xp.cos(angle)
-    identity = xp.eye(3, dtype=twist.dtype)
-    R = identity + sine * W + rest * (W @ W)
-    return R, rotate(angle * identity + rest * W + (angle - sine) * (W @ W), v)
 
 
 def displaced(joint: Joint, q, step):

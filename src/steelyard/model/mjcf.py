@@ -87,7 +87,7 @@ class MjcfDocument(ModelDocument):
 
     @cached_property
     def compiled(self) -> tuple[Any, list[str]]:
-        """MuJoCo's model of it, and MuJoCo's warnings. Raises ModelError as `compile_file`."""
+        """MuJoCo's model of it, and MuJoCo's warnings. Raises ModelError as `compile_files`."""
         return compile_files(self.files)
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.model.mjcf_files import Files, read_files
+from steelyard.model.mjcf_files import Files
 from steelyard.model.xml import Document, Element
 from steelyard.numbers import to_float
 from steelyard.spatial import rotation_from_quaternion
@@ -50,12 +50,11 @@ def _tell(message: str) -> None:
         told.append(message)
 
 
-def compile_file(path, folders: tuple[Path, ...], change: Callable = lambda spec: None):
+def compile_files(files: Files, change: Callable = lambda spec: None):
     """MuJoCo model of an MJCF file, and MuJoCo's warnings about it.
 
     Args:
-        path: of the file.
-        folders: in which files that it names may lie, as of `allowed_folders`.
+        files: of the model.
         change: is given the MjSpec before it is compiled.
 
     Returns:
@@ -64,11 +63,6 @@ def compile_file(path, folders: tuple[Path, ...], change: Callable = lambda spec
     Raises:
         ModelError: the file does not compile; MuJoCo's own error is the cause.
     """
-    return compile_files(read_files(Path(path), folders), change)
-
-
-def compile_files(files: Files, change: Callable = lambda spec: None):
-    """`compile_file` of files that were read."""
     for _ in files.named():  # none is outside the folders
         pass
     require_bounded(files)

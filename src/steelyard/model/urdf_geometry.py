@@ -59,7 +59,7 @@ def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Ele
     geometry, role = element.find("geometry"), element.tag
     solids_of = [] if geometry is None else [each for each in geometry.children if ":" not in each.tag]
     if not solids_of:
-        reader.fault("SY506", element, label, f"<{role}> has no geometry.", refusal=f"<{role}> without geometry")
+        reader.fault("SY506", element, label, f"<{role}> has no geometry.")
         return element, None
     solid = solids_of[0]
     label = f"{label} > {solid.tag}"
@@ -68,7 +68,7 @@ def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Ele
     if solid.tag == MESH:
         name = solid.attributes.get("filename", "").strip()
         if not name:
-            reader.fault("SY601", solid, label, "<mesh> names no file.", refusal="'' is not a regular file.")
+            reader.fault("SY601", solid, label, "<mesh> names no file.")
             return solid, None
         scale = reader.numbers(solid, "scale", 3, label, default=np.ones(3), code="SY506")
         return solid, replace(placed, key=(name, *scale), name=name, scale=scale)
@@ -121,10 +121,12 @@ def pieces_of(document: Document, source: Meshes) -> Iterator[Piece]:
     for link in (each for each in children if each.tag == "link"):
         name = link.attributes.get("name", "")
         for element in (each for role in ROLES for each in link.children if each.tag == role):
+            reader.faults.clear()
             reader.refusals.clear()
             _, piece = _piece(reader, element, name, label_of(link))
             if piece is None or reader.refusals:
-                yield Piece(name, element.tag, problem=reader.refusals[0].rstrip("."))
+                said = [*reader.refusals, *(each.message for each in reader.faults)]
+                yield Piece(name, element.tag, problem=said[0].rstrip("."))
                 continue
             material = element.find("material")
             if material is not None:

@@ -60,8 +60,7 @@ def save(robot: Robot, path) -> SaveReport:
     path = Path(path).absolute()
     format = BY_NAME[format_of(robot, path)]
     reference, floating = _reference(robot, format.name)
-
-    document = None if reference is None or reference.source is None else document_of(reference.source)
+    document = reference and document_of(reference)
 
     def draft(target: Path) -> Draft:
         if reference is not None and document is not None:

@@ -177,10 +177,13 @@ class Document:
         return bisect_right(self._line_ends, element.start - 1) + 1
 
     def where(self, element: Element) -> str:
-        """`file:line <tag name="...">`, to start a refusal with."""
-        name = element.attributes.get("name") or element.attributes.get("link")
-        tag = f'{element.tag} name="{name}"' if name else element.tag
-        return f"{self.path}:{self.line(element)} <{tag}>"
+        """`file:line <tag name="...">`, to start a refusal with; of an element without a name, what it is in, too."""
+        shown, owner = [], element
+        while owner is not None and owner.parent is not None:
+            name = owner.attributes.get("name") or owner.attributes.get("link")
+            shown.append(f'<{owner.tag} name="{name}">' if name else f"<{owner.tag}>")
+            owner = None if name else owner.parent
+        return f"{self.path}:{self.line(element)} {' in '.join(shown) or f'<{element.tag}>'}"
 
 
 def read(path) -> Document:
@@ -288,14 +291,15 @@ class Reader:
     def place(self, element: Element, text: str) -> Place:
         return Place(self.document.path, self.line(element), text)
 
-    def where(self, element: Element) -> str:
-        """`file:line <tag name="...">`, to start a refusal with."""
-        return self.document.where(element)
-
-    def fault(self, code: str, element: Element, text: str, message: str, *, file: str = "", refusal: str = ""):
-        """Note a fault, and the refusal of a strict reader where it is one."""
+    def fault(self, code: str, element: Element, text: str, message: str, *, file: str = "", remedy: str | None = None):
+        """Note a fault; remedy: of one for which a strict reader refuses the document, if only to mend the place."""
         self.faults.append(Fault(code, self.place(element, text), message, file))
-        self.refusals += [refusal] if refusal else []
+        if remedy is not None:
+            self.refuse(element, message, remedy)
+
+    def refuse(self, element: Element, message: str, remedy: str = ""):
+        """Note what only a strict reader refuses."""
+        self.refusals.append(f"{self.document.where(element)}: {message} {remedy}".strip())
 
     def numbers(
         self,
@@ -315,12 +319,10 @@ class Reader:
         """
         raw = element.attributes.get(name)
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
-        refusal = ""
         if raw is None:
             if default is not None:
                 return np.asarray(default, dtype=float)
-            said = f"<{element.tag}> has no '{name}'."
-            refusal = f"{self.where(element)} has no '{name}'; expected {expected}."
+            said = f"<{element.tag}> has no '{name}'; expected {expected}."
             code = "SY105" if code == "SY104" else code
             values = np.zeros(0)
         else:
@@ -331,14 +333,13 @@ class Reader:
             if values.size == count and np.isfinite(values).all():
                 return values
             shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
-            said = f'{name}="{shown}" where {expected} belong{"s" if count == 1 else ""}.'
-            refusal = f'{self.where(element)} has {name}="{raw[:80]}"; expected {expected}.'
+            said = f'{name}="{shown}"; expected {expected}.'
         taken = strict == "number" and values.size == count and not np.isnan(values).any()
-        refusal = "" if taken or not strict else refusal
-        if code is None:
-            self.refusals += [refusal] if refusal else []
-        else:
-            self.fault(code, element, text, said, refusal=refusal)
+        refused = bool(strict) and not taken
+        if code is not None:
+            self.fault(code, element, text, said, remedy="" if refused else None)
+        elif refused:
+            self.refuse(element, said)
         return values if taken else np.full(count, np.nan)
 
     def number(self, element: Element, name: str, text: str, *, default: float | None = None, **options) -> float:

@@ -1,7 +1,5 @@
 """The start of every run: a job from what Python gives, robot and logs as read, facts of the bodies, and refusals.
 
-The start of every run: robot and logs as read, facts of the bodies, and refusals of jobs that cannot be done.
-
 `begin` makes the `Run` that identification from torques and from commands go on from.
 """
 

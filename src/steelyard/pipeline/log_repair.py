@@ -1,10 +1,9 @@
 """Corrections that make a log fit its robot, one mistake after the other or several at once.
 
-Several mistakes of a log at once: exchanged columns, signs and degrees, which hide each other from a diagnosis.
+Exchanged columns, signs and degrees hide each other from a diagnosis: a beam search from the log as it is adds at each
+step the mistakes whose undoing takes most off the torque error of a fit.
 
-A beam search from the log as it is: each step adds the mistakes whose undoing takes most off the torque error of a fit.
-
-Corrections that make a log fit its robot, found on its first part and proven on its last.
+Corrections are found on the first part of the log and proven on its last.
 
 A diagnosis names one mistake at a time. Where several hide each other (a sign, columns that are exchanged, degrees), a
 beam search over them looks for the few that explain the torques of the first part best. What either finds is kept only

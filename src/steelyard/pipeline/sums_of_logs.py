@@ -3,9 +3,10 @@
 `identify` and the step-by-step way, `sy.accumulate` with `sy.fit.consistent`, both choose here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def accumulate(robot: Robot, log: Logs, **options) -> Information:
     Args:
         robot: as of `information.accumulate`.
         log: one or several. A Log with v and a is taken as it is; a path, a Log without, arrays by name or a data
-            frame is prepared. An iterator of logs is summed in constant memory, and has to be without contacts.
+            frame is prepared. Any other iterable of logs is summed in constant memory, and has to be without contacts.
         options: fields of `information.Columns`, in the place of these choices.
 
     Returns:
@@ -117,7 +118,7 @@ def contact_weights(logs: Iterable[Log], fitted: Callable[[], Estimate]) -> dict
 def _as_identified(robot: Robot, log: Logs, given: dict) -> tuple[Robot, Log | Iterable[Log], dict]:
     """Robot and logs ready to be summed, and all options."""
     require_type(Robot, robot=robot)
-    if isinstance(log, Iterator):
+    if _is_stream(log):
         logs, first = _streamed(robot, log, given.get("coupling", ())), ()
     else:
         robot, logs = _ready(robot, several(log), given.get("coupling", ()))
@@ -129,6 +130,13 @@ def _as_identified(robot: Robot, log: Logs, given: dict) -> tuple[Robot, Log | I
             first, lambda: consistent(replace(summed(robot, first, **options), model_facts=True))
         )
     return robot, logs[0] if len(first) == 1 and isinstance(logs, list) else logs, options
+
+
+def _is_stream(log: Logs) -> bool:
+    """Whether this yields logs one after the other: an iterable that is neither a list of logs nor a log itself."""
+    log_or_list = isinstance(log, Log | str | PathLike | Mapping | Sequence)
+    table = hasattr(log, "columns") or hasattr(log, "column_names")
+    return isinstance(log, Iterable) and not log_or_list and not table
 
 
 def _chosen(robot: Robot, logs: Sequence[Log], given: dict) -> dict:
@@ -161,7 +169,7 @@ def _is_ready(source) -> bool:
     return isinstance(source, Log) and source.v is not None and source.a is not None
 
 
-def _streamed(robot: Robot, sources: Iterator, coupling) -> Iterator[Log]:
+def _streamed(robot: Robot, sources: Iterable, coupling) -> Iterator[Log]:
     """Logs of an iterator, each made ready when it is asked for."""
     for source in sources:
         _, (log,) = _ready(robot, [source], coupling)

@@ -1,11 +1,9 @@
 """What would make a fit better: corrections and further friction, tried before they are recommended.
 
-Corrections that a diagnosis asks for, tried before they are recommended.
-
-Each is made, the model is fitted again to the training part of the logs, and its torque error on the held-out part is
-compared with that of the logs as they are; the same with links as given, which imitate no mistake. A correction that
-takes little off both is no advice, however certain its figure: residuals of simulations show delays of half a time
-step.
+Each correction that a diagnosis asks for is made, the model is fitted again to the training part of the logs, and its
+torque error on the held-out part is compared with that of the logs as they are; the same with links as given, which
+imitate no mistake. A correction that takes little off both is no advice, however certain its figure: residuals of
+simulations show delays of half a time step.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Motion of feet, and checks of the contacts that logs flag.
 
-What motion and torques of a robot say of its contacts: which frames rest on the ground, and where the ground is.
-
 The ground is a plane whose height and slope are found from the frames themselves: where they are slow, they stand. A
 frame counts as touching once it is slow and low, until it is fast or high (hysteresis).
 """

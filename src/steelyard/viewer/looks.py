@@ -14,10 +14,11 @@ def looks(robot: Robot) -> Looks:
     """Geometry of the file a robot was read from. What cannot be read is named in `gaps`, and never an error, as long
     as the file still is a model.
     """
-    if robot.source is None:
+    document = document_of(robot)
+    if document is None:
         return Looks(gaps=("The robot was not read from a file: it has no meshes.",))
     shapes, parts, gaps = _Shapes(), [], {}
-    for piece in document_of(robot.source).pieces():
+    for piece in document.pieces():
         if piece.role or piece.problem:
             try:
                 index = shapes.index_of(piece)

@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from steelyard.extras import extra
 from steelyard.model import WORLD, Joint, Robot
 from steelyard.viewer.looks import looks
 from steelyard.viewer.masses import Found, mass_of
@@ -204,7 +205,8 @@ def _inline(value) -> str:
 
 @cache
 def _template(name: str):
-    from jinja2 import Environment, StrictUndefined
+    with extra("Drawing a robot as a page"):
+        from jinja2 import Environment, StrictUndefined
 
     return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(_read(name))
 

@@ -36,10 +36,10 @@ def payload(
     with refusals():
         from steelyard.payload import exports, identify_files, require_formats
         from steelyard.payload_request import Request
-        from steelyard.storage import require_folder
+        from steelyard.storage import require_report_folder
 
         if out is not None:
-            require_folder(out)  # before the work, not after
+            require_report_folder(out)  # before the work, not after
         job = options.job()
         reading = {name: getattr(job.corrections, name) for name in ("unit", "order", "leave_out")}
         known = {"folder": job.folders, "lock": job.lock, "channels": job.channels}
