@@ -44,12 +44,12 @@ sanitize: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
-	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
+	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.claims --page
 
 # Every model of the test packages, and of others that are installed, through everything: docs/evidence/conformance.md.
 conformance: $(VENV)/.dev
-	PYTHONPATH=tests:. $(BIN)/python -m conformance
-	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
+	PYTHONPATH=tests/make:tests:. $(BIN)/python -m conformance
+	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.claims --page
 
 $(VENV)/.peers: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,peers]'
@@ -57,20 +57,20 @@ $(VENV)/.peers: $(VENV)/.dev
 
 # The same jobs by other tools, at the versions that pyproject.toml pins: their section of benchmarks/RESULTS.md.
 peers: $(VENV)/.peers
-	PYTHONPATH=tests:. $(BIN)/python -m benchmarks.run peer_jobs
-	PYTHONPATH=tests:. $(BIN)/python -m tools.claims --page
+	PYTHONPATH=tests/make:tests:. $(BIN)/python -m benchmarks.run peer_jobs
+	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.claims --page
 
 # Random jobs that try to make it fail or say what is not true, all or some: make adversary SUITES=problems.
 adversary: $(VENV)/.dev
-	PYTHONPATH=tests:. $(BIN)/python -m adversary $(SUITES)
+	PYTHONPATH=tests/make:tests:. $(BIN)/python -m adversary $(SUITES)
 
 # Small mistakes put into the source, one at a time, that tests should notice, all or some: make mutants PACKAGES=fit.
 mutants: $(VENV)/.dev
-	PYTHONPATH=tests:. $(BIN)/python -m tools.mutants $(PACKAGES)
+	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.mutants $(PACKAGES)
 
 # What the project claims, each claim with the tests that prove it: docs/evidence/claims.md.
 claims: $(VENV)/.dev
-	PYTHONPATH=tests:. $(BIN)/python -m tools.claims
+	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.claims
 
 # The documentation site in site/: offline, strict, links checked.
 $(VENV)/.docs: $(VENV)/.run

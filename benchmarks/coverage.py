@@ -27,7 +27,7 @@ EVERY = 10  # repetitions: for the percentile column alone, which needs 200 draw
 
 def run() -> dict:
     """`{noise: {column: value}}`."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "make"))
     from noisy_torques import Repetitions
 
     truth = library.puma560()

@@ -11,7 +11,7 @@ import pytest
 
 import steelyard
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
 PLUGINS = {"pycollada": "trimesh finds it by itself when a mesh is COLLADA"}

@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 
 import steelyard as sy
-from identifiability.pinocchio_trees import Twin
+from pinocchio_trees import Twin
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -13,7 +13,7 @@ from steelyard.app import app
 from steelyard.pipeline import Job, run
 from steelyard.report import summary
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 PAGE = (ROOT / "docs" / "command_line.md").read_text("utf-8")
 
