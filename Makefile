@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # the compiled core is part of the installation: what it is made of makes it anew
 $(VENV)/.run: pyproject.toml $(wildcard core/*.cpp core/*.hpp core/CMakeLists.txt)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run
@@ -42,35 +42,41 @@ sanitize: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check cmake nanobind ninja
 	$(BIN)/python tools/sanitized.py
 
+# Suites keep one row a case in evidence/rows and write pages in docs/evidence; figures of claims follow them.
+EVIDENCE := PYTHONPATH=tests/make:tests:. $(BIN)/python -m evidence
+
 bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.run
-	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.claims --page
+	$(EVIDENCE) benchmarks --anew
+	$(EVIDENCE) claims test_figures
 
 # Every model of the test packages, and of others that are installed, through everything: docs/evidence/conformance.md.
 conformance: $(VENV)/.dev
-	PYTHONPATH=tests/make:tests:. $(BIN)/python -m conformance
-	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.claims --page
+	$(EVIDENCE) conformance --anew
+	$(EVIDENCE) claims test_figures
 
 $(VENV)/.peers: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,peers]'
 	touch $@
 
-# The same jobs by other tools, at the versions that pyproject.toml pins: their section of benchmarks/RESULTS.md.
+# The same jobs by other tools, at the versions that pyproject.toml pins: docs/evidence/peers.md.
 peers: $(VENV)/.peers
-	PYTHONPATH=tests/make:tests:. $(BIN)/python -m benchmarks.run peer_jobs
-	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.claims --page
+	$(EVIDENCE) peers --anew
+	$(EVIDENCE) claims test_figures
 
 # Random jobs that try to make it fail or say what is not true, all or some: make adversary SUITES=problems.
+SUITES ?= coverage everyday payloads problems strangers
 adversary: $(VENV)/.dev
-	PYTHONPATH=tests/make:tests:. $(BIN)/python -m adversary $(SUITES)
+	for suite in $(SUITES); do $(EVIDENCE) $$suite; done
 
-# Small mistakes put into the source, one at a time, that tests should notice, all or some: make mutants PACKAGES=fit.
+# Small mistakes put into the source, one at a time, that tests should notice: make mutants PACKAGES=inertia/exponential.
+PACKAGES ?= fit/ information/ identifiable/ inertia/ dynamics/
 mutants: $(VENV)/.dev
-	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.mutants $(PACKAGES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutants]'
+	$(EVIDENCE) mutants $(PACKAGES)
 
 # What the project claims, each claim with the tests that prove it: docs/evidence/claims.md.
 claims: $(VENV)/.dev
-	PYTHONPATH=tests/make:tests:. $(BIN)/python -m tools.claims
+	$(EVIDENCE) claims --anew
 
 # The documentation site in site/: offline, strict, links checked.
 $(VENV)/.docs: $(VENV)/.run
@@ -84,7 +90,7 @@ docs: $(VENV)/.docs
 FUZZ_SECONDS ?= 30
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
-	$(BIN)/python -m fuzz.run $(FUZZ_TARGETS) --seconds $(FUZZ_SECONDS)
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(EVIDENCE) fuzzing $(FUZZ_TARGETS) --anew
 
 # Source archive, and a wheel for every supported Python that is found; the README in empty environments of each.
 package: $(VENV)/.dev

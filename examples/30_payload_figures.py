@@ -1,7 +1,7 @@
-"""Redraw Figures 4 to 7 of Nadeau, Giamou and Kelly (2022) from the stored result of `benchmarks/payload.py`.
+"""Redraw Figures 4 to 7 of Nadeau, Giamou and Kelly (2022) from the stored result of `evidence/bench/payload.py`.
 
 Run it: `python examples/30_payload_figures.py [OUT]`; without OUT a temporary folder is made. It writes one page a
-figure and prints Table III, the published figures beside ours. `python -m benchmarks.payload` repeats the experiment.
+figure and prints Table III, the published figures beside ours. `python -m evidence.bench.payload` repeats it all.
 
 Figure 4: accuracy and time of point masses over their number. Figure 5: accuracy over time for several c1. Figure 6:
 methods after 10 s over speed, at three noise levels. Figure 7: methods over time, at five speeds.
@@ -15,7 +15,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-STORED = Path(__file__).resolve().parents[1] / "benchmarks" / "payload.json"
+STORED = Path(__file__).resolve().parents[1] / "evidence" / "bench" / "payload.json"
 COLORS = {"ols": "#d55e00", "rtls": "#cc79a7", "geo": "#e69f00", "pmd": "#0072b2", "density": "#009e73"}
 NAMES = {"ols": "OLS", "rtls": "RTLS", "geo": "GEO", "pmd": "PMD", "density": "ours (density)"}
 SHADES = ("#c6dbef", "#9ecae1", "#6baed6", "#2171b5", "#08306b")

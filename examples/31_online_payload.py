@@ -13,9 +13,10 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from steelyard.payload import OnlineEstimator
-from steelyard.payload.tray_experiment import test_object, wrist_motion
-from steelyard.payload.wrench_sums import wrench_regressor
+from steelyard.payload import OnlineEstimator, predicted_wrench
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from evidence.bench.tray_experiment import test_object, wrist_motion
 
 NOISE = (0.1, 0.005)  # N and N m, a good wrist sensor
 SPANS = ((2.0, 6.0, "hammer"), (6.0, 10.0, "barbell"))  # s, what is held
@@ -25,10 +26,10 @@ ESTIMATE, TRUTH, BAND = "#0072b2", "#4d4d4d", "rgba(0,114,178,0.2)"
 def stream(duration=12.0):
     """A wrist that swings slowly, and what its sensor reads. Returns the log and what is held at every sample."""
     motion = wrist_motion(1.0, duration)
-    held = np.zeros((len(motion), 10))
+    held, wrench = np.zeros((len(motion), 10)), np.zeros((len(motion), 6))
     for start, stop, name in SPANS:
-        held[(motion.t >= start) & (motion.t < stop)] = test_object(name).theta
-    wrench = np.einsum("nij,nj->ni", wrench_regressor(motion), held)
+        during, theta = (motion.t >= start) & (motion.t < stop), test_object(name).theta
+        held[during], wrench[during] = theta, predicted_wrench(theta, motion[during])
     wrench += np.random.default_rng(0).normal(size=wrench.shape) * np.repeat(NOISE, 3)
     return motion.replace(wrench=wrench), held
 

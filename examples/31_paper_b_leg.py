@@ -21,6 +21,7 @@ import numpy as np
 import steelyard as sy
 from steelyard.diagnose import contributions
 from steelyard.inertia import Ellipsoid, from_com_inertia, sets
+from steelyard.information import accumulate
 from steelyard.log import Log
 from steelyard.model import library
 from steelyard.terms import COULOMB_WIDTH
@@ -109,13 +110,13 @@ def learning(robot, sizes, seeds):
     """
     held, log = shapes(robot), recorded(robot)
     prior, known = guess(robot, held), knowledge(held)
-    test = sy.accumulate(robot, log[PART::10], rotors=True)
+    test = accumulate(robot, log[PART::10], rotors=True)
     errors = {name: np.zeros((seeds, len(sizes))) for name in COLORS}
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         order = rng.permutation(PART)
         for k, size in enumerate(sizes):
-            info = sy.accumulate(robot, noisy(log[np.sort(order[:size])], rng), rotors=True)
+            info = accumulate(robot, noisy(log[np.sort(order[:size])], rng), rotors=True)
             estimates = {"least squares": sy.fit.least_squares(info)}
             for name, within in known.items():
                 estimates[name] = sy.fit.consistent(info, prior=prior, within=within, weight=WEIGHT)
@@ -227,7 +228,7 @@ def main(arguments=None):
     robot = library.cheetah3_leg()
     held, log = shapes(robot), recorded(robot)
     log = noisy(log, np.random.default_rng(0))
-    info = sy.accumulate(robot, log[:PART], rotors=True)
+    info = accumulate(robot, log[:PART], rotors=True)
     estimate = sy.fit.consistent(info, prior=guess(robot, held), within=held, weight=WEIGHT)
     print(estimate.summary())
     print("Coulomb friction in N m:", np.round(estimate.friction["coulomb"], 3), "true:", COULOMB)

@@ -4,20 +4,32 @@
 pages are looked at once more: no link without its target, and nothing that a browser would fetch from elsewhere.
 """
 
+import json
 import os
 import re
 import shutil
 import sys
 import tempfile
+from html.parser import HTMLParser
 from importlib import import_module
 from inspect import getmodule, isclass, isfunction, ismodule
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from check_site import problems
 from site_pages import API, FOLDERS, FROM_ROOT, NAVIGATION
 
+from steelyard.report.schema import KINDS, schema
+
 ROOT = Path(__file__).parents[1]
-SCHEMAS = "src/steelyard/report/schemas"
+FETCHED = {  # what a browser asks for by itself
+    "script": "src",
+    "img": "src",
+    "source": "src",
+    "iframe": "src",
+    "link": "href",
+    "video": "src",
+    "object": "data",
+}
 
 
 def gather(folder: Path) -> None:
@@ -35,10 +47,13 @@ def gather(folder: Path) -> None:
     (folder / "api" / "index.md").write_text(f"# API\n\nEvery public name, from its docstring.\n{listed}", "utf-8")
     for first in FOLDERS:
         page = folder / f"{first}.md"
-        others = sorted(path.stem for path in page.parent.glob("*.md") if path != page)
+        others = sorted(str(path.relative_to(page.parent).with_suffix("")) for path in page.parent.rglob("*.md"))
+        others.remove(page.stem)
         with page.open("a", encoding="utf-8") as text:
             text.write(contents("", others, hidden=True))
-    shutil.copytree(ROOT / SCHEMAS, folder / "schemas")
+    (folder / "schemas").mkdir()
+    for kind in KINDS:
+        (folder / "schemas" / f"{kind}.schema.json").write_text(json.dumps(schema(kind), indent=1), "utf-8")
     for path in folder.rglob("*.md"):
         text = path.read_text("utf-8")
         path.write_text(beside_docs(text, len(path.relative_to(folder).parts) - 1), "utf-8")
@@ -64,8 +79,7 @@ def beside_docs(text: str, depth: int = 0) -> str:
     inside = "../" * depth
     for page, source in FROM_ROOT.items():
         text = text.replace(f"]({inside}../{source}", f"]({inside}{page}.md")
-    text = re.sub(rf"\[([^\]]+)\]\({re.escape(inside)}\.\./tests/[^)]*\)", r"`\1`", text)
-    return text.replace(f"]({inside}../{SCHEMAS}/", f"]({inside}schemas/")
+    return re.sub(rf"\[([^\]]+)\]\({re.escape(inside)}\.\./tests/[^)]*\)", r"`\1`", text)
 
 
 def api_page(name: str) -> str:
@@ -90,6 +104,58 @@ def public_names(module) -> list[str]:
         if not name.startswith("_") and (isclass(value) or isfunction(value)) and getmodule(value) is module
     ]
     return [name for name in names if not ismodule(getattr(module, name))]
+
+
+class Page(HTMLParser):
+    """Targets of a page, the addresses it links to, and those that a browser fetches by itself."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.targets: set[str] = set()
+        self.links: set[str] = set()
+        self.fetched: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = {name: value or "" for name, value in attrs}
+        self.targets |= {found[name] for name in ("id", "name") if name in found}
+        if tag == "a" and "href" in found:
+            self.links.add(found["href"])
+        if tag in FETCHED and FETCHED[tag] in found:
+            self.fetched.add(found[FETCHED[tag]])
+
+
+def problems(site: Path) -> list[str]:
+    """One line for each link without a target and for each address outside the site that a page fetches."""
+    pages = {path: Page(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))}
+    found = [] if pages else [f"{site}: no pages"]
+    for path, page in pages.items():
+        here = path.relative_to(site)
+        found += [f"{here}: fetches {url}" for url in sorted(page.fetched) if outside(url)]
+        found += [
+            f"{here}: no such target: {url}"
+            for url in sorted(page.links | page.fetched)
+            if not outside(url) and not reached(url, path, pages)
+        ]
+    styles = [
+        path for path in site.rglob("*.css") if "url(http" in path.read_text("utf-8").replace('"', "").replace("'", "")
+    ]
+    return found + [f"{path.relative_to(site)}: fetches from elsewhere" for path in styles]
+
+
+def outside(url: str) -> bool:
+    parts = urlsplit(url)
+    return bool(parts.netloc) or parts.scheme not in ("", "data")
+
+
+def reached(url: str, path: Path, pages: dict[Path, Page]) -> bool:
+    parts = urlsplit(url)
+    if parts.scheme == "data":
+        return True
+    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if not target.exists():
+        return False
+    return not parts.fragment or target not in pages or unquote(parts.fragment) in pages[target].targets
 
 
 def build(site: Path) -> int:

@@ -1,15 +1,11 @@
-"""What is made of the options: tables of docs/command_line.md, keywords of `identify`, the schema of a stored job.
+"""What is made of the options: tables of docs/command_line.md, keywords of `identify`.
 
-`python tools/option_tables.py` writes them; tests/app/test_option_tables.py holds all three up to date. Options of a
+`python tools/option_tables.py` writes them; tests/app/test_option_tables.py holds both up to date. Options of a
 subcommand are those that Typer has of it; those that are fields of a `Job` are spelled out for `identify` alone.
 """
 
-import json
 import re
-from dataclasses import fields
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import get_args, get_origin
 
 from typer.main import get_command
 
@@ -23,13 +19,9 @@ from steelyard.job_options import flag, options_of
 
 ROOT = Path(__file__).parents[1]
 STUB = ROOT / "src" / "steelyard" / "__init__.pyi"
-SCHEMAS = [
-    ROOT / "src" / "steelyard" / "report" / "schemas" / f"{kind}.schema.json" for kind in ("identification", "drives")
-]
 PAGE = ROOT / "docs" / "command_line.md"
 SECTION = re.compile(r"^## `steelyard (\w+)`\n(?:(?!^## ).*\n)*", re.MULTILINE)
 TABLE = re.compile(r"(?<=\| option \| meaning \|\n\|---\|---\|\n)(?:\|.*\n)+")
-READ_BACK = ("model", "logs", "floating", "gravity", "side", "rotors")  # what reports of a stored job need
 MORE = {  # what the page says beside the help, in Markdown
     ("identify", "--accept"): f"One of {', '.join(f'`{code}`' for code in sorted(ACCEPTABLE))}.",
     ("fleet", "--out"): "And `information.npz`.",
@@ -45,7 +37,7 @@ MORE = {  # what the page says beside the help, in Markdown
     ("excite", "--criterion"): "See [which](excitation.md#which-criterion).",
     ("excite", "--target"): "A miss is explained, with exit status 1.",
     ("excite", "--seed"): "The same seed gives the same motion.",
-    ("excite", "--preview"): "See [3D view](view.md).",
+    ("excite", "--preview"): "See [3D view](report.md#3d-view).",
     ("excite", "--movie"): "Left out with the reason where nothing can be drawn.",
     ("report", "--out"): "For several results it gets a `summary.json` too; by default there is none for them.",
     ("check", "--fix"): "`--fix=all` repairs warnings too, `--fix=CODES` these rules' findings alone.",
@@ -54,7 +46,7 @@ MORE = {  # what the page says beside the help, in Markdown
     ("payload", "--hand"): "Gravity's direction, too.",
     ("payload", "--shape-pose"): "Angles are those of URDF.",
     ("payload", "--out"): "And `report.md` and `curves.npz`; see [reports](report.md#payloads).",
-    ("view", "--estimate"): "See [3D view](view.md).",
+    ("view", "--estimate"): "See [3D view](report.md#3d-view).",
 }
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 
@@ -102,46 +94,6 @@ def keywords(text: str) -> str:
     return text.partition("def identify(")[0] + stub(steelyard.identify) + "\n"
 
 
-def schema(text: str) -> str:
-    """The schema of summaries with its key `job` as it should be.
-
-    A result of an earlier program may lack options that came later: only those that are read back are required.
-    """
-    found = json.loads(text)
-    found["properties"]["job"] = {
-        "type": "object",
-        "description": "Every option of the run.",
-        "properties": properties(Job) | {"logs": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
-        "required": list(READ_BACK),
-    }
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-
-
-def properties(record: type) -> dict:
-    """JSON Schema of each field of a record, with the help of its option."""
-    found = {}
-    for each in fields(record):
-        nested = each.type is Corrections
-        kind = {"type": "object", "properties": properties(Corrections)} if nested else _schema(each.type)
-        told = each.metadata.get("option")
-        found[each.name] = ({"description": told.help} if told and not nested else {}) | kind
-    return found
-
-
-def _schema(kind) -> dict:
-    if get_origin(kind) is UnionType:
-        parts = [_schema(each) for each in get_args(kind)]
-        if all(set(part) == {"type"} for part in parts):
-            return {"type": [part["type"] for part in parts]}
-        return {"anyOf": sorted(parts, key=lambda part: part != {"type": "null"})}
-    if get_origin(kind) is tuple:
-        first, *rest = get_args(kind)
-        size = {} if ... in rest else {"minItems": 1 + len(rest), "maxItems": 1 + len(rest)}
-        return {"type": "array", "items": _schema(first)} | size
-    names = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", NoneType: "null"}
-    return {"type": names[kind]}
-
-
 if __name__ == "__main__":
-    for path, made in ((STUB, keywords), (PAGE, page), *((path, schema) for path in SCHEMAS)):
+    for path, made in ((STUB, keywords), (PAGE, page)):
         path.write_text(made(path.read_text("utf-8")), "utf-8")

@@ -1,76 +1,45 @@
-"""What the documentation site consists of, in order."""
+"""What the documentation site consists of, in order: `python tools/site_pages.py` writes docs/README.md.
+
+That index has the pages by title, for readers of the folder without the site; a test compares it with the pages.
+"""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+INDEX = ROOT / "docs" / "README.md"
+HEAD = """# Documentation
+
+In reading order. `make docs` builds the same pages as a site, with the API from the docstrings.
+"""
 
 FROM_ROOT = {
     "index": "README.md",
     "contributing": "CONTRIBUTING.md",
     "changelog": "CHANGELOG.md",
-    "results": "benchmarks/RESULTS.md",
 }
-FOLDERS = (
-    "check/index",
-    "evidence/inspect/README",
-    "evidence/adversary/README",
-)  # lead to the others of their folder
+FOLDERS = ("evidence/claims",)  # the one page of its folder in the guide, which leads to the others
 
 NAVIGATION = {
-    "Start here": (
-        "tutorial",
-        "record_a_log",
-        "what_the_numbers_mean",
-        "troubleshooting",
-        "payload",
+    "Start": ("tutorial", "record_a_log", "report", "troubleshooting"),
+    "Tasks": (
+        "known",
         "drives",
-        "contacts",
-        "command_line",
-    ),
-    "Guide": (
-        "install",
-        "how_to_choose",
-        "logs",
-        "log_checks",
-        "filtering",
-        "identifiability",
+        "legged",
+        "payload",
         "excitation",
-        "fitting",
-        "uncertainty",
-        "diagnosis",
-        "report",
-        "view",
+        "check",
         "write_back",
         "controller_code",
         "adaptive_control",
-        "check/index",
-        "ci_check",
         "fleet",
-    ),
-    "Background": (
-        "information",
-        "convex_or_not",
         "closed_loops",
-        "scale",
-        "storage",
-        "derivatives",
-        "inertia_charts",
-        "inertia_realizability",
-        "mesh_inertia",
-        "references",
+        "calibration",
     ),
-    "Reference": ("side_file", "conventions", "glossary", "robots", "api/index"),
-    "Evidence": (
-        "comparison",
-        "evidence/claims",
-        "results",
-        "evidence/conformance",
-        "evidence/adversary/README",
-        "evidence/inspect/README",
-        "evidence/log_faults",
-        "evidence/native_core",
-        "evidence/cutoffs",
-        "evidence/check_findings",
-        "evidence/fuzzing",
-        "evidence/robustness",
-    ),
-    "Project": ("dependencies", "contributing", "changelog"),
+    "Method": ("identifiability", "fitting", "uncertainty", "diagnosis", "information", "inertia"),
+    "Reference": ("command_line", "logs", "side_file", "files", "conventions", "derivatives", "api/index"),
+    "Evidence": ("comparison", "evidence/claims"),
+    "Project": ("install", "dependencies", "references", "contributing", "changelog"),
 }
 
 API = (
@@ -113,3 +82,24 @@ API = (
     "inertia.realizability",
     "inertia.mesh",
 )
+
+
+def index() -> str:
+    """Markdown: the headings of the navigation, and the title of each page that is a file."""
+    lines = [HEAD]
+    for heading, pages in NAVIGATION.items():
+        files = [ROOT / FROM_ROOT.get(page, f"docs/{page}.md") for page in pages]
+        lines += [f"## {heading}\n", *(f"- [{title(file)}]({link(file)})" for file in files if file.exists()), ""]
+    return "\n".join(lines)
+
+
+def title(file: Path) -> str:
+    return next(line for line in file.read_text("utf-8").splitlines() if line.startswith("# ")).removeprefix("# ")
+
+
+def link(file: Path) -> str:
+    return Path(os.path.relpath(file, INDEX.parent)).as_posix()
+
+
+if __name__ == "__main__":
+    INDEX.write_text(index(), "utf-8")

@@ -10,15 +10,14 @@ from steelyard.diagnose import CATALOGUE, FaultRecord
 PAGE = Path(__file__).parents[1] / "docs" / "troubleshooting.md"
 HEAD = """# Troubleshooting
 
-Every finding of `steelyard identify` and `steelyard inspect` has a code, and ends with what to do. Fatal ones make the
-identified masses meaningless, so `identify` refuses the log; for those marked * `--accept CODE` goes on all the same.
-Warnings are to be looked at before the result is used. How faults are told apart: [diagnosis](diagnosis.md); what
-checks of a log look at: [is this log usable?](log_checks.md).
+Every finding of `steelyard identify` and `steelyard inspect` has a code and ends with a remedy. Fatal findings make the
+identified masses meaningless, and `identify` refuses the log; `--accept CODE` continues in spite of those marked *.
+Read warnings before you use the result. Tests behind the codes: [diagnosis](diagnosis.md), [health](logs.md#health).
 """
 HEADINGS = {
     "diagnosis": "Faults of model, mounting and drives",
     "log": "Faults of a log",
-    "inspection": "What `inspect` says of a log beside",
+    "inspection": "Further findings of `inspect`",
 }
 
 

@@ -10,8 +10,8 @@ from importlib import import_module
 from steelyard.lazy import lazy
 
 _HOMES = {
-    "accumulate": "information",
-    "accumulate_blocks": "information",
+    "accumulate": "pipeline",
+    "accumulate_blocks": "pipeline",
     "base_wrench_regressor": "dynamics",
     "bias_acceleration": "dynamics",
     "body_regressor": "dynamics",

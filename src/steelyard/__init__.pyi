@@ -34,8 +34,6 @@ from steelyard.fit import Estimate, Tied, Uncertainty, Validation
 from steelyard.identifiable import Identifiability, identifiability
 from steelyard.information import (
     Information,
-    accumulate,
-    accumulate_blocks,
     load_information,
     reversal_weights,
     save_information,
@@ -43,7 +41,7 @@ from steelyard.information import (
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load, save
 from steelyard.payload import Payload, WrenchLog
-from steelyard.pipeline import Progress, Result
+from steelyard.pipeline import Progress, Result, accumulate, accumulate_blocks
 from steelyard.terms import UserColumn
 from steelyard.viewer import view
 
@@ -157,19 +155,19 @@ def identify(
         floating: Free or fixed base. None means as the model says.
         gravity [m/s^2]: In the world, m/s^2. None means the model's, or 0 0 -9.81.
         cutoff [Hz]: Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded. Of positions and torques;
-            `auto` chooses that of positions (filtering). None means auto.
+            `auto` chooses that of positions (filters). None means auto.
         torque_cutoff [Hz]: Cutoff of torques. With `auto`, at most a sixth of the rate. None means --cutoff; with auto
             10.
-        smoother: What filters and differentiates: butterworth, kalman or savgol. See filtering.
+        smoother: Filter and differentiator: butterworth, kalman or savgol. See filters.
         friction: Any of viscous,coulomb,offset,stribeck,load with commas, or none. `stribeck` and `load`, friction that
             is more near standstill or grows with what a joint carries, are kept at the joints where cross-validation
             finds them.
         armature: Identify the motors' inertia too.
         coupling: Joints that share a motor, such as joint5+joint6. By names with signs, also `joint5-0.5*joint6`. The
             motor's inertia and friction act on that combination of speeds.
-        springs: Joint that a spring pulls to a rest position. Its stiffness and rest are found; of a compensator, a
-            torsion bar, a stiff cable.
-        drive: What drives the joints: position, velocity, voltage, current, torque; JOINT=KIND. Their commands are in
+        springs: Joint with a spring. Stiffness and rest position are identified, of a compensator, a torsion bar or a
+            stiff cable.
+        drive: Drive kind of all joints: position, velocity, voltage, current, torque; JOINT=KIND. Their commands are in
             the logs instead of torques. `model`: as its actuators and its side file say.
         contacts: Frames that touch the ground, with commas; auto, none. Their flags are columns `contact_FRAME`, all of
             which are used by default. `auto` finds contacts from the speed of feet and their height above the ground,
@@ -183,16 +181,15 @@ def identify(
         folders: Folder outside the model's own whose files it may name. See other files.
         validation: Share of every log held out. At its end, in blocks; the first moments of it, which share a filter or
             slow errors with what was fitted, are in neither part.
-        weight: Weight of the nominal model as prior. It decides what the data leaves open.
+        weight: Weight of the nominal model as prior. It determines combinations that the data leaves open.
         reversal_weight: Weight of samples where a joint stands still; 1: as any other.
         regularizer: Distance to the prior: pullback, entropic or euclidean.
-        within: Where mass can be: inside the geometry of its link, or anywhere (consistent). `geometry` holds the mass
-            of every link in an ellipsoid around its collision and visual geometry, unless the data contradicts that
-            (fitting).
-        masses [kg]: Known mass; LINK1+LINK2=KG of several, all=KG. `all` is everything that moves.
+        within: Volume of the mass: geometry of the link, or consistent (anywhere). `geometry` holds the mass of every
+            link in an ellipsoid around its collision and visual geometry, unless the data contradicts that (volumes).
+        masses [kg]: Known mass; LINK1+LINK2=KG of several, all=KG. `all` is all moving links.
         fixed: Keep the model's mass,com,inertia of a link, or all.
         tied: Links that are equal, or mirror images. In their frames, or mirrored along an axis: `LEFT=RIGHT:y`.
-        channels: Which column is which signal: a TOML file, or JSON text in braces. See logs.
+        channels: Columns of the signals: a TOML file, or JSON text in braces. See logs.
         corrections: Mistakes of the logs to undo: Corrections, or a table of the same words.
         drive_gains: Torques are motor currents: find each drive's gain, too.
         loads: Log with a known load, for --drive-gains. It fixes the scale of the gains.

@@ -17,7 +17,7 @@ class Corrections:
     unit: tuple[str, ...] = option(
         (),
         "Unit of t, q, v, a, tau, command, ...: q=deg, tau=mNm.",
-        more="It counts over what the file says. A number is the step of what was counted: `t=0.005` of samples at "
+        more="It wins over the file. A number is the step of what was counted: `t=0.005` of samples at "
         "200 Hz, `q=0.00153398` of ticks. `q:elbow=deg` is of one joint; `tau=bit10` of registers with the direction "
         "in a bit ([units](logs.md#units)).",
         metavar="CHANNEL=UNIT",
@@ -28,7 +28,7 @@ class Corrections:
         None,
         "Of a free base's pose and twist: mujoco, or wxyz,world,body.",
         more="Also `pybullet` and `isaaclab`; else the order of the quaternion and the axes of linear and angular "
-        "velocity, see [free bases](logs.md#free-bases).",
+        "velocity, see [free bases](legged.md#free-bases).",
         metavar="CONVENTION",
         scope=LOG,
         commands=READS,
@@ -94,12 +94,12 @@ class Corrections:
         commands=(*READS, PAYLOAD),
     )
     even_stamps: bool = option(
-        False, "Samples were taken at even times.", more="Whatever their stamps say.", scope=LOG, commands=READS
+        False, "Samples were taken at even times.", more="Stamps are replaced.", scope=LOG, commands=READS
     )
     saturation: bool = option(
         False,
         "Leave out clipped torques, and keep them out of the filter.",
-        more="What a fit expects stands in for them there, so that the filter mixes nothing wrong into neighbours.",
+        more="Before filtering they are replaced by the prediction of the fit.",
         scope=LOG,
     )
 

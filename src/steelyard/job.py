@@ -7,6 +7,7 @@ job in `summary.json` and the tables of `docs/command_line.md` are made of these
 from dataclasses import asdict, dataclass
 
 from steelyard.corrections import NOTHING, Corrections
+from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.job_options import (
     ANALYZE,
     AUTO,
@@ -27,7 +28,6 @@ from steelyard.job_options import (
 )
 from steelyard.terms import CHOSEN_FRICTION, friction_terms
 
-DRIVE_KINDS = ("position", "velocity", "voltage", "current", "torque")
 AS_MODELLED = "model"  # the word for drives of the kinds that the model and its side file say
 FRICTION = ("viscous", "coulomb", "offset")
 REVERSAL_WEIGHT = 0.1
@@ -72,7 +72,7 @@ class Job:
     cutoff: float | None = option(
         None,
         "Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded.",
-        more="Of positions and torques; `auto` chooses that of positions ([filtering](filtering.md)).",
+        more="Of positions and torques; `auto` chooses that of positions ([filters](logs.md#filters)).",
         metavar="HZ",
         unit="Hz",
         scope=LOG,
@@ -91,8 +91,8 @@ class Job:
     )
     smoother: str = option(
         "butterworth",
-        "What filters and differentiates: butterworth, kalman or savgol.",
-        more="See [filtering](filtering.md).",
+        "Filter and differentiator: butterworth, kalman or savgol.",
+        more="See [filters](logs.md#filters).",
         metavar="NAME",
         choices=("butterworth", "kalman", "savgol"),
         scope=LOG,
@@ -122,8 +122,8 @@ class Job:
     )
     springs: tuple[str, ...] = option(
         (),
-        "Joint that a spring pulls to a rest position.",
-        more="Its stiffness and rest are found; of a compensator, a torsion bar, a stiff cable.",
+        "Joint with a spring.",
+        more="Stiffness and rest position are identified, of a compensator, a torsion bar or a stiff cable.",
         metavar="JOINT",
         name="spring",
         scope=LOG,
@@ -131,7 +131,7 @@ class Job:
     )
     drive: tuple[str, ...] = option(
         (),
-        f"What drives the joints: {', '.join(DRIVE_KINDS)}; JOINT=KIND.",
+        f"Drive kind of all joints: {', '.join(DRIVE_KINDS)}; JOINT=KIND.",
         more="Their commands are in the logs instead of torques. `model`: as its actuators and its side file say.",
         metavar="[JOINT=]KIND",
         scope=LOG,
@@ -196,7 +196,7 @@ class Job:
     weight: float = option(
         1.0,
         "Weight of the nominal model as prior.",
-        more="It decides what the data leaves open.",
+        more="It determines combinations that the data leaves open.",
         metavar="W",
         commands=FITS,
     )
@@ -215,16 +215,16 @@ class Job:
     )
     within: str = option(
         "geometry",
-        "Where mass can be: inside the geometry of its link, or anywhere (consistent).",
+        "Volume of the mass: geometry of the link, or consistent (anywhere).",
         more="`geometry` holds the mass of every link in an ellipsoid around its collision and visual geometry, unless "
-        "the data contradicts that ([fitting](fitting.md)).",
+        "the data contradicts that ([volumes](known.md#volumes)).",
         metavar="WORD",
         choices=("geometry", "consistent"),
     )
     masses: tuple[str, ...] = option(
         (),
         "Known mass; LINK1+LINK2=KG of several, all=KG.",
-        more="`all` is everything that moves.",
+        more="`all` is all moving links.",
         metavar="LINK=KG",
         name="mass",
         unit="kg",
@@ -249,7 +249,7 @@ class Job:
     )
     channels: dict | None = option(
         None,
-        "Which column is which signal: a TOML file, or JSON text in braces.",
+        "Columns of the signals: a TOML file, or JSON text in braces.",
         more="See [logs](logs.md).",
         metavar="FILE.toml",
         scope=LOG,
@@ -274,7 +274,7 @@ class Job:
     accept: tuple[str, ...] = option(
         (),
         "Go on in spite of this fatal finding.",
-        more="See [which](diagnosis.md#faults-with-a-name).",
+        more="See [which](troubleshooting.md).",
         metavar="CODE",
         scope=LOG,
     )

@@ -6,15 +6,19 @@ several figures, and returns a Plotly figure.
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec
+from pathlib import Path
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from steelyard import payload
-from steelyard.report import figures, read, save
+from steelyard.extras import extra
+from steelyard.pipeline import Result
+from steelyard.report import Record, figures, read, record_of, save
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 P = ParamSpec("P")
+Run = Record | Result | str | Path
 
 __all__ = [
     "contributions",
@@ -32,14 +36,16 @@ __all__ = [
 ]
 
 
-def _plotly(draw: Callable[P, dict]) -> "Callable[P, Figure]":
-    """The function as one that returns a Plotly figure."""
+def _plotly(draw: Callable[Concatenate[Record, P], dict]) -> "Callable[Concatenate[Run, P], Figure]":
+    """The function as one of what an identification returns, of its folder or of its Record, that returns a Plotly
+    figure."""
 
     @wraps(draw)
-    def figure(*args: P.args, **kwargs: P.kwargs) -> "Figure":
-        import plotly.graph_objects as go
+    def figure(run: Run, *args: P.args, **kwargs: P.kwargs) -> "Figure":
+        with extra("Drawing figures"):
+            import plotly.graph_objects as go
 
-        return go.Figure(draw(*args, **kwargs))
+        return go.Figure(draw(record_of(run), *args, **kwargs))
 
     return figure
 

@@ -98,18 +98,18 @@ def product_of_exponentials(twists, q):
     n = q.shape[1]
     R, p = np.broadcast_to(np.eye(3), (n, 3, 3)), np.zeros((n, 3))
     for twist, along in zip(np.transpose(twists), q, strict=True):
-        next_R, next_p = _along_twist(twist, along)
+        speed = np.linalg.norm(twist[3:]) or 1.0
+        next_R, next_p = exponential(twist / speed, along * speed)
         R, p = R @ next_R, p + (R @ next_p[..., None])[..., 0]
     return R, p
 
 
-def _along_twist(twist, along):
-    v, w = twist[:3], twist[3:]
-    speed = np.linalg.norm(w)
-    if speed == 0:
-        return np.broadcast_to(np.eye(3), (len(along), 3, 3)), along[:, None] * v
-    W, v, angle = skew(w / speed), v / speed, along * speed
-    sine, rest = np.sin(angle)[:, None, None], (1 - np.cos(angle))[:, None, None]
-    R = np.eye(3) + sine * W + rest * (W @ W)
-    translation = angle[:, None, None] * np.eye(3) + rest * W + (angle[:, None, None] - sine) * (W @ W)
-    return R, translation @ v
+def exponential(twist, along):
+    """Motion along a unit twist, |w| one or zero, by an angle or a travel.
+
+    twist: (6,) `[v; w]`, along: (...). Returns R (..., 3, 3), p (..., 3).
+    """
+    xp, v, W = array_namespace(twist, along), twist[:3], skew(twist[3:])
+    identity, along = xp.eye(3, dtype=twist.dtype), along[..., None, None]
+    sine, rest = xp.sin(along), 1 - xp.cos(along)
+    return identity + sine * W + rest * (W @ W), rotate(along * identity + rest * W + (along - sine) * (W @ W), v)

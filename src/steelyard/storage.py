@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from steelyard.errors import OptionError, SteelyardError
+from steelyard.extras import extra, require_extra
 
 URL = "://"
 OLD = 3600.0  # s: drafts that nothing was written to for so long were left by killed processes
@@ -93,6 +94,13 @@ def require_folder(out) -> Path:
     return out
 
 
+def require_report_folder(out) -> Path:
+    """The same of a folder for a report, before the work that it is of. Raises OptionError, also without the libraries
+    that draw reports."""
+    require_extra("Writing a report", "jinja2", "plotly")
+    return require_folder(out)
+
+
 @contextmanager
 def temporary_files() -> Iterator[list[Path]]:
     """A list of files that are gone afterwards, whatever happens."""
@@ -155,12 +163,8 @@ def local_copy(path) -> Iterator[Path]:
 
 def _system(path):
     """fsspec's file system of a URL, and the path inside it. Raises OptionError without fsspec or for unknown ones."""
-    try:
+    with extra(f"{path} is a URL; reading it"):
         import fsspec
-    except ImportError as error:
-        raise OptionError(
-            f"{path} is a URL; files elsewhere are read through fsspec. Install it: pip install 'steelyard[cluster]'."
-        ) from error
     try:
         return fsspec.core.url_to_fs(str(path))
     except (ImportError, ValueError) as error:

@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 from small_runs import JOINTS, motion, torques, write_case, write_log, write_model
 from steelyard.app import DONE, FINDINGS, REFUSED, app
 
+pytestmark = pytest.mark.claim("pipeline.refusals", "bad models and logs end in a message; the output folder stays")
+
 FILES = {"arm_identified.urdf", "summary.json", "report.html", "report.md", "curves.npz", "job.toml"}
 
 

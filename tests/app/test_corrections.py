@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from small_runs import JOINTS, torques, write_log, write_model
 from steelyard.app import DONE, FINDINGS, REFUSED, app
 
+pytestmark = pytest.mark.claim("logs.faults")
+
 GAINS = np.array([8.0, 3.0, 40.0])
 LATE = 0.012  # s
 

@@ -13,6 +13,10 @@ from steelyard.inertia import pseudo
 from steelyard.model import library, load
 from steelyard.pipeline import Job, run
 
+pytestmark = pytest.mark.claim(
+    "pipeline.demo", "the demo repairs a wrong PUMA 560 model, says what it wrote, and ends near the truth"
+)
+
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):

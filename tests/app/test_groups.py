@@ -8,11 +8,22 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from steelyard.app.commands.excite_command import AimOptions, LimitOptions, MotionOptions, SearchOptions
+from steelyard.app.commands.excite_command import LimitOptions
 from steelyard.app.commands.fleet_command import fleet
-from steelyard.app.options import ExciteOptions, FleetOptions, IdentifyOptions, InspectOptions, WorkOptions, grouped
+from steelyard.app.options import (
+    AimOptions,
+    CourseOptions,
+    ExciteOptions,
+    FleetOptions,
+    IdentifyOptions,
+    InspectOptions,
+    SearchOptions,
+    WorkOptions,
+    grouped,
+)
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design
+from steelyard.motion_options import Aim
 from steelyard.pipeline import Job
 from steelyard.prepare import Corrections
 
@@ -91,9 +102,12 @@ def test_a_fleet_is_told_what_its_logs_have_wrong(monkeypatch):
 
 
 def test_defaults_of_excite_are_those_of_design():
-    told = {**MotionOptions().of_design(), **AimOptions().of_design(), **vars(SearchOptions())}
+    told = {**CourseOptions().of_job(), **AimOptions().of_job(), **SearchOptions().of_job()}
     defaults = {name: each.default for name, each in signature(design).parameters.items()}
-    assert {name: defaults[name] for name in told} == told | {"rows": "joints"}
+    assert {name: defaults[name] for name in told} == told
     assert vars(Limits(**LimitOptions().of_limits())) == vars(Limits())
-    assert AimOptions(focus="payload").of_design()["focus"] == "payload"
-    assert AimOptions(focus="friction, link2").of_design()["focus"] == ("friction", "link2")
+    assert Aim(**AimOptions(focus="payload").of_job()).of_payload
+    assert AimOptions(focus="friction, link2").of_job()["focus"] == ("friction", "link2")
+    assert AimOptions(noise="0.2").of_job()["noise"] == 0.2
+    with pytest.raises(OptionError, match=r"--noise 'loud': expected a number of N m\."):
+        AimOptions(noise="loud").of_job()

@@ -114,9 +114,10 @@ SUMS = """
 import sys
 import numpy as np
 import steelyard as sy
+from steelyard.information import accumulate
 robot = sy.library.puma560()
 q, v, a, tau = np.random.default_rng(0).normal(size=(4, 600, robot.nv))
-sy.accumulate(robot, sy.Log(t=np.arange(600) * 1e-3, q=q, v=v, a=a, tau=tau), friction=())
+accumulate(robot, sy.Log(t=np.arange(600) * 1e-3, q=q, v=v, a=a, tau=tau), friction=())
 print("loaded:", *(name for name in HEAVY if name in sys.modules))
 """
 

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 import trimesh
+from evidence.bench.tray_experiment import test_object
 from typer.testing import CliRunner
 
 from payload_logs import static, swing
 from steelyard.app import app
 from steelyard.inertia import parameters
-from steelyard.payload.tray_experiment import test_object
 
 THING = test_object("tee")
 HAND = parameters.from_com_inertia(0.4, np.array([0.0, 0.01, 0.03]), 4e-4 * np.eye(3))

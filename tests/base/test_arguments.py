@@ -7,6 +7,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.arguments import require_type
+from steelyard.information import accumulate, accumulate_blocks
 
 
 class Given:
@@ -25,7 +26,7 @@ class Given:
 
     @cached_property
     def info(self):
-        return sy.accumulate(self.robot, self.log)
+        return accumulate(self.robot, self.log)
 
     @cached_property
     def estimate(self):
@@ -74,13 +75,13 @@ REFUSED = {
     "a log for arrays": (lambda: sy.inverse_dynamics(G.robot, *[G.log] * 3), "q is an array.*of type Log"),
     "complex numbers": (lambda: sy.inverse_dynamics(G.robot, *[G.zeros * 1j] * 3), "real numbers"),
     "a number for a pose": (lambda: sy.inverse_dynamics(G.robot, 0.0, 0.0, 0.0), "joints ordered joint1, joint2"),
-    "a path and a log": (lambda: sy.accumulate("arm.urdf", G.log), ROBOT),
-    "log before robot": (lambda: sy.accumulate(G.log, G.robot), ROBOT),
-    "a path to sum": (lambda: sy.accumulate(G.robot, "run.csv"), LOG),
-    "arrays to sum": (lambda: sy.accumulate(G.robot, G.arrays()), LOG),
-    "paths to sum": (lambda: sy.accumulate(G.robot, ["run.csv"]), LOG),
-    "a log as recorded": (lambda: sy.accumulate(G.robot, G.raw), "filters.differentiate fills"),
-    "blocks of a path": (lambda: sy.accumulate_blocks(G.robot, "run.csv"), LOG),
+    "a path and a log": (lambda: accumulate("arm.urdf", G.log), ROBOT),
+    "log before robot": (lambda: accumulate(G.log, G.robot), ROBOT),
+    "a path to sum": (lambda: accumulate(G.robot, "run.csv"), LOG),
+    "arrays to sum": (lambda: accumulate(G.robot, G.arrays()), LOG),
+    "paths to sum": (lambda: accumulate(G.robot, ["run.csv"]), LOG),
+    "a log as recorded": (lambda: accumulate(G.robot, G.raw), "filters.differentiate fills"),
+    "blocks of a path": (lambda: accumulate_blocks(G.robot, "run.csv"), LOG),
     "weights of a path": (lambda: sy.reversal_weights("arm.urdf", G.log), ROBOT),
     "a path to filter": (lambda: sy.filters.differentiate("run.csv"), LOG),
     "a path to split": (lambda: sy.split_blocks("run.csv"), LOG),

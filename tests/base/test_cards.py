@@ -9,6 +9,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.cards import LINES, Card, short
+from steelyard.information import accumulate, accumulate_blocks
 
 LONGEST = 900  # characters
 HOSTILE = "<script>alert(1)</script>"
@@ -22,10 +23,10 @@ class Nouns:
         robot = sy.library.puma560()
         recording = sy.simulate.record(robot, duration=4.0)
         log = sy.filters.differentiate(recording.log)
-        info = sy.accumulate(robot, log)
+        info = accumulate(robot, log)
         estimate = sy.fit.consistent(info, prior=robot)
         result = sy.identify(robot, recording.log)
-        blocks = sy.accumulate_blocks(robot, log)
+        blocks = accumulate_blocks(robot, log)
         found = {
             "robot": robot,
             "joint": robot.joints[0],

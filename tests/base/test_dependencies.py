@@ -11,6 +11,8 @@ import pytest
 
 import steelyard
 
+pytestmark = pytest.mark.claim("trust.dependencies", "dependencies are used, and listed with their licences")
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
@@ -24,6 +26,11 @@ def names(requirements: list[str]) -> set[str]:
 def listed(section: str) -> set[str]:
     table = PAGE.split(f"## {section}")[1].split("## ")[0]
     return set(re.findall(r"^\| ([\w-]+) \|", table, re.MULTILINE)) - {"Package", "---"}
+
+
+RUN_TIME = names(PROJECT["dependencies"]).union(
+    *(names(PROJECT["optional-dependencies"][extra]) for extra in ("logs", "report", "meshes"))
+)
 
 
 @cache
@@ -45,12 +52,12 @@ def test_the_page_lists_what_is_installed():
 
 
 @pytest.mark.exhaustive(keep=3)
-@pytest.mark.parametrize("package", sorted(names(PROJECT["dependencies"]) - PLUGINS.keys()))
+@pytest.mark.parametrize("package", sorted(RUN_TIME - PLUGINS.keys()))
 def test_every_dependency_is_used(package):
     assert package.replace("-", "_") in imported()
 
 
-@pytest.mark.parametrize("package", sorted(names(PROJECT["dependencies"])))
+@pytest.mark.parametrize("package", sorted(RUN_TIME))
 def test_licences_are_those_that_the_packages_state(package):
     """As far as they do so in SPDX words; others say BSD in one way or another, whose clauses are in their texts."""
     stated = metadata(package)
@@ -70,5 +77,5 @@ def test_there_is_one_version():
 
 def test_every_extra_for_users_is_on_the_page_of_the_installation():
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
-    for extra in PROJECT["optional-dependencies"].keys() - {"test", "check", "peers", "fuzz", "browser"}:
+    for extra in PROJECT["optional-dependencies"].keys() - {"test", "check", "peers", "fuzz", "mutants", "browser"}:
         assert f"[{extra}]" in page

@@ -5,16 +5,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from steelyard import accumulate, fit, validate
+from steelyard import fit, validate
 from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions, calibrate
 from steelyard.calibration.axes_fit import _Point
 from steelyard.dynamics import friction_torque, inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.inertia import from_com_inertia
+from steelyard.information import accumulate
 from steelyard.log import Log
 from steelyard.model import library, with_moved_axes
 from steelyard.simulate import rich_motion
+
+pytestmark = pytest.mark.claim("loops.axes", "axis errors of a degree are found with the inertias; the residual halves")
 
 NOISE = np.array([0.05, 0.05, 0.025, 0.01, 0.01, 0.01])  # N m
 

@@ -10,6 +10,7 @@ from steelyard.calibration import axis_visibility
 from steelyard.calibration.axis_errors import axis_directions, loop_axis_columns
 from steelyard.dynamics import tree_state_of
 from steelyard.errors import OptionError
+from steelyard.information import accumulate
 from steelyard.model import library, with_moved_axes
 from steelyard.terms import COULOMB_WIDTH
 
@@ -70,7 +71,7 @@ def test_directions_are_those_that_loops_follow_and_the_base_is_hidden(name):
     moved = with_moved_axes(robot, directions.eta(np.ones(directions.count)))
     sy.closed_loop.inverse_dynamics(moved, *np.zeros((3, len(robot.actuated))))  # closes
     log, _ = recorded(robot, seed=4, n=100)
-    info = sy.accumulate(robot, log)
+    info = accumulate(robot, log)
     seen = axis_visibility(robot, info.layout, directions)
     moves = 1 if name == "five_bar" else 2  # a turn about gravity; shifts in the plane
     assert seen.base.shape[1] == moves == seen.hidden.shape[1]

@@ -11,6 +11,8 @@ from steelyard import check
 from steelyard.check.catalog import FAMILIES, RULES
 from steelyard.check.rule import Rule
 
+pytestmark = pytest.mark.claim("linter.repairs", "broken models are found by code and line, repaired, and load")
+
 CASES = corpus.CASES
 MENDED = [case for case in CASES if case.repaired]
 

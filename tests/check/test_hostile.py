@@ -11,6 +11,8 @@ from steelyard import check
 from steelyard.errors import ModelError
 from steelyard.model import load
 
+pytestmark = pytest.mark.claim("linter.hostile", "hostile files end in one message, quickly")
+
 QUICK = 5.0  # s; what is meant is "does not hang", a thousand times the usual
 BOX = '<box size="0.1 0.1 0.4"/>'
 BILLION = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa">' + "".join(

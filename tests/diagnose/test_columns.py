@@ -12,6 +12,7 @@ from steelyard.diagnose.added_columns import add_columns, widened
 from steelyard.diagnose.case import gain
 from steelyard.diagnose.hypotheses.torque_scale import _scale
 from steelyard.errors import FitError
+from steelyard.information import accumulate
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def case():
 def test_information_is_that_of_accumulate(case):
     done = fitted(arm("puma560"), recorded("puma560"))
     step = round(len(done.log) / len(case))
-    info = sy.accumulate(arm("puma560"), done.log[::step], armature=True)
+    info = accumulate(arm("puma560"), done.log[::step], armature=True)
     np.testing.assert_allclose(case.information.gram, info.gram, rtol=1e-9, atol=1e-9 * np.abs(info.gram).max())
     np.testing.assert_allclose(case.information.moment, info.moment, rtol=1e-9, atol=1e-9 * np.abs(info.moment).max())
     np.testing.assert_allclose(case.information.energy, info.energy, rtol=1e-9)
@@ -63,7 +64,7 @@ def test_torque_that_positions_decide(options):
     """Its change with a position is that of the whole regression; what does not change with it need not be there."""
     robot, log = arm("puma560"), recorded("puma560")
     log = fitted(robot, log).log
-    case = case_of(sy.fit.least_squares(sy.accumulate(robot, log, **options)), (log,))
+    case = case_of(sy.fit.least_squares(accumulate(robot, log, **options)), (log,))
     here, moved = case.regression, case.regression.q.copy()
     moved[:, 2] += 0.1
     there, base = replace(here, q=moved), case.free[0]

@@ -10,6 +10,8 @@ from steelyard.diagnose.hypotheses import delay
 from steelyard.prepare import corrected, corrections_from
 from steelyard.terms import COULOMB_WIDTH
 
+pytestmark = pytest.mark.claim("logs.faults")
+
 OWN = np.array([0.002, 0.017, 0.005, 0.03, 0.001, 0.011, 0.024])  # s
 
 

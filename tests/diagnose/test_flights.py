@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from evidence.draws import flights
 
 import steelyard as sy
-from adversary import flights
 from steelyard.diagnose import case_of
 from steelyard.diagnose.hypotheses import nominal_model
+from steelyard.information import accumulate
 from steelyard.job import FRICTION
 
 
@@ -29,7 +30,7 @@ def fallen(tmp_path_factory):
 def test_a_noisy_flight_settles(fallen):
     """A fit at the noise that was found is that fit: it went round in circles, to masses that differ by half."""
     model, log = fallen(8)
-    info = sy.accumulate(model, log, engine="numpy")
+    info = accumulate(model, log, engine="numpy")
     estimate = sy.fit.consistent(info)
     again = sy.fit.consistent(info, noise=estimate.noise)
     squares = info.base.squares
@@ -39,7 +40,7 @@ def test_a_noisy_flight_settles(fallen):
 
 
 def unit_of(model, log):
-    info = sy.accumulate(model, log, engine="numpy", armature=True, friction=FRICTION)
+    info = accumulate(model, log, engine="numpy", armature=True, friction=FRICTION)
     return nominal_model.torque_unit(case_of(sy.fit.consistent(info), [log]))
 
 

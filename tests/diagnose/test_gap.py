@@ -11,6 +11,7 @@ from recordings_of_arms import arm
 from steelyard.diagnose import case_of
 from steelyard.diagnose.case import gain
 from steelyard.diagnose.search import POOR_GAP
+from steelyard.information import accumulate
 
 
 def case_with(samples: int, *, independence: float = 1.0):
@@ -19,7 +20,7 @@ def case_with(samples: int, *, independence: float = 1.0):
     rng = np.random.default_rng(3)
     log = random_log(robot, rng, samples=samples, noise=0.02, torque=lambda *state: _rigid(robot, *state))
     return case_of(
-        sy.fit.consistent(sy.accumulate(robot, log, armature=True)),
+        sy.fit.consistent(accumulate(robot, log, armature=True)),
         (log.replace(bandwidth=0.5 * independence * log.rate),),
     )
 

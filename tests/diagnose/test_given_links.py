@@ -8,6 +8,7 @@ from recordings_of_arms import arm, diagnosis_of, recorded, scaled
 from steelyard.diagnose.case import case_of
 from steelyard.diagnose.given_links import GivenLinks
 from steelyard.diagnose.hypotheses.joint_order import limb_orders
+from steelyard.information import accumulate
 from steelyard.prepare import with_motion
 from steelyard.simulate import Sensors, record, rich_motion
 
@@ -47,7 +48,7 @@ def test_one_factor_of_all_torques(factor):
 
 def test_factor_and_deviation_of_each_joint():
     robot, log = arm("panda"), with_motion(scaled(recorded("panda"), tau={3: 1.5}))
-    case = case_of(sy.fit.consistent(sy.accumulate(robot, log, armature=True)), [log])
+    case = case_of(sy.fit.consistent(accumulate(robot, log, armature=True)), [log])
     factor, deviation = GivenLinks(case).factors()
     assert factor[1] == pytest.approx(1.0, abs=0.05) and factor[3] == pytest.approx(1.5, abs=0.1)
     assert deviation[1] < 0.02 and GivenLinks(case).relative[3] > 3 * GivenLinks(case).relative[1]

@@ -3,10 +3,10 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from evidence.draws import stranger_logs as logs
+from evidence.draws import stranger_robots as robots
 
 import steelyard as sy
-from adversary import stranger_logs as logs
-from adversary import stranger_robots as robots
 from steelyard.errors import OptionError
 from steelyard.prepare import Corrections, corrected, prepare
 

@@ -10,7 +10,10 @@ from recordings_of_arms import arm, diagnosis_of, fitted, recorded
 from steelyard.app.demo_job import mistaken
 from steelyard.diagnose import case_of, lasting, position_offsets
 from steelyard.diagnose.added_columns import Added, scatter
+from steelyard.information import accumulate
 from steelyard.simulate import record
+
+pytestmark = pytest.mark.claim("logs.faults")
 
 OFFSETS = np.array([0.03, 0.05, -0.03, 0.04, -0.05, 0.06, 0.01])
 
@@ -103,7 +106,7 @@ def test_sign_of_a_last_position_that_torque_does_not_tell():
         robot, truth = arm(name), record(arm(name), duration=10.0).truth[::5]
         turned = np.where(np.arange(robot.nv) == robot.nv - 1, -1, 1)
         told = truth.replace(**{key: turned * getattr(truth, key) for key in ("q", "v", "a")}, tau=turned * truth.tau)
-        case = case_of(sy.fit.consistent(sy.accumulate(robot, truth, armature=True)), [told])
+        case = case_of(sy.fit.consistent(accumulate(robot, truth, armature=True)), [told])
         noise = 0.01 * np.sqrt(np.mean(truth.tau**2, axis=0))
         rows = (case.regression.rows / noise[:, None, None]).reshape(-1, case.regression.rows.shape[2])
         rows /= np.linalg.norm(rows, axis=0)

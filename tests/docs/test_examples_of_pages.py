@@ -14,6 +14,8 @@ from doc_excerpts import EXCERPTS, LANGUAGES, PROGRAMS
 from doc_supplies import DEMO, FILES, FILES_ON_PAGE, Supplies
 from steelyard.app import app
 
+pytestmark = pytest.mark.claim("report.commands")
+
 BLOCKS = {path: blocks_of(path) for path in PAGES}
 RUN = {"python", "console"}
 

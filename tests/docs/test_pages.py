@@ -6,12 +6,13 @@ from functools import cache
 from pathlib import Path
 
 import data_flow
-import docs_index
+import peer_table
 import pytest
-from check_site import problems
-from docs_site import beside_docs, public_names
+from docs_site import beside_docs, problems, public_names
 from docstring_markdown import restructured
-from site_pages import API, FOLDERS, FROM_ROOT, NAVIGATION
+from site_pages import API, FOLDERS, FROM_ROOT, INDEX, NAVIGATION, index
+
+pytestmark = pytest.mark.claim("trust.pages", "pages and their pictures are those of the code")
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -67,7 +68,13 @@ def test_no_link_of_the_site_leaves_it(path):
 
 
 def test_the_index_of_the_folder_is_the_navigation():
-    assert docs_index.INDEX.read_text("utf-8") == docs_index.index(), "run `python tools/docs_index.py`"
+    assert INDEX.read_text("utf-8") == index(), "run `python tools/site_pages.py`"
+
+
+@pytest.mark.parametrize("path", peer_table.PAGES, ids=lambda path: path.name)
+def test_the_table_beside_other_tools_is_that_of_the_results(path):
+    text = path.read_text("utf-8")
+    assert peer_table.page(text) == text, "run `python tools/peer_table.py`"
 
 
 def test_every_public_package_has_a_page():
@@ -85,7 +92,7 @@ def test_the_picture_of_the_layers_is_that_of_the_contract():
 
 
 def test_paths_of_the_contributing_guide_exist():
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Where things are")[1].split("## ")[0]
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Places")[1].split("## Style")[0]
     for path in re.findall(r"`((?:\w+/)+[\w.]*|\w+\.py)`", text):
         under = [folder / path for folder in (ROOT, ROOT / "src/steelyard", ROOT / "src/steelyard/model")]
         assert "NAME" in path or any(place.exists() for place in under), path

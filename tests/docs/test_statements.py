@@ -38,6 +38,11 @@ def text(page: str) -> str:
     return (ROOT / page).read_text("utf-8")
 
 
+def flowing(page: str) -> str:
+    """The text of a page in one line."""
+    return " ".join(text(page).split())
+
+
 def spans(page: str) -> str:
     return " ".join(re.findall(r"`[^`\n]+`", page))
 
@@ -93,7 +98,7 @@ def test_severities_of_findings_are_those_of_the_code():
 
 
 def test_numbers_of_the_pages_on_checks_and_motions():
-    excitation, check = text("docs/excitation.md"), text("docs/ci_check.md")
+    excitation, check = flowing("docs/excitation.md"), flowing("docs/check.md")
     assert f"±180° or ±{EXCITE.position['prismatic']} m" in excitation
     assert (
         f"{EXCITE.velocity['revolute']:g} rad/s or {EXCITE.velocity['prismatic']} m/s where it has none" in excitation
@@ -104,7 +109,7 @@ def test_numbers_of_the_pages_on_checks_and_motions():
     assert f"`balance` ({1000 * Limits().balance:g} mm)" in excitation
     assert f"more than {LARGE // 2**20} MB" in check
     assert (ENDLESS, ENDLESS_EFFORT) == (1000, 10**6)
-    assert "from 1000 rad or m (per second) on and efforts from 10^6 N m or N on" in text("docs/conventions.md")
+    assert "from 1000 rad or m (per second) on and efforts from 10^6 N m or N on" in flowing("docs/conventions.md")
     assert CHECK.thin == 1e-3
 
 
@@ -124,22 +129,21 @@ def test_numbers_of_the_page_on_logs():
 
 
 def test_thresholds_behind_barely_and_hardly():
-    page = " ".join(text("docs/command_line.md").split())
+    page, files, report = (flowing(f"docs/{name}.md") for name in ("command_line", "files", "report"))
     condition = -np.log10(FIT.weak) / 2
     assert f"barely excites (a condition number of the weighted, scaled regressor of more than 1e{condition:g})" in page
-    assert f"hardly shown, with a standard deviation above {100 * UNCERTAIN:g} % of the natural size" in page
-    assert f"(standard deviation above {100 * UNCERTAIN:g} % of their natural size)" in text("docs/report.md")
+    assert f"poorly excited, standard deviation above {100 * UNCERTAIN:g} % of the natural size" in files
+    assert f"(standard deviation above {100 * UNCERTAIN:g} % of their natural size)" in report
 
 
 def test_packages_are_marked_as_the_pages_say():
     for page in ("SECURITY.md", "docs/command_line.md"):
-        said = " ".join(text(page).split())
-        assert all(f"`{name}`" in said for name in (*MARKERS[:3], "site-packages", "share"))
+        assert all(f"`{name}`" in flowing(page) for name in (*MARKERS[:3], "site-packages", "share"))
     assert {"site-packages", "share"} <= set(HOMES)
 
 
 def test_what_is_mended_on_demand_is_what_is_no_error():
-    index = text("docs/check/index.md")
+    index = text("docs/check.md")
     for rule in RULES:
         repaired = "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
         assert re.search(rf"^\| \[{rule.code}\].* \| {repaired} \|$", index, flags=re.MULTILINE), rule.code

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.drive_kinds import DRIVE_KINDS, DRIVE_NUMBERS
 from steelyard.drives import Drive, drives_of
 from steelyard.errors import SteelyardError
 from steelyard.model import locked, read_side
+from steelyard.report.schema import schema
 
 ARM = """<mujoco><worldbody>
   <body><joint name="a" axis="0 0 1"/><geom size=".1"/>
@@ -39,6 +41,25 @@ def robot_with(tmp_path, actuators="", side=""):
         beside.write_text("version = 1\n" + side)
         robot = read_side(beside, robot)
     return robot
+
+
+@pytest.mark.parametrize("kind", DRIVE_KINDS)
+def test_records_of_kinds_keep_what_they_say(kind):
+    record = DRIVE_KINDS[kind]
+    assert {record.gain, *record.numbers} <= set(DRIVE_NUMBERS) and record.gain in record.numbers
+    numbers = {key: 1.0 for key in record.numbers if key != "slope_limit"} | {record.gain: 3.0}
+    drive = Drive(kind, **numbers)
+    a, b, c = drive.affine
+    assert (a, b) == (3.0, -3.0 if record.follows_q else 0.0)
+    first = next((name for name, each in DRIVE_KINDS.items() if each.told(a, b, c)), None)
+    assert record.told(a, b, c) == (first == kind)
+    if first == kind:
+        assert drive.read_back == drive
+
+
+def test_the_schema_of_results_has_every_kind():
+    drives = schema("drives")["properties"]["drives"]["additionalProperties"]
+    assert drives["properties"]["kind"]["enum"] == list(DRIVE_KINDS)
 
 
 @pytest.mark.parametrize("text", ACTUATORS)

@@ -10,7 +10,7 @@ import steelyard as sy
 from edits import differences
 from steelyard.drives import Drive, rollout
 from steelyard.errors import ModelError
-from steelyard.model import mjcf_actuators, read_side, write_side
+from steelyard.model import mjcf_drives, read_side, write_side
 from steelyard.model.mjcf_drives import PRESENT_COMMANDS
 
 RATE = 125.0  # Hz, of logs
@@ -286,11 +286,11 @@ def test_drives_that_cannot_be_written_are_said(case, tmp_path):
 
 
 def test_gears_that_are_forgotten_are_refused_and_move_otherwise(tmp_path, monkeypatch):
-    gains = mjcf_actuators.gains
+    gains = mjcf_drives.gains
     robot = arm(tmp_path, f'<actuator><position joint="a" gear="2"/>{REST}</actuator>', {"a": SERVO})
     right = sy.save(robot, tmp_path / "right.xml").path
     for wrong in (1.0, 2.0**0.5):  # no gear, and the gear where its square belongs
-        monkeypatch.setattr(mjcf_actuators, "gains", lambda tag, drive, gear, wrong=wrong: gains(tag, drive, wrong))
+        monkeypatch.setattr(mjcf_drives, "gains", lambda tag, drive, gear, wrong=wrong: gains(tag, drive, wrong))
         with pytest.raises(ModelError, match="of the drive of 'a' is"):
             sy.save(robot, tmp_path / "wrong.xml")
         assert not (tmp_path / "wrong.xml").exists()

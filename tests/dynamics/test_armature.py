@@ -11,6 +11,7 @@ from robots import random_state
 from steelyard import native
 from steelyard.codegen import controller_code
 from steelyard.dynamics.newton_euler import _by_arrays
+from steelyard.information import accumulate
 from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
 
 BODY = '<inertial pos="{}" mass="{}" diaginertia="0.03 0.04 0.05"/>'
@@ -70,7 +71,7 @@ def test_known_armature_leaves_the_regression(case):
     robot, (q, v, a), expected, _ = case
     log = sy.Log(t=np.arange(len(q)) / 100.0, q=q, v=v, a=a, tau=expected)
     bare = robot.with_joint_properties(damping=np.zeros(robot.nv))
-    info = sy.accumulate(bare, log, friction=(), sums="qr")
+    info = accumulate(bare, log, friction=(), sums="qr")
     x = info.basis.regroup(robot.inertias.ravel())
     assert np.sqrt(info.residual_energy(x).sum() / info.energy.sum()) < 1e-9
 

@@ -11,6 +11,8 @@ import steelyard as sy
 from robots import random_state, urdf
 from steelyard.errors import OptionError
 
+pytestmark = pytest.mark.claim("information.engines")
+
 
 @pytest.fixture(scope="module", params=["ur5_robot", "anymal"])
 def robot(request):

@@ -10,6 +10,10 @@ import steelyard as sy
 from mujoco_loops import constraint, hold_still, model_with_loops, motion_and_torque
 from steelyard.model import library
 
+pytestmark = pytest.mark.claim(
+    "loops.dynamics", "five-bar torques and derivatives against MuJoCo and JAX; singular poses by name"
+)
+
 ROBOTS = {"five_bar": library.five_bar, "four_bar_leg": library.four_bar_leg, "palletiser": library.palletiser}
 SIZE = 0.5  # rad, of the motions tried
 

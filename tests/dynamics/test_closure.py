@@ -17,6 +17,8 @@ from steelyard.dynamics.closed_loop.constraint import gaps, jacobian, jacobian_r
 from steelyard.errors import LoopError, ModelError, OptionError, SingularConfigurationError
 from steelyard.model import LOOP_KINDS, library
 
+pytestmark = pytest.mark.claim("loops.dynamics")
+
 STEP = 1e-6
 
 
@@ -139,6 +141,7 @@ def test_loops_that_cannot_close_are_named_with_their_gap():
         sy.closed_loop.independent(replace(robot, loops=(aside,)))
 
 
+@pytest.mark.claim("loops.refusals", "loops that cannot close and wrong choices are explained")
 def test_out_of_reach_and_wrong_choices():
     robot = library.four_bar_leg()
     zero = np.zeros(2)

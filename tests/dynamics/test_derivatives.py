@@ -15,6 +15,10 @@ from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives, r
 from steelyard.errors import OptionError
 from steelyard.model import library, load
 
+pytestmark = pytest.mark.claim(
+    "derivatives.values", "torque derivatives against automatic differentiation, on random trees, and against Pinocchio"
+)
+
 BALLS = """<mujoco><worldbody><body name="a"><joint name="s" type="ball" pos="0.1 -0.2 0.3"/>
 <inertial pos="0.1 0.2 0.3" mass="2" fullinertia="0.1 0.2 0.25 0.01 0.02 -0.03"/>
 <body name="b" pos="0.2 0.1 -0.3" euler="20 30 40"><joint name="x" type="slide" axis="1 2 3"/>

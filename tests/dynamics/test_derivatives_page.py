@@ -1,4 +1,4 @@
-"""What docs/derivatives.md shows runs as written."""
+"""What the pages on derivatives and on the calibration of axes show runs as written."""
 
 import re
 from pathlib import Path
@@ -10,17 +10,17 @@ from steelyard.dynamics import inverse_dynamics
 from steelyard.log import Log
 from steelyard.model import library
 
-PAGE = Path(__file__).parents[2] / "docs" / "derivatives.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_page_runs(tmp_path, monkeypatch, capsys):
+def test_the_pages_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     robot = library.puma560()
     q, v, a = random_state(robot, np.random.default_rng(1), (300,))
     tau = inverse_dynamics(robot, q, v, a)
     tau += 0.01 * np.random.default_rng(2).normal(size=tau.shape)
     namespace = {"log": Log(t=np.arange(300) * 0.01, q=q, v=v, a=a, tau=tau)}
-    text = PAGE.read_text("utf-8")
+    text = "".join((DOCS / name).read_text("utf-8") for name in ("derivatives.md", "calibration.md"))
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert len(blocks) == 3
     for block in blocks:
@@ -29,4 +29,4 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     assert namespace["found"].eta.shape == (6, 6) and (tmp_path / "calibrated.urdf").exists()
     assert "Torques show" in capsys.readouterr().out
     for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert (PAGE.parent / target).exists()
+        assert (DOCS / target).exists()

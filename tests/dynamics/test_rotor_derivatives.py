@@ -16,6 +16,7 @@ from robots import random_state
 from steelyard.dynamics.gradients import geometry_gradient, with_parts
 from steelyard.errors import OptionError
 from steelyard.inertia import Part, from_com_inertia
+from steelyard.information import accumulate
 from steelyard.model import Rotor, library
 
 
@@ -107,13 +108,13 @@ def test_motors_inside_a_loop_are_identified():
     log = sy.Log(t=0.01 * np.arange(300), q=q, v=v, a=a, tau=tau, joint_names=robot.actuated)
     options = {"friction": (), "armature": False}
     for columns in ("base", "all"):
-        info = sy.accumulate(robot, log, rotors=True, columns=columns, **options)
+        info = accumulate(robot, log, rotors=True, columns=columns, **options)
         theta = np.concatenate([robot.inertias.ravel(), *(rotor.theta for rotor in robot.rotors)])
         true = theta if columns == "all" else info.basis.regroup(theta)
         assert (info.residual_energy(true) <= 1e-13 * info.energy).all()
-    found = sy.fit.consistent(sy.accumulate(robot, log, rotors=True, **options))
+    found = sy.fit.consistent(accumulate(robot, log, rotors=True, **options))
     assert sy.validate(found, log).relative_error < 1e-6
-    without = sy.fit.consistent(sy.accumulate(robot, log, **options))
+    without = sy.fit.consistent(accumulate(robot, log, **options))
     assert sy.validate(without, log).relative_error > 1e-3
 
 

@@ -4,6 +4,9 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.claim("loops.axes")
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "41_calibrate_axes.py"
 

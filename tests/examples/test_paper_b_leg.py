@@ -9,6 +9,8 @@ import pytest
 from steelyard.inertia import EllipsoidRealizable
 from steelyard.model import library
 
+pytestmark = pytest.mark.claim("fit.leg", "paper B's leg: tighter sets learn faster; the optimum is cvxpy's")
+
 SEEDS, SIZES = 20, (24, 80)
 
 

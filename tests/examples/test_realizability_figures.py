@@ -8,6 +8,8 @@ import pytest
 
 from steelyard.inertia import is_realizable
 
+pytestmark = pytest.mark.claim("body.figures", "figures of paper B are drawn")
+
 SCRIPT = Path(__file__).parents[2] / "examples" / "11_realizability_figures.py"
 
 

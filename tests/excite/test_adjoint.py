@@ -9,7 +9,7 @@ from steelyard.dynamics import motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
 from steelyard.excite.measured_rows import regression_of
 from steelyard.identifiable import regression_basis
-from steelyard.information import sensors_of
+from steelyard.information import accumulate, sensors_of
 from steelyard.terms import COULOMB_WIDTH, layout_of
 
 MIMIC = """<robot name="hand"><link name="world"/>
@@ -68,7 +68,7 @@ def test_rows_are_those_that_information_adds(kinds, hand):
     rows = plan.at(q, v, a)
     wrenches = {"base": np.zeros((50, 6)), "c": np.zeros((50, 6))}
     log = sy.Log(t=np.arange(50.0), q=q.T, v=v.T, a=a.T, tau=0 * q.T, joint_names=hand.joint_names, wrenches=wrenches)
-    info = sy.accumulate(hand, log, rows=kinds, armature=True)
+    info = accumulate(hand, log, rows=kinds, armature=True)
     np.testing.assert_array_equal(info.columns, plan.basis.columns)
     np.testing.assert_allclose(rows.gram(np.ones(plan.axes.rows)), info.G, atol=1e-9 * np.abs(info.G).max())
     flat = rows.dense().reshape(plan.basis.count, -1)

@@ -11,7 +11,15 @@ from robots import EXAMPLE_ROBOTS
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design
 from steelyard.excite.measured_rows import base_rows
+from steelyard.information import accumulate
 from steelyard.simulate import PERFECT, record, rich_motion
+
+pytestmark = pytest.mark.claim(
+    "excitation.safe",
+    "designs for arms, a quadruped and a humanoid keep every limit in MuJoCo and beat random motions as safe",
+    pages=("docs/excitation.md",),
+    limits="random motions that may collide predict torques better on three of the four",
+)
 
 MARGIN = 0.05
 UR10 = EXAMPLE_ROBOTS / "ur_description" / "urdf" / "ur10_robot.urdf"
@@ -69,17 +77,18 @@ def _mahalanobis(robot, made, logs, draws=24):
     found = []
     for _ in range(draws):
         info = sum(
-            sy.accumulate(robot, replace(log, tau=log.tau + noise * rng.normal(size=log.tau.shape))) for log in logs
+            accumulate(robot, replace(log, tau=log.tau + noise * rng.normal(size=log.tau.shape))) for log in logs
         )
         error = sy.fit.least_squares(info.weighted(1 / noise**2)).base - expected
         found.append(error @ np.linalg.solve(made.data_covariance, error) / len(error))
     return float(np.mean(found))
 
 
+@pytest.mark.claim("excitation.predicted", "errors fall as predicted over a sequence of designs, within 20 %")
 def test_errors_are_as_predicted_and_fall_as_predicted(robot, made, truth, record_property):
     first = _mahalanobis(robot, made, [truth])
     assert first == pytest.approx(1.0, rel=0.2)
-    info = sy.accumulate(robot, truth)
+    info = accumulate(robot, truth)
     after = design(robot, 6.0, rate=1000.0, seed=2, after=info, noise=made.noise)
     second = record(robot, after, sensors=PERFECT).truth
     both = _mahalanobis(robot, after, [truth, second])
@@ -155,11 +164,13 @@ def test_start_pose_locked_joint_speed_and_spline():
     assert "Motion: 5 s, quintic spline" in made.explain()
 
 
+@pytest.mark.claim("excitation.words", "a missed target is explained in words, with the motion that it needs")
 def test_a_missed_target_is_explained():
     made = design(sy.library.scara(), 4.0, harmonics=2, periods=1, limits=Limits(speed=0.2), target=1.01)
     assert "misses the target 1.01. At their bounds: velocity of" in made.notes[-1]
 
 
+@pytest.mark.claim("excitation.refusals", "impossible experiments are refused with the remedy")
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -177,6 +188,7 @@ def test_what_cannot_be_is_refused_with_a_remedy(options, words):
         design(sy.library.scara(), **options)
 
 
+@pytest.mark.claim("excitation.refusals")
 def test_a_joint_without_range_is_named():
     robot = sy.library.puma560()
     joint = robot.joints[2]
@@ -191,6 +203,7 @@ def test_closed_loops_are_refused():
         design(sy.library.five_bar())
 
 
+@pytest.mark.claim("excitation.refusals")
 def test_a_start_in_collision_names_the_bodies():
     robot = sy.load(UR10)
     with pytest.raises(OptionError, match=r"In the start pose .*(arm|wrist).* and .* miss \d+ mm"):

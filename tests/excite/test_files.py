@@ -13,6 +13,7 @@ from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.excite import design, poses, write
 from steelyard.excite.motion_files import earlier_information
+from steelyard.information import accumulate
 from steelyard.model import mjcf_text
 
 SCARA = sy.library.scara()
@@ -84,7 +85,7 @@ def test_static_poses_show_all_that_gravity_shows():
         q = rng.uniform(robot.lower, robot.upper, size=(12, robot.nv))
         still = np.zeros_like(q)
         log = sy.Log(t=np.arange(12.0), q=q, v=still, a=still, tau=still, joint_names=robot.joint_names)
-        info = sy.accumulate(robot, log, friction=("offset",)).weighted(1 / few.goal.noise**2)
+        info = accumulate(robot, log, friction=("offset",)).weighted(1 / few.goal.noise**2)
         others.append(few.goal.cost(info.G)[0])
     assert few.goal.cost(few.gram)[0] < min(others)
     with pytest.raises(OptionError, match="one pose or more"):
@@ -125,7 +126,7 @@ def test_command_line_refuses_in_one_line(words, said, tmp_path, monkeypatch):
 
 def test_saved_information_and_logs_count_together_and_an_old_motion_starts_the_new(made, tmp_path):
     log = made.log(rate=200.0)
-    saved = sy.save_information(sy.accumulate(SCARA, log), tmp_path / "known.npz")
+    saved = sy.save_information(accumulate(SCARA, log), tmp_path / "known.npz")
     old = write(made, tmp_path / "old.csv", rate=200.0)
     words = [
         "excite",

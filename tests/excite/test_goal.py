@@ -5,10 +5,12 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import FitError, OptionError
-from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.design_goal import goal_of
 from steelyard.excite.limits import Limits, bounds_of, random_states
 from steelyard.excite.measured_rows import base_rows
 from steelyard.inertia.divergence import pullback_metric
+from steelyard.information import accumulate
+from steelyard.motion_options import Aim
 from steelyard.simulate import PERFECT, record
 
 
@@ -74,7 +76,7 @@ def test_the_condition_number_is_that_of_unit_columns(robot, probe, gram):
 
 def test_earlier_logs_count(robot, probe, gram):
     log = record(robot, duration=4.0, sensors=PERFECT).truth
-    info = sy.accumulate(robot, log)
+    info = accumulate(robot, log)
     noise = 0.05
     goal, fresh = (goal_of(robot, probe, Aim(after=x, noise=noise, rate=1000.0)) for x in (info, None))
     gram = info.base.G / noise**2

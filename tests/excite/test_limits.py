@@ -10,12 +10,13 @@ from scipy.spatial.transform import Rotation
 import steelyard as sy
 from steelyard.errors import OptionError
 from steelyard.excite import Limits
-from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.design_goal import goal_of
 from steelyard.excite.feasibility import _margin
 from steelyard.excite.ground_support import support_of
 from steelyard.excite.limits import bounds_of, random_states, require_strength
 from steelyard.excite.motion_problem import Problem
 from steelyard.inertia.divergence import pullback_metric
+from steelyard.motion_options import Aim
 
 STANDING = """<robot name="standing">
   <link name="pelvis"><inertial><origin xyz="0.05 -0.02 0.6"/><mass value="4"/>

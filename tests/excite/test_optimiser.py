@@ -9,11 +9,14 @@ import steelyard as sy
 from brief_search import search_briefly
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design, write
-from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.design_goal import goal_of
 from steelyard.excite.limits import bounds_of, random_states
 from steelyard.excite.measured_rows import base_rows
 from steelyard.excite.motion_curves import Fourier
 from steelyard.excite.motion_problem import Problem
+from steelyard.motion_options import Aim
+
+pytestmark = pytest.mark.claim("excitation.safe")
 
 SCARA = sy.library.scara()
 SHORT = {"harmonics": 2, "periods": 1, "limits": Limits(collisions=False)}

@@ -10,6 +10,7 @@ import steelyard as sy
 from brief_search import search_briefly
 from steelyard.app import app
 from steelyard.excite import Limits, design, prepared_for_design, simulated
+from steelyard.information import accumulate
 from steelyard.log import write_csv
 from steelyard.simulate import Sensors, Trajectory, record, rich_motion
 
@@ -33,7 +34,7 @@ def known():
 
     raw = record(PUMA, Trajectory(little, 10.0), sensors=Sensors(torque_noise=0.02)).log
     log = prepared_for_design(raw, PUMA)
-    return SimpleNamespace(raw=raw, info=sy.accumulate(PUMA, log), rate=log.effective_samples / log.duration)
+    return SimpleNamespace(raw=raw, info=accumulate(PUMA, log), rate=log.effective_samples / log.duration)
 
 
 def next_motion(known, **options):
@@ -45,14 +46,14 @@ def test_errors_of_identifications_from_both_logs_are_those_promised(known, brie
     made = next_motion(known)
     promise = simulated(made)
     assert promise.kept and 0.6 < promise.ratio < 1.6
-    truth = sy.accumulate(PUMA, record(PUMA, made, sensors=Sensors(torque_noise=0.0)).truth)
+    truth = accumulate(PUMA, record(PUMA, made, sensors=Sensors(torque_noise=0.0)).truth)
     theta = np.linalg.lstsq(truth.base.G, truth.base.b, rcond=None)[0]
     deviation, over = np.sqrt(np.diag(made.covariance)), []
     for seed in range(3):
         log = record(PUMA, made, sensors=Sensors(torque_noise=0.0)).log
         noise = made.goal.noise * np.sqrt(log.rate / known.rate)
         log = log.replace(tau=log.tau + np.random.default_rng(seed).normal(size=log.tau.shape) * noise)
-        both = known.info + sy.accumulate(PUMA, prepared_for_design(log, PUMA))
+        both = known.info + accumulate(PUMA, prepared_for_design(log, PUMA))
         over.append((sy.fit.consistent(both).base - theta) / deviation)
     assert 0.5 < np.sqrt(np.mean(np.square(over))) < 2.0
 

@@ -15,7 +15,7 @@ from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.errors import FitError, OptionError
 from steelyard.excite import Limits, design, write
 from steelyard.excite.collisions import scene_of
-from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.design_goal import goal_of
 from steelyard.excite.ground_support import Support
 from steelyard.excite.limits import bounds_of, random_states
 from steelyard.excite.measured_axes import measured_kinds
@@ -23,6 +23,8 @@ from steelyard.excite.motion_curves import Fourier
 from steelyard.excite.motion_files import earlier_information
 from steelyard.excite.motion_problem import Problem
 from steelyard.excite.optimise import random_variables
+from steelyard.information import accumulate
+from steelyard.motion_options import Aim
 from steelyard.simulate import PERFECT, record
 
 FAST = {"harmonics": 2, "periods": 1}
@@ -255,7 +257,7 @@ def test_errors_with_wrench_sensors_are_as_predicted(kinds, brief):
             if name == "base" or "base" not in kinds
         }
         one = replace(log, tau=tau + noise[: robot.nv] * rng.normal(size=tau.shape), wrenches=noisy)
-        info = sy.accumulate(robot, one, rows=kinds).weighted(1 / measured**2)
+        info = accumulate(robot, one, rows=kinds).weighted(1 / measured**2)
         error = sy.fit.least_squares(info).base - expected
         found.append(error @ np.linalg.solve(made.data_covariance, error) / len(error))
     assert np.mean(found) == pytest.approx(1.0, rel=0.2)
@@ -295,7 +297,7 @@ def test_several_earlier_informations_count_together_with_the_same_rows(tmp_path
     log = sy.Log(t=t, q=q, v=v, a=a, tau=sy.inverse_dynamics(robot, q, v, a), joint_names=robot.joint_names)
     log = replace(log, wrenches={"base": base})
     terms = {"rows": measured_kinds(robot, kinds)}
-    saved = [sy.save_information(sy.accumulate(robot, log, **terms), tmp_path / f"{k}.npz") for k in range(2)]
+    saved = [sy.save_information(accumulate(robot, log, **terms), tmp_path / f"{k}.npz") for k in range(2)]
     one, both = (earlier_information(robot, paths, terms) for paths in (saved[:1], saved))
     goals = [design(robot, 4.0, after=after, noise=made.noise, **options).goal for after in (one, both)]
     np.testing.assert_allclose(goals[1].earlier, 2 * goals[0].earlier)
@@ -303,7 +305,7 @@ def test_several_earlier_informations_count_together_with_the_same_rows(tmp_path
         design(robot, 4.0, after=both, friction=made.goal.layout.terms, limits=Limits(collisions=False))
     with pytest.raises(FitError, match=r"different (rows|columns)"):
         earlier_information(
-            robot, [saved[0], sy.save_information(sy.accumulate(robot, log), tmp_path / "other.npz")], terms
+            robot, [saved[0], sy.save_information(accumulate(robot, log), tmp_path / "other.npz")], terms
         )
 
 

@@ -10,6 +10,7 @@ import steelyard as sy
 from random_bodies import bodies
 from steelyard.errors import SteelyardError
 from steelyard.inertia import is_consistent, pseudo
+from steelyard.information import accumulate
 
 
 @settings(max_examples=60, deadline=None)
@@ -72,7 +73,7 @@ def test_samples_one_by_one_are_the_fit_to_all(recorded):
     rows = slice(0, 600, 20)
     found = fed(sy.fit.RecursiveEstimator(robot, noise=0.05), log, range(600)[rows])
     whole = sy.fit.consistent(
-        sy.accumulate(robot, log[rows], friction=(), armature=False),
+        accumulate(robot, log[rows], friction=(), armature=False),
         prior=robot,
         noise=np.full(6, 0.05),
         regularizer="entropic",
@@ -88,7 +89,7 @@ def test_forgetting_weighs_samples_by_their_age(recorded):
     found = fed(sy.fit.RecursiveEstimator(robot, noise=0.05, memory=memory), log, rows)
     info = 0
     for row in rows:
-        new = sy.accumulate(robot, log[row : row + 1], friction=(), armature=False).as_gram()
+        new = accumulate(robot, log[row : row + 1], friction=(), armature=False).as_gram()
         info = new if info == 0 else info.discounted(np.exp(-1 / memory)) + new
     aged = sy.fit.consistent(info, prior=robot, noise=np.full(6, 0.05), regularizer="entropic")
     np.testing.assert_allclose(found.theta, aged.theta, rtol=1e-5, atol=1e-6)
@@ -133,7 +134,7 @@ def test_friction_at_its_bound_and_what_no_model_explains(recorded):
 def test_newton_goes_where_the_cone_solver_does(recorded):
     """From the minimum of other data, from a far point, and from none that is inside."""
     robot, log = recorded
-    info = sy.accumulate(robot, log[:400:20], friction=("viscous",), armature=False)
+    info = accumulate(robot, log[:400:20], friction=("viscous",), armature=False)
     program = sy.fit.build(info, prior=robot, regularizer="entropic", noise=np.full(6, 0.05))
     whole = sy.fit.solve(program).parameters
     for near in (program.start, 5 * whole, -whole, whole):

@@ -27,6 +27,8 @@ from steelyard.inertia import (
 from steelyard.information import accumulate
 from steelyard.model import library
 
+pytestmark = pytest.mark.claim("fit.leg")
+
 UNITS = np.eye(10)
 MIRROR_Y = np.array([1, 1, -1, 1, 1, -1, 1, 1, -1, 1])  # y -> -y: hy, Ixy, Iyz
 EFFECT_SPREAD = 10.0  # RMS torques, of the prior of friction: part of the definition of the fit
@@ -252,6 +254,7 @@ def random_states(robot):
     return random_log(robot, rng, samples=30, noise=0.3, torque=lambda q, v, a: inverse_dynamics(robot, q, v, a))
 
 
+@pytest.mark.claim("fit.certificates")
 def test_rank_deficient_data_is_certified_too():
     """Eight samples for twenty-odd combinations: the prior decides what the data leaves open."""
     model, truth, info = leg(9, samples=10)

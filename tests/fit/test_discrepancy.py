@@ -9,7 +9,7 @@ from noisy_torques import Repetitions
 from steelyard import fit
 from steelyard.app.demo_job import mistaken
 from steelyard.fit import independent_blocks, sandwich
-from steelyard.fit.model_discrepancy import find_discrepancy
+from steelyard.fit.intervals import find_discrepancy
 from steelyard.information import NAMES, accumulate_blocks
 from steelyard.information.model_discrepancy import shapes
 from steelyard.log import filters

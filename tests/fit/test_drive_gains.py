@@ -10,6 +10,7 @@ from steelyard.errors import FitError, OptionError
 from steelyard.fit import Load, drive_gains
 from steelyard.fit.drive_calibration import _fewer
 from steelyard.inertia import from_com_inertia
+from steelyard.information import accumulate
 
 ALL = {"friction": ("viscous", "coulomb", "offset"), "armature": True}
 LOAD = from_com_inertia(np.asarray(2.5), np.array([0.05, -0.03, 0.1]), np.diag([0.01, 0.012, 0.02]))
@@ -34,7 +35,7 @@ def currents(robot, gains, seed, *, load=None, noise=0.0, samples=1500):
         noise=noise,
         torque=lambda *s: sy.inverse_dynamics(robot, *s) - robot.armature * s[2],
     )
-    return sy.accumulate(robot, log.replace(tau=log.tau / gains), **ALL)
+    return accumulate(robot, log.replace(tau=log.tau / gains), **ALL)
 
 
 @pytest.mark.parametrize("theta", [LOAD, float(LOAD[0])])
@@ -94,7 +95,7 @@ def test_what_fixes_no_scale_is_refused_with_the_remedy(arm):
         drive_gains(info, loads=[Load(info, "tool", 1.0)])
     with pytest.raises(OptionError, match="ten inertial"):
         drive_gains(info, loads=[Load(info, robot.body_names[-1], np.ones(3))])
-    rigid = sy.accumulate(
+    rigid = accumulate(
         robot,
         random_log(robot, np.random.default_rng(1), samples=300, torque=lambda *s: sy.inverse_dynamics(robot, *s)),
     )
@@ -117,7 +118,7 @@ def test_a_joint_that_rests_is_named(arm):
         )
         tau = log.tau / gains
         tau[:, 3] = 0.0  # unplugged
-        still.append(sy.accumulate(robot, log.replace(tau=tau), **ALL))
+        still.append(accumulate(robot, log.replace(tau=tau), **ALL))
     with pytest.raises(FitError, match=robot.joint_names[3]):
         drive_gains(still[0], loads=[Load(still[1], robot.body_names[-1], LOAD)])
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from adversary.cone_reference import Reference
-from adversary.fit_problems import draw
+from evidence.draws.cone_reference import Reference
+from evidence.draws.fit_problems import draw
 
 from steelyard import fit
 from steelyard.fit.interior import Problem, minimise

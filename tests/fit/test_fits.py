@@ -44,6 +44,7 @@ def arm():
 FITS = [fit.least_squares, fit.consistent]
 
 
+@pytest.mark.claim("pipeline.simulated")
 @pytest.mark.parametrize("estimator", FITS)
 def test_noise_free_recovery(arm, estimator):
     model, truth, torque = arm
@@ -112,6 +113,7 @@ def test_unconstrained_optimum_is_not_feasible_there(arm):
     assert estimate.smallest_eigenvalues.min() < 0
 
 
+@pytest.mark.claim("fit.certificates", "every fit carries a certificate, on rank-deficient data too")
 @pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("regularizer", ["pullback", "euclidean"])
 @pytest.mark.parametrize("samples", [12, 40, 400])

@@ -8,6 +8,7 @@ import steelyard as sy
 from arm_logs import recorded
 from steelyard.errors import OptionError
 from steelyard.fit.friction_terms import _Profile
+from steelyard.information import accumulate
 from steelyard.terms import UserColumn
 
 CUTOFF = 10.0
@@ -67,7 +68,7 @@ def test_nothing_is_kept_that_is_not_there(logs):
     plain = sy.fit.friction(robot, log, fit="least_squares", **COLUMNS)
     assert all(joint.stribeck is None and joint.load is None for joint in plain.joints)
     assert plain.error == plain.plain_error
-    given = sy.fit.least_squares(sy.accumulate(robot, log, **COLUMNS))
+    given = sy.fit.least_squares(accumulate(robot, log, **COLUMNS))
     np.testing.assert_allclose(plain.estimate.base, given.base, rtol=1e-8, atol=1e-10)
     for joint, coulomb, offset in zip(plain.joints, given.friction["coulomb"], given.friction["offset"], strict=True):
         assert (joint.forward, joint.backward) == pytest.approx((coulomb + offset, coulomb - offset))
@@ -83,7 +84,7 @@ def test_the_speed_is_the_minimum_of_the_projected_cost(logs):
             torque[:, 1] = fading(v[:, 1], speed)
             return torque
 
-        info = sy.accumulate(robot, log, extra=[UserColumn("fading", column, joints=("hip",))], **COLUMNS)
+        info = accumulate(robot, log, extra=[UserColumn("fading", column, joints=("hip",))], **COLUMNS)
         estimate = sy.fit.least_squares(info)
         return float(np.log(info.residual_energy(estimate.base)[1]))
 
@@ -111,14 +112,14 @@ def test_columns_of_one_joint(logs):
         return np.where(np.arange(3) == 1, -v * np.abs(v), 0.0)
 
     infos = [
-        sy.accumulate(robot, log, extra=[UserColumn("drag", column, joints=joints, nonnegative=True)], **COLUMNS)
+        accumulate(robot, log, extra=[UserColumn("drag", column, joints=joints, nonnegative=True)], **COLUMNS)
         for joints in (None, ("hip",))
     ]
     np.testing.assert_allclose(infos[1].gram, infos[0].gram, atol=1e-12 * infos[0].gram.max())
     assert infos[1].layout.extras[0].dofs == (1,)
     assert sy.fit.consistent(infos[1]).extras[0] >= 0.0
     with pytest.raises(OptionError, match="no driven joint 'elbow'"):
-        sy.accumulate(robot, log, extra=[UserColumn("drag", column, joints=("elbow",))])
+        accumulate(robot, log, extra=[UserColumn("drag", column, joints=("elbow",))])
 
 
 def test_refusals(logs):

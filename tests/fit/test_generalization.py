@@ -10,6 +10,7 @@ import steelyard as sy
 from small_runs import JOINTS, motion, torques, write_model
 from steelyard.fit import generalization, model_parameters, ordinary_use
 from steelyard.fit.prediction_error import RANGE_SHARE
+from steelyard.information import accumulate, accumulate_blocks
 
 NOISE = np.array([0.6, 0.2, 0.15])  # N m and N, some 2 % of the torques
 COLUMNS = {"friction": ("viscous", "coulomb")}
@@ -35,10 +36,10 @@ def recorded(model, *, samples, seed, moving=(1.0, 1.0, 1.0)):
 
 def reached(given, logs, held_out, **options):
     robot = sy.load(given)
-    blocks = {f"log{k}": sy.accumulate_blocks(robot, log, engine="numpy", **COLUMNS) for k, log in enumerate(logs)}
+    blocks = {f"log{k}": accumulate_blocks(robot, log, engine="numpy", **COLUMNS) for k, log in enumerate(logs)}
     estimate = sy.fit.consistent(reduce(add, [block for each in blocks.values() for block in each]))
     other = ordinary_use(robot, logs, **COLUMNS)
-    held = sy.accumulate(robot, held_out, engine="numpy", **COLUMNS)
+    held = accumulate(robot, held_out, engine="numpy", **COLUMNS)
     return estimate, other, generalization(estimate, blocks, held, weight=1.0, other_motion=other)
 
 
@@ -88,7 +89,7 @@ def test_ordinary_use_stays_within_ranges_and_speeds(models, monkeypatch):
 
     def noted(robot, log, **options):
         seen["log"] = log
-        return sy.accumulate(robot, log, **options)
+        return accumulate(robot, log, **options)
 
     monkeypatch.setattr(module, "accumulate", noted)
     log = recorded(models[0], samples=300, seed=0)

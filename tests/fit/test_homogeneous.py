@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from adversary.fit_problems import draw
+from evidence.draws.fit_problems import draw
 
 import pinocchio_adapter as adapter
 import steelyard as sy

@@ -10,7 +10,7 @@ import steelyard as sy
 from steelyard.errors import FitError
 from steelyard.fit import drives_alone, links_gain, ordinary_use, uncertainty
 from steelyard.fit.whitening import weigh_by_noise
-from steelyard.information import accumulate_blocks
+from steelyard.information import accumulate, accumulate_blocks
 from steelyard.log import split_blocks
 from steelyard.prepare import with_motion
 from steelyard.simulate import Sensors, record
@@ -90,6 +90,18 @@ def test_a_few_stretches_of_a_slow_error_prove_nothing():
         assert least < gain.held_out < most and not gain.certain
 
 
+def test_fewer_samples_than_tell_a_deviation_prove_nothing():
+    """However much better a fit is on a dozen of them."""
+    robot = sy.library.puma560()
+    log = with_motion(record(robot, duration=5.0, seed=0, sensors=Sensors()).log)
+    blocks = accumulate_blocks(robot, log, **COLUMNS)
+    found = uncertainty(sy.fit.consistent(sum(blocks[1:], start=blocks[0])), blocks, draws=0)
+    t = np.arange(12) * 0.01
+    before, after = (sy.fit.Validation(t, np.zeros((12, 1)), np.full((12, 1), e), ("joint1",)) for e in (1.0, 0.01))
+    gain = links_gain(found.estimate, found, None, before, after)
+    assert gain.share > 0.9 and gain.held_out == 0 and not gain.certain and not gain.likely
+
+
 def test_drives_alone_are_nonnegative_least_squares():
     """Against SciPy on the rows themselves; a negative friction ends at zero."""
     robot, rng = sy.library.scara(), np.random.default_rng(3)
@@ -97,7 +109,7 @@ def test_drives_alone_are_nonnegative_least_squares():
     friction = np.array([2.0, -1.0, 0.5, 0.3])[: robot.nv]
     tau = sy.inverse_dynamics(robot, q, v, a) + friction * v + 0.1 * rng.normal(size=v.shape)
     log = sy.Log(t=np.arange(300) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
-    info = sy.accumulate(robot, log, friction=("viscous", "coulomb", "offset"))
+    info = accumulate(robot, log, friction=("viscous", "coulomb", "offset"))
     found = drives_alone(info)
     rest = tau - sy.inverse_dynamics(robot, q, v, a)
     for j in range(robot.nv):

@@ -9,7 +9,8 @@ from problems import random_log, true_base
 from robots import urdf
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError, OptionError
-from steelyard.fit.instrumental_variables import projected
+from steelyard.fit.noisy_motion import projected
+from steelyard.information import accumulate
 
 COLUMNS = {"armature": True}
 PLAIN = COLUMNS | {"fit": "least_squares"}
@@ -35,7 +36,7 @@ def test_instruments_are_two_stage_least_squares():
     moved = log.replace(
         **{key: getattr(log, key) + 0.3 * rng.normal(size=log.q.shape) for key in ("q", "v", "a")}, tau=None
     )
-    info = sy.accumulate(robot, log, **COLUMNS)
+    info = accumulate(robot, log, **COLUMNS)
     estimate = sy.fit.instrumental(robot, log, moved, **PLAIN)
     Y, tau = rows(log, info)
     Z, _ = rows(moved.replace(tau=log.tau), info)
@@ -58,12 +59,12 @@ def test_instruments_are_two_stage_least_squares():
 def test_encoder_noise_biases_least_squares_and_not_these(arm):
     """Mean error over seeds, in standard deviations that least squares of independent samples would have."""
     robot, exact, reference = arm
-    truth = true_base(sy.accumulate(robot, filtered(exact), **COLUMNS), robot)
+    truth = true_base(accumulate(robot, filtered(exact), **COLUMNS), robot)
     simulated = filtered(sy.simulate.follow(robot, reference))
     errors = {"least squares": [], "instruments": [], "output torque": []}
     for seed in range(SEEDS):
         log = filtered(noisy(exact, np.random.default_rng(seed)))
-        plain = sy.fit.least_squares(sy.accumulate(robot, log.replace(bandwidth=None), **COLUMNS))
+        plain = sy.fit.least_squares(accumulate(robot, log.replace(bandwidth=None), **COLUMNS))
         deviation = np.sqrt(np.diag(plain.covariance))
         instruments = sy.fit.instrumental(robot, log, simulated, **PLAIN)
         output = sy.fit.output_torque(robot, log, lambda *_: simulated, fit="least_squares", **COLUMNS)

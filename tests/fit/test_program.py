@@ -10,6 +10,7 @@ from problems import random_log
 from steelyard.errors import FitError
 from steelyard.fit import build, consistent, solve
 from steelyard.fit.prior import REGULARIZERS, Regularizer
+from steelyard.information import accumulate
 
 NOISE = (0.5, 0.2, 0.1)
 
@@ -24,7 +25,7 @@ def info():
         noise=0.02,
         torque=lambda *state: sy.inverse_dynamics(robot, *state),
     )
-    return sy.accumulate(robot, log, friction=("viscous", "coulomb"))
+    return accumulate(robot, log, friction=("viscous", "coulomb"))
 
 
 @pytest.mark.parametrize("regularizer", REGULARIZERS)

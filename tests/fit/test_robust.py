@@ -106,7 +106,7 @@ def test_outliers_lose_their_influence(arm, loss, solve):
     clean = random_log(truth, np.random.default_rng(9), samples=400, torque=torque)
     log, level = case(arm, 4)
     info = accumulate(model, log, **COLUMNS)
-    plain = validate(fit.estimators.fit_of(solve)(info), clean).relative_error
+    plain = validate(fit.m_estimators.fit_of(solve)(info), clean).relative_error
     estimate = fit.robust(model, log, loss=loss, fit=solve, **COLUMNS)
     error = validate(estimate, clean).relative_error
     assert error < {"huber": 0.3, "student": 0.06}[loss] * plain

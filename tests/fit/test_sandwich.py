@@ -13,6 +13,8 @@ from steelyard.fit import independent_blocks, sandwich
 from steelyard.fit.block_scores import neighbour_correlation
 from steelyard.information import Information
 
+pytestmark = pytest.mark.claim("fit.coverage")
+
 SIZES = (9, 14, 7, 20, 11)  # samples of blocks
 
 

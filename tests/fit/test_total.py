@@ -8,7 +8,7 @@ import steelyard as sy
 from arm_logs import noisy, puma, recorded, rows
 from problems import true_base
 from steelyard.errors import OptionError
-from steelyard.information import Information
+from steelyard.information import Information, accumulate
 
 COLUMNS = {"armature": True}
 CUTOFF = 20.0
@@ -80,7 +80,7 @@ def test_an_arm_with_noisy_encoders():
 
     log, clean = filtered(noisy(exact, np.random.default_rng(0), encoder=1e-4)), filtered(exact)
     simulated = filtered(sy.simulate.follow(robot, reference))
-    info = sy.accumulate(robot, log, **COLUMNS)
+    info = accumulate(robot, log, **COLUMNS)
     noise = sy.fit.column_noise(robot, log, simulated, **COLUMNS)
     Y, _ = rows(log, info)
     Z, _ = rows(simulated.replace(tau=log.tau), info)

@@ -8,6 +8,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.fit import uncertainty
+from steelyard.information import accumulate_blocks
 
 KINDS = {
     "spring": lambda q, v, a: q - 0.3,
@@ -36,7 +37,7 @@ def fitted(case, kind, dof, unit, method, nonnegative):
     ready = sy.filters.differentiate(log, cutoff=10.0)
     tau = ready.tau + TRUE * unit * column(ready.q, ready.v, ready.a)
     extra = sy.UserColumn(kind, column, f"{unit:g} N m", (robot.dof_names[dof],), nonnegative)
-    blocks = sy.accumulate_blocks(robot, ready.replace(tau=tau), extra=(extra,))
+    blocks = accumulate_blocks(robot, ready.replace(tau=tau), extra=(extra,))
     estimate = method(reduce(add, blocks))
     return estimate, uncertainty(estimate, blocks)
 

@@ -15,6 +15,7 @@ from steelyard.errors import OptionError
 from steelyard.fit import consistent_prior
 from steelyard.fit import prior_weight as weight
 from steelyard.inertia import divergence
+from steelyard.information import accumulate
 from steelyard.log import folds
 from steelyard.model import library
 from steelyard.prepare import with_motion
@@ -31,7 +32,7 @@ def blocks_of(spread, seed=0, samples=60, noise=0.4, count=4):
     truth = with_friction(model.with_inertias(scattered(model.inertias, rng, spread)), rng)
     bare = truth.with_joint_properties(**{k: np.zeros(truth.nv) for k in ("armature", "damping", "frictionloss")})
     log = random_log(truth, rng, samples=samples, noise=noise, torque=lambda q, v, a: inverse_dynamics(bare, q, v, a))
-    return [sy.accumulate(model, test, armature=True) for _, test in folds(log, count)], model
+    return [accumulate(model, test, armature=True) for _, test in folds(log, count)], model
 
 
 def test_held_out_errors_are_what_their_name_says():
@@ -95,7 +96,7 @@ def test_default_is_near_the_optimum_of_real_logs(name, file, tmp_path):
     path.write_text(runpy.run_path(str(EXAMPLE))["urdf_from_table"](SHARED_DATA / "models.json", name))
     robot = sy.load(path)
     log = with_motion(sy.read_log(SHARED_DATA / file, robot), None)
-    blocks = [sy.accumulate(robot, test, armature=True) for _, test in folds(log, 3)]
+    blocks = [accumulate(robot, test, armature=True) for _, test in folds(log, 3)]
     choice = fit.choose_weight(blocks, weights=WEIGHTS, folds=3)
     assert choice.scores[WEIGHTS.index(1.0)] < 1.05 * choice.scores.min()
 

@@ -11,6 +11,8 @@ from small_runs import JOINTS, motion, write_model
 from steelyard.errors import LogError, OptionError
 from steelyard.fleet.executor import WorkerPool
 
+pytestmark = pytest.mark.claim("scale.poisoned", "poisoned inputs end in a table of reasons")
+
 
 def poison(folder):
     """A folder of bad logs, each with a word that its reason must have."""

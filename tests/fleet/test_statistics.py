@@ -23,6 +23,8 @@ from steelyard.fleet.evidence import (
 from steelyard.fleet.population import population
 from steelyard.information import Information
 
+pytestmark = pytest.mark.claim("scale.changes")
+
 SIZE = 5
 EVERY = Cause("other", "", tuple(range(SIZE)), np.eye(SIZE))
 FIRST = Cause("friction", "joint1", (0, 1), np.eye(SIZE)[:, :2])

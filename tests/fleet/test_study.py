@@ -16,6 +16,13 @@ from steelyard.errors import OptionError
 from steelyard.fleet.causes import causes_of
 from steelyard.fleet.fleet_models import with_population
 
+pytestmark = pytest.mark.claim(
+    "scale.changes",
+    "wear and payload changes are found at their robots and weeks, at a stated rate of false alarms",
+    pages=("docs/fleet.md",),
+    limits="where friction varies by 3 % between runs, wear of the weaker joints goes unnoticed in most fleets",
+)
+
 ROBOTS, WEEKS = 7, 5
 
 

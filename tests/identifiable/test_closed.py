@@ -8,8 +8,11 @@ from mujoco_loops import hold_still, model_with_loops, motion_and_torque, set_in
 from steelyard.errors import OptionError
 from steelyard.identifiable import excitation
 from steelyard.inertia import from_com_inertia
+from steelyard.information import accumulate
 from steelyard.model import library
 from steelyard.terms import COULOMB_WIDTH
+
+pytestmark = pytest.mark.claim("loops.four_bar", "a four-bar leg from its two motors")
 
 SAMPLES, SIZE = 40, 0.6
 ROBOTS = {"five_bar": library.five_bar, "four_bar_leg": library.four_bar_leg}
@@ -99,7 +102,7 @@ def test_a_four_bar_leg_from_the_torques_of_its_two_motors():
     m = hold_still(model_with_loops(truth).compile())
     log = identified(truth, m)
     given = truth.with_inertias(truth.inertias * np.array([1.4, 0.7, 1.2, 1.5])[:, None])
-    info = sy.accumulate(given, log)
+    info = accumulate(given, log)
     assert info.group_names == ("hip", "crank") and info.layout.dof_names == ("hip", "crank")
     idn = sy.identifiability(given, friction=("viscous", "coulomb", "offset"))
     assert info.basis.count == idn.count and np.array_equal(info.basis.columns, idn.columns)
@@ -110,7 +113,7 @@ def test_a_four_bar_leg_from_the_torques_of_its_two_motors():
     np.testing.assert_allclose(est.friction["viscous"], [0.3, 0.2], atol=1e-6)
     np.testing.assert_allclose(est.friction["coulomb"], [0.15, 0.1], atol=1e-6)
     assert sy.validate(est, log).relative_error < 1e-8 and sy.validate(given, log).relative_error > 0.1
-    physical = sy.fit.consistent(sy.accumulate(given, identified(truth, m, noise=0.01)))
+    physical = sy.fit.consistent(accumulate(given, identified(truth, m, noise=0.01)))
     assert physical.physical and sy.validate(physical, log).relative_error < 0.005
     assert sy.validate(physical, log).joint_names == ("hip", "crank")
 
@@ -129,13 +132,13 @@ def test_full_logs_narrow_logs_and_other_rows_agree():
     turned = sy.Log(t=t, q=q[:, ::-1], v=v[:, ::-1], a=a[:, ::-1], tau=tau[:, ::-1], joint_names=("crank", "hip"))
     wide = sy.Log(t=t, q=full[0], v=full[1], a=full[2], tau=passive_too, joint_names=robot.joint_names)
     encoders = sy.Log(t=t, q=full[0], v=v, a=a, tau=tau, joint_names=("hip", "crank"))
-    infos = [sy.accumulate(robot, log) for log in (narrow, turned, wide, encoders)]
+    infos = [accumulate(robot, log) for log in (narrow, turned, wide, encoders)]
     for info in infos[1:]:
         np.testing.assert_allclose(info.gram, infos[0].gram, rtol=1e-7, atol=1e-8 * np.abs(infos[0].gram).max())
         np.testing.assert_allclose(info.moment, infos[0].moment, rtol=1e-6, atol=1e-8 * np.abs(infos[0].moment).max())
-    together = sy.accumulate(robot, [narrow[:150], narrow[150:]])
+    together = accumulate(robot, [narrow[:150], narrow[150:]])
     np.testing.assert_allclose(together.G, infos[0].G, rtol=1e-7, atol=1e-8 * np.abs(infos[0].G).max())
-    factors = sy.accumulate(robot, narrow, sums="qr")
+    factors = accumulate(robot, narrow, sums="qr")
     np.testing.assert_allclose(factors.G, infos[0].G, rtol=1e-7, atol=1e-8 * np.abs(infos[0].G).max())
 
 
@@ -148,7 +151,7 @@ def test_power_and_energy_of_closed_loops_need_no_passive_torques():
     tau = sy.closed_loop.inverse_dynamics(robot, q, v, a)
     log = sy.Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=robot.actuated)
     for kind, close in (("power", 1e-7), ("energy", 1e-2)):
-        info = sy.accumulate(robot, log, rows=kind, friction=(), columns="all")
+        info = accumulate(robot, log, rows=kind, friction=(), columns="all")
         left = info.residual_energy(robot.inertias.ravel())
         assert (left <= close**2 * info.energy).all(), kind
 
@@ -169,9 +172,9 @@ def test_what_closed_loops_do_not_have_is_refused_by_name():
         ({"engine": "native"}, "engine 'native' is for trees"),
     ):
         with pytest.raises(OptionError, match=message):
-            sy.accumulate(robot, log, **options)
+            accumulate(robot, log, **options)
     with pytest.raises(sy.errors.LogError, match=r"needs those of its independent joints, hip, crank, or of all"):
-        sy.accumulate(
+        accumulate(
             robot, log.replace(q=np.zeros((30, 3)), v=np.zeros((30, 3)), a=np.zeros((30, 3)), tau=np.ones((30, 3)))
         )
     moving = log.replace(q=0.1 * np.sin(log.t[:, None] * [1.0, 1.3]))

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
+import pytest
 
 import steelyard as sy
 from pinocchio_trees import Twin
+
+pytestmark = pytest.mark.claim("identifiability.published")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

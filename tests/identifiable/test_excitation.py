@@ -142,7 +142,7 @@ def test_long_lines_of_the_report_go_on_indented():
 def test_report_escapes_names():
     robot = replace(ROBOT, name="a<b>|_c", body_names=("<x>", *ROBOT.body_names[1:]))
     assert "<x>" not in analyze_report(robot, format="html")
-    assert r"a\<b>\|\_c" in analyze_report(robot, format="markdown")
+    assert r"a\<b\>\|\_c" in analyze_report(robot, format="markdown")
     assert r"a<b>|\_c" in analyze_report(robot, format="latex")
 
 

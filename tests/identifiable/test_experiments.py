@@ -13,6 +13,10 @@ from steelyard.identifiable.numeric_rank import random_regression
 from steelyard.model import Joint, Robot, Rotor, library, load, revolute_subspace
 from steelyard.model.joint import spherical_subspace
 
+pytestmark = pytest.mark.claim(
+    "identifiability.refusals", "loops, missing joints and unknown names are refused by name"
+)
+
 LOWER = np.tril_indices(3)  # xx, xy, yy, xz, yz, zz
 SUBALGEBRAS = ([0], [5], [0, 1, 5], [2, 5], [0, 2], [3, 4, 5], [0, 1, 2, 5])
 

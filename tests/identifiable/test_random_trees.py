@@ -5,8 +5,10 @@ import pytest
 
 from pinocchio_trees import Twin, scaled_rank
 from random_trees import random_tree
+from steelyard.identifiable import basis as subspaces
 from steelyard.identifiable import identifiability, recursion
-from steelyard.identifiable import subspaces as subspaces
+
+pytestmark = pytest.mark.claim("identifiability.count")
 
 TREES = 300
 BATCHES = 10

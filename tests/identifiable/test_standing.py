@@ -12,6 +12,7 @@ import steelyard as sy
 from robots import random_state, urdf
 from steelyard.errors import ModelError, OptionError
 from steelyard.inertia import transform
+from steelyard.information import accumulate
 from steelyard.model import load
 
 WORLD = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -142,7 +143,7 @@ def test_a_log_of_stance_has_the_rank_that_was_told():
     q, v, a = (np.array(each) for each in zip(*states, strict=True))
     contacts = dict.fromkeys(SOLO, np.ones(150))
     log = sy.Log(t=np.arange(150) / 10, q=q, v=v, a=a, tau=sy.inverse_dynamics(robot, q, v, a), contacts=contacts)
-    info = sy.accumulate(robot, log, friction=())
+    info = accumulate(robot, log, friction=())
     size = np.sqrt(np.diag(info.G))
     singular = np.linalg.eigvalsh(info.G / np.outer(size, size))
     assert np.count_nonzero(singular > 1e-10 * singular[-1]) == sy.identifiability(robot, contacts=SOLO).count == 90

@@ -10,6 +10,10 @@ from steelyard.identifiable import identifiability
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Joint, Robot, library, revolute_subspace
 
+pytestmark = pytest.mark.claim(
+    "identifiability.tolerance", "nearly degenerate geometry keeps its count on both sides of the tolerance"
+)
+
 
 def arm(*, bend=0.0, scale=1.0, offset=0.0):
     """Three parallel vertical axes. bend: lean of the second [rad]; offset: of the second from the first."""

@@ -8,6 +8,8 @@ from steelyard.errors import OptionError
 from steelyard.identifiable import identifiability
 from steelyard.model import library, load
 
+pytestmark = pytest.mark.claim("identifiability.words", "explanations in words, checked by hand")
+
 
 def lines(text):
     return text.splitlines()

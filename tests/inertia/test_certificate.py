@@ -13,6 +13,12 @@ from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, is_realizable
 from steelyard.inertia.realizability import four_point_masses
 
+pytestmark = pytest.mark.claim(
+    "body.realizability",
+    "realizability: clouds in ellipsoids, four masses, nested sets, projections as good as cvxpy's to 1e-6",
+    limits="objectives agree to 1e-6, arguments to the accuracy of cvxpy's own (3e-4)",
+)
+
 
 def random_ellipsoid(rng):
     A = rng.normal(size=(3, 3))

@@ -14,6 +14,8 @@ from steelyard import inertia
 from steelyard.errors import InertiaError
 from steelyard.inertia import exponential, log_cholesky, principal, pseudo, rotation
 
+pytestmark = pytest.mark.claim("body.charts", "charts of inertia: round trips, Jacobians, the determinant of paper A")
+
 CHARTS = pytest.mark.parametrize(
     "chart", [log_cholesky, exponential, principal], ids=lambda c: c.__name__.split(".")[-1]
 )

@@ -19,8 +19,10 @@ from steelyard.inertia import (
     minimum_volume_ellipsoid,
     pseudo,
 )
-from steelyard.inertia.enclosing import cover
+from steelyard.inertia.hull import cover
 from steelyard.viewer.masses import mass_of
+
+pytestmark = pytest.mark.claim("body.refusals")
 
 
 def ellipsoid(seed=0):

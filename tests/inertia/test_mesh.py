@@ -17,6 +17,15 @@ from steelyard.inertia import conventions, drawing, is_consistent, mesh, mesh_ch
 from steelyard.inertia import parameters as bodies
 from steelyard.inertia.mesh_checks import SteelyardWarning
 
+pytestmark = [
+    pytest.mark.claim(
+        "body.meshes",
+        "inertia of meshes against trimesh and closed forms, with derivatives",
+        limits="the measured tools are point clouds, so their hulls are compared",
+    ),
+    pytest.mark.claim("body.refusals", "bodies and meshes that cannot be end in a message with the remedy"),
+]
+
 TOOLS = ("Box_Wrench", "Hammer", "Measuring_Tape", "Pliers", "Screwdriver")
 MESHES = {
     "box": lambda: trimesh.creation.box((0.3, 0.2, 0.1)),

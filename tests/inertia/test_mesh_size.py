@@ -8,8 +8,8 @@ import zipfile
 from itertools import pairwise
 
 import pytest
-from fuzz import seeds_of_meshes
-from fuzz.zipped import packed
+from evidence.parsers import seeds_of_meshes
+from evidence.parsers.zipped import packed
 
 from steelyard.errors import InertiaError
 from steelyard.inertia import mesh_files

@@ -15,6 +15,8 @@ from steelyard import inertia as sets
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, body_set, cones, divergence, log_cholesky, pseudo, to_spatial_inertia
 
+pytestmark = pytest.mark.claim("body.realizability")
+
 E1 = Ellipsoid.from_semi_axes([0.3, 0.2, 0.1], center=[0.1, 0.0, 0.2], rotation=rotations(1))
 E2 = Ellipsoid.from_semi_axes([0.1, 0.2, 0.1], center=[0.5, 0.0, 0.2])
 LOWER, UPPER = np.array([-0.1, -0.2, 0.0]), np.array([0.2, 0.3, 0.4])

@@ -7,6 +7,7 @@ import steelyard as sy
 from problems import random_log, true_base, with_friction
 from robots import random_state, urdf
 from steelyard.errors import OptionError
+from steelyard.information import accumulate
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_a_robot_that_hardly_moves():
     log = around_one_pose(robot, 1e-4)
     errors = {}
     for sums in ("gram", "qr"):
-        info = sy.accumulate(robot, log, friction=("offset",), sums=sums)
+        info = accumulate(robot, log, friction=("offset",), sums=sums)
         truth = true_base(info, robot)
         found = info.basis.regroup(sy.fit.least_squares(info).parameters)
         errors[sums] = np.linalg.norm(found - truth) / np.linalg.norm(truth)
@@ -56,7 +57,7 @@ def test_a_robot_that_hardly_moves():
 
 def test_both_paths_agree_on_ordinary_robots(case):
     robot, log = case
-    gram, qr = (sy.accumulate(robot, log, armature=True, sums=sums) for sums in ("gram", "qr"))
+    gram, qr = (accumulate(robot, log, armature=True, sums=sums) for sums in ("gram", "qr"))
     np.testing.assert_array_equal(qr.as_gram().gram, qr.gram)
     for name in ("gram", "moment", "energy"):
         one, other = getattr(gram, name), getattr(qr, name)
@@ -72,25 +73,25 @@ def test_both_paths_agree_on_ordinary_robots(case):
 
 def test_they_add(case):
     robot, log = case
-    whole = sy.accumulate(robot, log, sums="qr")
-    parts = [sy.accumulate(robot, log[start : start + 100], sums="qr") for start in range(0, len(log), 100)]
+    whole = accumulate(robot, log, sums="qr")
+    parts = [accumulate(robot, log[start : start + 100], sums="qr") for start in range(0, len(log), 100)]
     together = sum(parts)
     assert together.kind == "qr"
-    streamed = sy.accumulate(robot, (log[start : start + 37] for start in range(0, len(log), 37)), sums="qr")
+    streamed = accumulate(robot, (log[start : start + 37] for start in range(0, len(log), 37)), sums="qr")
     for info in (together, streamed):
         rebuilt = np.swapaxes(info.factors, 1, 2) @ info.factors
         np.testing.assert_allclose(rebuilt[:, :-1, :-1], whole.gram, atol=1e-12 * whole.gram.max())
         np.testing.assert_array_equal(info.counts, whole.counts)
         solutions = (sy.fit.least_squares(each).parameters for each in (info, whole))
         np.testing.assert_allclose(*solutions, atol=1e-10)
-    mixed = parts[0] + sy.accumulate(robot, log[100:], sums="gram")
+    mixed = parts[0] + accumulate(robot, log[100:], sums="gram")
     assert (mixed.kind, mixed.n) == ("gram", len(log))
     np.testing.assert_allclose(mixed.gram, whole.gram, atol=1e-12 * whole.gram.max())
 
 
 def test_weights_forgetting_base_and_files(case, tmp_path):
     robot, log = case
-    full, base = (sy.accumulate(robot, log, columns=columns, sums="qr") for columns in ("all", "base"))
+    full, base = (accumulate(robot, log, columns=columns, sums="qr") for columns in ("all", "base"))
     one, other = (np.swapaxes(info.factors, 1, 2) @ info.factors for info in (full.base, base))
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * other.max())
     faded = base.discounted(0.25)
@@ -111,7 +112,7 @@ def test_exact_data_leaves_no_residual(case):
     robot, _ = case
     rigid = robot.with_joint_properties(armature=np.zeros(7 + 1), damping=np.zeros(8), frictionloss=np.zeros(8))
     log = random_log(rigid, np.random.default_rng(4), samples=500, torque=lambda *s: sy.inverse_dynamics(rigid, *s))
-    gram, qr = (sy.accumulate(rigid, log, friction=(), sums=sums) for sums in ("gram", "qr"))
+    gram, qr = (accumulate(rigid, log, friction=(), sums=sums) for sums in ("gram", "qr"))
     x = true_base(qr, rigid)
     assert np.sqrt(qr.residual_energy(x).max() / qr.energy.max()) < 1e-13
     assert np.sqrt(gram.residual_energy(x).max() / gram.energy.max()) > 1e-10
@@ -119,7 +120,7 @@ def test_exact_data_leaves_no_residual(case):
 
 def test_fewer_samples_than_columns_and_unknown_kinds(case):
     robot, log = case
-    few = sy.accumulate(robot, log[:5], sums="qr")
-    np.testing.assert_allclose(few.gram, sy.accumulate(robot, log[:5]).gram, atol=1e-12 * few.gram.max())
+    few = accumulate(robot, log[:5], sums="qr")
+    np.testing.assert_allclose(few.gram, accumulate(robot, log[:5]).gram, atol=1e-12 * few.gram.max())
     with pytest.raises(OptionError, match=r"sums is one of gram, qr"):
-        sy.accumulate(robot, log, sums="svd")
+        accumulate(robot, log, sums="svd")

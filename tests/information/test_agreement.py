@@ -12,6 +12,12 @@ from steelyard.errors import ModelError
 from steelyard.information import accumulate
 from steelyard.model import load
 
+pytestmark = pytest.mark.claim(
+    "information.engines",
+    "kernel, NumPy, JAX and QR agree; Pinocchio, MuJoCo and automatic differentiation confirm them",
+    limits="the tests take a part of the robots, for compile time",
+)
+
 COMPILED = {"finger_edu", "quadrotor_base"}  # by JAX, seconds for each; larger in test_device.py
 
 

@@ -14,7 +14,7 @@ from properties import tried
 from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.errors import FitError, LogError, ModelError, OptionError
-from steelyard.information import residuals
+from steelyard.information import accumulate, accumulate_blocks, residuals
 from steelyard.model import from_mujoco, load
 from steelyard.model.mujoco_state import force_from_mujoco
 
@@ -95,18 +95,18 @@ def test_random_trees_agree_with_an_explicit_projection(tmp_path_factory, part, 
     rng, robot, frames, kinds, _, log = cases([part, seed], tmp_path_factory.mktemp("random"))
     W = rng.uniform(0.1, 10, size=robot.nv)
     options = {"friction": (), "contacts": dict(zip(frames, kinds, strict=True)), "row_weights": W}
-    info = sy.accumulate(robot, log, **options)
+    info = accumulate(robot, log, **options)
     bare = robot.with_joint_properties(**dict.fromkeys(("damping", "frictionloss"), np.zeros(robot.nv)))
     G, b, c, left = explicit(bare, info, log, kinds, W)
     close(info.G, G)
     close(info.b, b)
     close(info.c, c)
     np.testing.assert_allclose(info.counts.sum(), left, rtol=1e-9)
-    triangular = sy.accumulate(robot, log, **options, sums="qr")
+    triangular = accumulate(robot, log, **options, sums="qr")
     close(triangular.G, G)
     close(triangular.counts, info.counts)
     for engine in ("numpy", "native"):
-        close(sy.accumulate(robot, log, **options, engine=engine).G, G)
+        close(accumulate(robot, log, **options, engine=engine).G, G)
 
 
 def quadruped(n=120, seed=0, noise=1.0, every=20):
@@ -120,7 +120,7 @@ def quadruped(n=120, seed=0, noise=1.0, every=20):
 def test_parameters_are_those_of_a_fit_of_parameters_and_forces_together():
     robot, log = quadruped()
     W = np.random.default_rng(1).uniform(0.1, 10, size=robot.nv)
-    info = sy.accumulate(robot, log, friction=(), row_weights=W)
+    info = accumulate(robot, log, friction=(), row_weights=W)
     found = np.linalg.solve(info.G, info.b)
     rows = sy.regressor(robot, log.q, log.v, log.a)[:, :, info.columns]
     root = np.sqrt(W)[:, None]
@@ -140,7 +140,7 @@ def test_parameters_are_those_of_a_fit_of_parameters_and_forces_together():
 
 def test_true_parameters_leave_nothing_and_wrong_projections_do():
     robot, log = quadruped(noise=0.0)
-    info = sy.accumulate(robot, log, friction=(), columns="all")
+    info = accumulate(robot, log, friction=(), columns="all")
     truth = robot.inertias.ravel()
     assert np.all(info.residual_energy(truth) < 1e-12 * np.sum(log.tau**2))
     assert np.abs(residuals(info, log, info.basis.regrouping @ truth)).max() < 1e-9
@@ -153,7 +153,7 @@ def test_true_parameters_leave_nothing_and_wrong_projections_do():
             | {"FL_FOOT": log.contacts["FR_FOOT"]}
         ),
     ):
-        energy = sy.accumulate(robot, wrong, friction=(), columns="all").residual_energy(truth)
+        energy = accumulate(robot, wrong, friction=(), columns="all").residual_energy(truth)
         assert energy.sum() > 1e-3 * np.sum(log.tau**2)
 
 
@@ -188,19 +188,19 @@ def test_falling_and_landing_in_mujoco_leaves_nothing(tmp_path):
     log = sy.Log(t=d.time + 0.002 * np.arange(300), q=q, v=v, a=a, tau=force_from_mujoco(m, robot, qpos, applied))
     log, options = log.replace(contacts=contacts), {"friction": (), "columns": "all"}
     truth, scale = robot.inertias.ravel(), np.sum(sy.inverse_dynamics(robot, q, v, a) ** 2)
-    flat = sy.accumulate(robot, log, **options, contacts="flat")
+    flat = accumulate(robot, log, **options, contacts="flat")
     assert flat.residual_energy(truth).sum() < 1e-12 * scale
     assert np.abs(residuals(flat, log, flat.basis.regrouping @ truth)).max() < 1e-5
     wrong = log.replace(contacts={"left_foot": right, "right_foot": left})
-    assert sy.accumulate(robot, wrong, **options, contacts="flat").residual_energy(truth).sum() > 1e-4 * scale
-    assert sy.accumulate(robot, log.replace(contacts={}), **options).residual_energy(truth).sum() > 1e-2 * scale
+    assert accumulate(robot, wrong, **options, contacts="flat").residual_energy(truth).sum() > 1e-4 * scale
+    assert accumulate(robot, log.replace(contacts={}), **options).residual_energy(truth).sum() > 1e-2 * scale
 
 
 def test_weights_matter_where_rows_are_mixed():
     robot, log = quadruped()
     W = np.random.default_rng(1).uniform(0.1, 10, size=robot.nv)
-    weighed = sy.accumulate(robot, log, friction=(), row_weights=W)
-    after = sy.accumulate(robot, log, friction=()).weighted(W)
+    weighed = accumulate(robot, log, friction=(), row_weights=W)
+    after = accumulate(robot, log, friction=()).weighted(W)
     assert np.abs(weighed.G - after.G).max() > 1e-3 * np.abs(weighed.G).max()
     np.testing.assert_array_equal(weighed.projection, W)
     np.testing.assert_array_equal(weighed.weights, W)
@@ -210,7 +210,7 @@ def test_noise_of_each_group_is_told_from_its_own_count():
     robot, log = quadruped(n=6000, noise=0.0)
     rng, sigma = np.random.default_rng(2), np.random.default_rng(3).uniform(0.5, 2, size=18)
     noisy = log.replace(tau=log.tau + sigma * rng.normal(size=log.tau.shape))
-    info = sy.accumulate(robot, noisy, friction=(), row_weights=1 / sigma**2)
+    info = accumulate(robot, noisy, friction=(), row_weights=1 / sigma**2)
     truth = info.basis.regrouping @ robot.inertias.ravel()
     found = np.sqrt(info.residual_energy(truth) / info.counts)
     np.testing.assert_allclose(found, sigma, rtol=0.1)
@@ -223,7 +223,7 @@ def test_sample_weights_count_and_mix():
     samples = rng.uniform(0, 2, size=(len(log), robot.nv))
     samples[::3, 7] = 0
     W = rng.uniform(0.1, 10, size=robot.nv)
-    info = sy.accumulate(robot, log, friction=(), row_weights=W, sample_weights=samples)
+    info = accumulate(robot, log, friction=(), row_weights=W, sample_weights=samples)
     G, b, c, _ = explicit(robot, info, log, ("point",) * 4, W, samples)
     close(info.G, G)
     close(info.b, b)
@@ -237,7 +237,7 @@ def test_two_contacts_of_one_link_have_the_rank_that_they_have():
     flags = np.ones((40, 3), dtype=bool)
     flags[20:, 2] = False
     log = log_in_contact(robot, rng, 40, frames, kinds, flags)
-    info = sy.accumulate(robot, log, friction=(), contacts=dict(zip(frames, kinds, strict=True)))
+    info = accumulate(robot, log, friction=(), contacts=dict(zip(frames, kinds, strict=True)))
     G, b, _, left = explicit(robot, info, log, kinds, np.ones(robot.nv))
     close(info.G, G)
     close(info.b, b)
@@ -249,21 +249,21 @@ def test_two_contacts_of_one_link_have_the_rank_that_they_have():
 
 def test_sums_add_and_refuse_other_weights(tmp_path):
     robot, log = quadruped()
-    whole = sy.accumulate(robot, log)
-    halves = sy.accumulate(robot, log[:50]) + sy.accumulate(robot, log[50:])
+    whole = accumulate(robot, log)
+    halves = accumulate(robot, log[:50]) + accumulate(robot, log[50:])
     close(halves.G, whole.G)
     close(halves.counts, whole.counts)
     np.testing.assert_array_equal(halves.projection, np.ones(robot.nv))
-    together = sum(sy.accumulate_blocks(robot, log, count=5))
+    together = sum(accumulate_blocks(robot, log, count=5))
     close(together.G, whole.G)
-    free = sy.accumulate(robot, log.replace(contacts={}))
+    free = accumulate(robot, log.replace(contacts={}))
     assert free.projection is None and (free + whole).projection is not None
-    other = sy.accumulate(robot, log, row_weights=np.full(robot.nv, 2.0))
+    other = accumulate(robot, log, row_weights=np.full(robot.nv, 2.0))
     with pytest.raises(FitError, match=r"different row weights.*same row_weights"):
         whole + other
     with pytest.raises(FitError, match="can no longer be scaled alone"):
         whole.rescaled(np.ones(robot.nv))
-    soles = sy.accumulate(robot, log, contacts={"FL_FOOT": "flat"})
+    soles = accumulate(robot, log, contacts={"FL_FOOT": "flat"})
     with pytest.raises(FitError, match="with the same contacts"):
         whole + soles
     assert sy.load_information(sy.save_information(soles, tmp_path / "soles.npz"), robot).contacts == {
@@ -278,11 +278,11 @@ def test_sums_add_and_refuse_other_weights(tmp_path):
 def test_armature_springs_and_masks_go_along():
     robot, log = quadruped(n=60)
     for options in ({"armature": True}, {"springs": (robot.joint_names[3],)}):
-        info = sy.accumulate(robot, log, **options)
-        joined = sy.accumulate(robot, log[:20], **options) + sy.accumulate(robot, log[20:], **options)
+        info = accumulate(robot, log, **options)
+        joined = accumulate(robot, log[:20], **options) + accumulate(robot, log[20:], **options)
         close(info.G, joined.G)
     masked = log.replace(weights=np.ones((60, robot.nv)))
-    close(sy.accumulate(robot, masked).G, sy.accumulate(robot, log).G)
+    close(accumulate(robot, masked).G, accumulate(robot, log).G)
 
 
 @pytest.mark.parametrize("sums", ["gram", "qr"])
@@ -296,7 +296,7 @@ def test_rotors_go_along(sums):
     flags = np.arange(50) % 3 > 0
     tau[~flags] = sy.inverse_dynamics(robot, q, v, a, rotors=True)[~flags]
     log = sy.Log(t=np.arange(50) / 100, q=q, v=v, a=a, tau=tau, contacts={hand: flags})
-    info = sy.accumulate(robot, log, friction=(), rotors=True, columns="all", sums=sums)
+    info = accumulate(robot, log, friction=(), rotors=True, columns="all", sums=sums)
     truth = np.concatenate([robot.inertias.ravel(), *(rotor.theta for rotor in robot.rotors)])
     assert info.residual_energy(truth).sum() < 1e-13 * np.sum(tau**2)
 
@@ -308,12 +308,12 @@ def test_known_wrenches_move_to_the_torques():
     known = log.replace(tau=tau, contacts={}, external={"FR_FOOT": wrench})
     truth = robot.inertias.ravel()
     for options in ({}, {"engine": "numpy"}, {"sums": "qr"}, {"rows": "power"}):
-        info = sy.accumulate(robot, known, friction=(), columns="all", **options)
+        info = accumulate(robot, known, friction=(), columns="all", **options)
         assert info.residual_energy(truth).sum() < 1e-13 * np.sum(tau**2)
-    info = sy.accumulate(robot, known, friction=())
+    info = accumulate(robot, known, friction=())
     assert np.abs(residuals(info, known, info.basis.regrouping @ truth)).max() < 1e-9
     against = known.replace(external={"FR_FOOT": -wrench})
-    assert sy.accumulate(robot, against, friction=(), columns="all").residual_energy(truth).sum() > 1
+    assert accumulate(robot, against, friction=(), columns="all").residual_energy(truth).sum() > 1
 
 
 def test_validation_gives_contacts_the_forces_that_suit_best():
@@ -329,7 +329,7 @@ def test_validation_gives_contacts_the_forces_that_suit_best():
     wrong = robot.with_inertias(1.3 * robot.inertias)
     W = np.random.default_rng(1).uniform(0.1, 10, size=robot.nv)
     found = sy.validate(wrong, log, row_weights=W)
-    info = sy.accumulate(robot, log, friction=(), row_weights=W)
+    info = accumulate(robot, log, friction=(), row_weights=W)
     np.testing.assert_allclose(
         np.sum(found.error**2, axis=0), info.residual_energy(info.basis.regrouping @ wrong.inertias.ravel()), rtol=1e-6
     )
@@ -339,8 +339,8 @@ def test_jax_logs_in_contact_are_summed_to_the_same():
     robot, log = quadruped(n=30)
     with jax.enable_x64(True):
         arrays = {name: jax.numpy.asarray(getattr(log, name)) for name in ("q", "v", "a", "tau")}
-        info = sy.accumulate(robot, log.replace(**arrays, external={"base_link": np.ones((30, 6))}))
-    same = sy.accumulate(robot, log.replace(external={"base_link": np.ones((30, 6))}))
+        info = accumulate(robot, log.replace(**arrays, external={"base_link": np.ones((30, 6))}))
+    same = accumulate(robot, log.replace(external={"base_link": np.ones((30, 6))}))
     close(info.G, same.G)
     close(info.b, same.b)
 
@@ -348,14 +348,14 @@ def test_jax_logs_in_contact_are_summed_to_the_same():
 def test_what_does_not_go_together_is_refused():
     robot, log = quadruped(n=30)
     with pytest.raises(OptionError, match="contacts are any of"):
-        sy.accumulate(robot, log, contacts="foot")
+        accumulate(robot, log, contacts="foot")
     with pytest.raises(OptionError, match="18 finite, positive numbers"):
-        sy.accumulate(robot, log, row_weights=np.zeros(18))
+        accumulate(robot, log, row_weights=np.zeros(18))
     with pytest.raises(ModelError, match="no link or frame 'FL_foot'"):
-        sy.accumulate(robot, log.replace(contacts={"FL_foot": np.ones(30)}))
+        accumulate(robot, log.replace(contacts={"FL_foot": np.ones(30)}))
     with pytest.raises(LogError, match="unknown forces are in rows of momentum"):
-        sy.accumulate(robot, log, rows="momentum")
+        accumulate(robot, log, rows="momentum")
     with pytest.raises(LogError, match="is not finite at t"):
-        sy.accumulate(robot, log.replace(contacts={}, external={"FL_FOOT": np.full((30, 6), np.nan)}))
+        accumulate(robot, log.replace(contacts={}, external={"FL_FOOT": np.full((30, 6), np.nan)}))
     with pytest.raises(LogError, match="contacts of 'FL_FOOT' are 30 flags"):
         log.replace(contacts={"FL_FOOT": np.ones(4)})

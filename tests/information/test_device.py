@@ -11,7 +11,7 @@ from robots import urdf
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError, OptionError
 from steelyard.information import accumulate
-from steelyard.information import engine_jax as device
+from steelyard.information import engines as device
 from steelyard.log import Log, filters
 from steelyard.model import library, load
 from steelyard.terms import UserColumn
@@ -125,6 +125,11 @@ def test_without_jax_or_float64(arm, monkeypatch):
     assert accumulate(robot, log).engine == "native"
 
 
+@pytest.mark.claim(
+    "scale.gpu",
+    "sums and batched fits on a GPU",
+    short="never run on a GPU: none was available, so no crossover is stated",
+)
 def test_on_a_gpu(arm):
     if jax.default_backend() == "cpu":
         pytest.skip("JAX has no GPU here")

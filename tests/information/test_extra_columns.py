@@ -10,6 +10,7 @@ from robots import random_state, urdf
 from steelyard.dynamics import extra_rows, extra_torque
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable import regression_basis
+from steelyard.information import accumulate
 from steelyard.terms import UserColumn, layout_of
 
 TENDON = """<mujoco><option gravity="0 0 0"/><worldbody>
@@ -86,7 +87,7 @@ def test_basis_is_the_rank_of_random_states(stem):
     assert names == [*coupled, f"{first}.spring", "cube"]
     assert np.array_equal(basis.columns[: plain.count], plain.columns)
     log = random_log(robot, np.random.default_rng(1), samples=600, torque=lambda *s: sy.inverse_dynamics(robot, *s))
-    full, base = (sy.accumulate(robot, log, columns=c, **options) for c in ("all", "base"))
+    full, base = (accumulate(robot, log, columns=c, **options) for c in ("all", "base"))
     K = basis.regrouping
     np.testing.assert_allclose(K.T @ base.G @ K, full.G, atol=1e-9 * np.abs(full.G).max())
     size = np.sqrt(np.diag(base.G))
@@ -103,10 +104,10 @@ def test_fits_find_them_and_predict(arm, fit):
         return sy.inverse_dynamics(arm, q, v, a) + extra_torque(arm, layout, values, q, v, a)
 
     log = random_log(arm, np.random.default_rng(2), samples=1000, torque=torque)
-    estimate = fit(sy.accumulate(arm, log, friction=(), **options))
+    estimate = fit(accumulate(arm, log, friction=(), **options))
     np.testing.assert_allclose(estimate.extras, values, rtol=1e-5)
     assert sy.validate(estimate, log).relative_error < 1e-5
-    assert sy.validate(fit(sy.accumulate(arm, log, friction=())), log).relative_error > 1e-2
+    assert sy.validate(fit(accumulate(arm, log, friction=())), log).relative_error > 1e-2
 
 
 def test_a_negative_coupling_is_kept_at_zero(arm):
@@ -117,7 +118,7 @@ def test_a_negative_coupling_is_kept_at_zero(arm):
         return sy.inverse_dynamics(arm, q, v, a) + extra_torque(arm, layout, np.array([0.1, -0.5, 0.0]), q, v, a)
 
     log = random_log(arm, np.random.default_rng(3), samples=500, torque=torque, noise=0.01)
-    estimate = sy.fit.consistent(sy.accumulate(arm, log, friction=(), coupling=pair))
+    estimate = sy.fit.consistent(accumulate(arm, log, friction=(), coupling=pair))
     assert 0 <= estimate.extras[1] < 1e-3
 
 
@@ -139,8 +140,8 @@ def test_direction_of_a_shared_motor_passes_the_filter(arm):
     assert log.replace(q=log.q).shared_direction is None
 
     options = {"coupling": (f"{names[4]}-0.5*{names[5]}",), "columns": "all"}
-    plain = sy.accumulate(arm, sy.filters.differentiate(raw, cutoff=5.0), **options)
-    info, fused = (sy.accumulate(arm, log, engine=engine, **options) for engine in ("numpy", "native"))
+    plain = accumulate(arm, sy.filters.differentiate(raw, cutoff=5.0), **options)
+    info, fused = (accumulate(arm, log, engine=engine, **options) for engine in ("numpy", "native"))
     place = info.layout.names.index(f"{names[4]}-{names[5]}.coulomb")
     assert info.G[place, place] == pytest.approx(1.25 * expected @ expected)
     assert abs(plain.G[place, place] / info.G[place, place] - 1) > 0.01
@@ -166,4 +167,4 @@ def test_refusals(arm):
     with pytest.raises(OptionError, match="UserColumn"):
         layout_of(arm, extra=[np.sin])
     with pytest.raises(OptionError, match=r"'bad'.*shape"):
-        sy.accumulate(arm, log, extra=[UserColumn("bad", lambda q, v, a: v[0])])
+        accumulate(arm, log, extra=[UserColumn("bad", lambda q, v, a: v[0])])

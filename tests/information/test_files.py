@@ -7,6 +7,7 @@ import steelyard as sy
 from problems import random_log
 from robots import urdf
 from steelyard.errors import FitError, OptionError
+from steelyard.information import accumulate
 from steelyard.storage import NewerFormat
 
 
@@ -20,7 +21,7 @@ def case():
 def test_round_trip(case, tmp_path):
     robot, log = case
     log = log.replace(bandwidth=0.25 * log.rate)
-    info = sy.accumulate(robot, log, armature=True, coupling=(robot.joint_names[-2:],))
+    info = accumulate(robot, log, armature=True, coupling=(robot.joint_names[-2:],))
     path = sy.save_information(info, tmp_path / "info.npz")
     assert list(tmp_path.iterdir()) == [path]
     back = sy.load_information(path, sy.load(urdf("ur5_robot")))
@@ -32,7 +33,7 @@ def test_round_trip(case, tmp_path):
 
 def test_masses_may_differ_but_not_kinematics(case, tmp_path):
     robot, log = case
-    path = sy.save_information(sy.accumulate(robot, log), tmp_path / "info.npz")
+    path = sy.save_information(accumulate(robot, log), tmp_path / "info.npz")
     assert sy.load_information(path, robot.with_inertias(2 * robot.inertias)).n == len(log)
     for other in (None, sy.load(urdf("ur3_robot")), sy.load(urdf("ur5_robot"), gravity=(0, 0, -1.62))):
         with pytest.raises(FitError, match="belongs to robot"):
@@ -59,7 +60,7 @@ def test_other_files_are_refused(case, tmp_path, content):
 
 def test_newer_versions_are_read_with_a_warning_or_refused_by_name(case, tmp_path, monkeypatch):
     robot, log = case
-    info = sy.accumulate(robot, log)
+    info = accumulate(robot, log)
     for name in ("1.7", "2.0", "1"):
         monkeypatch.setattr("steelyard.information.files.FORMAT", f"steelyard information {name}")
         sy.save_information(info, tmp_path / f"{name}.npz")
@@ -74,7 +75,7 @@ def test_newer_versions_are_read_with_a_warning_or_refused_by_name(case, tmp_pat
 def test_files_may_lie_at_a_url(case):
     pytest.importorskip("fsspec", reason="fsspec is not installed")
     robot, log = case
-    info = sy.accumulate(robot, log)
+    info = accumulate(robot, log)
     path = sy.save_information(info, "memory://folder/info.npz")
     np.testing.assert_array_equal(sy.load_information(path, robot).gram, info.gram)
     with pytest.raises(FitError, match="not a saved Information"):
@@ -83,7 +84,7 @@ def test_files_may_lie_at_a_url(case):
 
 def test_user_columns_cannot_be_saved(case, tmp_path):
     robot, log = case
-    info = sy.accumulate(robot, log, extra=[sy.UserColumn("cube", lambda q, v, a: v**3)])
+    info = accumulate(robot, log, extra=[sy.UserColumn("cube", lambda q, v, a: v**3)])
     with pytest.raises(OptionError, match="cannot be saved"):
         sy.save_information(info, tmp_path / "info.npz")
 
@@ -93,7 +94,7 @@ def test_forgetting_follows_a_change(case):
     rng = np.random.default_rng(2)
     heavier = robot.with_inertias(1.2 * robot.inertias)
     later = random_log(heavier, rng, samples=300, torque=lambda *s: sy.inverse_dynamics(heavier, *s))
-    before, after = (sy.accumulate(robot, x, friction=()) for x in (log, later))
+    before, after = (accumulate(robot, x, friction=()) for x in (log, later))
     plain, forgetting = before + after, before.discounted(1e-4) + after
     truth = after.basis.regroup(heavier.inertias.ravel())
     errors = [np.linalg.norm(np.linalg.solve(info.G, info.b) - truth) for info in (plain, forgetting)]

@@ -11,7 +11,8 @@ from robots import random_state, urdf
 from steelyard.dynamics import extra_torque, friction_torque
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import model_parameters
-from steelyard.information.windows import HALF, KNOT, STRIDE, parts
+from steelyard.information import accumulate
+from steelyard.information.row_kinds import HALF, KNOT, STRIDE, parts
 from steelyard.terms import UserColumn
 
 TERMS = ("viscous", "coulomb", "offset")
@@ -49,7 +50,7 @@ def misfit(info, robot):
 def test_true_parameters_satisfy_every_balance(arm, log, rows, allowed, estimated):
     """With friction and armature as columns and as known torques."""
     options = {"friction": TERMS, "armature": True} if estimated else {"friction": ()}
-    info = sy.accumulate(arm, log, rows=rows, sums="qr", **options)
+    info = accumulate(arm, log, rows=rows, sums="qr", **options)
     assert misfit(info, arm) < allowed
     assert misfit(info, arm.with_joint_properties(damping=2 * arm.damping)) > 1e-3 or not estimated
 
@@ -57,17 +58,17 @@ def test_true_parameters_satisfy_every_balance(arm, log, rows, allowed, estimate
 def test_momentum_needs_no_acceleration(arm):
     """Exact for even stamps, but for aliasing; for uneven ones second order in the step, as interpolation is."""
     options = {"rows": "momentum", "friction": (), "sums": "qr"}
-    assert misfit(sy.accumulate(arm, smooth_log(arm, rate=250.0).replace(a=None), **options), arm) < 1e-10
+    assert misfit(accumulate(arm, smooth_log(arm, rate=250.0).replace(a=None), **options), arm) < 1e-10
     errors = []
     for rate in (250.0, 500.0, 1000.0):
         log = smooth_log(arm, rate=rate, jitter=0.3).replace(a=None)
-        errors.append(misfit(sy.accumulate(arm, log, **options), arm))
+        errors.append(misfit(accumulate(arm, log, **options), arm))
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
     assert errors[2] < 1e-4
     with pytest.raises(LogError, match="has no a"):
-        sy.accumulate(arm, log, rows=("momentum", "joints"))
+        accumulate(arm, log, rows=("momentum", "joints"))
     with pytest.raises(LogError, match="has no a"):
-        sy.accumulate(arm, log, rows="momentum", extra=[UserColumn("cube", lambda q, v, a: v**3)])
+        accumulate(arm, log, rows="momentum", extra=[UserColumn("cube", lambda q, v, a: v**3)])
 
 
 @pytest.mark.parametrize("rows", ["momentum", "energy"])
@@ -77,9 +78,9 @@ def test_couplings_springs_and_user_columns_in_windows(arm, rows):
     extra = [UserColumn("cube", lambda q, v, a: v**3)]
     options = {"coupling": (names[-2:],), "springs": names[:1], "extra": extra}
     log = smooth_log(arm)
-    layout = sy.accumulate(arm, log[:100], friction=(), **options).layout
+    layout = accumulate(arm, log[:100], friction=(), **options).layout
     log = log.replace(tau=log.tau + extra_torque(arm, layout, values, log.q, log.v, log.a))
-    info = sy.accumulate(arm, log, rows=rows, friction=(), sums="qr", **options)
+    info = accumulate(arm, log, rows=rows, friction=(), sums="qr", **options)
     full = model_parameters(arm, layout)
     full[layout.extra] = values
     x = info.basis.regroup(full)
@@ -114,7 +115,7 @@ def test_floating_base(rows, allowed, armature):
     v = np.concatenate([v_body, np.broadcast_to(spin, still.shape), legs[1]], axis=1)
     a = np.concatenate([a_body, still, legs[2]], axis=1)
     log = sy.Log(t=t, q=q, v=v, a=a, tau=sy.inverse_dynamics(robot, q, v, a))
-    info = sy.accumulate(robot, log, rows=rows, friction=(), sums="qr")
+    info = accumulate(robot, log, rows=rows, friction=(), sums="qr")
     assert rows == "energy" or "floating_base[0]" in info.group_names[0]
     assert misfit(info, robot) < allowed
 
@@ -170,7 +171,7 @@ def test_wrench_is_a_six_axis_sensor_of_mujoco(tmp_path):
         mujoco.mj_sensorAcc(model, data)
         measured[k] = data.sensordata
     log = sy.Log(t=np.arange(50) * 0.1, q=q, v=v, a=a, wrenches={"lower": measured})
-    info = sy.accumulate(robot, log, rows="wrench:lower", friction=())
+    info = accumulate(robot, log, rows="wrench:lower", friction=())
     x = info.basis.regroup(robot.inertias.ravel())
     assert np.sqrt(info.residual_energy(x).sum() / info.energy.sum()) < 1e-7
     assert info.basis.count == 10
@@ -196,7 +197,7 @@ def with_wrenches(robot, log, links):
 def test_basis_is_that_of_the_sensors_together(arm, rows, sensors):
     log = random_log(arm, np.random.default_rng(5), samples=600, torque=lambda *s: sy.inverse_dynamics(arm, *s))
     log = with_wrenches(arm, log, ("forearm_link", "ee_link"))
-    full, base = (sy.accumulate(arm, log, rows=rows, friction=TERMS, armature=True, columns=c) for c in ("all", "base"))
+    full, base = (accumulate(arm, log, rows=rows, friction=TERMS, armature=True, columns=c) for c in ("all", "base"))
     idn = sy.identifiability(arm, sensors=sensors, friction=TERMS, armature=True)
     assert base.basis.count == idn.count
     K = base.basis.regrouping
@@ -209,17 +210,17 @@ def test_basis_is_that_of_the_sensors_together(arm, rows, sensors):
 def test_wrench_under_the_robot_adds_what_joints_do_not_show(arm):
     rigid = arm.with_joint_properties(armature=np.zeros(6), damping=np.zeros(6), frictionloss=np.zeros(6))
     log = with_wrenches(rigid, smooth_log(rigid), ())
-    both = sy.accumulate(rigid, log, rows=("joints", "base"), friction=())
-    assert both.basis.count > sy.accumulate(rigid, log, friction=()).basis.count
+    both = accumulate(rigid, log, rows=("joints", "base"), friction=())
+    assert both.basis.count > accumulate(rigid, log, friction=()).basis.count
     assert len(both.counts) == 12 and both.group_names[-1] == "base.nz"
     estimate = sy.fit.least_squares(both)
     np.testing.assert_allclose(both.basis.regroup(estimate.parameters), true_base(both, rigid), atol=1e-5)
     np.testing.assert_allclose(both.degree_rms, np.sqrt(np.mean(log.tau**2, axis=0)))
     filtered = sy.filters.differentiate(log.replace(v=None, a=None), 20.0)
-    again = sy.accumulate(rigid, filtered, rows=("joints", "base"), friction=())
+    again = accumulate(rigid, filtered, rows=("joints", "base"), friction=())
     assert misfit(again, rigid) < 1e-2
     late = log.replace(wrenches={"base": np.roll(log.wrenches["base"], 40, axis=0)})
-    assert misfit(sy.accumulate(rigid, late, rows=("joints", "base"), friction=()), rigid) > 1e-2
+    assert misfit(accumulate(rigid, late, rows=("joints", "base"), friction=()), rigid) > 1e-2
 
 
 def test_wrenches_in_logs(arm, log, tmp_path):
@@ -235,27 +236,27 @@ def test_wrenches_in_logs(arm, log, tmp_path):
     bad = whole.wrenches["base"].copy()
     bad[7, 2] = np.inf
     with pytest.raises(LogError, match=r"wrench of base of column 2 is not finite at t = 0\.007 s"):
-        sy.accumulate(arm, whole.replace(wrenches={"base": bad}), rows="base")
+        accumulate(arm, whole.replace(wrenches={"base": bad}), rows="base")
 
 
 def test_refusals(arm, log):
     for rows in ("torques", (), ("joints", "wrench")):
         with pytest.raises(OptionError, match=r"joints, momentum, power, energy, base and wrench:LINK"):
-            sy.accumulate(arm, log, rows=rows)
+            accumulate(arm, log, rows=rows)
     with pytest.raises(OptionError, match="no moving link 'hand'"):
-        sy.accumulate(arm, log, rows="wrench:hand")
+        accumulate(arm, log, rows="wrench:hand")
     with pytest.raises(LogError, match="no wrench of 'base'"):
-        sy.accumulate(arm, log, rows="base")
+        accumulate(arm, log, rows="base")
     with pytest.raises(OptionError, match="go with rows of joints"):
-        sy.accumulate(arm, log, rows=("joints", "base"), springs=arm.joint_names[:1])
+        accumulate(arm, log, rows=("joints", "base"), springs=arm.joint_names[:1])
     with pytest.raises(OptionError, match="Gram matrices of joint torques only"):
-        sy.accumulate(arm, log, rows="power", engine="native")
+        accumulate(arm, log, rows="power", engine="native")
     with pytest.raises(LogError, match="has no tau"):
-        sy.accumulate(arm, log.replace(tau=None), rows="power")
+        accumulate(arm, log.replace(tau=None), rows="power")
     with pytest.raises(LogError, match="higher cutoff or a longer log"):
-        sy.accumulate(arm, log[:100], rows="momentum")
+        accumulate(arm, log[:100], rows="momentum")
     with pytest.raises(LogError, match=r"not above 186\.\d Hz"):
-        sy.accumulate(arm, log, rows="momentum", cutoff=200.0)
-    one, other = (sy.accumulate(arm, log, rows=rows) for rows in ("joints", "momentum"))
+        accumulate(arm, log, rows="momentum", cutoff=200.0)
+    one, other = (accumulate(arm, log, rows=rows) for rows in ("joints", "momentum"))
     with pytest.raises(sy.errors.FitError, match="different rows"):
         _ = one + other

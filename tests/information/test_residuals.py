@@ -6,7 +6,7 @@ import pytest
 import steelyard as sy
 from arm_logs import puma, recorded
 from steelyard.errors import FitError, LogError
-from steelyard.information import Information, products, residuals
+from steelyard.information import Information, accumulate, products, residuals
 
 PAIR = (("joint5", "joint6"),)
 OPTIONS = [{}, {"armature": True, "coupling": PAIR}, {"rotors": True}, {"friction": ("viscous",), "columns": "all"}]
@@ -23,7 +23,7 @@ def case():
 def test_they_add_up_to_the_sums(case, options):
     robot, log = case
     weights = np.random.default_rng(0).uniform(size=log.tau.shape)
-    info = sy.accumulate(robot, log, sample_weights=weights, **options)
+    info = accumulate(robot, log, sample_weights=weights, **options)
     base = np.random.default_rng(1).normal(size=info.basis.count)
     errors = residuals(info, log, base)
     np.testing.assert_allclose((weights * errors**2).sum(axis=0), info.base.residual_energy(base), rtol=1e-9)
@@ -34,7 +34,7 @@ def test_they_add_up_to_the_sums(case, options):
 
 def test_residuals_are_what_validation_finds(case):
     robot, log = case
-    info = sy.accumulate(robot, log, armature=True)
+    info = accumulate(robot, log, armature=True)
     estimate = sy.fit.consistent(info)
     np.testing.assert_allclose(residuals(info, log, estimate.base), sy.validate(estimate, log).error, atol=1e-8)
 
@@ -47,6 +47,6 @@ def test_raw_regressions_and_other_samples_are_refused(case):
     with pytest.raises(FitError, match="joint torques"):
         products(raw, log, log)
     with pytest.raises(FitError, match="joint torques"):
-        residuals(sy.accumulate(robot, log, rows="power"), log, np.zeros(1))
+        residuals(accumulate(robot, log, rows="power"), log, np.zeros(1))
     with pytest.raises(LogError, match="same time stamps"):
-        products(sy.accumulate(robot, log), log, log[1:])
+        products(accumulate(robot, log), log, log[1:])

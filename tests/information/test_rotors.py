@@ -17,8 +17,11 @@ from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.identifiable import regression_basis
 from steelyard.identifiable.motor_rotors import _reading
 from steelyard.inertia import to_com_inertia
+from steelyard.information import accumulate
 from steelyard.model import Rotor, force_from_mujoco, mjcf_text, to_mujoco
 from steelyard.terms import layout_of
+
+pytestmark = pytest.mark.claim("information.engines")
 
 MAKERS = {"puma": sy.library.puma560, "scara": sy.library.scara, "leg": sy.library.cheetah3_leg}
 ENGINES = ("numpy", "native")
@@ -135,7 +138,7 @@ def test_several_motors_of_a_joint_and_several_joints_of_a_motor(name):
     np.testing.assert_allclose(rows @ theta, expected, atol=1e-11 * size)
     found = sy.identifiability(robot, motors=True)
     assert found.count == scaled_rank(Twin(robot, motors=True).regression(rng, 200))[0]
-    info = sy.accumulate(robot, geared_log(robot, rng), rotors=True, friction=())
+    info = accumulate(robot, geared_log(robot, rng), rotors=True, friction=())
     assert (info.residual_energy(info.basis.regroup(theta)) <= 1e-13 * info.energy).all()
 
 
@@ -185,9 +188,7 @@ def test_engines_agree_and_base_columns_are_lossless(name, floating, balanced):
     robot = robot if balanced else unbalanced(robot, rng)
     log = geared_log(robot, rng, samples=300)
     options = {"armature": True, "rotors": True, "coupling": (robot.joint_names[-2:],)}
-    infos = {
-        e: {c: sy.accumulate(robot, log, engine=e, columns=c, **options) for c in ("base", "all")} for e in ENGINES
-    }
+    infos = {e: {c: accumulate(robot, log, engine=e, columns=c, **options) for c in ("base", "all")} for e in ENGINES}
     for columns in ("base", "all"):
         ours, fused = (infos[engine][columns] for engine in ENGINES)
         for field in ("gram", "moment", "energy"):
@@ -210,7 +211,7 @@ def test_fits_find_the_rotors(name, tmp_path):
     truth = model.with_inertias(scattered(model.inertias, rng, 0.1))
     truth = truth.with_rotor_inertias([scattered(rotor.theta, rng, 0.1) for rotor in truth.rotors])
     log, test = (geared_log(truth, rng, samples=1500) for _ in range(2))
-    info = sy.accumulate(model, log, rotors=True)
+    info = accumulate(model, log, rotors=True)
     assert info.layout == sy.load_information(sy.save_information(info, tmp_path / "info.npz"), model).layout
     elsewhere = replace(model, rotors=tuple(replace(r, gear_ratio=2 * r.gear_ratio) for r in model.rotors))
     with pytest.raises(FitError, match="rotors"):
@@ -223,7 +224,7 @@ def test_fits_find_the_rotors(name, tmp_path):
             np.testing.assert_allclose(rotor.theta, found, atol=1e-9)  # already symmetric
             if f"{rotor.name}.Izz" in estimate.base_names:
                 assert found[9] == pytest.approx(true.theta[9], rel=1e-4)
-    plain = sy.fit.least_squares(sy.accumulate(model, log))
+    plain = sy.fit.least_squares(accumulate(model, log))
     assert plain.rotors.shape == (0, 10)
     assert sy.validate(plain, test).relative_error > 1e-4
 
@@ -232,7 +233,7 @@ def test_unknown_rotors_get_a_nominal_prior():
     model = sy.library.cheetah3_leg()
     unknown = replace(model, rotors=tuple(replace(rotor, theta=np.zeros(10)) for rotor in model.rotors))
     log = geared_log(model, np.random.default_rng(6), samples=800)
-    estimate = sy.fit.consistent(sy.accumulate(unknown, log, rotors=True, armature=True))
+    estimate = sy.fit.consistent(accumulate(unknown, log, rotors=True, armature=True))
     assert any("rotor(knee)" in note and "0.5 kg" in note for note in estimate.notes)
     assert sy.validate(estimate, log).relative_error < 0.05
 
@@ -263,7 +264,7 @@ def test_refusals():
     robot = sy.library.scara()
     log = geared_log(robot, np.random.default_rng(7), samples=20)
     with pytest.raises(OptionError, match="side file"):
-        sy.accumulate(replace(robot, rotors=()), log, rotors=True)
+        accumulate(replace(robot, rotors=()), log, rotors=True)
     with pytest.raises(ModelError, match="joint1"):
         with_rotor_bodies(replace(robot, rotors=(replace(robot.rotors[0], joint="elbow"),)))
     with pytest.raises(ModelError, match="rotors of ten"):

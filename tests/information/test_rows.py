@@ -6,6 +6,7 @@ import pytest
 import loop_logs
 import steelyard as sy
 from steelyard.identifiable import excitation
+from steelyard.information import accumulate
 from steelyard.model import library
 
 
@@ -22,7 +23,7 @@ def test_samples_are_those_of_the_fullest_row(leg):
     robot, log = leg
     weights = np.ones((600, 3))
     weights[:200, 0] = 0
-    info = sy.accumulate(robot, log.replace(weights=weights))
+    info = accumulate(robot, log.replace(weights=weights))
     np.testing.assert_array_equal(info.counts, [400, 600, 600])
     assert info.n == 600
 
@@ -31,8 +32,8 @@ def test_weights_of_the_log_and_given_ones_multiply(leg):
     robot, log = leg
     rng = np.random.default_rng(0)
     own, given = rng.uniform(size=(2, 600, 3))
-    both = sy.accumulate(robot, log.replace(weights=own), sample_weights=given)
-    told = sy.accumulate(robot, log, sample_weights=own * given)
+    both = accumulate(robot, log.replace(weights=own), sample_weights=given)
+    told = accumulate(robot, log, sample_weights=own * given)
     np.testing.assert_allclose(both.gram, told.gram, rtol=1e-12)
     np.testing.assert_allclose(both.counts, told.counts, rtol=1e-12)
 
@@ -40,23 +41,23 @@ def test_weights_of_the_log_and_given_ones_multiply(leg):
 def test_a_direction_counts_at_its_own_width_alone(leg):
     robot, log = leg
     recorded = log.replace(direction=np.cos(log.t)[:, None] * [1.0, 0.5, 0.2], direction_width=0.05)
-    same = sy.accumulate(robot, recorded, coulomb_width=0.05)
-    assert np.abs(same.gram - sy.accumulate(robot, log, coulomb_width=0.05).gram).max() > 1
-    other, plain = (sy.accumulate(robot, each, coulomb_width=0.2) for each in (recorded, log))
+    same = accumulate(robot, recorded, coulomb_width=0.05)
+    assert np.abs(same.gram - accumulate(robot, log, coulomb_width=0.05).gram).max() > 1
+    other, plain = (accumulate(robot, each, coulomb_width=0.2) for each in (recorded, log))
     np.testing.assert_allclose(other.gram, plain.gram, rtol=1e-12)
 
 
 def test_balances_over_windows_are_independent_already(leg):
     robot, log = leg
     for rows, share in (("momentum", 1.0), ("energy", 1.0), ("joints", 0.1), (("joints", "momentum"), 0.1)):
-        found = sy.accumulate(robot, log.replace(bandwidth=0.05 * log.rate), rows=rows).independence
+        found = accumulate(robot, log.replace(bandwidth=0.05 * log.rate), rows=rows).independence
         assert found == pytest.approx(share)
 
 
 @pytest.mark.parametrize("rows", ["joints", "momentum", ("momentum", "joints")])
 def test_torques_of_degrees_are_those_of_their_own_rows(leg, rows):
     robot, log = leg
-    info = sy.accumulate(robot, log, rows=rows)
+    info = accumulate(robot, log, rows=rows)
     rms = dict(zip(info.group_names, np.sqrt(info.energy / info.counts), strict=True))
     own = "{}" if "joints" in (rows, rows[-1]) else "momentum({})"
     np.testing.assert_allclose(info.degree_rms, [rms[own.format(name)] for name in robot.dof_names], rtol=1e-12)
@@ -81,5 +82,5 @@ def test_weights_of_closed_loops_are_those_of_the_motors():
     log = loop_logs.motors_log(robot, t, q, v, a).replace(v=v, a=a)
     weights = np.ones((300, 2))
     weights[:100, 0], weights[:250, 1] = 0, 0
-    info = sy.accumulate(robot, log.replace(weights=weights))
+    info = accumulate(robot, log.replace(weights=weights))
     assert dict(zip(info.group_names, info.counts, strict=True)) == {"hip": 200, "crank": 50}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from problems import random_log
 from properties import tried
-from steelyard.information import Squares
+from steelyard.information import Squares, accumulate
 from steelyard.model import library
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
@@ -65,7 +65,7 @@ def test_sums_of_groups_that_have_other_columns(one, other):
 def test_only_what_a_joint_feels_is_kept(tmp_path):
     """The last of six joints feels one link: its block is far smaller than the whole, in memory and once read back."""
     robot = library.puma560()
-    info = sy.accumulate(robot, short_log(robot))
+    info = accumulate(robot, short_log(robot))
     sizes = [len(places) for places in info.squares.pattern.places]
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] < sizes[0] / 3
     assert info.squares.flat.size < 0.35 * info.gram.size
@@ -82,8 +82,8 @@ def test_a_column_that_never_moved_stays_in_its_place(engine):
     log = short_log(robot)
     v = log.v.copy()
     v[:, 2] = 0.0
-    still = sy.accumulate(robot, replace(log, v=v), engine=engine)
-    moving = sy.accumulate(robot, log, engine=engine)
+    still = accumulate(robot, replace(log, v=v), engine=engine)
+    moving = accumulate(robot, log, engine=engine)
     assert still.squares.pattern.is_that_of(moving.squares.pattern)
     np.testing.assert_array_equal((still + moving).gram, still.gram + moving.gram)
 

@@ -6,6 +6,7 @@ import pytest
 import steelyard as sy
 import walks
 from steelyard.errors import LogError
+from steelyard.information import accumulate
 from steelyard.prepare import prepare
 
 
@@ -16,15 +17,15 @@ def trot():
 
 def test_smeared_impacts_are_refused_with_what_to_do(trot):
     with pytest.raises(LogError, match=r"smear impacts.*prepare\(log, robot\)"):
-        sy.accumulate(trot.nominal, sy.filters.differentiate(trot.log))
+        accumulate(trot.nominal, sy.filters.differentiate(trot.log))
 
 
 def test_step_by_step_is_as_right_as_the_whole_job(trot):
-    robot = sy.fit.consistent(sy.accumulate(trot.nominal, prepare(trot.log, trot.nominal).log)).require_robot()
+    robot = sy.fit.consistent(accumulate(trot.nominal, prepare(trot.log, trot.nominal).log)).require_robot()
     true, found = trot.true.inertias[:, 0].sum(), robot.inertias[:, 0].sum()
     assert abs(found / true - 1) < 0.01 < abs(trot.nominal.inertias[:, 0].sum() / true - 1)
 
 
 def test_exact_motion_needs_no_filter(trot):
     exact = trot.exact.replace(contacts=trot.log.contacts) if len(trot.exact) == len(trot.log) else trot.exact
-    assert np.isfinite(sy.accumulate(trot.nominal, exact).energy).all()
+    assert np.isfinite(accumulate(trot.nominal, exact).energy).all()

@@ -5,14 +5,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks import streaming
+from evidence.bench import streaming
 
 import steelyard as sy
 from robots import random_state, urdf
 from steelyard.errors import FitError, LogError, StreamInterrupted
+from steelyard.information import accumulate
+
+pytestmark = [
+    pytest.mark.claim(
+        "information.memory",
+        "a million samples of an arm in the memory of the inputs and 50 MB",
+        pages=("docs/information.md",),
+    ),
+    pytest.mark.claim("information.refusals"),
+]
 
 SAMPLES = 500
-MODULE = sys.modules[sy.accumulate.__module__]
+MODULE = sys.modules[accumulate.__module__]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +57,7 @@ def test_memory_does_not_grow_with_the_stream(robot, options):
         if k in (30, 119):
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
 
-    info = sy.accumulate(robot, stream(robot, 120, before=note), **({"engine": "numpy"} | options))
+    info = accumulate(robot, stream(robot, 120, before=note), **({"engine": "numpy"} | options))
     assert info.counts[0] == 120 * SAMPLES or "rows" in options
     assert peaks[1] - peaks[0] < 4e6
 
@@ -59,7 +69,7 @@ def test_a_million_samples_of_an_arm(samples, copied):
     """Beside their inputs they take less than 50 MB, which a copy of the log exceeds: of fewer samples, too."""
     inputs, growth = streaming.megabytes("panda", "native", samples=samples)
     assert inputs == pytest.approx(256e-6 * samples) and growth < streaming.LIMIT
-    last = "sy.accumulate(robot, log, engine=engine)"
+    last = "accumulate(robot, log, engine=engine)"
     copying = streaming.PROGRAM.replace(last, f"kept = {{name: x.copy() for name, x in channels.items()}}; {last}")
     assert streaming.megabytes("panda", "native", copying, samples)[1] > copied
 
@@ -74,13 +84,13 @@ def test_interrupted_stream_keeps_complete_logs(robot, error, sums):
             raise error
 
     with pytest.raises(StreamInterrupted, match="after 3 of them") as caught:
-        sy.accumulate(robot, stream(robot, 5, before=stop), sums=sums)
+        accumulate(robot, stream(robot, 5, before=stop), sums=sums)
     assert caught.value.__cause__ is error
-    partial, whole = caught.value.partial, sy.accumulate(robot, stream(robot, 3), sums=sums)
+    partial, whole = caught.value.partial, accumulate(robot, stream(robot, 3), sums=sums)
     np.testing.assert_array_equal(partial.gram, whole.gram)
     assert partial.n == 3 * SAMPLES
-    rest = sy.accumulate(robot, list(stream(robot, 5))[3:], sums=sums)
-    everything = sy.accumulate(robot, stream(robot, 5), sums=sums)
+    rest = accumulate(robot, list(stream(robot, 5))[3:], sums=sums)
+    everything = accumulate(robot, stream(robot, 5), sums=sums)
     np.testing.assert_allclose((partial + rest).gram, everything.gram, atol=1e-12 * everything.gram.max())
 
 
@@ -90,10 +100,10 @@ def test_a_bad_log_is_named_and_leaves_the_others(robot):
     tau[40, 1] = np.nan
     logs[2] = logs[2].replace(tau=tau)
     with pytest.raises(StreamInterrupted, match=r"'log 2': tau of column 1 is not finite at t = 0\.4 s") as caught:
-        sy.accumulate(robot, logs)
+        accumulate(robot, logs)
     assert caught.value.partial.n == 2 * SAMPLES
     with pytest.raises(LogError) as single:
-        sy.accumulate(robot, logs[2])
+        accumulate(robot, logs[2])
     assert not isinstance(single.value, StreamInterrupted)
 
 
@@ -115,30 +125,30 @@ def test_interruption_within_a_log(robot, monkeypatch):
     options = {"extra": [sy.UserColumn("cube", column)], "engine": "numpy"}
     logs = [longer(log) for log in stream(robot, 6)]
     with pytest.raises(StreamInterrupted, match="nothing complete") as caught:
-        sy.accumulate(robot, logs, **options)
+        accumulate(robot, logs, **options)
     assert caught.value.partial is None
     calls = iter(range(1000))
     monkeypatch.setattr(MODULE, "CHECKPOINT", 1000)
     with pytest.raises(StreamInterrupted, match="after 2 of them") as caught:
-        sy.accumulate(robot, logs, **options)
+        accumulate(robot, logs, **options)
     assert caught.value.partial.n == 2 * 3 * SAMPLES
 
 
 def test_checkpoints_change_nothing(robot, monkeypatch):
-    whole = sy.accumulate(robot, stream(robot, 4))
+    whole = accumulate(robot, stream(robot, 4))
     monkeypatch.setattr(MODULE, "CHECKPOINT", 1)
-    parts = sy.accumulate(robot, stream(robot, 4))
+    parts = accumulate(robot, stream(robot, 4))
     np.testing.assert_allclose(parts.gram, whole.gram, rtol=0, atol=1e-13 * whole.gram.max())
     assert parts.n == whole.n
 
 
 def test_empty_streams(robot):
     with pytest.raises(LogError, match="empty"):
-        sy.accumulate(robot, iter(()))
+        accumulate(robot, iter(()))
 
 
 def test_counts(robot):
-    info = sy.accumulate(robot, stream(robot, 1))
+    info = accumulate(robot, stream(robot, 1))
     np.testing.assert_array_equal(info.counts, SAMPLES)
     half = info.discounted(0.5)
     assert (half + half).n == SAMPLES
@@ -151,4 +161,4 @@ def test_counts(robot):
 def test_sums_beyond_the_range_of_numbers(robot):
     (log,) = stream(robot, 1)
     with np.errstate(over="ignore", invalid="ignore"), pytest.raises(LogError, match="beyond the range"):
-        sy.accumulate(robot, log.replace(tau=log.tau * 1e200))
+        accumulate(robot, log.replace(tau=log.tau * 1e200))

@@ -12,6 +12,8 @@ from steelyard.information import CHUNK, Information, accumulate, reversal_weigh
 from steelyard.model import load
 from steelyard.terms import layout_of
 
+pytestmark = pytest.mark.claim("information.refusals", "mismatches, gaps and interruptions are named and lose nothing")
+
 
 @pytest.fixture(scope="module")
 def case():

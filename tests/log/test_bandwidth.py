@@ -1,13 +1,12 @@
 """What counts as motion in a spectrum, against the exact law of chance; the factors of the expected error, against
 noise-free logs and information matrices."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-import steelyard as sy
+from steelyard.information import accumulate
 from steelyard.log import automatic_cutoff as bandwidth
 from steelyard.log import cutoff_for, order_of
 from steelyard.log.automatic_cutoff import ABOVE, DISTORTS, SMOOTHED, WEAK, of_signal
@@ -79,8 +78,7 @@ def test_draws_of_the_noise_ask_for_the_same_cutoff(cutoffs, monkeypatch):
 
 @pytest.fixture
 def cutoffs(monkeypatch):
-    monkeypatch.delitem(sys.modules, "benchmarks", raising=False)
-    from benchmarks import cutoffs
+    from evidence.bench import cutoffs
 
     return cutoffs
 
@@ -108,8 +106,8 @@ def test_noise_attenuates_as_supposed(cutoffs, motion):
     options = {"columns": "all", "friction": ("viscous", "coulomb"), "armature": True, "engine": "numpy"}
     unit = np.random.default_rng(0).normal(size=log.q.shape)
     noise = log.replace(v=np.zeros_like(log.q), a=unit, tau=np.zeros_like(log.q))
-    G, judge = (sy.accumulate(robot, each, **options).G for each in (log, bench.judge))
-    C = sy.accumulate(replace(robot, gravity=np.zeros(3)), noise, **options).G
+    G, judge = (accumulate(robot, each, **options).G for each in (log, bench.judge))
+    C = accumulate(replace(robot, gravity=np.zeros(3)), noise, **options).G
     theta = np.concatenate([robot.inertias.ravel(), robot.damping, robot.frictionloss, robot.armature])
     scale = np.sqrt(np.diag(G), where=np.diag(G) > 0, out=np.full(len(G), np.inf))
     vectors, values, _ = np.linalg.svd(G / np.outer(scale, scale))

@@ -9,6 +9,8 @@ from steelyard.log import Log, checks, read_log
 from steelyard.model import library
 from steelyard.prepare import corrected
 
+pytestmark = pytest.mark.claim("pipeline.refusals")
+
 LIMITS = {"lower": np.full(3, -2.0), "upper": np.full(3, 2.0)}
 
 

@@ -10,7 +10,7 @@ import scipy.io
 import log_files as files
 from steelyard.errors import LogError
 from steelyard.log import checks, filters, gaps, joined, read_log, write_csv, write_npz
-from steelyard.log.hold import held
+from steelyard.log.channels import held
 
 TOLD = ("command", "duty", "voltage", "current", "enable", "temperature")
 

@@ -8,6 +8,8 @@ from steelyard.errors import LogError, OptionError
 from steelyard.log import Log, filters
 from steelyard.log.decimate import ATTENUATION, PASSBAND, kernel_of
 
+pytestmark = pytest.mark.claim("logs.filters")
+
 
 @pytest.mark.parametrize("factor", [2, 5, 16])
 def test_response(factor):

@@ -5,6 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import LogError
+from steelyard.information import accumulate, accumulate_blocks
 from steelyard.log import Log, filters, independence_of, joined, read_log, smoothers, split_blocks, write_csv, write_npz
 
 RATE, N = 500.0, 6000
@@ -78,10 +79,10 @@ def test_information_counts_them():
     raw = Log(t=T, q=q, tau=rng.normal(size=(N, robot.nv)), joint_names=robot.dof_names)
     slow, fast = (filters.differentiate(raw, cutoff=cutoff) for cutoff in (5.0, 25.0))
     for log, share in ((slow, 0.02), (fast, 0.1)):
-        assert sy.accumulate(robot, log).independence == pytest.approx(share)
-        assert sum(sy.accumulate_blocks(robot, log[:40], count=40)).independence == pytest.approx(share)
+        assert accumulate(robot, log).independence == pytest.approx(share)
+        assert sum(accumulate_blocks(robot, log[:40], count=40)).independence == pytest.approx(share)
         told = log.replace(bandwidth=0.25 * log.rate)  # what a controller did beside
-        assert sy.accumulate(robot, told).independence == pytest.approx(0.5)
-    both = sy.accumulate(robot, [slow, fast])
-    apart = sy.accumulate(robot, slow) + sy.accumulate(robot, fast)
+        assert accumulate(robot, told).independence == pytest.approx(0.5)
+    both = accumulate(robot, [slow, fast])
+    apart = accumulate(robot, slow) + accumulate(robot, fast)
     assert both.independence == pytest.approx(apart.independence) == pytest.approx(independence_of([slow, fast]))

@@ -7,6 +7,7 @@ import pytest
 
 import steelyard as sy
 from odd_logs import odd_log
+from steelyard.information import accumulate
 from steelyard.log import believable
 from steelyard.log.stamps import restamp
 from steelyard.prepare import prepare
@@ -33,7 +34,7 @@ def right(name: str) -> np.ndarray:
 
 def masses(name: str, log: sy.Log) -> np.ndarray:
     robot = robot_of(name)
-    info = sy.accumulate(robot, prepare(log, robot).log, armature=True)
+    info = accumulate(robot, prepare(log, robot).log, armature=True)
     return sy.fit.consistent(info).require_robot().inertias[:, 0]
 
 

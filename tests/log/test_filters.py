@@ -12,6 +12,10 @@ from steelyard.errors import LogError, OptionError
 from steelyard.log import Log, filters, read_log
 from steelyard.log.smoothers import ORDERS
 
+pytestmark = pytest.mark.claim(
+    "logs.filters", "filters have the response they state; irregular data against a dense truth"
+)
+
 
 def relative(found, expected):
     return np.linalg.norm(found - expected) / np.linalg.norm(expected)

@@ -10,6 +10,10 @@ import log_files as files
 from steelyard.errors import LogError
 from steelyard.log import read_log
 
+pytestmark = pytest.mark.claim(
+    "logs.formats", "every format round-trips; fifty damaged variants of each end in a message or a named partial read"
+)
+
 WRITERS = (
     *(
         files.csv,

@@ -11,6 +11,8 @@ from log_files import NAMES
 from steelyard.errors import LogError
 from steelyard.log import checks, gaps, read_log
 
+pytestmark = pytest.mark.claim("logs.formats")
+
 LENGTHS = (300, 260, 440)  # samples of the episodes
 TABLES = {"v2.1": ([0], [1], [2]), "v3.0": ([0, 1], [2])}
 PATHS = {"v2.1": "data/chunk-000/episode_{:06d}.parquet", "v3.0": "data/chunk-000/file-{:03d}.parquet"}

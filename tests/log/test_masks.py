@@ -5,6 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import LogError
+from steelyard.information import accumulate
 from steelyard.log import joined, masks
 
 NAMES = ("a", "b", "c")
@@ -62,8 +63,8 @@ def test_masked_torques_leave_no_trace():
     tau[200:700, 2] = 1e6
     masked, wrong = log.replace(weights=weights), log.replace(weights=weights, tau=tau)
     for one in (masked, wrong):
-        info = sy.accumulate(robot, one, armature=True)
-        told = sy.accumulate(robot, log, armature=True, sample_weights=weights)
+        info = accumulate(robot, one, armature=True)
+        told = accumulate(robot, log, armature=True, sample_weights=weights)
         np.testing.assert_array_equal(info.counts, weights.sum(axis=0))
         np.testing.assert_allclose(info.gram, told.gram, rtol=1e-12)
         np.testing.assert_allclose(info.energy, told.energy, rtol=1e-9)
@@ -77,4 +78,4 @@ def test_masked_torques_leave_no_trace():
     assert sy.validate(estimate, wrong).rms == pytest.approx(sy.validate(estimate, masked).rms)
     assert sy.diagnose.diagnose(estimate, wrong.replace(bandwidth=10.0)).faults == ()
     with pytest.raises(LogError, match="rows of joints alone"):
-        sy.accumulate(robot, masked, rows=["joints", "power"])
+        accumulate(robot, masked, rows=["joints", "power"])

@@ -13,6 +13,8 @@ from steelyard.errors import LogError
 from steelyard.log import checks, read_log
 from steelyard.log.ros.definitions import parse, stock
 
+pytestmark = pytest.mark.claim("logs.formats")
+
 
 def test_wrenches_and_topics_that_are_not_used(motion, tmp_path):
     log = motion(a=None)
@@ -211,7 +213,7 @@ def test_definitions_agree_with_the_stock_ones():
         ("geometry_msgs/msg/WrenchStamped", files.WRENCH),
     ):
         found, known = parse(text, kind), stock(kind)
-        assert known is not None and all(found[name] == fields for name, fields in known.items())
+        assert known is not None and all(known[name] == fields for name, fields in found.items())
 
 
 def in_json(path, messages, schema):

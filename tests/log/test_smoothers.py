@@ -11,6 +11,8 @@ from steelyard.errors import LogError, OptionError
 from steelyard.log import BUTTERWORTH, Log, covariances, derivatives, filters, kalman, order_of, savgol
 from steelyard.log.smoothers import KALMAN, SAVGOL, SMOOTHERS, response
 
+pytestmark = pytest.mark.claim("logs.filters")
+
 
 def relative(found, expected):
     return np.linalg.norm(found - expected) / np.linalg.norm(expected)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
+from evidence.bench.tray_experiment import test_object as object_of_weights
 from typer.testing import CliRunner
 
 import steelyard as sy
@@ -19,7 +20,6 @@ from payload_logs import static, swing
 from small_runs import JOINTS, MODEL, NAMES, motion, torques, write_log, write_model
 from steelyard.app import app
 from steelyard.inertia import parameters
-from steelyard.payload.tray_experiment import test_object as object_of_weights
 from steelyard.payload.wrench_sums import wrench_regressor
 
 DEMO = "steelyard demo --out demo-out"
@@ -323,15 +323,15 @@ VARIABLES_ON_PAGE = {
         "a": lambda s: state(2)[2],
         "log": motors,
     },
-    "docs/convex_or_not.md": {
+    "docs/fitting.md": {
+        "log": differentiated,
         "Y": lambda s: np.random.default_rng(0).normal(size=(200, 2, 24)),
         "tau": lambda s: np.random.default_rng(1).normal(size=(200, 2)),
         "theta0": lambda s: BODIES,
         "center": lambda s: np.zeros(3),
         "Q": lambda s: np.eye(3),
     },
-    "docs/derivatives.md": {"log": puma_log},
-    "docs/how_to_choose.md": {"log": differentiated},
+    "docs/calibration.md": {"log": puma_log},
     "docs/identifiability.md": {
         "robot": lambda s: sy.library.puma560(),
         "theta": lambda s: sy.library.puma560().inertias.ravel(),
@@ -342,7 +342,7 @@ VARIABLES_ON_PAGE = {
         "currents": currents,
         "currents_with_load": lambda s: currents(s, 2.5),
     },
-    "docs/mesh_inertia.md": {
+    "docs/inertia.md": {
         "head_vertices": lambda s: np.array(trimesh.creation.box([0.1, 0.03, 0.03]).vertices),
         "head_faces": lambda s: np.array(trimesh.creation.box([0.1, 0.03, 0.03]).faces),
         "handle_vertices": lambda s: np.array(trimesh.creation.box([0.02, 0.02, 0.3]).vertices),

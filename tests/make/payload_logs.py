@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import wrist_motion
 
 from robots import SHARED_DATA
 from steelyard.inertia import parameters
 from steelyard.payload import WrenchLog
-from steelyard.payload.tray_experiment import wrist_motion
 from steelyard.payload.wrench_sums import wrench_regressor
 
 TOOLS = ("Box_Wrench", "Hammer", "Measuring_Tape", "Pliers", "Screwdriver")

@@ -11,6 +11,7 @@ import numpy as np
 import steelyard as sy
 from robots import urdf
 from steelyard.inertia import from_com_inertia
+from steelyard.information import accumulate
 from steelyard.prepare import with_motion
 from steelyard.simulate import Sensors, record
 
@@ -81,7 +82,7 @@ class Fitted:
 
 def fitted(robot: sy.Robot, log: sy.Log, *, fit=sy.fit.consistent, **options) -> Fitted:
     filtered = with_motion(log)
-    info = sy.accumulate(robot, filtered, armature=True, **options)
+    info = accumulate(robot, filtered, armature=True, **options)
     return Fitted(fit(info), filtered)
 
 

@@ -11,8 +11,8 @@ from steelyard.model import (
     KINDS,
     Joint,
     displaced,
+    joint_pose,
     library,
-    multi_dof_pose,
     planar_subspace,
     revolute_subspace,
     twist_pose_coefficients,
@@ -67,12 +67,12 @@ def test_a_ball_joint_turns_about_its_anchor():
     quaternion = np.array([0.1, -0.4, 0.3, 0.86])
     quaternion /= np.linalg.norm(quaternion)
     joint = Joint("ball", "spherical", spherical_subspace(ANCHOR), np.eye(3), np.zeros(3))
-    R, p = multi_dof_pose(joint, quaternion)
+    R, p = joint_pose(joint, quaternion)
     np.testing.assert_allclose(R @ ANCHOR + p, ANCHOR, atol=1e-12)
     for k in range(3):  # each column of Phi moves the anchor nowhere
         v, w = np.split(joint.subspace[:, k], 2)
         np.testing.assert_allclose(v + np.cross(w, ANCHOR), 0, atol=1e-12)
-    moved = multi_dof_pose(replace(joint, rotation=TURN, position=PLACE), quaternion)
+    moved = joint_pose(replace(joint, rotation=TURN, position=PLACE), quaternion)
     np.testing.assert_allclose(moved[0], TURN @ R, atol=1e-12)
     np.testing.assert_allclose(moved[1], TURN @ p + PLACE, atol=1e-12)
 
@@ -89,7 +89,7 @@ def test_a_plane_has_its_normal_on_the_right_side(normal):
     np.testing.assert_allclose([x @ x, y @ y, x @ y], [1, 1, 0], atol=1e-8)
     assert not Phi[3:, :2].any() and not Phi[:3, 2].any()
     q = np.array([0.4, -0.7, 1.2])
-    R, p = multi_dof_pose(Joint("p", "planar", Phi, TURN, PLACE), q)
+    R, p = joint_pose(Joint("p", "planar", Phi, TURN, PLACE), q)
     expected = placed(TURN, PLACE) @ placed(np.eye(3), q[0] * x + q[1] * y) @ pose(np.r_[0, 0, 0, q[2] * turn])
     np.testing.assert_allclose(R, expected[:3, :3], atol=1e-8)
     np.testing.assert_allclose(p, expected[:3, 3], atol=1e-8)
@@ -108,7 +108,7 @@ def test_velocities_of_every_kind_are_twists_in_child_axes(kind):
 
     def at(q):
         if joint.nv > 1:
-            return placed(*multi_dof_pose(joint, q))
+            return placed(*joint_pose(joint, q))
         terms = np.array([1.0, q[0], np.sin(q[0]), np.cos(q[0])])
         return placed(*(np.tensordot(terms, x, 1) for x in twist_pose_coefficients(joint)))
 

@@ -8,7 +8,8 @@ import pytest
 from robots import urdf
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia, transform
-from steelyard.model import load, xml_edit
+from steelyard.model import load
+from steelyard.model.xml import read
 from steelyard.spatial import rotation_from_rpy
 
 TWO_LINKS = """<?xml version="1.0"?>
@@ -211,6 +212,6 @@ def test_a_chain_of_two_thousand_links(model):
 def test_elements_know_the_characters_inside_them(tmp_path):
     path = tmp_path / "arm.sdf"
     path.write_text('<link name="arm">\n  <pose>0 0 <!-- m -->1 &amp; 2</pose><mass>2</mass>\n</link>')
-    link = xml_edit.read(path).root
+    link = read(path).root
     assert [child.text for child in link.children] == ["0 0 1 & 2", "2"]
     assert link.text == "\n  \n"

@@ -5,7 +5,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import ModelError
-from steelyard.model import allowed_folders, compile_file, mjcf_limits
+from steelyard.model import allowed_folders, mjcf_compile
+from steelyard.model.mjcf_files import read_files
 
 LINK = '<body name="{}"><joint/><geom size=".1"/></body>'
 
@@ -53,16 +54,17 @@ def test_counts_are_those_of_mujoco(tmp_path, monkeypatch):
         '<replicate count="3" sep="-" offset="0 0 1"><replicate count="2" sep="+" offset="0 1 0"><body><geom size="1"/>'
         '</body></replicate></replicate><frame><attach model="arm" body="b" prefix="x"/></frame></worldbody>',
     )
-    m, _ = compile_file(path, allowed_folders(path))
+    files = read_files(path, allowed_folders(path))
+    m, _ = mjcf_compile.compile_files(files)
     own = m.nbody - 1 + m.njnt
     read = 4  # bodies and joints of arm.xml, which MuJoCo reads whole before it takes a part of it
     samples = m.tex_height[0] * m.tex_width[0] + m.nhfielddata
     for name, count in (("MOST_BODIES", own + read), ("MOST_SAMPLES", samples)):
-        monkeypatch.setattr(mjcf_limits, name, int(count))
-        mjcf_limits.require_bounded(path)
-        monkeypatch.setattr(mjcf_limits, name, int(count) - 1)
+        monkeypatch.setattr(mjcf_compile, name, int(count))
+        mjcf_compile.require_bounded(files)
+        monkeypatch.setattr(mjcf_compile, name, int(count) - 1)
         with pytest.raises(ModelError, match="stands for more"):
-            mjcf_limits.require_bounded(path)
+            mjcf_compile.require_bounded(files)
         monkeypatch.undo()
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from steelyard import library, simulate
 from steelyard.errors import ModelError
-from steelyard.model import allowed_folders, captured_warnings, compile_file, load
+from steelyard.model import allowed_folders, captured_warnings, load
+from steelyard.model.mjcf import MjcfDocument
 
 BODY = '<worldbody><body name="a"><joint name="j"/><geom size=".1" mass="1" solref="NaN 1"/></body></worldbody>'
 
@@ -32,7 +33,7 @@ def test_mujoco_itself_leaves_a_file(doubtful, capfd):
 
 
 def test_a_model_with_a_warning_leaves_no_file_and_tells_it(doubtful, capfd):
-    _, told = compile_file(doubtful, allowed_folders(doubtful))
+    _, told = MjcfDocument(doubtful, allowed_folders(doubtful)).compiled
     robot = load(doubtful)
     assert files(doubtful) == ["robot.xml"] and capfd.readouterr() == ("", "")
     assert any("NaN" in each for each in told) and any("NaN" in each for each in robot.notes)

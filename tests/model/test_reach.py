@@ -155,7 +155,7 @@ def test_includes_of_a_sibling_end(folder, monkeypatch, text):
     (shared / "b.xml").write_text(f"<mujocoinclude>{BODY.format('')}</mujocoinclude>")
     path = folder / "arm.xml"
     path.write_text(f'<mujoco><worldbody><include file="{text}"/></worldbody></mujoco>')
-    monkeypatch.setattr("steelyard.model.mjcf_limits.MOST_PLACES", 100)
+    monkeypatch.setattr("steelyard.model.mjcf_files.MOST_PLACES", 100)
     assert sy.load(path, folders=[shared]).body_names == ("arm",)
 
 

@@ -45,6 +45,7 @@ def declared(report):
     return allowed
 
 
+@pytest.mark.claim("pipeline.saved", "an identified URDF differs from the given one in the declared elements only")
 @pytest.mark.exhaustive(keep=3)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_nothing_but_the_declared_elements_differs(name, tmp_path):

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import test_object
 
 from payload_logs import THETA, in_world_axes, static, swing, tool, tool_log
 from random_bodies import rotations
@@ -17,7 +18,8 @@ from steelyard.payload import (
     identify,
     solid_of,
 )
-from steelyard.payload.tray_experiment import test_object
+
+pytestmark = pytest.mark.claim("payload.mistakes", "mistakes of axes, signs, shapes and sensors are named")
 
 NOISE = (0.05, 0.002, 0.01, 0.05)
 
@@ -46,6 +48,7 @@ def test_signs_and_axes_are_named(noise):
         assert re.search(words, found), found
 
 
+@pytest.mark.claim("payload.tools")
 def test_the_trap_of_the_tools_data():
     """Loaded naively (sensor axes, gravity down), the log fits a negative mass; both mistakes are named, nothing
     crashes, and following the advice gives the truth."""

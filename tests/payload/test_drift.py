@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import test_object
 
 from payload_logs import THETA, swing
 from steelyard.errors import OptionError
 from steelyard.payload import Status, diagnose, identify, observability
-from steelyard.payload.tray_experiment import test_object
 from steelyard.payload.wrench_problem import mass_of
-from steelyard.payload.wrench_sums import accumulate, wrench_regressor
+from steelyard.payload.wrench_sums import CHUNK, accumulate, bias_of, eliminated, wrench_regressor
 
 OFFSET = np.array([1.0, -2.0, 0.5, 0.03, -0.02, 0.01])
 RATE = np.array([0.3, 0.2, -0.4, 0.02, 0.01, -0.015])  # N/s and N m/s
@@ -34,19 +34,22 @@ def test_least_squares_are_the_augmented_regression():
     expected = np.linalg.lstsq(rows, log.wrench.ravel(), rcond=None)[0]
     found = identify(log, "ols", bias="drift")
     np.testing.assert_allclose(found.theta, expected[:10], atol=1e-8)
-    info = accumulate(log)
-    np.testing.assert_allclose(info.bias(found.theta, (1.0, 1.0), bias="drift"), expected[10:], atol=1e-7)
+    info = accumulate(log, bias="drift")
     spread = np.linalg.inv(rows.T @ rows)  # with unit noise
-    A, _ = info.whitened((1.0, 1.0), bias="drift")
-    own = info.bias_deviation((1.0, 1.0), np.linalg.inv(A.T @ A), bias="drift")
+    A = eliminated(info, (1.0, 1.0))[:10, :10]
+    bias, own = bias_of(info, (1.0, 1.0), found.theta, np.linalg.inv(A.T @ A))
+    np.testing.assert_allclose(bias, expected[10:], atol=1e-7)
     np.testing.assert_allclose(own, np.sqrt(np.diag(spread))[10:], rtol=1e-6)
 
 
 def test_sums_of_parts_count_time_from_the_first():
-    log = drifting()
-    whole, parts = accumulate(log), accumulate(log[:200]) + accumulate(log[200:])
-    for one, other in ((whole.force, parts.force), (whole.torque, parts.torque)):
-        np.testing.assert_allclose(other.T @ other, one.T @ one, atol=1e-8 * np.abs(one.T @ one).max())
+    log = drifting(duration=60.0, start=1.7e9)
+    assert len(log) > CHUNK
+    rows = np.concatenate([wrench_regressor(log), np.broadcast_to(np.eye(6), (len(log), 6, 6))], axis=2)
+    rows = np.concatenate([rows, (log.t - log.t[0])[:, None, None] * np.eye(6), log.wrench[:, :, None]], axis=2)
+    for factor, part in zip(accumulate(log, bias="drift").factors, (slice(3), slice(3, 6)), strict=True):
+        expected = np.einsum("nki,nkj->ij", rows[:, part], rows[:, part])
+        np.testing.assert_allclose(factor.T @ factor, expected, atol=1e-8 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("method", ["geo", "density"])

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import recorded, test_object
 
 from payload_logs import swing
 from steelyard.payload import Status, identify
-from steelyard.payload.tray_experiment import recorded, test_object
 
 
 @pytest.mark.exhaustive(keep=1)

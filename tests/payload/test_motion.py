@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import measured, test_object, wrist_motion
 from scipy.spatial.transform import Rotation
 
 import twins.kalman
@@ -12,7 +13,6 @@ from steelyard.log import covariances, filter_vector
 from steelyard.log.kalman_kernel import filter_rotation, track
 from steelyard.payload import MotionNoise, PoseTracker, WrenchLog, filter_motion, tune
 from steelyard.payload.motion_signals import _smoothed, motion_from_poses, roughness, roughness_of_steps, smooth_motion
-from steelyard.payload.tray_experiment import measured, test_object, wrist_motion
 from steelyard.spatial import rotate
 
 

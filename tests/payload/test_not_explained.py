@@ -3,6 +3,7 @@ is exported. The wrenches are MuJoCo's or written out here, not the library's re
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import SPEEDS, recorded, test_object
 from scipy.spatial.transform import Rotation
 
 from payload_logs import MODERATE, THETA, static, swing
@@ -10,7 +11,6 @@ from steelyard.errors import InertiaError, LogError
 from steelyard.inertia import parameters
 from steelyard.payload import Status, calibrate, diagnose, export, identify
 from steelyard.payload.gravity_strength import Strength, strength_of
-from steelyard.payload.tray_experiment import SPEEDS, recorded, test_object
 from steelyard.payload.wrench_problem import make_problem
 from steelyard.payload.wrench_sums import wrench_regressor
 

@@ -2,17 +2,19 @@
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import recorded, test_object, wrist_motion
 
 import twins.online
 from payload_logs import THETA, static, swing
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters, pseudo
 from steelyard.payload import OnlineEstimator, Status, calibrate, errors, online
-from steelyard.payload.entropic import entropic_fit
+from steelyard.payload.methods import fitted_body
 from steelyard.payload.tool_calibration import Tool
-from steelyard.payload.tray_experiment import recorded, test_object, wrist_motion
 from steelyard.payload.wrench_problem import make_problem, mass_of
-from steelyard.payload.wrench_sums import accumulate, wrench_regressor
+from steelyard.payload.wrench_sums import accumulate, eliminated, wrench_regressor
+
+pytestmark = pytest.mark.claim("payload.stream", "pick, hold, swap and drop in one stream")
 
 HAMMER, BARBELL = test_object("hammer"), test_object("barbell")
 NOISE = (0.1, 0.005)
@@ -58,9 +60,10 @@ def test_it_arrives_where_the_offline_fit_is():
     estimator = OnlineEstimator(noise=NOISE)
     estimator.update_many(log)
     problem = make_problem(log)
-    A, b = problem.information.whitened(NOISE)
+    T = eliminated(problem.information, NOISE)[:10]
+    A, b = T[:, :10], T[:, 10]
     prior = parameters.from_com_inertia(mass_of(log), np.zeros(3), mass_of(log) * 2 / 3 * 0.1**2 * np.eye(3))
-    expected, covariance = entropic_fit(A, b, prior, weight=0.1)
+    expected, covariance, _ = fitted_body(A, b, prior, weight=0.1, regularizer="entropic")
     np.testing.assert_allclose(estimator.theta, expected, atol=2e-5)
     np.testing.assert_allclose(np.diag(estimator.covariance), np.diag(covariance), rtol=0.1)
 
@@ -160,11 +163,12 @@ def test_forgetting_is_the_fit_of_discounted_sums():
     estimator = OnlineEstimator(noise=NOISE, memory=40.0)
     estimator.update_many(log)
     factor = np.exp(-1 / 40) ** np.arange(len(log))[::-1]
-    A, b = accumulate(log, weights=np.sqrt(factor)).whitened(NOISE)
+    T = eliminated(accumulate(log, weights=np.sqrt(factor)), NOISE)[:10]
+    A, b = T[:, :10], T[:, 10]
     felt = log.origin_acceleration - log.gravity_in_sensor
     mass = np.sum(factor[:, None] * felt * log.wrench[:, :3]) / np.sum(factor[:, None] * felt**2)
     prior = parameters.from_com_inertia(mass, np.zeros(3), mass * 2 / 3 * 0.1**2 * np.eye(3))
-    expected, covariance = entropic_fit(A, b, prior, weight=0.1)
+    expected, covariance, _ = fitted_body(A, b, prior, weight=0.1, regularizer="entropic")
     np.testing.assert_allclose(estimator.theta, expected, rtol=1e-3, atol=2e-4)
     np.testing.assert_allclose(np.diag(estimator.covariance), np.diag(covariance), rtol=0.15)
     assert estimator.payload.samples == int(factor.sum()) == 40

@@ -9,6 +9,8 @@ from steelyard.inertia import Ellipsoid, HullRealizable, parameters
 from steelyard.payload import solid_of
 from steelyard.payload.solid_shape import small_boxes, unit_masses
 
+pytestmark = pytest.mark.claim("payload.mistakes")
+
 BOX = trimesh.creation.box((0.1, 0.05, 0.2))
 CAPSULE = trimesh.creation.capsule(height=0.15, radius=0.03)
 RING = trimesh.creation.annulus(r_min=0.03, r_max=0.05, height=0.02)

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import test_object
 
 from payload_logs import MODERATE, swing
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import from_vector, parameters, to_vector
 from steelyard.payload import errors, identify, locate, solid_of
+from steelyard.payload.density import moved, pose_columns
 from steelyard.payload.payload_estimate import Payload, Status
-from steelyard.payload.shape_pose import moved, pose_columns
 from steelyard.payload.solid_shape import small_boxes
-from steelyard.payload.tray_experiment import test_object
 
 STD = (np.radians(5.0), 0.01)  # rad, m
 CENTER = np.array([0.05, 0.0, 0.06])

@@ -6,10 +6,12 @@ import pytest
 
 import steelyard as sy
 from payload_logs import THETA, in_world_axes, static, swing
-from steelyard.errors import LogError, OptionError
+from steelyard.errors import FitError, LogError, OptionError
 from steelyard.payload import carried_log, identify, read_wrench_log
 from steelyard.payload.wrench_sums import accumulate
 from steelyard.prepare import Corrections
+
+pytestmark = pytest.mark.claim("payload.mistakes")
 
 ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
 <body name="a" pos="0 0 0.5"><joint name="j1" axis="0 1 0"/><geom type="capsule" size=".03" fromto="0 0 0 .2 0 0"/>
@@ -234,12 +236,11 @@ def test_rounded_quaternions_are_normalised_and_said():
 def test_information_adds_and_forgets():
     log = swing(noise=(0.1, 0.005, 0.0, 0.0))
     whole, parts = accumulate(log), accumulate(log[:70]) + accumulate(log[70:])
-    for one, other in ((whole.force, parts.force), (whole.torque, parts.torque)):
+    for one, other, half in zip(whole.factors, parts.factors, whole.discounted(0.5).factors, strict=True):
         np.testing.assert_allclose(one.T @ one, other.T @ other, atol=1e-9)
-    rows = np.concatenate([whole.discounted(0.5).force, whole.discounted(0.5).torque])
-    np.testing.assert_allclose(
-        rows.T @ rows, 0.5 * (whole.force.T @ whole.force + whole.torque.T @ whole.torque), atol=1e-9
-    )
+        np.testing.assert_allclose(half.T @ half, 0.5 * one.T @ one, atol=1e-9)
+    with pytest.raises(FitError, match="different columns"):  # each drift counts from its own start
+        accumulate(log[:70], bias="drift") + accumulate(log[70:], bias="drift")
     with pytest.raises(LogError, match="empty"):
         accumulate(log[:0])
 

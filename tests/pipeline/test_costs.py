@@ -10,6 +10,7 @@ import steelyard as sy
 from recordings_of_arms import arm, recorded
 from small_runs import JOINTS, motion, write_model
 from steelyard.app.demo_job import mistaken
+from steelyard.information import accumulate
 from steelyard.log import saturated
 from steelyard.pipeline import inspect
 from steelyard.terms import COULOMB_WIDTH
@@ -30,8 +31,8 @@ def fisher_error(robot, log, weights):
     """Expected error of the log's own torques, from Gram matrices of all samples. log: filtered."""
     options = {"armature": True}
     noise = 0.01 * np.sqrt(np.mean(log.tau**2, axis=0))
-    used = sy.accumulate(robot, log.replace(weights=weights), **options).gram
-    G, H = np.tensordot(noise**-2.0, used, axes=1), sy.accumulate(robot, log, **options).gram.sum(axis=0)
+    used = accumulate(robot, log.replace(weights=weights), **options).gram
+    G, H = np.tensordot(noise**-2.0, used, axes=1), accumulate(robot, log, **options).gram.sum(axis=0)
     size = np.sqrt(np.diag(G))
     return float(np.sqrt(np.sum(H * np.linalg.inv(G / size / size[:, None]) / size / size[:, None])))
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from functools import lru_cache
 from io import StringIO
 
@@ -49,6 +48,7 @@ def expected_error(recording, log, cutoff, smoother="butterworth"):
     return float(np.mean(DISTORTS**2 * (lost + scatter / (1 + scatter)) + attenuated**2 + ends))
 
 
+@pytest.mark.claim("logs.cutoff")
 @pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("seed", "step"), [(0, 2e-5), (1, 2e-4)])
 def test_cutoff_has_the_least_expected_error(seed, step):
@@ -61,6 +61,7 @@ def test_cutoff_has_the_least_expected_error(seed, step):
     assert expected_error(recording, log, found) < 1.1 * min(errors)
 
 
+@pytest.mark.claim("logs.cutoff")
 @pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("smoother", ["kalman", "savgol"])
 def test_other_smoothers_have_their_own_best_cutoff(smoother):
@@ -71,6 +72,7 @@ def test_other_smoothers_have_their_own_best_cutoff(smoother):
     assert found > 1.1 * bandwidth(log).cutoff  # they fall off earlier, so they need more
 
 
+@pytest.mark.claim("logs.cutoff", "the automatic cutoff is within 10 % of the best", pages=("docs/logs.md",))
 @pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     "log", [("slow", 100, "white 2e-3"), ("quick", 100, "steps 1e-3"), ("quick", 100, "white 2e-4")]
@@ -78,8 +80,7 @@ def test_other_smoothers_have_their_own_best_cutoff(smoother):
 @pytest.mark.parametrize("smoother", SMOOTHERS)
 def test_identification_error_is_within_ten_percent_of_the_best_cutoffs(log, smoother, monkeypatch):
     """Of nine, for each smoother, over draws of the noise; the wrong ones cost several times as much."""
-    monkeypatch.delitem(sys.modules, "benchmarks", raising=False)
-    from benchmarks import cutoffs
+    from evidence.bench import cutoffs
 
     motion, rate, noise = log
     bench = cutoffs.bench("puma560")

@@ -9,10 +9,13 @@ from scipy.stats import truncnorm
 import steelyard as sy
 from recordings_of_arms import arm, recorded
 from steelyard.app.demo_job import mistaken
+from steelyard.information import accumulate
 from steelyard.log import masked, saturated
 from steelyard.prepare import Clipped, unclipped
-from steelyard.prepare.clipped import beyond
+from steelyard.prepare.mistakes_by_fit import beyond
 from steelyard.simulate import PERFECT, record
+
+pytestmark = pytest.mark.claim("logs.faults")
 
 CUTOFF = 3.0  # Hz
 
@@ -34,7 +37,7 @@ def test_filled_torques_against_believed_and_left_out():
 
     def error(filtered):
         train = sy.split_blocks(filtered, validation=0.3)[0]
-        return sy.validate(sy.fit.consistent(sy.accumulate(given, train, **options)), judge).relative_error
+        return sy.validate(sy.fit.consistent(accumulate(given, train, **options)), judge).relative_error
 
     most = 0.7 * np.abs(log.tau).max(axis=0)
     raw = log.replace(tau=np.clip(log.tau, -most, most))

@@ -12,7 +12,9 @@ from steelyard.errors import OptionError
 from steelyard.log import checks, saturated
 from steelyard.pipeline import Job
 from steelyard.prepare import Corrections, corrected, corrections_from
-from steelyard.report.identification_summary import repeat_command
+from steelyard.report.identification_report import repeat_command
+
+pytestmark = pytest.mark.claim("logs.faults")
 
 
 def log_of(**changes):

@@ -7,7 +7,7 @@ from small_runs import write_case
 from steelyard.pipeline import Job, run
 from steelyard.report import FILES, Record, curves, summary
 from steelyard.report.html import page
-from steelyard.report.identification_view import view_of
+from steelyard.report.identification_report import view_of
 from steelyard.report.markdown import markdown
 
 

@@ -3,12 +3,17 @@
 import re
 
 import numpy as np
+import pytest
 from lxml import html as markup
 from rich.console import Console
 
 from steelyard.report import overview, percent, rich_table
-from steelyard.report.markdown import escaped
 from steelyard.report.numbers import interval, number, share
+from steelyard.sheets import markdown_text as escaped
+
+pytestmark = pytest.mark.claim(
+    "report.agreement", "summary, page and terminal agree number for number, by a published schema"
+)
 
 DIGITS = re.compile(r"[−-]?\d[\d.e+−]*")
 

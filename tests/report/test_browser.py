@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import test_object
 
 from payload_logs import swing
 from robots import SHARED_DATA
@@ -14,17 +15,21 @@ from small_runs import write_case, write_model
 from steelyard.app.demo_job import demo
 from steelyard.app.identification import identify
 from steelyard.payload import Request, identify_files, write_payload
-from steelyard.payload.tray_experiment import test_object
 from steelyard.pipeline import Job, inspect, run
 from steelyard.report import record_of
 from steelyard.report.html import page
-from steelyard.report.identification_view import view_of
+from steelyard.report.identification_report import view_of
 from steelyard.report.log_health import health_view
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: pages are not drawn")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: pages are not drawn"),
+    pytest.mark.claim(
+        "report.drawn", "drawn in a browser without errors or network, on phones, accessible", pages=("docs/report.md",)
+    ),
+]
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -115,6 +120,7 @@ def test_the_answers_are_on_the_first_screen_of_a_phone(browser, pages):
     assert bottom < 844
 
 
+@pytest.mark.claim("report.names")
 def test_hostile_names_are_shown_as_they_are(browser, pages):
     visit = Visit(browser, pages / "hostile.html", 1600)
     visit.page.evaluate(DRAW_ALL)

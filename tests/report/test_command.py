@@ -12,7 +12,7 @@ from properties import tried
 from steelyard import app as cli
 from steelyard.log.smoothers import SMOOTHERS
 from steelyard.pipeline import Job
-from steelyard.report.identification_summary import repeat_command
+from steelyard.report.identification_report import repeat_command
 
 numbers = st.floats(0.001, 1000, allow_nan=False)
 paths = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(

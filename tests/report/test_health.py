@@ -18,9 +18,10 @@ from steelyard.pipeline import inspect
 from steelyard.report import jsonable
 from steelyard.report.html import page
 from steelyard.report.log_health import health_overview, health_view, sheets
-from steelyard.report.markdown import escaped, markdown
+from steelyard.report.markdown import markdown
 from steelyard.report.numbers import number
 from steelyard.report.outputs import write_file
+from steelyard.sheets import markdown_text as escaped
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_logs_that_cannot_be_looked_at(odd_log):
     for bad in (odd_log.replace(t=t), odd_log[:5], odd_log.replace(tau=np.full_like(odd_log.tau, np.nan))):
         found = inspect(bad)
         shown = health_view(found, bad)
-        assert shown.verdict["level"] == "keep" and set(shown.figures) == {("steps", 0)}
+        assert shown.screen.level == "keep" and set(shown.figures) == {("steps", 0)}
         assert "cannot be used" in markdown(shown) and "cannot be used" in printed(found)
     assert "cannot be used" in page(shown)
 

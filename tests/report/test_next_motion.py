@@ -8,7 +8,7 @@ import pytest
 import steelyard as sy
 from steelyard.log import write_csv
 from steelyard.pipeline import Job, run
-from steelyard.report.identification_summary import summary
+from steelyard.report.identification_report import summary
 from steelyard.report.unknown import HALF
 from steelyard.simulate import Sensors, Trajectory, record, rich_motion
 

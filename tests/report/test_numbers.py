@@ -128,7 +128,7 @@ def test_a_joint_that_is_worse_is_named_among_better_ones():
 def test_a_model_is_good_for_logs_that_it_meets_well():
     def judged_alone(*errors, findings=()):
         models = tuple((f"m{i}", SimpleNamespace(relative_error=error)) for i, error in enumerate(errors))
-        return ModelValidation(("log",), models, (), findings, ()).good
+        return ModelValidation(logs=("log",), models=models, units=(), findings=findings, notes=()).good
 
     assert judged_alone(0.24) and not judged_alone(0.26) and not judged_alone(0.1, findings=("gap",))
     assert judged_alone(0.1, 0.2) and not judged_alone(0.1, 0.101) and not judged_alone(0.2, 0.1)
@@ -137,5 +137,5 @@ def test_a_model_is_good_for_logs_that_it_meets_well():
 def test_joints_that_move_more_than_half_of_the_time_are_counted():
     motion = [{"joint": name, "moving": share} for name, share in (("a", 0.9), ("b", 0.4), ("c", 0.0), ("d", 0.6))]
     told = {"motion": motion, "findings": [], "faults": [], "gaps": [], "samples": 9, "duration": 1.0, "rate": 9.0}
-    answers = log_health._verdict(told | {"jitter": 0.0, "cutoff": 3.0, "torque_cutoff": 10.0})["answers"]
+    answers = log_health._screen(told | {"jitter": 0.0, "cutoff": 3.0, "torque_cutoff": 10.0}).as_json()["answers"]
     assert [each["answer"] for each in answers if each["question"] == "What moves?"] == ["2 of 4 joints"]

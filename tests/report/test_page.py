@@ -19,9 +19,10 @@ from steelyard.pipeline import Job, run
 from steelyard.report import percent, record_of
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL
 from steelyard.report.html import page
-from steelyard.report.identification_view import view_of
-from steelyard.report.markdown import escaped, markdown
+from steelyard.report.identification_report import view_of
+from steelyard.report.markdown import markdown
 from steelyard.report.numbers import number
+from steelyard.sheets import markdown_text as escaped
 
 HOSTILE = "<script>alert(1)</script>"
 QUOTES = "\"'&lt;<b>ü–✓"
@@ -50,6 +51,11 @@ def test_every_number_of_the_tables_is_on_the_page(found, html):
     assert escape(found["command"]) in shown and number(found["fit"]["certificate"]["duality_gap"]) in shown
 
 
+@pytest.mark.claim(
+    "report.questions",
+    "the first screen answers four questions: better, by how much, usable, not known",
+    pages=("docs/report.md",),
+)
 def test_the_verdict_comes_first_and_answers_four_questions(html, found):
     body = markup.fromstring(html).find(".//main")
     assert "verdict" in body[0].get("class") and "answers" in body[1].get("class")
@@ -101,6 +107,7 @@ def hostile_run(tmp_path_factory):
     return run(Job(model=str(model), logs=(str(log),)))
 
 
+@pytest.mark.claim("report.names", "hostile names are text")
 def test_hostile_names_are_text(hostile_run):
     text = page(view_of(record_of(hostile_run)))
     tree = markup.fromstring(text)

@@ -6,12 +6,12 @@ import shlex
 import jsonschema
 import numpy as np
 import pytest
+from evidence.bench.tray_experiment import test_object
 from typer.testing import CliRunner
 
 from payload_logs import swing
 from steelyard import plot
 from steelyard.app import app
-from steelyard.payload.tray_experiment import test_object
 from steelyard.report import read
 from steelyard.report.numbers import plus_minus
 from steelyard.report.schema import schema

@@ -10,8 +10,15 @@ import steelyard as sy
 from arm_logs import puma
 from problems import true_base
 from steelyard.errors import ModelError, OptionError
+from steelyard.information import accumulate
 from steelyard.prepare import with_motion
 from steelyard.simulate import PERFECT, JointPD, Sensors, Trajectory, record, rich_motion
+
+pytestmark = pytest.mark.claim(
+    "pipeline.simulated",
+    "simulated logs: recovery to 1e-6 without noise, prediction as good as the truth's with noise",
+    pages=("docs/evidence/conformance.md",),
+)
 
 ROBOTS = {"puma560": sy.library.puma560, "scara": sy.library.scara, "cheetah3_leg": sy.library.cheetah3_leg}
 
@@ -22,7 +29,7 @@ def test_noise_free_logs_return_the_truth(name, record_property):
     truth = ROBOTS[name]()
     recording = record(truth, sensors=PERFECT, duration=8.0)
     assert sy.validate(truth, recording.log).relative_error < 1e-10
-    info = sy.accumulate(truth, recording.log, armature=True)
+    info = accumulate(truth, recording.log, armature=True)
     expected = true_base(info, truth)
     given = truth.with_inertias(truth.inertias * 1.2)
     for estimate in (sy.fit.least_squares(info), sy.fit.consistent(info, prior=given)):
@@ -41,7 +48,7 @@ def test_noisy_logs_are_predicted_as_well_as_by_the_truth(name, record_property)
     given = given.with_inertias(sy.fit.prior.consistent_prior(given, given, given.nb)[0])
     log = with_motion(record(truth, duration=16.0, sensors=Sensors(torque_noise=0.02)).log, None)
     train, test = sy.split_blocks(log)
-    estimate = sy.fit.consistent(sy.accumulate(truth, train, armature=True), prior=given)
+    estimate = sy.fit.consistent(accumulate(truth, train, armature=True), prior=given)
     floor = sy.validate(truth, test).relative_error
     error = sy.validate(estimate, test).relative_error
     record_property("error over the truth's own", float(error / floor))

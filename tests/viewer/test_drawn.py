@@ -15,6 +15,8 @@ from steelyard.viewer.scene import page as page_of
 from steelyard.viewer.scene import scene
 from view_models import HOSTILE, HOSTILE_NAMES, write_arm
 
+pytestmark = pytest.mark.claim("report.drawn")
+
 ROOT = "[data-steelyard-view]"
 
 

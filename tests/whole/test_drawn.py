@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 import steelyard as sy
 from random_bodies import assert_close, rotations
 from steelyard.inertia import mesh, parameters
+from steelyard.information import accumulate
 from strategies import constraints, logs, meshes, robots
+
+pytestmark = pytest.mark.claim("trust.relations")
 
 TREES = ("revolute", "continuous", "prismatic", "fixed")
 brief = settings(deadline=None, max_examples=15, derandomize=True)
@@ -20,8 +23,8 @@ def test_information_of_parts_is_that_of_the_whole(data):
     robot = data.draw(robots())
     log = data.draw(logs(robot))
     cut = data.draw(st.integers(1, len(log) - 1))
-    whole = sy.accumulate(robot, log, friction=("viscous",))
-    parts = [sy.accumulate(robot, part, friction=("viscous",)) for part in (log[:cut], log[cut:])]
+    whole = accumulate(robot, log, friction=("viscous",))
+    parts = [accumulate(robot, part, friction=("viscous",)) for part in (log[:cut], log[cut:])]
     assert_close((parts[1] + parts[0]).gram, whole.gram, 1e-9)
     assert parts[0].n + parts[1].n == whole.n
 
@@ -43,7 +46,7 @@ def test_a_fit_obeys_what_is_known_and_the_truth_is_allowed(data):
     robot = data.draw(robots(most=4, types=TREES, mimic=False))
     log = data.draw(logs(robot, least=40, most=80, noise=0.02))
     known = data.draw(constraints(robot))
-    fit = sy.fit.consistent(sy.accumulate(robot, log, friction=("viscous",)), prior=robot, **known)
+    fit = sy.fit.consistent(accumulate(robot, log, friction=("viscous",)), prior=robot, **known)
     assert fit.status.usable
     for name, mass in known["masses"].items():
         assert fit.theta[robot.body_names.index(name), 0] == pytest.approx(mass, rel=1e-6)

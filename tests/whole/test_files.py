@@ -16,6 +16,8 @@ from random_bodies import rotations
 from small_runs import JOINTS, motion, torques, write_model
 from written_problems import Problem, apart, identified, states, write_log
 
+pytestmark = pytest.mark.claim("trust.relations")
+
 EXACT = 1e-6  # share of each joint's largest torque
 # the prior of friction and armature is a share of the torque at 1 rad/s, and the noise of a joint is an estimate of its
 # own: neither is free of units or of what else is fitted, and both move predictions by a few parts in ten thousand

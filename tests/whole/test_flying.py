@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conformance.motion import motion
+from evidence.stages.motion import motion
 
 import pinocchio_adapter as adapter
 import steelyard as sy

@@ -1,7 +1,6 @@
 """The pages of docs/evidence/inspect are what the command prints today. The logs are not part of the project."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,16 @@ from steelyard.pipeline import inspect
 
 ROOT = Path(__file__).parents[2]
 NUMBER = re.compile(r"[-−]?\d+\.?\d*(?:e[-−+]?\d+)?")
-pytestmark = pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the measured logs are not part of the project")
+pytestmark = [
+    pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the measured logs are not part of the project"),
+    pytest.mark.claim("logs.measured", "findings in four measured logs", pages=("docs/evidence/inspect/README.md",)),
+]
 
 
 @pytest.fixture
 def pages(monkeypatch):
     monkeypatch.syspath_prepend(ROOT)
-    monkeypatch.delitem(sys.modules, "benchmarks", raising=False)
-    from benchmarks import real_logs
+    from evidence.bench import real_logs
 
     return real_logs
 
@@ -34,7 +35,7 @@ def words_and_numbers(text):
 def test_pages_are_current(name, pages):
     stored = words_and_numbers((ROOT / "docs" / "evidence" / "inspect" / f"{name}.md").read_text("utf-8"))
     found = words_and_numbers(pages.page(name, SHARED_DATA))
-    assert found[0] == stored[0], "run python -m benchmarks.real_logs"
+    assert found[0] == stored[0], "run python -m evidence.bench.real_logs"
     assert found[1] == pytest.approx(stored[1], rel=0.03, abs=1e-6)
 
 

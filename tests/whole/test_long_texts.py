@@ -14,7 +14,7 @@ READERS = {
         "decoded(text.encode(), Path('a.urdf'))",
     ),
     "attributes": (
-        "from lxml import etree; from steelyard.model.xml_edit import ATTRIBUTE",
+        "from lxml import etree; from steelyard.model.xml import ATTRIBUTE",
         "list(ATTRIBUTE.finditer(text.encode()))",
     ),
     "column": ("from steelyard.log.table_columns import split_unit", "split_unit(text)"),

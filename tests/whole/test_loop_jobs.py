@@ -10,8 +10,11 @@ import loop_logs
 import steelyard as sy
 from mujoco_loops import model_with_loops
 from steelyard.errors import LogError, LoopError
+from steelyard.information import accumulate
 from steelyard.log import write_csv
 from steelyard.model import library, read_side, side_path
+
+pytestmark = pytest.mark.claim("loops.four_bar")
 
 
 def motors_log(robot, joints=None):
@@ -66,7 +69,7 @@ def test_logs_that_do_not_fit_say_where(case):
     driven = robot.with_actuated(["hip", "knee"])
     far = log.replace(q=log.q * np.array([1, 6.0]), v=log.v, a=log.a, joint_names=("hip", "knee"))
     with pytest.raises(LoopError, match=r"Log '.*', [\d.]+ to [\d.]+ s: .*cannot reach sample"):
-        sy.accumulate(driven, far)
+        accumulate(driven, far)
 
 
 def _csv(folder, log):

@@ -8,6 +8,8 @@ from robots import package_folder, random_state
 from steelyard.dynamics import armature_torque, inverse_dynamics, regressor
 from steelyard.model import force_from_mujoco, load, to_mujoco
 
+pytestmark = pytest.mark.claim("pipeline.engines")
+
 SUITE = package_folder("dm_control") / "suite"
 LOCOMOTION = package_folder("dm_control") / "locomotion"
 MODELS = [

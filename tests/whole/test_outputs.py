@@ -12,6 +12,12 @@ import pytest
 from steelyard.errors import OptionError
 from steelyard.report import staged
 
+pytestmark = pytest.mark.claim(
+    "trust.stops",
+    "after kills, full disks, plain locales or shared folders results are whole; bytes do not depend on threads",
+    pages=("docs/evidence/robustness.md",),
+)
+
 NAMES = ("arm.urdf", "report.html", "summary.json")
 KILLED = """
 import os, signal, sys

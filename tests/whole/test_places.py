@@ -29,7 +29,7 @@ SLOW = {  # tried only where they refuse a place before their work
 }
 ODD = ("-o Größe 机械臂\n[bold]%s".encode(), b"not\xffutf-8")
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="needs fork"), pytest.mark.claim("trust.stops")]
 
 
 @pytest.fixture(scope="module")

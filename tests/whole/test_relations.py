@@ -14,6 +14,12 @@ import steelyard as sy
 from problems import random_log, scattered
 from random_bodies import rotations
 from random_robots import urdf_text
+from steelyard.information import accumulate
+
+pytestmark = pytest.mark.claim(
+    "trust.relations",
+    "units, frames, order of links, direction of time and of joints, sums and unions: predictions transform along",
+)
 
 KEPT = 1e-9  # share of the torque or of the parameters
 
@@ -37,7 +43,7 @@ def loaded(folder: Path, text: str) -> sy.Robot:
 
 def estimate(robot, *logs):
     """Base parameters by least squares over the logs, with friction; and the predicted torques of the first."""
-    infos = [sy.accumulate(robot, log, friction=("viscous",)) for log in logs]
+    infos = [accumulate(robot, log, friction=("viscous",)) for log in logs]
     fit = sy.fit.least_squares(sum(infos[1:], infos[0]))
     return fit, sy.validate(fit, logs[0]).predicted
 
@@ -154,7 +160,7 @@ def test_time_reversed(case, wrong):
         a=log.a[::-1] * (-1.0 if wrong else 1.0),
         tau=log.tau[::-1],
     )
-    fits = [sy.fit.least_squares(sy.accumulate(robot, each, friction=())) for each in (log, backward)]
+    fits = [sy.fit.least_squares(accumulate(robot, each, friction=())) for each in (log, backward)]
     assert close(fits[1].base, fits[0].base, 1e-7) == (not wrong)
 
 
@@ -163,13 +169,13 @@ def test_split_summed_permuted_repeated(case, wrong):
     """Information adds, and has no order; a log twice tells the same and counts twice."""
     _, robot, log = case
     options = {"friction": ("viscous",)}
-    whole = sy.accumulate(robot, log, **options)
+    whole = accumulate(robot, log, **options)
     cut = 150 if not wrong else 160
-    parts = sy.accumulate(robot, log[:150], **options) + sy.accumulate(robot, log[cut:], **options)
+    parts = accumulate(robot, log[:150], **options) + accumulate(robot, log[cut:], **options)
     assert close(parts.gram, whole.gram) == (not wrong) and (parts.n == whole.n) == (not wrong)
     order = np.random.default_rng(0).permutation(len(log))
     arrays = {key: getattr(log, key)[order] for key in ("q", "v", "a", "tau")}
-    shuffled = sy.accumulate(robot, log.replace(**arrays), **options)
+    shuffled = accumulate(robot, log.replace(**arrays), **options)
     assert close(shuffled.gram, whole.gram) and close(shuffled.moment, whole.moment)
     twice = sy.fit.least_squares(whole + whole)
     once = sy.fit.least_squares(whole)

@@ -13,6 +13,8 @@ import steelyard as sy
 from small_runs import write_case, write_model
 from steelyard.errors import SteelyardError
 
+pytestmark = pytest.mark.claim("trust.stops")
+
 RUN = """
 import sys, steelyard as sy
 try:

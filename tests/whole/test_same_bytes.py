@@ -15,6 +15,9 @@ from problems import random_log
 from small_fleets import individuals, write_fleet
 from small_runs import write_case
 from steelyard import native
+from steelyard.information import accumulate
+
+pytestmark = pytest.mark.claim("trust.stops")
 
 WORK = """
 import json, sys
@@ -109,9 +112,9 @@ def test_sums_of_the_core_are_the_same_bits_on_any_number_of_threads(monkeypatch
     found = []
     for threads in (1, 3, 2):
         monkeypatch.setattr(native, "threads", lambda threads=threads: threads)
-        found.append(sy.accumulate(robot, log, engine="native"))
+        found.append(accumulate(robot, log, engine="native"))
     assert all(np.array_equal(found[0].gram, other.gram) for other in found[1:])
-    plain = sy.accumulate(robot, log, engine="numpy")
+    plain = accumulate(robot, log, engine="numpy")
     np.testing.assert_allclose(found[0].gram, plain.gram, rtol=1e-12, atol=1e-12 * np.abs(plain.gram).max())
 
 

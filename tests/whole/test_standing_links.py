@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
+from evidence.draws import stranger_logs as logs
 
 import steelyard as sy
-from adversary import stranger_logs as logs
 from steelyard.fit import branches
 from steelyard.report import summary
 from steelyard.report.key_tables import contradicted

@@ -36,7 +36,7 @@ COMMANDS = {
 OLD = ("fleet.json", "fleet.html", "summary.json", "report.html", "report.md", "curves.npz", "page.html", "bad.urdf")
 SEALS = ("summary.json", "fleet.json")
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="needs fork"), pytest.mark.claim("trust.stops")]
 
 
 @pytest.fixture(scope="module")

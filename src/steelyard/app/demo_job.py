@@ -11,7 +11,7 @@ from steelyard.inertia import pseudo
 from steelyard.log import write_csv
 from steelyard.model import Robot, library, save
 from steelyard.pipeline import Job, Progress, Result
-from steelyard.storage import require_folder
+from steelyard.storage import require_report_folder
 
 MODEL, LOG = "puma560.urdf", "puma560_run.csv"
 DURATION = 20.0  # s of recorded motion
@@ -37,7 +37,7 @@ def demo(out, *, progress: Progress | None = None, seed: int = 0) -> Demo:
     The log is what imperfect sensors see: encoder steps and torque noise, friction in every joint. seed: of the wrong
     model, the motion and the noise.
     """
-    require_folder(out)
+    require_report_folder(out)
     out = Path(out)
     report = progress or (lambda stage, share: None)
     truth = library.puma560()

@@ -34,7 +34,7 @@ from steelyard.report import (
     summary,
     write,
 )
-from steelyard.storage import require_folder
+from steelyard.storage import require_report_folder
 from steelyard.terms import TERMS
 
 SUFFIX = "_identified"
@@ -111,7 +111,7 @@ def carry_out(
     robot, logs: as of `run`.
     """
     if out is not None:
-        require_folder(out)  # before the work, not after
+        require_report_folder(out)  # before the work, not after
     with one_blas_thread():
         if job.drive:
             return _moved(run_drives(job, robot=robot, logs=logs, progress=progress), job, out)

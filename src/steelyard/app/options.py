@@ -14,9 +14,11 @@ import typer
 
 from steelyard.corrections import Corrections, corrections_from
 from steelyard.errors import OptionError
-from steelyard.job import FRICTION, Job
+from steelyard.job import Job
 from steelyard.job_options import NONE, Option, flag, options_of
+from steelyard.motion_options import Aim, Course, Search
 from steelyard.numbers import to_float
+from steelyard.payload_request import Request
 from steelyard.terms import friction_terms
 
 
@@ -50,20 +52,19 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
 FRICTION_HELP = f"Any of {','.join(friction_terms())} with commas, or none."
-Friction = Annotated[str, typer.Option(metavar="TERMS", help=FRICTION_HELP)]
-ALL_FRICTION = ",".join(FRICTION)
 
 
 class JobOptions:
-    """The options of one subcommand that are fields of a `Job` or of its `Corrections`; a subclass names it."""
+    """The options of one subcommand that are fields of a `Job` and of its `Corrections`, or of another record; a
+    subclass names it."""
 
     __signature__: ClassVar[Signature]
     _told: ClassVar[dict[str, tuple[Field, Option]]]
     _corrections: ClassVar[tuple[str, ...]]
 
-    def __init_subclass__(cls, *, command: str):
-        cls._told = options_of(Job, command)
-        corrections = options_of(Corrections, command)
+    def __init_subclass__(cls, *, command: str, record: type = Job):
+        cls._told = options_of(record, command)
+        corrections = options_of(Corrections, command) if record is Job else {}
         cls._corrections = tuple(corrections)
         found = []
         for name, (each, how) in cls._told.items():
@@ -77,7 +78,7 @@ class JobOptions:
         self.words = bound.arguments
 
     def of_job(self) -> dict[str, Any]:
-        """The same as fields of a `Job`. Raises OptionError."""
+        """The same as fields of the `Job`, or of the other record. Raises OptionError."""
         found: dict[str, Any] = {
             name: _value(name, self.words[name], each, how)
             for name, (each, how) in self._told.items()
@@ -157,11 +158,13 @@ def _typed(each: Field, how: Option) -> tuple[Any, Any]:
     """Type and default of a field's words on the command line."""
     if how.auto:
         return str, how.auto
+    if how.joined and each.default is None:
+        return str | None, None
     if how.joined:
         return str, ",".join(cast("tuple[str, ...]", each.default)) or NONE
     if isinstance(each.default, tuple):
         return (list[Path] if how.path else list[str]) | None, None
-    if dict in get_args(each.type):
+    if dict in get_args(each.type) or each.type is Any:  # the latter of arrays, in words a number
         return str | None, None
     return (Path | None if how.path else each.type), each.default
 
@@ -171,7 +174,9 @@ def _value(name: str, text, each: Field, how: Option):
     if how.auto:
         return number_or_auto(text, flag(name, how), how)
     if how.joined:
-        return friction_of(text)
+        return None if text is None else friction_of(text)
+    if each.type is Any:
+        return None if text is None else number_or_auto(text, flag(name, how), how)
     if isinstance(each.default, tuple):
         return tuple(map(str, text or ()))
     if dict in get_args(each.type):
@@ -186,7 +191,8 @@ def number_or_auto(text: str, option: str, how: Option) -> float | None:
     try:
         return to_float(text)
     except ValueError as error:
-        raise OptionError(f"{option} {text!r}: expected a number of {how.unit}, or {how.auto}.") from error
+        auto = f", or {how.auto}" if how.auto else ""
+        raise OptionError(f"{option} {text!r}: expected a number of {how.unit}{auto}.") from error
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -246,12 +252,28 @@ class ExciteOptions(JobOptions, command="excite"):
     """How logs of `--after` are read, and gravity of the model."""
 
 
+class CourseOptions(JobOptions, command="excite", record=Course):
+    """What moves, for how long and along which curves."""
+
+
+class AimOptions(JobOptions, command="excite", record=Aim):
+    """What the motion has to show, and how it will be measured."""
+
+
+class SearchOptions(JobOptions, command="excite", record=Search):
+    """Where the search starts and what it may take."""
+
+
 class AnalyzeOptions(JobOptions, command="analyze"):
     """What of a robot its file does not say."""
 
 
 class ConvertOptions(JobOptions, command="convert"):
     """Base and gravity of a robot that is written."""
+
+
+class HeldOptions(JobOptions, command="payload", record=Request):
+    """What is known of a payload's shape, of the arm and the sensor that carry it, and the estimator."""
 
 
 class PayloadOptions(JobOptions, command="payload"):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from steelyard.arguments import require_type
 from steelyard.check import (
-    rules_angles,
     rules_files,
     rules_kinds,
     rules_mass,
@@ -28,11 +27,13 @@ FAMILIES = (
     rules_mirror,
     rules_kinds,
     rules_structure,
-    rules_angles,
     rules_files,
 )
 RULES: tuple[Rule, ...] = tuple(
-    sorted((rule for family in FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
+    sorted(
+        (each for family in FAMILIES for each in vars(family).values() if isinstance(each, Rule)),
+        key=lambda rule: rule.code,
+    )
 )
 BY_CODE = {rule.code: rule for rule in RULES}
 

@@ -1,85 +1,78 @@
-"""Documentation pages of the rules, from their docstrings: `python -m steelyard.check.pages FOLDER`."""
+"""Rules of the linter on their page, from their docstrings: `python -m steelyard.check.pages docs/check.md`."""
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
 from steelyard.check.catalog import RULES
 from steelyard.check.rule import Rule
 
-SECTIONS = {"Why:": "Why it matters", "Example:": "Example", "Remedy:": "Remedy"}
+START, END = "<!-- rules: steelyard.check.pages -->", "<!-- end of rules -->"
+SECTIONS = ("Why", "Example", "Remedy")
 FAMILIES = {
     "SY1": "Masses and stated values",
-    "SY2": "Which tensors a body can have",
+    "SY2": "Physical consistency",
     "SY3": "Inertia against geometry",
     "SY4": "Plausibility: density, units, placeholders, symmetry",
     "SY5": "Structure and limits",
     "SY6": "Files",
 }
+REPAIRED = {"no": "no", "yes": "`--fix`", "on demand": "`--fix=all` or `--fix={}`"}
 
 
-def page(rule: Rule) -> str:
-    """Markdown page of one rule."""
-    lines = [f"# {rule.code} {rule.name}", "", f"{rule.title}. Default severity: **{rule.severity}**.", ""]
-    paragraph: list[str] = []
-    code = False
+def repaired(rule: Rule) -> str:
+    """Key of `REPAIRED`: warnings may be about a right model, so only errors are repaired by default."""
+    return "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
 
-    def flush():
-        if code and paragraph:
-            lines.extend(["```xml", *(line[4:] for line in paragraph), "```", ""])
-        elif paragraph:
-            lines.extend([" ".join(line.strip() for line in paragraph), ""])
-        paragraph.clear()
 
+def entry(rule: Rule) -> list[str]:
+    """Lines on one rule: condition, reason, example, remedy, repair."""
+    parts = _sections(rule)
+    lines = [f"#### {rule.code} {rule.name}", "", f"{rule.title}. {' '.join(parts['Why'])}", ""]
+    lines += ["```xml", *parts["Example"], "```", ""]
+    repairs = rule.repairs or "none: the right value does not follow from the model."
+    how = f" ({REPAIRED[repaired(rule)].format(rule.code)})" if rule.repairs else ""
+    return [*lines, f"Remedy: {' '.join(parts['Remedy'])}", "", f"Repair{how}: {repairs}", ""]
+
+
+def _sections(rule: Rule) -> dict[str, list[str]]:
+    """Lines below each heading of a rule's docstring."""
+    found: dict[str, list[str]] = {name: [] for name in SECTIONS}
+    name = ""
     for line in inspect.cleandoc(rule.text).splitlines()[1:]:
-        heading = next((key for key in SECTIONS if line.startswith(key)), None)
-        if heading is None:
-            paragraph += [line] if line.strip() else []
-            continue
-        flush()
-        code = heading == "Example:"
-        lines += [f"## {SECTIONS[heading]}", ""]
-        rest = line.removeprefix(heading).strip()
-        paragraph += [rest] if rest else []
-    flush()
-    repairs = rule.repairs or "Not repaired: the right value cannot be known from the model."
-    if rule.repairs and rule.severity != "error":
-        repairs += f" Only on demand: `--fix=all` or `--fix={rule.code}`."
-    lines += ["## How `--fix` repairs it", "", repairs, "", "[All rules](index.md)", ""]
-    return "\n".join(lines)
+        head = re.match(rf"({'|'.join(SECTIONS)}):\s*", line)
+        if head:
+            name, line = head[1], line[head.end() :]
+        if name and line.strip():
+            found[name].append(line.removeprefix("    ") if name == "Example" else _prose(line.strip()))
+    return found
 
 
-def index() -> str:
-    """Markdown page that lists all rules."""
-    lines = ["# Rules of `steelyard check`", ""]
-    lines += [
-        "Codes are stable. `error`: no body or robot can be like this, or simulators refuse it.",
-        "`warning`: very likely wrong. `info`: worth a look; fails only with `--strict`.",
-        "",
-    ]
+def _prose(line: str) -> str:
+    """Tags of XML as code: Markdown would take them for its own."""
+    return re.sub(r"<\w[^>]*>", r"`\g<0>`", line)
+
+
+def rules() -> str:
+    """Markdown of all rules: a table and the entries of each family."""
+    lines = []
     for prefix, title in FAMILIES.items():
-        lines += [f"## {title}", "", "| code | name | severity | what | repaired |", "|---|---|---|---|---|"]
-        for rule in (r for r in RULES if r.code.startswith(prefix)):
-            repaired = "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
-            lines.append(
-                f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {rule.title}. | {repaired} |"
-            )
-        lines.append("")
+        family = [rule for rule in RULES if rule.code.startswith(prefix)]
+        lines += [f"### {title}", "", "| code | name | severity | condition | repaired |", "|---|---|---|---|---|"]
+        for rule in family:
+            place = f"[{rule.code}](#{rule.code.lower()}-{rule.name})"
+            lines.append(f"| {place} | {rule.name} | {rule.severity} | {rule.title}. | {repaired(rule)} |")
+        lines += ["", *(line for rule in family for line in entry(rule))]
     return "\n".join(lines)
 
 
-def pages() -> dict[str, str]:
-    """File name -> content of every page."""
-    return {"index.md": index()} | {f"{rule.code}.md": page(rule) for rule in RULES}
-
-
-def write(folder):
-    """Write all pages into a folder."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in pages().items():
-        (folder / name).write_text(content, encoding="utf-8")
+def page(text: str) -> str:
+    """The page with the part between the marks as it should be."""
+    before, _, rest = text.partition(START)
+    return f"{before}{START}\n\n{rules()}\n{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":
-    write(sys.argv[1])
+    path = Path(sys.argv[1])
+    path.write_text(page(path.read_text("utf-8")), "utf-8")

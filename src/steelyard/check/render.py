@@ -10,8 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from steelyard.check.catalog import BY_CODE, RULES
-from steelyard.check.merged import merged
-from steelyard.check.overview import Checked
+from steelyard.check.overview import Checked, merged
 from steelyard.check.overview import summary as by_code
 from steelyard.check.overview import table as by_model
 from steelyard.check.rule import Finding, Findings, counted

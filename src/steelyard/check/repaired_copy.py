@@ -13,7 +13,7 @@ from steelyard.check.inertial_repair import Change, repair_inertials
 from steelyard.check.rule import Findings
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
-from steelyard.model import Inertial, Robot, Sketch, edit_inertials, folders_of, load, read_sketch
+from steelyard.model import Inertial, ModelDocument, Robot, Sketch, load, opened, read_sketch
 
 SAMPLES = 200
 
@@ -94,42 +94,38 @@ def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=()
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
     rules = selected(select, ignore)
     wanted = repairable(fix)
-    allowed = folders_of(path, folders)
-    sketch = read_sketch(path, folders=folders)
+    document = opened(path, folders)
+    allowed, sketch = document.folders, document.sketch()
     repaired, changes = repair_inertials(sketch, rules, wanted)
-    _require_written(sketch, changes)
+    _require_finite(sketch, changes)
     inertials = {index: change.after for index, change in changes.items()}
-    files = _write(sketch, repaired, inertials, out, allowed)
+    files = _write(document, sketch, repaired, inertials, out)
     remaining = look(read_sketch(out, folders=allowed), rules)
     names = tuple(sketch.parts[i].name for i in changes)
     effects = effect(path, out, allowed) if changes else ()
     return Repair(path, out, files, names, tuple(changes.values()), effects, remaining)
 
 
-def _require_written(sketch: Sketch, changes: dict[int, Change]):
-    """Raise ModelError for parts to be changed that no element of the file stands for."""
+def _require_finite(sketch: Sketch, changes: dict[int, Change]):
     for index, change in changes.items():
         if not np.isfinite(change.after.tensor_in_part).all():
             raise ModelError(
                 f"{sketch.path}: the inertial of '{sketch.parts[index].name}' is beyond what numbers hold. Correct its "
                 "mass."
             )
-        if sketch.parts[index].place.element == "mujoco":
-            raise ModelError(
-                f"{sketch.path}: body '{sketch.parts[index].name}' is made by a generator, so its inertial cannot be "
-                "edited. Save the compiled model (MjSpec.to_xml) and repair that."
-            )
 
 
-def _write(sketch: Sketch, repaired: Sketch, inertials: dict[int, Inertial], out: Path, folders) -> tuple[Path, ...]:
-    final = edit_inertials(sketch, inertials, out, folders)
+def _write(
+    document: ModelDocument, sketch: Sketch, repaired: Sketch, inertials: dict[int, Inertial], out: Path
+) -> tuple[Path, ...]:
+    final = document.with_inertials(sketch, inertials, out)
     try:
         with storage.folders_above(out), storage.temporary_files() as temporary:
             trial = storage.draft_of(out)
-            for name, content in edit_inertials(sketch, inertials, trial, folders):
+            for name, content in document.with_inertials(sketch, inertials, trial):
                 temporary.append(name)
                 name.write_bytes(content)
-            _verify(repaired, read_sketch(trial, meshes=False, folders=folders), out)
+            _verify(repaired, read_sketch(trial, meshes=False, folders=document.folders), out)
             for (target, content), name in zip(final, temporary, strict=True):
                 name.write_bytes(content)
                 name.replace(target)

@@ -103,6 +103,3 @@ def _over_gyration(part: Part, diagonal: float) -> float:
         return 1.0
     squared = float(np.trace(inertial.tensor)) / 2 / inertial.mass
     return diagonal / np.sqrt(squared) if 0 < squared < THRESHOLDS.far**2 else 1.0
-
-
-RULES = (missing_file, unreadable_file, outside_package, unchecked_file, mesh_scale)

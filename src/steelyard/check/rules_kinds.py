@@ -193,6 +193,3 @@ def _apart(a: np.ndarray, b: np.ndarray) -> float:
 
 def _numbers(x: np.ndarray) -> str:
     return "(" + " ".join(f"{value:.4g}" for value in np.round(x, 6) + 0.0) + ")"
-
-
-RULES = (kind_differs, offset_not_mirrored)

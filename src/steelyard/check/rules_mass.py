@@ -130,6 +130,3 @@ def massless_leaf(sketch: Sketch) -> Iterator[Hit]:
             message = f"{sketch.word} '{part.name}' and all beyond it weigh {mass:.3g} kg."
             place = part.inertial.place if part.inertial else part.place
             yield Hit(place, message, "State its true mass, or fix it to its parent.")
-
-
-RULES = (missing_inertial, zero_mass, negative_mass, not_a_number, incomplete_inertial, massless_leaf)

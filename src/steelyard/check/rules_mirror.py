@@ -106,6 +106,3 @@ def _mirrored_axis(a: Inertial, b: Inertial) -> int | None:
     same, opposite = np.abs(a.com - b.com) <= 0.02 * size, np.abs(a.com + b.com) <= 0.02 * size
     axes = [i for i in range(3) if opposite[i] and not same[i]]
     return axes[0] if len(axes) == 1 and all(same[i] for i in range(3) if i != axes[0]) else None
-
-
-RULES = (sides_differ, mirror_signs)

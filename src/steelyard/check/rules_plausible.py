@@ -138,6 +138,3 @@ def _stem(source: str) -> str:
     for side in ("left", "right"):
         text = text.replace(side, "")
     return "".join(c for c in text.rsplit("/", 1)[-1] if c not in "lr_-")
-
-
-RULES = (density, millimetres, grams, placeholder, copies)

@@ -185,6 +185,3 @@ def wrong_point(w: ShapedInertial) -> np.ndarray | None:
 
 def _vector(values) -> str:
     return ", ".join(f"{value:.4g}" for value in values)
-
-
-RULES = (com_outside, too_spread, too_concentrated, wrong_axes, wrong_point_rule)

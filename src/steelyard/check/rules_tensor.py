@@ -113,6 +113,3 @@ def asymmetric(sketch: Sketch) -> Iterator[Hit]:
 
 def _three(values) -> str:
     return ", ".join(f"{value:.4g}" for value in values)
-
-
-RULES = (not_positive, zero_tensor, triangle_inequality, no_thickness, asymmetric)

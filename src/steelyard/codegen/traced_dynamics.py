@@ -174,25 +174,32 @@ def _wrench(body: Body, theta) -> tuple[list, list]:
 
 
 def _pose(joint: Joint, q) -> tuple[list, list]:
-    """Pose of a joint's child in its parent."""
+    """Pose of a joint's child in its parent: slides, then turns, then the rotation of a quaternion about its anchor."""
+    kind = joint.features
     if joint.nq == 1:
-        R, p = (constants(each) for each in twist_pose_coefficients(joint))
-        angle = joint.ratio * q[0] + joint.offset
-        terms = [1.0, angle, sine(angle), cosine(angle)]
-        rotation = [[dot(terms, [R[k][i][j] for k in range(4)]) for j in range(3)] for i in range(3)]
-        return rotation, [dot(terms, [p[k][i] for k in range(4)]) for i in range(3)]
-    R0, p0 = constants(joint.rotation), constants(joint.position)
-    if joint.kind == "planar":
-        turning = np.r_[np.zeros(3), joint.subspace[3:, 2]][:, None]
-        R, _ = _pose(Joint(joint.name, "revolute", turning, joint.rotation, np.zeros(3)), q[2:])
-        return R, plus(times(R0, times(constants(joint.subspace[:3, :2]), q[:2])), p0)
-    R = _rotation(q[-4:])
-    if joint.kind == "spherical":
-        anchor = constants(ball_anchor(joint.subspace))
-        p = plus(anchor, scaled(-1.0, times(R, anchor)))
-    else:
-        p = list(q[:3])
-    return product(R0, R), plus(times(R0, p), p0)
+        q = [joint.ratio * q[0] + joint.offset]
+    moved = times(constants(joint.rotation @ joint.subspace[:3, : kind.slides]), q[: kind.slides])
+    R, p = constants(joint.rotation), constants(joint.position)
+    for k in range(kind.slides, kind.slides + kind.angles):
+        if k == kind.slides:  # folded with the frame that the joint starts from
+            R, p = _turned(joint.subspace[:, k : k + 1], joint.rotation, joint.position, q[k])
+        else:
+            turned, offset = _turned(joint.subspace[:, k : k + 1], np.eye(3), np.zeros(3), q[k])
+            R, p = product(R, turned), plus(p, times(R, offset))
+    p = plus(p, moved)
+    if kind.quaternion:
+        turned, anchor = _rotation(q[-4:]), constants(ball_anchor(joint.subspace[:, -3:]))
+        p = plus(p, times(R, plus(anchor, scaled(-1.0, times(turned, anchor)))))
+        R = product(R, turned)
+    return R, p
+
+
+def _turned(twist, rotation, position, angle) -> tuple[list, list]:
+    """Pose behind a turn of twist (6, 1) in a frame at a constant rotation and position."""
+    R, p = (constants(each) for each in twist_pose_coefficients(Joint("", "revolute", twist, rotation, position)))
+    terms = [1.0, angle, sine(angle), cosine(angle)]
+    turned = [[dot(terms, [R[k][i][j] for k in range(4)]) for j in range(3)] for i in range(3)]
+    return turned, [dot(terms, [p[k][i] for k in range(4)]) for i in range(3)]
 
 
 def _rotation(quaternion) -> list[list[Value]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.cards import Card
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
+from steelyard.diagnose.faults import Fault
 from steelyard.diagnose.given_links import spoils
 from steelyard.diagnose.hypotheses import (
     gravity_compensated,
@@ -16,7 +17,6 @@ from steelyard.diagnose.hypotheses import (
 )
 from steelyard.diagnose.joint_residuals import JointResidual, analyse
 from steelyard.diagnose.model_class import model_class_faults
-from steelyard.diagnose.named_fault import Fault
 from steelyard.diagnose.search import search_faults
 from steelyard.diagnose.torque_contributions import Contributions, contributions
 from steelyard.fit import Estimate
@@ -79,7 +79,7 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
     found, undone = [], case
     for look in (_too_large, motor_current.find):
         fault = look(undone)
-        passing = passing_force.TEST.accepted(undone) if fault is not None and look is motor_current.find else ()
+        passing = passing_force.MISTAKE.accepted(undone) if fault is not None and look is motor_current.find else ()
         if fault is not None and not spoils(undone, fault[1]) and all(look(each.case) is not None for each in passing):
             found.append(fault[0])
             undone = fault[1]

@@ -4,10 +4,13 @@ Severity and remedy of what a diagnosis finds, the choices of `--accept`, and `d
 (`python -m tools.troubleshooting`) come from these records. A new fault is one record here, and a test that finds it.
 """
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from steelyard.diagnose.fault_record import FaultRecord, Severity
 from steelyard.diagnose.faults_of_logs import OF_LOGS
+from steelyard.log import Finding
 
 
 def _diagnosis(
@@ -216,3 +219,49 @@ FATAL = frozenset(each.code for each in RECORDS if each.origin == "diagnosis" an
 """Codes of faults of a diagnosis that make the identified masses meaningless."""
 ACCEPTABLE = frozenset(each.code for each in RECORDS if each.acceptable)
 """Codes of fatal findings that `--accept` goes on in spite of."""
+
+
+@dataclass(frozen=True)
+class Fault(Finding):
+    """A fault of model or log that a diagnosis found.
+
+    joint: the degree of freedom it concerns, None for all. evidence: the figures behind it, by name, with the unit in
+    the name. remedy: what to do; the message ends with it.
+    """
+
+    joint: str | None = None
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    remedy: str = ""
+
+
+def fault(
+    code: str,
+    found: str,
+    remedy: str = "",
+    *,
+    joint: str | None = None,
+    options: Iterable[str] = (),
+    **evidence: float,
+) -> Fault:
+    """A fault of the catalogue.
+
+    Args:
+        code: of its record, which says how severe it is.
+        found: what the data says, in a sentence with figures.
+        remedy: where it depends on what was found; by default that of the record.
+        joint: the degree of freedom it concerns.
+        options: of the command line, that undo it.
+        evidence: the figures behind it, by name, with the unit in the name.
+    """
+    record, words = CATALOGUE[code], tuple(options)
+    remedy = remedy or record.remedy.format(joint=joint)
+    remedy = f"{remedy} Option: {shlex.join(words)}" if words else remedy
+    return Fault(
+        code=code,
+        severity=record.severity,
+        message=f"{found} {remedy}",
+        options=words,
+        joint=joint,
+        evidence={name: float(value) for name, value in evidence.items()},
+        remedy=remedy,
+    )

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.given_links import POOR, GivenLinks
-from steelyard.diagnose.hypotheses import BY_GIVEN_LINKS
+from steelyard.diagnose.hypotheses import MISTAKES
 from steelyard.diagnose.hypothesis import Hypothesis, Trial
 
 POOR_JOINT = 0.6  # share of the torque that the given links leave of the worst joint, as POOR of all
@@ -41,7 +41,8 @@ def found_by_given_links(case: Case) -> Hypothesis | None:
         return None
     fair = error < POOR and most < POOR_JOINT
     worst = sorted(case.dofs, key=lambda dof: -given.relative[dof])[:MOST_JOINTS]
-    judged = [_judged(case, given, trial) for make in BY_GIVEN_LINKS for trial in make(case, worst)]
+    trials = (trial for kind in MISTAKES for make in kind.by_given_links for trial in make(case, worst))
+    judged = [_judged(case, given, trial) for trial in trials]
     left = [
         each
         for each in judged

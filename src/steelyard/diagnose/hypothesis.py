@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import persistence
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.named_fault import Fault, fault
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.thresholds import EVIDENCE
 
 
@@ -19,7 +19,7 @@ class Hypothesis:
 
     more: further faults undone with it. certain: whether its figures are none by chance, however little they win.
     surprise: nats that figures of such a size cost before any data is looked at. given: whether the links of the given
-    model judge it, and not those of a fit.
+    model judge it, and not those of a fit. ahead: times what any other mistake wins that it has to win.
     """
 
     fault: Fault
@@ -31,6 +31,7 @@ class Hypothesis:
     certain: bool = False
     surprise: float = 0.0
     given: bool = False
+    ahead: float = 1.0
 
     @cached_property
     def gain(self) -> float:
@@ -92,13 +93,23 @@ def remaining_share(cause: Fault, case: Case, undone: Case) -> float:
     return float(min(shares, undone.relative_error / case.relative_error) ** 2)
 
 
-@dataclass(frozen=True)
-class Test:
-    """A test for one kind of fault by least squares. hypotheses: of a case; accepts: whether a hypothesis of a case is
-    believed, if none wins more; told: those that are, as they are to be told, where they exclude each other."""
+Trials = Callable[[Case, Sequence[int]], Iterable["Trial"]]
 
-    hypotheses: Callable[[Case], Iterable[Hypothesis]]
-    accepts: Callable[[Case, Hypothesis], bool]
+
+@dataclass(frozen=True)
+class Mistake:
+    """A kind of mistake, and how it is looked for, in each of three ways that it names.
+
+    trials: gross ones, simple ones first, of a case and its worst degrees of freedom, compared by the physically
+    consistent fit. by_given_links: the same for the links of the given model, which cost less to try and know more.
+    hypotheses: of a case, by least squares; accepts: whether one is believed, if none wins more; told: those that are,
+    as they are to be told, where they exclude each other.
+    """
+
+    trials: tuple[Trials, ...] = ()
+    by_given_links: tuple[Trials, ...] = ()
+    hypotheses: Callable[[Case], Iterable[Hypothesis]] = lambda _: ()
+    accepts: Callable[[Case, Hypothesis], bool] = lambda _, __: True
     told: Callable[[Case, Sequence[Hypothesis]], Iterable[Hypothesis]] = lambda _, accepted: accepted
 
     def accepted(self, case: Case) -> Iterable[Hypothesis]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from steelyard.diagnose.case import Case
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.joint_residuals import JointResidual
-from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.diagnose.search import LEFT, explained, unphysical
 
 STICKING = 3.0  # RMS error near reversals over that elsewhere

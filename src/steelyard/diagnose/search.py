@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.faults import Fault
 from steelyard.diagnose.given_links import spoils
 from steelyard.diagnose.given_search import found_by_given_links
-from steelyard.diagnose.hypotheses import GROSS, TESTS, joint_spring, passing_force, position_offset
+from steelyard.diagnose.hypotheses import MISTAKES, joint_spring, passing_force
 from steelyard.diagnose.hypothesis import Hypothesis, fitted, remaining_share
-from steelyard.diagnose.named_fault import Fault
-from steelyard.diagnose.thresholds import EVIDENCE, MOST, NEARLY_ALL, NOISE, UNPHYSICAL
+from steelyard.diagnose.thresholds import MOST, NEARLY_ALL, NOISE, UNPHYSICAL
 
 ROUNDS = 5  # mistakes at most
 POOR = 0.1  # share of the torque that the physical fit leaves, above which gross mistakes are looked for
@@ -24,7 +24,6 @@ TRACE = 0.01  # share of the torque that the physical fit leaves in the worst jo
 WINS = 0.5  # nats a sample that a gross mistake must win; measured logs without one win at most 0.1
 LEFT = 0.12  # share of the torque left by the best physical fit, above which the model class is in doubt
 MATTERS = 0.03  # share of the torque left, below which the same is no harm
-SEVERAL = 1.3  # several offsets must win this many times what any other mistake wins
 MOST_JOINTS = 8  # the worst ones, whose signs and orders are tried
 LEAST = 0.3  # nats a sample; less is no gross mistake
 TIE = 0.1  # share of the best gain within which two hypotheses explain the data equally well
@@ -89,7 +88,9 @@ def _next(case: Case) -> Hypothesis | None:
     found = _gross(case)
     if found is not None and lasting(case, found.left.T) < NOISE:
         return found
-    others = [found] if found is not None else passing_force.TEST.accepted(case)  # without that stretch anything fits
+    others = (
+        [found] if found is not None else passing_force.MISTAKE.accepted(case)
+    )  # without that stretch anything fits
     return _best(each for each in (*others, _fine(case)) if each is not None)
 
 
@@ -117,7 +118,7 @@ def _gross_hypotheses(case: Case) -> list[Hypothesis]:
     """
     worst = sorted(case.dofs, key=lambda dof: -case.relative[dof])[:MOST_JOINTS]
     trials, most = [], []
-    for each in (trial for trials in GROSS for trial in trials(case, worst)):
+    for each in (trial for kind in MISTAKES for trials in kind.trials for trial in trials(case, worst)):
         most.append(gain(case.physical_energy, each.case.free_energy))  # free of physics, which costs little
         trials.append(each if each.case.regression is case.regression else each.light)
     best, tried, vain = LEAST, {}, 0
@@ -138,16 +139,13 @@ def _believed(each: Hypothesis, case: Case) -> bool:
 
 
 def _fine(case: Case) -> Hypothesis | None:
-    others = _best(_sparing(case, (each for test in TESTS for each in test.accepted(case))))
-    offsets = _best(_sparing(case, (each for each in position_offset.hypotheses(case) if each.evidence > EVIDENCE)))
-    if offsets and others and offsets.more and offsets.gain < SEVERAL * others.gain:
-        return others  # several offsets take the place of much else
-    return _best(each for each in (offsets, others) if each)
-
-
-def _sparing(case: Case, tried: Iterable[Hypothesis]) -> Iterable[Hypothesis]:
-    """Those that do not spoil the fit of the given links."""
-    return (each for each in tried if not spoils(case, each.case))
+    """The one that wins most, of those that do not spoil the fit of the given links."""
+    found = [each for kind in MISTAKES for each in kind.accepted(case) if not spoils(case, each.case)]
+    best = _best(found)
+    others = [each for each in found if best is not None and each.fault.code != best.fault.code]
+    if best is None or all(best.gain >= best.ahead * each.gain for each in others):
+        return best
+    return _best(others)
 
 
 def _best(tried: Iterable[Hypothesis]) -> Hypothesis | None:

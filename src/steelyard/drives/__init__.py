@@ -2,47 +2,45 @@
 
 from typing import TYPE_CHECKING
 
-from steelyard.drives.drive import Drive, drives_of
+from steelyard.drives.drive import Drive, drives_of, twins
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
-    from steelyard.drives.arrays import (
-        GAINS,
-        LOAD_FRICTION,
-        DriveArrays,
-        arrays_of,
-        effort,
-        gain_of,
-        require_driven,
-        told,
-    )
-    from steelyard.drives.coordinates import Unknowns, unknowns
+    from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays, arrays_of, effort, require_driven
+    from steelyard.drives.coordinates import unknowns
     from steelyard.drives.free_swings import swings
-    from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
-    from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, Proven, parted, parted_by_speed, proven_by
-    from steelyard.drives.motion_errors import COMMANDED, STAYS, WINDOW, Judges, Motion, judges_of
-    from steelyard.drives.motion_fit import MotionFit, Stated, fit_motion, search
-    from steelyard.drives.randomisation import draws
-    from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
-    from steelyard.drives.rollouts import Rollout, rms, rollout
-    from steelyard.drives.same_motor import twins
+    from steelyard.drives.held_out import (
+        CLEARLY_LIKE,
+        COARSE,
+        COMMANDED,
+        STAYS,
+        WINDOW,
+        Motion,
+        Proven,
+        judges_of,
+        parted,
+        parted_by_speed,
+        proven_by,
+    )
+    from steelyard.drives.motion_fit import FREE, MotionFit, Stated, draws, fit_motion, search
+    from steelyard.drives.refinement import Refined, Simulated, errors_of, refine, shown_by
+    from steelyard.drives.rollouts import Rollout, rollout
     from steelyard.drives.simulation import Simulation, step_for, unbounded
-    from steelyard.drives.windows import Recorded, Windows, cuts, stretches, windows_of
+    from steelyard.drives.windows import Recorded, Windows, stretches, windows_of
 
 _HOMES = {
-    "arrays": ("GAINS", "LOAD_FRICTION", "DriveArrays", "arrays_of", "effort", "gain_of", "require_driven", "told"),
-    "coordinates": ("Unknowns", "unknowns"),
-    "held_out": ("CLEARLY_LIKE", "COARSE", "Proven", "parted", "parted_by_speed", "proven_by"),
-    "motion_errors": ("COMMANDED", "STAYS", "WINDOW", "Judges", "Motion", "judges_of"),
-    "motion_fit": ("MotionFit", "Stated", "fit_motion", "search"),
-    "friction_dependence": ("FrictionLaw", "friction_laws"),
-    "randomisation": ("draws",),
-    "refinement": ("Refined", "Shown", "Simulated", "errors_of", "refine", "shown_by"),
-    "rollouts": ("Rollout", "rms", "rollout"),
+    "arrays": ("LOAD_FRICTION", "DriveArrays", "arrays_of", "effort", "require_driven"),
+    "coordinates": ("unknowns",),
+    "held_out": (
+        *("CLEARLY_LIKE", "COARSE", "COMMANDED", "STAYS", "WINDOW", "Motion", "Proven", "judges_of"),
+        *("parted", "parted_by_speed", "proven_by"),
+    ),
+    "motion_fit": ("FREE", "MotionFit", "Stated", "draws", "fit_motion", "search"),
+    "refinement": ("Refined", "Simulated", "errors_of", "refine", "shown_by"),
+    "rollouts": ("Rollout", "rollout"),
     "simulation": ("Simulation", "step_for", "unbounded"),
-    "same_motor": ("twins",),
     "free_swings": ("swings",),
-    "windows": ("Recorded", "Windows", "cuts", "stretches", "windows_of"),
+    "windows": ("Recorded", "Windows", "stretches", "windows_of"),
 }
 # Loaded on first use: what simulates.
 __getattr__ = lazy(__name__, {name: home for home, names in _HOMES.items() for name in names})
@@ -51,49 +49,40 @@ __all__ = [
     "CLEARLY_LIKE",
     "COARSE",
     "COMMANDED",
-    "GAINS",
+    "FREE",
     "LOAD_FRICTION",
     "STAYS",
     "WINDOW",
     "Drive",
     "DriveArrays",
-    "FrictionLaw",
-    "Judges",
     "Motion",
     "MotionFit",
     "Proven",
     "Recorded",
     "Refined",
     "Rollout",
-    "Shown",
     "Simulated",
     "Simulation",
     "Stated",
-    "Unknowns",
     "Windows",
     "arrays_of",
-    "cuts",
     "draws",
     "drives_of",
     "effort",
     "errors_of",
     "fit_motion",
-    "friction_laws",
-    "gain_of",
     "judges_of",
     "parted",
     "parted_by_speed",
     "proven_by",
     "refine",
     "require_driven",
-    "rms",
     "rollout",
     "search",
     "shown_by",
     "step_for",
     "stretches",
     "swings",
-    "told",
     "twins",
     "unbounded",
     "unknowns",

@@ -96,9 +96,6 @@ def _integral(t, command) -> tuple[np.ndarray, np.ndarray]:
     return times, np.concatenate([np.zeros((1, command.shape[1])), np.cumsum(held * np.diff(times)[:, None], axis=0)])
 
 
-GAINS = {"position": "kp", "velocity": "kd", "voltage": "gain", "current": "gain", "torque": "gain"}
-
-
 def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
     """The drives of all joints, with friction, armature and inertias of the model.
 
@@ -115,8 +112,7 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
     """
     require_driven(robot, drives)
     own = [drives[name] for name in robot.dof_names]
-    kinds = [str(drive.kind) for drive in own]
-    gains = [gain_of(drive) for drive in own]
+    gains = [drive.torque_per_unit for drive in own]
     unknown = [name for name, gain in zip(robot.dof_names, gains, strict=True) if gain is None]
     if unknown:
         raise OptionError(
@@ -129,7 +125,7 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
         return np.array([otherwise if value is None else value for value in held], dtype=float)
 
     return DriveArrays(
-        follows_q=np.array([kind == "position" for kind in kinds], dtype=float),
+        follows_q=np.array([drive.features.follows_q for drive in own], dtype=float),
         gain=np.array(gains, dtype=float),
         kd=values("kd", 0.0),
         limit=values("limit", np.inf),
@@ -185,19 +181,9 @@ def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
     Raises:
         LogError: a channel is missing.
     """
-    return np.stack([taken(log, drives[name], dof) for dof, name in enumerate(robot.dof_names)], axis=1)
-
-
-def taken(log: Log, drive: Drive, dof: int) -> np.ndarray:
-    """(n,) of one joint, as `told`."""
-    if drive.kind == "current":
-        return log.require("current")[0][:, dof]
-    if drive.kind == "torque" and log.command is None:
-        return log.require("tau")[0][:, dof]
-    if drive.kind != "voltage":
-        return log.require("command")[0][:, dof]
-    volts = drive.volts if log.voltage is None else log.voltage[:, min(dof, log.voltage.shape[1] - 1)]
-    return log.require("duty")[0][:, dof] * (log.require("voltage")[0][:, 0] if volts is None else volts)
+    return np.stack(
+        [drives[name].features.taken(log, drives[name], j) for j, name in enumerate(robot.dof_names)], axis=1
+    )
 
 
 def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
@@ -220,17 +206,12 @@ def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
         if name not in drives:
             columns.append(log.require("tau")[0][:, dof])
             continue
-        drive, sent = drives[name], taken(log, drives[name], dof)
-        late = (drive.delay or 0.0) - (drive.early or 0.0)
-        if late and drive.kind != "current":
+        drive, kind = drives[name], drives[name].features
+        sent, late = kind.taken(log, drive, dof), (drive.delay or 0.0) - (drive.early or 0.0)
+        if late and kind.late:
             sent = held(log.t - late + NEAR, log.t, sent[:, None])[:, 0]
-        if drive.kind == "position":
+        if kind.follows_q:
             sent = sent - log.q[:, dof]
-        gain, most = gain_of(drive), np.inf if drive.limit is None else drive.limit
+        gain, most = drive.torque_per_unit, np.inf if drive.limit is None else drive.limit
         columns.append(sent if gain is None else np.clip(gain * sent, -most, most))
     return np.stack(columns, axis=1)
-
-
-def gain_of(drive: Drive) -> float | None:
-    """Torque per unit of what a drive takes; None where it is not known."""
-    return 1.0 if drive.kind == "torque" and drive.gain is None else getattr(drive, GAINS[str(drive.kind)])

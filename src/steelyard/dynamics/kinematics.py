@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.arguments import as_array, require_type
 from steelyard.dynamics.stacks import cross, motion_cross, times, transpose_times
 from steelyard.errors import OptionError, choices
-from steelyard.model import WORLD, Robot, multi_dof_pose, twist_pose_coefficients
+from steelyard.model import WORLD, Robot, joint_pose, twist_pose_coefficients
 from steelyard.namespaces import array_namespace
 
 
@@ -259,7 +259,7 @@ def _poses(robot, constants, q, xp, const):
         local = {j: (R[k], p[k]) for k, j in enumerate(constants.scalar)}
     for j, joint in enumerate(robot.joints):
         if j not in local:
-            R, p = multi_dof_pose(joint, q[robot.q_slices[j]].T)
+            R, p = joint_pose(joint, q[robot.q_slices[j]].T)
             local[j] = (xp.moveaxis(R, 0, -1), p.T)
     rotations, positions = [], []
     for j, parent in enumerate(robot.parents):

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.dynamics.kinematics import tree
 from steelyard.inertia import pseudo
-from steelyard.model import WORLD, Robot, multi_dof_pose
+from steelyard.model import WORLD, Robot, joint_pose
 from steelyard.native import core
 
 
@@ -92,7 +92,7 @@ def fixed_poses(robot: Robot, q) -> np.ndarray:
     poses = []
     for joint, where in zip(robot.joints, robot.q_slices, strict=True):
         if joint.nq > 1:
-            R, p = multi_dof_pose(joint, q[:, where])
+            R, p = joint_pose(joint, q[:, where])
             poses.append(np.concatenate([R.reshape(-1, 9), p], axis=1).T)
     return np.ascontiguousarray(poses) if poses else np.zeros((0, 12, len(q)))
 

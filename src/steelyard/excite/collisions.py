@@ -9,7 +9,7 @@ from steelyard.dynamics import Motion, tree
 from steelyard.excite.hulls import corners_of, solids_of
 from steelyard.excite.limits import Bounds, Limits
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.model import WORLD, Robot, captured_warnings, mjcf_text, surroundings, to_mujoco
+from steelyard.model import WORLD, Robot, captured_warnings, document_of, mjcf_text, to_mujoco
 
 FLOOR = -2  # body number of the floor
 STATIC = "standing still"  # bodies that carry the geometry of the base and of what is around
@@ -163,7 +163,8 @@ def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | Non
     solids, notes = solids_of(robot)
     if not solids:
         return None
-    around = surroundings(robot)
+    file = document_of(robot)
+    around = file.surroundings() if file and file.exists else []
     apart = dict.fromkeys(solid.name for solid in solids if solid.body == WORLD and not solid.carrier)
     fixed = ("base", "floor", *apart, *(each["name"] for each in around))
     spec = mujoco.MjSpec.from_string(mjcf_text(robot))

@@ -1,24 +1,21 @@
-"""`Aim`: what an experiment is to show and how it will be measured; and the `Goal` of a robot that follows."""
+"""The `Goal` of a robot that follows from an `Aim`: what an experiment is to show and how it will be measured."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from steelyard.dynamics import sensor_frame
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.excite.measured_axes import JOINTS, measured_kinds, measured_slice
 from steelyard.excite.measured_rows import regression_of
-from steelyard.excite.optimality import CRITERIA, Goal, unit_columns
+from steelyard.excite.optimality import Goal, unit_columns
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.fit import EFFECT_SPREAD, congruence, consistent_prior, weigh_by_noise
 from steelyard.identifiable import Basis, regression_basis
 from steelyard.inertia import transform_matrix
 from steelyard.information import BASE, WRENCH, Information, groups_of, link_of, sensors_of
-from steelyard.job import FRICTION
 from steelyard.model import Robot
+from steelyard.motion_options import Aim
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout, layout_of
 
 
@@ -33,50 +30,26 @@ class Held(Protocol):
     def noise(self) -> np.ndarray: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Aim:
-    """What is to be known, by which criterion, and how it will be measured: options of `excite.design`, as it has them.
-
-    Raises OptionError for a criterion that there is not and a negative share of noise.
-    """
-
-    criterion: str = "D"
-    focus: str | Sequence[str] | None = None
-    rows: str | Sequence[str] = JOINTS
-    friction: str | Sequence[str] = FRICTION
-    armature: bool = False
-    noise: ArrayLike | None = None
-    noise_share: float = 0.0
-    rate: float = 100.0
-    after: Information | Held | None = None
-    weight: float = 1.0
-
-    def __post_init__(self):
-        if self.criterion not in CRITERIA:
-            raise OptionError(f"criterion is one of {choices(CRITERIA)}; got {self.criterion!r}.")
-        if not (np.isfinite(self.noise_share) and self.noise_share >= 0):
-            raise OptionError(f"noise_share is a share of the RMS torque, 0 or more; got {self.noise_share}.")
-
-
 def goal_of(robot: Robot, states, aim: Aim) -> Goal:
     """Goal for a robot. states: random allowed q (nq, n), v, a (nv, n) and their torques (nv, n)."""
     kinds = measured_kinds(robot, aim.rows)
-    layout = layout_of(robot, friction=aim.friction, armature=aim.armature)
+    layout = _layout_of(robot, aim)
     basis = regression_basis(robot, layout, sensors_of(robot, kinds))
     q, v, a, tau = states
     plan = regression_of(robot, layout, basis, COULOMB_WIDTH, kinds)
     rows = plan.at(q, v, a)
     typical = np.sqrt(np.mean(tau**2, axis=1))
     typical = np.maximum(typical, 1e-3 * max(typical.max(initial=0.0), 1e-9))
+    focus = "payload" if aim.of_payload else aim.focus
     after, noise, held = aim.after, aim.noise, None
     if isinstance(after, Information):
         after, noise = _weighted_information(robot, layout, kinds, after, noise)
     elif after is not None:
-        held, noise = _held(robot, layout, kinds, aim.focus, after), _noise_of(kinds, after) if noise is None else noise
+        held, noise = _held(robot, layout, kinds, focus, after), _noise_of(kinds, after) if noise is None else noise
     typical_rows = np.concatenate([typical, _typical_wrench(rows.forces[robot.nv :])])
     noise = _noise(robot, kinds, typical_rows, noise)
     earlier = after.base.G if isinstance(after, Information) else np.zeros((basis.count, basis.count))
-    columns, wanted = _unknowns(robot, layout, basis, aim.focus)
+    columns, wanted = _unknowns(robot, layout, basis, focus)
     units = _prior_units(robot, layout, typical, aim.weight)[:, columns][columns]
     if held is not None:
         body, units = held
@@ -110,6 +83,15 @@ def goal_of(robot: Robot, states, aim: Aim) -> Goal:
         noise_share=float(aim.noise_share),
         kinds=kinds,
     )
+
+
+def _layout_of(robot: Robot, aim: Aim) -> ParameterLayout:
+    """Parameters that are unknown: those of the earlier Information, unless others are asked for."""
+    friction, armature = aim.friction, aim.armature
+    if isinstance(aim.after, Information) and (friction, armature) == (Aim.friction, Aim.armature):
+        terms = aim.after.layout.terms
+        friction, armature = tuple(term for term in terms if term != "armature"), "armature" in terms
+    return layout_of(robot, friction=friction, armature=armature)
 
 
 def _unknowns(robot: Robot, layout: ParameterLayout, basis: Basis, focus) -> tuple[np.ndarray, np.ndarray]:

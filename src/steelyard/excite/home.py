@@ -8,14 +8,15 @@ from steelyard.errors import OptionError
 from steelyard.excite.collisions import Scene
 from steelyard.excite.limits import Bounds
 from steelyard.excite.profiles import Profile
-from steelyard.model import Robot, keyframes
+from steelyard.model import Robot, document_of
 
 HOME = "home"  # start of a design: the first of `home_poses` that is free
 
 
 def home_poses(robot: Robot, bounds: Bounds, profile: Profile | None = None) -> Iterator[tuple[str, np.ndarray]]:
     """Poses (nv,) to start from, the most usual first, each with where it comes from; locked joints at their rest."""
-    named = keyframes(robot)
+    file = document_of(robot)
+    named = file.keyframes(robot) if file and file.exists else {}
     for name in sorted(named, key=lambda name: HOME not in name.lower()):
         yield f"keyframe '{name}'", _scalars(bounds, named[name])
     if profile is not None:

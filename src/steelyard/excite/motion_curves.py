@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import OptionError
+from steelyard.motion_options import Course
 
 PERIODS = (1, 2, 3)  # tried by default
 ORDERS = 4  # position, velocity, acceleration, jerk
@@ -142,10 +143,9 @@ class Spline:
 Curve = Fourier | Spline
 
 
-def candidate_curves(
-    duration: float, basis: str, harmonics: int, periods: int | None, points: int, ramp: float
-) -> list[Curve]:
-    """Forms of motion to try: a spline, or Fourier motions of these periods, 1 to 3 by default."""
-    if basis == "spline":
-        return [Spline(duration, points)]
-    return [Fourier(duration, harmonics, each, ramp) for each in (PERIODS if periods is None else (periods,))]
+def candidate_curves(course: Course) -> list[Curve]:
+    """Forms of motion to try: a spline, or Fourier motions of its periods, 1 to 3 by default."""
+    if course.basis == "spline":
+        return [Spline(course.duration, course.points)]
+    periods = PERIODS if course.periods is None else (course.periods,)
+    return [Fourier(course.duration, course.harmonics, each, course.ramp) for each in periods]

@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.arguments import require_type
 from steelyard.errors import OptionError
 from steelyard.excite.collisions import scene_notes, scene_within
-from steelyard.excite.design_goal import Aim, Held, goal_of
+from steelyard.excite.design_goal import Held, goal_of
 from steelyard.excite.feasibility import SHAPE_SHARE, Feasible, best_feasible, pursue_target
 from steelyard.excite.ground_support import support_of
 from steelyard.excite.home import start_pose
@@ -22,26 +22,27 @@ from steelyard.excite.profiles import Profile
 from steelyard.information import Information
 from steelyard.log import Log
 from steelyard.model import Robot
+from steelyard.motion_options import Aim, Course, Search
 
 OPENING_SHARE = 0.3  # of a time limit, for the choice of where to start
 
 
 def design(
     robot: Robot,
-    duration: float = 10.0,
+    duration: float = Course.duration,
     *,
     limits: Limits | None = None,
     criterion: str = Aim.criterion,
     focus=Aim.focus,
-    basis: str = "fourier",
-    harmonics: int = 5,
-    periods: int | None = None,
-    points: int = 12,
-    ramp: float = 1.0,
+    basis: str = Course.basis,
+    harmonics: int = Course.harmonics,
+    periods: int | None = Course.periods,
+    points: int = Course.points,
+    ramp: float = Course.ramp,
     start=None,
     profile: Profile | None = None,
-    locked=(),
-    moved=None,
+    locked=Course.locked,
+    moved=Course.moved,
     rest=None,
     rows=Aim.rows,
     friction=Aim.friction,
@@ -51,12 +52,12 @@ def design(
     rate: float = Aim.rate,
     after: Information | Held | None = Aim.after,
     weight: float = Aim.weight,
-    target: float | None = None,
+    target: float | None = Aim.target,
     warm: Design | Log | None = None,
-    seed: int = 0,
-    starts: int = 1,
-    workers: int = 1,
-    time_limit: float | None = None,
+    seed: int = Search.seed,
+    starts: int = Search.starts,
+    workers: int = Search.workers,
+    time_limit: float | None = Search.time_limit,
     progress: Progress | None = None,
 ) -> Design:
     """A motion that shows a robot's parameters as well as its limits allow. The same seed gives the same motion.
@@ -81,7 +82,7 @@ def design(
         moved: joints that alone move, likewise; all by default.
         rest: (nv,) or (nq,) where joints stay that do not move, rad or m; neutral by default.
         rows: what is measured, any of "joints", "base" and "wrench:LINK", as in `accumulate`.
-        friction, armature: unknown terms, as in `accumulate`.
+        friction, armature: unknown terms, as in `accumulate`; by default those of an Information in `after`, if any.
         noise: standard deviation of torques, N m (N), one or one a measured row; by default 1 % of each effort limit,
             or of the typical torque.
         noise_share: further noise, as a share of the RMS torque of the motion.
@@ -114,21 +115,21 @@ def design(
         True
     """
     require_type(Robot, robot=robot)
+    course = Course(duration, locked, moved, basis, harmonics, periods, points, ramp)
+    aim = Aim(criterion, focus, target, rows, friction, armature, noise, noise_share, rate, after, weight)
+    search = Search(seed=seed, starts=starts, workers=workers, time_limit=time_limit)
     limits, others = Limits() if limits is None else limits, ()
     if profile is not None:
         limits = profile.fill(robot, limits)
         others = () if locked or moved else profile.others(robot)
-        locked = (*locked, *others)
-    _require_choices(basis, starts, workers, time_limit)
+        course = replace(course, locked=(*locked, *others))
     clock = _Clock(time.monotonic(), np.inf if time_limit is None else time_limit)
-    bounds = bounds_of(robot, limits, locked=locked, moved=moved, rest=rest)
+    bounds = bounds_of(robot, limits, locked=course.locked, moved=course.moved or None, rest=rest)
     if not len(bounds.moving):
         raise OptionError("Every joint is locked; leave one that moves.")
-    aim = Aim(criterion, focus, rows, friction, armature, noise, noise_share, rate, after, weight)
-    curves = candidate_curves(duration, basis, harmonics, periods, points, ramp)
-    curves, coefficients = warm_start(warm, robot, bounds, curves)
+    curves, coefficients = warm_start(warm, robot, bounds, candidate_curves(course))
     problem, said = _problem(robot, limits, bounds, aim, curves[0], start, profile)
-    runs = first_runs(problem, curves, seed=seed, count=starts, warm=coefficients, deadline=clock.after(OPENING_SHARE))
+    runs = first_runs(problem, curves, search, warm=coefficients, deadline=clock.after(OPENING_SHARE))
     before = condition_of(replace(runs[0], z=runs[0].first))
     best = best_feasible(runs[:starts], workers=workers, progress=progress, seconds=clock.left)
     best, notes = pursue_target(best, target, seconds=clock.left)
@@ -157,15 +158,6 @@ class _Clock:
     @property
     def left(self) -> float:
         return self.after(1.0) - time.monotonic()
-
-
-def _require_choices(basis: str, starts: int, workers: int, time_limit: float | None) -> None:
-    if basis not in ("fourier", "spline"):
-        raise OptionError(f"basis is 'fourier' or 'spline'; got {basis!r}.")
-    if starts < 1 or workers < 1 or (time_limit is not None and not time_limit > 0):
-        raise OptionError(
-            f"starts={starts} and workers={workers} are 1 or more, and time_limit={time_limit} a positive number of s."
-        )
 
 
 def _problem(robot: Robot, limits: Limits, bounds: Bounds, aim: Aim, curve, start, profile):

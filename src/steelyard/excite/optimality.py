@@ -18,7 +18,6 @@ from steelyard.identifiable import Basis
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
-CRITERIA = ("D", "A", "E", "prediction", "condition")
 SHARP = 6.0  # power of the norms that stand for largest eigenvalues
 
 

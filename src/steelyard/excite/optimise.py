@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.excite.motion_curves import Curve
 from steelyard.excite.motion_problem import JOINT_LIMITS, Problem
 from steelyard.excite.thresholds import THRESHOLDS
+from steelyard.motion_options import Search
 
 Progress = Callable[[str, float], None]
 DRAWS = 6  # random motions a choice of periods
@@ -41,9 +42,9 @@ def aimed_shares() -> dict[str, float]:
 
 
 def first_runs(
-    problem: Problem, curves: list[Curve], *, seed: int, count: int = KEPT, warm=None, deadline: float = np.inf
+    problem: Problem, curves: list[Curve], search: Search, *, warm=None, deadline: float = np.inf
 ) -> list[Run]:
-    """Short runs from the best of several random motions, the best first, `count` of them or more.
+    """Short runs from the best of several random motions, the best first, as many as there are starts or more.
 
     curves: forms of motion to try; warm: coefficients of `problem.curve` to start from instead.
     """
@@ -54,13 +55,13 @@ def first_runs(
     for k in range(DRAWS):
         for i, curve in enumerate(curves):
             one = replace(problem, curve=curve)
-            z = random_variables(one, np.random.default_rng([seed, i, k]))
+            z = random_variables(one, np.random.default_rng([search.seed, i, k]))
             draws.append((one.cost(z, {}, PENALTY, aimed_shares())[0], i, k, one, z))
         if time.monotonic() > deadline:
             break
     draws.sort(key=lambda draw: draw[:3])
     runs = []
-    for *_, one, z in draws[: max(count, KEPT)]:
+    for *_, one, z in draws[: max(search.starts, KEPT)]:
         runs.append(improved(Run(one, z, z, {}, PENALTY, aimed_shares()), FIRST, deadline))
         if time.monotonic() > deadline:
             break

@@ -7,11 +7,12 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import OptionError
 from steelyard.excite.collisions import scene_notes, scene_within
-from steelyard.excite.design_goal import Aim, goal_of
+from steelyard.excite.design_goal import goal_of
 from steelyard.excite.limits import Limits, bounds_of, random_states
 from steelyard.excite.measured_rows import base_rows
 from steelyard.excite.optimality import Goal
 from steelyard.model import Robot
+from steelyard.motion_options import Aim
 
 CANDIDATES = 400
 SWEEPS = 5  # times that every pose of the set is exchanged for a better one

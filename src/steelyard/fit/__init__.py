@@ -1,34 +1,46 @@
 """Information in, Estimate out; one estimator a file."""
 
-from steelyard.fit.adaptation import natural_step
+from steelyard.fit.adaptation import RecursiveEstimator, natural_step
 from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repeatability
 from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fit.chart_descent import nonconvex
-from steelyard.fit.cone_program import consistent, consistent_parameters, solve
+from steelyard.fit.cone_program import consistent_parameters, solve
 from steelyard.fit.confidence import Uncertainty, uncertainty
-from steelyard.fit.didim import output_torque
 from steelyard.fit.drive_calibration import DriveGains, Load, drive_gains, gains_by_model
-from steelyard.fit.errors_in_variables import column_noise, compensated, total
 from steelyard.fit.estimate import Certificate, Estimate, Status
-from steelyard.fit.fitted_drives import drives_alone, nonnegative_least_squares
 from steelyard.fit.friction_terms import FrictionFit, JointFriction, chosen_column, friction
-from steelyard.fit.gain_of_links import LinksGain, branches, links_gain, standing_links
+from steelyard.fit.gain_of_links import (
+    LinksGain,
+    branches,
+    drives_alone,
+    links_gain,
+    nonnegative_least_squares,
+    standing_links,
+)
 from steelyard.fit.homogeneous import ratios
-from steelyard.fit.instrumental_variables import instrumental
 from steelyard.fit.intervals import Intervals, Source
-from steelyard.fit.knowledge import Tied, fixed_from, fixed_words, mass_words, masses_from, tied_from, tied_words
+from steelyard.fit.knowledge import (
+    Known,
+    Tied,
+    fixed_from,
+    fixed_words,
+    mass_words,
+    masses_from,
+    model_facts,
+    tied_from,
+    tied_words,
+)
 from steelyard.fit.linear import least_squares
 from steelyard.fit.m_estimators import Huber, Student, robust
-from steelyard.fit.model_geometry import consistent_within_geometry
+from steelyard.fit.model_geometry import consistent, consistent_within_geometry
+from steelyard.fit.noisy_motion import column_noise, compensated, instrumental, output_torque, total
 from steelyard.fit.prediction_error import Generalization, Prediction, generalization, ordinary_use
 from steelyard.fit.prior import EFFECT_SPREAD, congruence, consistent_prior, model_parameters, prior_precision
 from steelyard.fit.prior_weight import WeightChoice, choose_weight
 from steelyard.fit.program import Program, build
-from steelyard.fit.recursive import RecursiveEstimator
-from steelyard.fit.torque_band import TorqueBand, TorquePredictor
-from steelyard.fit.validation import Validation, predict, validate
+from steelyard.fit.validation import TorqueBand, TorquePredictor, Validation, predict, validate
 from steelyard.fit.volumes import CAN_EXIST, GEOMETRY, OTHERS, WORDS
-from steelyard.fit.whitening import weak_directions, weigh_by_noise, whiten
+from steelyard.fit.whitening import weak_directions, weigh_by_noise, weigh_rows, whiten
 
 __all__ = [
     "CAN_EXIST",
@@ -44,6 +56,7 @@ __all__ = [
     "Huber",
     "Intervals",
     "JointFriction",
+    "Known",
     "LinksGain",
     "Load",
     "Prediction",
@@ -84,6 +97,7 @@ __all__ = [
     "links_gain",
     "mass_words",
     "masses_from",
+    "model_facts",
     "model_parameters",
     "natural_step",
     "nonconvex",
@@ -105,5 +119,6 @@ __all__ = [
     "validate",
     "weak_directions",
     "weigh_by_noise",
+    "weigh_rows",
     "whiten",
 ]

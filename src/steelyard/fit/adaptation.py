@@ -1,4 +1,6 @@
-"""Adaptation of inertial parameters that stay those of bodies: natural adaptation (Lee, Kwon and Park 2018).
+"""Estimates that follow a stream of samples: recursive identification, and natural adaptation.
+
+Adaptation of inertial parameters that stay those of bodies: natural adaptation (Lee, Kwon and Park 2018).
 
 The gradient step is taken in the affine-invariant metric of pseudo-inertias J, along its geodesic,
 
@@ -8,11 +10,107 @@ with G the gradient of `direction . theta` with respect to J. It is positive def
 `dJ = -gain J G J`, the law whose Lyapunov function is the Bregman divergence of `-log det J`.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.arguments import require_type
 from steelyard.errors import OptionError
+from steelyard.fit.cone_program import solve
+from steelyard.fit.estimate import Estimate
+from steelyard.fit.program import Program, assembled, build
+from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.fit.whitening import joint_noise
 from steelyard.inertia import pseudo
+from steelyard.information import Information, accumulate
+from steelyard.log import Log
+from steelyard.model import Robot
+
+
+class RecursiveEstimator:
+    """Sums of all samples so far, older ones counting less, and the fit to them with the robot as entropic prior.
+
+    Every estimate is the minimum of `consistent(..., regularizer="entropic")`, with a certificate, found by Newton's
+    method from the one before; bodies are never at the border of what can exist, and what samples do not excite stays
+    at the prior. This object changes with each `update`.
+    """
+
+    def __init__(
+        self, robot: Robot, *, noise: ArrayLike, memory: float | None = None, friction=(), armature: bool = False
+    ):
+        """Start from a model.
+
+        Args:
+            robot: prior of all parameters.
+            noise: (nv,) standard deviations of the torques, N m or N, or one for all; where estimates leave clearly
+                more, torques count as noisy as that.
+            memory: samples after which data counts 1/e; None never forgets.
+            friction: terms that are identified, too, as of `accumulate`.
+            armature: whether it is identified, too.
+
+        Raises:
+            OptionError: noise or memory is not positive.
+        """
+        require_type(Robot, robot=robot)
+        self.noise = _positive(noise, robot.nv)
+        if memory is not None and not memory >= 1:
+            raise OptionError(f"memory={memory!r}: expected 1 sample or more, or None to never forget.")
+        self.robot = robot
+        self.memory = memory
+        self.columns = {"friction": tuple(friction), "armature": armature}
+        self.information: Information | None = None
+        self._past: tuple[Program, np.ndarray] | None = None  # the last program and its minimum
+
+    def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> Estimate:
+        """The estimate with further samples.
+
+        Args:
+            q: (nq,) positions, rad or m, or (n, nq) of a chunk.
+            v: (nv,) or (n, nv) velocities.
+            a: (nv,) or (n, nv) accelerations.
+            tau: (nv,) or (n, nv) torques, N m or N.
+
+        Returns:
+            The Estimate; its status says how well the samples so far excite the robot.
+
+        Raises:
+            SteelyardError: samples of other widths, or that are not finite; they leave the sums as they were.
+        """
+        q, v, a, tau = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (q, v, a, tau))
+        log = Log(t=np.arange(len(q), dtype=float), q=q, v=v, a=a, tau=tau, name="update")
+        new = accumulate(self.robot, log, **self.columns).as_gram()
+        if self.information is not None:
+            old = self.information
+            new = (old if self.memory is None else old.discounted(float(np.exp(-len(q) / self.memory)))) + new
+        if self._past is None:
+            program = _without_margins(build(new, prior=self.robot, regularizer="entropic", noise=self.noise))
+            near = program.start
+        else:
+            past, near = self._past
+            program = assembled(new, past.knowledge, ratios=past.ratios, noise=self._left(new, near))
+        estimate = solve(program, near=near)
+        self.information, self._past = new, (program, estimate.parameters)
+        return estimate
+
+    def _left(self, info: Information, parameters) -> np.ndarray:
+        """(g,) noise, or what the last estimate leaves of the torques where that is clearly more."""
+        left = joint_noise(info, info.basis.regroup(parameters), np.zeros(len(self.noise)))
+        return np.where(left > THRESHOLDS.overfitted * self.noise, left, self.noise)
+
+
+def _without_margins(program: Program) -> Program:
+    """Without the margins that keep bodies off the border: the entropic prior does, however near data drives them."""
+    kept = tuple(each for each in program.constraints if not each.definite)
+    return replace(program, knowledge=replace(program.knowledge, constraints=kept))
+
+
+def _positive(noise: ArrayLike, count: int):
+    found = np.broadcast_to(np.asarray(noise, dtype=float), (count,)) if np.size(noise) in (1, count) else None
+    if found is None or not (np.isfinite(found) & (found > 0)).all():
+        raise OptionError(f"noise is a positive standard deviation, or one for each of {count} torques; got {noise!r}.")
+    return found
+
 
 LARGEST = 3.0  # of an exponent: a step changes a body by a factor of twenty at most
 THINNEST = 1e-10  # of the trace of J, below which its eigenvalues do not fall: rounding would leave no body

@@ -4,19 +4,16 @@
 solution leaves. Everything the result claims is checked on the result.
 """
 
-from collections.abc import Iterable, Mapping
-
 import numpy as np
 
-from steelyard.arguments import require_type
 from steelyard.errors import FitError
 from steelyard.fit.cone_solver import PROVEN, Solution, minimum
 from steelyard.fit.constraints import Rows
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.homogeneous import scale_is_lost
-from steelyard.fit.knowledge import Tied
+from steelyard.fit.knowledge import TOLD_NOTHING, Known
 from steelyard.fit.newton import followed
-from steelyard.fit.program import Infeasible, Program, assembled, build, contradiction
+from steelyard.fit.program import Infeasible, Program, assembled, contradiction, program_of
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import degrees_taken, first_noise, joint_noise, weak_directions
 from steelyard.inertia import pseudo
@@ -30,78 +27,9 @@ DIGITS = 1e-15  # of the terms of a constraint: what their sum is known to
 ROUNDING = 1e-9  # of the size of what is bounded: a smaller error is rounding, in parameters of very unlike bodies
 
 
-def consistent(
-    info: Information,
-    *,
-    prior=None,
-    within: str | Mapping[str, object] | None = None,
-    masses: Mapping | None = None,
-    fixed: Mapping[str, str | Iterable[str]] | None = None,
-    tied: Iterable[Tied] = (),
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    regularizer: str = "pullback",
-    weight: float = 1.0,
-    noise=None,
-) -> Estimate:
-    """The parameters nearest to data and prior among all that satisfy everything known about the bodies.
-
-    Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`. `build` and `solve` are its halves:
-    the program is built, solved, and built again at the noise that the constrained fit leaves where that is clearly
-    more than what unconstrained least squares leaves.
-
-    Args:
-        info: Information of a robot or of a raw regression. Rows that measure no torque tell ratios of parameters only;
-            those that no ratio meets are left out, and noted.
-        prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
-            noted.
-        within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
-            `sy.inertia`; others are physically consistent (`J >= eps J0`). "geometry" stands
-            for an ellipsoid around what the model file shows of a body: within="geometry" for all bodies, or
-            {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted.
-        masses: known masses [kg], {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0}.
-        fixed: what keeps the prior's values, {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}.
-        tied: bodies that are equal or mirrored, see `Tied`.
-        bounds: {"joint1.viscous": (0, 5), "offset": (-1, 1)}; viscous and Coulomb friction and armature are not
-            negative unless bounds say so.
-        regularizer: "pullback" (quadratic, coordinate invariant), "entropic" (its barrier: never on the boundary) or
-            "euclidean" (on theta in SI units, beside a pullback prior of weight 1e-8: to SI units a body of a gram
-            weighs nothing).
-        weight: how much the prior counts; with 1 like one standard deviation for a relative change of one in every
-            second moment.
-        noise: (g,) standard deviations of the row groups where they are known [N m or N], used as they are.
-
-    Returns:
-        An Estimate with its certificate.
-
-    Raises:
-        OptionError: knowledge about things that are not there.
-        FitError: pieces of knowledge contradict each other (they are named), or no verified solution is found.
-
-    Example:
-        >>> import numpy as np, steelyard as sy
-        >>> robot, rng = sy.library.scara(), np.random.default_rng(0)
-        >>> q, v, a = rng.normal(size=(3, 200, robot.nv))
-        >>> tau = sy.inverse_dynamics(robot, q, v, a)
-        >>> log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
-        >>> estimate = sy.fit.consistent(sy.accumulate(robot, log))
-        >>> estimate.physical, estimate.certificate.duality_gap < 1e-6
-        (True, True)
-    """
-    require_type(Information, info=info)
-    program = build(
-        info,
-        prior=prior,
-        within=within,
-        masses=masses,
-        fixed=fixed,
-        tied=tied,
-        bounds=bounds,
-        regularizer=regularizer,
-        weight=weight,
-        noise=noise,
-    )
-    program, solution = reweighed(program)
-    return _estimate(program, solution)
+def as_told(info: Information, known: Known) -> Estimate:
+    """`consistent` with what is told, and nothing that the model's files know besides."""
+    return _estimate(*reweighed(program_of(info, known)))
 
 
 def solve(program: Program, *, near=None) -> Estimate:
@@ -142,7 +70,7 @@ def consistent_parameters(info: Information) -> np.ndarray:
     Raises:
         FitError: as `consistent`.
     """
-    program, solution = reweighed(build(info), rough=True)
+    program, solution = reweighed(program_of(info, TOLD_NOTHING), rough=True)
     return program.parameters(solution.w)
 
 
@@ -164,7 +92,7 @@ def reweighed(program: Program, *, rough: bool = False) -> tuple[Program, Soluti
         same = bool((np.abs(np.log(left / noise)) < np.log(THRESHOLDS.overfitted)).all())
         if same and following is None:
             break
-        program = assembled(program.info, program.knowledge, ratios=found, noise=noise if same else left)
+        program = program.at(noise if same else left, found)
         solution = _minimum(program, rough, solution)
     return program, solution
 

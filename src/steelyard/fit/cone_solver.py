@@ -109,6 +109,8 @@ def _minima(program: Program, rows: Rows, rough: bool) -> Iterator[_Found]:
         ways = [lambda: whole(minimise(short, to_short)), ways[1], lambda: whole(_by_clarabel(short, to_short))]
         if rough:
             ways = [lambda: whole(_by_clarabel(short, to_short, rough=True)), *ways[:2]]
+        elif free.count:  # many small cones that share one body: few of Clarabel's steps, hundreds of ours
+            ways = [ways[2], *ways[:2]]
     best = None
     for way in ways:
         point = way()

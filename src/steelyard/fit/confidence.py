@@ -18,8 +18,7 @@ from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.intervals import Intervals, Source, sources_of
-from steelyard.fit.model_discrepancy import find_discrepancy
+from steelyard.fit.intervals import Intervals, Source, find_discrepancy, sources_of
 from steelyard.fit.posterior import Posterior, constrained, posterior
 from steelyard.fit.prior import consistent_prior
 from steelyard.information import Information

@@ -1,5 +1,6 @@
 """What a fit returns: parameters, how they were obtained, and how sure they are."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -72,6 +73,8 @@ class Estimate(Card):
         fixed: columns that are known exactly.
         lower_bounds: (p,) of friction and armature, -inf where there is none; None without constraints.
         notes: what was assumed, repaired or left out, in sentences.
+        projection: (nv,) row weights by which forces of contacts were eliminated; None where there were none.
+        contacts: kinds of these contacts, one for all or by frame.
     """
 
     method: str
@@ -93,6 +96,8 @@ class Estimate(Card):
     fixed: tuple[int, ...] = ()
     lower_bounds: np.ndarray | None = None
     notes: tuple[str, ...] = field(default=())
+    projection: np.ndarray | None = None
+    contacts: str | Mapping[str, str] = "point"
 
     def _title(self) -> str:
         return f"Estimate({self.method})"
@@ -192,6 +197,8 @@ def estimate_of(info: Information, method: str, parameters, covariance, **rest) 
         coulomb_width=info.coulomb_width,
         prior=info.robot,
         robot=_identified_robot(info.robot, info.layout, parameters),
+        projection=info.projection,
+        contacts=info.contacts,
         **rest,
     )
 

@@ -21,7 +21,7 @@ import numpy as np
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.estimators import Fit, as_list, fit_of
+from steelyard.fit.m_estimators import Fit, as_list, fit_of
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.identifiable import regression_basis
 from steelyard.information import Information, accumulate

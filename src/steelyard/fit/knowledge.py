@@ -6,17 +6,21 @@ that hold a body's mass are in `fit.volumes`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit.constraints import Constraint, body_index, equality
 from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, effect_scale
-from steelyard.fit.volumes import around_prior, body_constraints, volumes
+from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS, around_prior, body_constraints, volumes
 from steelyard.fit.whitening import known_noise
 from steelyard.inertia import MOMENTS, pseudo
 from steelyard.information import Information
+from steelyard.model import Known as SideFacts
+from steelyard.model import Robot, read_known, side_path
 from steelyard.terms import ParameterLayout
 
 MIRRORS = {"x": (-1.0, 1.0, 1.0), "y": (1.0, -1.0, 1.0), "z": (1.0, 1.0, -1.0)}
@@ -58,34 +62,69 @@ class Knowledge:
     lower_bounds: np.ndarray | None = None
 
 
-def knowledge_of(
-    info: Information,
-    *,
-    prior=None,
-    within=None,
-    masses=None,
-    fixed=None,
-    tied=(),
-    bounds=None,
-    regularizer: str = "pullback",
-    weight: float = 1.0,
-    noise=None,
-) -> Knowledge:
-    """Options of `fit.consistent`, checked and read. Raises OptionError and what `fit.build` raises."""
-    if regularizer not in REGULARIZERS:
-        raise OptionError(f"Unknown regularizer {regularizer!r}. Choose from {choices(REGULARIZERS)}.")
-    if not (np.isfinite(weight) and weight > 0):
-        raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {weight!r}.")
-    layout = info.layout
-    theta0, notes = consistent_prior(prior, info.robot, len(layout.bodies))
-    held = around_prior(volumes(within, info.robot), theta0, layout.bodies, fixed or {})
-    lower, upper = effect_bounds(layout, bounds or {})
+@dataclass(frozen=True, eq=False)
+class Known:
+    """All that a fit is told besides the data: the options of `fit.consistent`.
+
+    Attributes:
+        prior: a Robot or (nb, 10) array, the model's own values by default; repaired where it is not consistent, and
+            noted.
+        within: sets that hold a body's mass, by name: an `Ellipsoid`, a list of ellipsoids (their union), or any set of
+            `sy.inertia`; others are physically consistent (`J >= eps J0`). "geometry" stands
+            for an ellipsoid around what the model file shows of a body: within="geometry" for all bodies, or
+            {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted.
+        masses: known masses [kg], {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0}.
+        fixed: what keeps the prior's values, {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}.
+        tied: bodies that are equal or mirrored, see `Tied`.
+        bounds: {"joint1.viscous": (0, 5), "offset": (-1, 1)}; viscous and Coulomb friction and armature are not
+            negative unless bounds say so.
+        regularizer: "pullback" (quadratic, coordinate invariant), "entropic" (its barrier: never on the boundary) or
+            "euclidean" (on theta in SI units, beside a pullback prior of weight 1e-8: to SI units a body of a gram
+            weighs nothing).
+        weight: how much the prior counts; with 1 like one standard deviation for a relative change of one in every
+            second moment.
+        noise: (g,) standard deviations of the row groups where they are known [N m or N], used as they are.
+    """
+
+    prior: Any = None
+    within: str | Mapping[str, object] | None = None
+    masses: Mapping | None = None
+    fixed: Mapping[str, str | Iterable[str]] | None = None
+    tied: Iterable[Tied] = ()
+    bounds: Mapping[str, tuple[float, float]] | None = None
+    regularizer: str = "pullback"
+    weight: float = 1.0
+    noise: Any = None
+
+    def of_model(self, info: Information) -> "Known":
+        """The same with what the model's files know, where the Information brings that."""
+        if not info.model_facts or info.robot is None:
+            return self
+        source = info.robot.source
+        side = None if source is None else side_path(source.path)
+        told = {name: given for name in ("within", "masses", "fixed", "tied") if (given := getattr(self, name))}
+        return replace(self, **model_facts(info.robot, side if side is not None and side.is_file() else None, **told))
+
+
+TOLD_NOTHING = Known()
+
+
+def knowledge_of(info: Information, known: Known) -> Knowledge:
+    """What a fit is told, checked and read. Raises OptionError and what `fit.build` raises."""
+    if known.regularizer not in REGULARIZERS:
+        raise OptionError(f"Unknown regularizer {known.regularizer!r}. Choose from {choices(REGULARIZERS)}.")
+    if not (np.isfinite(known.weight) and known.weight > 0):
+        raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {known.weight!r}.")
+    layout, fixed = info.layout, known.fixed or {}
+    theta0, notes = consistent_prior(known.prior, info.robot, len(layout.bodies))
+    held = around_prior(volumes(known.within, info.robot), theta0, layout.bodies, fixed)
+    lower, upper = effect_bounds(layout, known.bounds or {})
     size = np.ones(layout.size)
     size[layout.inertial.stop :] = effect_scale(info)
     constraints = (
-        *mass_constraints(layout, masses or {}),
-        *fixed_constraints(layout, theta0, fixed or {}),
-        *tied_constraints(layout, theta0, tied),
+        *mass_constraints(layout, known.masses or {}),
+        *fixed_constraints(layout, theta0, fixed),
+        *tied_constraints(layout, theta0, known.tied),
         *body_constraints(layout, theta0, held),
         *bound_constraints(layout, lower, upper, size),
     )
@@ -93,11 +132,38 @@ def knowledge_of(
         prior=theta0,
         constraints=constraints,
         notes=(*notes, *held.notes),
-        regularizer=REGULARIZERS[regularizer],
-        weight=weight,
-        noise=known_noise(info, noise),
+        regularizer=REGULARIZERS[known.regularizer],
+        weight=known.weight,
+        noise=known_noise(info, known.noise),
         lower_bounds=lower,
     )
+
+
+def model_facts(robot: Robot, side: Path | None, *, within=GEOMETRY, masses=None, fixed=None, tied=()) -> dict:
+    """What the files of a model know of its bodies, as options of `consistent`: its geometry and its side file.
+
+    Args:
+        robot: of the model.
+        side: its side file, None where there is none.
+        within, masses, fixed, tied: what is known besides, as of `consistent`; of a body it counts more.
+
+    Returns:
+        The options within, masses, fixed and tied.
+
+    Raises:
+        OptionError: a word for `within` that there is not.
+        ModelError: a side file that cannot be read.
+    """
+    if isinstance(within, str) and within not in WORDS:
+        raise OptionError(f"within is {within!r}. Choose from {choices(WORDS)}.")
+    known = SideFacts() if side is None else read_known(side, robot)
+    own = {OTHERS: within} if isinstance(within, str) else within
+    return {
+        "within": {OTHERS: GEOMETRY} | known.ellipsoids | own,
+        "masses": known.masses | (masses or {}),
+        "fixed": known.fixed | (fixed or {}),
+        "tied": tuple(dict.fromkeys((*(Tied(*tie) for tie in known.tied), *tied))),
+    }
 
 
 def masses_from(words: Iterable[str]) -> dict:

@@ -1,11 +1,13 @@
-"""Fits that outliers cannot pull: Huber's M-estimator and Student's t by iteratively reweighted least squares.
+"""Robust regression by M-estimators, and how estimators that reweigh data name the fit that solves what they made.
+
+Fits that outliers cannot pull: Huber's M-estimator and Student's t by iteratively reweighted least squares.
 
 Each iteration is one pass over the logs, in which every residual is compared with its joint's scale and weighed; what
 stays is an ordinary Information, so that any fit can solve it, with physical constraints or without (Huber and
 Ronchetti, Robust Statistics, 2009, sections 7.6 to 7.8; Lange, Little and Taylor 1989 for the t distribution).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import erf, exp, pi, sqrt
 
@@ -13,12 +15,43 @@ import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.estimators import Fit, fit_of, repeatable
+from steelyard.fit.linear import least_squares
+from steelyard.fit.model_geometry import consistent
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import noise_floor, parameters_per_row
 from steelyard.information import Information, accumulate, residuals, weights_of
 from steelyard.log import Log
 from steelyard.model import Robot
+
+Fit = Callable[[Information], Estimate]
+FITS: dict[str, Fit] = {"least_squares": least_squares, "consistent": consistent}
+
+
+def fit_of(fit: str | Fit) -> Fit:
+    """A fit by name, or the function given: any that takes an Information and returns an Estimate.
+
+    Options go in with the function: `functools.partial(sy.fit.consistent, weight=0.1)`. Raises OptionError.
+    """
+    if callable(fit):
+        return fit
+    if fit not in FITS:
+        raise OptionError(f"fit is one of {choices(FITS)}, or a function of an Information; got {fit!r}.")
+    return FITS[fit]
+
+
+def repeatable(logs: Log | Iterable[Log]) -> Log | Iterable[Log]:
+    """Logs that can be gone through again. Raises OptionError for an iterator, which is empty after one pass."""
+    if isinstance(logs, Iterator):
+        raise OptionError(
+            "This estimator passes over the logs several times; give a list of logs, or an object whose __iter__ "
+            "reads them anew, instead of a generator."
+        )
+    return logs
+
+
+def as_list(logs: Log | Iterable[Log]) -> list[Log]:
+    return [logs] if isinstance(logs, Log) else list(logs)
+
 
 TOLERANCE = 1e-3  # RMS step in standard deviations, and relative change of a scale, at which it has converged
 

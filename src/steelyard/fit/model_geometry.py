@@ -11,12 +11,13 @@ from types import MappingProxyType
 
 import numpy as np
 
+from steelyard.arguments import require_type
 from steelyard.errors import FitError, choices
-from steelyard.fit.cone_program import consistent
+from steelyard.fit.cone_program import as_told
 from steelyard.fit.cone_solver import minimum
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.homogeneous import ratios, ratios_about
-from steelyard.fit.knowledge import knowledge_of
+from steelyard.fit.knowledge import TOLD_NOTHING, Known, knowledge_of
 from steelyard.fit.program import Program, assembled
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.volumes import CONSISTENT, GEOMETRY, OTHERS, Volumes, volumes
@@ -24,14 +25,55 @@ from steelyard.fit.whitening import joint_noise
 from steelyard.inertia import is_realizable
 from steelyard.information import Information
 
-ALL_SHOWN = MappingProxyType({OTHERS: GEOMETRY})
+WITHIN_GEOMETRY = Known(within=MappingProxyType({OTHERS: GEOMETRY}))
 GROUPS = 8  # of doubted bodies, neighbours in the tree: more than so many are freed several at a time
 CLEAR = (
     4.0  # times the evidence, and the excess, of a residual within some of the constraints that makes others needless
 )
 
 
-def consistent_within_geometry(info: Information, *, within: Mapping[str, object] = ALL_SHOWN, **options) -> Estimate:
+def consistent(info: Information, known: Known = TOLD_NOTHING, **more) -> Estimate:
+    """The parameters nearest to data and prior among all that satisfy everything known about the bodies.
+
+    Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`. `build` and `solve` are its halves:
+    the program is built, solved, and built again at the noise that the constrained fit leaves where that is clearly
+    more than what unconstrained least squares leaves.
+
+    An Information of `sy.accumulate` brings what the model's files know: its geometry, whose shapes are left out where
+    the data contradicts them (`consistent_within_geometry`), and the facts of its side file. `within="consistent"`
+    leaves the geometry out.
+
+    Args:
+        info: Information of a robot or of a raw regression. Rows that measure no torque tell ratios of parameters only;
+            those that no ratio meets are left out, and noted.
+        known: prior and knowledge besides the data.
+        more: fields of Known by name, in the place of those of `known`, such as `masses={"all": 18.0}`.
+
+    Returns:
+        An Estimate with its certificate.
+
+    Raises:
+        OptionError: knowledge about things that are not there.
+        FitError: pieces of knowledge contradict each other (they are named), or no verified solution is found.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> robot, rng = sy.library.scara(), np.random.default_rng(0)
+        >>> q, v, a = rng.normal(size=(3, 200, robot.nv))
+        >>> tau = sy.inverse_dynamics(robot, q, v, a)
+        >>> log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
+        >>> estimate = sy.fit.consistent(sy.accumulate(robot, log))
+        >>> estimate.physical, estimate.certificate.duality_gap < 1e-6
+        (True, True)
+    """
+    require_type(Information, info=info)
+    known = replace(known, **more)
+    if info.model_facts:
+        return consistent_within_geometry(info, known.of_model(info))
+    return as_told(info, known)
+
+
+def consistent_within_geometry(info: Information, known: Known = WITHIN_GEOMETRY, **more) -> Estimate:
     """`consistent`, without the shapes of the model that the data contradicts; the fit of `identify`.
 
     A shape is contradicted where holding the mass inside raises the residual of a joint by more than a tenth and the
@@ -39,9 +81,9 @@ def consistent_within_geometry(info: Information, *, within: Mapping[str, object
 
     Args:
         info: as of `consistent`.
-        within: as of `consistent`. Only shapes that "all": "geometry" asks for may be left out; those of bodies named
-            in it stay.
-        options: further options of `consistent`.
+        known: as of `consistent`. Of `within`, only shapes that "all": "geometry" asks for may be left out; those of
+            bodies named in it stay.
+        more: fields of Known by name, in the place of those of `known`.
 
     Returns:
         The Estimate.
@@ -49,20 +91,22 @@ def consistent_within_geometry(info: Information, *, within: Mapping[str, object
     Raises:
         FitError: as `consistent`.
     """
+    known = replace(known, **more)
+    within = {OTHERS: known.within} if isinstance(known.within, str) else (known.within or {})
     held_by = volumes(within, info.robot)
     shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]
     if within.get(OTHERS) != GEOMETRY or not shown:
-        return consistent(info, within=within, **options)
-    tried = _Tried(Trials(info, options), within, shown)
+        return as_told(info, known)
+    tried = _Tried(Trials(info, known), within, shown)
     outside = [] if tried.free is None else _outside(info, tried.free, held_by, shown)
     freed = _necessary(tried, [], outside, size=-(-len(outside) // GROUPS))
     try:
-        found = consistent(info, within=tried.within(freed), **options)
+        found = as_told(info, replace(known, within=tried.within(freed)))
     except FitError:
         if freed == shown:
             raise
         freed = shown  # shapes so far from the data that nothing is found
-        found = consistent(info, within=tried.within(freed), **options)
+        found = as_told(info, replace(known, within=tried.within(freed)))
     if not freed:
         return found
     cost = "no model explains the torques"
@@ -89,15 +133,15 @@ def _outside(info: Information, free, held_by: Volumes, names: list[str]) -> lis
 class Trials:
     """Fits of an Information inside other volumes, at one noise and without proofs: enough to see what a shape costs.
 
-    options: of `consistent`, but for `within`.
+    known: what the fits are told, but for `within`.
     """
 
     info: Information
-    options: Mapping
+    known: Known
 
     def nearest(self, within, *, enough: Callable[[np.ndarray], bool] | None = None) -> np.ndarray:
         """(p,) parameters of `consistent` inside these volumes; with `enough`, see `minimum`. Raises FitError."""
-        program = replace(self._program, knowledge=knowledge_of(self.info, within=within, **self.options))
+        program = replace(self._program, knowledge=knowledge_of(self.info, replace(self.known, within=within)))
         return program.parameters(minimum(program, enough=enough, rough=True).w)
 
     @cached_property
@@ -108,10 +152,10 @@ class Trials:
     @cached_property
     def _program(self) -> Program:
         """The program without volumes: these change neither its cost nor its equalities."""
-        found = ratios(self.info)
+        found, free = ratios(self.info), replace(self.known, within=None)
         if found.groups.any():
-            found = ratios_about(self.info, consistent(self.info, **self.options).base)
-        return assembled(self.info, knowledge_of(self.info, **self.options), ratios=found)
+            found = ratios_about(self.info, as_told(self.info, free).base)
+        return assembled(self.info, knowledge_of(self.info, free), ratios=found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,16 +6,17 @@ units: the program stays well scaled for a gripper finger and for a torso. Only 
 enters, so its size does not depend on the log.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.fit.constraints import Constraint, conflicting
 from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
-from steelyard.fit.knowledge import Knowledge, Tied, knowledge_of
+from steelyard.fit.knowledge import TOLD_NOTHING, Knowledge, Known, knowledge_of
 from steelyard.fit.prior import REGULARIZERS, TRIANGLES, Moved, congruence, effect_pull, prior_parameters
 from steelyard.fit.whitening import Whitened, first_noise, whiten
 from steelyard.inertia import cones
@@ -78,12 +79,6 @@ class Coordinates:
         directions[effects, effects] = self.effects
         return directions
 
-    def of_rows(self, rows) -> np.ndarray:
-        """(k, p) `rows @ directions`."""
-        count = 10 * len(self.bodies)
-        bodies = np.swapaxes(rows[:, :count].reshape(len(rows), len(self.bodies), 10), 0, 1) @ self.bodies
-        return np.hstack([np.swapaxes(bodies, 0, 1).reshape(len(rows), count), rows[:, count:] * self.effects])
-
     @property
     def relative(self) -> tuple[np.ndarray, np.ndarray]:
         """Changes of second moments relative to the prior's, ten a body as in `Program`: constants (10 nb,), and what
@@ -109,8 +104,7 @@ class Program:
     info: Information that is fitted. knowledge: prior, its weight, and all that is known. noise: (g,) standard
     deviations by which row groups are weighed [N m or N]. ratios: what rows without torque tell. weighted: the
     Information as it counts; problem: the same whitened. coordinates: the unknowns before equalities were solved for.
-    residual: weighed data and the quadratic part of the prior. start: (p,), directions: (p, k), offset: (10 nb,),
-    spread: (10 nb, k). fixed: columns that equalities settle.
+    start: (p,), directions: (p, k), offset: (10 nb,), spread: (10 nb, k). fixed: columns that equalities settle.
     """
 
     info: Information
@@ -120,12 +114,33 @@ class Program:
     weighted: Information
     problem: Whitened
     coordinates: Coordinates
-    residual: Residual
     start: np.ndarray
     directions: np.ndarray
     offset: np.ndarray
     spread: np.ndarray
     fixed: tuple[int, ...] = ()
+
+    def at(self, noise, ratios: Ratios) -> "Program":
+        """The same fit at another noise (g,): the data is weighed anew, unknowns and constraints stay.
+
+        ratios: what rows without torque tell now.
+        """
+        return replace(self, ratios=ratios, **_weighed(self.info, ratios, noise))
+
+    @cached_property
+    def residual(self) -> Residual:
+        """Weighed data and the quadratic part of the prior."""
+        layout, problem, pull = self.info.layout, self.problem, effect_pull(self.weighted, self.knowledge.weight)
+        rows, changed = problem.R @ self.info.basis.regrouping, self.start - self.coordinates.prior
+        bodies, effects = layout.inertial, slice(layout.inertial.stop, None)
+        moved = Moved((self.offset, self.spread), (changed[bodies], self.directions[bodies]))
+        squares = [  # roots of weights, constants, and what unknowns change
+            *self.knowledge.regularizer.squares(moved, self.knowledge.weight),
+            (1.0, pull * changed[effects], pull[:, None] * self.directions[effects]),
+        ]
+        A = np.concatenate([rows @ self.directions, *(root * change for root, _, change in squares)])
+        b = np.concatenate([problem.r - rows @ self.start, *(-root * constant for root, constant, _ in squares)])
+        return Residual(A, b, max(self.weighted.c - float(problem.r @ problem.r), 0.0))
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -206,26 +221,13 @@ class Program:
         return np.asarray(np.linalg.qr(np.concatenate(rows), mode="r"))
 
 
-def build(
-    info: Information,
-    *,
-    prior=None,
-    within: str | Mapping[str, object] | None = None,
-    masses: Mapping | None = None,
-    fixed: Mapping[str, str | Iterable[str]] | None = None,
-    tied: Iterable[Tied] = (),
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    regularizer: str = "pullback",
-    weight: float = 1.0,
-    noise=None,
-) -> Program:
+def build(info: Information, known: Known = TOLD_NOTHING, **more) -> Program:
     """The fit that `consistent` starts from, assembled and not yet solved: to look at it, or to solve it once.
 
     Args:
         info: Information of a robot or of a raw regression.
-        prior, within, masses, fixed, tied, bounds, regularizer, weight: as of `fit.consistent`.
-        noise: (g,) standard deviations of the row groups [N m or N]; what unconstrained least squares leaves by
-        default.
+        known: prior and knowledge besides the data. Of noise, what unconstrained least squares leaves by default.
+        more: fields of Known by name, in the place of those of `known`.
 
     Returns:
         A frozen Program: its cost, unknowns and constraints by name.
@@ -246,18 +248,12 @@ def build(
         >>> sy.fit.solve(program).physical
         True
     """
-    knowledge = knowledge_of(
-        info,
-        prior=prior,
-        within=within,
-        masses=masses,
-        fixed=fixed,
-        tied=tied,
-        bounds=bounds,
-        regularizer=regularizer,
-        weight=weight,
-        noise=noise,
-    )
+    return program_of(info, replace(known, **more).of_model(info))
+
+
+def program_of(info: Information, known: Known) -> Program:
+    """`build` of what is told, and nothing that the model's files know besides."""
+    knowledge = knowledge_of(info, known)
     return assembled(info, knowledge, ratios=ratios(info, prior_parameters(info, knowledge.prior)))
 
 
@@ -267,53 +263,47 @@ def assembled(info: Information, knowledge: Knowledge, *, ratios: Ratios, noise=
     ratios: what its rows without torque tell. around: (p,) parameters of bodies that can exist, where unknowns are zero
     and which tell how large they are; the prior's by default. Raises FitError where equalities contradict each other.
     """
-    seen = ratios.of(info)
     if noise is None:
-        noise = first_noise(seen) if knowledge.noise is None else knowledge.noise
-    noise = np.asarray(noise, dtype=float)
-    weighted = seen.weighted(seen.independence / noise**2)
-    layout, weight, problem = info.layout, knowledge.weight, whiten(weighted)
-    rows = problem.R @ info.basis.regrouping
-    pull = effect_pull(weighted, weight)
+        noise = first_noise(ratios.of(info)) if knowledge.noise is None else knowledge.noise
+    data = _weighed(info, ratios, noise)
+    weighted, layout = data["weighted"], info.layout
     prior = prior_parameters(weighted, knowledge.prior)
     start = prior if around is None else around
+    told = np.linalg.norm(data["problem"].R @ info.basis.regrouping[:, layout.inertial.stop :], axis=0)
     coordinates = Coordinates(
         prior=prior,
         start=start,
         bodies=congruence(start[layout.inertial].reshape(-1, 10)),
-        effects=1.0 / np.hypot(np.linalg.norm(rows[:, layout.inertial.stop :], axis=0), pull),
+        effects=1.0 / np.hypot(told, effect_pull(weighted, knowledge.weight)),
     )
     directions, (offset, spread) = coordinates.directions, coordinates.relative
-    bodies, effects, changed = layout.inertial, slice(layout.inertial.stop, None), start - prior
-    squares = [  # roots of weights, constants, and what unknowns change
-        *knowledge.regularizer.squares(Moved((offset, spread), (changed[bodies], directions[bodies])), weight),
-        (1.0, pull * changed[effects], pull[:, None] * directions[effects]),
-    ]
-    A = np.concatenate([coordinates.of_rows(rows), *(root * change for root, _, change in squares)])
-    b = np.concatenate([problem.r - rows @ start, *(-root * constant for root, constant, _ in squares)])
     reach = np.linalg.norm(directions, axis=1)
     if any(each.equality for each in knowledge.constraints):
         try:
             y, N = _met(knowledge.constraints, start, directions)
         except Infeasible as error:
             raise contradiction(coordinates, knowledge.constraints) from error
-        A, b, start, directions = A @ N, b - A @ y, start + directions @ y, directions @ N
+        start, directions = start + directions @ y, directions @ N
         offset, spread = offset + spread @ y, spread @ N
     return Program(
         info=info,
         knowledge=knowledge,
-        noise=noise,
         ratios=ratios,
-        weighted=weighted,
-        problem=problem,
+        **data,
         coordinates=coordinates,
-        residual=Residual(A, b, max(weighted.c - float(problem.r @ problem.r), 0.0)),
         start=start,
         directions=directions,
         offset=offset,
         spread=spread,
         fixed=tuple(np.flatnonzero(np.linalg.norm(directions, axis=1) <= SETTLED * reach).tolist()),
     )
+
+
+def _weighed(info: Information, ratios: Ratios, noise) -> dict[str, Any]:
+    """The fields of a Program that a noise (g,) decides."""
+    seen, noise = ratios.of(info), np.asarray(noise, dtype=float)
+    weighted = seen.weighted(seen.independence / noise**2)
+    return {"noise": noise, "weighted": weighted, "problem": whiten(weighted)}
 
 
 def contradiction(coordinates: Coordinates, constraints: Sequence[Constraint]) -> FitError:

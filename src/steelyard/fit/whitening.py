@@ -148,7 +148,16 @@ def weigh_by_noise(info: Information, noise=None) -> tuple[Information, np.ndarr
 
 
 def weigh_rows(info: Information, noise=None, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
-    """`weigh_by_noise` of rows as they are (iterations): homogeneous ones would draw all parameters to nothing."""
+    """`weigh_by_noise` of rows as they are: homogeneous ones would draw all parameters to nothing.
+
+    Args:
+        info: the Information, whose torques of zero are measurements.
+        noise: (g,) standard deviations, N m or N, or None.
+        iterations: weighted fits by which the noise is found.
+
+    Returns:
+        The weighted Information and noise (g,).
+    """
     info = info.base
     if noise is not None:
         return info.weighted(info.independence / noise**2), noise

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.cards import Card
-from steelyard.drives import drives_of, gain_of
+from steelyard.drives import drives_of
 from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, SteelyardError, choices
 from steelyard.fleet import cache
@@ -199,7 +199,7 @@ def accumulate_job(
 def _require_gains(job: Job, robot: Robot):
     """Raise OptionError for drives of logs of commands whose torque is not known: units would not add up."""
     drives = drives_of(robot, job.drive) if job.drive else {}
-    if unknown := [name for name, drive in drives.items() if gain_of(drive) is None]:
+    if unknown := [name for name, drive in drives.items() if drive.torque_per_unit is None]:
         raise OptionError(
             f"The gain of the drives of {choices(unknown)} is not known, so that sums of their logs have no unit. Find "
             "it with `identify` on logs of one robot, and state it in [drives] of the side file."

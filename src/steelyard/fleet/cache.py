@@ -1,7 +1,7 @@
 """Finished work in a folder or at a URL, by fingerprint: what a killed run has done, the next one reads.
 
 `KEEP/parts/ab/abcdef....npz` holds the sums of a partition, `KEEP/refused/ab/abcdef....json` why one was refused;
-docs/storage.md describes both.
+docs/files.md describes both.
 """
 
 import json

@@ -22,9 +22,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from steelyard.errors import OptionError, SteelyardError
+from steelyard.extras import extra
 
 LOCAL, PROCESSES = "local", "processes"
-INSTALL = "pip install 'steelyard[cluster]'"
 ANSWER = 10.0  # seconds that a scheduler has to answer
 AHEAD = 4  # pieces of work a worker has waiting
 
@@ -62,9 +62,8 @@ class WorkerPool:
     def _client(self, scheduler) -> Any:
         if not isinstance(scheduler, str):
             return scheduler
-        if find_spec("distributed") is None:
-            raise OptionError(f"Scheduler {scheduler} needs Dask: {INSTALL}, or leave the scheduler out.")
-        from distributed import Client, LocalCluster
+        with extra(f"Scheduler {scheduler}"):
+            from distributed import Client, LocalCluster
 
         if scheduler == LOCAL:
             options: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "dashboard_address": "localhost:0"}

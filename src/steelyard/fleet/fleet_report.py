@@ -12,7 +12,6 @@ from math import isfinite
 from pathlib import Path
 
 from rich.console import Group
-from rich.text import Text
 
 from steelyard.fleet.fleet_models import Fits
 from steelyard.fleet.fleet_study import Study
@@ -21,15 +20,16 @@ from steelyard.information import save_information
 from steelyard.model import save
 from steelyard.report import (
     Part,
+    Screen,
     Section,
     Sheet,
     View,
     number,
     page,
     percent,
-    rich_table,
     share,
     sheet,
+    shown,
     size,
     staged,
 )
@@ -81,25 +81,19 @@ def _members(fits: Fits, stage: Path, model: Path):
 def overview(found: dict) -> Group:
     """What `steelyard fleet` prints, from a summary."""
     work = found["work"]
-    lines = [
-        Text(headline(found), style="bold"),
-        Text(
-            f"{found['runs']} runs of {len(found['robots'])} robots: {_samples(found)}; {work['computed']} computed, "
-            f"{work['reused']} reused, on {work['where']}."
-        ),
-        Text(errors(found)),
-    ]
-    for each in (change_sheet(found), outlier_sheet(found), motion_sheet(found), failure_sheet(found)):
-        if each.rows:
-            more = f" {len(each.rows) - MOST} more are in the report." if len(each.rows) > MOST else ""
-            lines += [Text(), rich_table(replace(each, caption=each.caption + more, rows=each.rows[:MOST]))]
-    if found["notes"]:
-        lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in found["notes"])]
-    if found["files"]:
-        shown = found["files"][:4]
-        more = f" and {len(found['files']) - 4} more" if len(found["files"]) > 4 else ""
-        lines.append(Text(f"\nWritten to {found.get('out')}: {', '.join(shown)}{more}"))
-    return Group(*lines)
+    about = (
+        f"{found['runs']} runs of {len(found['robots'])} robots: {_samples(found)}; {work['computed']} computed, "
+        f"{work['reused']} reused, on {work['where']}.\n{errors(found)}"
+    )
+    tables = (change_sheet(found), outlier_sheet(found), motion_sheet(found), failure_sheet(found))
+    screen = replace(_screen(found), advice=about)
+    return shown(screen, [_first(each) for each in tables if each.rows], notes=found["notes"], files=found)
+
+
+def _first(table: Sheet) -> Sheet:
+    """The first rows of a table, and how many more there are."""
+    more = f" {len(table.rows) - MOST} more are in the report." if len(table.rows) > MOST else ""
+    return replace(table, caption=table.caption + more, rows=table.rows[:MOST])
 
 
 def has_findings(found: dict) -> bool:
@@ -142,18 +136,10 @@ def view(found: dict) -> View:
     """The page of a summary."""
     work, many = found["work"], len(found["robots"])
     return View(
-        summary=found,
+        summary=found | {"verdict": _screen(found).as_json()},
         title=f"{found['robot']}: {many} robot{'s' if many > 1 else ''}",
         subtitle=f"{found['created']} · {found['model']} · {found['runs']} runs, {_samples(found)} · "
         f"{size(work['bytes'])}",
-        verdict={
-            "level": "care" if has_findings(found) else "good",
-            "headline": headline(found),
-            "advice": f"{errors(found)} The probability of any false alarm among the changes of all robots together is "
-            f"at most {percent(found['false_alarm'])}, and that of any false outlier, too.",
-            "answers": (),
-            "reasons": (),
-        },
         sections=[
             Section("Changes", "Changes", tuple(_changes(found))),
             _tables("Robots unlike the others", "Outliers", outlier_sheet(found), "None."),
@@ -163,10 +149,18 @@ def view(found: dict) -> View:
             *([Section("Notes", "Notes", (Part(items=tuple(found["notes"])),))] if found["notes"] else []),
         ],
         figures={},
-        footer=f"steelyard {found['version'] or ''} · Python {found['python']} · {work['where']}, {work['computed']} "
+        foot=f"steelyard {found['version'] or ''} · Python {found['python']} · {work['where']}, {work['computed']} "
         f"partitions computed, {work['reused']} reused, {number(work['seconds'])} s of work",
         files=SUMMARY,
     )
+
+
+def _screen(found: dict) -> Screen:
+    advice = (
+        f"{errors(found)} The probability of any false alarm among the changes of all robots together is at most "
+        f"{percent(found['false_alarm'])}, and that of any false outlier, too."
+    )
+    return Screen("care" if has_findings(found) else "good", headline(found), advice)
 
 
 def _tables(title: str, anchor: str, table: Sheet, nothing: str = "") -> Section:

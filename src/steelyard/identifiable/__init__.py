@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.identifiable.basis import Basis, from_null_space
 from steelyard.identifiable.loop_completion import on_tree
-from steelyard.identifiable.regression import regression_basis
+from steelyard.identifiable.practical import regression_basis
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:

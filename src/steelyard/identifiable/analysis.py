@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike
 
 from steelyard.drives import Drive
 from steelyard.errors import ModelError, OptionError
-from steelyard.identifiable.basis import Basis
+from steelyard.identifiable.basis import Basis, RankDecisions
 from steelyard.identifiable.contacts import Hidden, Stances
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Experiment, Mechanism
 from steelyard.identifiable.null_space import Block, basis_of_blocks, dependent_columns, regrouped, sparse_null_space
 from steelyard.identifiable.recursion import Recursion, null_space_recursion
 from steelyard.identifiable.scale import Scale
-from steelyard.identifiable.subspaces import RankDecisions
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
 

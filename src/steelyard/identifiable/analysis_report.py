@@ -1,24 +1,90 @@
-"""The analysis of a robot as one document, for the command line and for reports, or as plain values for programs."""
+"""The report of an analysis."""
 
 import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from html import escape
 
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable.opening import opening
-from steelyard.identifiable.practical import Excitation, excitation
-from steelyard.identifiable.regression import regression_basis
-from steelyard.identifiable.scale_words import MARK, marked, scale_lines
-from steelyard.identifiable.status_table import LATEX_SPECIAL, bare
+from steelyard.identifiable.analysis import Analysis, Status
+from steelyard.identifiable.explanation import Again, candidates, changed
+from steelyard.identifiable.practical import Excitation, excitation, regression_basis
+from steelyard.identifiable.scale_words import MARK, marked, scale_lines, scale_sentence
 from steelyard.identifiable.structural import Identifiability, identifiability
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
+from steelyard.sheets import latex_text, markdown_text
 from steelyard.terms import layout_of
+
+SHOWN = 3  # links that are named
+MEASURED = {"joints": "joint torques", "base": "a wrench sensor under the robot"}
+LOGGED = "commands of drives"
+
+
+def opening(result: Analysis, analyse: Again) -> tuple[str, ...]:
+    """Three sentences on a whole robot, or four.
+
+    Args:
+        result: of `identifiability`.
+        analyse: the function that made it, for changed experiments.
+
+    Returns:
+        What there is, what this experiment shows of it, where drives log commands whether with its scale, and what it
+        cannot show.
+    """
+    scale = (scale_sentence(result),) if result.scales else ()
+    return _all_there_is(result), _shown(result), *scale, _not_shown(result, analyse)
+
+
+def _all_there_is(result: Analysis) -> str:
+    layout = result.mechanism.layout
+    bodies, inertial = len(layout.body_names), layout.inertial.stop - layout.inertial.start
+    links = f"{bodies} moving link{'s' * (bodies != 1)}"
+    text = (
+        f"{result.robot.name} has {result.size} parameters: mass, centre of mass and inertia (ten numbers) of {links}"
+    )
+    return f"{text}{f', and {result.size - inertial} of its drives' * (result.size > inertial)}."
+
+
+def _shown(result: Analysis) -> str:
+    setup = result.setup
+    how = "Poses held at rest" if setup.motion == "static" else "Motion"
+    if setup.contacts is not None:
+        how += " on feet that stand still" if any(setup.contacts.sets) else " in flight"
+    words = MEASURED | ({"joints": LOGGED} if result.scales else {})
+    measured = " and ".join(words.get(each, each) for each in setup.sensors)
+    verb = "recorded" if result.scales else "measured"
+    alone = sum(status is Status.ALONE for status in result.status)
+    sums = sum(status in (Status.BASE, Status.COMBINED) for status in result.status)
+    return (
+        f"{how} with {measured} {verb} can show {result.count} independent values: "
+        f"{alone} parameters by themselves, {sums} more only in sums with others, however good the data."
+    )
+
+
+def _not_shown(result: Analysis, analyse: Again) -> str:
+    hidden = [status is Status.UNIDENTIFIABLE for status in result.status]
+    spans = [result.mechanism.layout.body(b) for b in range(len(result.mechanism.layout.body_names))]
+    links = [
+        name
+        for name, at in zip(result.mechanism.layout.body_names, spans, strict=True)
+        if any(hidden[at.start : at.stop])
+    ]
+    of = f" (of {', '.join(links[:SHOWN])}{' and others' * (len(links) > SHOWN)})" if links else ""
+    lead = f"{sum(hidden)} have no effect on these measurements at all{of}" if any(hidden) else "None is without effect"
+    tried = candidates(result, partial(changed, analyse, result))
+    gains = [(after.count - result.count, -n, words) for n, (words, after) in enumerate(tried)]
+    best = max(gains, default=(0, 0, ""))
+    if best[0] <= 0:
+        return f"{lead}; no other base, mounting or sensor would show more."
+    values = f"{best[0]} more value{'s' * (best[0] != 1)}"
+    return f"{lead}; of other experiments, {best[2]} would show most: {values}."
+
 
 FORMATS = ("text", "markdown", "html", "latex", "json")
 ROW, BODIES = re.compile(r"dim [VKT] +\d| "), re.compile(r"\d+ \S+  ")  # of the table, and the names below it
@@ -94,9 +160,9 @@ def _paragraph(sentences: Iterable[str], width: int | None, format: str) -> str:
     if format == "html":
         return f"<p>{'<br>'.join(map(escape, sentences))}</p>"
     if format == "latex":
-        return "\n".join(sentences).translate(LATEX_SPECIAL)
+        return "\n".join(map(latex_text, sentences))
     if format == "markdown":
-        return "  \n".join(bare(each) for each in sentences)
+        return "  \n".join(map(markdown_text, sentences))
     return "\n".join(_folded(each, width) for each in sentences)
 
 

@@ -1,23 +1,186 @@
-"""Scales that logs of commands leave open: which joints share one, and what says it (`homogeneous_rows`).
+"""Scales of drives: rows of torque without scale, homogeneous ones, and what they leave open.
+
+Torques known up to a factor a joint: which factors any motion ties to others, and what then stays open.
+
+The drive of joint j makes a torque `g_j e_j` of a known signal e_j and a gain g_j that is not known, so `Y_j phi = g_j
+e_j`. Beside true parameters phi, others `phi + x` with gains `g_j (1 + s_j)` meet all of it exactly if `Y_j x = s_j Y_j
+phi` in every state: linear and homogeneous in (x, s). Each random state adds to the rank of these rows until it is
+complete, almost surely, because they are analytic in the state. So states that a solution was not made from, and that
+it meets, certify it.
+
+Scales that logs of commands leave open: which joints share one, and what says it.
 
 Joints whose torques depend on common combinations of parameters share a factor; a leg beside other legs, or a slide
 that nothing couples to the rest, has one of its own. A stated gain, a measured torque or a known mass fixes it; a mass
 only where nothing unknown makes up for it in sums, as centres of mass do in an arm with turning joints alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
-from steelyard.drives import GAINS, Drive, gain_of
+from steelyard.drives import Drive
+from steelyard.dynamics import choose_independent, columns, random_closed_states
 from steelyard.identifiable.analysis import Analysis
-from steelyard.identifiable.homogeneous_rows import MET, Freedom, freedom, null_columns
-from steelyard.identifiable.known_facts import ALL, Fact, balance_fact, facts_of, mass_fact
-from steelyard.identifiable.numeric_rank import EXTRA_STATES
+from steelyard.identifiable.from_robot import mechanism_of
+from steelyard.identifiable.mechanism import Mechanism, sensors_of
+from steelyard.identifiable.numeric_rank import EXTRA_STATES, LOOPS_SEED, random_regression, sensor_rows
 from steelyard.identifiable.scale import Scale
-from steelyard.identifiable.torque_rows import FREE_BASE, WRENCH, TorqueRows, torque_rows
+from steelyard.identifiable.scale_words import ALL, Fact, balance_fact, facts_of, mass_fact
+from steelyard.identifiable.thresholds import THRESHOLDS
+
+CHECKS = 4  # states that only check
+MET = 1e-6  # relative size of what a solution may leave of them
+
+
+@dataclass(frozen=True, eq=False)
+class Freedom:
+    """Changes that no motion shows, one a column: shares (n, f) of gains, orthonormal, and parameters (k, f) with them;
+    without those of parameters alone."""
+
+    shares: np.ndarray
+    parameters: np.ndarray
+
+    def where(self, *conditions) -> "Freedom":
+        """What is left where conditions (c, f) on its columns are zero; their rows are of size one, or are none."""
+        left = null_columns(np.concatenate([np.zeros((0, self.shares.shape[1])), *conditions]))
+        return Freedom(self.shares @ left, self.parameters @ left)
+
+    @property
+    def moves(self) -> np.ndarray:
+        """(n,) whether each gain is among what may change."""
+        return np.linalg.norm(self.shares, axis=1) > MET
+
+
+def freedom(sampled: Callable[[int], np.ndarray], columns, truth, owners, count: int) -> Freedom:
+    """Shares of gains that parameters can make up for.
+
+    Args:
+        sampled: makes rows (s, rows, p) of as many random states as asked for, in units in which parameters are about
+            one.
+        columns: (k,) of the parameters that may change.
+        truth: (p,) parameters that make the torques.
+        owners: (rows,) number of the gain of each row, 0 to n - 1.
+        count: states to begin with.
+
+    Returns:
+        The Freedom.
+    """
+    owners, k = np.asarray(owners), len(columns)
+    while True:
+        Y = sampled(count + CHECKS)
+        gains = np.zeros((*Y.shape[:2], owners.max() + 1))
+        gains[:, np.arange(len(owners)), owners] = -(Y @ truth)
+        system = np.concatenate([Y[:, :, columns], gains], axis=2)
+        size = np.linalg.norm(system, axis=(0, 1))
+        size = np.where(size > THRESHOLDS.numeric_rank * size.max(initial=0.0), size, np.inf)
+        system /= size
+        found = _solutions(system[:-CHECKS].reshape(-1, len(size)), k)
+        met = np.abs(system[-CHECKS:] @ found).max(initial=0.0) < MET
+        if met or count > len(size):  # as many states as unknowns are enough
+            found[:k] /= size[:k, None]
+            shares, change = np.linalg.qr(found[k:] / np.where(np.isinf(size[k:]), 1.0, size[k:])[:, None])
+            return Freedom(shares, found[:k] @ np.linalg.inv(change))
+        count *= 2
+
+
+def _solutions(system, k: int) -> np.ndarray:
+    """(k + n, f) null vectors of a system with n gains in its last columns, none of the first k columns alone."""
+    triangle = np.asarray(np.linalg.qr(system, mode="r"))
+    U, singular, Vt = np.linalg.svd(triangle[:, :k], full_matrices=False)
+    kept = singular > THRESHOLDS.numeric_rank * singular.max(initial=0.0)
+    U, inverse = U[:, kept], Vt[kept].T / singular[kept]
+    shown = U.T @ triangle[:, k:]
+    shares = null_columns(triangle[:, k:] - U @ shown, unit=False)
+    return np.concatenate([-inverse @ (shown @ shares), shares])
+
+
+def null_columns(rows, *, unit: bool = True) -> np.ndarray:
+    """(n, d) orthonormal null space of rows (m, n) of size one at most; unit: of their directions, for rows that are no
+    rounding."""
+    size = np.linalg.norm(rows, axis=1, keepdims=True)
+    if unit:
+        rows = rows[size[:, 0] > THRESHOLDS.numeric_rank] / size[size[:, 0] > THRESHOLDS.numeric_rank]
+    if not len(rows):
+        return np.eye(rows.shape[1])
+    _, singular, Vt = np.linalg.svd(rows)
+    return Vt[int(np.count_nonzero(singular > THRESHOLDS.numeric_rank)) :].T
+
+
+FREE_BASE, WRENCH = "the free base", "a wrench sensor"
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueRows:
+    """Rows of an experiment, in the units of a mechanism: a parameter is `scale` (p,) times its value here.
+
+    names: of the gains: of each joint, of what acts on a free base, of wrench sensors. owners: (rows,) number of the
+    gain of each row. sampled: makes rows (s, rows, p) of s random states.
+    """
+
+    names: tuple[str, ...]
+    owners: np.ndarray
+    scale: np.ndarray
+    sampled: Callable[[int], np.ndarray]
+
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        """(rows, p)"""
+        return np.linalg.norm(self.sampled(EXTRA_STATES), axis=0)
+
+    def entering(self, gains) -> np.ndarray:
+        """(p,) whether each column enters rows of some gains."""
+        return self._sizes[np.isin(self.owners, gains)].max(axis=0) > MET * self._sizes.max(initial=0.0)
+
+
+def torque_rows(result: Analysis) -> TorqueRows:
+    """Rows of the experiment of an analysis."""
+    return _of_loops(result) if result.robot.loops else _of_tree(result)
+
+
+def _of_tree(result: Analysis) -> TorqueRows:
+    mechanism, setup, robot = _with_bodies(result), result.setup, result.robot
+    measured = sensors_of(mechanism, robot, setup.sensors)
+    driven = {robot.dof_names[dof] for dof in robot.driven_dofs}
+    each = [mechanism.coordinate_names[k] for k in measured.rows]
+    each = [name if name in driven else FREE_BASE for name in each] + [WRENCH] * (6 * len(measured.wrenches))
+    dynamic, rows, wrenches = setup.motion == "dynamic", measured.rows, measured.wrenches
+
+    def sampled(count: int) -> np.ndarray:
+        found = random_regression(mechanism, dynamic=dynamic, rows=rows, wrenches=wrenches, states=count)
+        return found.reshape(count, len(each), -1)
+
+    return _made(each, mechanism.scale, sampled)
+
+
+def _with_bodies(result: Analysis) -> Mechanism:
+    """The mechanism with every rotor as a body of its own, as random states need it."""
+    if not result.mechanism.spins:
+        return result.mechanism
+    setup = result.setup
+    made = partial(mechanism_of, base=setup.base, locked=setup.locked, motors=True, reduce=False)
+    tolerance = setup.tolerance if result.mechanism.rounded > 0 else 0.0
+    return made(result.robot, terms=result.mechanism.layout.terms, tolerance=tolerance)
+
+
+def _of_loops(result: Analysis) -> TorqueRows:
+    robot, mechanism, dynamic = result.robot, result.mechanism, result.setup.motion == "dynamic"
+    choice = choose_independent(robot)
+    rows = sensor_rows(robot, choice, result.setup.sensors)
+
+    def sampled(count: int) -> np.ndarray:
+        at = random_closed_states(robot, choice, count, seed=LOOPS_SEED, dynamic=dynamic)
+        return columns(robot, mechanism.layout, at)[:, rows] * mechanism.scale
+
+    return _made([choice.names[i] for i in rows], mechanism.scale, sampled)
+
+
+def _made(each: list[str], scale, sampled) -> TorqueRows:
+    names = tuple(dict.fromkeys(each))
+    return TorqueRows(names, np.array([names.index(name) for name in each]), scale, cache(sampled))
+
 
 TRUTH_SEED = 20260118
 
@@ -150,7 +313,7 @@ class _Open:
             "loaded": tuple(name for name in reversed(bodies) if not self._loaded(name, left).moves[group].any()),
             "weighed": weighed,
             "balanced": tuple(name for name in reversed(bodies) if enough(balance_fact(layout, name))),
-            "gains": {name: GAINS[str(self.drives[name].kind)] for name in joints},
+            "gains": {name: self.drives[name].features.gain for name in joints},
             "limits": {name: most for name in joints if (most := self.drives[name].limit) is not None},
         }
 
@@ -170,6 +333,7 @@ def _known_torque(name: str, drive: Drive | None) -> str:
         return ""
     if name == WRENCH:
         return WRENCH
-    if drive is None or (drive.kind == "torque" and drive.gain is None):
-        return f"torque of {name}"
-    return "" if gain_of(drive) is None else f"{GAINS[str(drive.kind)]} of {name}"
+    if drive is None or drive.torque_per_unit is None:
+        return "" if drive else f"torque of {name}"
+    key = drive.features.gain
+    return f"torque of {name}" if getattr(drive, key) is None else f"{key} of {name}"

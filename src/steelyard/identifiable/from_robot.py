@@ -3,10 +3,9 @@
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.identifiable.axis_rounding import rounded
 from steelyard.identifiable.mechanism import NO_COLUMN, Mechanism, Node
 from steelyard.identifiable.motor_rotors import with_motors
-from steelyard.identifiable.placement import joints_at_zero, locked_at, with_base
+from steelyard.identifiable.placement import joints_at_zero, locked_at, rounded, with_base
 from steelyard.model import Robot
 from steelyard.terms import TERMS, ParameterLayout, stated_values
 

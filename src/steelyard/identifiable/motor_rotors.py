@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.identifiable.axis_rounding import Axis, aligned, own_axis
 from steelyard.identifiable.basis import Basis, from_dependence
 from steelyard.identifiable.coupled_joints import clusters
 from steelyard.identifiable.mechanism import GROUND, Mechanism, Node, Spin
+from steelyard.identifiable.placement import Axis, aligned, own_axis
 from steelyard.inertia import NAMES, UNITS, transform_matrix
 from steelyard.model import Robot, Rotor
 from steelyard.spatial import skew

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.identifiable.basis import Basis, expressible, from_dependence, rescaled
-from steelyard.identifiable.joint_conditions import Transfer, momentum
+from steelyard.identifiable.basis import Basis, RankDecisions, expressible, from_dependence, null_space_of, rescaled
+from steelyard.identifiable.coupled_joints import Transfer, momentum
 from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
 from steelyard.identifiable.recursion import Recursion, null_space_recursion
-from steelyard.identifiable.subspaces import RankDecisions, null_space_of
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.terms import TERMS
 

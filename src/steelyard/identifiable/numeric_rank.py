@@ -21,9 +21,8 @@ from steelyard.dynamics import (
     regressor_rows_with_rotors,
 )
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable.basis import Basis, from_dependence, from_null_space, rescaled
+from steelyard.identifiable.basis import Basis, RankDecisions, from_dependence, from_null_space, rescaled
 from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Mechanism
-from steelyard.identifiable.subspaces import RankDecisions
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
 from steelyard.spatial import adjoint, crm, product_of_exponentials

@@ -1,20 +1,56 @@
-"""How well recorded data, or a planned motion, shows each identifiable combination."""
+"""How well recorded data, or a planned motion, shows each identifiable combination, and the basis that they are in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
 from steelyard.dynamics import columns, effect_column, regressor_rows, tree_state_of, with_motors
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable.basis import Basis
+from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.loop_completion import on_tree
-from steelyard.identifiable.regression import regression_basis
+from steelyard.identifiable.mechanism import Experiment
+from steelyard.identifiable.motor_rotors import with_rotor_columns
+from steelyard.identifiable.null_space import basis_of_blocks, find_null_space, preference
+from steelyard.identifiable.numeric_rank import closed_basis, with_extras
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.job import FRICTION
 from steelyard.model import Robot
-from steelyard.terms import ParameterLayout, layout_of
+from steelyard.terms import ParameterLayout, friction_terms, layout_of
+
+
+@lru_cache(maxsize=32)
+def regression_basis(robot: Robot, layout: ParameterLayout, sensors: tuple[str, ...] = ("joints",)) -> Basis:
+    """Base parameters of a robot's regression, in the columns of a layout made by `layout_of`.
+
+    sensors: as of `identifiability`; balances of momentum and energy reveal what torques of all joints do.
+    """
+    if robot.loops:
+        mechanism = mechanism_of(robot, motors=bool(layout.rotor_names), reduce=False, terms=layout.terms)
+        before, effects = mechanism.layout.size, len(layout.extras)  # extras lie between terms and rotors
+        scale = np.insert(mechanism.scale, [before] * effects, 1.0)
+        order = np.insert(preference(mechanism), [before] * effects, mechanism.size + np.arange(effects))
+        found = closed_basis(robot, layout, scale, order)[0]
+        return with_rotor_columns(robot, layout, found) if layout.rotor_names else found
+    if sensors != ("joints",):
+        from steelyard.identifiable.structural import identifiability  # with tables and sentences that sums do without
+
+        friction = tuple(term for term in layout.terms if term in friction_terms())
+        return identifiability(robot, sensors=sensors, friction=friction, armature="armature" in layout.terms).basis
+    if layout.extras:
+        return with_extras(robot, layout, regression_basis(robot, layout.without_extras))
+    made = partial(_made, robot, layout)
+    solution = find_null_space(made, Experiment(), THRESHOLDS.axis_rounding)
+    assert solution is not None, "only a wrench sensor can keep the recursion from an answer"
+    found = basis_of_blocks(solution.mechanism, solution.blocks)
+    return with_rotor_columns(robot, layout, found) if layout.rotor_names else found
+
+
+def _made(robot: Robot, layout: ParameterLayout, tolerance: float):
+    return mechanism_of(robot, motors=bool(layout.rotor_names), terms=layout.terms, tolerance=tolerance)
+
 
 WORDS = 5  # parameters named in one direction
 CHUNK = 512

@@ -18,10 +18,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.identifiable.coupled_joints import Cluster, clusters, conditions
-from steelyard.identifiable.joint_conditions import Transfer, armature_rows, momentum, transfer_rate
+from steelyard.identifiable.basis import RankDecisions, closure, null_space_of, span_union
+from steelyard.identifiable.coupled_joints import (
+    Cluster,
+    Transfer,
+    armature_rows,
+    clusters,
+    conditions,
+    momentum,
+    transfer_rate,
+)
 from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
-from steelyard.identifiable.subspaces import RankDecisions, closure, null_space_of, span_union
 from steelyard.inertia import transform_matrix
 from steelyard.spatial import adjoint, crm
 

@@ -1,5 +1,6 @@
 """The paper's tables (paper C, Tables 2 to 5) as text, Markdown, HTML or LaTeX."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
@@ -10,6 +11,16 @@ from steelyard.identifiable.analysis import Status
 from steelyard.identifiable.null_space import PAPER_ORDER
 from steelyard.identifiable.scale_words import CAPTION, MARK, marked
 from steelyard.inertia import NAMES
+from steelyard.sheets import (
+    Sheet,
+    html_table,
+    latex_table,
+    latex_text,
+    markdown_table,
+    markdown_text,
+    sheet,
+    text_table,
+)
 
 WIDTH = 16  # bodies a table; more go into further tables below
 LATEX = {"★": r"$\bigstar$", "●": r"$\bullet$", "○": r"$\circ$", "×": r"$\times$", MARK: r"$^\dagger$"}
@@ -19,7 +30,6 @@ DERIVED = {
     "dim K": "combinations of its ten parameters that matter (likewise)",
     "dim T": "ways to hand inertia to the body before it that show nowhere",
 }
-LATEX_SPECIAL = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}"})
 
 
 @dataclass(frozen=True)
@@ -93,79 +103,56 @@ def render(result, format: str = "text") -> str:
     return writers[format](grid(result))
 
 
-def _parts(table: Grid):
-    """(first number, bodies, rows) of at most WIDTH bodies each."""
+def _sheets(table: Grid) -> Iterator[Sheet]:
+    """Tables of at most WIDTH bodies each."""
     for start in range(0, len(table.bodies), WIDTH):
         cut = slice(start, start + WIDTH)
-        yield start + 1, table.bodies[cut], [(label, cells[cut]) for label, cells in table.rows]
+        columns = (("", "text"), *((body, "sign") for body in table.bodies[cut]))
+        yield sheet(table.title, "", columns, [(label, *cells[cut]) for label, cells in table.rows])
 
 
 def _text(table: Grid) -> str:
     lines = [table.title, ""]
     aside = " " * any(cell.endswith(MARK) for _, cells in table.rows for cell in cells)  # keeps signs below each other
-    for first, bodies, rows in _parts(table):
+    first = 1
+    for each in _sheets(table):
+        _, *bodies = (column.title for column in each.columns)
         numbers = [f"{first + i}{aside}" for i in range(len(bodies))]
-        rows = [(label, tuple(c if c.endswith(MARK) else c + aside for c in cells)) for label, cells in rows]
-        widths = [max(len(n), *(len(cells[i]) for _, cells in rows)) for i, n in enumerate(numbers)]
-        for label, cells in [("", numbers), *rows]:
-            lines.append(f"{label:>5}  " + "  ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)).rstrip())
-        lines += ["", "  ".join(f"{n.strip()} {body}" for n, body in zip(numbers, bodies, strict=True)), ""]
+        rows = [
+            (f"{label.text:>5}", *(c.text if c.text.endswith(MARK) else c.text + aside for c in cells))
+            for label, *cells in each.rows
+        ]
+        lines += [text_table(sheet("", "", ("", *numbers), rows)), ""]
+        lines += ["  ".join(f"{n.strip()} {body}" for n, body in zip(numbers, bodies, strict=True)), ""]
+        first += len(bodies)
     lines += [f"{sign} {meaning}" for sign, meaning in table.legend]
     return "\n".join([*lines, *table.notes])
 
 
 def _markdown(table: Grid) -> str:
-    lines = [f"**{bare(table.title)}**", ""]
-    for _, bodies, rows in _parts(table):
-        lines += ["| | " + " | ".join(map(bare, bodies)) + " |", "|---" * (len(bodies) + 1) + "|"]
-        lines += [f"| {label} | " + " | ".join(cells) + " |" for label, cells in rows]
-        lines.append("")
-    lines.append("; ".join(f"{sign} {meaning}" for sign, meaning in table.legend))
-    return "\n".join([*lines, *(["", *map(bare, table.notes)] if table.notes else [])])
-
-
-def bare(text: str) -> str:
-    for special in "\\|*_<`":
-        text = text.replace(special, "\\" + special)
-    return text
+    tables = [markdown_table(each) for each in _sheets(table)]
+    legend = "; ".join(f"{sign} {markdown_text(meaning)}" for sign, meaning in table.legend)
+    blocks = [f"**{markdown_text(table.title)}**", *tables, legend, "\n".join(map(markdown_text, table.notes))]
+    return "\n\n".join(block for block in blocks if block)
 
 
 def _html(table: Grid) -> str:
-    lines = []
-    for _, bodies, rows in _parts(table):
-        lines += ["<table>", f"<caption>{escape(table.title)}</caption>"]
-        lines.append("<tr><th></th>" + "".join(f'<th scope="col">{escape(b)}</th>' for b in bodies) + "</tr>")
-        for label, cells in rows:
-            filled = "".join(f"<td>{escape(c)}</td>" for c in cells)
-            lines.append(f'<tr><th scope="row">{label}</th>{filled}</tr>')
-        lines.append("</table>")
-    lines.append("<p>" + "; ".join(f"{sign} {escape(meaning)}" for sign, meaning in table.legend) + "</p>")
-    return "\n".join([*lines, *(f"<p>{escape(note)}</p>" for note in table.notes)])
-
-
-def _latex(table: Grid) -> str:
-    lines = []
-    for _, bodies, rows in _parts(table):
-        lines += [r"\begin{tabular}{l" + "c" * len(bodies) + "}", r"\hline"]
-        lines.append(" & " + " & ".join(b.translate(LATEX_SPECIAL) for b in bodies) + r" \\ \hline")
-        for label, cells in rows:
-            lines.append(f"{_latex_label(label)} & " + " & ".join(map(_latex_cell, cells)) + r" \\")
-        lines += [r"\hline", r"\end{tabular}", ""]
-    lines.append("; ".join(f"{_latex_label(sign)} {meaning}" for sign, meaning in table.legend))
+    legend = "; ".join(f"{sign} {escape(meaning)}" for sign, meaning in table.legend)
     return "\n".join(
-        [table.title.translate(LATEX_SPECIAL), "", *lines, *(n.translate(LATEX_SPECIAL) for n in table.notes)]
+        [*map(html_table, _sheets(table)), f"<p>{legend}</p>", *(f"<p>{escape(note)}</p>" for note in table.notes)]
     )
 
 
-def _latex_cell(cell: str) -> str:
-    """Signs, with or without a mark, or numbers."""
-    return "".join(LATEX.get(sign, sign) for sign in cell)
+def _latex(table: Grid) -> str:
+    tables = [f"{latex_table(each, _latex_cell)}\n" for each in _sheets(table)]
+    legend = "; ".join(f"{_latex_cell(sign)} {meaning}" for sign, meaning in table.legend)
+    return "\n".join([latex_text(table.title), "", *tables, legend, *map(latex_text, table.notes)])
 
 
-def _latex_label(label: str) -> str:
-    """A sign of the table, or the label of a row."""
-    if label in LATEX:
-        return LATEX[label]
-    if label.startswith("dim"):
-        return rf"$\dim {label[-1]}$"
-    return f"${label[0]}_{{{label[1:]}}}$" if label[1:] else "$m$"
+def _latex_cell(text: str) -> str:
+    """The label of a row, signs with or without a mark, or numbers."""
+    if text in NAMES or text in DERIVED:
+        if text.startswith("dim"):
+            return rf"$\dim {text[-1]}$"
+        return f"${text[0]}_{{{text[1:]}}}$" if text[1:] else "$m$"
+    return "".join(LATEX.get(sign, sign) for sign in text)

@@ -18,7 +18,7 @@ from steelyard.identifiable.contacts import (
     stances_of,
 )
 from steelyard.identifiable.drive_scales import scales_of
-from steelyard.identifiable.explanation import explain
+from steelyard.identifiable.explanation import explain, expressions
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Experiment, sensors_of
 from steelyard.identifiable.null_space import find_null_space, preference
@@ -29,7 +29,6 @@ from steelyard.identifiable.numeric_rank import (
     random_regression,
 )
 from steelyard.identifiable.status_table import render
-from steelyard.identifiable.symbolic import expressions
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.job import FRICTION
 from steelyard.model import Robot

@@ -26,8 +26,7 @@ from steelyard.inertia.body_set import MOMENTS, BodySet
 from steelyard.inertia.cones import COARSE, ConeRows, minimise
 from steelyard.inertia.divergence import riemannian
 from steelyard.inertia.ellipsoid import Ellipsoid, covariance_axes, covariance_ellipsoid
-from steelyard.inertia.enclosing import corners, cover, minimum_volume_ellipsoid
-from steelyard.inertia.hull import Hull, convex_surface, hull_of
+from steelyard.inertia.hull import Hull, convex_surface, corners, cover, hull_of, minimum_volume_ellipsoid
 from steelyard.inertia.mesh_parts import Part, PartGradient, combine, pull_back
 from steelyard.inertia.parameters import (
     NAMES,
@@ -43,16 +42,20 @@ from steelyard.inertia.parameters import (
     transform_derivative,
     transform_matrix,
 )
-from steelyard.inertia.polyhedra import Box, HullNecessary, HullRealizable, PointMasses, TetrahedraRealizable
 from steelyard.inertia.realizability import four_point_masses, is_consistent, is_realizable
 from steelyard.inertia.rotation import from_vector, left_jacobian, to_quaternion, to_vector
 from steelyard.inertia.sets import (
     Bounds,
+    Box,
     ComInEllipsoid,
     Consistent,
     EllipsoidRealizable,
+    HullNecessary,
+    HullRealizable,
     Intersection,
+    PointMasses,
     SemiConsistent,
+    TetrahedraRealizable,
     UnionRealizable,
 )
 

@@ -15,6 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from steelyard.errors import InertiaError, choices
+from steelyard.extras import extra
 
 MOST_BYTES = 128 * 2**20  # of what an archive unpacks to
 MOST_PARTS = 20_000
@@ -104,14 +105,16 @@ def _colors(mesh):
 def _collada_errors(suffix: str) -> tuple[type[Exception], ...]:
     if suffix not in ("dae", "zae"):
         return ()
-    from collada import DaeError
+    with extra("Reading COLLADA"):
+        from collada import DaeError
 
     return (DaeError,)
 
 
 def _read(path, extract):
     """What `extract` takes from the scene of a file: vertices, faces and more."""
-    import trimesh
+    with extra("Reading meshes"):
+        import trimesh
 
     path = Path(path)
     if not path.is_file():
@@ -206,7 +209,8 @@ def _components(path: Path, root) -> None:
 
 def _parsed(path: Path, content: bytes):
     """Root element of XML; None for what is none."""
-    from lxml import etree
+    with extra("Reading XML meshes"):
+        from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
     try:

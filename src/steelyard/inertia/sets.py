@@ -1,4 +1,18 @@
-"""Convex sets of bodies: which ten numbers can belong to a body (paper B, sections IV and V).
+"""Sets of inertial parameters by the shape that holds the mass.
+
+Bodies whose mass lies in a convex polyhedron, a box, or at given points (beyond paper B).
+
+The moments of a mass distribution on a tetrahedron with vertices `V = [v1 v2 v3 v4; 1 1 1 1]` are `J = V C V^T`, `C`
+the second moments of barycentric coordinates: a completely positive matrix, and in four dimensions those are exactly
+the positive semidefinite matrices with no negative entry. Distributions on a union of tetrahedra are sums, so
+
+| set | condition for mass inside the polyhedron | cost |
+|---|---|---|
+| `HullRealizable`, `Box`, `TetrahedraRealizable` | **exact** | 10 variables, a (4, 4) cone, 6 inequalities a piece |
+| `HullNecessary` | **necessary** (outer): moments of products of face distances | one (4, 4) cone, inequalities |
+| `PointMasses` | **sufficient** (inner): mass only at given points, vertices and samples | one variable a point |
+
+Convex sets of bodies: which ten numbers can belong to a body (paper B, sections IV and V).
 
 Each set is given once, by its cone rows; membership, violation, projection and every fit use the same rows. All but
 `Bounds` are cones: a body is in the set whatever its mass, so "small" is always meant per mass and per length. To that
@@ -13,9 +27,165 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import InertiaError
-from steelyard.inertia import cones, parameters
+from steelyard.inertia import cones, parameters, pseudo
 from steelyard.inertia.body_set import EPS, MOMENTS, UNITS, BodySet, ball_frame, definite_rows
 from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.inertia.hull import hull_of
+
+FLAT = 1e-9  # volume of a tetrahedron relative to the polyhedron's extent cubed
+
+
+def _frame_around(points):
+    center = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return ball_frame(center, np.linalg.norm(points - center, axis=1).max())
+
+
+def _convex_hull(vertices):
+    """Finite vertices (n, 3) and their hull, or an InertiaError."""
+    vertices = np.asarray(vertices, dtype=float)
+    if vertices.ndim != 2 or vertices.shape[1] != 3 or not np.isfinite(vertices).all():
+        raise InertiaError(f"polyhedron vertices have shape {vertices.shape}, expected (n, 3) finite coordinates in m")
+    hull = hull_of(vertices)
+    if hull is None:
+        raise InertiaError(
+            f"{len(vertices)} vertices span no polyhedron (too few, or all in a plane); give a thickness"
+        )
+    return vertices, hull
+
+
+@dataclass(frozen=True, eq=False)
+class TetrahedraRealizable(BodySet):
+    """Bodies whose mass can lie in a union of tetrahedra, convex or not. Exact. tetrahedra: (k, 4, 3) vertices in m."""
+
+    tetrahedra: np.ndarray
+
+    def __post_init__(self):
+        tetrahedra = np.array(self.tetrahedra, dtype=float)
+        if (
+            tetrahedra.ndim != 3
+            or tetrahedra.shape[1:] != (4, 3)
+            or len(tetrahedra) == 0
+            or not np.isfinite(tetrahedra).all()
+        ):
+            raise InertiaError(
+                f"tetrahedra have shape {tetrahedra.shape}, expected (k, 4, 3) finite vertices in m, k at least 1"
+            )
+        volumes = np.abs(np.linalg.det(tetrahedra[:, 1:] - tetrahedra[:, :1]))
+        if volumes.min() <= FLAT * np.ptp(tetrahedra.reshape(-1, 3), axis=0).max() ** 3:
+            raise InertiaError(f"tetrahedron {int(volumes.argmin())} is flat; leave it out of the union")
+        object.__setattr__(self, "tetrahedra", tetrahedra)
+
+    @property
+    def frame(self):
+        return _frame_around(self.tetrahedra.reshape(-1, 3))
+
+    def cone_rows(self, eps=EPS):
+        T = self.frame
+        vertices = np.concatenate([np.swapaxes(self.tetrahedra, 1, 2), np.ones((len(self.tetrahedra), 1, 4))], axis=1)
+        column, row = np.tril_indices(4)
+        local = np.concatenate([np.eye(10), np.eye(10)[column != row]])  # C semidefinite, and its off-diagonal entries
+        return cones.stack([definite_rows(T, eps), cones.sums(T, vertices, local, [("psd", 4), ("nonnegative", 6)])])
+
+
+class HullRealizable(TetrahedraRealizable):
+    """Bodies whose mass can lie in the convex hull of vertices (n, 3). Exact; about two tetrahedra a hull vertex, so
+    simplify large hulls.
+    """
+
+    def __init__(self, vertices):
+        vertices, hull = _convex_hull(vertices)
+        apex = hull.vertices[0]
+        fan = hull.faces[~(hull.faces == apex).any(axis=1)]
+        tetrahedra = np.concatenate([np.broadcast_to(vertices[apex], (len(fan), 1, 3)), vertices[fan]], axis=1)
+        volumes = np.abs(np.linalg.det(tetrahedra[:, 1:] - tetrahedra[:, :1]))
+        super().__init__(
+            tetrahedra[volumes > FLAT * np.ptp(vertices, axis=0).max() ** 3]
+        )  # faces through the apex span nothing
+
+
+class Box(TetrahedraRealizable):
+    """Bodies whose mass can lie in an axis-aligned box. Exact (five tetrahedra). lower, upper: (3,) corners in m."""
+
+    def __init__(self, lower, upper):
+        lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        if lower.shape != (3,) or upper.shape != (3,) or not (lower < upper).all():
+            raise InertiaError(
+                f"box corners are {lower.tolist()} and {upper.tolist()}, expected lower < upper in each of three "
+                "coordinates"
+            )
+        # the middle tetrahedron joins four corners that share no edge; the others cut off the remaining corners
+        odd = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        corner_cuts = [np.vstack([even, odd[np.abs(odd - even).sum(axis=1) == 1]]) for even in 1 - odd]
+        super().__init__(lower + (upper - lower) * np.array([odd, *corner_cuts]))
+
+
+@dataclass(frozen=True, eq=False)
+class HullNecessary(BodySet):
+    """Bodies that satisfy necessary conditions for mass in the convex hull of vertices (n, 3): an outer approximation,
+    no extra variables.
+
+    `J > 0` and `g_i^T J g_j >= 0` for all pairs of face distances `g . [x; 1] >= 0` (and the constant 1). Exact for a
+    tetrahedron.
+    """
+
+    vertices: np.ndarray
+
+    def __post_init__(self):
+        object.__setattr__(self, "vertices", _convex_hull(self.vertices)[0])
+
+    @property
+    def frame(self):
+        return _frame_around(self.vertices)
+
+    def cone_rows(self, eps=EPS):
+        T = self.frame
+        ball = self.vertices @ T[:3, :3].T + T[:3, 3]
+        _, hull = _convex_hull(ball)
+        faces = np.unique(np.round(-hull.equations, 9), axis=0)  # triangles of one face share their plane
+        g = np.vstack([faces, [0.0, 0.0, 0.0, 1.0]])
+        i, j = np.triu_indices(len(g), 1)
+        products = (g @ (T @ MOMENTS @ T.T) @ g.T)[:, i, j]
+        return cones.stack([definite_rows(T, eps), cones.rows(products.T, [("nonnegative", len(i))])])
+
+
+@dataclass(frozen=True, eq=False)
+class PointMasses(BodySet):
+    """Bodies made of point masses at given points (n, 3) in m, none negative: sufficient for any shape that contains
+    the points.
+
+    `theta = sum m_k [1, p_k, ...]`. The eight corners of a box alone fix the diagonal second moments: add samples of
+    the inside.
+    """
+
+    points: np.ndarray
+
+    def __post_init__(self):
+        points = np.array(self.points, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4 or not np.isfinite(points).all():
+            raise InertiaError(
+                f"point masses at points of shape {points.shape}: expected (n, 3) finite coordinates in m, n at least 4"
+            )
+        object.__setattr__(self, "points", points)
+
+    @property
+    def frame(self):
+        return _frame_around(self.points)
+
+    @property
+    def matrix(self):
+        """`P` (10, n): parameters of a unit mass at each point, `theta = P masses`."""
+        lifted = np.column_stack([self.points, np.ones(len(self.points))])
+        return pseudo.to_parameters(lifted[:, :, None] * lifted[:, None, :]).T
+
+    def cone_rows(self, eps=EPS):
+        n = len(self.points)
+        # equality in the ball's frame, where all ten moments are of order one
+        T = self.frame
+        to_ball = cones.triangle(T @ MOMENTS @ T.T).T
+        A_theta = np.vstack([to_ball, np.zeros((n, 10))])
+        A_aux = np.vstack([-to_ball @ self.matrix, -np.eye(n)])
+        masses = cones.ConeRows(A_theta, A_aux, np.zeros(10 + n), (("zero", 10), ("nonnegative", n)))
+        return cones.stack([definite_rows(T, eps), masses])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Information: all that a fit needs from data, and it adds."""
 
-from steelyard.information.accumulation import accumulate
+from steelyard.information.accumulation import Columns, accumulate
 from steelyard.information.blocks import accumulate_blocks
 from steelyard.information.contact_rows import without_forces
 from steelyard.information.engines import CHUNK
@@ -37,6 +37,7 @@ __all__ = [
     "DRIFT",
     "NAMES",
     "WRENCH",
+    "Columns",
     "Information",
     "Row",
     "Squares",

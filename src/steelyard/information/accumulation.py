@@ -1,7 +1,7 @@
 """The Information of logs, streamed: every row of every kind, log by log."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,14 @@ from steelyard.arguments import require_each, require_type
 from steelyard.dynamics import choose_independent, require_contact_kinds, with_motors
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
 from steelyard.identifiable import Basis, on_tree, regression_basis
-from steelyard.information.contact_rows import contacts_of, explained_torque, require_steady, require_usable
-from steelyard.information.contact_sums import ContactSums, merged_totals
+from steelyard.information.contact_rows import (
+    ContactSums,
+    contacts_of,
+    explained_torque,
+    merged_totals,
+    require_steady,
+    require_usable,
+)
 from steelyard.information.engines import CHUNK, ENGINES, JointRows, Sums
 from steelyard.information.gram import Grams, Squares, Triangles
 from steelyard.information.regression_rows import (
@@ -37,12 +43,12 @@ from steelyard.information.row_kinds import (
     link_of,
     power_rows,
     refuse_for_loops,
+    require_windows,
     sensors_of,
     weak_rows,
     wrench_rows,
 )
 from steelyard.information.sums import Information, require_kind
-from steelyard.information.windows import require_windows
 from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot
@@ -50,6 +56,65 @@ from steelyard.terms import COULOMB_WIDTH, ParameterLayout, UserColumn, layout_o
 
 CUTOFF = 5.0  # Hz, of the windows of momentum and energy rows: long enough to average noise, short enough for motion
 CHECKPOINT = 2**18  # samples after which what was summed is set aside, safe from an interruption
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Rows and columns of a regression, and how they are summed: the options of `accumulate`.
+
+    Attributes:
+        rows: what the equations speak of, one kind or several: "joints" (torques), "momentum" or "energy" (the same
+            physics integrated over windows of a low-pass filter, without a), "power" (of all joints together), "base"
+            or "wrench:LINK" (six-axis sensors under the robot or in front of a link, from `log.wrenches`). Every row
+            group has a noise of its own, and the base columns are those that all rows together reveal.
+        friction: any of `terms.friction_terms`.
+        armature: whether armature is estimated.
+        coupling: groups of joints with a common motor, such as `"joint5+joint6"`, `(("joint5", "joint6"),)` or
+            `({"joint5": 1, "joint6": -1},)`, whose inertia and friction act on the sum of their speeds.
+        springs: joints with a linear spring.
+        extra: `UserColumn`s.
+        rotors: whether the robot's motor rotors are bodies with ten columns each; without, they are left aside.
+        columns: "base" (identifiable choice, lossless) or "all".
+        sums: "gram", or "qr" for triangular factors, which lose no digits to ill-conditioned data.
+        cutoff: of the windows of momentum and energy rows, Hz.
+        coulomb_width: half-width of standstill, rad/s.
+        sample_weights: of the squared residuals of rows of joints, (n,) or (n, nv), finite and not negative, times
+            `log.weights`; for several logs a function of each log that returns them. A weight of 2 counts a sample
+            twice, so `info.counts` are sums of weights.
+        contacts: kinds of the contacts that `log.contacts` flags, one for all or by frame: "point" (three forces),
+            "line" (along the frame's x: no moment about it) or "flat" (six). Their unknown forces are eliminated from
+            the rows of joints. Wrenches of `log.external` are known, and added to the torques.
+        row_weights: (nv,) of the squared residuals of rows of joints, 1 / variance where it is known, positive. Forces
+            of contacts are eliminated by them, so sums with contacts made with others do not add.
+        engine: "native" (the compiled core, one thread a processor core), "numpy", "jax" (in float64 on JAX's device)
+            or "auto", which takes JAX for logs of JAX arrays and the core where it is installed; they agree to
+            rounding, and the result names the one used. Only Gram matrices of joint torques have a choice; samples in
+            contact are summed by NumPy.
+    """
+
+    rows: str | Iterable[str] = "joints"
+    friction: Any = FRICTION
+    armature: bool = False
+    coupling: Any = ()
+    springs: Any = ()
+    extra: Iterable[UserColumn] = ()
+    rotors: bool = False
+    columns: str = "base"
+    sums: str = "gram"
+    cutoff: float = CUTOFF
+    coulomb_width: float = COULOMB_WIDTH
+    sample_weights: ArrayLike | Callable[[Log], ArrayLike] | None = None
+    contacts: str | Mapping[str, str] = "point"
+    row_weights: ArrayLike | None = None
+    engine: str = "auto"
+
+    def layout(self, robot: Robot) -> ParameterLayout:
+        """All parameters of a robot with motors. Raises OptionError."""
+        names = ("friction", "armature", "coupling", "springs", "rotors")
+        return layout_of(robot, **{name: getattr(self, name) for name in names}, extra=tuple(self.extra))
+
+
+PLAIN = Columns()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +126,12 @@ class RegressionSpec:
     basis: Basis
     kept: np.ndarray
     kinds: tuple[str, ...]
-    sums: str
-    coulomb_width: float
-    cutoff: float
-    engine: str
-    sample_weights: Any = None
-    contacts: str | Mapping[str, str] = "point"
+    told: Columns
     row_weights: np.ndarray | None = None
+
+    @property
+    def coulomb_width(self) -> float:
+        return self.told.coulomb_width
 
     @cached_property
     def joints(self) -> JointRows:
@@ -101,9 +165,9 @@ class Collector:
 
     def __init__(self, spec: RegressionSpec):
         self.spec, self.count, self.independent, self.complete = spec, 0, 0.0, True
-        fast = "joints" in spec.kinds and spec.sums == "gram" and not spec.robot.loops
-        self.joints = Sums(spec.joints, spec.engine) if fast else None
-        make = Triangles if spec.sums == "qr" else Grams
+        fast = "joints" in spec.kinds and spec.told.sums == "gram" and not spec.robot.loops
+        self.joints = Sums(spec.joints, spec.told.engine) if fast else None
+        make = Triangles if spec.told.sums == "qr" else Grams
         k = len(spec.raw.columns)
         self.others: dict[str, Grams | Triangles] = {
             kind: make(len(groups_of(spec.robot, kind)), k) for kind in spec.kinds if not (fast and kind == "joints")
@@ -122,14 +186,14 @@ class Collector:
             kind: wrench_of(log, link_of(kind)) for kind in spec.kinds if kind == BASE or kind.startswith(WRENCH)
         }
         if set(spec.kinds) & set(WEAK):
-            require_windows(log, spec.cutoff)
+            require_windows(log, spec.told.cutoff)
         q, v, a, tau = (found.get(name) for name in ("q", "v", "a", "tau"))
         flags = require_usable(spec.robot, spec.kinds, log)
         require_steady(log)
         if tau is not None:
             tau = explained_torque(spec.robot, log, q, tau)
         channels = q, v, a, tau, recorded_direction(log, spec.coulomb_width, spec.layout)
-        weights = weights_of(spec.sample_weights, log)
+        weights = weights_of(spec.told.sample_weights, log)
         if weights is not None and tuple(spec.kinds) != ("joints",):
             raise LogError(f"log {log.name!r} has masked torques, which go with rows of joints alone.")
         if spec.robot.loops and weights is not None:
@@ -152,7 +216,7 @@ class Collector:
     def _add_touching(self, log: Log, flags, channels, weights):
         """Add the samples that touch something; returns those that do not, and their weights."""
         spec, touched = self.spec, flags.any(axis=1)
-        contacts = contacts_of(spec.robot, tuple(log.contacts), spec.contacts, spec.row_weights)
+        contacts = contacts_of(spec.robot, tuple(log.contacts), spec.told.contacts, spec.row_weights)
         part, left = np.flatnonzero(touched), np.flatnonzero(~touched)
         picked, others = ([None if x is None else x[at] for x in channels] for at in (part, left))
         own, rest = (None, None) if weights is None else (weights[part], weights[left])
@@ -211,9 +275,9 @@ class Collector:
             coulomb_width=spec.coulomb_width,
             independence=1.0 if set(spec.kinds) <= set(WEAK) else share,
             engine=self._engine,
-            factors=np.concatenate(triangles) if spec.sums == "qr" else None,
+            factors=np.concatenate(triangles) if spec.told.sums == "qr" else None,
             projection=self.touching.weights,
-            contacts=spec.contacts if isinstance(spec.contacts, str) else dict(spec.contacts),
+            contacts=spec.told.contacts if isinstance(spec.told.contacts, str) else dict(spec.told.contacts),
         )
 
     @property
@@ -237,26 +301,7 @@ def channels_needed(spec: RegressionSpec) -> tuple[str, ...]:
     return "q", "v", *torque, *(() if set(spec.kinds) <= set(WEAK) and not users else ("a",))
 
 
-def accumulate(
-    robot: Robot,
-    log: Log | Iterable[Log],
-    *,
-    rows: str | Iterable[str] = "joints",
-    friction=FRICTION,
-    armature: bool = False,
-    coupling=(),
-    springs=(),
-    extra: Iterable[UserColumn] = (),
-    rotors: bool = False,
-    columns: str = "base",
-    sums: str = "gram",
-    cutoff: float = CUTOFF,
-    coulomb_width: float = COULOMB_WIDTH,
-    sample_weights: ArrayLike | Callable[[Log], ArrayLike] | None = None,
-    contacts: str | Mapping[str, str] = "point",
-    row_weights: ArrayLike | None = None,
-    engine: str = "auto",
-) -> Information:
+def accumulate(robot: Robot, log: Log | Iterable[Log], told: Columns = PLAIN, **more) -> Information:
     """Information of one log or several, streamed in chunks.
 
     Args:
@@ -264,33 +309,8 @@ def accumulate(
             model and is subtracted from tau as known.
         log: with q, v, a and tau of every joint (`filters.differentiate` fills v and a), or an iterable of logs; with
             closed loops those of the independent joints will do, see `closed_loop`.
-        rows: what the equations speak of, one kind or several: "joints" (torques), "momentum" or "energy" (the same
-            physics integrated over windows of a low-pass filter, without a), "power" (of all joints together), "base"
-            or "wrench:LINK" (six-axis sensors under the robot or in front of a link, from `log.wrenches`). Every row
-            group has a noise of its own, and the base columns are those that all rows together reveal.
-        friction: any of `terms.friction_terms`.
-        armature: whether armature is estimated.
-        coupling: groups of joints with a common motor, such as `"joint5+joint6"`, `(("joint5", "joint6"),)` or
-            `({"joint5": 1, "joint6": -1},)`, whose inertia and friction act on the sum of their speeds.
-        springs: joints with a linear spring.
-        extra: `UserColumn`s.
-        rotors: whether the robot's motor rotors are bodies with ten columns each; without, they are left aside.
-        columns: "base" (identifiable choice, lossless) or "all".
-        sums: "gram", or "qr" for triangular factors, which lose no digits to ill-conditioned data.
-        cutoff: of the windows of momentum and energy rows, Hz.
-        coulomb_width: half-width of standstill, rad/s.
-        sample_weights: of the squared residuals of rows of joints, (n,) or (n, nv), finite and not negative, times
-            `log.weights`; for several logs a function of each log that returns them. A weight of 2 counts a sample
-            twice, so `info.counts` are sums of weights.
-        contacts: kinds of the contacts that `log.contacts` flags, one for all or by frame: "point" (three forces),
-            "line" (along the frame's x: no moment about it) or "flat" (six). Their unknown forces are eliminated from
-            the rows of joints. Wrenches of `log.external` are known, and added to the torques.
-        row_weights: (nv,) of the squared residuals of rows of joints, 1 / variance where it is known, positive. Forces
-            of contacts are eliminated by them, so sums with contacts made with others do not add.
-        engine: "native" (the compiled core, one thread a processor core), "numpy", "jax" (in float64 on JAX's device)
-            or "auto", which takes JAX for logs of JAX arrays and the core where it is installed; they agree to
-            rounding, and the result names the one used. Only Gram matrices of joint torques have a choice; samples in
-            contact are summed by NumPy.
+        told: rows, columns and how they are summed.
+        more: fields of Columns by name, in the place of those of `told`, such as `armature=True`.
 
     Returns:
         The Information, which adds to others of the same columns. The share of samples whose noise is independent
@@ -310,49 +330,34 @@ def accumulate(
         >>> info.n, len(info.columns)
         (200, 40)
     """
-    options = {"friction": friction, "armature": armature, "coupling": coupling, "springs": springs, "extra": extra}
-    options |= {"rotors": rotors, "columns": columns, "sums": sums, "cutoff": cutoff, "coulomb_width": coulomb_width}
-    options |= {"sample_weights": sample_weights, "contacts": contacts, "row_weights": row_weights}
-    spec = specified(robot, log, rows=rows, **options, engine=engine)
+    spec = specified(robot, log, replace(told, **more))
     return collected(spec, log) if isinstance(log, Log) else _streamed(spec, log)
 
 
-def specified(
-    robot: Robot,
-    log: Log | Iterable[Log],
-    *,
-    rows: str | Iterable[str] = "joints",
-    friction=FRICTION,
-    extra=(),
-    rotors=False,
-    columns="base",
-    sums="gram",
-    cutoff=CUTOFF,
-    coulomb_width=COULOMB_WIDTH,
-    sample_weights=None,
-    contacts="point",
-    row_weights=None,
-    engine="auto",
-    **options,
-) -> RegressionSpec:
-    """What `accumulate` with the same arguments sums, for logs like these. options: of `layout_of`."""
+def specified(robot: Robot, log: Log | Iterable[Log], told: Columns) -> RegressionSpec:
+    """What `accumulate` with the same arguments sums, for logs like these."""
     require_type(Robot, robot=robot)
     require_each(Log, log=log)
-    _check_names(columns, engine, sums)
+    _check_names(told)
     robot = with_motors(robot)
-    kinds = kinds_of(robot, rows)
+    kinds = kinds_of(robot, told.rows)
     if robot.loops:
-        refuse_for_loops(robot, kinds, engine=engine)
-    layout = layout_of(robot, friction=friction, **options, extra=tuple(extra), rotors=rotors)
-    _check_rows(kinds, layout, engine, sums)
-    if sample_weights is not None:
-        _check_weights(sample_weights, kinds, several=not isinstance(log, Log))
-    require_contact_kinds(contacts)
-    weights = None if row_weights is None else _row_weights(row_weights, robot, kinds)
+        refuse_for_loops(robot, kinds, engine=told.engine)
+    layout = told.layout(robot)
+    _check_rows(kinds, layout, told)
+    if told.sample_weights is not None:
+        _check_weights(kinds, told, several=not isinstance(log, Log))
+    require_contact_kinds(told.contacts)
     basis = regression_basis(robot, layout, sensors_of(robot, kinds))
-    kept = basis.columns if columns == "base" else np.arange(layout.size)
-    choices_made = robot, layout, basis, kept, kinds, sums, coulomb_width, cutoff, engine
-    return RegressionSpec(*choices_made, sample_weights, contacts, weights)
+    return RegressionSpec(
+        robot=robot,
+        layout=layout,
+        basis=basis,
+        kept=basis.columns if told.columns == "base" else np.arange(layout.size),
+        kinds=kinds,
+        told=told,
+        row_weights=None if told.row_weights is None else _row_weights(told.row_weights, robot, kinds),
+    )
 
 
 def collected(spec: RegressionSpec, log: Log) -> Information:
@@ -362,18 +367,18 @@ def collected(spec: RegressionSpec, log: Log) -> Information:
     return collector.information()
 
 
-def _check_names(columns: str, engine: str, sums: str):
-    if columns not in ("base", "all"):
-        raise OptionError(f"columns is 'base' or 'all'; got {columns!r}.")
-    if engine not in ("auto", *ENGINES):
-        raise OptionError(f"engine is one of auto, {choices(ENGINES)}; got {engine!r}.")
-    require_kind(sums)
+def _check_names(told: Columns):
+    if told.columns not in ("base", "all"):
+        raise OptionError(f"columns is 'base' or 'all'; got {told.columns!r}.")
+    if told.engine not in ("auto", *ENGINES):
+        raise OptionError(f"engine is one of auto, {choices(ENGINES)}; got {told.engine!r}.")
+    require_kind(told.sums)
 
 
-def _check_rows(kinds: Iterable[str], layout: ParameterLayout, engine: str, sums: str):
+def _check_rows(kinds: Iterable[str], layout: ParameterLayout, told: Columns):
     """Refuse engines and columns that rows of these kinds do not have."""
-    if engine not in ("auto", "numpy") and (sums == "qr" or "joints" not in kinds):
-        raise OptionError(f"Engine '{engine}' makes Gram matrices of joint torques only; leave engine at 'auto'.")
+    if told.engine not in ("auto", "numpy") and (told.sums == "qr" or "joints" not in kinds):
+        raise OptionError(f"Engine '{told.engine}' makes Gram matrices of joint torques only; leave engine at 'auto'.")
     if (layout.extras or layout.rotor_names) and not set(kinds) <= set(OF_JOINTS):
         raise OptionError(
             "Rotors, couplings, springs and user columns go with rows of joints; leave them out of a spec with wrench "
@@ -381,8 +386,8 @@ def _check_rows(kinds: Iterable[str], layout: ParameterLayout, engine: str, sums
         )
 
 
-def _check_weights(sample_weights, kinds: Iterable[str], *, several: bool):
-    if several and not callable(sample_weights):
+def _check_weights(kinds: Iterable[str], told: Columns, *, several: bool):
+    if several and not callable(told.sample_weights):
         raise OptionError("sample_weights of several logs is a function that returns those of the log it is given.")
     if tuple(kinds) != ("joints",):
         raise OptionError("sample_weights go with rows of joints alone; leave them out of a spec with others.")

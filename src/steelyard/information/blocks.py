@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import is_jax_array
 
 from steelyard.errors import OptionError
-from steelyard.information.accumulation import RegressionSpec, collected, specified
+from steelyard.information.accumulation import PLAIN, Columns, RegressionSpec, collected, specified
 from steelyard.information.model_discrepancy import discrepancies
 from steelyard.information.row_kinds import WEAK
 from steelyard.information.sums import Information
@@ -24,21 +24,21 @@ ENTRIES = 3e7  # of all blocks, what matrices of all columns for every degree wo
 def accumulate_blocks(
     robot: Robot,
     log: Log | Iterable[Log],
+    told: Columns = PLAIN,
     *,
     count: int | None = None,
-    engine: str = "auto",
-    **options,
+    **more,
 ) -> tuple[Information, ...]:
     """Informations of contiguous blocks of every log, in order of time; they add up to `accumulate`'s.
 
     Args:
         robot: as of `accumulate`.
         log: with q, v, a and tau of every joint, or an iterable of logs.
+        told: as of `accumulate`; windows of momentum and energy rows end with their block.
         count: blocks of each log, by default 64, fewer (16 at least) for logs of less than two thousand samples and for
             robots of many joints. Blocks of a log differ by one sample at most; a log shorter than `count` has a block
             a sample.
-        engine: as of `accumulate`.
-        options: of `accumulate`; windows of momentum and energy rows end with their block.
+        more: as of `accumulate`.
 
     Returns:
         The Informations.
@@ -46,9 +46,7 @@ def accumulate_blocks(
     Raises:
         OptionError: fewer than two blocks, and what `accumulate` raises.
     """
-    if "extra" in options:
-        options["extra"] = tuple(options["extra"])  # used for every log
-    spec = specified(robot, log, engine=engine, **options)
+    spec = specified(robot, log, replace(told, **more))
     if count is not None and (not isinstance(count, int | np.integer) or count < 2):
         raise OptionError(f"count={count!r}: residuals are compared between blocks; at least 2 are needed.")
     windows = set(spec.kinds) <= set(WEAK)
@@ -59,11 +57,11 @@ def accumulate_blocks(
         own = [collected(spec, each[i:j]) for i, j in pairwise(edges)]
         if not windows:  # a short block cannot tell how many of its samples are independent: its steps may vary
             own = [replace(block, independence=independence_of([each])) for block in own]
-        blocks += _with_discrepancies(own, each, edges, options)
+        blocks += _with_discrepancies(own, each, edges, spec.told.sample_weights)
     return tuple(blocks)
 
 
-def _with_discrepancies(blocks: list[Information], log: Log, edges, options: dict) -> list[Information]:
+def _with_discrepancies(blocks: list[Information], log: Log, edges, sample_weights) -> list[Information]:
     """The same with sums of what the model may lack; of rows of the joints of a tree without forces from outside."""
     first = blocks[0]
     if (
@@ -75,11 +73,10 @@ def _with_discrepancies(blocks: list[Information], log: Log, edges, options: dic
         or log.external
     ):
         return blocks
-    weights = options.get("sample_weights")
     found = discrepancies(
         *(first.robot, first.layout, first.columns, log, edges),
         coulomb_width=first.coulomb_width,
-        sample_weights=weights,
+        sample_weights=sample_weights,
     )
     return [replace(block, discrepancy=each) for block, each in zip(blocks, found, strict=True)]
 

@@ -1,18 +1,168 @@
-"""Ways to the same sums: the compiled core, NumPy where that is missing, JAX for JAX."""
+"""Engines that sum rows of joints: the compiled core, NumPy and JAX."""
 
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 from array_api_compat import is_jax_array
 
-from steelyard.dynamics import sum_plan
-from steelyard.information.engine_jax import Device
-from steelyard.information.engine_native import Native
+from steelyard import native
+from steelyard.dynamics import extra_rows, fixed_poses, sum_plan
+from steelyard.errors import OptionError
+from steelyard.extras import extra
 from steelyard.information.gram import Grams
-from steelyard.information.regression_rows import Raw, chunk_rows, rows_of
+from steelyard.information.regression_rows import Raw, chunk_rows, effect_values, known_torque, rows_of
+from steelyard.model import Robot
 from steelyard.native import core
-from steelyard.terms import TERMS, stated_values
+from steelyard.terms import TERMS, ParameterLayout, stated_values
+
+TASK = 2048  # samples a task of the core, which has smaller blocks of its own
+
+
+class Native:
+    """Sums of the core, one set a share of the samples. Shares depend on their number alone, so that sums have
+    the same bits on any number of threads."""
+
+    def __init__(self, joints, grams: Grams):
+        self.core, self.joints, self.grams = native.require_core(), joints, grams
+        self.shares: list[np.ndarray] = []
+
+    def add(self, *channels):
+        channels = (*(np.asarray(x, dtype=float) for x in channels[:4]), *channels[4:])
+        n = len(channels[0])
+        count = min(native.MOST_THREADS, -(-n // TASK))
+        self.shares += [np.zeros(self.joints.plan.gram_start[-1]) for _ in range(count - len(self.shares))]
+        edges = np.linspace(0, n, count + 1).astype(int)
+        jobs = list(zip(self.shares, edges[:-1], edges[1:], strict=False))
+        if count == 1:
+            self._share(channels, *jobs[0])
+            return
+        native.for_each(lambda job: self._share(channels, *job), jobs)
+
+    def _share(self, channels, gram, begin, end):
+        for start in range(begin, end, TASK):
+            self._chunk(gram, *self.joints.part(channels, start, min(start + TASK, end)))
+
+    def _chunk(self, gram, q, v, a, tau, direction, roots):
+        joints = self.joints
+        robot, layout, plan = joints.robot, joints.layout, joints.plan
+        tau = tau - known_torque(robot, layout, v.T, a.T, direction.T).T
+        values = effect_values(robot, layout, joints.coulomb_width, joints.rows, q.T, v.T, a.T, direction.T)
+        rows = [row for each in values for row in each]
+        effects = np.stack(rows) if rows else np.zeros((0, len(q)))
+        poses = fixed_poses(robot, q)
+        q, v, a, tau, roots = (None if x is None else np.ascontiguousarray(x) for x in (q, v, a, tau, roots))
+        self.core.add_samples(plan.tree, plan.rows, q, poses, v, a, tau, effects, roots, gram)
+
+    def unload(self):
+        """What the core has in lower triangles, in an order and with a padding of its own."""
+        if not self.shares:
+            return
+        flat, joints, plan = np.sum(self.shares, axis=0), self.joints, self.joints.plan
+        place = np.full(joints.layout.size, -1)
+        place[joints.kept] = np.arange(len(joints.kept))
+        for dof, (own, row) in enumerate(zip(plan.own, joints.rows, strict=True)):
+            size = plan.padded[dof]
+            lower = np.tril(flat[plan.gram_start[dof] : plan.gram_start[dof + 1]].reshape(size, size))
+            square = lower + np.tril(lower, -1).T
+            bodies, whole = len(row.in_block), len(row.places)
+            at = np.r_[np.searchsorted(row.places[:bodies], place[own]), bodies:whole]
+            k, gram, moment = len(at), np.zeros((whole, whole)), np.zeros(whole)
+            gram[np.ix_(at, at)], moment[at] = square[:k, :k], square[k, :k]
+            self.grams.add_sums(dof, row.places, gram, moment, square[k, k])
+        self.shares = []
+
+
+CPU_CHUNK, GPU_CHUNK = 2048, 16384  # samples a step: for the caches of a core; for thousands of threads
+
+
+class Device:
+    """Sums on the device of the arrays, or on JAX's default device. Settings of JAX are left as they are."""
+
+    def __init__(self, joints, grams: Grams):
+        self.jax = _jax()
+        self.joints, self.grams = joints, grams
+        self.step = _compiled(joints.robot, joints.layout, tuple(int(c) for c in joints.kept), joints.coulomb_width)
+        self.widths = [len(row.places) + 1 for row in joints.rows]
+        self.squares: list[Any] = self._empty()
+
+    def _empty(self) -> list:
+        return [np.zeros((width, width)) for width in self.widths]
+
+    def add(self, *channels):
+        """Add samples, first axis: q, v, a, tau, direction and weights (or None), NumPy or JAX arrays."""
+        n, size = len(channels[0]), CPU_CHUNK if self.jax.default_backend() == "cpu" else GPU_CHUNK
+        with self.jax.enable_x64(True):
+            for start in range(0, n, size):
+                count = min(size, n - start)
+                part = [None if x is None else self._part(x, start, count, size) for x in channels]
+                self.squares = self.step(self.squares, part, self._users(*part[:3]), count)
+
+    def _part(self, channel, start: int, count: int, size: int):
+        """Samples in float64 on the device; the last one is repeated to fill the chunk, for one compiled size."""
+        xp = self.jax.numpy if is_jax_array(channel) else np
+        part = channel[start : start + count]
+        if count < size:
+            part = xp.concatenate([part, xp.broadcast_to(part[-1:], (size - count, part.shape[1]))])
+        return self.jax.numpy.asarray(part, dtype=np.float64)
+
+    def _users(self, q, v, a) -> list:
+        """Rows of the user's columns: their functions are called with NumPy arrays, outside of what is compiled."""
+        users = [extra for extra in self.joints.layout.extras if extra.function is not None]
+        state = [np.asarray(x).T for x in (q, v, a)] if users else []
+        return [extra_rows(self.joints.robot, extra, *state) for extra in users]
+
+    def unload(self):
+        """Add the squares of each row's `[columns, tau]`."""
+        for dof, (row, square) in enumerate(zip(self.joints.rows, self.squares, strict=True)):
+            square = np.asarray(square)
+            self.grams.add_sums(dof, row.places, square[:-1, :-1], square[-1, :-1], square[-1, -1])
+        self.squares = self._empty()
+
+
+@lru_cache(maxsize=16)
+def _compiled(robot: Robot, layout: ParameterLayout, kept: tuple[int, ...], coulomb_width: float):
+    """Function that adds one chunk to the squares of all rows."""
+    import jax
+
+    rows = rows_of(robot, layout, kept)
+    users = [i for i, extra in enumerate(layout.extras) if extra.function is not None]
+
+    def step(squares, channels, given, count):
+        *state, direction, weights = channels
+        q, v, a, tau = (x.T for x in state)
+        direction = jax.numpy.tanh(v / coulomb_width) if direction is None else direction.T
+        chunk, known = (q, v, a, tau, direction), dict(zip(users, given, strict=True))
+        real = (jax.numpy.arange(v.shape[1]) < count).astype(v.dtype)
+        roots = jax.numpy.broadcast_to(real, v.shape) if weights is None else real * jax.numpy.sqrt(weights.T)
+        added = []
+        for dof, (y, left) in enumerate(chunk_rows(robot, layout, coulomb_width, rows, chunk, known)):
+            both = jax.lax.optimization_barrier(jax.numpy.concatenate([y, left[None]]) * roots[dof])
+            added.append(jax.numpy.matmul(both, both.T, precision="highest"))
+        return [old + new for old, new in zip(squares, added, strict=True)]
+
+    return jax.jit(step)
+
+
+@lru_cache(maxsize=1)
+def _jax():
+    """The module, once it is known to compute in float64. Raises OptionError where it is absent or cannot."""
+    with extra("Engine 'jax'"):
+        import jax
+
+    small = 2.0**-40
+    try:
+        with jax.enable_x64(True):
+            exact = float((jax.numpy.asarray(1.0) + jax.numpy.asarray(small)) - 1.0) == small
+    except jax.errors.JaxRuntimeError:
+        exact = False
+    if not exact:
+        raise OptionError(
+            f"JAX's device '{jax.default_backend()}' does not compute in float64, and sums of squares in float32 lose "
+            "the parameters. Use engine='native' or 'numpy', or another device (jax.default_device)."
+        )
+    return jax
+
 
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
 

@@ -1,6 +1,6 @@
 """Information as an NPZ file, with the fingerprint of its robot, so that models cannot be mixed up.
 
-docs/storage.md describes the file; any tool that reads NumPy's arrays and JSON can use it.
+docs/files.md describes the file; any tool that reads NumPy's arrays and JSON can use it.
 """
 
 import io
@@ -110,6 +110,7 @@ def packed(info: Information) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "independence": info.independence,
         "contacts": info.contacts if isinstance(info.contacts, str) else dict(info.contacts),
         "engine": info.engine,
+        "model_facts": info.model_facts,
     }
     arrays = {name: getattr(info, name) for name in ARRAYS}
     arrays |= {f"basis_{name}": getattr(info.basis, name) for name in PARTS}
@@ -162,6 +163,7 @@ def _unpacked(about, arrays, robot, path) -> Information:
         independence=about["independence"],
         contacts=about.get("contacts", "point"),
         engine=about["engine"],
+        model_facts=bool(about.get("model_facts", False)),
         **{name: arrays.get(name) for name in OPTIONAL},
     )
 

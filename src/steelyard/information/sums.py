@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.identifiable import Basis, from_null_space
-from steelyard.information.gram import Squares, factors_of_rows, merged_factors, selected_factors
+from steelyard.information.gram import Squares, factors_of_rows, merged_factors, selected_factors, sums_of_factors
 from steelyard.information.model_discrepancy import Discrepancy
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
@@ -47,6 +47,7 @@ class Information(Card):
         projection: (g,) row weights by which unknown forces of contacts were eliminated, None where there were none.
         contacts: kinds of these contacts, one for all or by frame.
         discrepancy: sums of what the model may lack, where `accumulate_blocks` made them.
+        model_facts: whether a fit takes what the model's files know of bodies, its geometry and its side file.
     """
 
     squares: Squares
@@ -66,6 +67,7 @@ class Information(Card):
     projection: np.ndarray | None = None
     contacts: str | Mapping[str, str] = "point"
     discrepancy: Discrepancy | None = None
+    model_facts: bool = False
 
     def _title(self) -> str:
         return f"Information({self.n:.6g} samples, {len(self.columns)} columns, {len(self.group_names)} row groups)"
@@ -208,6 +210,7 @@ class Information(Card):
             projection=other.projection if self.projection is None else self.projection,
             contacts=other.contacts if self.projection is None else self.contacts,
             discrepancy=self.discrepancy + other.discrepancy if self.discrepancy and other.discrepancy else None,
+            model_facts=self.model_facts or other.model_facts,
         )
 
     def __radd__(self, other):
@@ -215,13 +218,19 @@ class Information(Card):
 
     @classmethod
     def from_arrays(
-        cls, Y, tau, *, weights=None, layout: ParameterLayout | None = None, sums: str = "gram"
+        cls,
+        Y,
+        tau,
+        *,
+        weights=None,
+        layout: ParameterLayout | None = None,
+        sums: str = "gram",
+        basis: Basis | None = None,
     ) -> "Information":
         """Information of a raw regression Y (n, g, p), tau (n, g), or Y (n, p), tau (n,).
 
-        weights: (g,) of the row groups. layout: names of the p columns. sums: "gram" or "qr", see `accumulate`.
-
-        Without a robot the identifiable combinations are those that this very Y reveals.
+        weights: (g,) of the row groups. layout: names of the p columns. sums: "gram" or "qr", see `accumulate`. basis:
+        identifiable combinations; without a robot they are by default those that this very Y reveals.
         """
         Y, tau = np.asarray(Y, dtype=float), np.asarray(tau, dtype=float)
         if Y.ndim == 2:
@@ -233,19 +242,26 @@ class Information(Card):
         if layout.size != size:
             raise OptionError(f"The layout names {layout.size} columns; Y has {size}.")
         require_kind(sums)
-        gram = np.einsum("ngi,ngj->gij", Y, Y, optimize=True)
+        factors = factors_of_rows(np.concatenate([Y, tau[..., None]], axis=2)) if sums == "qr" else None
+        gram, moment, energy = _products(Y, tau) if factors is None else sums_of_factors(factors)
         return cls(
             squares=Squares.of(gram),
-            moment=np.einsum("ngi,ng->gi", Y, tau),
-            energy=np.einsum("ng,ng->g", tau, tau),
+            moment=moment,
+            energy=energy,
             counts=np.full(groups, n),
             weights=np.ones(groups) if weights is None else np.asarray(weights, dtype=float),
             columns=np.arange(size),
             group_names=tuple(f"row{i}" for i in range(groups)),
             layout=layout,
-            basis=_numeric_basis(Y.reshape(-1, size)),
-            factors=factors_of_rows(np.concatenate([Y, tau[..., None]], axis=2)) if sums == "qr" else None,
+            basis=_numeric_basis(Y.reshape(-1, size)) if basis is None else basis,
+            factors=factors,
         )
+
+
+def _products(Y, tau):
+    """gram (g, k, k), moment (g, k), energy (g,) of rows Y (n, g, k), tau (n, g)."""
+    gram = np.einsum("ngi,ngj->gij", Y, Y, optimize=True)
+    return gram, np.einsum("ngi,ng->gi", Y, tau), np.einsum("ng,ng->g", tau, tau)
 
 
 def _numeric_basis(Y) -> Basis:

@@ -12,12 +12,11 @@ from steelyard.log.automatic_cutoff import (
     quantum,
     torque_cutoff_for,
 )
-from steelyard.log.channels import DRIVE, WORDS, factor
+from steelyard.log.channels import DRIVE, WORDS, factor, held
 from steelyard.log.checks import USUAL
 from steelyard.log.false_samples import believable
-from steelyard.log.findings import Finding, fatal, warning
+from steelyard.log.findings import Finding, accepted, fatal, warning
 from steelyard.log.free_base import convention_of, from_convention
-from steelyard.log.hold import held
 from steelyard.log.kalman_kernel import (
     ACCELERATION_SPREAD,
     RATE_SPREAD,
@@ -68,6 +67,7 @@ __all__ = [
     "Head",
     "Log",
     "acceleration_noise",
+    "accepted",
     "bandwidth",
     "believable",
     "checks",

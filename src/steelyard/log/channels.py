@@ -5,6 +5,9 @@ A `Log` is always SI; whatever a file or a caller states otherwise is converted 
 
 from math import inf, pi
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from steelyard.errors import LogError, choices
 from steelyard.numbers import to_float
 
@@ -113,3 +116,18 @@ NAME_WORDS = ("joint_names", "names", "name", "joints", "joint_name", "joint")
 
 #: word -> channel, longest words first, so that `joint_position_x` is not read as something shorter.
 CHANNEL_OF = dict(sorted(((w, c) for c, words in WORDS.items() for w in words), key=lambda pair: -len(pair[0])))
+
+
+def held(at: ArrayLike, t: ArrayLike, values: ArrayLike) -> NDArray[np.float64]:
+    """Signals at other times, each the last value that was there by then: never a straight line between two goals.
+
+    Args:
+        at: (m,) times, s; before the first stamp the first value is taken.
+        t: (n,) increasing stamps of the values, s.
+        values: (n, k).
+
+    Returns:
+        (m, k).
+    """
+    rows = np.searchsorted(np.asarray(t), np.asarray(at), side="right") - 1
+    return np.asarray(values, dtype=np.float64)[np.maximum(rows, 0)]

@@ -5,10 +5,11 @@ from functools import partial
 
 import numpy as np
 
+from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI
 from steelyard.log.command_checks import told as drives_told
-from steelyard.log.findings import Finding, fatal, fatal_messages, warning
+from steelyard.log.findings import Finding, accepted, fatal, fatal_messages, warning
 from steelyard.log.free_base import free_base
 from steelyard.log.log import Log
 from steelyard.log.masks import saturation
@@ -34,12 +35,8 @@ NO_TORQUE = (
     '--channels \'{"tau": ["column", ...]}\'; motor currents will do, with --drive-gains.'
 )
 """What is missing without torques, and where they may be."""
-DRIVEN_BY = {
-    "command": ("commands", "position"),
-    "duty": ("duty cycles", "voltage"),
-    "current": ("motor currents", "current"),
-}
-"""Channels that do in the place of torques, in words, and the kind of drive that they are most likely of."""
+DRIVING = {"command": "commands", "duty": "duty cycles", "current": "motor currents"}
+"""Channels that do in the place of torques, in words."""
 UNUSED = "columns not used"
 """How readers start the note on columns that they found no place for."""
 CLOCK = "t: the clock of"
@@ -69,11 +66,15 @@ def require_usable(
     log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM, accept: Collection[str] = ()
 ) -> tuple[Finding, ...]:
     """The findings of `check`. Raises LogError with every fatal one whose code is not among those to accept."""
-    found = check(log, robot, minimum=minimum)
-    faults = fatal_messages(finding for finding in found if finding.code not in accept)
+    return accepted(log.name, check(log, robot, minimum=minimum), accept)
+
+
+def require_filterable(log: Log, what: str) -> None:
+    """Raises LogError unless samples, numbers and stamps are such that filters take them. what: is done to the log, for
+    the message, such as "filtered"."""
+    faults = fatal_messages((*samples(log, minimum=2), *finite(log), *time(log)))
     if faults:
-        raise LogError(f"log {log.name!r} cannot be used. " + " ".join(faults))
-    return found
+        raise LogError(f"log {log.name!r} cannot be {what}: {' '.join(faults)}")
 
 
 def samples(log: Log, *, minimum: int = MINIMUM) -> Iterator[Finding]:
@@ -193,10 +194,10 @@ def clocks(log: Log) -> Iterator[Finding]:
 
 def no_torque(log: Log) -> str:
     """What to do about a log without torques: what its drives say will do; else names columns that may be them."""
-    told = next((key for key in DRIVEN_BY if getattr(log, key) is not None), None)
+    told = next((key for key in DRIVING if getattr(log, key) is not None), None)
     if told is not None:
-        word, kind = DRIVEN_BY[told]
-        return f"this log has {word}: add --drive {kind}, and what drives the joints is identified, too."
+        kind = next(name for name, each in DRIVE_KINDS.items() if each.channel == told)  # the most likely one
+        return f"this log has {DRIVING[told]}: add --drive {kind}, and what drives the joints is identified, too."
     unused = [note for note in log.notes if note.startswith(UNUSED)]
     return " ".join([NO_TORQUE, *(f"{note[0].upper()}{note[1:]}." for note in unused)])
 

@@ -9,6 +9,7 @@ from steelyard.errors import choices
 from steelyard.log.findings import Finding, warning
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import RobotNames
+from steelyard.log.stamps import runs
 
 MOVED = 1e-3  # rad or m over the log, below which a joint or a command counts as still
 ASLEEP = 0.05  # of the span of a command: friction and slack leave joints short of it, but never by that much
@@ -174,9 +175,7 @@ def _stopped(log: Log, command: NDArray, robot: RobotNames | None) -> Iterator[F
 
 def _rises(stands: NDArray[np.bool_], c: NDArray, q: NDArray) -> list[float]:
     """How far a command goes on, beyond the position, in each stretch in which a joint stands."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], stands, [False]]).astype(int)))
-    visits = zip(edges[::2], edges[1::2], strict=True)
-    return [float(np.max(c[a:b]) - max(c[a], q[a])) for a, b in visits if b - a > 1]
+    return [float(np.max(c[a:b]) - max(c[a], q[a])) for a, b in runs(stands) if b - a > 1]
 
 
 def _disabled(log: Log) -> Iterator[Finding]:

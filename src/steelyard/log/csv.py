@@ -152,10 +152,13 @@ def _is_cut(path: Path) -> bool:
 
 
 def _by_arrow(head: Head, used: list[int], comma: bool) -> list[NDArray[np.float64]] | None:
-    """The same, by Arrow's parser; None for a table with comments or with lines that differ, which it does not know."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
+    """The same, by Arrow's parser; None for a table with comments or with lines that differ, which it
+    does not know, and where Arrow is not installed."""
+    try:
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+    except ModuleNotFoundError:  # an extra: NumPy's parser does
+        return None
     if head.encoding == "utf-16":
         return None
     with head.lines() as file:

@@ -79,9 +79,7 @@ def _thinned(x: NDArray, kernel: NDArray, rows: NDArray) -> NDArray[np.float64]:
 
 
 def _require_even(log: Log) -> None:
-    faults = [f.message for f in (*checks.samples(log, minimum=2), *checks.finite(log), *checks.time(log))]
-    if faults:
-        raise LogError(f"log {log.name!r} cannot be decimated: {' '.join(faults)}")
+    checks.require_filterable(log, "decimated")
     steps = np.diff(log.t)
     median = float(np.median(steps))
     spread = float(np.std(steps[steps <= GAP * median])) / median

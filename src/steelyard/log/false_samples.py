@@ -16,7 +16,7 @@ from steelyard.errors import choices
 from steelyard.log.channels import DRIVE
 from steelyard.log.findings import Finding, warning
 from steelyard.log.log import Log
-from steelyard.log.stamps import segments
+from steelyard.log.stamps import runs, segments
 
 Mask = NDArray[np.bool_]
 FEWEST = 50  # samples of a log that is looked at
@@ -114,17 +114,11 @@ def _finding(log: Log, each: False_) -> Finding:
     )
 
 
-def _runs(mask: NDArray) -> Iterator[tuple[int, int]]:
-    """Start and stop of each run of True in (n,)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
-
-
 def _long(mask: Mask, most: int = SHORT) -> Mask:
     """Runs of more samples than `most`."""
     result = np.zeros_like(mask)
     for j in np.flatnonzero(mask.any(axis=0)):
-        for start, stop in _runs(mask[:, j]):
+        for start, stop in runs(mask[:, j]):
             result[start:stop, j] = stop - start > most
     return result
 
@@ -210,7 +204,7 @@ def _frozen(log: Log) -> Mask:
             held &= np.all((x[1:] == x[:-1]) | np.isnan(x[1:]), axis=1)
     steps = np.abs(np.diff(log.q, axis=0))
     result = np.zeros(log.q.shape, dtype=bool)
-    for start, stop in _runs(held):
+    for start, stop in runs(held):
         if any(_jumps(steps[:, j], start, stop) for j in range(log.nq)):
             result[start + 1 : stop + 1] = True
     return result

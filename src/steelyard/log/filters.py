@@ -177,10 +177,7 @@ def _shared(log: Log, coupling) -> tuple[tuple[tuple[str, float], ...], ...]:
 
 
 def _require_filterable(log: Log) -> None:
-    faults = (*checks.samples(log, minimum=2), *checks.finite(log), *checks.time(log))
-    fatal = [finding.message for finding in faults if finding.severity == "fatal"]
-    if fatal:
-        raise LogError(f"log {log.name!r} cannot be filtered: {' '.join(fatal)}")
+    checks.require_filterable(log, "filtered")
     if log.nq != log.nv and log.v is None:
         raise LogError(
             f"log {log.name!r}: q has {log.nq} columns for {log.nv} freedoms, so it holds quaternions, whose "

@@ -1,8 +1,10 @@
 """What a check found."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from steelyard.errors import LogError
 
 Severity = Literal["fatal", "warning"]
 
@@ -45,6 +47,27 @@ def warning(code: str, message: str, *, options: Iterable[str] = ()) -> Finding:
         The Finding.
     """
     return Finding(code, "warning", message, tuple(options))
+
+
+def accepted(name: str, findings: Iterable[Finding], accept: Collection[str] = ()) -> tuple[Finding, ...]:
+    """All findings of a log.
+
+    Args:
+        name: of the log.
+        findings: of checks.
+        accept: codes of fatal findings in spite of which to go on.
+
+    Returns:
+        The findings.
+
+    Raises:
+        LogError: fatal ones that are not accepted, with every message.
+    """
+    found = tuple(findings)
+    faults = fatal_messages(finding for finding in found if finding.code not in accept)
+    if faults:
+        raise LogError(f"log {name!r} cannot be used. {' '.join(faults)}")
+    return found
 
 
 def fatal_messages(findings: Iterable[Finding]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
+from steelyard.extras import extra
 from steelyard.log.arrays import build, require_size
 from steelyard.log.raw_channels import Raw, Request
 
@@ -25,7 +26,8 @@ _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, NotImplemente
 
 def read(path: Path, request: Request) -> Raw:
     """Read an HDF5 file. Raises LogError for one that is damaged, oversized or stored elsewhere."""
-    import h5py
+    with extra("Reading HDF5"):
+        import h5py
 
     try:
         with h5py.File(path, "r", locking=False) as file:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import LogError
 from steelyard.log.findings import Finding, warning
 from steelyard.log.log import Log
-from steelyard.log.stamps import segments
+from steelyard.log.stamps import gaps, segments
 
 SATURATED = 0.01
 """Share of samples at exactly the largest or smallest torque above which a channel counts as clipped."""
@@ -116,7 +116,7 @@ def reversals(log: Log, *, within: float = 0.02) -> NDArray[np.bool_]:
     (v,) = log.require("v")
     turned = np.zeros(v.shape, dtype=bool)
     turned[1:] = np.sign(v[1:]) * np.sign(v[:-1]) < 0
-    turned[1:][np.diff(log.t) > 5 * np.median(np.diff(log.t))] = False
+    turned[1:][gaps(log.t)] = False
     return near(log.t, log.t, turned, within)
 
 

@@ -4,6 +4,7 @@ LeRobot data sets keep their signals in such lists (`observation.state`).
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
+from steelyard.extras import extra
 from steelyard.log.arrays import require_size
 from steelyard.log.raw_channels import Raw, Request
 from steelyard.log.table_columns import layout
@@ -25,36 +27,24 @@ WIDEST = 4096  # elements of a list that are read as columns
 def read(path: Path, request: Request) -> Raw:
     """Read a table. Checksums of pages are verified where the file has them. Raises LogError for a file that is cut
     short or damaged, for lists of varying length, and for columns with missing values."""
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        with ParquetFile(path, page_checksum_verification=True, thrift_string_size_limit=2**24) as file:
-            widths = _widths(file)
-            leaves = [(name, i) for name, width in widths.items() for i in range(width or 1)]
-            headers = [name if widths[name] is None else f"{name}[{i}]" for name, i in leaves]
-            plan = layout(headers, request)
-            start, stop = request.rows or (0, file.metadata.num_rows)
-            require_size(8 * (stop - start) * len(plan.indices), str(path))
-            wanted = list(dict.fromkeys(leaves[index][0] for index in plan.indices))
-            table = _rows(file, [name.replace("/", ".") for name in wanted], start, stop)
-            flat = {name: _matrix(_column(table, name), widths[name], f"{path}, column {name!r}") for name in wanted}
-            return plan.build([flat[leaves[index][0]][:, leaves[index][1]] for index in plan.indices])
-    except (ArrowException, OSError, ValueError, KeyError) as error:
-        raise LogError(f"{path} is not a whole Parquet file: {str(error)[:300]}") from error
+    with _opened(path) as file:
+        widths = _widths(file)
+        leaves = [(name, i) for name, width in widths.items() for i in range(width or 1)]
+        headers = [name if widths[name] is None else f"{name}[{i}]" for name, i in leaves]
+        plan = layout(headers, request)
+        start, stop = request.rows or (0, file.metadata.num_rows)
+        require_size(8 * (stop - start) * len(plan.indices), str(path))
+        wanted = list(dict.fromkeys(leaves[index][0] for index in plan.indices))
+        table = _rows(file, [name.replace("/", ".") for name in wanted], start, stop)
+        flat = {name: _matrix(_column(table, name), widths[name], f"{path}, column {name!r}") for name in wanted}
+        return plan.build([flat[leaves[index][0]][:, leaves[index][1]] for index in plan.indices])
 
 
 def column(path: Path, name: str) -> NDArray[Any]:
     """(n,) numbers of one column. Raises LogError."""
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        with ParquetFile(path, page_checksum_verification=True, thrift_string_size_limit=2**24) as file:
-            require_size(8 * file.metadata.num_rows, str(path))
-            return _matrix(file.read(columns=[name])[name], None, f"{path}, column {name!r}")[:, 0]
-    except (ArrowException, OSError, ValueError, KeyError) as error:
-        raise LogError(f"{path} is not a whole Parquet file: {str(error)[:300]}") from error
+    with _opened(path) as file:
+        require_size(8 * file.metadata.num_rows, str(path))
+        return _matrix(file.read(columns=[name])[name], None, f"{path}, column {name!r}")[:, 0]
 
 
 def length(path: Path) -> int:
@@ -69,12 +59,21 @@ def length(path: Path) -> int:
     Raises:
         LogError: a file that is not a whole one.
     """
-    from pyarrow import ArrowException
-    from pyarrow.parquet import read_metadata
+    with _opened(path) as file:
+        return file.metadata.num_rows
+
+
+@contextmanager
+def _opened(path: Path) -> "Iterator[ParquetFile]":
+    """A file; LogError for what is damaged in it."""
+    with extra("Reading Parquet"):
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
 
     try:
-        return read_metadata(path).num_rows
-    except (ArrowException, OSError, ValueError) as error:
+        with ParquetFile(path, page_checksum_verification=True, thrift_string_size_limit=2**24) as file:
+            yield file
+    except (ArrowException, OSError, ValueError, KeyError) as error:
         raise LogError(f"{path} is not a whole Parquet file: {str(error)[:300]}") from error
 
 

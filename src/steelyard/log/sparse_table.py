@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import choices
-from steelyard.log.channels import HELD
+from steelyard.log.channels import HELD, held
 from steelyard.log.csv_header import Head, has_commas, is_number, with_comma
-from steelyard.log.hold import held
 from steelyard.log.table_columns import Layout
 from steelyard.numbers import to_float
 

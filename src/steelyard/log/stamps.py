@@ -44,6 +44,12 @@ def segments(t: NDArray[np.float64]) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
+def runs(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Start and stop of each run of True in (n,)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+
 PARTS, SAME_RATE = 8, 1.2  # of a log, whose median steps may differ by so much
 RESOLVED = 0.1  # of the least step of positions, below which distances are rounding
 SPREAD = 1e-3  # of the steps over their median, below which stamps are even

@@ -7,18 +7,16 @@ from steelyard.model import library
 from steelyard.model.assemble import FLOATING_BASE
 from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids, unread_geometry
 from steelyard.model.compare import fingerprint
+from steelyard.model.document import ModelDocument
 from steelyard.model.drive import Drive
 from steelyard.model.formats import (
     FORMATS,
     MODEL_SUFFIXES,
-    edit_inertials,
-    folders_of,
-    keyframes,
+    document_of,
     load,
     models_in,
-    pieces,
+    opened,
     read_sketch,
-    surroundings,
 )
 from steelyard.model.joint import (
     ENDLESS,
@@ -28,7 +26,7 @@ from steelyard.model.joint import (
     ball_anchor,
     displaced,
     endless,
-    multi_dof_pose,
+    joint_pose,
     planar_subspace,
     revolute_subspace,
     screw,
@@ -37,9 +35,7 @@ from steelyard.model.joint import (
 from steelyard.model.locking import locked, resting_position
 from steelyard.model.loops import LOOP_KINDS
 from steelyard.model.meshes import Piece
-from steelyard.model.mjcf_drives import IMPEDANCE, STEP
-from steelyard.model.packages import WAYS
-from steelyard.model.references import Relocation, allowed_folders, package_named, resolve
+from steelyard.model.references import WAYS, Relocation, allowed_folders, package_named, resolve
 from steelyard.model.robot import WORLD, Frame, Link, Robot, Source, with_moved_axes
 from steelyard.model.rotor import Rotor
 from steelyard.model.side import read_known, read_side, side_path, write_side
@@ -48,7 +44,8 @@ from steelyard.model.side_mechanism import rest_poses
 from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch
 
 if TYPE_CHECKING:
-    from steelyard.model.mjcf_compile import captured_warnings, compile_file
+    from steelyard.model.mjcf_compile import captured_warnings
+    from steelyard.model.mjcf_drives import IMPEDANCE, STEP
     from steelyard.model.mjcf_new import mjcf_text
     from steelyard.model.mjcf_write import principal_moments
     from steelyard.model.mujoco_state import force_from_mujoco, from_mujoco, to_mujoco
@@ -58,7 +55,8 @@ if TYPE_CHECKING:
 __getattr__ = lazy(
     __name__,
     {
-        **dict.fromkeys(("captured_warnings", "compile_file"), "mjcf_compile"),
+        "captured_warnings": "mjcf_compile",
+        **dict.fromkeys(("IMPEDANCE", "STEP"), "mjcf_drives"),
         "mjcf_text": "mjcf_new",
         "principal_moments": "mjcf_write",
         **dict.fromkeys(("force_from_mujoco", "from_mujoco", "to_mujoco"), "mujoco_state"),
@@ -86,6 +84,7 @@ __all__ = [
     "Joint",
     "Known",
     "Link",
+    "ModelDocument",
     "Part",
     "Piece",
     "Place",
@@ -99,24 +98,21 @@ __all__ = [
     "ball_anchor",
     "bounding_ellipsoids",
     "captured_warnings",
-    "compile_file",
     "displaced",
-    "edit_inertials",
+    "document_of",
     "endless",
     "fingerprint",
-    "folders_of",
     "force_from_mujoco",
     "format_of",
     "from_mujoco",
-    "keyframes",
+    "joint_pose",
     "library",
     "load",
     "locked",
     "mjcf_text",
     "models_in",
-    "multi_dof_pose",
+    "opened",
     "package_named",
-    "pieces",
     "planar_subspace",
     "principal_moments",
     "read_known",
@@ -129,7 +125,6 @@ __all__ = [
     "save",
     "screw",
     "side_path",
-    "surroundings",
     "to_mujoco",
     "twist_pose_coefficients",
     "unread_geometry",

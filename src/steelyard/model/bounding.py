@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError, ModelError
 from steelyard.inertia import Ellipsoid, corners, minimum_volume_ellipsoid
-from steelyard.model.formats import pieces
+from steelyard.model.formats import document_of
 from steelyard.model.meshes import Piece, read_mesh
 from steelyard.model.references import Resolved
 from steelyard.model.robot import Link, Robot
@@ -121,9 +121,10 @@ def _gap(link: Link, geometry: LinkGeometry | None, weight: float) -> str:
 def _link_geometry(robot: Robot) -> dict[str, LinkGeometry]:
     """Geometry by link. Collision and visual geometry count together; either alone will do where the other is not to be
     read."""
-    assert robot.source is not None
+    document = document_of(robot)
+    assert document is not None
     by_link: dict[str, dict[str, list[Piece]]] = {}
-    for piece in pieces(robot.source):
+    for piece in document.pieces():
         by_link.setdefault(piece.link, {}).setdefault(piece.role, []).append(piece)
     return {link: _of_link(roles) for link, roles in by_link.items()}
 

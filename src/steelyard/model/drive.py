@@ -4,24 +4,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from steelyard.drive_kinds import DRIVE_KINDS, DRIVE_NUMBERS, DriveKind
 from steelyard.errors import ModelError, choices
-from steelyard.job import DRIVE_KINDS
-
-_POSITIVE = ("positive", lambda value: value > 0)
-_NOT_NEGATIVE = ("zero or positive", lambda value: value >= 0)
-_RANGES = {
-    "kp": _NOT_NEGATIVE,
-    "kd": _NOT_NEGATIVE,
-    "limit": _POSITIVE,
-    "delay": ("zero or positive (positions stamped before they were taken are `early`)", lambda value: value >= 0),
-    "early": _NOT_NEGATIVE,
-    "slope_limit": _POSITIVE,
-    "gain": ("not zero", lambda value: value != 0),
-    "volts": _POSITIVE,
-    "friction_base": _NOT_NEGATIVE,
-    "load_friction_motor": _NOT_NEGATIVE,
-    "load_friction_external": _NOT_NEGATIVE,
-}
 
 
 @dataclass(frozen=True)
@@ -72,9 +56,9 @@ class Drive:
             value = getattr(self, key)
             if value is None:
                 continue
-            least, fits = _RANGES[key]
-            if not (isinstance(value, int | float) and np.isfinite(value) and fits(value)):
-                raise ModelError(f"{key} is {value!r}; expected a number that is {least}")
+            number = DRIVE_NUMBERS[key]
+            if not (isinstance(value, int | float) and np.isfinite(value) and number.fits(value)):
+                raise ModelError(f"{key} is {value!r}; expected a number that is {number.least}")
 
     def over(self, other: "Drive | None") -> "Drive":
         """This drive, with what it leaves open as another description of it says.
@@ -90,22 +74,30 @@ class Drive:
         return replace(other, **{key: value for key in KEYS if (value := getattr(self, key)) is not None})
 
     @property
+    def features(self) -> DriveKind:
+        """What is particular to its kind, which is known."""
+        return DRIVE_KINDS[str(self.kind)]
+
+    @property
+    def torque_per_unit(self) -> float | None:
+        """Torque per unit of what it takes; None where kind or gain are not known."""
+        if self.kind is None:
+            return None
+        stated = getattr(self, self.features.gain)
+        return self.features.unstated if stated is None else stated
+
+    @property
     def affine(self) -> tuple[float, float, float] | None:
         """(a, b, c) of its torque `a command + b q + c v`, as MuJoCo has it; None where kind or gain are not known."""
-        damping = -(self.kd or 0.0)
-        if self.kind == "position":
-            return (self.kp, -self.kp, damping) if self.kp else None
-        if self.kind == "velocity":
-            return (self.kd, 0.0, damping) if self.kd else None
-        gain = 1.0 if self.kind == "torque" and self.gain is None else self.gain
-        return None if self.kind is None or gain is None else (gain, 0.0, damping)
+        gain = self.torque_per_unit
+        return (gain, -gain if self.features.follows_q else 0.0, -(self.kd or 0.0)) if gain else None
 
     @property
     def read_back(self) -> "Drive | None":
         """What an actuator that is written for it reads back as: no limit of slopes, no early stamps, no friction that
         grows with load, and a kind that numbers tell. None where none is written."""
         late = self.delay or None
-        return None if self.affine is None else _of_affine(*self.affine, limit=self.limit, delay=late)
+        return None if self.affine is None else of_affine(*self.affine, limit=self.limit, delay=late)
 
     def differing(self, other: "Drive", tolerance: float) -> tuple[str, ...]:
         """Keys that another drive of the joint has otherwise; those of drives of different kinds are one.
@@ -130,56 +122,15 @@ def _same(a: float | None, b: float | None, tolerance: float) -> bool:
     return a is b if a is None or b is None else bool(np.isclose(a, b, rtol=tolerance, atol=0.0))
 
 
-def _of_affine(a: float, b: float, c: float, **about) -> Drive | None:
-    """The drive whose torque is `a command + b q + c v`; None where there is none."""
-    if b == -a < 0 and c <= 0:
-        return Drive("position", kp=a, kd=abs(c), **about)
-    if b == 0 and c == -a < 0:
-        return Drive("velocity", kd=a, **about)
-    if b == 0 and c < 0:
-        return Drive("voltage", gain=a, kd=abs(c), **about)
-    return Drive("torque", gain=a, **about) if b == 0 == c else None
+def of_affine(a: float, b: float, c: float, gear: float = 1.0, **about) -> Drive | None:
+    """The drive whose torque is `a command + b q + c v` behind a gear; None where there is none.
 
-
-def actuator_drive(m, actuator: int) -> Drive | None:
-    """The drive that an actuator on a joint is; None for one that is none of those known.
-
-    Args:
-        m: the MjModel.
-        actuator: its number; its transmission is a joint of one degree of freedom.
-
-    Returns:
-        The Drive, in units of the joint: gear ratios are in its numbers, and a command divided by the gear is one of
-        the joint's position or speed.
+    What a drive takes that is a position or speed of the joint, its actuator takes in units of its own.
     """
-    import mujoco
-
-    direct = m.actuator_dyntype[actuator] == mujoco.mjtDyn.mjDYN_NONE
-    if (
-        not direct
-        or m.actuator_gaintype[actuator] != mujoco.mjtGain.mjGAIN_FIXED
-        or m.actuator_gear[actuator, 1:].any()
-    ):
-        return None
-    gear, gain = float(m.actuator_gear[actuator, 0]), float(m.actuator_gainprm[actuator, 0])
-    affine = m.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_AFFINE
-    offset, stiffness, damping = m.actuator_biasprm[actuator, :3] if affine else (0.0, 0.0, 0.0)
-    if offset or gear == 0 or not gain or not (affine or m.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_NONE):
-        return None
-    about = {"limit": _limit(m, actuator, gear), "delay": _delay(m, actuator)}
     square = gear * gear
-    scale = square if stiffness or damping == -gain else gear  # a servo's command is in units of its actuator
-    return _of_affine(scale * gain, square * float(stiffness), square * float(damping), **about)
-
-
-def _limit(m, actuator: int, gear: float) -> float | None:
-    """N m; None where there is none, or another in each direction."""
-    low, high = m.actuator_forcerange[actuator]
-    same = m.actuator_forcelimited[actuator] and high > 0 and np.isclose(-low, high)
-    return float(abs(gear) * high) if same else None
-
-
-def _delay(m, actuator: int) -> float | None:
-    """s, where this MuJoCo knows delays."""
-    late = float(m.actuator_delay[actuator]) if hasattr(m, "actuator_delay") else 0.0
-    return late or None
+    for name, kind in DRIVE_KINDS.items():
+        law = a * (square if kind.coordinate else gear), b * square, c * square
+        if kind.told(*law):
+            found = {"kd": abs(law[2])} if "kd" in kind.numbers else {}
+            return Drive(name, **(found | {kind.gain: law[0]}), **about)
+    return None

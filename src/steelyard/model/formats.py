@@ -1,66 +1,49 @@
 """File formats of robots: one `Format` record each, and the functions that ask the record of a file.
 
-A new format is a module with the functions of its record, and a line in `FORMATS`.
+A new format is a module with its `ModelDocument`, and a line in `FORMATS`.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from glob import has_magic
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard import storage
 from steelyard.arguments import require_type, shown
 from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
-from steelyard.model import urdf, urdf_geometry
+from steelyard.model import urdf
 from steelyard.model.changes import Draft
+from steelyard.model.document import ModelDocument, require_path
 from steelyard.model.locking import locked
-from steelyard.model.meshes import Piece
 from steelyard.model.references import allowed_folders, around, is_inside
-from steelyard.model.robot import Robot, Source
-from steelyard.model.sketch import Inertial, Sketch
-from steelyard.model.xml import require_path
-from steelyard.model.xml_edit import Element, read
+from steelyard.model.robot import Robot
+from steelyard.model.sketch import Sketch
+from steelyard.model.xml import has_root
 
 
 @dataclass(frozen=True, eq=False)
 class Format:
-    """One file format of robots; what a format cannot do is None.
+    """One file format of robots.
 
-    name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. roots: tags of
-    the root element, that of a whole model first; section: an element that a whole model has below it, if any.
-    load: the strict reader. reach: raises ModelError where a file names one outside of folders. sketch: the tolerant
-    reader, of a document. pieces: geometry of all links. surroundings: solids that hang on the world itself, such as
-    tables and floors, as arguments of a geom in a specification of MuJoCo, and a name. keyframes: named poses of a
-    robot, (nq,) each. edit: an edited copy of a robot's file; new: a new file of a robot; edit_inertials: a copy of
-    a sketched file with other inertials.
+    name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. holds: whether
+    a file is of this format, whatever its suffix; open: its document. new: a new file of a robot, None where none is
+    written. lacks: properties of joints and "drives", what of them it has no place for.
     """
 
     name: str
     title: str
     files: str
     suffix: str
-    roots: tuple[str, ...]
-    load: Callable[..., Robot]
-    reach: Callable[[Path, tuple[Path, ...]], None]
-    sketch: Callable[..., Sketch]
-    pieces: Callable[[Path, tuple[Path, ...]], Iterator[Piece]]
-    section: str | None = None
-    surroundings: Callable[[Path, tuple[Path, ...]], list[dict]] | None = None
-    keyframes: Callable[[Robot], dict[str, np.ndarray]] | None = None
-    edit: Callable[[Robot, Robot, Path], Draft] | None = None
+    holds: Callable[[Path], bool]
+    open: Callable[[Path], ModelDocument]
     new: Callable[[Robot, Path], Draft] | None = None
-    edit_inertials: Callable[..., list[tuple[Path, bytes]]] | None = None
-
-    def is_model(self, root: Element) -> bool:
-        """Whether an XML root is that of a whole model in this format."""
-        return root.tag == self.roots[0] and (self.section is None or root.find(self.section) is not None)
+    lacks: tuple[str, ...] = ()
 
 
 _later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers
@@ -70,31 +53,19 @@ FORMATS = (
         title="a URDF",
         files=".urdf",
         suffix=".urdf",
-        roots=("robot",),
-        load=urdf.load,
-        reach=urdf_geometry.require_reach,
-        sketch=urdf.sketch,
-        pieces=urdf_geometry.pieces,
-        edit=_later("urdf_write.edited_copy"),
+        holds=partial(has_root, tags=(urdf.ROOT,)),
+        open=urdf.UrdfDocument,
         new=_later("urdf_write.new_model"),
-        edit_inertials=_later("urdf_write.edit_inertials"),
+        lacks=("armature", "drives"),
     ),
     Format(
         name="mjcf",
         title="an MJCF",
         files="MJCF .xml",
         suffix=".xml",
-        roots=("mujoco", "mujocoinclude"),
-        section="worldbody",
-        load=_later("mjcf.load"),
-        reach=_later("mjcf_limits.require_reach"),
-        sketch=_later("sketch_mjcf.sketch"),
-        pieces=_later("sketch_mjcf.pieces"),
-        surroundings=_later("sketch_mjcf.surroundings"),
-        keyframes=_later("sketch_mjcf.keyframes"),
-        edit=_later("mjcf_write.edited_copy"),
+        holds=partial(has_root, tags=("mujoco", "mujocoinclude")),
+        open=_later("mjcf.MjcfDocument"),
         new=_later("mjcf_new.new_model"),
-        edit_inertials=_later("mjcf_write.edit_inertials"),
     ),
 )
 BY_NAME = {each.name: each for each in FORMATS}
@@ -139,12 +110,28 @@ def load(
             f"Model file {shown(path)} has suffix '{path.suffix[:20]}'; robots are read from {readable} files."
             f"{REMEDIES.get(suffix, '')}"
         )
-    format = BY_SUFFIX[suffix]
-    if suffix in GENERAL:  # the root element tells; the format of that suffix refuses what nobody knows
-        tag = read(path).root.tag
-        format = next((each for each in FORMATS if tag in each.roots), format)
-    robot = format.load(path, floating=floating, gravity=gravity, folders=_folders_of(path, folders, format))
+    format = _format_of(path) if suffix in GENERAL else BY_SUFFIX[suffix]
+    robot = _with_folders(format.open(path), folders).robot(floating=floating, gravity=gravity)
     return locked(robot, lock or {})
+
+
+def opened(path, folders=()) -> ModelDocument:
+    """A model file, whatever its suffix.
+
+    Args:
+        path: the model file.
+        folders: as of `load`.
+
+    Returns:
+        Its document, with the folders in which files that it names may lie: its package, its own folder, the further
+        ones; first the folder around its own, where a model without a package names files there and nowhere else
+        outside.
+
+    Raises:
+        ModelError: a named folder that is none, or a file that cannot be read.
+    """
+    path = Path(path)
+    return _with_folders(_format_of(path).open(path), folders)
 
 
 def read_sketch(path, *, meshes: bool = True, folders=()) -> Sketch:
@@ -158,102 +145,40 @@ def read_sketch(path, *, meshes: bool = True, folders=()) -> Sketch:
     Raises:
         ModelError: one message, for a file that is no model or cannot be read.
     """
-    path = Path(path)
-    document = read(path)
-    format = next((each for each in FORMATS if document.root.tag == each.roots[0]), None)
-    if format is None:
-        first, *others = FORMATS
-        known = [f"{first.title} starts with <{first.roots[0]}>", *(f"{o.title} with <{o.roots[0]}>" for o in others)]
-        raise ModelError(f"{path}: the root element is <{document.root.tag[:60]}>; {', '.join(known)}.")
-    return format.sketch(document, _folders_of(path, folders, format), meshes=meshes)
+    return opened(path, folders).sketch(meshes=meshes)
 
 
-def folders_of(path, folders=()) -> tuple[Path, ...]:
-    """Folders in which files that a model names may lie.
+def document_of(robot: Robot) -> ModelDocument | None:
+    """The file that a robot was read from.
 
     Args:
-        path: the model file.
-        folders: further ones, named by the user.
+        robot: the Robot.
 
     Returns:
-        Its package, its own folder, the further ones; first the folder around its own, where a model without a package
-        names files there and nowhere else outside.
-
-    Raises:
-        ModelError: a named folder that is none, or a file that is no model.
+        Its document; None for a robot that was not read from a file.
     """
-    tag = read(path).root.tag
-    format = next((each for each in FORMATS if tag in each.roots), FORMATS[0])
-    return _folders_of(Path(path), folders, format)
+    source = robot.source
+    return source and replace(BY_NAME[source.format].open(source.path), folders=source.folders)
 
 
-def _folders_of(path: Path, folders, format: Format) -> tuple[Path, ...]:
-    allowed, wider = allowed_folders(path, folders), around(path)
+def _format_of(path: Path) -> Format:
+    """The format that a file's content is of; where it is of none, the one that its suffix says, which will refuse."""
+    own = BY_SUFFIX.get(path.suffix.lower(), FORMATS[0])
+    return next((each for each in (own, *FORMATS) if each.holds(path)), own)
+
+
+def _with_folders(document: ModelDocument, folders) -> ModelDocument:
+    """The document with the folders that `opened` says."""
+    allowed, wider = allowed_folders(document.path, folders), around(document.path)
     for tried in (allowed, (wider, *allowed)) if wider else ():
+        found = replace(document, folders=tried)
         try:
-            format.reach(path, tried)
+            for _ in found.referenced():
+                pass
         except ModelError:  # of whatever kind: who reads the file says it better
             continue
-        return tried
-    return allowed
-
-
-def edit_inertials(sketch: Sketch, inertials: dict[int, Inertial], target: Path, folders) -> list[tuple[Path, bytes]]:
-    """Files of a copy of a sketched model with other inertials, each with the path it is to be written to, model last.
-
-    Args:
-        sketch: of the file.
-        inertials: index of a part -> its new inertial.
-        target: path of the copy; every byte that states no inertial and no path stays.
-        folders: in which included files may lie.
-
-    Raises:
-        ModelError: where a part is not written in the files.
-    """
-    edit = BY_NAME[sketch.format].edit_inertials
-    if edit is None:
-        raise ModelError(f"{sketch.path}: inertials of {BY_NAME[sketch.format].title} file cannot be edited.")
-    return edit(sketch, inertials, target, folders)
-
-
-def pieces(source: Source) -> Iterator[Piece]:
-    """Geometry of the file that a robot was read from, mesh files not read yet.
-
-    Args:
-        source: of the robot.
-
-    Returns:
-        An iterator of pieces.
-    """
-    return BY_NAME[source.format].pieces(source.path, source.folders)
-
-
-def surroundings(robot: Robot) -> list[dict]:
-    """Solids of a robot's file that hang on the world itself: tables, floors.
-
-    Args:
-        robot: the Robot; one without a file, or of a format that has none, has no surroundings.
-
-    Returns:
-        Name and arguments of each geom, as MuJoCo's specification wants them.
-    """
-    source = robot.source
-    known = None if source is None else BY_NAME[source.format].surroundings
-    return [] if known is None or source is None or not source.path.exists() else known(source.path, source.folders)
-
-
-def keyframes(robot: Robot) -> dict[str, np.ndarray]:
-    """Poses that a robot's file names, such as an MJCF's keyframes.
-
-    Args:
-        robot: the Robot; one without a file, or of a format that has none, has no keyframes.
-
-    Returns:
-        Positions (nq,) of the robot by name.
-    """
-    source = robot.source
-    known = None if source is None else BY_NAME[source.format].keyframes
-    return {} if known is None or source is None or not source.path.exists() else known(robot)
+        return found
+    return replace(document, folders=allowed)
 
 
 def models_in(path) -> list[Path]:
@@ -303,7 +228,7 @@ def _may_be_model(path: Path) -> bool:
 
 def _is_model(path: Path) -> bool:
     try:
-        root = read(path).root
+        format = _format_of(path)
+        return format.holds(path) and format.open(path).whole
     except ModelError:
         return False
-    return any(each.is_model(root) for each in FORMATS)

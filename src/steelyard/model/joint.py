@@ -2,7 +2,8 @@
 
 The child frame of a joint is the frame of the body it carries. `Phi` (6, nv), `[v; w]` in child axes at the child
 origin, is constant for every kind, so one-degree joints are the exponential of a twist. What else is particular to a
-kind is its `JointKind`; a new kind is one more record in `KINDS`, and its pose in the page of `viewer`.
+kind is its `JointKind`; a new kind is one more record in `KINDS`: dynamics, the code generator and the page of `viewer`
+take its pose from there.
 
 kind        q                        v (child axes)
 revolute    angle [rad]              rate [rad/s]; also helical joints (a twist with pitch)
@@ -20,7 +21,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import ModelError, choices
 from steelyard.namespaces import array_namespace
-from steelyard.spatial import cross, rotate, rotation_from_quaternion, skew
+from steelyard.spatial import cross, exponential, rotate, rotation_from_quaternion, skew
 
 # rad or m, their rates, N m or N: limits from these on say "none". They are beyond any joint (150 turns; 1 km;
 # 9,500 rpm; the slewing rings of large excavators), and files have 1e4, 1e10 or 1e308 where nobody knew one.
@@ -164,20 +165,29 @@ def twist_pose_coefficients(joint: Joint):
     return R, p
 
 
-def multi_dof_pose(joint: Joint, q):
-    """Pose of the child in the parent for joints of several degrees.
+def joint_pose(joint: Joint, q):
+    """Pose of the child in the parent: slides, then turns, then the rotation of a quaternion about its anchor.
 
     Args:
         joint: the Joint.
-        q: (..., nq) of the joint.
+        q: (..., nq) of the joint, of a mimic its own.
 
     Returns:
         R (..., 3, 3), p (..., 3).
     """
-    xp = array_namespace(q)
-    Phi, R0, p0 = (xp.asarray(x, dtype=q.dtype) for x in (joint.subspace, joint.rotation, joint.position))
-    R, p = joint.features.pose(Phi, q)
-    return R0 @ R, rotate(R0, p) + p0
+    xp, kind = array_namespace(q), joint.features
+    Phi, R, p = (xp.asarray(x, dtype=q.dtype) for x in (joint.subspace, joint.rotation, joint.position))
+    p = p + rotate(R, q[..., : kind.slides] @ Phi[:3, : kind.slides].T)
+    for k in range(kind.slides, kind.slides + kind.angles):
+        turned, moved = exponential(Phi[:, k], q[..., k])
+        R, p = R @ turned, p + rotate(R, moved)
+    if kind.quaternion:
+        turned, anchor = _unit_rotation(q[..., -4:]), ball_anchor(joint.subspace[:, -3:])
+        if anchor.any():  # stays where it is while the child turns about it
+            anchor = xp.asarray(anchor, dtype=q.dtype)
+            p = p + rotate(R, anchor - rotate(turned, anchor))
+        R = R @ turned
+    return R, p
 
 
 def displaced(joint: Joint, q, step):
@@ -237,23 +247,6 @@ def _unit_rotation(quaternion):
     return rotation_from_quaternion(quaternion / xp.sqrt(xp.sum(quaternion * quaternion, axis=-1, keepdims=True)))
 
 
-def _planar_pose(Phi, q):
-    xp = array_namespace(q)
-    c, s = xp.cos(q[..., 2]), xp.sin(q[..., 2])
-    W = skew(Phi[3:, 2])
-    R = xp.eye(3, dtype=q.dtype) + s[..., None, None] * W + (1 - c)[..., None, None] * (W @ W)
-    return R, q[..., 0, None] * Phi[:3, 0] + q[..., 1, None] * Phi[:3, 1]
-
-
-def _spherical_pose(Phi, q):
-    R, anchor = _unit_rotation(q), ball_anchor(Phi)
-    return R, anchor - rotate(R, anchor)  # the anchor stays where it is while the child turns about it
-
-
-def _free_pose(Phi, q):
-    return _unit_rotation(q[..., -4:]), q[..., :3]
-
-
 def _planar_rate(q, v):
     c, s = np.cos(q[..., 2]), np.sin(q[..., 2])
     return np.stack([c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1], v[..., 2]], axis=-1)
@@ -273,19 +266,19 @@ def _free_rate(q, v):
 class JointKind:
     """What is particular to one kind of joint.
 
-    title: it in messages. nq: number of positions. turning: (nv,) whether each velocity is an angle's, not a length's.
-    subspace: Phi (6, nv) of a unit axis and an anchor, both (3,) in child axes. pose: R (..., 3, 3), p (..., 3) of the
-    child in the frame at zero, of Phi and q (..., nq); the exponential of its twist for one degree. rate: of q at q and
-    v. has_axis: whether an axis says how it moves. quaternion: whether q ends with one. urdf, mujoco: its type in the
-    formats, None where they have none. pieces: name and kind of one-degree joints that stand for it in MuJoCo, each a
-    column of Phi, outermost first; told: what they are in words.
+    Its pose follows: the product of the exponentials of the columns of Phi, each times its coordinate, and the rotation
+    of a quaternion about the anchor of the last three columns.
+
+    title: it in messages. turning: (nv,) whether each velocity is an angle's, not a length's; lengths come first.
+    subspace: Phi (6, nv) of a unit axis and an anchor, both (3,) in child axes. rate: of q at q and v. has_axis:
+    whether an axis says how it moves. quaternion: whether q ends with one, in the place of the last three. urdf,
+    mujoco: its type in the formats, None where they have none. pieces: name and kind of one-degree joints that stand
+    for it in MuJoCo, each a column of Phi, outermost first; told: what they are in words.
     """
 
     title: str
-    nq: int
     turning: tuple[bool, ...]
     subspace: Callable
-    pose: Callable = lambda Phi, q: NotImplemented
     rate: Callable = lambda q, v: v
     has_axis: bool = True
     quaternion: bool = False
@@ -294,11 +287,25 @@ class JointKind:
     pieces: tuple[tuple[str, str], ...] = ()
     told: str = ""
 
+    @property
+    def nq(self) -> int:
+        """Number of positions."""
+        return len(self.turning) + self.quaternion
+
+    @property
+    def slides(self) -> int:
+        """Number of coordinates that are lengths."""
+        return self.turning.count(False)
+
+    @property
+    def angles(self) -> int:
+        """Number of coordinates that are angles."""
+        return self.turning.count(True) - 3 * self.quaternion
+
 
 KINDS = {
     "revolute": JointKind(
         title="a hinge",
-        nq=1,
         turning=(True,),
         subspace=lambda axis, anchor: revolute_subspace(axis, anchor=anchor),
         urdf="revolute",
@@ -306,7 +313,6 @@ KINDS = {
     ),
     "prismatic": JointKind(
         title="a slide",
-        nq=1,
         turning=(False,),
         subspace=lambda axis, anchor: prismatic_subspace(axis),
         urdf="prismatic",
@@ -314,10 +320,8 @@ KINDS = {
     ),
     "free": JointKind(
         title="a free joint",
-        nq=7,
         turning=(False,) * 3 + (True,) * 3,
         subspace=lambda axis, anchor: np.eye(6),
-        pose=_free_pose,
         rate=_free_rate,
         has_axis=False,
         quaternion=True,
@@ -326,10 +330,8 @@ KINDS = {
     ),
     "planar": JointKind(
         title="a planar joint",
-        nq=3,
         turning=(False, False, True),
         subspace=lambda axis, anchor: planar_subspace(axis),
-        pose=_planar_pose,
         rate=_planar_rate,
         urdf="planar",
         pieces=(("x", "prismatic"), ("y", "prismatic"), ("turn", "revolute")),
@@ -337,10 +339,8 @@ KINDS = {
     ),
     "spherical": JointKind(
         title="a ball joint",
-        nq=4,
         turning=(True,) * 3,
         subspace=lambda axis, anchor: spherical_subspace(anchor),
-        pose=_spherical_pose,
         rate=_spherical_rate,
         has_axis=False,
         quaternion=True,

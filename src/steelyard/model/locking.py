@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import transform
-from steelyard.model.joint import Joint, multi_dof_pose, twist_pose_coefficients
+from steelyard.model.joint import Joint, joint_pose
 from steelyard.model.loops import Loop
 from steelyard.model.robot import WORLD, Frame, Robot
 from steelyard.model.rotor import Rotor
@@ -123,21 +123,11 @@ def _left(robot: Robot, positions: Mapping[str, np.ndarray]) -> tuple[dict[int, 
             frames[index] = (len(kept), np.eye(3), np.zeros(3))
             kept.append(index)
             continue
-        R, p = _pose(joint, stands)
+        R, p = joint_pose(joint, joint.ratio * stands + joint.offset)
         frames[index] = _within(frames, int(robot.parents[index]), R, p)
     if not kept:
         raise ModelError(f"Robot '{robot.name}' would have no joint left; leave one unlocked.")
     return frames, kept
-
-
-def _pose(joint: Joint, q: np.ndarray):
-    """Pose of the child in the parent of a joint that is at q (nq,)."""
-    if joint.nq != 1:
-        return multi_dof_pose(joint, q)
-    angle = joint.ratio * q[0] + joint.offset
-    rotations, positions = twist_pose_coefficients(joint)
-    terms = np.array([1.0, angle, np.sin(angle), np.cos(angle)])
-    return np.tensordot(terms, rotations, 1), terms @ positions
 
 
 def _within(frames: dict[int, Carrier], parent: int, R, p) -> Carrier:
@@ -194,6 +184,6 @@ def _loop(loop: Loop, moved) -> Loop:
 
 
 def _note(robot: Robot, positions: Mapping[str, np.ndarray]) -> str:
-    units = {joint.name: {"revolute": " rad", "prismatic": " m"}.get(joint.kind, "") for joint in robot.joints}
+    units = {joint.name: "" if joint.nq > 1 else " rad" if joint.turns else " m" for joint in robot.joints}
     stands = choices(f"{name} at {', '.join(f'{x:.4g}' for x in at)}{units[name]}" for name, at in positions.items())
     return f"Locked: {stands}; what they carry is fixed to what carries them."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import InertiaError, ModelError
+from steelyard.errors import InertiaError, ModelError, OptionError
 from steelyard.inertia import mesh_files
 from steelyard.model.references import Resolved, resolve
 
@@ -106,6 +106,8 @@ def _guarded(path: Path, text: str, load):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # textures and materials do not matter here
             found = load(path)
+    except OptionError as error:  # the library for meshes is not installed: no fault of the file
+        return Resolved(None, "unchecked", f"'{text[:120]}' was not read: {error}")
     except InertiaError as error:
         if path.suffix.lower() in OPTIONAL and path.stat().st_size:
             said = f"'{text[:120]}' was not read: {path.suffix} is not fully supported here."

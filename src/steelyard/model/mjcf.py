@@ -1,21 +1,25 @@
 """MJCF reading through MuJoCo's own compiler, so that every default means what MuJoCo means."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
+from steelyard.lazy import later
 from steelyard.model.assemble import Segment, assemble
-from steelyard.model.drive import Drive, actuator_drive
+from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
-from steelyard.model.mjcf_compile import compile_file
+from steelyard.model.mjcf_compile import body_name, compile_files, compiled_rotation, joint_name, joint_type
+from steelyard.model.mjcf_drives import direct_drives, joint_drives
+from steelyard.model.mjcf_files import Files, read_files
 from steelyard.model.robot import WORLD, Frame, Robot, Source
-from steelyard.model.xml_edit import read
-from steelyard.spatial import rotation_from_quaternion
+from steelyard.model.xml import Document, rooted
 
 
 def closures(m) -> list[int]:
@@ -35,25 +39,6 @@ def actuated_joints(m, robot: Robot) -> tuple[str, ...]:
     """Joints that an actuator of the file drives directly, in the order of the robot's joints."""
     driven = {joint_name(m, joint) for _, joint in direct_drives(m)}
     return tuple(name for name in robot.joint_names if name in driven)
-
-
-def joint_drives(m, robot: Robot) -> dict[str, Drive]:
-    """Drives by joint, of joints with one actuator that is a drive."""
-    found: dict[str, list[Drive | None]] = {}
-    for actuator, joint in direct_drives(m):
-        found.setdefault(joint_name(m, joint), []).append(actuator_drive(m, actuator))
-    alone = {name: drives[0] for name, drives in found.items() if len(drives) == 1}
-    return {name: drive for name in robot.dof_names if (drive := alone.get(name)) is not None}
-
-
-def direct_drives(m) -> Iterator[tuple[int, int]]:
-    """Actuators that drive a joint directly, with that joint."""
-    import mujoco
-
-    direct = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-    for actuator in range(len(m.actuator_trntype)):  # since MuJoCo 4.0 one may have several controls
-        if int(m.actuator_trntype[actuator]) in direct:
-            yield actuator, int(m.actuator_trnid[actuator, 0])
 
 
 def _loop(m, robot: Robot, k: int) -> Loop:
@@ -86,46 +71,54 @@ def _in_body(m, robot: Robot, body, R, p):
     return carrier, link.rotation @ R, link.position + link.rotation @ p
 
 
-def body_name(m, body: int) -> str:
-    """Name of a body, made up from its number where the file gives none."""
-    return m.body(body).name or f"body{body}"
+@dataclass(frozen=True, eq=False)
+class MjcfDocument(ModelDocument):
+    """An MJCF file, with what it includes."""
 
+    @cached_property
+    def xml(self) -> Document:
+        """What is in it. Raises ModelError for what is no MJCF."""
+        return rooted(self.path, "an MJCF", "mujoco", "mujocoinclude")
 
-def joint_name(m, joint: int) -> str:
-    """Name of a joint, made up from its body's where the file gives none."""
-    body = m.jnt_bodyid[joint]
-    return m.joint(joint).name or f"{body_name(m, body)}_joint{joint - m.body_jntadr[body]}"
+    @cached_property
+    def files(self) -> Files:
+        """It and the XML files that it names. Raises ModelError as `read_files`."""
+        return read_files(self.xml.path, self.folders)
 
+    @cached_property
+    def compiled(self) -> tuple[Any, list[str]]:
+        """MuJoCo's model of it, and MuJoCo's warnings. Raises ModelError as `compile_files`."""
+        return compile_files(self.files)
 
-def compiled_rotation(quaternion_w_first):
-    """Rotation matrix of a quaternion in MuJoCo's order."""
-    return rotation_from_quaternion(np.roll(np.asarray(quaternion_w_first, dtype=float), -1))
+    @property
+    def whole(self) -> bool:
+        return self.xml.root.tag == "mujoco" and self.xml.root.find("worldbody") is not None
 
+    def referenced(self) -> Iterator[Path]:
+        return self.files.named()
 
-def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
-    """Read an MJCF file. folders: in which files that it names may lie.
+    def robot(self, *, floating, gravity) -> Robot:
+        m, warned = self.compiled
+        path = self.path
+        _require_finite(m, path)
+        robot = assemble(
+            m.names[: m.names.index(b"\0")].decode() or path.stem,
+            _segments(m),
+            floating=floating,
+            gravity=_gravity(m) if gravity is None else gravity,
+            source=Source(path.absolute(), "mjcf", self.folders),
+            notes=[*self.xml.notes, *(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
+        )
+        closed = loops(m, robot)
+        driven = actuated_joints(m, robot) if closed else ()
+        return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, drives=joint_drives(m, robot))
 
-    Raises ModelError that names the file and MuJoCo's complaint.
-    """
-    path = Path(path)
-    document = read(path)
-    tag = document.root.tag
-    if tag not in ("mujoco", "mujocoinclude"):
-        line = document.line(document.root)
-        raise ModelError(f"{path}:{line}: the root element is <{tag}>; an MJCF model starts with <mujoco>.")
-    m, warned = compile_file(path, folders)
-    _require_finite(m, path)
-    robot = assemble(
-        m.names[: m.names.index(b"\0")].decode() or path.stem,
-        _segments(m),
-        floating=floating,
-        gravity=_gravity(m) if gravity is None else gravity,
-        source=Source(path.absolute(), "mjcf", tuple(folders)),
-        notes=[*document.notes, *(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
-    )
-    closed = loops(m, robot)
-    driven = actuated_joints(m, robot) if closed else ()
-    return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, drives=joint_drives(m, robot))
+    sketch = later("steelyard.model", "sketch_mjcf.sketch")
+    pieces = later("steelyard.model", "sketch_mjcf.pieces")
+    surroundings = later("steelyard.model", "sketch_mjcf.surroundings")
+    keyframes = later("steelyard.model", "sketch_mjcf.keyframes")
+    edited = later("steelyard.model", "mjcf_write.edited")
+    with_inertials = later("steelyard.model", "mjcf_write.with_inertials")
 
 
 def _sites(m, robot: Robot) -> tuple[Frame, ...]:
@@ -247,13 +240,6 @@ def _joint(m, index: int) -> Joint:
         upper=m.jnt_range[index, 1] if limited else np.inf,
         effort_limit=m.jnt_actfrcrange[index, 1] if m.jnt_actfrclimited[index] else np.inf,
     )
-
-
-def joint_type(m, joint: int) -> str:
-    """Type of a joint as MJCF spells it."""
-    import mujoco
-
-    return mujoco.mjtJoint(m.jnt_type[joint]).name.removeprefix("mjJNT_").lower()
 
 
 def _unmodelled(m, path) -> list[str]:

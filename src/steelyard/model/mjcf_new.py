@@ -172,7 +172,7 @@ def _body(robot: Robot, body: int) -> NewElement:
 def _joint(robot: Robot, index: int) -> NewElement:
     joint = robot.joints[index]
     attributes = {"name": joint.name, "type": str(joint.features.mujoco)}
-    if joint.kind == "spherical":
+    if joint.features.quaternion and not joint.features.slides:
         attributes["pos"] = number_text(ball_anchor(joint.subspace))
     if joint.nv == 1:
         axis, anchor, _ = screw(joint)

@@ -10,16 +10,15 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import to_quaternion
 from steelyard.model.changes import Changes, Draft, com_form, find_changes
-from steelyard.model.mjcf_actuators import Actuators
-from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.mjcf_drives import expressible, unwritten
-from steelyard.model.mjcf_files import Body, Files, Made, Node, bodies, read_files, relocate
+from steelyard.model.mjcf import MjcfDocument
+from steelyard.model.mjcf_compile import compile_files
+from steelyard.model.mjcf_drives import Actuators, expressible, unwritten
+from steelyard.model.mjcf_files import Body, Files, Made, Node, bodies, relocate
 from steelyard.model.references import left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.sketch import Inertial, Sketch
-from steelyard.model.sketch_mjcf import written_name
+from steelyard.model.xml import Document
 from steelyard.model.xml_edit import (
-    Document,
     Edit,
     NewElement,
     apply,
@@ -51,13 +50,10 @@ class Settings:
     m: Any
 
 
-def settings_of(path: Path, folders: tuple[Path, ...]) -> Settings:
-    """Settings of a file. folders: in which files that it names may lie.
-
-    Raises ModelError where MuJoCo cannot compile it.
-    """
+def settings_of(files: Files) -> Settings:
+    """Settings of a file. Raises ModelError where MuJoCo cannot compile it."""
     specs = []
-    m, _ = compile_file(path, folders, specs.append)
+    m, _ = compile_files(files, specs.append)
     (spec,) = specs
     sprung = [joint.id for joint in spec.joints if (np.asarray(joint.springdamper) > 0).all()]
     springs = {i: (float(m.jnt_stiffness[i].flat[0]), float(m.dof_damping[m.jnt_dofadr[i]].flat[0])) for i in sprung}
@@ -66,7 +62,7 @@ def settings_of(path: Path, folders: tuple[Path, ...]) -> Settings:
     total = float(getattr(spec.compiler, "settotalmass", UNSET))  # deprecated in MuJoCo 4.0
     if total <= 0:
         return Settings(springs, None, 1.0, ratios, m)
-    own, _ = compile_file(path, folders, _without_total)
+    own, _ = compile_files(files, _without_total)
     return Settings(springs, total, total / float(own.body_mass.sum()), ratios, m)
 
 
@@ -118,25 +114,20 @@ INFLUENCES = (
 )
 
 
-def edited_copy(robot: Robot, reference: Robot, target: Path) -> Draft:
-    """The edited copy of the robot's MJCF files, to be written at and beside `target`.
+def edited(document: MjcfDocument, robot: Robot, reference: Robot, target: Path) -> Draft:
+    """As of `ModelDocument.edited`, of the file and at and beside `target` what it includes.
 
-    reference: the robot as its files read now. Raises ModelError where a changed body cannot be found in the files.
+    Raises ModelError where a changed body cannot be found in the files.
     """
-    assert reference.source is not None
-    files = read_files(reference.source.path, reference.source.folders)
+    files = document.files
     listed, barrier = bodies(files)
-    joints = {
-        joint.element.attributes.get("name") or f"{link.name}_joint{i}": joint
-        for body, link in zip(listed, reference.links[1:], strict=False)
-        for i, joint in enumerate(body.joints)
-    }
+    joints = {name: joint for body in listed for name, joint in body.joints.items()}
 
     def writable(joint, _):
         # a free base that was asked for is in no file, and <freejoint> has no properties
         return joint.kind != "free" or (joint.name in joints and joints[joint.name].element.tag == "joint")
 
-    settings = settings_of(files.main.path, reference.source.folders)
+    settings = settings_of(files)
     actuators = Actuators(files, settings.m, joints, settings.ratios)
     changes = find_changes(
         robot,
@@ -174,7 +165,7 @@ def edited_copy(robot: Robot, reference: Robot, target: Path) -> Draft:
             *changes.notes,
             *unwritten({n: d for n, d in robot.drives.items() if d != reference.drives.get(n)}),
             *(actuators.notes(changes.drives) if changes.drives else ()),
-            *(left_behind(reference.source.folders, target) if lines else ()),
+            *(left_behind(files.folders, target) if lines else ()),
         ),
         suspects=_influences(files),
     )
@@ -198,10 +189,9 @@ def _require_matched(
             'be told apart. Turn fusestatic off (<compiler fusestatic="false"/>) and try again.'
         )
     for body, link in zip(listed, reference.links[1:], strict=False):
-        name = body.node.element.attributes.get("name", link.name)
-        if name != link.name:
+        if body.name != link.name:
             raise ModelError(
-                f"{body.node} is named '{name}' where MuJoCo has '{link.name}'; the file cannot be edited."
+                f"{body.node} is named '{body.name}' where MuJoCo has '{link.name}'; the file cannot be edited."
             )
     lost = [reference.links[i].name for i in changes.links if i > len(listed)]
     lost += [name for name in changes.joints if name not in joints]
@@ -321,8 +311,7 @@ def _collect(edits: dict[Document, list[Edit]], made: Iterable[Made]) -> list[st
 def _influences(files: Files) -> tuple[str, ...]:
     """Settings after which inertials or joint properties are not what the file says."""
     found = [(node, name) for node in files.sections("compiler") for name in INFLUENCES]
-    everything = (Node(document, e) for document in files.documents.values() for e in document.root.walk())
-    found += [(node, "springdamper") for node in everything if node.element.tag == "joint"]
+    found += [(node, "springdamper") for node in files.everything() if node.element.tag == "joint"]
     named = [(n, a) for n, a in found if a in n.element.attributes]
     return tuple(f'{name}="{node.element.attributes[name]}" of {node}' for node, name in named[:3])
 
@@ -330,14 +319,18 @@ def _influences(files: Files) -> tuple[str, ...]:
 DIAGONAL = 1e-12  # relative size of products of inertia that are rounding
 
 
-def edit_inertials(
-    sketch: Sketch, inertials: dict[int, Inertial], target: Path, folders: tuple[Path, ...]
+def with_inertials(
+    document: MjcfDocument, sketch: Sketch, inertials: dict[int, Inertial], target: Path
 ) -> list[tuple[Path, bytes]]:
-    """Copies of a sketched file and of what it includes, to be written at and beside `target`, with other inertials by
-    index of a part.
-    """
-    files = read_files(sketch.path, folders)
-    listed = {written_name(body, i + 1): body for i, body in enumerate(bodies(files)[0])}
+    """As of `ModelDocument.with_inertials`, with what the file includes beside `target`."""
+    files = document.files
+    listed = {body.name: body for body in bodies(files)[0]}
+    made = [name for index in inertials if (name := sketch.parts[index].name) not in listed]
+    if made:
+        raise ModelError(
+            f"{sketch.path}: body '{made[0]}' is made by a generator, so its inertial cannot be edited. Save the "
+            "compiled model (MjSpec.to_xml) and repair that."
+        )
     edits: dict[Document, list[Edit]] = {}
     for index, inertial in inertials.items():
         owner, made = _stated(listed[sketch.parts[index].name], inertial)

@@ -23,7 +23,7 @@ WORLD = -1
 class Source:
     """The file a robot was read from; `save` edits a copy of it.
 
-    format: "urdf" or "mjcf". folders: in which files that it names may lie, its own and those that the user named.
+    format: name of its `Format`. folders: in which files that it names may lie, its own and those that the user named.
     locked: joints of the file that the robot does not have, because they stand still, and where, rad or m.
     """
 

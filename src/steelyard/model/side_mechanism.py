@@ -116,21 +116,14 @@ def _placed(table: Table, robot: Robot, index: int):
 def _carrier(table: Table, robot: Robot, index: int):
     """Body that holds the motor housing, and the pose in it of the frame that the entry's numbers refer to."""
     name = table.text("carrier")
-    if name == GROUND:
-        return WORLD, np.eye(3), np.zeros(3)
     if name is None:
         joint = robot.parents[index]
         while joint != WORLD and joint not in robot.body_joints:  # inner joints of a compound one carry no body
             joint = robot.parents[joint]
         body = WORLD if joint == WORLD else int(np.flatnonzero(robot.body_joints == joint)[0])
         return body, np.eye(3), np.zeros(3)
-    for link in robot.links:
-        if link.name == name:
-            return link.body, link.rotation, link.position
-    names = dict.fromkeys([GROUND, *(link.name for link in robot.links)])
-    raise ModelError(
-        f"{table.name('carrier')} is '{name}', which robot '{robot.name}' does not have. Its links: {choices(names)}."
-    )
+    link = _link(table, "carrier", robot)
+    return link.body, link.rotation, link.position
 
 
 def _theta(table: Table) -> np.ndarray:

@@ -1,7 +1,7 @@
 """A tolerant reading of a model file: parts, joints and shapes with their places, and what is wrong with them.
 
-Unlike a `Robot` a `Sketch` may be broken: values may be NaN, joints may lead nowhere. Readers of formats make sketches
-with a `Reader`, which refuses nothing and notes faults; the linter, motion design and whoever draws a robot read them.
+Unlike a `Robot` a `Sketch` may be broken: values may be NaN, joints may lead nowhere. Readers of formats refuse nothing
+and note faults; the linter, motion design and whoever draws a robot read them.
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ import numpy as np
 
 from steelyard.inertia import from_com_inertia
 from steelyard.model.joint import Joint
-from steelyard.model.xml_edit import Document, Element
-from steelyard.numbers import to_float
 
+# rules that report what `model.references` says is wrong with a file
+FILE_RULES = {"missing": "SY601", "unreadable": "SY602", "outside": "SY603", "unchecked": "SY604"}
 POINT = 1e-12  # m^2: squared radius of gyration of a point
 SMALL = 0.02  # of a rigid body's mass: a part lighter than that matters little to it
 
@@ -216,84 +216,3 @@ class Sketch:
                 R, p = poses[part.parent]
                 poses.append((R @ part.rotation, p + R @ part.position))
         return tuple(poses)
-
-
-SHOWN = 60  # characters of a value in a message
-# rules that report what `model.references` says is wrong with a file
-FILE_RULES = {"missing": "SY601", "unreadable": "SY602", "outside": "SY603", "unchecked": "SY604"}
-
-
-@dataclass(eq=False)
-class Reader:
-    """Reads elements of one document and collects the faults it meets.
-
-    refusals: for which a strict reader refuses the document, in its words; it stops at the first.
-    """
-
-    document: Document
-    faults: list[Fault] = field(default_factory=list)
-    refusals: list[str] = field(default_factory=list)
-
-    def line(self, element: Element) -> int:
-        return self.document.line(element)
-
-    def place(self, element: Element, text: str) -> Place:
-        return Place(self.document.path, self.line(element), text)
-
-    def where(self, element: Element) -> str:
-        """`file:line <tag name="...">`, to start a refusal with."""
-        return self.document.where(element)
-
-    def fault(self, code: str, element: Element, text: str, message: str, *, file: str = "", refusal: str = ""):
-        """Note a fault, and the refusal of a strict reader where it is one."""
-        self.faults.append(Fault(code, self.place(element, text), message, file))
-        self.refusals += [refusal] if refusal else []
-
-    def numbers(
-        self,
-        element: Element,
-        name: str,
-        count: int,
-        text: str,
-        *,
-        default=None,
-        code: str | None = "SY104",
-        strict: str = "finite",
-    ) -> np.ndarray:
-        """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite.
-
-        code: of that fault; None where only a strict reader needs the numbers. strict: what that takes: "finite"
-        numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
-        """
-        raw = element.attributes.get(name)
-        expected = "one finite number" if count == 1 else f"{count} finite numbers"
-        refusal = ""
-        if raw is None:
-            if default is not None:
-                return np.asarray(default, dtype=float)
-            said = f"<{element.tag}> has no '{name}'."
-            refusal = f"{self.where(element)} has no '{name}'; expected {expected}."
-            code = "SY105" if code == "SY104" else code
-            values = np.zeros(0)
-        else:
-            try:
-                values = np.array([to_float(word) for word in raw.split()])
-            except ValueError:
-                values = np.zeros(0)
-            if values.size == count and np.isfinite(values).all():
-                return values
-            shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
-            said = f'{name}="{shown}" where {expected} belong{"s" if count == 1 else ""}.'
-            refusal = f'{self.where(element)} has {name}="{raw[:80]}"; expected {expected}.'
-        taken = strict == "number" and values.size == count and not np.isnan(values).any()
-        refusal = "" if taken or not strict else refusal
-        if code is None:
-            self.refusals += [refusal] if refusal else []
-        else:
-            self.fault(code, element, text, said, refusal=refusal)
-        return values if taken else np.full(count, np.nan)
-
-    def number(self, element: Element, name: str, text: str, *, default: float | None = None, **options) -> float:
-        """Attribute as one float, like `numbers`."""
-        given = None if default is None else [default]
-        return float(self.numbers(element, name, 1, text, default=given, **options)[0])

@@ -14,13 +14,14 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import solids
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.mjcf import body_name, compiled_rotation, direct_drives, joint_name, joint_type
-from steelyard.model.mjcf_compile import compile_file
-from steelyard.model.mjcf_files import Body, Files, Node, bodies, read_files
+from steelyard.model.mjcf import MjcfDocument
+from steelyard.model.mjcf_compile import body_name, compile_files, compiled_rotation, joint_name, joint_type
+from steelyard.model.mjcf_drives import direct_drives
+from steelyard.model.mjcf_files import Body, Files, Node, bodies, require_complete
 from steelyard.model.mujoco_state import from_mujoco
 from steelyard.model.robot import Robot
-from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Part, Place, Reader, Shape, Sketch, SketchJoint
-from steelyard.model.xml_edit import Document
+from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Part, Place, Shape, Sketch, SketchJoint
+from steelyard.model.xml import Reader, rooted
 from steelyard.spatial import rotation_from_quaternion
 
 
@@ -154,102 +155,74 @@ def _actuated(m) -> tuple[dict[int, float], dict[int, float]]:
 
 
 SEEN_GROUPS = 3  # MuJoCo draws geoms of the groups below this one
-UNNAMED = "body{}"
 ASSETS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture": "texturedir"}
 
 
-def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
-    """Sketch of an MJCF document and what it includes. folders: in which files that it names may lie.
-
-    Raises ModelError for includes that cannot be followed.
-    """
+def sketch(document: MjcfDocument, *, meshes: bool = True) -> Sketch:
+    """As of `ModelDocument.sketch`, of the file and what it includes."""
+    path = document.path
+    rooted(path, "an MJCF", "mujoco")
     try:
-        files = read_files(document.path, folders)
+        files = document.files
+        require_complete(files)
     except ModelError as error:
-        raise ModelError(f"{document.path} cannot be read with what it includes: {error}") from error
-    _require_no_circle(files)
+        raise ModelError(f"{path} cannot be read with what it includes: {error}") from error
     listed, barrier = bodies(files)
-    readers = {owner: Reader(owner) for owner in files.documents.values()}
-    missing = _missing_files(files, folders, readers) if meshes else []
-    inertials = [_inertial(body, readers, i + 1) for i, body in enumerate(listed)]
+    readers = {owner: Reader(owner) for owner in files.documents}
+    missing = _missing_files(files, readers) if meshes else []
+    inertials = [_inertial(body, readers) for body in listed]
     faults = [*missing, *(fault for reader in readers.values() for fault in reader.faults)]
-    compiled, complaint = (None, None) if missing else _compiled(document.path, folders, faults)
-    notes = tuple(note for each in files.documents.values() for note in each.notes)
+    compiled, complaint = (None, None) if missing else _compiled(files, faults)
+    notes = tuple(note for each in files.documents for note in each.notes)
     if complaint:
-        faults.append(Fault("SY508", Place(document.path, _line_in(complaint), "mujoco"), complaint))
+        faults.append(Fault("SY508", Place(path, _line_in(complaint), "mujoco"), complaint))
     if compiled is None:
         parts, joints = _written(listed, inertials, readers)
-        notes += (f"{document.path.name}: MuJoCo did not compile it, so geometry and joints were not checked.",)
-        return Sketch(document.path, "mjcf", "body", parts, joints, tuple(faults), notes)
-    places = {written_name(body, i + 1): (body_place(body, readers, i + 1), i) for i, body in enumerate(listed)}
-    home = Place(document.path, readers[files.main].place(files.main.root, "").line, "mujoco")
+        notes += (f"{path.name}: MuJoCo did not compile it, so geometry and joints were not checked.",)
+        return Sketch(path, "mjcf", "body", parts, joints, tuple(faults), notes)
+    places = {body.name: (_place(body.node, readers, f"body '{body.name}'"), i) for i, body in enumerate(listed)}
+    home = Place(path, readers[files.main].place(files.main.root, "").line, "mujoco")
     if barrier is not None:
-        notes += (f"{document.path.name}: bodies made by {barrier} are checked by their compiled values only.",)
+        notes += (f"{path.name}: bodies made by {barrier} are checked by their compiled values only.",)
     parts = parts_of(compiled, places, inertials, home)
     joints = joints_of(compiled, _joint_places(listed, readers), parts)
-    return Sketch(document.path, "mjcf", "body", parts, joints, tuple(faults), notes)
+    return Sketch(path, "mjcf", "body", parts, joints, tuple(faults), notes)
 
 
-def written_name(body: Body, number: int) -> str:
-    """Name of a body as the compiled model has it: unnamed ones by their number."""
-    return body.node.element.attributes.get("name") or UNNAMED.format(number)
+def _place(node: Node, readers, element: str) -> Place:
+    return readers[node.document].place(node.element, element)
 
 
-def body_place(body: Body, readers, number: int) -> Place:
-    node = body.node
-    return readers[node.document].place(node.element, f"body '{written_name(body, number)}'")
-
-
-def _require_no_circle(files: Files):
-    """Raise ModelError for files that include each other, which MuJoCo refuses as well."""
-    inside = {d: [files.includes[e] for e in d.root.walk() if e in files.includes] for d in files.documents.values()}
-    done: set[Document] = set()
-    stack: list[tuple[Document, tuple[Document, ...]]] = [(files.main, ())]
-    while stack:
-        document, above = stack.pop()
-        if document in above:
-            names = " > ".join(d.path.name for d in (*above, document))
-            raise ModelError(f"{files.main.path} includes files in a circle: {names}. Remove one of the <include>s.")
-        if document not in done:
-            stack += [(child, (*above, document)) for child in inside[document]]
-        if not inside[document]:
-            done.add(document)
-
-
-def _missing_files(files: Files, allowed: tuple[Path, ...], readers) -> list[Fault]:
+def _missing_files(files: Files, readers) -> list[Fault]:
     """Faults of asset files that are not there or may not be opened; MuJoCo is not asked while there are any."""
-    source = Meshes(files.main.path.parent, allowed)
+    source = Meshes(files.main.path.parent, files.folders)
     folders: dict[str, str] = {}
     for node in files.sections("compiler"):
         folders |= {
             k: v for k, v in node.element.attributes.items() if k in ("meshdir", "texturedir", "assetdir", "strippath")
         }
     found = []
-    for document in files.documents.values():
-        for element in document.root.walk():
-            if element.tag not in ASSETS:
-                continue
-            for name in (n for n in element.attributes if n.startswith("file")):
-                text = element.attributes[name]
-                home = folders.get(ASSETS[element.tag], folders.get("assetdir", ""))
-                text = Path(text).name if folders.get("strippath") == "true" else text
-                starts = [files.main.path.parent / home, document.path.parent / home, document.path.parent]
-                problem = source.find(text, starts)
-                if problem.path is None and text:
-                    place = readers[document].place(
-                        element, f"{element.tag} '{element.attributes.get('name', text)[:60]}'"
-                    )
-                    message = f"{element.tag.capitalize()} {problem.message}"
-                    found.append(Fault(FILE_RULES[problem.problem], place, message, text))
+    for node in (each for each in files.everything() if each.element.tag in ASSETS):
+        document, element = node.document, node.element
+        for name in (n for n in element.attributes if n.startswith("file")):
+            text = element.attributes[name]
+            home = folders.get(ASSETS[element.tag], folders.get("assetdir", ""))
+            text = Path(text).name if folders.get("strippath") == "true" else text
+            starts = [files.main.path.parent / home, document.path.parent / home, document.path.parent]
+            problem = source.find(text, starts)
+            if problem.path is None and text:
+                place = readers[document].place(element, f"{element.tag} '{element.attributes.get('name', text)[:60]}'")
+                message = f"{element.tag.capitalize()} {problem.message}"
+                found.append(Fault(FILE_RULES[problem.problem], place, message, text))
     return found
 
 
-def _inertial(body: Body, readers, number: int) -> Inertial | None:
+def _inertial(body: Body, readers) -> Inertial | None:
     """The `<inertial>` as written; its orientation, in whatever spelling, comes from the compiled model later."""
     if body.inertial is None:
         return None
     element, reader = body.inertial.element, readers[body.inertial.document]
-    label = f"body '{written_name(body, number)}' > inertial"
+    label = f"body '{body.name}' > inertial"
     mass = reader.number(element, "mass", label)
     com = reader.numbers(element, "pos", 3, label)
     if "fullinertia" in element.attributes:
@@ -269,11 +242,11 @@ def _inertial(body: Body, readers, number: int) -> Inertial | None:
     return Inertial(reader.place(element, label), mass, com, rotation, tensor)
 
 
-def _compiled(path: Path, folders: tuple[Path, ...], faults):
+def _compiled(files: Files, faults):
     """MuJoCo's compiled model with harmless inertias, or None; and what MuJoCo complains about, if anything new."""
     broken = any(fault.code in ("SY104", "SY105") for fault in faults)
     try:
-        return compile_file(path, folders, _make_harmless)[0], None
+        return compile_files(files, _make_harmless)[0], None
     except ModelError as error:
         if error.__cause__ is None:  # not MuJoCo's
             raise
@@ -305,36 +278,28 @@ def _line_in(complaint: str) -> int:
 
 
 def _joint_places(listed: list[Body], readers) -> dict[str, Place]:
-    found = {}
-    for number, body in enumerate(listed, 1):
-        for i, joint in enumerate(body.joints):
-            name = joint.element.attributes.get("name") or f"{written_name(body, number)}_joint{i}"
-            found[name] = readers[joint.document].place(joint.element, f"joint '{name}'")
-    return found
+    joints = {name: node for body in listed for name, node in body.joints.items()}
+    return {name: _place(node, readers, f"joint '{name}'") for name, node in joints.items()}
 
 
 def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], tuple[SketchJoint, ...]]:
     """Parts as written, without geometry; used when MuJoCo compiles nothing."""
-    parts, joints = [], []
-    for number, (body, inertial) in enumerate(zip(listed, inertials, strict=True), 1):
-        place = body_place(body, readers, number)
-        weighs = 1e-3 if any(e.tag == "geom" for e in body.node.element.children) else 0.0
+    parts, joints, places = [], [], _joint_places(listed, readers)
+    for index, (body, inertial) in enumerate(zip(listed, inertials, strict=True)):
+        place = _place(body.node, readers, f"body '{body.name}'")
+        weighs = 1e-3 if body.node.element.find("geom") else 0.0
         inferred = weighs if inertial is None else 0.0
-        name = written_name(body, number)
-        parts.append(Part(name, place, body.parent, np.eye(3), np.zeros(3), bool(body.joints), inertial, (), inferred))
-        joints += [_bare_joint(joint, readers, name, i, number - 1) for i, joint in enumerate(body.joints)]
+        moves = bool(body.joints)
+        parts.append(Part(body.name, place, body.parent, np.eye(3), np.zeros(3), moves, inertial, (), inferred))
+        for name, node in body.joints.items():
+            kind = "free" if node.element.tag == "freejoint" else node.element.attributes.get("type", "hinge")
+            joints.append(SketchJoint(name, places[name], kind, index, {}))
     return tuple(parts), tuple(joints)
 
 
-def _bare_joint(joint: Node, readers, body: str, i: int, part: int) -> SketchJoint:
-    name = joint.element.attributes.get("name") or f"{body}_joint{i}"
-    kind = "free" if joint.element.tag == "freejoint" else joint.element.attributes.get("type", "hinge")
-    return SketchJoint(name, readers[joint.document].place(joint.element, f"joint '{name}'"), kind, part, {})
-
-
-def pieces(path: Path, folders: tuple[Path, ...]) -> Iterator[Piece]:
+def pieces(document: MjcfDocument) -> Iterator[Piece]:
     """Geoms of an MJCF file, but for planes and fields, which are its surroundings; one in two roles comes twice."""
-    m, _ = compile_file(path, folders)
+    m, _ = document.compiled
     for geom in range(m.ngeom):
         found = geom_shape(m, geom)
         if found is None:
@@ -354,14 +319,11 @@ def pieces(path: Path, folders: tuple[Path, ...]) -> Iterator[Piece]:
             yield Piece(link, role, R, p, (found.source,), found.vertices, found.faces, color=own)
 
 
-def surroundings(path: Path, folders: tuple[Path, ...]) -> list[dict]:
-    """Geoms that hang on the world itself and touch something, as MuJoCo's specification wants them; no height fields.
-
-    folders: in which files that the model names may lie.
-    """
+def surroundings(document: MjcfDocument) -> list[dict]:
+    """As of `ModelDocument.surroundings`: geoms on the world itself that touch something; no height fields."""
     import mujoco
 
-    m, _ = compile_file(path, folders)
+    m, _ = document.compiled
     found = []
     for g in np.flatnonzero((m.geom_bodyid == 0) & ((m.geom_contype | m.geom_conaffinity) != 0)):
         place = {"pos": m.geom_pos[g].copy(), "quat": m.geom_quat[g].copy()}
@@ -376,10 +338,9 @@ def surroundings(path: Path, folders: tuple[Path, ...]) -> list[dict]:
     return found
 
 
-def keyframes(robot: Robot) -> dict[str, np.ndarray]:
+def keyframes(document: MjcfDocument, robot: Robot) -> dict[str, np.ndarray]:
     """Positions (nq,) of a robot in the keyframes of its file, by name; none where its joints have no names there."""
-    assert robot.source is not None
-    m, _ = compile_file(robot.source.path, robot.source.folders)
+    m, _ = document.compiled
     if not set(robot.joint_names) <= {m.joint(i).name for i in range(m.njnt)}:
         return {}
     still = np.zeros((m.nkey, m.nv))

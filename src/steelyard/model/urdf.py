@@ -4,22 +4,27 @@ The sketch refuses nothing; everything odd becomes a fault. The robot is refused
 joints cannot be understood with. Only `<link>` inertials and `<joint>`s matter to it.
 """
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from steelyard.errors import ModelError, choices
+from steelyard.lazy import later
 from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble
+from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, SHORTEST, Joint
-from steelyard.model.meshes import Meshes
+from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import WORLD, Robot, Source
-from steelyard.model.sketch import Inertial, Part, Reader, Sketch, SketchJoint
+from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, unread_loops
-from steelyard.model.urdf_geometry import label_of, origin, shapes_of
-from steelyard.model.xml_edit import Document, Element, read
+from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
+from steelyard.model.xml import Document, Element, Reader, rooted
 
+ROOT = "robot"
 FIXED = "fixed"
 TYPES = {
     "revolute": "revolute",
@@ -49,34 +54,61 @@ class Tree(NamedTuple):
     notes: tuple[str, ...]
 
 
-def load(path, *, floating=None, gravity=None, folders=()) -> Robot:
-    """Read a URDF file. folders: in which its meshes may lie, which are not read here.
+@dataclass(frozen=True, eq=False)
+class UrdfDocument(ModelDocument):
+    """A URDF file."""
 
-    Raises ModelError that names file, line and element.
-    """
-    path = Path(path)
-    document = read(path)
-    root, name = document.root, document.root.attributes.get("name")
-    if root.tag != "robot":
-        raise ModelError(f"{path}:{document.line(root)}: the root element is <{root.tag}>; a URDF starts with <robot>.")
-    reader, tree = _walked(document)
-    if not tree.links and not reader.refusals:
-        raise ModelError(f"{path} has no <link>; a robot needs at least two links and a movable joint.")
-    parts, joints = _parts(reader, tree, lambda *_: ((), False)), _joints(reader, tree)
-    if reader.refusals:
-        raise ModelError(reader.refusals[0])
-    told = (each for each in reader.faults if each.code in TOLD)
-    notes = [*tree.notes, *(f"{path.name}, line {each.place.line}: {each.message}" for each in told)]
-    if not name:
-        notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
-    return assemble(
-        name or path.stem,
-        _segments(tree, parts, joints),
-        floating=floating,
-        gravity=DEFAULT_GRAVITY if gravity is None else gravity,
-        source=Source(path.absolute(), "urdf", tuple(folders)),
-        notes=notes,
-    )
+    @cached_property
+    def xml(self) -> Document:
+        """What is in it. Raises ModelError for what is no URDF."""
+        return rooted(self.path, "a URDF", ROOT)
+
+    def referenced(self) -> Iterator[Path]:
+        return named_files(self.xml, self._meshes)
+
+    def robot(self, *, floating, gravity) -> Robot:
+        path, document = self.path, self.xml
+        name = document.root.attributes.get("name")
+        reader, tree = _walked(document)
+        if not tree.links and not reader.refusals:
+            raise ModelError(f"{path} has no <link>; a robot needs at least two links and a movable joint.")
+        parts, joints = _parts(reader, tree, lambda *_: ((), False)), _joints(reader, tree)
+        if reader.refusals:
+            raise ModelError(reader.refusals[0])
+        told = (each for each in reader.faults if each.code in TOLD)
+        notes = [*tree.notes, *(f"{path.name}, line {each.place.line}: {each.message}" for each in told)]
+        if not name:
+            notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
+        return assemble(
+            name or path.stem,
+            _segments(tree, parts, joints),
+            floating=floating,
+            gravity=DEFAULT_GRAVITY if gravity is None else gravity,
+            source=Source(path.absolute(), "urdf", self.folders),
+            notes=notes,
+        )
+
+    def sketch(self, *, meshes: bool = True) -> Sketch:
+        reader, tree = _walked(self.xml)
+        if not tree.links:
+            raise ModelError(f"{self.path} has no <link>; there is nothing to check.")
+        source = self._meshes
+
+        def shapes(link: Element, label: str):
+            return shapes_of(reader, link, label, source, meshes=meshes)
+
+        parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
+        return Sketch(self.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
+
+    def pieces(self) -> Iterator[Piece]:
+        return pieces_of(self.xml, self._meshes)
+
+    @property
+    def _meshes(self) -> Meshes:
+        return Meshes(self.path.parent, self.folders)
+
+    edited = later("steelyard.model", "urdf_write.edited")
+    with_inertials = later("steelyard.model", "urdf_write.with_inertials")
 
 
 def _segments(tree: Tree, parts: list[Part], joints: list[SketchJoint]) -> list[Segment]:
@@ -100,23 +132,6 @@ def _segments(tree: Tree, parts: list[Part], joints: list[SketchJoint]) -> list[
     return found
 
 
-def sketch(document: Document, folders: tuple[Path, ...], *, meshes: bool = True) -> Sketch:
-    """Sketch of a URDF document. folders: in which meshes may lie. meshes: whether they are read.
-
-    Raises ModelError for xacro that may change links or joints.
-    """
-    reader, tree = _walked(document)
-    if not tree.links:
-        raise ModelError(f"{document.path} has no <link>; there is nothing to check.")
-    source = Meshes(document.path.parent, folders)
-
-    def shapes(link: Element, label: str):
-        return shapes_of(reader, link, label, source, meshes=meshes)
-
-    parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
-    return Sketch(document.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
-
-
 def _walked(document: Document) -> tuple[Reader, Tree]:
     """A reader of the document, and its links and joints. Raises ModelError as `leftovers` does."""
     notes = document.notes + leftovers(document)
@@ -136,14 +151,11 @@ def _named(reader: Reader, tag: str) -> dict[str, Element]:
         if element.tag != tag:
             continue
         name = element.attributes.get("name")
-        here = f"{reader.document.path}:{reader.line(element)}"
         if not name:
-            reader.fault("SY505", element, tag, f"<{tag}> has no name.", refusal=f"{here}: <{tag}> has no name.")
+            reader.fault("SY505", element, tag, f"<{tag}> has no name.", remedy="")
         elif name in named:
-            line = reader.line(named[name])
-            said = f"{tag} '{name}' is already defined in line {line}."
-            refusal = f'{here}: <{tag} name="{name}"> is already defined in line {line}.'
-            reader.fault("SY505", element, label_of(element), said, refusal=refusal)
+            said = f"{tag} '{name}' is already defined in line {reader.line(named[name])}."
+            reader.fault("SY505", element, label_of(element), said, remedy="")
         else:
             named[name] = element
     return named
@@ -153,7 +165,7 @@ def _incoming(reader: Reader, links, joints) -> dict[str, tuple[Element, str]]:
     """Child link -> its joint and parent link."""
     incoming: dict[str, tuple[Element, str]] = {}
     for joint in joints.values():
-        label, here = label_of(joint), reader.where(joint)
+        label = label_of(joint)
         ends = {}
         for tag in ("parent", "child"):
             element = joint.find(tag)
@@ -161,22 +173,19 @@ def _incoming(reader: Reader, links, joints) -> dict[str, tuple[Element, str]]:
             if name in links:
                 ends[tag] = name
                 continue
-            said, found = f"has no {tag} link", "has no"
+            said = f"has no {tag} link"
             if name is not None:
-                said, found = f"names '{name[:60]}' as its {tag}, which is no link here", f"names '{name}' as its"
-            refusal = f"{here} {found} {tag} link. Links of this file: {choices(links)}."
-            reader.fault("SY505", element or joint, label, f"{label} {said}.", refusal=refusal)
+                said = f"names '{name[:60]}' as its {tag}, which is no link here"
+            remedy = f"Links of this file: {choices(links)}."
+            reader.fault("SY505", element or joint, label, f"{label} {said}.", remedy=remedy)
         if len(ends) < 2:
             continue
         child = ends["child"]
         if child in incoming:
             other = incoming[child][0].attributes["name"]
-            said = f"link '{child}' has two parents, through joints '{other}' and '{joint.attributes['name']}'."
-            refusal = (
-                f"{here} makes a second parent for link '{child}' (the first is joint '{other}'). "
-                "URDF describes trees; close a loop in an MJCF model instead."
-            )
-            reader.fault("SY505", joint, label, said, refusal=refusal)
+            said = f"{label} is a second parent for link '{child}' (the first is joint '{other}')."
+            remedy = "URDF describes trees; close a loop in an MJCF model instead."
+            reader.fault("SY505", joint, label, said, remedy=remedy)
         else:
             incoming[child] = (joint, ends["parent"])
     return incoming
@@ -187,12 +196,10 @@ def _parents_first(reader: Reader, links, incoming) -> list[str]:
     for child, (_, parent) in incoming.items():
         children.setdefault(parent, []).append(child)
     roots = [name for name in links if name not in incoming]
-    path = reader.document.path
-    one = "a URDF has exactly one link that is no joint's child."
+    one = "A URDF has exactly one link that is no joint's child."
     if len(roots) > 1:
-        said = f"link '{roots[1]}' hangs on no joint; the tree already has the root '{roots[0]}' ({len(roots)} roots)."
-        refusal = f"{path}: the kinematic tree has {len(roots)} root links ({choices(roots)}); {one}"
-        reader.fault("SY505", links[roots[1]], label_of(links[roots[1]]), said, refusal=refusal)
+        said = f"the kinematic tree has {len(roots)} root links ({choices(roots)})."
+        reader.fault("SY505", links[roots[1]], label_of(links[roots[1]]), said, remedy=one)
     order, stack = [], list(reversed(roots))
     while stack:
         name = stack.pop()
@@ -201,11 +208,8 @@ def _parents_first(reader: Reader, links, incoming) -> list[str]:
     reached = set(order)
     lost = [name for name in links if name not in reached]
     if lost:
-        said = f"links {choices(lost)} form a loop that hangs on no root."
-        refusal = f"{path}: the kinematic tree is a loop without a root link; {one}"
-        if roots:
-            refusal = f"{path}: links {choices(lost)} form a loop that is not connected to the root link '{roots[0]}'."
-        reader.fault("SY505", incoming[lost[0]][0], label_of(links[lost[0]]), said, refusal=refusal)
+        said = f"links {choices(lost)} form a loop that hangs on no root link."
+        reader.fault("SY505", incoming[lost[0]][0], label_of(links[lost[0]]), said, remedy=one)
         for name in lost:  # cut open, so that their inertials are still checked
             incoming.pop(name)
     return order + lost
@@ -237,8 +241,8 @@ def _inertial(reader: Reader, link: Element, label: str) -> Inertial | None:
     elements = {tag: inertial.find(tag) for tag in ("mass", "inertia")}
     for tag, element in elements.items():
         if element is None:
-            refusal = f"{reader.where(link)}: its <inertial> has no <{tag}>. Add it, or remove the <inertial>."
-            reader.fault("SY105", inertial, label, f"<inertial> has no <{tag}>.", refusal=refusal)
+            remedy = "Add it, or remove the <inertial>."
+            reader.fault("SY105", inertial, label, f"<inertial> has no <{tag}>.", remedy=remedy)
     R, com = origin(reader, inertial, label)
     mass, tensor = np.nan, np.full((3, 3), np.nan)
     if (element := elements["mass"]) is not None:
@@ -270,8 +274,7 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
     label, name, given = label_of(element), element.attributes["name"], element.attributes.get("type")
     if given not in TYPES:
         said = f"joint type '{(given or '')[:40]}' is unknown; URDF has {choices(TYPES)}."
-        refusal = f"{reader.where(element)} has type '{given}'. Supported: {choices(TYPES)}."
-        reader.fault("SY506", element, label, said, refusal=refusal)
+        reader.fault("SY506", element, label, said, remedy="")
     kind = TYPES.get(given or "")
     axis = _axis(reader, element, label) if kind and KINDS[kind].has_axis else np.zeros(3)
     mimic, limit = element.find("mimic"), element.find("limit")
@@ -309,11 +312,8 @@ def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
     length = np.linalg.norm(vector)
     if length >= SHORTEST or not np.isfinite(vector).all():
         return vector / length
-    refusal = (
-        f"Joint '{joint.attributes['name']}' in '{reader.document.path}' has axis {vector.tolist()}; an axis needs a "
-        "direction. Give it a nonzero vector."
-    )
-    reader.fault("SY506", axis, label, "the joint's axis is zero: it has no direction.", refusal=refusal)
+    remedy = "Give it a nonzero vector."
+    reader.fault("SY506", axis, label, "the joint's axis is zero: it has no direction.", remedy=remedy)
     return np.full(3, np.nan)
 
 
@@ -332,7 +332,7 @@ def _mimicked(reader: Reader, joint: Element, label: str, joints) -> dict[str, A
         return {}
     master = mimic.attributes.get("joint")
     if not master:
-        reader.refusals.append(f"{reader.where(joint)}: its <mimic> names no joint.")
+        reader.refuse(joint, "its <mimic> names no joint.")
     ratio = reader.number(mimic, "multiplier", label, default=1.0, code=None)
     master = _meant(master or "", joint.attributes["name"], joints)
     return {"mimics": master, "ratio": ratio, "offset": reader.number(mimic, "offset", label, default=0.0, code=None)}
@@ -386,8 +386,7 @@ def _check_mimic(reader: Reader, mimic: Element, label: str, joint: Element, joi
         reader.fault("SY507", mimic, label, said)
     elif len(chain) == 1:
         said = f"it mimics '{current[:60]}', which is no joint of this file."
-        refusal = (
-            f"{reader.where(joint)} mimics '{current[:60]}', which is no joint of this file. Correct the name, or "
+        remedy = (
+            f"Correct the name, or remove the <mimic>, and it moves on its own. Joints of the file: {choices(joints)}."
         )
-        refusal += f"remove the <mimic>, and it moves on its own. Joints of the file: {choices(joints)}."
-        reader.fault("SY507", mimic, label, said, refusal=refusal if moves and current else "")
+        reader.fault("SY507", mimic, label, said, remedy=remedy if moves and current else None)

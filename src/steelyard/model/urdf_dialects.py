@@ -6,9 +6,8 @@ What cannot change the tree of links and joints is passed over with a note; what
 from collections.abc import Iterator
 
 from steelyard.errors import ModelError
-from steelyard.model.sketch import Reader
 from steelyard.model.urdf_geometry import label_of
-from steelyard.model.xml_edit import Document, Element
+from steelyard.model.xml import Document, Element, Reader
 
 XACRO = "xacro"
 # what xacro itself removes: a file that has one was not expanded; other names are macros that nothing defined

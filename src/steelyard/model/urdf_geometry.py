@@ -10,8 +10,8 @@ from steelyard.errors import ModelError
 from steelyard.inertia import solids
 from steelyard.model.meshes import MAX_MESH_BYTES, Meshes, Piece
 from steelyard.model.references import Resolved
-from steelyard.model.sketch import FILE_RULES, Reader, Shape
-from steelyard.model.xml_edit import Element, read
+from steelyard.model.sketch import FILE_RULES, Shape
+from steelyard.model.xml import Document, Element, Reader
 from steelyard.spatial import rotation_from_rpy
 
 MESH = "mesh"  # the kind of geometry that is a file
@@ -59,7 +59,7 @@ def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Ele
     geometry, role = element.find("geometry"), element.tag
     solids_of = [] if geometry is None else [each for each in geometry.children if ":" not in each.tag]
     if not solids_of:
-        reader.fault("SY506", element, label, f"<{role}> has no geometry.", refusal=f"<{role}> without geometry")
+        reader.fault("SY506", element, label, f"<{role}> has no geometry.")
         return element, None
     solid = solids_of[0]
     label = f"{label} > {solid.tag}"
@@ -68,7 +68,7 @@ def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Ele
     if solid.tag == MESH:
         name = solid.attributes.get("filename", "").strip()
         if not name:
-            reader.fault("SY601", solid, label, "<mesh> names no file.", refusal="'' is not a regular file.")
+            reader.fault("SY601", solid, label, "<mesh> names no file.")
             return solid, None
         scale = reader.numbers(solid, "scale", 3, label, default=np.ones(3), code="SY506")
         return solid, replace(placed, key=(name, *scale), name=name, scale=scale)
@@ -104,31 +104,29 @@ def _shape(reader: Reader, element: Element, label: str, source: Meshes, limit: 
     return Shape(reader.place(solid, label), element.tag, vertices, faces, f"{kind} {[float(x) for x in size]}")
 
 
-def require_reach(path: Path, folders: tuple[Path, ...]) -> None:
-    """Raise ModelError for a file with a mesh or texture outside the folders. folders: as of `allowed_folders`."""
-    document, source = read(path), Meshes(Path(path).parent, folders)
+def named_files(document: Document, source: Meshes) -> Iterator[Path]:
+    """Meshes and textures that a file names, where they are known. Raises ModelError for one outside its folders."""
     for element in document.root.every(MESH, "texture"):
         found = source.find(element.attributes.get("filename", "").strip())
         if found.problem == "outside":
             raise ModelError(f"{document.where(element)} {found.message}")
+        if found.path is not None:
+            yield found.path
 
 
-def pieces(path, folders: tuple[Path, ...]) -> Iterator[Piece]:
-    """Geometry of all links, collision before visual. folders: in which meshes may lie, as of `allowed_folders`.
-
-    Raises ModelError for a file that is no XML.
-    """
-    document = read(path)
-    reader, source = Reader(document), Meshes(Path(path).parent, folders)
-    children = document.root.children
+def pieces_of(document: Document, source: Meshes) -> Iterator[Piece]:
+    """Geometry of all links, collision before visual."""
+    reader, children = Reader(document), document.root.children
     colors = {each.attributes.get("name"): _rgba(reader, each) for each in children if each.tag == "material"}
     for link in (each for each in children if each.tag == "link"):
         name = link.attributes.get("name", "")
         for element in (each for role in ROLES for each in link.children if each.tag == role):
+            reader.faults.clear()
             reader.refusals.clear()
             _, piece = _piece(reader, element, name, label_of(link))
             if piece is None or reader.refusals:
-                yield Piece(name, element.tag, problem=reader.refusals[0].rstrip("."))
+                said = [*reader.refusals, *(each.message for each in reader.faults)]
+                yield Piece(name, element.tag, problem=said[0].rstrip("."))
                 continue
             material = element.find("material")
             if material is not None:

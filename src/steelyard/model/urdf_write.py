@@ -13,18 +13,16 @@ from steelyard.model.joint import Joint, is_helical, revolute_subspace, screw
 from steelyard.model.references import ASSET_FOLDERS, Relocation, left_behind
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.sketch import Inertial, Place, Sketch
-from steelyard.model.urdf import ATTRIBUTES, TENSOR
+from steelyard.model.urdf import ATTRIBUTES, TENSOR, UrdfDocument
+from steelyard.model.xml import Document, Element
 from steelyard.model.xml_edit import (
-    Document,
     Edit,
-    Element,
     NewElement,
     apply,
     assign,
     insert,
     new_file,
     number_text,
-    read,
     set_numbers,
     update,
 )
@@ -32,10 +30,9 @@ from steelyard.numbers import to_float
 from steelyard.spatial import rotation_from_rpy, rpy_from_rotation
 
 
-def edited_copy(robot: Robot, reference: Robot, target) -> Draft:
-    """The edited copy of the robot's URDF, to be written at `target`. reference: the robot as its file reads now."""
-    assert reference.source is not None
-    document = read(reference.source.path)
+def edited(model: UrdfDocument, robot: Robot, reference: Robot, target: Path) -> Draft:
+    """As of `ModelDocument.edited`."""
+    document = model.xml
     changes = find_changes(
         robot,
         reference,
@@ -60,7 +57,7 @@ def edited_copy(robot: Robot, reference: Robot, target) -> Draft:
         expected=changes.expected,
         changed=(*changed, *renamed),
         rescaled=changes.rescaled,
-        notes=(*changes.notes, *(left_behind(reference.source.folders, target) if renamed else ())),
+        notes=(*changes.notes, *(left_behind(model.folders, target) if renamed else ())),
     )
 
 
@@ -111,11 +108,11 @@ def moved_files(document: Document, mover: Relocation) -> tuple[list[Edit], list
     return edits, renamed
 
 
-def edit_inertials(
-    sketch: Sketch, inertials: dict[int, Inertial], target: Path, folders: tuple[Path, ...]
+def with_inertials(
+    model: UrdfDocument, sketch: Sketch, inertials: dict[int, Inertial], target: Path
 ) -> list[tuple[Path, bytes]]:
-    """A copy of a sketched file, to be written at `target`, with other inertials by index of a part."""
-    document = read(sketch.path)
+    """As of `ModelDocument.with_inertials`."""
+    document = model.xml
     links: dict[str, Element] = {}
     for element in document.root.children:
         if element.tag == "link":
@@ -237,11 +234,11 @@ def _reframed(joint: Joint, parent_shift, shift) -> Joint:
     if joint.nv != 1:
         return replace(joint, position=p)
     axis, _, _ = screw(joint)
-    if joint.kind == "revolute":
+    if joint.turns:
         joint = replace(joint, subspace=revolute_subspace(axis))
     if joint.mimics is not None:
         return replace(joint, position=p)
-    if joint.kind == "revolute":
+    if joint.turns:
         R = R @ from_vector(joint.offset * axis)
     else:
         p = p + R @ axis * joint.offset

@@ -17,7 +17,7 @@ from steelyard.arguments import require_type
 from steelyard.errors import ModelError, choices
 from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference, value_difference
-from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, load
+from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, document_of, load
 from steelyard.model.robot import Robot, Source
 
 
@@ -58,13 +58,15 @@ def save(robot: Robot, path) -> SaveReport:
     require_type(Robot, robot=robot)
     require_type(str | PathLike, path=path)
     path = Path(path).absolute()
-    format = format_of(robot, path)
-    reference, floating = _reference(robot, format)
+    format = BY_NAME[format_of(robot, path)]
+    reference, floating = _reference(robot, format.name)
+    document = reference and document_of(reference)
 
     def draft(target: Path) -> Draft:
-        write, edit = BY_NAME[format].new, BY_NAME[format].edit
-        assert write is not None and edit is not None  # `format_of` gives writable formats only
-        return write(robot, target) if reference is None else edit(robot, reference, target)
+        if reference is not None and document is not None:
+            return document.edited(robot, reference, target)
+        assert format.new is not None  # `format_of` gives writable formats only
+        return format.new(robot, target)
 
     final = draft(path)
     with _folder(path), storage.temporary_files() as temporary:
@@ -78,8 +80,8 @@ def save(robot: Robot, path) -> SaveReport:
                 name.write_bytes(content)
             name.replace(target)
     notes = (*final.notes, *_notes(robot, reference))
-    if robot.drives and format == "urdf":
-        notes = (*notes, "URDF has no place for drives; they belong in a side file beside it.")
+    if robot.drives and "drives" in format.lacks:
+        notes = (*notes, f"{format.name.upper()} has no place for drives; they belong in a side file beside it.")
     return SaveReport(path, final.changed, notes, tuple(target for target, _ in final.files), final.rescaled)
 
 

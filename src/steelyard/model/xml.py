@@ -1,22 +1,35 @@
-"""Text of XML model files, as lenient as the formats' own readers: size, encoding, and what stands before the root.
+"""Reading XML model files: as lenient as the formats' own readers, with the bytes at which everything stands.
 
 URDF and MJCF are read by parsers that know no namespaces, pass over a declaration of any version and over what stands
-before it, and take bytes as they are. So do we, and say so in a note.
+before it, and take bytes as they are. So do we, and say so in a note. A `Document` is a file and where its elements and
+attribute values lie; a `Reader` takes numbers from it for a sketch.
 """
 
 import codecs
 import re
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from pathlib import Path
+from xml.parsers import expat
 
-from steelyard.arguments import shown
+import numpy as np
+
 from steelyard.errors import ModelError
+from steelyard.model.document import read_bytes
+from steelyard.model.sketch import Fault, Place
+from steelyard.numbers import to_float
 
-MAX_BYTES = 64 * 2**20
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 # Atomic: a comment ends at its first -->, or files with many comments and no declaration take for ever.
 DECLARATION = re.compile(rb"((?>\s+|<!--.*?-->)*+)(<\?xml\s[^>]*\?>)", re.DOTALL)
 STATED = re.compile(rb"""\s(version|encoding)\s*=\s*(["'])([^"']*)\2""")
+DEEPEST = 256  # elements in each other
+LONGEST = 10_000_000  # characters of a start tag
+HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
+ATTRIBUTE = re.compile(rb"""(?<!\s)\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
+SHOWN = 60  # characters of a value in a message
 LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost where UTF-8 was promised and not kept
 
 
@@ -30,28 +43,6 @@ class Text:
     bom: bytes
     start: int
     notes: tuple[str, ...] = ()
-
-
-def read_bytes(path) -> bytes:
-    """Content of a model file. Raises ModelError when it is missing, unreadable, empty or too large."""
-    require_path(path)
-    path = Path(path)
-    try:
-        if not path.is_file():
-            kind = "a folder" if path.is_dir() else "missing" if not path.exists() else "not a regular file"
-            raise ModelError(f"Model file {path} is {kind}. Give the path of a .urdf or MJCF .xml file.")
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise ModelError(
-                f"Model file {path} has {size / 2**20:.0f} MB; model files up to {MAX_BYTES // 2**20} MB are read."
-            )
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:  # the latter for a name with a null character
-        reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"Model file {shown(path)} cannot be read: {reason}.") from error
-    if not content.strip():
-        raise ModelError(f"Model file {path} is empty.")
-    return content
 
 
 def decoded(content: bytes, path: Path) -> Text:
@@ -93,15 +84,6 @@ def codecs_name(encoding: str) -> str | None:
         return None
 
 
-def require_path(path):
-    """Raise ModelError for the XML of a model in the place of its path."""
-    if str(path).lstrip().startswith("<"):
-        raise ModelError(
-            f"XML text ({shown(path)}) stands in the place of a path. Write it to a .urdf or MJCF .xml file, and give "
-            "the path of that."
-        )
-
-
 def _by_zeros(content: bytes) -> str:
     """Encoding of a file without declaration, by where its first bytes are zero (XML 1.0, appendix F)."""
     return {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(content[:2], "utf-8")
@@ -123,3 +105,244 @@ def _undecodable(content: bytes) -> int:
     except UnicodeDecodeError as error:
         return error.start
     return len(content)
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """An element and its bytes: `start:head_end` is its start tag, `start:end` all of it.
+
+    spans: attribute -> (start, value start, value end, end); the start includes the blank before it.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    spans: dict[str, tuple[int, int, int, int]]
+    start: int
+    head_end: int
+    parent: "Element | None"
+    children: list["Element"] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    chunks: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Characters directly inside it, those of its children and comments left out."""
+        return "".join(self.chunks)
+
+    @property
+    def end(self) -> int:
+        return self.ends[0]
+
+    @property
+    def empty(self) -> bool:
+        """Whether it is written `<tag/>`."""
+        return self.end == self.head_end
+
+    def find(self, tag: str) -> "Element | None":
+        """First child of that tag."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def walk(self) -> Iterator["Element"]:
+        """The element and all below it, in document order."""
+        stack: list[Element] = [self]
+        while stack:
+            element = stack.pop()
+            yield element
+            stack += reversed(element.children)
+
+    def every(self, *tags: str) -> Iterator["Element"]:
+        """Those of these tags among `walk`."""
+        return (each for each in self.walk() if each.tag in tags)
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """An XML file. body: its text as UTF-8 without byte order mark, whatever its own encoding; spans count in it.
+
+    notes: what is odd about the file.
+    """
+
+    path: Path
+    body: bytes
+    encoding: str
+    bom: bytes
+    root: Element
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [found.start() for found in re.finditer(b"\n", self.body)]
+
+    def line(self, element: Element) -> int:
+        return bisect_right(self._line_ends, element.start - 1) + 1
+
+    def where(self, element: Element) -> str:
+        """`file:line <tag name="...">`, to start a refusal with; of an element without a name, what it is in, too."""
+        shown, owner = [], element
+        while owner is not None and owner.parent is not None:
+            name = owner.attributes.get("name") or owner.attributes.get("link")
+            shown.append(f'<{owner.tag} name="{name}">' if name else f"<{owner.tag}>")
+            owner = None if name else owner.parent
+        return f"{self.path}:{self.line(element)} {' in '.join(shown) or f'<{element.tag}>'}"
+
+
+def read(path) -> Document:
+    """Index a model file: no entities, no network, bounded size and depth.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ModelError: names the file, and line and remedy where they are known.
+    """
+    path = Path(path)
+    return _document(path, read_bytes(path))
+
+
+def has_root(path: Path, tags: tuple[str, ...]) -> bool:
+    """Whether a file starts with an element of one of these tags. Raises ModelError as `read`."""
+    return read(path).root.tag in tags
+
+
+def rooted(path, title: str, *tags: str) -> Document:
+    """`read`, of a format of that title. Raises ModelError for a root of another tag."""
+    document = read(path)
+    if document.root.tag not in tags:
+        raise ModelError(
+            f"{path}:{document.line(document.root)}: the root element is <{document.root.tag[:60]}>; {title} starts "
+            f"with <{tags[0]}>."
+        )
+    return document
+
+
+@lru_cache(maxsize=4)  # a model is looked at several times on its way to a robot
+def _document(path: Path, content: bytes) -> Document:
+    text = decoded(content, path)
+    return Document(path, text.body, text.encoding, text.bom, _index(text.body, text.start, path), text.notes)
+
+
+def _index(body: bytes, begin: int, path: Path) -> Element:
+    """Root element. begin: of what the parser sees, so that its own offsets and lines start there."""
+    open_elements: list[Element] = []
+    roots: list[Element] = []
+    parser = expat.ParserCreate("utf-8")
+    parser.buffer_text = True
+
+    def on_doctype(*_):
+        raise ModelError(
+            f"{path}: document type declarations and entities are not accepted in model files. Remove <!DOCTYPE>."
+        )
+
+    def on_start(tag, attributes):
+        start = begin + parser.CurrentByteIndex
+        head = HEAD.match(body, start)
+        if head is None:
+            raise ModelError(f"{path}: the start tag <{tag[:60]}> cannot be located for editing.")
+        if len(open_elements) == DEEPEST or head.end() - start > LONGEST:
+            line = body.count(b"\n", 0, start) + 1
+            raise ModelError(
+                f"{path}, line {line}: elements are nested more than {DEEPEST} deep, or one is longer than "
+                f"{LONGEST // 10**6} MB. No robot needs that; it was not read."
+            )
+        spans = {
+            m[1].decode(): (m.start(), m.start(3), m.end(3), m.end())
+            for m in ATTRIBUTE.finditer(body, start + 1 + len(tag.encode()), head.end())
+        }
+        parent = open_elements[-1] if open_elements else None
+        element = Element(tag, attributes, spans, start, head.end(), parent)
+        (parent.children if parent else roots).append(element)
+        open_elements.append(element)
+
+    def on_end(_):
+        element = open_elements.pop()
+        closed = body[element.head_end - 2 : element.head_end] == b"/>"
+        element.ends.append(element.head_end if closed else body.index(b">", begin + parser.CurrentByteIndex) + 1)
+
+    def on_text(data):
+        open_elements[-1].chunks.append(data)
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = on_start, on_end, on_text
+    parser.StartDoctypeDeclHandler = on_doctype
+    try:
+        parser.Parse(body[begin:], True)
+    except expat.ExpatError as error:
+        line = body.count(b"\n", 0, begin) + error.lineno
+        said = expat.ErrorString(error.code)
+        raise ModelError(
+            f"{path}, line {line}: not well-formed XML ({said}). Correct the file and try again."
+        ) from error
+    return roots[0]
+
+
+@dataclass(eq=False)
+class Reader:
+    """Reads elements of one document and collects the faults it meets.
+
+    refusals: for which a strict reader refuses the document, in its words; it stops at the first.
+    """
+
+    document: Document
+    faults: list[Fault] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+
+    def line(self, element: Element) -> int:
+        return self.document.line(element)
+
+    def place(self, element: Element, text: str) -> Place:
+        return Place(self.document.path, self.line(element), text)
+
+    def fault(self, code: str, element: Element, text: str, message: str, *, file: str = "", remedy: str | None = None):
+        """Note a fault; remedy: of one for which a strict reader refuses the document, if only to mend the place."""
+        self.faults.append(Fault(code, self.place(element, text), message, file))
+        if remedy is not None:
+            self.refuse(element, message, remedy)
+
+    def refuse(self, element: Element, message: str, remedy: str = ""):
+        """Note what only a strict reader refuses."""
+        self.refusals.append(f"{self.document.where(element)}: {message} {remedy}".strip())
+
+    def numbers(
+        self,
+        element: Element,
+        name: str,
+        count: int,
+        text: str,
+        *,
+        default=None,
+        code: str | None = "SY104",
+        strict: str = "finite",
+    ) -> np.ndarray:
+        """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite.
+
+        code: of that fault; None where only a strict reader needs the numbers. strict: what that takes: "finite"
+        numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
+        """
+        raw = element.attributes.get(name)
+        expected = "one finite number" if count == 1 else f"{count} finite numbers"
+        if raw is None:
+            if default is not None:
+                return np.asarray(default, dtype=float)
+            said = f"<{element.tag}> has no '{name}'; expected {expected}."
+            code = "SY105" if code == "SY104" else code
+            values = np.zeros(0)
+        else:
+            try:
+                values = np.array([to_float(word) for word in raw.split()])
+            except ValueError:
+                values = np.zeros(0)
+            if values.size == count and np.isfinite(values).all():
+                return values
+            shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
+            said = f'{name}="{shown}"; expected {expected}.'
+        taken = strict == "number" and values.size == count and not np.isnan(values).any()
+        refused = bool(strict) and not taken
+        if code is not None:
+            self.fault(code, element, text, said, remedy="" if refused else None)
+        elif refused:
+            self.refuse(element, said)
+        return values if taken else np.full(count, np.nan)
+
+    def number(self, element: Element, name: str, text: str, *, default: float | None = None, **options) -> float:
+        """Attribute as one float, like `numbers`."""
+        given = None if default is None else [default]
+        return float(self.numbers(element, name, 1, text, default=given, **options)[0])

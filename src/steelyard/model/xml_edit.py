@@ -1,103 +1,17 @@
 """Editing XML without touching a byte that was not meant: attribute values and elements are spliced in at byte offsets.
 
-A `Document` is a file and where its elements and attribute values lie. Functions make `Edit`s; `apply` splices them
-into a copy. Comments, quotes, order, white space, line ends, encoding and byte order mark stay as they are.
+Functions make `Edit`s of a `Document`; `apply` splices them into a copy. Comments, quotes, order, white space, line
+ends, encoding and byte order mark stay as they are.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
 from html import escape  # that of xml.sax loads a client of HTTP
-from pathlib import Path
-from xml.parsers import expat
 
-from steelyard.errors import ModelError
-from steelyard.model.xml import decoded, read_bytes
+from steelyard.model.xml import Document, Element
 from steelyard.numbers import to_float
 
-DEEPEST = 256  # elements in each other
-LONGEST = 10_000_000  # characters of a start tag
-HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 REMARK = re.compile(rb"[ \t]*<!--[^\n]*?-->")
-ATTRIBUTE = re.compile(rb"""(?<!\s)\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
-
-
-@dataclass(frozen=True, eq=False)
-class Element:
-    """An element and its bytes: `start:head_end` is its start tag, `start:end` all of it.
-
-    spans: attribute -> (start, value start, value end, end); the start includes the blank before it.
-    """
-
-    tag: str
-    attributes: dict[str, str]
-    spans: dict[str, tuple[int, int, int, int]]
-    start: int
-    head_end: int
-    parent: "Element | None"
-    children: list["Element"] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    chunks: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        """Characters directly inside it, those of its children and comments left out."""
-        return "".join(self.chunks)
-
-    @property
-    def end(self) -> int:
-        return self.ends[0]
-
-    @property
-    def empty(self) -> bool:
-        """Whether it is written `<tag/>`."""
-        return self.end == self.head_end
-
-    def find(self, tag: str) -> "Element | None":
-        """First child of that tag."""
-        return next((child for child in self.children if child.tag == tag), None)
-
-    def walk(self) -> Iterator["Element"]:
-        """The element and all below it, in document order."""
-        stack: list[Element] = [self]
-        while stack:
-            element = stack.pop()
-            yield element
-            stack += reversed(element.children)
-
-    def every(self, *tags: str) -> Iterator["Element"]:
-        """Those of these tags among `walk`."""
-        return (each for each in self.walk() if each.tag in tags)
-
-
-@dataclass(frozen=True, eq=False)
-class Document:
-    """An XML file. body: its text as UTF-8 without byte order mark, whatever its own encoding; spans count in it.
-
-    notes: what is odd about the file.
-    """
-
-    path: Path
-    body: bytes
-    encoding: str
-    bom: bytes
-    root: Element
-    notes: tuple[str, ...] = ()
-
-    @cached_property
-    def _line_ends(self) -> list[int]:
-        return [found.start() for found in re.finditer(b"\n", self.body)]
-
-    def line(self, element: Element) -> int:
-        return bisect_right(self._line_ends, element.start - 1) + 1
-
-    def where(self, element: Element) -> str:
-        """`file:line <tag name="...">`, to start a refusal with."""
-        name = element.attributes.get("name") or element.attributes.get("link")
-        tag = f'{element.tag} name="{name}"' if name else element.tag
-        return f"{self.path}:{self.line(element)} <{tag}>"
 
 
 @dataclass(frozen=True)
@@ -116,25 +30,6 @@ class NewElement:
     tag: str
     attributes: dict[str, str]
     children: tuple["NewElement", ...] = ()
-
-
-def read(path) -> Document:
-    """Index a model file: no entities, no network, bounded size and depth.
-
-    Args:
-        path: of the file.
-
-    Raises:
-        ModelError: names the file, and line and remedy where they are known.
-    """
-    path = Path(path)
-    return _document(path, read_bytes(path))
-
-
-@lru_cache(maxsize=4)  # a model is looked at several times on its way to a robot
-def _document(path: Path, content: bytes) -> Document:
-    text = decoded(content, path)
-    return Document(path, text.body, text.encoding, text.bom, _index(text.body, text.start, path), text.notes)
 
 
 def assign(document: Document, element: Element, name: str, value: str) -> list[Edit]:
@@ -224,59 +119,6 @@ def number_text(values) -> str:
 def _short(value: float) -> str:
     text = repr(value + 0.0)  # + 0.0 spells minus zero as zero
     return text[:-2] if text.endswith(".0") else text
-
-
-def _index(body: bytes, begin: int, path: Path) -> Element:
-    """Root element. begin: of what the parser sees, so that its own offsets and lines start there."""
-    open_elements: list[Element] = []
-    roots: list[Element] = []
-    parser = expat.ParserCreate("utf-8")
-    parser.buffer_text = True
-
-    def on_doctype(*_):
-        raise ModelError(
-            f"{path}: document type declarations and entities are not accepted in model files. Remove <!DOCTYPE>."
-        )
-
-    def on_start(tag, attributes):
-        start = begin + parser.CurrentByteIndex
-        head = HEAD.match(body, start)
-        if head is None:
-            raise ModelError(f"{path}: the start tag <{tag[:60]}> cannot be located for editing.")
-        if len(open_elements) == DEEPEST or head.end() - start > LONGEST:
-            line = body.count(b"\n", 0, start) + 1
-            raise ModelError(
-                f"{path}, line {line}: elements are nested more than {DEEPEST} deep, or one is longer than "
-                f"{LONGEST // 10**6} MB. No robot needs that; it was not read."
-            )
-        spans = {
-            m[1].decode(): (m.start(), m.start(3), m.end(3), m.end())
-            for m in ATTRIBUTE.finditer(body, start + 1 + len(tag.encode()), head.end())
-        }
-        parent = open_elements[-1] if open_elements else None
-        element = Element(tag, attributes, spans, start, head.end(), parent)
-        (parent.children if parent else roots).append(element)
-        open_elements.append(element)
-
-    def on_end(_):
-        element = open_elements.pop()
-        closed = body[element.head_end - 2 : element.head_end] == b"/>"
-        element.ends.append(element.head_end if closed else body.index(b">", begin + parser.CurrentByteIndex) + 1)
-
-    def on_text(data):
-        open_elements[-1].chunks.append(data)
-
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = on_start, on_end, on_text
-    parser.StartDoctypeDeclHandler = on_doctype
-    try:
-        parser.Parse(body[begin:], True)
-    except expat.ExpatError as error:
-        line = body.count(b"\n", 0, begin) + error.lineno
-        said = expat.ErrorString(error.code)
-        raise ModelError(
-            f"{path}, line {line}: not well-formed XML ({said}). Correct the file and try again."
-        ) from error
-    return roots[0]
 
 
 def _quote(document: Document, element: Element) -> str:

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from steelyard.lazy import lazy
-from steelyard.payload.arm_sensor import carried_log
-from steelyard.payload.carried_effort import joint_torques, predicted_wrench
+from steelyard.payload.carried import carried_log, joint_torques, predicted_wrench
 from steelyard.payload.controller_formats import export, exports, in_frame, require_formats
 from steelyard.payload.entropic import EntropicFits, entropic_fits
 from steelyard.payload.from_torques import carried_information, identify_from_torques
@@ -13,16 +12,17 @@ from steelyard.payload.methods import METHODS
 from steelyard.payload.motion_signals import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.object_pose import Placement, locate
 from steelyard.payload.online import Change, OnlineEstimator
-from steelyard.payload.payload_estimate import FINDINGS, Errors, Payload, Status, errors
+from steelyard.payload.payload_estimate import Errors, Payload, Status, errors
 from steelyard.payload.solid_shape import Solid, solid_of
 from steelyard.payload.tool_calibration import Tool, calibrate, compensate
-from steelyard.payload.wrench_faults import diagnose
+from steelyard.payload.wrench_faults import FINDINGS, diagnose
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_reader import read_wrench_log
 from steelyard.payload.wrench_sums import Observability, observability
+from steelyard.payload_request import Request
 
 if TYPE_CHECKING:
-    from steelyard.payload.payload_job import Outcome, Request, Signals, identify_files
+    from steelyard.payload.payload_job import Outcome, Signals, identify_files
     from steelyard.payload.payload_report import payload_view, unexplained, wrench, write_payload
 
 # Loaded on first use: they bring the whole of reports.
@@ -30,7 +30,7 @@ __getattr__ = lazy(
     __name__,
     {
         **dict.fromkeys(("payload_view", "unexplained", "wrench", "write_payload"), "payload_report"),
-        **dict.fromkeys(("Outcome", "Request", "Signals", "identify_files"), "payload_job"),
+        **dict.fromkeys(("Outcome", "Signals", "identify_files"), "payload_job"),
     },
 )
 

@@ -16,8 +16,8 @@ import numpy as np
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.inertia import conventions, is_consistent, parameters, to_quaternion
 from steelyard.model import Robot
-from steelyard.payload.arm_sensor import frame_of
-from steelyard.payload.payload_estimate import Payload
+from steelyard.payload.carried import frame_of
+from steelyard.payload.payload_estimate import Payload, principal
 
 FORMATS = ("franka", "ur", "kuka", "abb", "ros", "urdf", "mjcf")
 COMMENTS = {"franka": "// {}", "ur": "# {}", "kuka": "; {}", "abb": "! {}", "ros": "# {}"}  # of XML: <!-- -->
@@ -116,7 +116,7 @@ def _ur(mass, com, inertia):
 
 def _kuka(mass, com, inertia):
     """KRL frame `CM {X, Y, Z [mm], A, B, C [deg]}` of the principal axes, and principal moments J in kg m^2."""
-    moments, R = _principal(inertia)
+    moments, R = principal(inertia)
     b = -np.arcsin(np.clip(R[2, 0], -1, 1))  # R = Rz(A) Ry(B) Rx(C)
     a, c = np.arctan2(R[1, 0], R[0, 0]), np.arctan2(R[2, 1], R[2, 2])
     x, y, z = 1e3 * com
@@ -129,15 +129,9 @@ def _kuka(mass, com, inertia):
 
 def _abb(mass, com, inertia):
     """RAPID `loaddata`: mass, centre of mass [mm], axes of moment [w, x, y, z], moments about it [kg m^2]."""
-    moments, R = _principal(inertia)
+    moments, R = principal(inertia)
     x, y, z, w = to_quaternion(R)
     return f"PERS loaddata payload1 := [{_n(mass)}, [{_list(1e3 * com)}], [{_list((w, x, y, z))}], {_list(moments)}];"
-
-
-def _principal(inertia):
-    """Principal moments (3,) and axes (3, 3), right-handed."""
-    moments, R = np.linalg.eigh(inertia)
-    return moments, R if np.linalg.det(R) > 0 else R * np.array([1.0, 1.0, -1.0])
 
 
 def _ros(mass, com, inertia):

@@ -14,21 +14,23 @@ those of the widest prior, any density inside the shape, and hold the estimate's
 density inside the shape has is moved to the nearest that one does, in the metric of its own covariance.
 
 Where the shape's pose is uncertain (`Solid.pose_std`), all of these priors are wider by what a motion of the shape
-does, to first order at its likely place, and the density may be inside the shape that is moved there.
+does, to first order at its likely place, and the density may be inside the shape that is moved there. Its errors are
+three turns about the centre of the homogeneous shape and three shifts, independent and Gaussian; to first order they
+change the parameters of the homogeneous body along six directions (paper D, 30-34).
 
 All of it happens in coordinates in which the homogeneous kilogram is the unit matrix, `J = L W L^T`, so that thin
 shapes are as well conditioned as compact ones.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.inertia import cones
+from steelyard.inertia import cones, from_vector, parameters
 from steelyard.payload.entropic import unit_basis
-from steelyard.payload.shape_pose import moved, moved_points, pose_columns
 from steelyard.payload.solid_shape import Solid, unit_masses
+from steelyard.spatial import skew
 
 CELLS = 96
 SIGMAS = (0.1, 0.2, 0.4, 0.8, 1.6)
@@ -165,3 +167,45 @@ def _separation(centers, solid):
     """(k, k) squared distances of cells, in radii of gyration of the shape."""
     radius = np.trace(np.atleast_2d(np.cov(solid.points.T)))
     return np.sum((centers[:, None] - centers) ** 2, axis=-1) / radius
+
+
+def pose_columns(solid: Solid) -> np.ndarray:
+    """(10, 6) change of the homogeneous kilogram with one deviation of each shift and turn."""
+    D, center = parameters.transform_derivative(solid.homogeneous), solid.homogeneous[1:4]
+    turn, shift = solid.pose_std
+    return np.concatenate([shift * D[:, :3], turn * (D[:, 3:] + D[:, :3] @ skew(center))], axis=1)
+
+
+def place_deviation(solid: Solid) -> float:
+    """Standard deviation of the place of a point at the shape's end, m."""
+    turn, shift = solid.pose_std
+    return float(np.hypot(shift, turn * np.linalg.norm(solid.sides) / 2))
+
+
+def moved(solid: Solid, deviations) -> Solid:
+    """The shape after shifts and turns (6,), in deviations."""
+    points = moved_points(solid.points, solid, deviations)
+    half = solid.spacing / 2
+    R, shift = _motion(solid, deviations)
+    center = solid.homogeneous[1:4]
+    homogeneous = parameters.transform(solid.homogeneous, R, center + shift - R @ center)
+    return replace(
+        solid,
+        points=points,
+        lower=points.min(axis=0) - half,
+        upper=points.max(axis=0) + half,
+        homogeneous=homogeneous,
+    )
+
+
+def moved_points(points, solid: Solid, deviations) -> np.ndarray:
+    """Points (n, 3) of the shape after shifts and turns (6,), in deviations."""
+    R, shift = _motion(solid, deviations)
+    center = solid.homogeneous[1:4]
+    return (points - center) @ R.T + center + shift
+
+
+def _motion(solid, deviations):
+    """Rotation (3, 3) about the centre of the homogeneous shape, and shift (3,) in m."""
+    turn, shift = solid.pose_std
+    return from_vector(turn * np.asarray(deviations[3:])), shift * np.asarray(deviations[:3])

@@ -6,6 +6,7 @@ remember and what the arm's model leaves without payload; of sums alone, which k
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -15,20 +16,20 @@ from steelyard.information import Information, accumulate
 from steelyard.log import Finding, Log
 from steelyard.model import Robot
 from steelyard.payload.arm_causes import arm_causes, drive_note
-from steelyard.payload.arm_sensor import frame_of
+from steelyard.payload.carried import frame_of
 from steelyard.payload.density import density_fit
-from steelyard.payload.entropic import compact_body, entropic_fit
+from steelyard.payload.methods import compact_body, fitted_body
 from steelyard.payload.misfit_causes import finding_of
-from steelyard.payload.payload_estimate import Payload, Status, mass_seen, status_of
-from steelyard.payload.plausible import implausible
-from steelyard.payload.rows import Rows, fitted, memory_of, of_torques, score_spread
+from steelyard.payload.payload_estimate import Payload, Status, implausible, mass_seen, status_of
+from steelyard.payload.rows import Rows, Sums, memory_of, of_torques, score_spread
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.payload.wrench_sums import eliminated, of_body, weighed_fit
 from steelyard.terms import COULOMB_WIDTH
 
 ZERO = 2.0  # standard deviations within which a mass is none: an empty hand, in 95 of 100 logs
 ARM = 0.1  # share of the torque that an arm's own model may leave, for an empty hand to be one
-STEPS = 5
+UNSEEN = 1e-9  # eigenvalue of unit-diagonal normal equations, over the largest, of what torques do not show
 HEAVY = 2.0  # times its own mass: no arm holds more
 
 
@@ -47,25 +48,52 @@ def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOM
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
-    """Normal equations of a payload in its frame. gram: (g, 10, 10), moment: (g, 10), energy: (g,) of each joint;
-    counts: (g,) samples; whole: (g,) squared torque with the arm's own; memory: (g,) samples that one independent
-    sample is worth. least: (g,) deviations that noise has at least."""
+class Felt:
+    """What joints feel of a payload in its frame.
 
-    gram: np.ndarray
-    moment: np.ndarray
-    energy: np.ndarray
-    counts: np.ndarray
+    info: ten columns of it and those of what drives the joints, where these are fitted beside, a row group a joint.
+    whole: (g,) squared torque with the arm's own. memory: (g,) samples that one independent sample is worth. least:
+    (g,) deviations that noise has at least.
+    """
+
+    info: Information
     whole: np.ndarray
-    samples: int
     memory: np.ndarray
     least: np.ndarray
 
-    def solved(self):
-        """noise (g,), theta (10,) of weighted least squares, and its normal equations (10, 10), (10,)."""
-        noise, theta = _noise(self.gram, self.moment, self.energy, self.counts, self.least)
-        weights = 1 / (noise**2 * self.memory)
-        return noise, theta, np.tensordot(weights, self.gram, axes=1), weights @ self.moment
+    @cached_property
+    def fitted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Parameters (k,) of least squares, and the noise (g,) that they leave."""
+        parameters, _, noise = weighed_fit(self.info)
+        return parameters, np.maximum(noise, self.least)
+
+    @property
+    def noise(self) -> np.ndarray:
+        """(g,) deviations."""
+        return self.fitted[1]
+
+    @property
+    def left(self) -> float:
+        """Share of the torque that the payload leaves, of that beyond the arm's own and what drives its joints."""
+        beside = np.append(np.zeros(10), self.fitted[0][10:])
+        return float(np.sqrt(self.noise**2 @ self.info.counts / max(np.sum(self.info.without(beside).energy), 1e-300)))
+
+    @cached_property
+    def normal(self) -> tuple[np.ndarray, np.ndarray]:
+        """Normal equations (10, 10), (10,) of the payload in units of the noise, what drives the joints left free."""
+        deviation = self.noise * np.sqrt(self.memory)
+        if len(self.info.columns) > 10:
+            T = eliminated(self.info, deviation)
+            return T[:, :10].T @ T[:, :10], T[:, :10].T @ T[:, 10]
+        weighted = self.info.weighted(1 / deviation**2)
+        return weighted.G, weighted.b
+
+    @property
+    def theta(self) -> np.ndarray:
+        """(10,) of least squares, of least scaled norm where the torques leave freedom."""
+        G, b = self.normal
+        scale = 1 / np.sqrt(np.where(np.diag(G) > 0, np.diag(G), 1.0))
+        return scale * np.linalg.lstsq(scale[:, None] * G * scale, scale * b, rcond=UNSEEN)[0]
 
 
 def identify_from_torques(
@@ -100,24 +128,22 @@ def identify_from_torques(
     """
     findings, notes = (), ()
     with_payload = _summed(arm, with_payload)
-    empty = None if without is None else _equations(arm, _summed(arm, without), frame)
+    empty = None if without is None else _felt(arm, _summed(arm, without), frame)
     if isinstance(with_payload, Log):
         rows = of_torques(arm, with_payload, frame, _arm_noise(arm_error, empty))
         look, causes = arm_causes(rows)
         findings = (finding_of(causes, look.plain.share),) if causes else ()
         loaded, notes = _of_rows(rows, beside=bool(look.taken)), drive_note(look)
     else:
-        loaded = _equations(arm, with_payload, frame)
-    noise, theta, G, b = loaded.solved()
-    left = float(np.sqrt(np.sum(noise**2 * loaded.counts) / max(float(np.sum(loaded.energy)), 1e-300)))
+        loaded = _felt(arm, with_payload, frame)
+    noise, theta, (G, b) = loaded.noise, loaded.theta, loaded.normal
     if empty is not None:
-        _, apparent, *other = empty.solved()
-        theta, (G, b) = theta - apparent, _less(G, b, *other)
+        theta, (G, b) = theta - empty.theta, _less(G, b, *empty.normal)
     why = f"joint torques of {arm.name}, its own model frozen and taken off"
     mass, spread = float(theta[0]), np.linalg.pinv(G, hermitian=True)
-    meets = noise**2 @ loaded.counts < ARM**2 * float(np.sum(loaded.whole))
+    meets = noise**2 @ loaded.info.counts < ARM**2 * float(np.sum(loaded.whole))
     if meets and abs(mass) < ZERO * np.sqrt(spread[0, 0]):
-        return Payload(theta, spread, "ols", Status.FAINT, noise, samples=loaded.samples, why=why)
+        return Payload(theta, spread, "ols", Status.FAINT, noise, samples=loaded.info.n, why=why)
     if not mass_seen(G, HEAVY * float(np.sum(arm.inertias[:, 0]))):
         raise FitError(
             f"the mass of a load on {frame or arm.body_names[-1]} is not identifiable from these torques: it turns "
@@ -134,20 +160,21 @@ def identify_from_torques(
         fit = density_fit(A, b, solid_of(shape), mass)
         theta, covariance, method = fit.theta, fit.covariance, "density"
     else:
-        theta, covariance = entropic_fit(A, b, compact_body(mass, theta[1:4] / mass), weight=weight)
-        method = "geo"
+        prior = compact_body(mass, theta[1:4] / mass)
+        theta, covariance, more = fitted_body(A, b, prior, weight=weight, regularizer="entropic")
+        method, notes = "geo", (*notes, *more)
     found = Payload(
         theta=theta,
         covariance=covariance,
         method=method,
         status=Status.OK,
         noise=noise,
-        samples=loaded.samples,
+        samples=loaded.info.n,
         why=why,
         findings=tuple(each.message for each in findings),
         notes=notes,
     )
-    return _judged(found, arm, G, findings, left)
+    return _judged(found, arm, G, findings, loaded.left)
 
 
 def _summed(arm: Robot, what: Log | Information) -> Log | Information:
@@ -177,59 +204,38 @@ def _judged(found: Payload, arm: Robot, gram, findings: tuple[Finding, ...], lef
     return replace(found, status=Status.NOT_EXPLAINED, findings=(*found.findings, finding))
 
 
-def _arm_noise(arm_error, empty: Equations | None):
+def _arm_noise(arm_error, empty: Felt | None):
     """(nv,) what the arm's model leaves without payload: as stated, or as the empty run shows."""
-    found = None if empty is None else empty.solved()[0]
+    found = None if empty is None else empty.noise
     known = [np.asarray(each, dtype=float) for each in (arm_error, found) if each is not None]
     return np.max(known, axis=0) if known else None
 
 
-def _equations(arm: Robot, what: Log | Information, frame: str | None) -> Equations:
+def _felt(arm: Robot, what: Log | Information, frame: str | None) -> Felt:
     if isinstance(what, Log):
         return _of_rows(of_torques(arm, what, frame))
+    own = arm.inertias.ravel()
+    if what.robot is None or len(what.columns) != what.layout.size or what.layout.terms:
+        raise LogError("an Information for a payload is made by carried_information(robot, log)")
+    if len(own) != what.layout.size:
+        raise LogError(
+            f"the Information has {what.layout.size} columns, the arm {len(own)}: it belongs to another robot"
+        )
     body, R, p = frame_of(arm, frame)
-    gram, moment, energy = _own_columns(arm, what, slice(10 * body, 10 * body + 10))
-    to_body = parameters.transform_matrix(R, p)  # theta in the frame to theta in the body
-    return Equations(
-        to_body.T @ gram @ to_body,
-        moment @ to_body,
-        energy,
-        np.asarray(what.counts, dtype=float),
-        np.asarray(what.energy),
-        what.n,
-        np.full(len(energy), 1 / what.independence),
-        np.zeros(len(energy)),
-    )
+    to_body = np.zeros((len(own), 10))  # theta in the frame to theta in the body
+    to_body[10 * body : 10 * body + 10] = parameters.transform_matrix(R, p)
+    carried, groups = of_body(what.without(own), to_body), len(what.counts)
+    return Felt(carried, what.energy, np.full(groups, 1 / what.independence), np.zeros(groups))
 
 
-def _of_rows(rows: Rows, *, beside: bool = False) -> Equations:
-    """Normal equations of samples. beside: with what drives the joints as unknowns, which are eliminated."""
+def _of_rows(rows: Rows, *, beside: bool = False) -> Felt:
+    """Sums of samples. beside: with what drives the joints as unknowns."""
     assert rows.own is not None and rows.drive is not None
-    fit = fitted(rows, rows.drive if beside else None)
-    noise, groups = np.maximum(fit.noise, rows.noise), rows.groups
-    columns = rows.columns
-    memory = memory_of(fit.residual, groups)
-    memory = memory * score_spread(columns, fit.residual, (noise * np.sqrt(memory))[groups], reach=2 * memory.max())
-    measured = rows.measured
-    if beside:
-        weight = 1 / noise[groups]
-        D = (rows.drive * weight[:, None]).reshape(-1, rows.drive.shape[2])
-        basis, size, _ = np.linalg.svd(D, full_matrices=False)
-        basis = basis[:, size > 1e-9 * size[0]]
-        whole = np.concatenate([columns, measured[:, :, None]], axis=2) * weight[:, None]
-        flat = whole.reshape(-1, 11)
-        free = (flat - basis @ (basis.T @ flat)).reshape(whole.shape) / weight[:, None]
-        columns, measured = free[:, :, :10], free[:, :, 10]
-    return Equations(
-        np.einsum("nki,nkj->kij", columns, columns),
-        np.einsum("nki,nk->ki", columns, measured),
-        np.sum(measured**2, axis=0),
-        np.full(len(groups), float(len(rows))),
-        np.sum((rows.measured + rows.own) ** 2, axis=0),
-        len(rows),
-        memory,
-        rows.noise,
-    )
+    sums = Sums(rows, {"drives": rows.drive} if beside else None)
+    fit, groups = sums.fit(*sums.places), rows.groups
+    noise, memory = np.maximum(fit.noise, rows.noise), memory_of(fit.residual, groups)
+    spread = score_spread(rows.columns, fit.residual, (noise * np.sqrt(memory))[groups], reach=2 * memory.max())
+    return Felt(sums.info, np.sum((rows.measured + rows.own) ** 2, axis=0), memory * spread, rows.noise)
 
 
 def _less(G, b, G_empty, b_empty):
@@ -242,34 +248,6 @@ def _less(G, b, G_empty, b_empty):
     S = scale[:, None] * np.linalg.pinv(scale[:, None] * (G + G_empty) * scale, rcond=1e-12, hermitian=True) * scale
     parallel = G @ S @ G_empty
     return (parallel + parallel.T) / 2, G_empty @ S @ b - G @ S @ b_empty
-
-
-def _own_columns(arm, info: Information, columns):
-    """gram (g, 10, 10), moment (g, 10), energy (g,) of the carrying body, the arm's own torque taken off."""
-    if info.robot is None or len(info.columns) != info.layout.size or info.layout.terms:
-        raise LogError("an Information for a payload is made by carried_information(robot, log)")
-    x = arm.inertias.ravel()
-    if len(x) != info.layout.size:
-        raise LogError(f"the Information has {info.layout.size} columns, the arm {len(x)}: it belongs to another robot")
-    rest = info.moment - info.squares @ x
-    energy = info.energy - 2 * info.moment @ x + info.squares.forms(x)
-    return info.gram[:, columns, columns], rest[:, columns], energy
-
-
-def _solve(G, b):
-    scale = 1 / np.sqrt(np.where(np.diag(G) > 0, np.diag(G), 1.0))
-    return scale * np.linalg.lstsq(scale[:, None] * G * scale, scale * b, rcond=1e-9)[0]
-
-
-def _noise(gram, moment, energy, counts, least):
-    """(g,) residual deviation of each joint, `least` (g,) at least, and theta (10,) of weighted least squares."""
-    noise, theta = np.sqrt(np.maximum(energy, 1e-12) / np.maximum(counts, 1)), np.zeros(10)
-    for _ in range(STEPS):
-        theta = _solve(np.tensordot(1 / noise**2, gram, axes=1), (1 / noise**2) @ moment)
-        left = energy - 2 * moment @ theta + np.einsum("gij,i,j->g", gram, theta, theta)
-        floor = np.maximum(least, 1e-6 * np.sqrt(np.maximum(energy, 1e-12) / np.maximum(counts, 1)))
-        noise = np.maximum(np.sqrt(np.maximum(left, 0) / np.maximum(counts, 1)), floor)
-    return noise, theta
 
 
 def _factor(G, b):

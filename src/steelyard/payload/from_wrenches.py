@@ -8,38 +8,38 @@ from steelyard.arguments import require_type
 from steelyard.errors import InertiaError, LogError, OptionError
 from steelyard.inertia import is_consistent
 from steelyard.payload.gravity_strength import strength_of
-from steelyard.payload.methods import METHODS, PMD_POINTS, Method, Settings, method_named
+from steelyard.payload.methods import METHODS, Method, Settings, method_named
 from steelyard.payload.motion_consistency import with_motion
 from steelyard.payload.motion_signals import smooth_motion
 from steelyard.payload.payload_estimate import Payload, Status, status_of
-from steelyard.payload.point_mass import C1, DYNAMISM
 from steelyard.payload.solid_shape import Solid, solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.tool_calibration import Tool, compensate, tool_spread
 from steelyard.payload.wrench_faults import examine, implausibility, misfit, misstated
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import Problem, make_problem, plain_fit, without_drift
-from steelyard.payload.wrench_sums import DRIFT
+from steelyard.payload.wrench_problem import Problem, make_problem, without_drift
+from steelyard.payload.wrench_sums import DRIFT, weighed_fit
+from steelyard.payload_request import Request
 
 
 def identify(
     log: WrenchLog,
-    method: str = "auto",
+    method: str = Request.method,
     *,
     shape=None,
     prior=None,
     tool: Tool | None = None,
-    bias: bool | str = False,
-    elsewhere: bool = False,
-    noise=None,
-    points: int = PMD_POINTS,
+    bias: bool | str = Request.bias,
+    elsewhere: bool = Request.elsewhere,
+    noise=Request.noise,
+    points: int = Settings.points,
     density: float | None = None,
-    scale: float = 1.0,
-    c1: float = C1,
-    dynamism: tuple[float, float, float] = DYNAMISM,
-    weight: float | None = None,
+    scale: float = Request.scale,
+    c1: float = Settings.c1,
+    dynamism: tuple[float, float, float] = Settings.dynamism,
+    weight: float | None = Settings.weight,
     smooth: bool | None = None,
-    seed: int = 0,
+    seed: int = Settings.seed,
 ) -> Payload:
     """Identify what is held from a wrist force-torque log.
 
@@ -76,10 +76,14 @@ def identify(
 
     Example:
         >>> import numpy as np, steelyard as sy
-        >>> from steelyard.payload.tray_experiment import recorded, test_object
-        >>> found = sy.payload.identify(recorded("hammer", 1.5, 2.0, noise="none"))
-        >>> bool(np.isclose(found.mass, test_object("hammer").theta[0])), found.method, found.status.name
-        (True, 'geo', 'OK')
+        >>> from scipy.spatial.transform import Rotation
+        >>> turned = Rotation.random(20, random_state=0).as_matrix()
+        >>> still = sy.WrenchLog(t=np.arange(20.0), wrench=np.zeros((20, 6)), rotation=turned)
+        >>> held = sy.inertia.from_com_inertia(0.7, np.array([0.0, 0.02, 0.05]), 1e-3 * np.eye(3))
+        >>> log = still.replace(wrench=sy.payload.predicted_wrench(held, still))
+        >>> found = sy.payload.identify(log)
+        >>> round(found.mass, 3), found.method, found.status.name
+        (0.7, 'geo', 'STATIC')
     """
     require_type(WrenchLog, log=log)
     settings = Settings(points, c1, dynamism, weight, seed)
@@ -93,7 +97,9 @@ def identify(
     log = prepared_log(log, method, tool=tool, smooth=smooth)
     expected = None if prior is None else _consistent_prior(prior)
     problem = make_problem(log, noise=noise, bias=bias, solid=solid, prior=expected)
-    level = without_drift(log, plain_fit(log, bias)[1][6:]) if bias == DRIFT else log  # the mistakes are others
+    level = log
+    if bias == DRIFT:  # the mistakes are others
+        level = without_drift(log, weighed_fit(problem.information)[0][16:])
     strength = strength_of(level, bias=bool(bias), noise=noise)
     findings = examine(level, solid, strength=strength, elsewhere=elsewhere, bias=bool(bias), noise=noise)
     if not problem.mass > 0 and chosen.needs_mass:
@@ -102,7 +108,7 @@ def identify(
     theta, covariance, notes = chosen.fit(problem, settings)
     if tool is not None:
         covariance = covariance + tool_spread(problem, theta, covariance, tool)
-    offset, spread = _bias(problem, theta, covariance)
+    offset, spread = problem.bias_beside(theta, covariance)
     findings = (*findings, *misfit(problem, theta, offset), *implausibility(theta), *misstated(problem, noise))
     if solid is not None and any(solid.pose_std) and chosen.name != "density":
         notes = (
@@ -126,13 +132,6 @@ def identify(
         notes=(*log.notes, *(solid.notes if solid is not None else ()), *notes),
     )
     return replace(payload, status=_status(payload, problem, findings))
-
-
-def _bias(problem: Problem, theta, covariance) -> tuple[np.ndarray, np.ndarray]:
-    """Bias (k,) beside a payload and its standard deviations."""
-    noise = problem.noise * np.sqrt(problem.memory)
-    information, kind = problem.information, problem.bias
-    return information.bias(theta, noise, bias=kind), information.bias_deviation(noise, covariance, bias=kind)
 
 
 def prepared_log(log: WrenchLog, method: str, *, tool: Tool | None = None, smooth: bool | None = None) -> WrenchLog:

@@ -4,32 +4,30 @@ Command line, errors and the table of `docs/payload.md` come from `METHODS`; a n
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steelyard.errors import FitError, OptionError, choices
-from steelyard.inertia import (
-    COARSE,
-    BodySet,
-    Consistent,
-    EllipsoidRealizable,
-    HullRealizable,
-    divergence,
-    minimise,
-)
+from steelyard.fit import Status as FitStatus
+from steelyard.fit import consistent
+from steelyard.inertia import BodySet, EllipsoidRealizable, HullRealizable, cones, divergence, parameters, pseudo
 from steelyard.payload.density import density_fit
-from steelyard.payload.entropic import compact_body, entropic_fit
+from steelyard.payload.entropic import unit_basis
+from steelyard.payload.payload_estimate import DENSITY
 from steelyard.payload.point_mass import C1, DYNAMISM, LAMBDA, discretise, solve_point_masses
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_problem import Problem, solve
-from steelyard.payload.wrench_sums import triangle
+from steelyard.payload.wrench_sums import BODY, eliminated, summed
+from steelyard.terms import ParameterLayout
 
 PMD_POINTS = 56
 HULL_CORNERS = 40  # of a hull; more cost time and change nothing
+FARTHEST_RADII = 10.0  # radii of gyration from the sensor to a centre of mass that is believed
+UNIT_BODY = pseudo.to_parameters(np.eye(4))[None]  # (1, 10)
+FROM_UNIT = np.linalg.inv(cones.relative_basis(np.eye(4)))  # parameters of W to the triangle of W
 WEIGHT = 1e-2  # of the prior of a constrained fit: it decides what the data leaves open and hardly moves the rest
-INTERIOR = 1e-6  # eigenvalue that keeps off singular bodies, relative to the set's size
 
 
 @dataclass(frozen=True)
@@ -95,30 +93,26 @@ def _squared_point_masses(problem: Problem, settings: Settings) -> Fit:
 
 def _entropic(problem: Problem, settings: Settings) -> Fit:
     weight = 1.0 if settings.weight is None else settings.weight
-    return *entropic_fit(*problem.whitened, _prior(problem), weight=weight), ()
+    return fitted_body(*problem.whitened, _prior(problem), weight=weight, regularizer="entropic")
 
 
 def _in_ellipsoid(problem: Problem, settings: Settings) -> Fit:
-    return _in_set(problem, settings, EllipsoidRealizable(_solid(problem).ellipsoid))
+    return _constrained(problem, settings, EllipsoidRealizable(_solid(problem).ellipsoid))
 
 
 def _in_hull(problem: Problem, settings: Settings) -> Fit:
-    return _in_set(problem, settings, HullRealizable(_solid(problem).coarse_hull(HULL_CORNERS)))
+    return _constrained(problem, settings, HullRealizable(_solid(problem).coarse_hull(HULL_CORNERS)))
 
 
-def _consistent(problem: Problem, settings: Settings) -> Fit:
-    return _in_set(problem, settings, Consistent())
-
-
-def _in_set(problem: Problem, settings: Settings, body_set: BodySet) -> Fit:
+def _constrained(problem: Problem, settings: Settings, within: BodySet | None = None) -> Fit:
     weight = WEIGHT if settings.weight is None else settings.weight
-    return *constrained_fit(*problem.whitened, body_set, _prior(problem), weight=weight), ()
+    return fitted_body(*problem.whitened, _prior(problem), weight=weight, within=within)
 
 
 def _ordinary(problem: Problem, settings: Settings) -> Fit:
     """Force and torque rows weigh alike, in SI units."""
-    theta = solve(*problem.information.whitened((1.0, 1.0), bias=problem.bias))
-    return theta, _unconstrained_covariance(problem), ()
+    T = eliminated(problem.information, (1.0, 1.0))[:10]
+    return solve(T[:, :10], T[:, 10]), _unconstrained_covariance(problem), ()
 
 
 def _total(problem: Problem, settings: Settings) -> Fit:
@@ -127,7 +121,7 @@ def _total(problem: Problem, settings: Settings) -> Fit:
     Recursive as published: only the triangular factor of all samples so far enters, and it is updated, not rebuilt.
     Raises FitError where that vector says nothing about theta (the log excites too little).
     """
-    v = np.linalg.svd(problem.information.triangle((1.0, 1.0), bias=problem.bias))[2][-1]
+    v = np.linalg.svd(eliminated(problem.information, (1.0, 1.0)))[2][-1]
     if abs(v[-1]) < THRESHOLDS.no_component:
         raise FitError(
             "Total least squares has no solution: the regressor is rank deficient, so its noise explains everything. "
@@ -184,7 +178,7 @@ METHODS: dict[str, Method] = {
             "all mass inside the convex hull of the shape",
             needs_shape=True,
         ),
-        Method("consistent", _consistent, "constrained least squares", "a body that can exist"),
+        Method("consistent", _constrained, "constrained least squares", "a body that can exist"),
         Method(
             "ols",
             _ordinary,
@@ -212,33 +206,48 @@ def method_named(name: str) -> Method:
     return METHODS[name]
 
 
-def constrained_fit(A, b, body_set: BodySet, prior, *, weight: float = WEIGHT) -> tuple[np.ndarray, np.ndarray]:
-    """theta (10,) in the set that minimises `||A theta - b||^2 + weight * pullback(theta, prior)`, and its covariance
-    (10, 10) with the constraints left aside (paper B).
+def fitted_body(A, b, prior, *, weight: float, regularizer: str = "pullback", within: BodySet | None = None) -> Fit:
+    """The body nearest to data `||A theta - b||^2` and a prior, by `fit.consistent`; constraints that bind are left
+    aside in its covariance.
 
-    A: (k, 10), b: (k,) in units of the noise; prior: (10,), consistent. Raises InertiaError where no body of the set
-    exists or the solver cannot reach one.
+    It is fitted as the body W of `J = L W L^T` with the prior's `J0 = L L^T`, so that a prior as thin as a sheet is as
+    well scaled as a ball. A: (k, 10), b: (k,) in units of the noise; prior: (10,); within: the set that holds its mass.
+    Raises InertiaError for a prior that is not physically consistent.
     """
-    metric = 0.5 * weight * divergence.pullback_metric(np.asarray(prior, dtype=float))
-    root = np.linalg.cholesky(metric).T
-    factor = triangle(np.column_stack([np.concatenate([A, root]), np.concatenate([b, root @ prior])]))
-    R, r = factor[:10, :10], factor[:10, 10]
-    inverse = np.linalg.inv(R)
-    free = inverse @ r
-    covariance = inverse @ inverse.T
-    rows = body_set.cone_rows(INTERIOR)
-    if not rows.aux and body_set.contains(free):
-        return free, covariance
-    size = max(1.0, float(np.linalg.norm(R @ (prior - free))))
-    scale = np.linalg.norm(rows.A_aux, axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    M = np.column_stack([rows.A_theta @ inverse * size, rows.A_aux / scale])
-    h = rows.b - rows.A_theta @ free
-    unit = float(np.abs(h).max()) or 1.0
-    P = np.zeros((M.shape[1], M.shape[1]))
-    P[:10, :10] = np.eye(10)
-    step = minimise(P, np.zeros(len(P)), M / unit, h / unit, rows.cones, tolerances=COARSE)[:10]
-    return free + inverse @ (size * step), covariance
+    to_theta = unit_basis(np.asarray(prior, dtype=float)) @ FROM_UNIT
+    info = summed((A @ to_theta)[:, None], b[:, None], layout=ParameterLayout((BODY,)))
+    held = None if within is None else {BODY: _Relative(within, to_theta)}
+    found = consistent(info, prior=UNIT_BODY, within=held, regularizer=regularizer, weight=weight, noise=(1.0,))
+    rough = ("the optimum is not proven to the usual accuracy",) if found.status is FitStatus.INACCURATE else ()
+    return to_theta @ found.theta[0], to_theta @ found.covariance @ to_theta.T, (*found.notes, *rough)
+
+
+@dataclass(frozen=True, eq=False)
+class _Relative(BodySet):
+    """A set of bodies theta as one of the bodies W of `fitted_body`. to_theta: (10, 10)."""
+
+    held: BodySet
+    to_theta: np.ndarray
+
+    @property
+    def frame(self) -> np.ndarray:
+        root = np.linalg.cholesky(pseudo.to_matrix(self.to_theta @ UNIT_BODY[0]))
+        return self.held.frame @ root
+
+    def cone_rows(self, eps: float = 0.0):
+        rows = self.held.cone_rows(eps)
+        return replace(rows, A_theta=rows.A_theta @ self.to_theta)
+
+
+def compact_body(mass, com) -> np.ndarray:
+    """(10,) of a body with radius of gyration `(m / 1000 kg/m^3)^(1/3)`: elongated, and about as dense as water.
+
+    mass: kg, positive; com: (3,) in m, pulled in where it is farther than such a body can be held.
+    """
+    radius = (mass / DENSITY) ** (1 / 3)
+    com = np.asarray(com, dtype=float)
+    com = com * min(1.0, FARTHEST_RADII * radius / max(float(np.linalg.norm(com)), 1e-12))
+    return parameters.from_com_inertia(mass, com, mass * radius**2 * 2 / 3 * np.eye(3))
 
 
 def _solid(problem: Problem) -> Solid:

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.log import Finding
 from steelyard.payload.outlying_stretches import has_outlying_window, outlying_samples, stretches_of
 from steelyard.payload.payload_changes import NOTHING, parts_of
-from steelyard.payload.plausible import implausible
+from steelyard.payload.payload_estimate import implausible
 from steelyard.payload.rows import Fit, Rows, Sums, better, fitted, memory_of, share_of
 from steelyard.payload.thresholds import THRESHOLDS
 

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import InertiaError
 from steelyard.inertia import from_vector, parameters, to_vector
-from steelyard.payload.payload_estimate import Payload
+from steelyard.payload.payload_estimate import Payload, principal
 from steelyard.payload.solid_shape import solid_of
 
 TURNS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])  # halves, and none
@@ -76,9 +76,9 @@ def locate(payload: Payload, shape, *, near=None, scale: float = 1.0) -> Placeme
     if expected.shape != (3, 3) or np.abs(expected @ expected.T - np.eye(3)).max() > 1e-6:
         raise InertiaError(f"near is a rotation matrix (3, 3) of the shape in the sensor frame; got {near!r}")
     _, center, about = parameters.to_com_inertia(solid_of(shape, scale=scale).homogeneous)
-    moments, axes = _principal(payload.mass * about)
-    found, directions = _principal(payload.inertia)
-    spread = _principal_deviation(payload, directions)
+    moments, axes = principal(payload.mass * about)
+    found, directions = principal(payload.inertia)
+    spread = payload.inertia_deviation_in(directions)
     turn = np.array([_turn_deviation(found, moments, spread, axis) for axis in range(3)])
     free = turn > KNOWN
     rotations = [directions @ np.diag(half) @ axes.T for half in TURNS]
@@ -96,19 +96,6 @@ def locate(payload: Payload, shape, *, near=None, scale: float = 1.0) -> Placeme
         ambiguous=_words(free, len(rest)),
         notes=_misfit(found, moments, np.diag(spread)),
     )
-
-
-def _principal(inertia):
-    """Moments (3,), rising, and right-handed axes (3, 3)."""
-    moments, axes = np.linalg.eigh(inertia)
-    return moments, axes * np.sign(np.linalg.det(axes))
-
-
-def _principal_deviation(payload: Payload, directions) -> np.ndarray:
-    """(3, 3) standard deviations of the inertia about the centre of mass in principal axes."""
-    D = parameters.transform_matrix(directions.T, -directions.T @ payload.com)
-    xx, xy, yy, xz, yz, zz = np.sqrt(np.maximum(np.diag(D @ payload.covariance @ D.T), 0.0))[4:]
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def _turn_deviation(found, moments, spread, axis) -> float:

@@ -20,9 +20,8 @@ import numpy as np
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
 from steelyard.native import require_core
-from steelyard.payload.central_path import CONVERGED
 from steelyard.payload.density import UNIT, precisions
-from steelyard.payload.entropic import unit_basis
+from steelyard.payload.entropic import CONVERGED, HALVINGS, unit_basis
 from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
@@ -39,7 +38,6 @@ SAME = 0.1  # m: a first moment moved by less than this times the empty mass is 
 YOUNG, YOUNG_STEPS = 5, 12  # samples after a fresh start that take more Newton steps
 WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less
 ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to have begun
-HALVINGS = 40  # of a Newton step
 LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
 
 RULES = np.array(  # behind the configuration, for the core

@@ -33,53 +33,6 @@ class Status(Enum):
         return self not in (Status.FAINT, Status.OPEN, Status.SUSPECT, Status.NOT_EXPLAINED, Status.INCONSISTENT)
 
 
-@dataclass(frozen=True)
-class FindingKind:
-    """What a finding of a code means, and what to do."""
-
-    meaning: str
-    remedy: str
-
-
-FINDINGS = {
-    "misread": FindingKind(
-        "signs, axes, units, gravity, tare or clock are not as they were read, or something touches or pulls the body",
-        "what the finding names",
-    ),
-    "motion": FindingKind(
-        "rotation, twist and acceleration contradict each other, and no known reading of them does not",
-        "signals of one frame and one clock, in rad, m and s",
-    ),
-    "gravity": FindingKind(
-        "gravity was not given as the Earth's, and the log cannot check it",
-        "leave gravity out, or confirm it: `elsewhere=True` (`--elsewhere`)",
-    ),
-    "noise": FindingKind(
-        "the residual contradicts the noise that was stated; deviations follow the residual",
-        "state the noise of the sensor as it is, or leave it out",
-    ),
-    "implausible": FindingKind(
-        "numbers that no robot holds: another unit, or another robot", "name the units of the columns"
-    ),
-    "unexplained": FindingKind(
-        "no rigid payload explains the wrench, and no known mistake does",
-        "hold the payload firmly and free of contact; check frames, units and clocks; give `noise` (`--noise`)",
-    ),
-    "misfit": FindingKind(
-        "no body inside the shape explains the log", "place the shape (`--shape-pose`), check its scale (`--scale`)"
-    ),
-    "place": FindingKind(
-        "the centre of mass lies outside the shape", "place the shape (`--shape-pose`), check its scale (`--scale`)"
-    ),
-    "saturated": FindingKind("a channel rests at its extreme value", "leave these samples out, or a wider sensor"),
-    "gap": FindingKind("time jumps", "split the log there if the payload changed meanwhile"),
-    "pose": FindingKind(
-        "the sensor keeps one orientation to gravity", "tilt the wrist by 30 degrees or more, about two axes"
-    ),
-}
-"""Meaning and remedy of every code of a payload's findings."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Payload(Card):
     """An identified payload.
@@ -176,9 +129,13 @@ class Payload(Card):
     @property
     def inertia_deviation(self) -> np.ndarray:
         """(3, 3) standard deviations of the inertia about the centre of mass, kg m^2; NaN without mass."""
+        return self.inertia_deviation_in(np.eye(3))
+
+    def inertia_deviation_in(self, axes) -> np.ndarray:
+        """The same in other axes, the columns of a rotation (3, 3) in those of the sensor."""
         if self.theta[0] == 0:
             return np.full((3, 3), np.nan)
-        D = parameters.transform_matrix(np.eye(3), -self.com)  # to first order: the centre's own error cancels
+        D = parameters.transform_matrix(axes.T, -axes.T @ self.com)  # to first order: the centre's own error cancels
         spread = np.sqrt(np.maximum(np.diag(D @ self.covariance @ D.T), 0.0))[4:]
         xx, xy, yy, xz, yz, zz = spread
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -313,7 +270,8 @@ def errors(theta, truth, sides) -> Errors:
 
 RANK = 1e-12  # eigenvalue over the largest that is rounding
 DENSITY = 1000.0  # kg/m^3, water
-FARTHEST = 10.0  # radii of gyration from the sensor to a centre of mass that is believed
+HEAVIEST = 1000.0  # kg: heavier than what all but a handful of industrial robots lift, none with a wrist sensor
+FARTHEST = 2.0  # m from the sensor or flange to a centre of mass
 
 
 def relative_deviation(payload: Payload, size: float | None = None) -> tuple[float, float, float]:
@@ -343,6 +301,12 @@ def status_of(payload: Payload, *, moving: bool, gram: np.ndarray | None = None,
     return Status.WEAK if inertia > THRESHOLDS.determined else Status.OK
 
 
+def principal(inertia) -> tuple[np.ndarray, np.ndarray]:
+    """Principal moments (3,), rising, and right-handed axes (3, 3), columns, of an inertia (3, 3)."""
+    moments, axes = np.linalg.eigh(inertia)
+    return moments, axes if np.linalg.det(axes) > 0 else axes * np.array([1.0, 1.0, -1.0])
+
+
 def mass_seen(gram, mass: float) -> bool:
     """Whether data with a normal matrix (10, 10), in units of their noise, alone tell a mass to within itself: where
     they do not, shape or prior have made it."""
@@ -350,3 +314,18 @@ def mass_seen(gram, mass: float) -> bool:
     values, axes = np.linalg.eigh(scale[:, None] * gram * scale)
     values = np.maximum(values, RANK * values[-1])
     return bool(scale[0] * np.linalg.norm(axes[0] / np.sqrt(values)) < mass)
+
+
+def implausible(theta) -> str | None:
+    """What is not believed of parameters (10,), in words: they come from another unit. None where a robot can hold
+    them."""
+    theta = np.asarray(theta, dtype=float)
+    mass = float(theta[0])
+    if not mass > 0:
+        return f"a negative mass of {mass:.4g} kg"
+    if mass > HEAVIEST:
+        return f"{mass:.4g} kg, which no wrist holds"
+    distance = float(np.linalg.norm(theta[1:4])) / mass
+    if distance > FARTHEST:
+        return f"a centre of mass {distance:.3g} m away"
+    return None

@@ -10,7 +10,7 @@ from steelyard.dynamics import friction_torque, inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.log import Log, filters
 from steelyard.model import Robot
-from steelyard.payload.carried_effort import joint_torques, predicted_wrench
+from steelyard.payload.carried import joint_torques, predicted_wrench
 from steelyard.payload.controller_formats import flange_of, in_axes_of
 from steelyard.payload.from_torques import identify_from_torques
 from steelyard.payload.from_wrenches import identify, prepared_log
@@ -19,13 +19,11 @@ from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.tool_calibration import calibrate
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_reader import read_wrench_log
-from steelyard.payload.wrench_sums import DRIFT
-from steelyard.prepare import Corrections, corrected, read_logs
+from steelyard.payload.wrench_sums import CHANNELS, DRIFT, UNITS
+from steelyard.payload_request import Request
+from steelyard.prepare import corrected, read_logs
 from steelyard.report import Unstated, known_model
 from steelyard.spatial import rotation_from_rpy
-
-CHANNELS = ("fx", "fy", "fz", "nx", "ny", "nz")
-UNITS = ("N", "N", "N", "N m", "N m", "N m")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,42 +57,6 @@ def torque_signals(arm: Robot, log: Log, payload: Payload, *, frame: str | None 
     explained = joint_torques(arm, payload, q, v, a, frame=frame)
     units = tuple("N m" if np.any(c[3:]) else "N" for joint in arm.free_joints for c in joint.subspace.T)
     return Signals(log.t, arm.dof_names, units, measured, explained)
-
-
-@dataclass(frozen=True)
-class Request:
-    """Options of one run; see `docs/command_line.md`."""
-
-    log: Path
-    method: str = "auto"
-    shape: Path | None = None
-    scale: float = 1.0
-    shape_pose: tuple[float, float, float, float, float, float] | None = None
-    shape_pose_std: tuple[float, float] | None = None
-    arm: Path | None = None
-    frame: str | None = None
-    flange: str | None = None
-    torques: bool = False
-    cutoff: float = 10.0
-    hand: Path | None = None
-    bias: bool = False
-    drift: bool = False
-    axes: str = "sensor"
-    negate: bool = False
-    gravity: tuple[float, float, float] | None = None
-    noise: tuple[float, float] | None = None
-    elsewhere: bool = False
-    folder: tuple[Path, ...] = ()
-    lock: tuple[str, ...] = ()
-    channels: dict | None = None
-    unit: tuple[str, ...] = ()
-    order: tuple[str, ...] = ()
-    leave_out: tuple[str, ...] = ()
-
-    @property
-    def corrections(self) -> Corrections:
-        """How logs are read."""
-        return Corrections(unit=self.unit, order=self.order, leave_out=self.leave_out)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,10 +105,10 @@ def identify_files(request: Request) -> Outcome:
 
 def _known_arm(request: Request):
     """The arm, what its file cannot state of its joints, and what it leaves without payload (`known_model`)."""
-    return known_model(request.arm, gravity=request.gravity, folders=tuple(map(str, request.folder)), lock=request.lock)
+    return known_model(request.arm, gravity=request.gravity, folders=request.job.folders, lock=request.lock)
 
 
-def _read(request: Request, path: Path, robot: Robot | None):
+def _read(request: Request, path: str | Path, robot: Robot | None):
     return read_wrench_log(
         path,
         robot,
@@ -155,7 +117,7 @@ def _read(request: Request, path: Path, robot: Robot | None):
         gravity=None if robot is not None else request.gravity,
         negate=request.negate,
         channels=request.channels,
-        corrections=request.corrections,
+        corrections=request.job.corrections,
     )
 
 
@@ -176,9 +138,9 @@ def _from_torques(request: Request, known) -> Outcome:
         raise OptionError("--torques chooses its method by the shape alone; leave --method out")
     arm, unstated, error = known
     sources = [each for each in (request.log, request.hand) if each is not None]
-    options = {"channels": request.channels, "corrections": request.corrections}
+    options = {"channels": request.channels, "corrections": request.job.corrections}
     arm, logs = read_logs(sources, arm, **options)
-    logs = [corrected(arm, each, request.corrections) for each in logs]
+    logs = [corrected(arm, each, request.job.corrections) for each in logs]
     filtered, *empty = (_less(filters.differentiate(each, cutoff=request.cutoff), arm, unstated) for each in logs)
     found = identify_from_torques(
         arm,

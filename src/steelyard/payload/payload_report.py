@@ -1,17 +1,17 @@
 """The report of a payload run: its summary (schema `payload`), tables and figures, and its files."""
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.job_options import path_word
+from steelyard.job_options import PAYLOAD, path_word, words_of
 from steelyard.payload.payload_estimate import Payload, Status
-from steelyard.payload.payload_job import Outcome, Request, Signals
+from steelyard.payload.payload_job import Outcome, Signals
+from steelyard.payload_request import Request
 from steelyard.report import (
     FILES,
     IDENTIFIED,
@@ -19,7 +19,9 @@ from steelyard.report import (
     USABLE,
     Figure,
     Part,
+    Question,
     Record,
+    Screen,
     Section,
     Sheet,
     View,
@@ -27,7 +29,6 @@ from steelyard.report import (
     drawn,
     drawn_figures,
     error_quantiles,
-    footer,
     name_axis,
     number,
     percent,
@@ -65,10 +66,8 @@ def payload_view(record: Record) -> View:
         title=f"Payload in {Path(found['job']['log']).name}",
         subtitle=f"{found['provenance']['created']} · {plural(found['payload']['samples'], 'sample')} · method "
         f"{found['payload']['method']}",
-        verdict=found["verdict"],
         sections=sections,
         figures=drawn_figures(record, sections, figures),
-        footer=footer(found),
     )
 
 
@@ -205,7 +204,7 @@ def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str]
         OptionError: the files cannot be written.
     """
     record = payload_record(outcome, request, exports, out=out, files=FILES)
-    with staged(out, inputs=[Path(path) for _, path in _inputs(request)]) as stage:
+    with staged(out, inputs=[path for _, path in _inputs(request)]) as stage:
         write(record, stage)
         render(payload_view(record), stage)
     return record
@@ -222,7 +221,7 @@ def payload_record(
     relative = error / max(measured, 1e-300)
     channels = list(_channels(signals))
     content = {
-        "verdict": _verdict(payload, relative, channels),
+        "verdict": _screen(payload, relative, channels).as_json(),
         "payload": payload.as_dict(),
         "channels": channels,
         "relative_error": relative,
@@ -244,29 +243,13 @@ def payload_record(
 def repeat_payload(request: Request, export: Sequence[str] = (), out=None) -> str:
     """`steelyard payload ...` with the same request. out: folder to write to, the word OUT when there is none."""
     words = ["steelyard", "payload", path_word(request.log)]
-    for field in fields(Request):
-        value = getattr(request, field.name)
-        if field.name == "log" or value == field.default:
-            continue
-        option = f"--{field.name.replace('_', '-')}"
-        if field.name == "folder":
-            words += [word for each in value for word in (option, path_word(each))]
-        elif isinstance(value, dict):
-            words += [option, json.dumps(value)]
-        elif isinstance(value, tuple) and isinstance(value[0], str):
-            words += [word for each in value for word in (option, each)]
-        elif isinstance(value, tuple):
-            words += [option, *(repr(float(number)) for number in value)]
-        elif isinstance(value, bool):
-            words.append(option)
-        else:
-            words += [option, path_word(value) if isinstance(value, Path) else str(value)]
+    words += [*words_of(request, PAYLOAD), *words_of(request.job, PAYLOAD)]
     words += ["--export", ",".join(export)] if export else []
     return shlex.join([*words, "--out", str(out or FOLDER)])
 
 
 def _inputs(request: Request) -> list[tuple[str, Path]]:
-    return [(role, path) for role in INPUTS if (path := getattr(request, role)) is not None]
+    return [(role, Path(path)) for role in INPUTS if (path := getattr(request, role)) is not None]
 
 
 def _noise(payload: Payload, signals: Signals) -> np.ndarray:
@@ -288,39 +271,30 @@ def _channels(signals: Signals) -> Iterator[dict]:
         }
 
 
-def _verdict(payload: Payload, relative: float, channels: list[dict]) -> dict:
+def _screen(payload: Payload, relative: float, channels: list[dict]) -> Screen:
     reasons = [*payload.findings]
     if payload.status is not Status.OK:
         reasons.insert(0, payload.status.value)
     level = "keep" if not payload.status.usable else "care" if reasons else "good"
     mass = f"{plus_minus(payload.mass, payload.mass_deviation)} kg"
     worst = max(channels, key=lambda each: each["relative_error"] or 0.0)
-    return {
-        "level": level,
-        "headline": _headline(payload, mass),
-        "advice": ADVICE[level],
-        "reasons": reasons,
-        "answers": [
-            {
-                "question": "May I use it?",
-                "answer": USABLE[level],
-                "detail": ("A body that can exist. " if payload.consistent else "No real body has these numbers. ")
-                + (f"{plural(len(reasons), 'remark')} above." if reasons else "Nothing suspicious was found."),
-            },
-            {
-                "question": "What does it weigh?",
-                "answer": mass,
-                "detail": f"± one standard deviation, from {plural(payload.samples, 'sample')}.",
-            },
-            {
-                "question": "How well is it explained?",
-                "answer": f"to {percent(relative)}",
-                "detail": "What the payload leaves unexplained of the measured signals, each weighed by its noise; "
-                f"worst is {worst['name']}, {number(worst['rms_error'])} of {number(worst['rms'])} {worst['unit']}.",
-            },
-            {"question": "What is unknown?", **_unknown(payload)},
-        ],
-    }
+    questions = (
+        Question(
+            "May I use it?",
+            USABLE[level],
+            ("A body that can exist. " if payload.consistent else "No real body has these numbers. ")
+            + (f"{plural(len(reasons), 'remark')} above." if reasons else "Nothing suspicious was found."),
+        ),
+        Question("What does it weigh?", mass, f"± one standard deviation, from {plural(payload.samples, 'sample')}."),
+        Question(
+            "How well is it explained?",
+            f"to {percent(relative)}",
+            "What the payload leaves unexplained of the measured signals, each weighed by its noise; worst is "
+            f"{worst['name']}, {number(worst['rms_error'])} of {number(worst['rms'])} {worst['unit']}.",
+        ),
+        Question("What is unknown?", UNKNOWN[payload.status], _deviations(payload)),
+    )
+    return Screen(level, _headline(payload, mass), ADVICE[level], tuple(reasons), questions)
 
 
 def _headline(payload: Payload, mass: str) -> str:
@@ -330,15 +304,11 @@ def _headline(payload: Payload, mass: str) -> str:
     return f"It weighs {mass}, with its centre of mass at ({center}) mm in the axes of {payload.frame}."
 
 
-def _unknown(payload: Payload) -> dict:
+def _deviations(payload: Payload) -> str:
     if payload.status in (Status.FAINT, Status.OPEN):
-        return {"answer": UNKNOWN[payload.status], "detail": "Mass, centre of mass and inertia."}
+        return "Mass, centre of mass and inertia."
     inertia = np.maximum(np.abs(np.diag(payload.inertia)), 1e-300)
     mass = payload.mass_deviation / max(abs(payload.mass), 1e-300)
     moments = float(np.max(np.diag(payload.inertia_deviation) / inertia))
     center = f"{1e3 * float(np.max(payload.com_deviation)):.2g} mm"
-    return {
-        "answer": UNKNOWN[payload.status],
-        "detail": f"Standard deviations: mass {percent(mass)}, centre of mass {center}, moments of inertia "
-        f"{percent(moments)}.",
-    }
+    return f"Standard deviations: mass {percent(mass)}, centre of mass {center}, moments of inertia {percent(moments)}."

@@ -18,7 +18,7 @@ from steelyard.inertia import transform_matrix
 from steelyard.payload.solid_shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
-from steelyard.payload.wrench_sums import accumulate, triangle
+from steelyard.payload.wrench_sums import accumulate, eliminated, triangle
 
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
 DYNAMISM = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s, as published
@@ -68,11 +68,17 @@ def discretise(problem: Problem, points, *, c1: float = C1, scale=DYNAMISM, weig
     if not (np.isfinite(c1) and c1 > 0 and np.isfinite(weight) and weight > 0):
         raise OptionError(f"c1 and weight are positive numbers; got {c1!r} and {weight!r}")
     w = np.tanh(3 * dynamism(problem.log, scale) / c1)
-    reduced = accumulate(problem.log, weights=1 - w, reduced=True).triangle((1.0, 1.0), bias=problem.bias)
-    full = accumulate(problem.log, weights=w).triangle((1.0, 1.0), bias=problem.bias)
+    reduced = _sums(problem, 1 - w, reduced=True)
+    full = _sums(problem, w)
     return Discretisation(
         reduced[:, :10], reduced[:, 10], full[:, :10], full[:, 10], np.asarray(points, dtype=float), weight
     )
+
+
+def _sums(problem: Problem, weights, *, reduced: bool = False) -> np.ndarray:
+    """(11, 11) factor of weighted samples in SI units."""
+    info = accumulate(problem.log, bias=problem.bias, weights=weights, reduced=reduced)
+    return eliminated(info, (1.0, 1.0))
 
 
 def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMassFit:

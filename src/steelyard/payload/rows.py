@@ -5,6 +5,7 @@ leans, and a weight that a controller has taken off, are mistakes of the former 
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,11 +14,10 @@ from steelyard.dynamics import friction_torque as stated_friction
 from steelyard.inertia import parameters
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.payload.arm_sensor import frame_of
+from steelyard.payload.carried import frame_of
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_sums import triangle, wrench_regressor
+from steelyard.payload.wrench_sums import CHANNELS, by_group, summed, weighed_fit, wrench_regressor
 
-STEPS = 5  # of the noise
 NOISE_FLOOR = 1e-6  # of the signal
 LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
 SMALL = 0.3  # of the loudest joint: what a payload does at others counts relative to that at least
@@ -67,7 +67,7 @@ class Rows:
         keys = ("t", "measured", "push", "pull", "own", "weight", "drive", "log")
         return replace(self, **{key: value[index] for key in keys if (value := getattr(self, key)) is not None})
 
-    @property
+    @cached_property
     def columns(self) -> np.ndarray:
         """(n, k, 10) of the payload."""
         return self.push + self.pull @ self.gravity
@@ -110,35 +110,26 @@ class Fit:
 
 
 class Sums:
-    """Triangular factors of rows with all columns that may explain them, from which any choice of them is fitted."""
+    """Information of rows with all columns that may explain them, from which any choice of them is fitted."""
 
     def __init__(self, rows: Rows, beside: dict[str, np.ndarray] | None = None):
         self.rows, beside = rows, beside or {}
         ends = np.cumsum([10, *(each.shape[2] for each in beside.values())])
         self.places = {name: range(ends[i], ends[i + 1]) for i, name in enumerate(beside)}
         self.columns = np.concatenate([rows.columns, *beside.values()], axis=2)
-        whole = np.concatenate([self.columns, rows.measured[:, :, None]], axis=2)
-        count = len(rows.noise)
-        self.factors = [triangle(whole[:, rows.groups == g].reshape(-1, whole.shape[2])) for g in range(count)]
+        self.info = summed(*by_group(self.columns, rows.measured, len(rows.noise)))
 
     def fit(self, *names: str) -> Fit:
         """Least squares with the columns of these names beside the payload's."""
         rows, at = self.rows, [*range(10), *(i for name in names for i in self.places[name])]
-        n, k = rows.measured.shape
-        sizes, degrees = n * np.bincount(rows.groups), max(1 - len(at) / (n * k), 0.1)
-        T = [triangle(each[:, [*at, -1]]) for each in self.factors]
-        floor = NOISE_FLOOR * rows.signal
-        noise, x, spread = np.maximum(0.05 * rows.signal, floor), np.zeros(len(at)), np.zeros(len(at))
-        for _ in range(STEPS):
-            stacked = triangle(np.concatenate([t / s for t, s in zip(T, noise, strict=True)]))
-            A, b = stacked[:, :-1], stacked[:, -1]
-            scale = np.linalg.norm(A, axis=0)
-            scale[scale == 0] = 1.0
-            inverse = np.linalg.pinv(A / scale, rcond=1e-12) / scale[:, None]
-            x, spread = inverse @ b, np.linalg.norm(inverse, axis=1)
-            noise = np.sqrt([float(np.sum((t @ np.append(x, -1.0)) ** 2)) for t in T]) / np.sqrt(sizes * degrees)
-            noise = np.maximum(noise, floor)
-        residual = rows.measured - self.columns[:, :, at] @ x
+        info, columns = self.info, self.columns
+        assert info.factors is not None
+        if len(at) < columns.shape[2]:
+            Y, y = info.factors[:, :, at], info.factors[:, :, -1]
+            info, columns = summed(Y.swapaxes(0, 1), y.T, counts=info.counts), columns[:, :, at]
+        x, spread, noise = weighed_fit(info)
+        noise = np.maximum(noise, NOISE_FLOOR * rows.signal)
+        residual = rows.measured - columns @ x
         return Fit(rows, x[:10], x[10:], spread[10:], residual, noise, share_of(rows, noise))
 
 
@@ -210,7 +201,7 @@ def of_wrench(log: WrenchLog, noise) -> Rows:
         pull,
         np.asarray(log.gravity),
         np.repeat([0, 1], 3),
-        ("fx", "fy", "fz", "nx", "ny", "nz"),
+        CHANNELS,
         np.asarray(noise, dtype=float),
         moving=log.moving,
         streamed=streamed(log),

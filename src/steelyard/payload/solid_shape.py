@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError
+from steelyard.extras import extra
 from steelyard.inertia import Ellipsoid, corners, hull_of, mesh, mesh_checks, mesh_files, pseudo
 from steelyard.payload import filling
 
@@ -261,7 +262,8 @@ def _read_object(shape: Any, scale):
 
 def _read_file(path, scale):
     if path.suffix.lower() in (".ply", ".xyz", ".obj") and path.is_file():
-        import trimesh
+        with extra("Reading meshes"):
+            import trimesh
 
         try:
             loaded = trimesh.load(path)

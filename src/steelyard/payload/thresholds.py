@@ -33,7 +33,7 @@ class Thresholds:
     """m: the same of the centre of mass."""
     surely_better: float = 60.0
     """Twice the gain of log-likelihood, less four for each unknown, with which a mistake is sure, of independent
-    samples; of 60 right wrench logs (`adversary/payloads.py`) none comes to more than 5."""
+    samples; of 60 right wrench logs (`evidence/payloads.py`) none comes to more than 5."""
     moved_mass: float = 0.02
     """Share of the mass: stretches of time that move it further make it no result."""
     chance: float = 1e-3
@@ -56,7 +56,7 @@ class Thresholds:
     """Share of the mismatch: another reading of a signal that leaves less is the right one."""
     unrelated_acceleration: float = 0.7
     """Mismatch of accelerations that is a finding without a reading: lagging filters on poses of high noise leave up to
-    0.49 (`tray_experiment.recorded`, 1 to 4 rad/s)."""
+    0.49 (`evidence.bench.tray_experiment.recorded`, 1 to 4 rad/s)."""
     unrelated_rate: float = 0.3
     """The same of angular velocity, where they leave up to 0.10."""
     gravity_refuted: float = 16.0

@@ -1,24 +1,98 @@
 """What is wrong with a wrench log, in words with a remedy. Nothing here changes data or stops a fit."""
 
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
 
+from steelyard.diagnose import FaultRecord, Severity
 from steelyard.log import Finding, gaps
+from steelyard.payload.density import place_deviation
 from steelyard.payload.gravity_strength import Strength, doubt, strength_of
 from steelyard.payload.motion_consistency import motion_findings
-from steelyard.payload.plausible import implausible
-from steelyard.payload.shape_pose import place_deviation
+from steelyard.payload.payload_estimate import implausible
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_causes import explanation
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import Problem, mass_of, plain_fit, residual_noise, solve
-from steelyard.payload.wrench_sums import accumulate, group_rms, unexplained_wrench
+from steelyard.payload.wrench_problem import Problem, mass_of, solve
+from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, signal_rms, weighed_fit
 
 LOOKED_AT = 2000  # samples of a long log
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
 NOISY, UNMET = 3.0, 0.1  # of the noise and of the signal: a result that leaves more has missed the log
+
+
+def _record(code: str, severity: Severity, meaning: str, remedy: str) -> FaultRecord:
+    return FaultRecord(code, "payload", severity, meaning, remedy)
+
+
+FINDINGS: Mapping[str, FaultRecord] = {
+    each.code: each
+    for each in (
+        _record(
+            "misread",
+            "fatal",
+            "signs, axes, units, gravity, tare or clock are not as they were read, or something touches or pulls the "
+            "body",
+            "what the finding names",
+        ),
+        _record(
+            "motion",
+            "fatal",
+            "rotation, twist and acceleration contradict each other, and no known reading of them does not",
+            "signals of one frame and one clock, in rad, m and s",
+        ),
+        _record(
+            "gravity",
+            "fatal",
+            "gravity was not given as the Earth's, and the log cannot check it",
+            "leave gravity out, or confirm it: `elsewhere=True` (`--elsewhere`)",
+        ),
+        _record(
+            "noise",
+            "warning",
+            "the residual contradicts the noise that was stated; deviations follow the residual",
+            "state the noise of the sensor as it is, or leave it out",
+        ),
+        _record(
+            "implausible",
+            "fatal",
+            "numbers that no robot holds: another unit, or another robot",
+            "name the units of the columns",
+        ),
+        _record(
+            "unexplained",
+            "fatal",
+            "no rigid payload explains the wrench, and no known mistake does",
+            "hold the payload firmly and free of contact; check frames, units and clocks; give `noise` (`--noise`)",
+        ),
+        _record(
+            "misfit",
+            "fatal",
+            "no body inside the shape explains the log",
+            "place the shape (`--shape-pose`), check its scale (`--scale`)",
+        ),
+        _record(
+            "place",
+            "warning",
+            "the centre of mass lies outside the shape",
+            "place the shape (`--shape-pose`), check its scale (`--scale`)",
+        ),
+        _record(
+            "saturated", "warning", "a channel rests at its extreme value", "leave these samples out, or a wider sensor"
+        ),
+        _record("gap", "warning", "time jumps", "split the log there if the payload changed meanwhile"),
+        _record(
+            "pose",
+            "warning",
+            "the sensor keeps one orientation to gravity",
+            "tilt the wrist by 30 degrees or more, about two axes",
+        ),
+    )
+}
+"""The record of every code of a payload's findings; those that hardly matter to a log are warnings."""
+
 
 _READINGS = {
     "sensor": "",
@@ -81,10 +155,11 @@ def _misread(log, strength, elsewhere, bias, noise) -> list[Finding]:
     return [*found, doubt(strength)]
 
 
-def misfit(problem: Problem, theta, bias=None) -> tuple[Finding, ...]:
-    """A finding where a result, theta (10,) and a constant wrench (6,), leaves far more of the wrench than noise does:
-    what was asked of the body, such as its shape, cannot be."""
-    left, signal = problem.information.residual_rms(theta, bias), problem.information.signal_rms
+def misfit(problem: Problem, theta, bias) -> tuple[Finding, ...]:
+    """A finding where a result, theta (10,) and a bias (k,), leaves far more of the wrench than noise does: what was
+    asked of the body, such as its shape, cannot be."""
+    info = problem.information
+    left, signal = residual_rms(info, np.append(theta, bias)), signal_rms(info)
     if not ((left > NOISY * problem.noise) & (left > UNMET * signal)).any():
         return ()
     asked = "inside the shape" if problem.solid is not None else "that can exist"
@@ -163,8 +238,8 @@ def _signs(log, bias=False):
 
 def _explained(log, bias):
     """Residual over signal of a least-squares fit, of force and torque together, and its mass."""
-    theta, offset = plain_fit(log, bias)
-    left, signal = group_rms(unexplained_wrench(log, theta, offset)), group_rms(log.wrench)
+    info = accumulate(log, bias=bias)
+    left, signal = residual_rms(info, weighed_fit(info)[0]), signal_rms(info)
     return float(np.hypot(*(left / np.maximum(signal, 1e-9)))), mass_of(log, bias)
 
 
@@ -182,8 +257,7 @@ def _read_as(log, axes, flip, negate):
 
 
 def _saturation(log):
-    names = ("fx", "fy", "fz", "nx", "ny", "nz")
-    for name, x in zip(names, log.wrench.T, strict=True):
+    for name, x in zip(CHANNELS, log.wrench.T, strict=True):
         if np.ptp(x) <= 0:
             continue
         for extreme in (x.max(), x.min()):
@@ -221,8 +295,9 @@ def _pose(log):
 
 
 def _place(log, solid):
-    information = accumulate(log)
-    A, b = information.whitened(residual_noise(information, False))
+    info = accumulate(log)
+    T = eliminated(info, weighed_fit(info)[2])[:10]
+    A, b = T[:, :10], T[:, 10]
     mass = mass_of(log)
     if not mass > 0:
         return

@@ -1,21 +1,19 @@
-"""What every payload method starts from: compressed data, its noise, and the shape."""
+"""What every payload method starts from: the Information of a log, its noise, and what is known of the body."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from steelyard.information import Information
 from steelyard.payload.rows import memory_of, score_spread
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_sums import WrenchInformation, accumulate, freed, offsets, wrench_regressor
+from steelyard.payload.wrench_sums import accumulate, bias_of, eliminated, freed, weighed_fit, wrench_regressor
 
-NOISE_STEPS = 5
 MEMORY_SAMPLES = 5000
-NOISE_FLOOR = 1e-6  # of the signal: noise-free simulated logs would weigh infinitely
 CHANCE = 4.0  # deviations of a standard deviation
-NOWHERE = 1e-12  # N: forces smaller than this are no signal
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +27,7 @@ class Problem:
     """
 
     log: WrenchLog
-    information: WrenchInformation
+    information: Information
     noise: np.ndarray
     memory: np.ndarray
     bias: bool | str = False
@@ -38,20 +36,29 @@ class Problem:
 
     @cached_property
     def whitened(self) -> tuple[np.ndarray, np.ndarray]:
-        """A (10, 10), b (10,): `||A theta - b||^2` is the cost in units of the noise's variance."""
-        return self.information.whitened(self.noise * np.sqrt(self.memory), bias=self.bias)
+        """A (10, 10), b (10,): `||A theta - b||^2` is the cost in units of the noise's variance, the bias left free."""
+        T = eliminated(self.information, self._deviation)[:10]
+        return T[:, :10], T[:, 10]
 
     @cached_property
     def mass(self) -> float:
         """Mass from the forces alone, kg: it needs no centre of mass, and no prior."""
         return mass_of(self.log, self.bias)
 
+    def bias_beside(self, theta, covariance) -> tuple[np.ndarray, np.ndarray]:
+        """Bias (k,) beside a payload theta (10,) of a covariance (10, 10), and its standard deviations."""
+        return bias_of(self.information, self._deviation, theta, covariance)
+
+    @property
+    def _deviation(self) -> np.ndarray:
+        return self.noise * np.sqrt(self.memory)
+
 
 def make_problem(log, *, noise=None, bias: bool | str = False, solid=None, prior=None) -> Problem:
     """Accumulate a log; noise: (2,) known standard deviations, by default from the residuals of a weighted fit."""
-    information = accumulate(log)
-    found = residual_noise(information, bias)
-    memory = residual_memory(log, information, found, bias)
+    information = accumulate(log, bias=bias)
+    fitted, _, found = weighed_fit(information)
+    memory = residual_memory(log, fitted[:10], found, bias)
     if noise is not None:
         stated = np.asarray(noise, dtype=float)
         found = np.where(_contradicts(stated, found, 3 * len(log) / memory), found, stated)
@@ -63,39 +70,16 @@ def _contradicts(stated, found, count) -> np.ndarray:
     return found > stated * np.maximum(THRESHOLDS.misstated, 1 + CHANCE / np.sqrt(2 * np.maximum(count - 6, 1)))
 
 
-def residual_noise(information: WrenchInformation, bias: bool | str) -> np.ndarray:
-    """(2,) standard deviations of force and torque components, from weighted least squares, iterated."""
-    signal = information.signal_rms
-    floor = NOISE_FLOOR * np.maximum(signal, NOWHERE)
-    unknowns = 10 + offsets(bias)
-    degrees = max(6 * information.count - unknowns, 1.0) / max(6 * information.count, 1.0)
-    noise = np.maximum(0.05 * signal, floor)
-    for _ in range(NOISE_STEPS):
-        theta = solve(*information.whitened(noise, bias=bias))
-        offset = information.bias(theta, noise, bias=bias) if bias else None
-        noise = np.maximum(information.residual_rms(theta, offset) / np.sqrt(degrees), floor)
-    return noise
-
-
-def residual_memory(log: WrenchLog, information: WrenchInformation, noise, bias: bool | str) -> np.ndarray:
-    """(2,) integrated autocorrelation, in samples, of force and torque residuals; 1 for white noise."""
+def residual_memory(log: WrenchLog, theta, noise, bias: bool | str) -> np.ndarray:
+    """(2,) integrated autocorrelation, in samples, of force and torque residuals; 1 for white noise. theta: (10,)."""
     part = log[:MEMORY_SAMPLES]
     if len(part) < 50:
         return np.ones(2)
-    theta = solve(*information.whitened(noise, bias=bias))
     Y = wrench_regressor(part)
     residual = freed(part.wrench - Y @ theta, part.t, bias)
     memory = memory_of(residual, np.repeat([0, 1], 3))
     deviation = np.repeat(noise * np.sqrt(memory), 3)
     return memory * score_spread(Y, residual, deviation, reach=2 * memory.max())
-
-
-def plain_fit(log: WrenchLog, bias: bool | str = False) -> tuple[np.ndarray, np.ndarray]:
-    """theta (10,) of weighted least squares and a constant wrench (6,), zero unless asked for; (12,) of a drift."""
-    information = accumulate(log)
-    noise = residual_noise(information, bias)
-    theta = solve(*information.whitened(noise, bias=bias))
-    return theta, information.bias(theta, noise, bias=bias) if bias else np.zeros(6)
 
 
 def solve(A, b) -> np.ndarray:

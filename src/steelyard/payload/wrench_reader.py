@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log import WORDS, Head, decoded, factor, members, numbers, split_unit
 from steelyard.model import Robot
-from steelyard.payload.arm_sensor import carried_log
+from steelyard.payload.carried import carried_log
 from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog

@@ -1,133 +1,153 @@
-"""`WrenchInformation`: all that a payload fit needs from a wrench log, and it adds.
+"""The `Information` of a wrench log: ten columns of one body, then the bias of each channel and what it drifts by.
 
-Two triangular factors, one for force rows and one for torque rows, of `[Yb | bias columns | wrench]`: square-root
-information. Nothing is lost but the samples, and the condition number is not squared. A bias is nothing (`False`), a
-constant wrench (`True`) or one that changes steadily with time (`"drift"`), and is eliminated.
+Rows of forces and rows of torques are a group each, with one noise. Their triangular factors are kept, so that the
+condition number is not squared. A bias is nothing (`False`), a constant wrench (`True`) or one that changes steadily
+with time (`"drift"`).
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from steelyard.cards import Card
 from steelyard.dynamics import body_regressor
 from steelyard.errors import LogError, OptionError
+from steelyard.fit import weigh_rows, whiten
+from steelyard.identifiable import Basis, from_null_space
+from steelyard.information import Information
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.terms import Extra, ParameterLayout
 
-BIAS = 12  # columns of a wrench in the sensor frame that is constant (6), and of one that grows with time (6)
-SIZE = 10 + BIAS
 DRIFT = "drift"
+CHANNELS = ("fx", "fy", "fz", "nx", "ny", "nz")
+UNITS = ("N", "N", "N", "N m", "N m", "N m")
+GROUPS = ("force", "torque")  # of three rows a sample each
+BODY = "payload"
 CHUNK = 4096  # samples at a time
 
 
-@dataclass(frozen=True, eq=False)
-class WrenchInformation:
-    """Sums over samples of `Yb theta + bias = wrench`.
+def summed(Y, y, *, layout: ParameterLayout | None = None, counts=None) -> Information:
+    """Information with factors of rows Y (n, g, k), y (n, g), where every column is a parameter of its own.
 
-    force, torque: (k, 23) with `T^T T` the Gram matrix of the rows `[Yb, bias columns, wrench]`, at most 23 rows each;
-    count: number of samples (a float: discounted ones count less); start: s, from which a drifting bias counts.
+    counts: (g,) samples of the groups, where the rows are triangular factors of them.
     """
-
-    force: np.ndarray
-    torque: np.ndarray
-    count: float
-    start: float = 0.0
-
-    def __add__(self, other):
-        if not isinstance(other, WrenchInformation):
-            return NotImplemented
-        join = lambda a, b: triangle(np.concatenate([a, self._timed(b, other.start)]))  # noqa: E731
-        return replace(
-            self,
-            force=join(self.force, other.force),
-            torque=join(self.torque, other.torque),
-            count=self.count + other.count,
-        )
-
-    def _timed(self, factor, start):
-        """A factor whose drift counts from another start, counted from this one's."""
-        factor = np.array(factor)
-        factor[:, 16:SIZE] += (start - self.start) * factor[:, 10:16]
-        return factor
-
-    def __radd__(self, other):
-        return self if isinstance(other, int) and other == 0 else NotImplemented
-
-    def discounted(self, factor: float) -> "WrenchInformation":
-        """The same data counted `factor` (0, 1] times."""
-        if not 0 < factor <= 1:
-            raise OptionError(f"A forgetting factor lies in (0, 1]; got {factor!r}.")
-        root = np.sqrt(factor)
-        return replace(self, force=root * self.force, torque=root * self.torque, count=factor * self.count)
-
-    def triangle(self, noise, *, bias: bool | str = False) -> np.ndarray:
-        """(11, 11) factor of `[A b]` in units of the noise: `||T [theta; -1]||^2` is the whole weighted cost.
-
-        noise: standard deviations of force [N] and torque [N m]. bias: of the sensor, which is left free (projected
-        out, so theta is fitted as if it were estimated beside).
-        """
-        free = offsets(bias)
-        return self._factor(noise, free)[free:, free:]
-
-    def whitened(self, noise, *, bias: bool | str = False) -> tuple[np.ndarray, np.ndarray]:
-        """A (10, 10) and b (10,) with `||A theta - b||^2` the weighted cost but for a constant (see `triangle`)."""
-        T = self.triangle(noise, bias=bias)
-        return T[:10, :10], T[:10, 10]
-
-    def bias(self, theta, noise, *, bias: bool | str = True) -> np.ndarray:
-        """(6,) constant wrench, and (12,) with what it grows by each second, that explains best what theta (10,)
-        leaves."""
-        free = offsets(bias)
-        T = self._factor(noise, free)[:free]
-        return np.linalg.lstsq(T[:, :free], T[:, -1] - T[:, free:-1] @ theta, rcond=None)[0]
-
-    def bias_deviation(self, noise, covariance, *, bias: bool | str = True) -> np.ndarray:
-        """(6,) or (12,) standard deviations of the same, theta having a covariance (10, 10)."""
-        free = offsets(bias)
-        T = self._factor(noise, free)[:free]
-        inverse = np.linalg.pinv(T[:, :free])
-        through = inverse @ T[:, free:-1]
-        return np.sqrt(np.diag(inverse @ inverse.T + through @ covariance @ through.T))
-
-    def _factor(self, noise, free):
-        """Triangular factor of `[first bias columns | Yb | wrench]` in units of the noise."""
-        stacked = np.concatenate([self.force / noise[0], self.torque / noise[1]])
-        columns = [*range(10, 10 + free), *range(10), SIZE]
-        T = triangle(stacked[:, columns])
-        return np.pad(T, ((0, max(0, len(columns) - len(T))), (0, 0)))
-
-    def residual_rms(self, theta, bias=None) -> np.ndarray:
-        """(2,) root-mean-square residual of a force and a torque component, N and N m."""
-        beside = np.zeros(0) if bias is None else bias
-        x = np.concatenate([theta, beside, np.zeros(BIAS - len(beside)), [-1.0]])
-        energy = np.array([np.sum((T @ x) ** 2) for T in (self.force, self.torque)])
-        return np.sqrt(energy / (3 * max(self.count, 1.0)))
-
-    @property
-    def signal_rms(self) -> np.ndarray:
-        """(2,) root-mean-square force and torque component, N and N m."""
-        return self.residual_rms(np.zeros(10))
+    found = Information.from_arrays(Y, y, layout=layout, sums="qr", basis=_every(np.shape(Y)[-1]))
+    return found if counts is None else replace(found, counts=counts)
 
 
-def accumulate(log: WrenchLog, *, weights=None, reduced: bool = False) -> WrenchInformation:
-    """Information of a log, streamed in chunks.
+@lru_cache
+def _every(k: int) -> Basis:
+    """The basis of k columns that are all parameters of their own."""
+    return from_null_space(np.zeros((k, 0)), np.ones(k))
 
-    weights: (n,) factor on each sample's rows. reduced: the gravity-only model of paper E (6)-(7), which leaves out
-    twist and acceleration. Raises LogError for an empty log.
+
+def of_body(info: Information, mixing) -> Information:
+    """The Information of one body whose columns are those of another `@ mixing` (k, 10); its sums alone."""
+    return replace(
+        info.as_gram(),
+        squares=info.squares.mixed(mixing),
+        moment=info.moment @ mixing,
+        columns=np.arange(10),
+        layout=ParameterLayout((BODY,)),
+        basis=_every(10),
+        robot=None,
+        discrepancy=None,
+    )
+
+
+def weighed_fit(info: Information) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Parameters (k,) of least squares weighed by noise, their deviations (k,) in white noise, and the noise (g,).
+
+    Zeros where no row says anything, as of poses at rest without gravity.
+    """
+    if not info.squares.flat.any():
+        return np.zeros(len(info.columns)), np.zeros(len(info.columns)), signal_rms(info)
+    weighted, noise = weigh_rows(info)  # a force of zero is a measurement, and no ratio
+    found = whiten(weighted)
+    return found.solve(), np.sqrt(np.diag(found.covariance())), noise
+
+
+def accumulate(log: WrenchLog, *, bias: bool | str = False, weights=None, reduced: bool = False) -> Information:
+    """Information of a log, streamed in chunks; a drift counts from the log's first sample.
+
+    bias: which of its columns there are. weights: (n,) factor on each sample's rows. reduced: the gravity-only model of
+    paper E (6)-(7), which leaves out twist and acceleration. Raises LogError for an empty log.
     """
     if not len(log):
         raise LogError(f"{log.name} is empty: no samples to accumulate")
-    total = None
+    layout, total = layout_of(bias, float(log.t[0])), None
     for start in range(0, len(log), CHUNK):
         part = slice(start, start + CHUNK)
-        rows = _rows(log[part], reduced, log.t[0])
+        rows, wrench = _rows(log[part], layout, reduced, log.t[0])
         if weights is not None:
-            rows = rows * np.asarray(weights, dtype=float)[part, None, None]
-        force, torque = (rows[:, half].reshape(-1, SIZE + 1) for half in (slice(3), slice(3, 6)))
-        new = WrenchInformation(triangle(force), triangle(torque), float(len(rows)), float(log.t[0]))
+            factor = np.asarray(weights, dtype=float)[part]
+            rows, wrench = rows * factor[:, None, None], wrench * factor[:, None]
+        new = summed(*by_group(rows, wrench, len(GROUPS)), layout=layout)
         total = new if total is None else total + new
     assert total is not None
-    return total
+    return replace(total, group_names=GROUPS)
+
+
+def layout_of(bias: bool | str, start: float) -> ParameterLayout:
+    """Columns of one body, the bias of each channel, and what it grows by each second from the start [s], which their
+    names say: sums that count from others are not of the same columns."""
+    free = offsets(bias)
+    if not free:
+        return ParameterLayout((BODY,))
+    pairs = enumerate(zip(CHANNELS, UNITS, strict=True))
+    drifts = tuple(Extra(f"{name}.drift since {start!r} s", f"{unit}/s", "user", (i,)) for i, (name, unit) in pairs)
+    return ParameterLayout((BODY,), CHANNELS, tuple(range(6)), ("offset",), drifts[: free - 6])
+
+
+def by_group(rows, measured, g: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, c g, k) and what was measured (n, c g) as those of g groups of c channels, (c n, g, k) and (c n, g)."""
+    n, channels, k = rows.shape
+    apart = (n, g, channels // g)
+    return (
+        rows.reshape(*apart, k).swapaxes(1, 2).reshape(-1, g, k),
+        measured.reshape(apart).swapaxes(1, 2).reshape(-1, g),
+    )
+
+
+def eliminated(info: Information, noise) -> np.ndarray:
+    """(11, 11) triangular factor of `[A b]` in units of the noise: `||T [theta; -1]||^2` is the whole weighted cost.
+
+    noise: (g,) standard deviations of the row groups. Columns behind the ten of the body, such as a bias, are left free
+    (projected out, so theta is fitted as if they were estimated beside).
+    """
+    return _bias_first(info, noise)[1]
+
+
+def bias_of(info: Information, noise, theta, covariance) -> tuple[np.ndarray, np.ndarray]:
+    """Bias (6,), and (12,) with what it grows by each second, that explains best what theta (10,) leaves, and its
+    standard deviations, theta having a covariance (10, 10)."""
+    T = _bias_first(info, noise)[0]
+    free = len(info.columns) - 10
+    inverse = np.linalg.pinv(T[:, :free])
+    through = inverse @ T[:, free:-1]
+    spread = inverse @ inverse.T + through @ covariance @ through.T
+    return inverse @ (T[:, -1] - T[:, free:-1] @ theta), np.sqrt(np.diag(spread))
+
+
+def _bias_first(info: Information, noise) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the triangular factor of `[bias columns | body | wrench]` in units of the noise: those of the bias, and
+    of the body alone."""
+    assert info.factors is not None
+    k = len(info.columns)
+    stacked = (info.factors / np.reshape(noise, (-1, 1, 1))).reshape(-1, k + 1)
+    T = triangle(stacked[:, [*range(10, k), *range(10), k]])
+    return T[: k - 10], T[k - 10 :, k - 10 :]
+
+
+def residual_rms(info: Information, parameters) -> np.ndarray:
+    """(2,) root-mean-square residual of a force and a torque component, N and N m, at parameters of all columns."""
+    return np.sqrt(info.residual_energy(parameters) / np.maximum(info.counts, 1))
+
+
+def signal_rms(info: Information) -> np.ndarray:
+    """(g,) root-mean-square of what was measured, such as a force and a torque component, N and N m."""
+    return np.sqrt(info.energy / np.maximum(info.counts, 1))
 
 
 def wrench_regressor(log: WrenchLog, *, reduced: bool = False) -> np.ndarray:
@@ -149,15 +169,13 @@ def group_rms(wrenches) -> np.ndarray:
     return np.sqrt(np.mean(wrenches.reshape(-1, 2, 3) ** 2, axis=(0, 2)))
 
 
-def _rows(log, reduced, start):
-    """(n, 6, 23) rows `[Yb, bias columns, wrench]`."""
-    n = len(log)
-    rows = np.empty((n, 6, SIZE + 1))
+def _rows(log, layout, reduced, start):
+    """Rows (n, 6, k) of a layout, and wrenches (n, 6)."""
+    rows = np.empty((len(log), 6, layout.size))
     rows[:, :, :10] = wrench_regressor(log, reduced=reduced)
-    rows[:, :, 10:16] = np.eye(6)
-    rows[:, :, 16:SIZE] = (log.t - start)[:, None, None] * np.eye(6)
-    rows[:, :, SIZE] = log.wrench
-    return rows
+    rows[:, :, 10:16] = np.eye(6)[:, : layout.size - 10]
+    rows[:, :, 16:] = ((log.t - start)[:, None, None] * np.eye(6))[:, :, : layout.size - 16]
+    return rows, np.asarray(log.wrench)
 
 
 def offsets(bias: bool | str) -> int:
@@ -183,7 +201,7 @@ def triangle(rows) -> np.ndarray:
 
 RANK = 1e-8  # smallest singular value, relative to the largest, that counts
 LENGTH = 0.1  # m, that makes masses, moments and inertias comparable
-GROUPS = {"mass": (0,), "centre of mass": (1, 2, 3), "inertia": tuple(range(4, 10))}
+PARTS = {"mass": (0,), "centre of mass": (1, 2, 3), "inertia": tuple(range(4, 10))}
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,12 +224,12 @@ def observability(log: WrenchLog, *, reduced: bool = False, bias: bool | str = F
     Returns:
         The Observability.
     """
-    Y = wrench_regressor(log, reduced=reduced) * np.array([1.0] + [1 / LENGTH] * 3 + [1 / LENGTH**2] * 6)
-    Y = freed(Y, log.t, bias)
-    _, singular, Vt = np.linalg.svd(np.linalg.qr(Y.reshape(-1, 10), mode="r"))
+    units = np.array([1.0] + [1 / LENGTH] * 3 + [1 / LENGTH**2] * 6)
+    R = eliminated(accumulate(log, bias=bias, reduced=reduced), (1.0, 1.0))[:, :10] * units
+    _, singular, Vt = np.linalg.svd(R)
     rank = int(np.count_nonzero(singular > RANK * max(singular[0], 1e-300)))
     hidden = Vt[rank:]
-    known = tuple(name for name, columns in GROUPS.items() if np.abs(hidden[:, columns]).max(initial=0.0) < 1e-6)
+    known = tuple(name for name, columns in PARTS.items() if np.abs(hidden[:, columns]).max(initial=0.0) < 1e-6)
     return Observability(rank, known, _words(rank, known, log, reduced))
 
 

@@ -2,19 +2,11 @@
 
 from steelyard.job import Job
 from steelyard.pipeline.drive_identification import FOUND, START, DriveEstimate, DriveResult, run_drives
-from steelyard.pipeline.identification import (
-    Progress,
-    Result,
-    knowledge_of,
-    load_with_side,
-    recorded,
-    run,
-    side_of,
-    weights_of,
-)
+from steelyard.pipeline.identification import Result, run
 from steelyard.pipeline.inspection import Inspection, inspect
+from steelyard.pipeline.job_run import Progress, job_of, knowledge_of, load_with_side, recorded, several, side_of
 from steelyard.pipeline.log_repair import fix_log
-from steelyard.pipeline.python_job import job_of, several
+from steelyard.pipeline.sums_of_logs import accumulate, accumulate_blocks, weights_of
 from steelyard.pipeline.tried_corrections import VISIBLE
 
 __all__ = [
@@ -27,6 +19,8 @@ __all__ = [
     "Job",
     "Progress",
     "Result",
+    "accumulate",
+    "accumulate_blocks",
     "fix_log",
     "inspect",
     "job_of",

@@ -5,21 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.drives import GAINS, LOAD_FRICTION, MotionFit
+from steelyard.drives import FREE, LOAD_FRICTION, MotionFit
 from steelyard.model import Drive, Robot
 
 LARGEST = 50.0  # logarithm of a factor
-QUANTITIES = {  # of a drive, by the name of the array that a fit changes
-    "gain": "gain",
-    "delay": "delay",
-    "slope_limit": "slope_limit",
-    "limit": "limit",
-    "damping": "damping",
-    "frictionloss": "frictionloss",
-    "armature": "armature",
-    "load_friction_motor": "load_friction_motor",
-    "load_friction_external": "load_friction_external",
-}
 
 
 @dataclass(frozen=True)
@@ -42,11 +31,11 @@ def named_drives(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> d
     for j, name in enumerate(robot.dof_names):
         drive = drives[name]
         values, intervals, open_ends, loaded = {}, {}, [], bool(fit.drives.loaded[j])
-        for array, quantity in QUANTITIES.items():
-            if quantity in LOAD_FRICTION and not loaded:
+        for array in FREE:
+            if array in LOAD_FRICTION and not loaded:
                 continue
-            other = {"gain": GAINS[str(drive.kind)]} | ({"frictionloss": "friction_base"} if loaded else {})
-            key = other.get(quantity, quantity)
+            other = {"gain": drive.features.gain} | ({"frictionloss": "friction_base"} if loaded else {})
+            key = other.get(array, array)
             value = float(getattr(fit.drives, array)[j])
             if array == "delay" and value < 0:  # commands do not act before they are given
                 values["early"], value = -value, 0.0
@@ -54,7 +43,7 @@ def named_drives(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> d
                 open_ends.append(key)
                 continue
             half = float(fit.half_width[array][j]) if array in fit.half_width else 0.0
-            if not np.isfinite(value) or (array == "slope_limit" and drive.kind != "position"):
+            if not np.isfinite(value) or (array == "slope_limit" and array not in drive.features.numbers):
                 continue
             values[key] = value
             if array == "delay" and "early" in values:

@@ -1,7 +1,7 @@
 """The whole job for logs of commands instead of torques: model and logs in; drives, friction and bodies that make the
 model move as the robot did, judged by motion."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
@@ -11,7 +11,6 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.drives import (
-    GAINS,
     WINDOW,
     DriveArrays,
     Motion,
@@ -25,7 +24,6 @@ from steelyard.drives import (
     drives_of,
     errors_of,
     fit_motion,
-    gain_of,
     judges_of,
     parted,
     parted_by_speed,
@@ -38,25 +36,16 @@ from steelyard.drives import (
     twins,
     unbounded,
 )
-from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.fit import Estimate, consistent_within_geometry
+from steelyard.fit import Estimate
 from steelyard.identifiable import Scale, identifiability, scale_lines
 from steelyard.information import accumulate
 from steelyard.job import Job
 from steelyard.log import Finding
 from steelyard.model import STEP, Drive, Robot
 from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
-from steelyard.pipeline.identification import (
-    knowledge_of,
-    load_with_side,
-    recorded,
-    require_filtered,
-    require_model_first,
-    require_motion,
-    settled_logs,
-    weights_of,
-)
+from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
+from steelyard.pipeline.sums_of_logs import weights_of
 from steelyard.prepare import Prepared, prepare
 
 LEAST = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-4}  # of starts, times the gain: steps are of logarithms
@@ -120,9 +109,6 @@ class DriveResult(Card):
         }
 
 
-Progress = Callable[[str, float], None]
-
-
 def run_drives(
     job: Job, *, robot: Robot | None = None, logs: Sequence | None = None, progress: Progress | None = None
 ) -> DriveResult:
@@ -138,25 +124,14 @@ def run_drives(
     """
     report = progress or (lambda stage, share: None)
     report("reading the model", 0.0)
-    require_model_first(job)
-    whole = with_motors(load_with_side(job, robot))
-    if whole.floating:
-        require_driven(whole, {})
-    if job.chosen_friction or job.springs:
-        raise OptionError(
-            "--spring and --friction stribeck,load are for logs with torques; leave them out with --drive."
-        )
-    drives_of(whole, job.drive)  # refuses words before any log is read, as the next line does
-    knowledge_of(job, whole)
-    require_filtered(job)
-    robot, job, found = recorded(job, whole, logs, progress=lambda stage, share: report(stage, 0.02 + 0.08 * share))
+    begun = begin(job, robot, logs, lambda stage, share: report(stage, 0.02 + 0.08 * share), _refuse)
+    robot, job = begun.robot, begun.job
     drives = drives_of(robot, job.drive)
     require_driven(robot, drives)
-    known, said = knowledge_of(job, robot)
-    inputs = [[prepare(log, robot, **job.preparation) for log in logs] for logs in _inputs(drives, found)]
+    inputs = [[prepare(log, robot, **job.preparation) for log in own] for own in _inputs(drives, begun.logs)]
     require_motion([each.raw for each in inputs[0]], job)
     robot, beyond = unbounded(robot, [own for each in inputs[0] for own in stretches(robot, [each.raw], drives)])
-    task = _Task(job, robot, drives, known, step_for(min(each.raw.rate for each in inputs[0])))
+    task = _Task(replace(begun, robot=robot), drives, step_for(min(each.raw.rate for each in inputs[0])))
     report("judging by faster motion", 0.1)
     proven, groups, read, chosen = _by_speed(
         task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share)
@@ -197,7 +172,7 @@ def run_drives(
                 (
                     *robot.notes,
                     *beyond,
-                    *said,
+                    *begun.said,
                     *_swung(free),
                     *_notes(read),
                     *more,
@@ -211,26 +186,42 @@ def run_drives(
     return result
 
 
+def _refuse(job: Job, robot: Robot) -> None:
+    if robot.floating:
+        require_driven(robot, {})
+    if job.chosen_friction or job.springs:
+        raise OptionError(
+            "--spring and --friction stribeck,load are for logs with torques; leave them out with --drive."
+        )
+    drives_of(robot, job.drive)
+
+
 @dataclass(frozen=True, eq=False)
 class _Task:
     """What all searches of a run share."""
 
-    job: Job
-    robot: Robot
+    run: Run
     drives: Mapping[str, Drive]
-    known: dict
     step: float
     groups: tuple[np.ndarray, ...] = ()
 
+    @property
+    def job(self) -> Job:
+        return self.run.job
+
+    @property
+    def robot(self) -> Robot:
+        return self.run.robot
+
     @cached_property
     def scale(self) -> tuple[tuple[str, ...], tuple[Scale, ...]]:
-        return _scales(self.job, self.robot, self.drives, self.known)
+        return _scales(self.job, self.robot, self.drives, self.run.known)
 
     @property
     def stated(self) -> Stated:
         return Stated(
             known=_known(self.robot, self.drives, self.job),
-            weighed=np.array([name in self.known["masses"] for name in self.robot.body_names]),
+            weighed=np.array([name in self.run.known["masses"] for name in self.robot.body_names]),
             scaled=[np.isin(self.robot.body_names, each.bodies) for each in self.scale[1]],
             groups=self.groups,
         )
@@ -242,9 +233,9 @@ class _Task:
         torques; and notes on it."""
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
         own, notes, gains = settled_logs(self.job, self.robot, [each for each in own if len(each.log)], self.drives)
-        estimate = _estimate(self.job, self.robot, own, self.known)
+        estimate = _estimate(self.run, own)
         starts = _starts(self.robot, self.drives, gains, estimate)
-        starts = [_with_masses(self.robot, each, self.known["masses"]) for each in starts]
+        starts = [_with_masses(self.robot, each, self.run.known["masses"]) for each in starts]
         return search(self.robot, starts, self.stated, [*train, *free], self.step, progress=progress), estimate, notes
 
 
@@ -252,7 +243,7 @@ def _inputs(drives: Mapping[str, Drive], logs: Sequence) -> list[list]:
     """What may have driven the joints: commands, and torques that were measured beside commanded ones."""
     both = all(log.command is not None and log.tau is not None for log in logs)
     measured = [log.replace(command=None) for log in logs] if both else []
-    torques = all(drive.kind == "torque" for drive in drives.values())
+    torques = all(drive.features.measured == "tau" for drive in drives.values())
     return [list(logs), measured] if both and torques else [list(logs)]
 
 
@@ -303,11 +294,10 @@ def _mrad(error: float) -> str:
     return f"{1e3 * error:.3g} mrad (mm)"
 
 
-def _estimate(job: Job, robot: Robot, read: list[Prepared], known: dict) -> Estimate:
+def _estimate(begun: Run, read: list[Prepared]) -> Estimate:
     """The consistent fit to the torques of drives: where the refinement begins (equation error)."""
-    options = job.columns | weights_of(job, robot)
-    info = reduce(add, [accumulate(robot, each.log, **options) for each in read])
-    return consistent_within_geometry(info, weight=job.weight, regularizer=job.regularizer, **known)
+    options = begun.job.columns | weights_of(begun.job, begun.robot)
+    return begun.fit(reduce(add, [accumulate(begun.robot, each.log, **options) for each in read]))
 
 
 def _within(t, recordings: list[Recorded]) -> np.ndarray:
@@ -343,16 +333,16 @@ def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estima
 
 
 def _with_gain(drive: Drive, gain: float) -> Drive:
-    return drive if gain_of(drive) is not None else replace(drive, **{GAINS[str(drive.kind)]: float(gain)})
+    return drive if drive.torque_per_unit is not None else replace(drive, **{drive.features.gain: float(gain)})
 
 
 def _known(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.ndarray]:
     """What is stated of drives, (nv,) by name."""
     own = [drives[name] for name in robot.dof_names]
     stated = {
-        "gain": [gain_of(each) is not None or bool(job.loads) for each in own],
-        "delay": [each.delay is not None or each.kind == "current" for each in own],
-        "slope_limit": [each.slope_limit is not None or each.kind != "position" for each in own],
+        "gain": [each.torque_per_unit is not None or bool(job.loads) for each in own],
+        "delay": [each.delay is not None or not each.features.late for each in own],
+        "slope_limit": [each.slope_limit is not None or "slope_limit" not in each.features.numbers for each in own],
         "limit": [each.limit is not None for each in own],
     }
     return {name: np.array(each) for name, each in stated.items()}
@@ -377,7 +367,7 @@ def _judged(
     """Errors of motion on samples that were not fitted, and the overlay of a `DriveResult`."""
     simulation, judges = Simulation(task.robot, STEP), judges_of(test, STEP)
     sets = {FOUND: found} | ({} if start is None else {START: start})
-    if all(gain_of(each) is not None for each in task.drives.values()):
+    if all(each.torque_per_unit is not None for each in task.drives.values()):
         sets[GIVEN] = arrays_of(task.robot, task.drives)
     motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
     followed, whole = bool(found.follows_q.all()), judges.whole

@@ -1,59 +1,51 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from steelyard.cards import Card
 from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
-from steelyard.drives import Drive, gain_of
-from steelyard.dynamics import with_motors
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import (
-    OTHERS,
-    WORDS,
     Estimate,
     Generalization,
     LinksGain,
-    Tied,
     Uncertainty,
     Validation,
-    consistent_within_geometry,
     drives_alone,
-    fixed_from,
     generalization,
-    masses_from,
     ordinary_use,
     standing_links,
-    tied_from,
     uncertainty,
     validate,
 )
-from steelyard.information import Information, accumulate, accumulate_blocks, reversal_weights
+from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.job import Job
-from steelyard.log import READERS, Finding, Log, checks, joined, order_of, split_blocks
-from steelyard.model import MODEL_SUFFIXES, Known, Robot, load, locked, read_known, read_side, side_path
-from steelyard.pipeline.further_friction import FURTHER_FRICTION, columns_of, further_friction
+from steelyard.log import Finding, Log, joined, order_of, split_blocks
+from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, health
+from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
 from steelyard.pipeline.recording_costs import costs, narrowing
-from steelyard.pipeline.tried_corrections import judge, noticeable, tried
+from steelyard.pipeline.sums_of_logs import columns_for, contact_weights, weights_of
+from steelyard.pipeline.tried_corrections import (
+    FURTHER_FRICTION,
+    columns_of,
+    further_friction,
+    judge,
+    noticeable,
+    tried,
+)
 from steelyard.prepare import (
     Prepared,
-    load_word,
-    lock_words,
-    locks_of,
-    prepare,
-    read_logs,
-    settled,
     spectral_cutoff,
     standing_faults,
 )
-from steelyard.terms import COULOMB_WIDTH, TERMS, layout_of
+from steelyard.terms import COULOMB_WIDTH, layout_of
 
 # Faults that a fit puts into links, so that these are kept as given until the fault is undone.
 IMITATED = frozenset(
@@ -68,48 +60,6 @@ IMITATED = frozenset(
     }
 )
 HALF = 0.5  # of the error with links as given, more than which no friction that was left out makes
-LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
-
-
-def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
-    """The nominal robot, with the rotors and loops of its side file where the job uses it, and locked joints.
-
-    robot: instead of that of the job's model file.
-    """
-    if robot is None:
-        robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
-    side = side_of(job)
-    robot = robot if side is None else read_side(side, robot)
-    return locked(robot, lock_words(job.lock, robot))
-
-
-def side_of(job: Job) -> Path | None:
-    """The side file that a job reads: the one it names, else the one beside the model where there is one."""
-    if job.side is not None:
-        return Path(job.side)
-    beside = side_path(job.model)
-    return beside if job.rotors or beside.is_file() else None
-
-
-def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
-    """What a job and its side file say about the bodies, as arguments of `fit.consistent`; and notes on the latter.
-
-    What the job says of a link counts more than what the file says of it. Raises SteelyardError for mistakes in either.
-    """
-    side = side_of(job)
-    known = Known() if side is None else read_known(side, robot)
-    if job.within not in WORDS:
-        raise OptionError(f"within is {job.within!r}. Choose from {choices(WORDS)}.")
-    told = {
-        "within": {OTHERS: job.within} | known.ellipsoids,
-        "masses": known.masses | masses_from(job.masses),
-        "fixed": known.fixed | fixed_from(job.fixed),
-        "tied": (*(Tied(*tie) for tie in known.tied), *tied_from(job.tied)),
-    }
-    return told, tuple(f"{side.name}: {text}" for text in known.words()) if side is not None else ()
-
-
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,104 +126,188 @@ def run(
     """
     report = progress or (lambda stage, share: None)
     report("reading the model", 0.0)
-    require_model_first(job)
-    whole = with_motors(load_with_side(job, robot))
-    knowledge_of(job, whole)  # refuses, as the next lines do, what the robot does not have before any log is read
-    layout_of(whole, **job.columns)
-    order_of(job.smoother, None)
-    require_filtered(job)
-    require_acceptable(job.accept)
-    robot, job, found = recorded(job, whole, logs, progress=lambda stage, share: report(stage, 0.05 + 0.5 * share))
-    known, said = knowledge_of(job, robot)
-    read = [prepare(log, robot, **job.preparation) for log in found]
-    findings = [finding for each in read for finding in each.remaining]
-    looked = tuple(health_of(each) for each in read)
+    begun = begin(job, robot, logs, lambda stage, share: report(stage, 0.05 + 0.5 * share), _refuse)
+    read = begun.prepared()
+    seen = tuple(finding for each in read for finding in each.remaining), tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
-    job, left_out = without_constant_torques(job, read)
-    read, more, _ = settled_logs(job, robot, read)
-    notes = [*robot.notes, *said, *(note for each in read for note in each.log.notes), *left_out, *more]
-    entire = [each.log for each in read]
-    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
     report("accumulating information", 0.65)
+    fitted = _fitted(begun, read, report)
+    report("looking for faults", 0.8)
+    diagnosis = diagnose(fitted.estimate, fitted.entire)
+    require_no_fatal(diagnosis.faults, job.accept)
+    lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(fitted)
+    report("finding intervals", 0.85)
+    intervals = uncertainty(fitted.estimate, fitted.blocks, weight=job.weight)
+    report("validating", 0.95)
+    judged = _judged(fitted, intervals, diagnosis)
+    told = _further(fitted, judged, diagnosis)
+    findings = (*seen[0], *(standing_faults(fitted.robot, fitted.train) if fitted.rows else ()))
+    result = _concluded(fitted, judged, told, (findings, diagnosis, lost, seen[1]))
+    report("done", 1.0)
+    return result
+
+
+def _refuse(job: Job, robot: Robot) -> None:
+    layout_of(robot, **job.columns)
+    order_of(job.smoother, None)
+    require_acceptable(job.accept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """The fit to the training part of all logs.
+
+    run: with the job as these logs are fitted. read: the logs. train: their training parts. columns: options of
+    `accumulate` that say what is estimated; rows: those that contacts ask for. by_log: sums of blocks, by log.
+    """
+
+    run: Run
+    read: list[Prepared]
+    train: list[Log]
+    columns: dict
+    rows: dict
+    by_log: dict[str, tuple[Information, ...]]
+    estimate: Estimate
+    notes: tuple[str, ...]
+
+    @property
+    def job(self) -> Job:
+        return self.run.job
+
+    @property
+    def robot(self) -> Robot:
+        return self.run.robot
+
+    @property
+    def entire(self) -> list[Log]:
+        return [each.log for each in self.read]
+
+    @cached_property
+    def blocks(self) -> list[Information]:
+        return [block for own in self.by_log.values() for block in own]
+
+    @cached_property
+    def total(self) -> Information:
+        return reduce(add, self.blocks)
+
+
+def _fitted(begun: Run, read: list[Prepared], report: Progress) -> _Fitted:
+    """Logs settled, summed and fitted."""
+    job, left_out = columns_for(begun.job, [each.log for each in read])
+    begun, robot = replace(begun, job=job), begun.robot
+    read, settled_notes, _ = settled_logs(job, robot, read)
+    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
     columns, chosen = columns_of(job, robot, train)
     weighed = weights_of(job, robot)
-    options, notes = columns | weighed, [*notes, *chosen]
+    notes = [*robot.notes, *begun.said, *(note for each in read for note in each.log.notes), *left_out]
+    notes += [*settled_notes, *chosen]
     if weighed:
         notes.append(
             f"Samples where a joint nearly stands still (about {COULOMB_WIDTH} rad/s or m/s) count less, "
             f"{job.reversal_weight:g} at standstill: friction is least certain there."
         )
-
-    def fitted(options: dict) -> tuple[dict[str, tuple[Information, ...]], Estimate]:
-        """Sums of blocks by log, and the fit to them."""
-        sums = {
-            name: accumulate_blocks(robot, log, **options) for name, log in zip(_distinct(job.logs), train, strict=True)
-        }
-        total = reduce(add, [block for own in sums.values() for block in own])
-        return sums, consistent_within_geometry(total, weight=job.weight, regularizer=job.regularizer, **known)
-
     report("fitting", 0.7)
-    by_log, estimate = fitted(options)
-    contacts: dict[str, Any] = {}
-    if any(log.contacts for log in train):
-        contacts = {"row_weights": 1 / np.maximum(estimate.noise, LEAST_NOISE * estimate.noise.max()) ** 2}
-        by_log, estimate = fitted(options | contacts)
+    names = _distinct(job.logs)
+
+    def summed(**rows) -> dict[str, tuple[Information, ...]]:
+        options = columns | weighed | rows
+        return {name: accumulate_blocks(robot, log, **options) for name, log in zip(names, train, strict=True)}
+
+    def fit(sums: dict[str, tuple[Information, ...]]) -> Estimate:
+        return begun.fit(reduce(add, [block for own in sums.values() for block in own]))
+
+    rows = contact_weights(train, lambda: fit(summed()))
+    if rows:
         notes.append(
             "Forces of contacts are those that suit motion and torques best, each row weighed by its noise. Faults of "
             "wiring are not looked for in such logs."
         )
-        findings += standing_faults(robot, train)
-    blocks = [block for own in by_log.values() for block in own]
-    report("looking for faults", 0.8)
-    diagnosis = diagnose(estimate, entire)
-    require_no_fatal(diagnosis.faults, job.accept)
-    lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(estimate, read)
-    report("finding intervals", 0.85)
-    intervals = uncertainty(estimate, blocks, weight=job.weight)
-    report("validating", 0.95)
-    apart = _correlation_time(diagnosis)
-    test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + apart)[1] for each in read]
-    held = joined(test, name="held-out samples")
-    before, after = validate(robot, held, rotors=job.rotors, **contacts), validate(estimate, held, **contacts)
+    by_log = summed(**rows)
+    return _Fitted(begun, read, train, columns, rows, by_log, fit(by_log), tuple(notes))
 
-    tested = reduce(add, [accumulate(robot, each, **columns, **contacts) for each in test])  # alike, as above
-    use = ordinary_use(robot, train, **columns)
-    reach = generalization(estimate, by_log, tested, weight=job.weight, other_motion=use)
-    again = partial(consistent_within_geometry, weight=job.weight, regularizer=job.regularizer, **known)
-    judged = judge(robot, again, validation=job.validation, columns=columns, rows=contacts)
-    worth, unworthy = tried(
-        robot, entire, noticeable(diagnosis.faults, max(after.relative_error, reach.fitted)), judged
-    )
-    rubs = further_friction(job, robot, train, after.relative_error)
-    total = reduce(add, blocks)
-    given = drives_alone(total)
-    everything, alone = after, validate(given, held, **contacts)
-    elsewhere = None if contacts else use  # what stands on the ground does not show itself in flight
-    doubted = rubs if everything.relative_error > HALF * alone.relative_error else ()  # else links explain too much
-    accused = {getattr(each, "joint", None) for each in (*findings, *doubted, *worth) if each.code in IMITATED}
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A fit, judged by held-out samples. memory: s for which its errors stay alike. test: held-out parts of the logs,
+    held: all of them. before, after: errors of the nominal and of the identified model."""
+
+    memory: float
+    test: list[Log]
+    held: Log
+    before: Validation
+    after: Validation
+    intervals: Uncertainty
+    use: Information | None
+    reach: Generalization
+    tested: Information
+
+
+def _judged(fitted: _Fitted, intervals: Uncertainty, diagnosis: Diagnosis) -> _Judged:
+    job, robot, rows = fitted.job, fitted.robot, fitted.rows
+    memory = _correlation_time(diagnosis)
+    test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + memory)[1] for each in fitted.read]
+    held = joined(test, name="held-out samples")
+    before, after = validate(robot, held, rotors=job.rotors, **rows), validate(fitted.estimate, held)
+    tested = reduce(add, [accumulate(robot, each, **fitted.columns, **rows) for each in test])  # all samples alike
+    use = ordinary_use(robot, fitted.train, **fitted.columns)
+    reach = generalization(fitted.estimate, fitted.by_log, tested, weight=job.weight, other_motion=use)
+    return _Judged(memory, test, held, before, after, intervals, use, reach, tested)
+
+
+@dataclass(frozen=True, eq=False)
+class _Further:
+    """worth: faults whose correction is worth making; unworthy: notes on others; rubs: friction that was left out."""
+
+    worth: tuple[Fault, ...]
+    unworthy: tuple[str, ...]
+    rubs: tuple[Fault, ...]
+
+
+def _further(fitted: _Fitted, judged: _Judged, diagnosis: Diagnosis) -> _Further:
+    """What corrections and further friction would bring."""
+    job, robot = fitted.job, fitted.robot
+    left = max(judged.after.relative_error, judged.reach.fitted)
+    tries = judge(robot, fitted.run.fit, validation=job.validation, columns=fitted.columns, rows=fitted.rows)
+    worth, unworthy = tried(robot, fitted.entire, noticeable(diagnosis.faults, left), tries)
+    return _Further(worth, unworthy, further_friction(job, robot, fitted.train, judged.after.relative_error))
+
+
+def _concluded(fitted: _Fitted, judged: _Judged, told: _Further, seen: tuple) -> Result:
+    """The links that are better for sure, and everything that is said of them."""
+    findings, diagnosis, lost, looked = seen
+    job, robot, estimate, intervals = fitted.job, fitted.robot, fitted.estimate, judged.intervals
+    given, everything, reach = drives_alone(fitted.total), judged.after, judged.reach
+    alone, after = validate(given, judged.held), judged.after
+    elsewhere = None if fitted.rows else judged.use  # what stands on the ground does not show itself in flight
+    much = everything.relative_error <= HALF * alone.relative_error  # more than any friction that was left out
+    doubted = () if much else told.rubs
+    accused = {getattr(each, "joint", None) for each in (*findings, *doubted, *told.worth) if each.code in IMITATED}
     if job.drive_gains and not job.loads:  # gains come from these links, and errors of either go into the other
         accused.add(None)
-    kept, gained = standing_links(given, intervals, elsewhere, alone, everything, memory=apart, accused=accused)
-    kept = () if _told_of_links(known) else kept
-    stand = len(kept) == robot.nb
+    kept, gained = standing_links(given, intervals, elsewhere, alone, everything, memory=judged.memory, accused=accused)
+    kept = () if _told_of_links(fitted.run.known) else kept
     if kept:
-        estimate = given if stand else again(total, fixed=known["fixed"] | dict.fromkeys(kept, "all"))
-        after, intervals = validate(estimate, held, **contacts), uncertainty(estimate, blocks, weight=job.weight)
-        reach = generalization(estimate, by_log, tested, weight=job.weight, other_motion=None if stand else use)
-    result = Result(
+        stand = len(kept) == robot.nb
+        fixed = fitted.run.known["fixed"] | dict.fromkeys(kept, "all")
+        estimate = given if stand else fitted.run.fit(fitted.total, fixed=fixed)
+        after, intervals = validate(estimate, judged.held), uncertainty(estimate, fitted.blocks, weight=job.weight)
+        use = None if stand else judged.use
+        reach = generalization(estimate, fitted.by_log, judged.tested, weight=job.weight, other_motion=use)
+    total, samples = fitted.total, sum(log.effective_samples for log in fitted.train)
+    return Result(
         job=job,
         prior=robot,
         robot=estimate.require_robot(),
         estimate=estimate,
         uncertainty=intervals,
-        before=before,
+        before=judged.before,
         after=after,
-        held_out=held,
+        held_out=judged.held,
         diagnosis=diagnosis,
         generalization=reach,
-        findings=(*findings, *lost, *rubs, *worth),
-        notes=(*notes, *intervals.explain(), *diagnosis.hints, *unworthy),
-        narrowing=narrowing(robot, intervals, sum(log.effective_samples for log in train), columns),
+        findings=(*findings, *lost, *told.rubs, *told.worth),
+        notes=(*fitted.notes, *intervals.explain(), *diagnosis.hints, *told.unworthy),
+        narrowing=narrowing(robot, intervals, samples, fitted.columns),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
         alone=alone,
@@ -282,8 +316,6 @@ def run(
         kept=kept,
         torque_of=np.sqrt(np.diag(total.base.squares.weighted(np.ones(len(total.energy)))) / total.energy.sum()),
     )
-    report("done", 1.0)
-    return result
 
 
 def _told_of_links(known: dict) -> bool:
@@ -297,98 +329,10 @@ def _distinct(paths: Sequence[str]) -> list[str]:
     return [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
 
 
-def recorded(
-    job: Job, robot: Robot, logs: Sequence | None = None, progress: Progress | None = None
-) -> tuple[Robot, Job, list[Log]]:
-    """The robot as the logs of a job show it, the job that says so in words, and the logs as they were read.
-
-    logs: in the place of the files that the job names.
-    """
-    sources = job.logs if logs is None else logs
-    robot, read = read_logs(sources, robot, channels=job.channels, corrections=job.corrections, progress=progress)
-    kept = _once(read)
-    for k, log in enumerate(read):
-        first = next(i for i in kept if _same(read[i], log))
-        if first != k:
-            note = f"{job.logs[k]} is the same recording as {job.logs[first]} and is not counted again"
-            read[first] = read[first].noted(note)
-    job = replace(job, lock=locks_of(robot), logs=tuple(job.logs[k] for k in kept))
-    return robot, job, [read[k] for k in kept]
-
-
-def _once(logs: list[Log]) -> list[int]:
-    """Numbers of logs that repeat none before them."""
-    kept: list[int] = []
-    for k, log in enumerate(logs):
-        if not any(_same(logs[i], log) for i in kept):
-            kept.append(k)
-    return kept
-
-
-def _same(one: Log, other: Log) -> bool:
-    """Whether two logs are one recording: the same samples at the same times after their start."""
-    if one is other:
-        return True
-    pairs = ((one.t - one.t[:1], other.t - other.t[:1]), (one.q, other.q), (one.tau, other.tau))
-    return all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
-
-
-def prepared_file(job: Job, robot: Robot, path) -> Prepared:
-    """A log file of a job, as the job uses it. Raises LogError for one that cannot be used."""
-    _, (log,) = read_logs([path], robot, channels=job.channels, corrections=job.corrections)
-    return prepare(log, robot, **job.preparation)
-
-
 def health_of(log: Prepared) -> Inspection:
     """How a log is as it was recorded."""
     own = spectral_cutoff(log.raw, log.findings)
     return health(log.raw, findings=log.findings, ready=log.filtered, cutoff=own)
-
-
-def without_constant_torques(job: Job, read: Sequence[Prepared]) -> tuple[Job, tuple[str, ...]]:
-    """The job as robots in contact are fitted, and a note. Joints of legs hardly turn, so constant torques pass for
-    weights: with them, the total mass of simulated walks came out 3 % too heavy, and its interval did not say so."""
-    if job.friction != Job.friction or not any(each.log.contacts for each in read):
-        return job, ()
-    kept = tuple(term for term in job.friction if term != "offset")
-    words = (
-        "Constant torques are left out of friction, as those of legs on the ground pass for weights. To fit them, "
-        f"give --friction {','.join(job.friction)}."
-    )
-    return replace(job, friction=kept), (words,)
-
-
-def weights_of(job: Job, robot: Robot) -> dict:
-    """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
-    if not any(TERMS[term].directed for term in job.friction if term in TERMS) or job.reversal_weight == 1:
-        return {}
-    return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
-
-
-def settled_logs(
-    job: Job, robot: Robot, read: list[Prepared], drives: Mapping[str, Drive] | None = None
-) -> tuple[list[Prepared], tuple[str, ...], np.ndarray]:
-    """Logs with what takes a fit to be undone, notes on it, and (nv,) the gains found, 1 where torques are known.
-
-    drives: by joint, of logs of commands; those without a known gain are in units of their drive.
-    """
-    unknown = np.full(robot.nv, job.drive_gains)
-    if drives:
-        unknown |= [name in drives and gain_of(drives[name]) is None for name in robot.dof_names]
-    if job.loads and not unknown.any():
-        raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
-    return settled(
-        robot,
-        read,
-        corrections=job.corrections,
-        unknown=unknown,
-        loads=[(link, mass, prepared_file(job, robot, path).log) for link, mass, path in map(load_word, job.loads)],
-        guess=bool(drives),
-        validation=job.validation,
-        smoother=job.smoother,
-        columns=job.columns,
-        weights=weights_of(job, robot),
-    )
 
 
 def _correlation_time(diagnosis: Diagnosis) -> float:
@@ -396,35 +340,9 @@ def _correlation_time(diagnosis: Diagnosis) -> float:
     return max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
 
 
-def _losses(estimate: Estimate, read: list[Prepared]) -> tuple[Fault, ...]:
+def _losses(fitted: _Fitted) -> tuple[Fault, ...]:
     """What logs lack for good, and how to record again."""
-    return tuple(fault for each in read for fault in costs(estimate, each))
-
-
-def require_model_first(job: Job) -> None:
-    """Raise OptionError where there is no log, or model and log are the wrong way round."""
-    if not job.logs:
-        raise OptionError("At least one log is needed.")
-    models = [path for path in job.logs if Path(path).suffix.lower() in MODEL_SUFFIXES]
-    if models and Path(job.model).suffix.lower() in READERS:
-        raise OptionError(f"{job.model} is a log and {models[0]} a model: the model comes first, then the logs.")
-
-
-def require_filtered(job: Job) -> None:
-    """Raise OptionError where torques are to be filtered and positions not."""
-    if job.cutoff == 0 and job.torque_cutoff is not None:
-        raise OptionError("With cutoff 0 nothing is filtered, torques neither: leave out the cutoff of torques.")
-
-
-def require_motion(logs: list[Log], job: Job) -> None:
-    """Raise LogError where no joint moves in any of the logs, nor from one to another."""
-    q = np.concatenate([log.q for log in logs])
-    if np.ptp(q, axis=0).max() < checks.STILL:
-        raise LogError(
-            f"No joint moves in {choices(Path(path).name for path in job.logs)}: a robot at rest in one pose shows one "
-            "torque a joint, which any model can be made to meet. Record a motion, such as one that `steelyard excite` "
-            "designs, or poses in several logs. If it did move, choose the columns of measured positions: --channels."
-        )
+    return tuple(fault for each in fitted.read for fault in costs(fitted.estimate, each))
 
 
 def require_acceptable(codes: tuple[str, ...]) -> None:

@@ -1,9 +1,9 @@
-"""Corrections that a diagnosis asks for, tried before they are recommended.
+"""What would make a fit better: corrections and further friction, tried before they are recommended.
 
-Each is made, the model is fitted again to the training part of the logs, and its torque error on the held-out part is
-compared with that of the logs as they are; the same with links as given, which imitate no mistake. A correction that
-takes little off both is no advice, however certain its figure: residuals of simulations show delays of half a time
-step.
+Each correction that a diagnosis asks for is made, the model is fitted again to the training part of the logs, and its
+torque error on the held-out part is compared with that of the logs as they are; the same with links as given, which
+imitate no mistake. A correction that takes little off both is no advice, however certain its figure: residuals of
+simulations show delays of half a time step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +12,70 @@ from types import MappingProxyType
 from typing import Any
 
 from steelyard.corrections import Corrections
-from steelyard.diagnose import Fault
-from steelyard.errors import SteelyardError
-from steelyard.fit import Estimate, Validation, drives_alone, validate
+from steelyard.diagnose import Fault, fault
+from steelyard.errors import FitError, OptionError, SteelyardError, choices
+from steelyard.fit import Estimate, FrictionFit, Validation, drives_alone, friction, validate
 from steelyard.information import Information, accumulate
 from steelyard.job import Job
 from steelyard.log import Log, joined, split_blocks
 from steelyard.model import Robot
 from steelyard.prepare import corrected, corrections_from
+from steelyard.terms import CHOSEN_FRICTION
+
+FURTHER_FRICTION = "further_friction"
+SAVES = 0.9  # held-out error with these terms over that without, below which they are worth a finding
+NOTICEABLE = 0.01  # held-out error over torque, below which no friction is looked for
+LARGEST = 12  # degrees of freedom, up to which looking takes about as long as a fit
+
+
+def columns_of(job: Job, robot: Robot, logs: Sequence[Log]) -> tuple[dict, tuple[str, ...]]:
+    """The options of `accumulate` that say what is estimated, with friction that these logs show, and notes on that."""
+    if not job.chosen_friction:
+        return job.columns, ()
+    if any(log.contacts for log in logs):
+        raise OptionError(
+            f"--friction {','.join(job.chosen_friction)} is for robots that touch nothing. Leave it out where feet do."
+        )
+    found = _found(job, robot, logs, job.chosen_friction)
+    error = f"held-out error {found.error:.2%}, {found.plain_error:.2%} without"
+    kept = f"beyond Coulomb and viscous: {_where(found)}" if found.columns else "no joint has more than was fitted"
+    return job.columns | {"extra": found.columns}, (f"Friction by cross-validation, {kept}; {error}.",)
+
+
+def further_friction(job: Job, robot: Robot, logs: Sequence[Log], error: float) -> tuple[Fault, ...]:
+    """That friction near standstill or by load predicts held-out torques better, where it was tried and does.
+
+    logs: as fitted. error: held-out, over torque.
+    """
+    if job.chosen_friction or error < NOTICEABLE or robot.nv > LARGEST or robot.floating or not job.friction:
+        return ()
+    if any(log.contacts for log in logs):
+        return ()
+    try:
+        found = _found(job, robot, logs, CHOSEN_FRICTION)
+    except FitError:
+        return ()
+    if found.error > SAVES * found.plain_error:
+        return ()
+    said = (
+        f"Friction is more than Coulomb and viscous, at {_where(found)}: with it, held-out torques are predicted to "
+        f"{found.error:.2%} instead of {found.plain_error:.2%}, and links get no blame for it."
+    )
+    return (fault(FURTHER_FRICTION, said, options=["--friction", ",".join((*job.friction, *CHOSEN_FRICTION))]),)
+
+
+def _found(job: Job, robot: Robot, logs: Sequence[Log], terms: Sequence[str]) -> FrictionFit:
+    return friction(robot, logs, terms=terms, fit="least_squares", **job.columns)
+
+
+def _where(found: FrictionFit) -> str:
+    """Joints with terms that were kept."""
+    names = {
+        "near standstill": [each.name for each in found.joints if each.stribeck is not None],
+        "by load": [each.name for each in found.joints if each.load is not None],
+    }
+    return "; ".join(f"{choices(joints)} ({how})" for how, joints in names.items() if joints)
+
 
 TRIED = (
     "delay",
@@ -69,25 +125,25 @@ def tried(
     worth making stay for the next to be tried.
     """
     kept, notes, before, now = [], [], None, list(logs)
-    for fault in faults:
-        correction = _correction(fault)
+    for named in faults:
+        correction = _correction(named)
         if correction is None:
-            kept.append(fault)
+            kept.append(named)
             continue
         before = judged(now) if before is None else before
         try:
             mended = [corrected(robot, log, correction) for log in now]
             after = judged(mended)
         except SteelyardError:  # no such correction can be made: the figure is none of a mistake
-            notes.append(f"Not recommended: {' '.join(fault.options)}, which cannot be tried on this log.")
+            notes.append(f"Not recommended: {' '.join(named.options)}, which cannot be tried on this log.")
             continue
-        (old, new), (rigid, better) = (_errors(*pair, fault) for pair in zip(before, after, strict=True))
-        said = f"{' '.join(fault.options)} takes the torque error on held-out samples from"
+        (old, new), (rigid, better) = (_errors(*pair, named) for pair in zip(before, after, strict=True))
+        said = f"{' '.join(named.options)} takes the torque error on held-out samples from"
         if new > (1 - REAL) * old and better > (1 - REAL_OF_GIVEN) * rigid:
             notes.append(f"Not recommended: {said} {old:.2%} to {new:.2%}.")
             continue
         told = f"{old:.2%} to {new:.2%}" if new <= (1 - REAL) * old else f"{rigid:.2%} to {better:.2%}, links as given"
-        kept.append(replace(fault, message=f"{fault.message} Tried: {said} {told}."))
+        kept.append(replace(named, message=f"{named.message} Tried: {said} {told}."))
         before, now = after, mended
     return tuple(kept), tuple(notes)
 

@@ -1,11 +1,9 @@
 """Log and robot to data that fits can use: mistakes undone, checked, filtered, cleared, completed, in one order."""
 
 from steelyard.corrections import NOTHING, Corrections, corrections_from
-from steelyard.prepare.clipped import Clipped, unclipped
 from steelyard.prepare.contact_checks import contact_faults, standing_faults
 from steelyard.prepare.contact_flags import in_steady_contact, with_contacts
-from steelyard.prepare.log_side import LogSide, log_side, log_side_path, read_undone, write_log_side
-from steelyard.prepare.mistakes_by_fit import load_word, settled
+from steelyard.prepare.mistakes_by_fit import Clipped, load_word, settled, unclipped
 from steelyard.prepare.prepared import (
     Prepared,
     filterable,
@@ -13,7 +11,16 @@ from steelyard.prepare.prepared import (
     spectral_cutoff,
     with_motion,
 )
-from steelyard.prepare.reading import lock_words, locks_of, read_logs
+from steelyard.prepare.reading import (
+    LogSide,
+    lock_words,
+    locks_of,
+    log_side,
+    log_side_path,
+    read_logs,
+    read_undone,
+    write_log_side,
+)
 from steelyard.prepare.undo import corrected, left_out
 
 __all__ = [

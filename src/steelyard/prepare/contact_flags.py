@@ -13,8 +13,7 @@ from steelyard.dynamics import frame_velocity
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.prepare.contact_checks import alike, near_changes
-from steelyard.prepare.foot_motion import SLOW, foot_motion
+from steelyard.prepare.contact_checks import SLOW, alike, foot_motion, near_changes
 
 AUTO, NONE = "auto", "none"
 LEAST = 2  # samples left out on either side of a change

@@ -6,7 +6,7 @@
 What takes a fit to be undone (drive gains, unknown delays, torques beyond their limit) follows in `settled`.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -21,6 +21,7 @@ from steelyard.log import (
     BUTTERWORTH,
     Finding,
     Log,
+    accepted,
     believable,
     checks,
     cutoff_for,
@@ -132,8 +133,8 @@ def prepare(
     raw = corrected(robot, log, corrections, drives)
     if robot is not None and drives:
         raw = raw.replace(tau=effort(robot, raw, drives))
-    findings = checks.require_usable(raw, robot, accept=accept) if refuse else tuple(checks.check(raw, robot))
-    findings += lost
+    required = partial(accepted, log.name, accept=accept) if refuse else tuple
+    findings = required(checks.check(raw, robot)) + lost
     if not refuse and not filterable(findings):
         return Prepared(raw, None, raw, findings, None, None)
     if drives:  # joints that stick repeat themselves
@@ -150,13 +151,13 @@ def prepare(
     try:
         filtered = refilter(raw)
         if robot is not None and robot.floating and own:
-            findings += _required(log.name, sensor_faults(robot, raw, filtered), accept, refuse)
+            findings += required(sensor_faults(robot, raw, filtered))
             if raw.imu:
                 refilter = partial(_with_inertial_sensor, robot, refilter)
                 filtered = refilter(raw)
         if robot is not None and (raw.contacts or contacts):
             found = contact_faults(robot, with_contacts(robot, filtered, contacts), found=from_motion(contacts))
-            findings += _required(log.name, found, accept, refuse)
+            findings += required(found)
             refilter = partial(_in_contact, robot, contacts, own, refilter)
             filtered = refilter(raw)
     except LogError as error:
@@ -177,15 +178,6 @@ def _require_joints(log: Log, robot: Robot):
             f"Log '{log.name}' has the joints {choices(log.joint_names)}, robot '{robot.name}' "
             f"{choices(robot.dof_names)}. read_log(path, robot) and log.select(robot.joint_names) order them."
         )
-
-
-def _required(name: str, findings: Iterable[Finding], accept: Collection[str], refuse: bool) -> tuple[Finding, ...]:
-    """All findings of a log. Raises LogError for those that are fatal and not accepted."""
-    found = tuple(findings)
-    fatal = [each.message for each in found if each.severity == "fatal" and each.code not in accept]
-    if fatal and refuse:
-        raise LogError(f"log {name!r} cannot be used. {' '.join(fatal)}")
-    return found
 
 
 def _with_inertial_sensor(robot: Robot, refilter: Callable[[Log], Log], log: Log) -> Log:

@@ -55,7 +55,7 @@ def corrected(
         more = number_of(text, word) * _columns(log, joint)
         log = log.replace(q=log.q + more, v=log.v, a=log.a)
         if log.command is not None and drives:
-            servo = [name in drives and drives[name].kind == "position" for name in log.labels]
+            servo = [name in drives and drives[name].features.follows_q for name in log.labels]
             log = log.replace(command=log.command + more * servo)
         log = log.noted(f"q of {joint}: {text} added")
     if corrections.even_stamps:
@@ -284,8 +284,7 @@ def effort_note(robot: Robot, log: Log) -> tuple[str, ...]:
     published = any(note.startswith(PUBLISHED) for note in log.notes)
     if tuple(ends) != UR_JOINTS or log.tau is None or not published or log.nq != robot.nq or not np.any(robot.gravity):
         return ()
-    rest = np.zeros((len(log), robot.nv))
-    gravity, v = inverse_dynamics(robot, log.q, rest, rest), np.gradient(log.q, log.t, axis=0)
+    gravity, v = _gravity(robot, log.q, "the nominal model"), np.gradient(log.q, log.t, axis=0)
     found = [_share_of_gravity(log.tau[:, j], gravity[:, j], v[:, j]) for j in map(UR_JOINTS.index, UR_LIFTING)]
     found = [each for each in found if each is not None]
     if not found:

@@ -4,32 +4,30 @@ from typing import TYPE_CHECKING
 
 from steelyard.lazy import lazy
 from steelyard.report import figures
-from steelyard.report.compared_runs import comparison_summary
-from steelyard.report.compared_runs_view import comparison_view
-from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
+from steelyard.report.comparison_report import comparison_summary, comparison_view
+from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import drive_curves, filmed
 from steelyard.report.drive_report import drive_summary, drive_view
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
-from steelyard.report.first_screen import NOTHING, USABLE
+from steelyard.report.first_screen import NOTHING
 from steelyard.report.html import page
-from steelyard.report.identification_summary import summary
-from steelyard.report.identification_view import view_of
+from steelyard.report.identification_report import record_of, summary, view_of
+from steelyard.report.known_model import Unstated, known_model
 from steelyard.report.labels import column_units
 from steelyard.report.mesh_report import mesh_report_of
-from steelyard.report.model_validation import known_model, validate_models
-from steelyard.report.motion_validation import validate_motion
+from steelyard.report.model_validation import validate_models, validate_motion
 from steelyard.report.numbers import number, percent, plural, plus_minus, share, size
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import digest, inputs_of, installed_version, repeat_section, stamped
-from steelyard.report.record import COMPARISON_FILES, FILES, SUMMARY, Record, read, record_of, render, write
+from steelyard.report.record import COMPARISON_FILES, FILES, SUMMARY, Record, read, render, write
 from steelyard.report.schema import jsonable
 from steelyard.report.signal_curves import curves, screen_curves
 from steelyard.report.torques import error_quantiles
-from steelyard.report.unstated import Unstated
 from steelyard.report.vector import save
+from steelyard.sheets import Cell, Sheet, sheet
 
 if TYPE_CHECKING:
-    from steelyard.report.console import drive_overview, overview, rich_table, validation_overview, view_overview
+    from steelyard.report.console import drive_overview, overview, rich_table, shown, validation_overview, view_overview
     from steelyard.report.log_health import health_overview, write_health_page
     from steelyard.report.truth import truth_tables
 
@@ -41,6 +39,7 @@ __getattr__ = lazy(
         "drive_overview": "console",
         "overview": "console",
         "rich_table": "console",
+        "shown": "console",
         "truth_tables": "truth",
         "validation_overview": "console",
         "view_overview": "console",
@@ -59,7 +58,9 @@ __all__ = [
     "Cell",
     "Figure",
     "Part",
+    "Question",
     "Record",
+    "Screen",
     "Section",
     "Sheet",
     "Unstated",
@@ -79,7 +80,6 @@ __all__ = [
     "error_quantiles",
     "figures",
     "filmed",
-    "footer",
     "health_overview",
     "inputs_of",
     "installed_version",
@@ -102,6 +102,7 @@ __all__ = [
     "screen_curves",
     "share",
     "sheet",
+    "shown",
     "size",
     "staged",
     "stamped",

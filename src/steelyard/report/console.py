@@ -1,6 +1,8 @@
 """Reports on the terminal. Names from models and logs are shown as they are, never read as markup."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from rich.console import Group
 from rich.measure import Measurement
@@ -8,44 +10,34 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.report.certificates import active_constraints
-from steelyard.report.document import Cell, Sheet, View
+from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.key_tables import key_tables
-from steelyard.report.model_validation import ModelValidation
-from steelyard.report.motion_validation import MotionValidation
+from steelyard.report.model_validation import ModelValidation, MotionValidation
 from steelyard.report.numbers import percent, plural
 from steelyard.report.torques import error_sheet
+from steelyard.sheets import Cell, Sheet
 
 UNBOUNDED = 10_000  # characters
-SHOWN = 4  # reasons of a verdict; those of most weight come first
+SHOWN = 4  # reasons of a first screen
+MOST_FILES = 12  # that are named
 LONGEST = 24  # characters of a name that is not broken
 COLORS = {"good": "green", "care": "yellow", "keep": "red"}
 
 
 def overview(summary: dict, *, links: bool = True) -> Group:
     """Verdict, error of each joint, links (if wanted), notes and files: what `steelyard identify` prints."""
-    lines = [*verdict_lines(summary["verdict"]), Text(), rich_table(error_sheet(summary))]
-    if links:
-        for table in key_tables(summary):
-            lines += [Text(), rich_table(table)]
-        lines += [Text(_determined(summary))]
-    lines += [Text(f"\n{active_constraints(summary)}")] if summary["fit"]["binding"] else []
-    if summary["notes"]:
-        lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
-    return Group(*lines, *_files(summary))
+    tables = (error_sheet(summary), *(key_tables(summary) if links else ()))
+    lines = [_determined(summary)] if links else []
+    lines += [f"\n{active_constraints(summary)}"] if summary["fit"]["binding"] else []
+    return shown(Screen.of(summary["verdict"]), tables, lines, notes=summary["notes"], files=summary)
 
 
 def drive_overview(summary: dict) -> Group:
     """Verdict, errors of motion, drives, notes and files of a run from commands."""
-    lines = [*verdict_lines(summary["verdict"]), Text(), rich_table(motion_sheet(summary))]
-    lines += [
-        Text(),
-        rich_table(drive_sheet(summary, intervals=False)),
-        *(Text(line) for line in summary["scale"]["lines"]),
-    ]
-    if summary["notes"]:
-        lines += [Text("\nNotes", style="bold"), *(Text(f"- {note}") for note in summary["notes"])]
-    return Group(*lines, *_files(summary))
+    tables = motion_sheet(summary), drive_sheet(summary, intervals=False)
+    lines = summary["scale"]["lines"]
+    return shown(Screen.of(summary["verdict"]), tables, lines, notes=summary["notes"], files=summary)
 
 
 def view_overview(view: View) -> Group:
@@ -54,34 +46,58 @@ def view_overview(view: View) -> Group:
         return overview(view.summary)
     if view.summary["kind"] == "drives":
         return drive_overview(view.summary)
-    lines = [*verdict_lines(view.verdict)]
-    sheets = (part.sheet for section in view.sections for part in section.parts if part.sheet and not part.folded)
-    for sheet in sheets:
-        if not sheet.folded:
-            lines += [Text(), rich_table(sheet)]
-    return Group(*lines, *_files(view.summary))
+    parts = (part for section in view.sections for part in section.parts)
+    tables = (part.sheet for part in parts if part.sheet and not (part.folded or part.sheet.folded))
+    return shown(view.screen, tables, files=view.summary)
 
 
 def validation_overview(found: ModelValidation | MotionValidation) -> Group:
     """What `steelyard validate` prints."""
-    words = [Text(f"- {each.message}") for each in found.findings]
-    return Group(Text(found.headline, style="bold"), *words, Text(), rich_table(found.table()))
+    return shown(found.screen, [found.table()], most=len(found.findings))
 
 
-def verdict_lines(verdict: dict) -> Iterator[Text]:
-    """Headline, advice and reasons. verdict: of a summary."""
-    yield Text(verdict["headline"], style=f"bold {COLORS[verdict['level']]}")
-    if verdict["advice"]:
-        yield Text(verdict["advice"])
-    first, others = verdict["reasons"][:SHOWN], verdict["reasons"][SHOWN:]
+def shown(
+    screen: Screen,
+    tables: Iterable[Sheet],
+    lines: Iterable[str] = (),
+    *,
+    notes: Sequence[str] = (),
+    about: str = "Notes",
+    files: Mapping[str, Any] = MappingProxyType({}),
+    most: int = SHOWN,
+) -> Group:
+    """A first screen and what belongs to it on the terminal.
+
+    Args:
+        screen: stands first.
+        tables: below it.
+        lines: below these.
+        notes: as a list.
+        about: what stands above that list.
+        files: a summary that names the files written, and their folder.
+        most: reasons of the screen that are shown, those of most weight first.
+    """
+    found = [*screen_lines(screen, most)]
+    for each in tables:
+        found += [Text(), rich_table(each)]
+    found += map(Text, lines)
+    if notes:
+        found += [Text(f"\n{about}", style="bold"), *(Text(f"- {note}") for note in notes)]
+    if names := files.get("files"):
+        more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
+        found.append(Text(f"\nWritten to {files['out']}: {', '.join(names[:MOST_FILES])}{more}"))
+    return Group(*found)
+
+
+def screen_lines(screen: Screen, most: int) -> Iterator[Text]:
+    """Headline, advice and reasons. most: reasons, those of most weight first; the rest is counted."""
+    yield Text(screen.headline, style=f"bold {COLORS[screen.level]}")
+    if screen.advice:
+        yield Text(screen.advice)
+    first, others = screen.reasons[:most], screen.reasons[most:]
     yield from (Text(f"- {reason}") for reason in first)
     if others:
         yield Text(f"- {plural(len(others), 'more reason')} in the report and the summary.")
-
-
-def _files(summary: dict) -> Iterator[Text]:
-    if summary["files"]:
-        yield Text(f"\nWritten to {summary['out']}: {', '.join(summary['files'])}")
 
 
 class FittedTable(Table):
@@ -95,7 +111,8 @@ class FittedTable(Table):
 
 def rich_table(sheet: Sheet) -> Table:
     """A table of the report on the terminal."""
-    table = _empty_table(f"{sheet.title}: {sheet.caption}")
+    title = Text(f"{sheet.title}: {sheet.caption}", style="bold")
+    table = FittedTable(title=title, title_justify="left", header_style="bold", expand=False)
     rows = [[_cell_text(cell) for cell in row] for row in sheet.rows]
     for i, column in enumerate(sheet.columns):
         justify = "right" if column.kind == "number" else "left"
@@ -104,10 +121,6 @@ def rich_table(sheet: Sheet) -> Table:
     for row in rows:
         table.add_row(*map(Text, row))
     return table
-
-
-def _empty_table(title: str) -> FittedTable:
-    return FittedTable(title=Text(title, style="bold"), title_justify="left", header_style="bold", expand=False)
 
 
 def _short(names: Iterable[str]) -> bool:

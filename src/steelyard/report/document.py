@@ -1,4 +1,4 @@
-"""A report as data: a `View` of sections, whose parts are text, tables and figures.
+"""A report as data: a `View` of a first `Screen` and sections, whose parts are text, tables and figures.
 
 The page, Markdown and the terminal show one View, so that they say the same.
 """
@@ -11,48 +11,48 @@ from typing import Any
 from steelyard.cards import Card
 from steelyard.pipeline import Result
 from steelyard.report.numbers import DASH
+from steelyard.sheets import Sheet
+
+USABLE = {"good": "Yes", "care": "Yes, with care", "keep": "Not yet"}
 
 
 @dataclass(frozen=True)
-class Column:
-    """kind: `number` (right-aligned), `text`, or `wrap` for long text."""
+class Question:
+    """A question of someone who did not write this, its answer in a few words, and more about it."""
 
-    title: str
-    kind: str = "number"
-
-
-@dataclass(frozen=True)
-class Cell:
-    """was: the nominal value, shown beside or below; note: more about it, likewise. mark: `*` or `†`, explained in the
-    caption. label: of a parameter, shown as a badge."""
-
-    text: str
-    was: str = ""
-    note: str = ""
-    mark: str = ""
-    label: str = ""
+    question: str
+    answer: str
+    detail: str
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """A table. folded: what stands for it until the reader opens it; empty for one that is always open."""
+class Screen:
+    """The first screen of a report: what was found, whether it may be used, and what to look at first.
 
-    title: str
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    folded: str = ""
+    level: `good`, `care` (use it with care) or `keep` (do not use it). reasons: empty when good.
+    """
 
+    level: str
+    headline: str
+    advice: str = ""
+    reasons: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
 
-def sheet(title: str, caption: str, columns, rows, *, folded: str = "") -> Sheet:
-    """A Sheet of plain text. columns: titles, or (title, kind); rows: of texts or Cells, the first names the row."""
-    return Sheet(
-        title,
-        caption,
-        tuple(Column(each) if isinstance(each, str) else Column(*each) for each in columns),
-        tuple(tuple(cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row) for row in rows),
-        folded,
-    )
+    @classmethod
+    def of(cls, verdict: Mapping) -> "Screen":
+        """The screen of the key `verdict` of a summary."""
+        questions = tuple(Question(**each) for each in verdict["answers"])
+        return cls(verdict["level"], verdict["headline"], verdict["advice"], tuple(verdict["reasons"]), questions)
+
+    def as_json(self) -> dict:
+        """The key `verdict` of a summary."""
+        return {
+            "level": self.level,
+            "headline": self.headline,
+            "advice": self.advice,
+            "reasons": list(self.reasons),
+            "answers": [vars(each) for each in self.questions],
+        }
 
 
 @dataclass(frozen=True)
@@ -119,20 +119,29 @@ class Figure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class View(Card):
-    """summary: behind it; its `verdict` with its answers comes first. figures: for Plotly, by the keys that the
-    sections name. robot: HTML of its 3D view, empty without; files: that have the same numbers, in words; printed:
-    tables of the first page on paper."""
+    """summary: behind it; its `verdict` is the first screen. figures: for Plotly, by the keys that the sections name.
+    robot: HTML of its 3D view, empty without; files: that have the same numbers, in words; printed: tables of the first
+    page on paper; foot: what made it, where the summary has no provenance."""
 
     summary: dict
     title: str
     subtitle: str
-    verdict: dict
     sections: Sequence[Section]
     figures: Mapping[tuple[str, int], Any]
-    footer: str
     robot: str = ""
     files: str = "summary.json and report.md"
     printed: tuple[Sheet, ...] = ()
+    foot: str = ""
+
+    @property
+    def screen(self) -> Screen:
+        """What stands first."""
+        return Screen.of(self.summary["verdict"])
+
+    @property
+    def footer(self) -> str:
+        """Programs and machine that made it, in one line."""
+        return self.foot or _provenance(self.summary)
 
 
 def drawn_figures(record, sections: Sequence[Section], known: Mapping[str, Figure]) -> dict[tuple[str, int], dict]:
@@ -148,7 +157,7 @@ def drawn_figures(record, sections: Sequence[Section], known: Mapping[str, Figur
     return drawn
 
 
-def footer(summary: dict) -> str:
+def _provenance(summary: dict) -> str:
     """Programs and machine of a summary in one line; this program alone where it does not say."""
     found = summary.get("provenance")
     if found is None:

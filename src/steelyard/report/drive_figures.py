@@ -5,7 +5,7 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.pipeline import FOUND, DriveResult
 from steelyard.report.figure_style import IDENTIFIED, LINES, drawn, name_axis, points, text
-from steelyard.report.record import record_of
+from steelyard.report.record import Record
 from steelyard.report.signal_curves import Curves, screen_curves
 
 FILM, FILMED, FRAMES, GAP = "film", 10.0, 200, 0.5  # s, samples, s between which the robot was somewhere else
@@ -43,11 +43,11 @@ def filmed(curves: Curves, joints: int) -> dict[str, tuple[np.ndarray, np.ndarra
     return found
 
 
-def motion(run, joint: str | int):
+def motion(record: Record, joint: str | int):
     """Held-out motion of a joint: measured, commanded, and simulated in one piece.
 
     Args:
-        run: the folder of a result, or a Record.
+        record: of the run.
         joint: by name or index.
 
     Returns:
@@ -56,7 +56,6 @@ def motion(run, joint: str | int):
     Raises:
         OptionError: an unknown joint.
     """
-    record = record_of(run)
     names = record.summary["robot"]["joints"]
     if joint not in names and joint not in range(len(names)):
         raise OptionError(f"There is no joint {joint!r}; choose from {choices(names)}.")
@@ -71,16 +70,16 @@ def motion(run, joint: str | int):
     return drawn(traces, title, {"title": "time in held-out samples [s]"}, {"title": f"position [{unit}]"})
 
 
-def friction(run):
+def friction(record: Record):
     """Damping, friction loss and armature of every joint, with their intervals.
 
     Args:
-        run: the folder of a result, or a Record.
+        record: of the run.
 
     Returns:
         A Plotly figure.
     """
-    summary = record_of(run).summary
+    summary = record.summary
     names = list(summary["drives"])
     own = [each["frictionloss"] for each in summary["drives"].values()]
     spans = [(each["lower"] or each["value"], each["upper"] or each["value"]) for each in own]

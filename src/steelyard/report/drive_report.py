@@ -4,46 +4,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.drives import CLEARLY_LIKE, COARSE, COMMANDED, STAYS
 from steelyard.pipeline import FOUND, START, DriveResult
-from steelyard.report.document import Cell, Figure, Part, Section, Sheet, View, drawn_figures, footer, sheet
+from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import friction, motion
-from steelyard.report.first_screen import SAME, USABLE
-from steelyard.report.identification_summary import repeat_command
+from steelyard.report.first_screen import SAME
+from steelyard.report.identification_report import repeat_command
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import interval, number, plural
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
 from steelyard.report.record import Record
+from steelyard.sheets import Cell, Sheet, sheet
 
 KIND = "drives"
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
 LIKE = 0.7  # times the error of these, below which drives move like the robot, or roughly so
 SLOW = 0.1  # of the speed limits of the model, below which a log says little of what the robot will do
-UNITS = {  # of a revolute joint, and of a prismatic one
-    "kp": ("N m/rad", "N/m"),
-    "kd": ("N m s/rad", "N s/m"),
-    "gain": ("N m per unit", "N per unit"),
-    "limit": ("N m", "N"),
-    "delay": ("s", "s"),
-    "early": ("s", "s"),
-    "slope_limit": ("rad/s", "m/s"),
-    "damping": ("N m s/rad", "N s/m"),
-    "frictionloss": ("N m", "N"),
-    "armature": ("kg m²", "kg"),
-    "friction_base": ("N m", "N"),
-    "load_friction_motor": ("1", "1"),
-    "load_friction_external": ("1", "1"),
-}
-SCALED = (
-    "kp",
-    "kd",
-    "gain",
-    "limit",
-    "damping",
-    "frictionloss",
-    "armature",
-    "friction_base",
-)  # that count in masses where nothing else is known
 ADVICE = {
     "good": "The model with its drives may be used in simulation: it moves as the robot did in motion it had not seen.",
     "care": "The model with its drives may be used with care: look at these first.",
@@ -62,7 +39,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
     """
     robot, units = result.prior, dof_units(result.prior)
     found = {
-        "verdict": _verdict(result),
+        "verdict": _screen(result).as_json(),
         "robot": {"name": robot.name, "joints": list(robot.dof_names), "bodies": list(robot.body_names)},
         "drives": {name: _drive(result, name, j) for j, name in enumerate(robot.dof_names)},
         "scale": {"lines": list(result.scale), "open": list(result.scaled)},
@@ -107,9 +84,9 @@ def _drive(result: DriveResult, name: str, dof: int) -> dict:
     """Kind, and of each number its value, interval and unit."""
     own, prismatic = result.drives[name], dof_units(result.prior)[dof]["q"] == "m"
     numbers = {}
-    for key, units in UNITS.items():
+    for key, what in DRIVE_NUMBERS.items():
         value, bounds = getattr(own, key), own.intervals.get(key, (None, None))
-        if key == "kp" and own.kind != "position":
+        if not what.shown or (key == "kp" and key not in own.features.numbers):
             continue
         state = "undetermined" if key in own.undetermined else "found" if bounds[0] is not None else "stated"
         if value is None and state == "stated":
@@ -118,9 +95,9 @@ def _drive(result: DriveResult, name: str, dof: int) -> dict:
             "value": value,
             "lower": bounds[0],
             "upper": bounds[1],
-            "unit": units[prismatic],
+            "unit": what.units[prismatic],
             "state": state,
-            "scaled": name in result.scaled and key in SCALED,
+            "scaled": name in result.scaled and what.scaled,
         }
     return {"kind": own.kind, **numbers}
 
@@ -142,7 +119,7 @@ def _proven(result: DriveResult) -> dict:
     return {"beyond": proven.beyond, "joints": joints, "motion": motion}
 
 
-def _verdict(result: DriveResult) -> dict:
+def _screen(result: DriveResult) -> Screen:
     errors = {each.name: each for each in result.motion}
     own = errors[FOUND]
     others = {name: each for name, each in errors.items() if name not in (FOUND, START)}
@@ -168,26 +145,17 @@ def _verdict(result: DriveResult) -> dict:
         f"{number(1e3 * own.pooled[0])} {unit} in windows of {result.window:g} s and {number(1e3 * own.pooled[1])} "
         f"in one piece ({said})."
     )
-    return {
-        "level": level,
-        "headline": headline,
-        "advice": ADVICE[level],
-        "reasons": reasons,
-        "answers": [
-            {"question": "May I use it?", "answer": USABLE[level], "detail": ADVICE[level]},
-            {
-                "question": "Up to which speed?",
-                "answer": limits,
-                "detail": f"Fitted to the slower part of the logs, the model errs by {number(1e3 * faster)} {unit} on "
-                "their faster part. Beyond these speeds and accelerations nothing is proven.",
-            },
-            {
-                "question": "What says the scale?",
-                "answer": "The given model" if result.scaled else "What was stated",
-                "detail": result.scale[0],
-            },
-        ],
-    }
+    questions = (
+        Question("May I use it?", USABLE[level], ADVICE[level]),
+        Question(
+            "Up to which speed?",
+            limits,
+            f"Fitted to the slower part of the logs, the model errs by {number(1e3 * faster)} {unit} on their faster "
+            "part. Beyond these speeds and accelerations nothing is proven.",
+        ),
+        Question("What says the scale?", "The given model" if result.scaled else "What was stated", result.scale[0]),
+    )
+    return Screen(level, headline, ADVICE[level], tuple(reasons), questions)
 
 
 def _unit(result: DriveResult) -> str:
@@ -284,10 +252,8 @@ def drive_view(record: Record, *, robot: str = "") -> View:
         title=f"{found['robot']['name']}: identified drives",
         subtitle=f"{found['provenance']['created']} · {found['job']['model']} · "
         f"{plural(len(found['job']['logs']), 'log')} · {found['held_out']['samples']} samples held out",
-        verdict=found["verdict"],
         sections=sections,
         figures=drawn_figures(record, sections, figures),
-        footer=footer(found),
         robot=robot,
         printed=(motion_sheet(found), drive_sheet(found)),
     )
@@ -336,7 +302,7 @@ def proven_sheet(summary: dict) -> Sheet:
 
 def drive_sheet(summary: dict, *, intervals: bool = True) -> Sheet:
     """Every number of the drives, with its interval if wanted."""
-    keys = [key for key in UNITS if any(key in each for each in summary["drives"].values())]
+    keys = [key for key in DRIVE_NUMBERS if any(key in each for each in summary["drives"].values())]
     rows = []
     for joint, own in summary["drives"].items():
         rows.append((joint, own["kind"], *(_cell(own.get(key), intervals=intervals) for key in keys)))

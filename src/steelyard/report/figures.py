@@ -1,5 +1,4 @@
-"""Figures of an identification, as dictionaries that Plotly understands. Each takes a `Result`, a folder or a
-`Record`."""
+"""Figures of the record of an identification, as dictionaries that Plotly understands."""
 
 from steelyard.diagnose import EFFECTS
 from steelyard.errors import OptionError, choices
@@ -23,19 +22,17 @@ from steelyard.report.figure_style import (
 )
 from steelyard.report.numbers import in_percent
 from steelyard.report.parameters import UNCERTAIN
-from steelyard.report.record import Record, record_of
+from steelyard.report.record import Record
 
 VISIBLE = 0.1  # percent, below which nothing can be seen of a bar
 TOP = 1000.0  # percent, where the drawn uncertainty ends: beyond it nothing is known anyway
 
 
-def torque(run, joint: str | int):
+def torque(record: Record, joint: str | int):
     """Torque of a joint on held-out samples: measured, and as nominal and identified model predict it.
 
-    run: a Result, the folder of a result, or a Record. joint: name or index of a degree of freedom. Raises
-    OptionError for an unknown joint.
+    joint: name or index of a degree of freedom. Raises OptionError for an unknown joint.
     """
-    record = record_of(run)
     i, found = _joint_place(record, joint)
     traces = []
     for name, line in LINES.items():
@@ -47,12 +44,11 @@ def torque(run, joint: str | int):
     return drawn(traces, title, {"title": time}, {"title": f"{kind} [{found['unit']}]"})
 
 
-def parts(run, joint: str | int):
+def parts(record: Record, joint: str | int):
     """What gravity, motion, friction and the rest add to the predicted torque of a joint on held-out samples.
 
     Arguments and errors as of `torque`.
     """
-    record = record_of(run)
     i, found = _joint_place(record, joint)
     traces = []
     for effect in EFFECTS:
@@ -65,9 +61,9 @@ def parts(run, joint: str | int):
     return drawn(traces, title, {"title": "time [s]"}, {"title": f"{kind} [{found['unit']}]"})
 
 
-def contributions(run):
+def contributions(record: Record):
     """Share of every effect in the torque of each joint, stacked, in percent."""
-    joints = record_of(run).summary["diagnosis"]["joints"]
+    joints = record.summary["diagnosis"]["joints"]
     traces = []
     for effect in EFFECTS:
         share = [100 * (joint["contributions"].get(effect) or 0.0) for joint in joints]
@@ -89,12 +85,11 @@ def contributions(run):
     return drawn(traces, title, names, {"title": "share of the RMS torques [%]"}, barmode="stack")
 
 
-def friction(run, joint: str | int):
+def friction(record: Record, joint: str | int):
     """Friction of a joint over its speed: held-out torque less all but friction, and the curves of both models.
 
     Arguments and errors as of `torque`; OptionError also for a joint without identified friction.
     """
-    record = record_of(run)
     i, found = _joint_place(record, joint)
     if ("friction", i, "measured") not in record.curves:
         raise OptionError(f"No friction was identified for joint {found['name']}; see --friction.")
@@ -111,20 +106,17 @@ def friction(run, joint: str | int):
     return drawn(traces, title, {"title": speed}, {"title": f"{kind} [{found['unit']}]"})
 
 
-def errors(run):
-    """Held-out error of every joint over its torque, before and after, in percent. run: as of `torque`."""
-    joints = record_of(run).summary["held_out"]["joints"]
+def errors(record: Record):
+    """Held-out error of every joint over its torque, before and after, in percent."""
+    joints = record.summary["held_out"]["joints"]
     names = [joint["name"] for joint in joints]
     before, after = ([in_percent(joint[f"relative_{key}"]) for joint in joints] for key in ("before", "after"))
     return _pairs("Held-out error of each joint", "RMS error over RMS torque [%]", "%", names, before, after)
 
 
-def residuals(run):
-    """Errors on held-out samples over the RMS torque of each joint: median, quartiles, and 5 to 95 %, in percent.
-
-    run: as of `torque`.
-    """
-    joints = record_of(run).summary["held_out"]["joints"]
+def residuals(record: Record):
+    """Errors on held-out samples over the RMS torque of each joint: median, quartiles, and 5 to 95 %, in percent."""
+    joints = record.summary["held_out"]["joints"]
     names = [joint["name"] for joint in joints]
     traces = []
     for series, key, side in (("nominal", "quantiles_before", -0.18), ("identified", "quantiles_after", 0.18)):
@@ -134,9 +126,9 @@ def residuals(run):
     return drawn(traces, "Errors on held-out samples", name_axis(names), {"title": "error over RMS torque [%]"})
 
 
-def masses(run):
-    """Mass of every link, nominal and identified, with the interval of the latter. run: as of `torque`."""
-    summary = record_of(run).summary
+def masses(record: Record):
+    """Mass of every link, nominal and identified, with the interval of the latter."""
+    summary = record.summary
     names = [body["name"] for body in summary["bodies"]]
     before, after = ([body[key]["mass"] for body in summary["bodies"]] for key in ("prior", "identified"))
     found = {each["name"]: (each["lower"], each["upper"]) for each in summary["parameters"]}
@@ -144,9 +136,9 @@ def masses(run):
     return _pairs("Mass of each link, with intervals", "mass [kg]", "kg", names, before, after, spans=spans)
 
 
-def precision(run):
+def precision(record: Record):
     """Standard deviation of every identifiable combination over its natural size, best known first."""
-    base = [each for each in record_of(run).summary["base_parameters"] if each["relative_deviation"]]
+    base = [each for each in record.summary["base_parameters"] if each["relative_deviation"]]
     base.sort(key=lambda each: each["relative_deviation"])
     share = [100 * each["relative_deviation"] for each in base]
     color = [NOMINAL if each["uncertain"] else IDENTIFIED for each in base]

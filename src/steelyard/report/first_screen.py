@@ -5,13 +5,14 @@ predict one another as well as noise and covariance say; other motion is promise
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from steelyard.diagnose import Fault
 from steelyard.fit import GEOMETRY, Generalization, Prediction, Status
 from steelyard.log import Finding
 from steelyard.model import unread_geometry
 from steelyard.pipeline import VISIBLE, Result
+from steelyard.report.document import USABLE, Question, Screen
 from steelyard.report.numbers import number, percent, plural, share, times
 
 SAME = 0.02  # relative change of the error that counts as none, and change of a joint's error as a share of its torque
@@ -24,18 +25,6 @@ TWICE = 2.0
 FAR = 2.0  # times the torque of the given links, by which those of no robot of that file differ
 UNPROVEN = 0.05  # of the torque, by which links identified may differ from those that stand
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """level: "good", "care" or "keep" (the nominal model). reasons: everything to look at first, empty when good."""
-
-    level: str
-    headline: str
-    advice: str
-    reasons: tuple[str, ...]
-
-
-USABLE = {"good": "Yes", "care": "Yes, with care", "keep": "Not yet"}
 ADVICE = {
     "good": "The identified model may be used: every link is physically consistent and nothing suspicious was found.",
     "care": "The identified model may be used with care: every link is physically consistent, but look at these first.",
@@ -54,11 +43,12 @@ STAND = {
 def numbers(result: Result, found: Mapping, written: Sequence[str] = ()) -> dict:
     """The key `verdict` of the summary. found: its other keys. written: as of `verdict`."""
     judged = verdict(result, written)
-    return vars(judged) | {"answers": _answers(judged, found)}
+    return replace(judged, questions=_questions(judged, found)).as_json()
 
 
-def verdict(result: Result, written: Sequence[str] = ()) -> Verdict:
-    """Verdict on a run. Certificates hold already: a fit that fails its own check is an error, not a result.
+def verdict(result: Result, written: Sequence[str] = ()) -> Screen:
+    """Screen of a run, without questions. Certificates hold already: a fit that fails its own check is an error, not
+    a result.
 
     written: what the written model has that nobody asked for, such as other masses of a gripper that stood still.
     """
@@ -67,7 +57,7 @@ def verdict(result: Result, written: Sequence[str] = ()) -> Verdict:
     reasons = (*written, *_reasons(result, improved))
     usable = (improved or result.stand) and _explains(result) and not _lost(result)
     level = "good" if not reasons else "care" if usable else "keep"
-    return Verdict(level, _headline(result, improved), (STAND if result.stand else ADVICE)[level], reasons)
+    return Screen(level, _headline(result, improved), (STAND if result.stand else ADVICE)[level], reasons)
 
 
 def _lost(result: Result) -> bool:
@@ -233,15 +223,14 @@ def worse_joints(result: Result) -> list[str]:
     return [name for name, is_worse in zip(result.after.joint_names, grew, strict=True) if is_worse]
 
 
-def _answers(judged: Verdict, found: Mapping) -> list[dict]:
-    """Question, answer and detail of the four questions of someone who did not write this."""
+def _questions(judged: Screen, found: Mapping) -> tuple[Question, ...]:
     level, held = judged.level, found["held_out"]
-    return [
-        {"question": "May I use it?", "answer": USABLE[level], "detail": _use(level, len(judged.reasons))},
-        {"question": "Is it better?", **_better(level, held)},
-        {"question": "By how much?", **_much(held)},
-        {"question": "What is unknown?", **_unknown(found["unknown"], found["base_parameters"])},
-    ]
+    return (
+        Question("May I use it?", USABLE[level], _use(level, len(judged.reasons))),
+        _better(level, held),
+        _much(held),
+        _unknown(found["unknown"], found["base_parameters"]),
+    )
 
 
 def _use(level: str, count: int) -> str:
@@ -253,32 +242,35 @@ def _use(level: str, count: int) -> str:
     return f"Keep the nominal model until you know why: {first}."
 
 
-def _better(level: str, held: Mapping) -> dict:
+def _better(level: str, held: Mapping) -> Question:
     before, after = held["relative_error_before"], held["relative_error_after"]
     worse = sum(j["rms_after"] > j["rms_before"] for j in held["joints"])
     joints = len(held["joints"])
     detail = f"{joints - worse} of {joints} joints are predicted better than by the nominal model."
     if held.get("links_stand"):
         detail += " Friction does that: your links are as they were."
-    if level == "keep":
-        return {"answer": "Not so that it could be relied on" if after <= before else "No, worse", "detail": detail}
-    if after <= before:
-        return {"answer": f"Yes, {times(before / after)} times" if after > 0 else "Yes", "detail": detail}
-    return {"answer": "No, worse", "detail": detail}
+    if after > before:
+        answer = "No, worse"
+    elif level == "keep":
+        answer = "Not so that it could be relied on"
+    else:
+        answer = f"Yes, {times(before / after)} times" if after > 0 else "Yes"
+    return Question("Is it better?", answer, detail)
 
 
-def _much(held: Mapping) -> dict:
+def _much(held: Mapping) -> Question:
     before, after = held["relative_error_before"], held["relative_error_after"]
     worst = max(held["joints"], key=lambda joint: joint["relative_after"] or 0.0)
-    return {
-        "answer": f"{percent(before)} → {percent(after)}",
-        "detail": f"Torque error on {plural(held['samples'], 'sample')} the fit has not seen, over the torque. "
+    return Question(
+        "By how much?",
+        f"{percent(before)} → {percent(after)}",
+        f"Torque error on {plural(held['samples'], 'sample')} the fit has not seen, over the torque. "
         f"Worst at {worst['name']}: {share(worst['relative_after'])} ({number(worst['rms_after'])} {worst['unit']})."
         " Errors of other motion, faster or in other postures, are proven by a log of it alone: steelyard validate.",
-    }
+    )
 
 
-def _unknown(unknown: Sequence[Mapping], base: Sequence) -> dict:
+def _unknown(unknown: Sequence[Mapping], base: Sequence) -> Question:
     count = {each["kind"]: len(each["names"]) for each in unknown}
     weak, unseen = count.get("weak", 0), count.get("unseen", 0)
     detail = (
@@ -289,4 +281,5 @@ def _unknown(unknown: Sequence[Mapping], base: Sequence) -> dict:
         detail += (
             f" {plural(unseen, 'parameter')} show{'s' if unseen == 1 else ''} in no motion and cannot matter here."
         )
-    return {"answer": f"{weak} of {len(base)} values" if weak else "Nothing that matters here", "detail": detail}
+    answer = f"{weak} of {len(base)} values" if weak else "Nothing that matters here"
+    return Question("What is unknown?", answer, detail)

@@ -9,15 +9,18 @@ from zlib import compress
 
 import numpy as np
 
+from steelyard.extras import extra
 from steelyard.report.document import Part, View
+from steelyard.sheets import html_table
 
 PACKAGE = "steelyard.report"
 
 
 def page(view: View) -> str:
     """HTML of a view; every number on it is taken from a summary. Scripts are on it where it has figures."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
+    with extra("Writing reports"):
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader(PACKAGE),
@@ -30,6 +33,7 @@ def page(view: View) -> str:
     raw = {name: Markup(_text(name)) for name in ("style.css", "page.js")}
     return environment.get_template("page.html").render(
         view=view,
+        html_table=lambda sheet: Markup(html_table(sheet)),
         sections=[(section, [part for part in section.parts if _filled(part, view)]) for section in view.sections],
         figures={key: _embedded(figure) for key, figure in view.figures.items()},
         robot=Markup(view.robot),
@@ -52,7 +56,8 @@ def _filled(part: Part, view: View) -> bool:
 @cache
 def _plotly() -> str:
     """The plotting library, packed: a third of the size, unpacked by the browser."""
-    from plotly.offline import get_plotlyjs
+    with extra("Writing reports"):
+        from plotly.offline import get_plotlyjs
 
     return b64encode(compress(get_plotlyjs().encode(), 9)).decode()
 

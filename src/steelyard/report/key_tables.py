@@ -5,8 +5,8 @@ The terminal and the first printed page show them.
 
 import math
 
-from steelyard.report.document import Sheet, sheet
 from steelyard.report.numbers import DASH, number, percent, plus_minus, unit
+from steelyard.sheets import Sheet, sheet
 from steelyard.terms import TERMS
 
 TEXT = "text"

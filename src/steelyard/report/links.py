@@ -6,9 +6,10 @@ import numpy as np
 
 from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
 from steelyard.pipeline import Result
-from steelyard.report.document import Cell, Chapter, Part, Sheet, sheet
+from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import knowledge
 from steelyard.report.numbers import number
+from steelyard.sheets import Cell, Sheet, sheet
 
 ROUNDING = 1e-12  # of a body's size: a smaller number is rounding error, and shown as zero
 MARKS = {"data": "", "combination": "*", "model": "†"}

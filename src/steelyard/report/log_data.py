@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from steelyard.pipeline import Inspection, Result
-from steelyard.report.document import Chapter, Part, Sheet, sheet
+from steelyard.report.document import Chapter, Part
 from steelyard.report.numbers import number, plural, plus_minus, share, spread
+from steelyard.sheets import Sheet, sheet
 
 UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s² or m/s²", "tau": "N m or N"}
 BARS = "▁▂▃▄▅▆▇█"

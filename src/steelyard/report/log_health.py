@@ -11,14 +11,15 @@ from rich.text import Text
 from steelyard.errors import LogError
 from steelyard.log import GAP, Log, bandwidth
 from steelyard.pipeline import Inspection
-from steelyard.report.console import rich_table, verdict_lines
-from steelyard.report.document import Part, Section, Sheet, View, footer, sheet
+from steelyard.report.console import shown
+from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, SERIES, drawn, log_axis, text
 from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
 from steelyard.report.numbers import number, plural, spread
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
 from steelyard.report.torques import FEW
+from steelyard.sheets import Sheet, sheet
 
 MOST = 10  # gaps that are listed
 BINS = 60
@@ -29,7 +30,8 @@ FLOOR = 1e-3  # of the noise, below which a spectrum is not drawn
 
 def health_view(found: Inspection, log: Log) -> View:
     """A page. log: the one inspected, for spectra and time steps."""
-    summary = {"kind": "health", **jsonable(found.as_json())}
+    summary = jsonable(found.as_json())
+    summary |= {"kind": "health", "verdict": _screen(summary).as_json()}
     spectra = _spectra(log, found.cutoff)
     steps = {("steps", 0): _steps(log.t[np.isfinite(log.t)], found.rate)} if found.rate else {}
     figures = steps | {("spectrum", j): each for j, each in enumerate(spectra)}
@@ -39,10 +41,8 @@ def health_view(found: Inspection, log: Log) -> View:
         summary=summary,
         title=f"{found.name}: health of the log",
         subtitle=facts(summary),
-        verdict=_verdict(summary),
         sections=list(_sections(summary, len(spectra))),
         figures=figures,
-        footer=footer(summary),
         files="",
     )
 
@@ -57,14 +57,9 @@ def write_health_page(found: Inspection, log: Log, path, *, inputs: Sequence[Pat
 def health_overview(found: Inspection) -> Group:
     """What `steelyard inspect` prints."""
     summary = jsonable(found.as_json())
-    lines = [
-        Text(f"{summary['name']}: {facts(summary)}", style="bold"),
-        *verdict_lines(_verdict(summary) | {"advice": ""}),
-    ]
-    for each in sheets(summary):
-        lines += [Text(), rich_table(each)]
-    lines += [Text("\nHow it was read", style="bold"), *(Text(f"- {each}") for each in reading(summary))]
-    return Group(*lines)
+    head = Text(f"{summary['name']}: {facts(summary)}", style="bold")
+    screen = replace(_screen(summary), advice="")
+    return Group(head, shown(screen, sheets(summary), notes=reading(summary), about="How it was read"))
 
 
 def facts(summary: dict) -> str:
@@ -99,8 +94,7 @@ def sheets(summary: dict) -> Iterator[Sheet]:
         yield signal_sheet(summary)
 
 
-def _verdict(summary: dict) -> dict:
-    """In the form of an identification's: level, headline, advice, reasons and answers."""
+def _screen(summary: dict) -> Screen:
     found = [*summary["findings"], *summary["faults"]]
     fatal = [each for each in found if each["severity"] == "fatal"]
     level = "keep" if fatal else "care" if found else "good"
@@ -110,39 +104,32 @@ def _verdict(summary: dict) -> dict:
         "good": "Nothing is wrong with this log.",
     }[level]
     moving = [each["joint"] for each in summary["motion"] if each["moving"] > 0.5]
-    return {
-        "level": level,
-        "headline": headline,
-        "advice": "Each says what to do about it." if found else "It may be used.",
-        "reasons": [each["message"] for each in (*fatal, *(each for each in found if each not in fatal))],
-        "answers": [
-            _answer(
-                "How long?",
-                f"{number(summary['duration'])} s",
-                f"{summary['samples']} samples at {number(summary['rate'])} Hz.",
-            ),
-            _answer(
-                "How even?",
-                spread(summary["jitter"]),
-                f"Spread of the time steps; {plural(len(summary['gaps']), 'gap')}.",
-            ),
-            _answer(
-                "What cutoff?",
-                f"{number(summary['cutoff'])} Hz",
-                "What the spectrum of the positions asks for (--cutoff); "
-                f"{number(summary['torque_cutoff'])} Hz for torques.",
-            ),
-            _answer(
-                "What moves?",
-                f"{len(moving)} of {plural(len(summary['motion']), 'joint')}",
-                "More than half of the time.",
-            ),
-        ],
-    }
-
-
-def _answer(question: str, answer: str, detail: str) -> dict:
-    return {"question": question, "answer": answer, "detail": detail}
+    advice = "Each says what to do about it." if found else "It may be used."
+    reasons = tuple(each["message"] for each in (*fatal, *(each for each in found if each not in fatal)))
+    questions = (
+        Question(
+            "How long?",
+            f"{number(summary['duration'])} s",
+            f"{summary['samples']} samples at {number(summary['rate'])} Hz.",
+        ),
+        Question(
+            "How even?",
+            spread(summary["jitter"]),
+            f"Spread of the time steps; {plural(len(summary['gaps']), 'gap')}.",
+        ),
+        Question(
+            "What cutoff?",
+            f"{number(summary['cutoff'])} Hz",
+            "What the spectrum of the positions asks for (--cutoff); "
+            f"{number(summary['torque_cutoff'])} Hz for torques.",
+        ),
+        Question(
+            "What moves?",
+            f"{len(moving)} of {plural(len(summary['motion']), 'joint')}",
+            "More than half of the time.",
+        ),
+    )
+    return Screen(level, headline, advice, reasons, questions)
 
 
 def _sections(summary: dict, spectra: int) -> Iterator[Section]:

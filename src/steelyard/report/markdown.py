@@ -2,35 +2,32 @@
 
 import re
 
-from steelyard.report.document import Cell, Part, Sheet, View
-
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&])")  # ASCII punctuation that Markdown may read as markup
-ALIGN = {"number": "---:", "text": ":---", "wrap": ":---"}
+from steelyard.report.document import Part, View
+from steelyard.sheets import markdown_table
+from steelyard.sheets import markdown_text as escaped
 
 
 def markdown(view: View) -> str:
     """A whole document."""
-    verdict = view.verdict
+    screen = view.screen
     blocks = [
         f"# {escaped(view.title)}",
         escaped(view.subtitle),
-        f"**{escaped(verdict['headline'])}** {escaped(verdict['advice'])}",
-        *(f"**{escaped(a['question'])}** {escaped(a['answer'])}. {escaped(a['detail'])}" for a in verdict["answers"]),
-        "Look at these first:" if verdict["reasons"] else "",
-        _items(verdict["reasons"]),
+        f"**{escaped(screen.headline)}** {escaped(screen.advice)}",
+        *(f"**{escaped(a.question)}** {escaped(a.answer)}. {escaped(a.detail)}" for a in screen.questions),
+        "Look at these first:" if screen.reasons else "",
+        _items(screen.reasons),
     ]
     for section in view.sections:
         blocks += [f"## {escaped(section.title)}", *map(_block, section.parts)]
     return "\n\n".join([*(block for block in blocks if block), escaped(view.footer)]) + "\n"
 
 
-def escaped(text: str) -> str:
-    """Text on one line that Markdown shows as it is."""
-    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
-
-
 def _block(part: Part) -> str:
-    blocks = [escaped(part.text), _fenced(part.code), _items(part.items), _table(part.sheet) if part.sheet else ""]
+    blocks = [escaped(part.text), _fenced(part.code), _items(part.items)]
+    if part.sheet:
+        caption = f"**{escaped(part.sheet.title)}.** {escaped(part.sheet.caption)}"
+        blocks += [caption, markdown_table(part.sheet)]
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -41,16 +38,3 @@ def _fenced(code: str) -> str:
 
 def _items(items) -> str:
     return "\n".join(f"- {escaped(item)}" for item in items)
-
-
-def _table(sheet: Sheet) -> str:
-    rows = ["| " + " | ".join(map(_cell, row)) + " |" for row in sheet.rows]
-    head = "| " + " | ".join(escaped(column.title) for column in sheet.columns) + " |"
-    rule = "|" + "|".join(ALIGN[column.kind] for column in sheet.columns) + "|"
-    return "\n".join([f"**{escaped(sheet.title)}.** {escaped(sheet.caption)}", "", head, rule, *rows])
-
-
-def _cell(cell: Cell) -> str:
-    text = escaped(f"{cell.text}{cell.mark}")
-    more = "; ".join(escaped(each) for each in (cell.was, cell.note) if each)
-    return f"{text} ({more})" if more else text

@@ -1,38 +1,80 @@
-"""Validation of models on held-out logs: `steelyard validate`."""
+"""Models judged on held-out logs, by torque or by motion: `steelyard validate`."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from steelyard.drives import drives_of, gain_of
+from steelyard.drives import Motion, Simulation, arrays_of, drives_of, judges_of, stretches, unbounded
 from steelyard.dynamics import with_motors
 from steelyard.errors import OptionError, choices
 from steelyard.fit import Estimate, Validation, validate
-from steelyard.log import Finding, Log, joined
-from steelyard.model import MODEL_SUFFIXES, Robot
+from steelyard.job import AS_MODELLED
+from steelyard.log import Finding, Log, checks, joined
+from steelyard.model import MODEL_SUFFIXES, STEP, Robot
 from steelyard.pipeline import Job, Result, job_of, load_with_side, recorded, several
-from steelyard.prepare import prepare
-from steelyard.report.document import Sheet, sheet
+from steelyard.prepare import corrected, prepare
+from steelyard.report.document import Screen
 from steelyard.report.first_screen import LARGE, SAME
+from steelyard.report.known_model import Unstated, read_model
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number, percent, times
 from steelyard.report.record import read
-from steelyard.report.unstated import Unstated, unstated_of
-from steelyard.terms import TERMS
+from steelyard.sheets import Sheet, sheet
+
+OF_TORQUES = ("no_torque", "repeated_sample", "stamp_jitter")  # of logs that rest, and have commands
+SIMULATED = "_simulated.xml"  # of the models in a result, the one that has drives, friction and armature
 
 
 @dataclass(frozen=True, eq=False)
-class ModelValidation:
-    """Torque errors of one or two models on the same logs, each called by the path that it was given by."""
+class _Judged(ABC):
+    """Errors of one or two models on the same logs, each called by the path that it was given by."""
 
     logs: tuple[str, ...]
-    models: tuple[tuple[str, Validation], ...]
     units: tuple[str, ...]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def good(self) -> bool:
+        """Whether the logs are healthy, and the first model does well and better than all others."""
+
+    @property
+    @abstractmethod
+    def headline(self) -> str:
+        """What was found, in a sentence."""
+
+    @abstractmethod
+    def _models(self) -> list[dict]:
+        """Errors of each model."""
+
+    @property
+    def screen(self) -> Screen:
+        """What `steelyard validate` shows first."""
+        level = "good" if self.good else "care"
+        return Screen(level, self.headline, reasons=tuple(each.message for each in self.findings))
+
+    def as_json(self) -> dict:
+        """Plain values; the keys are in docs/files.md."""
+        return {
+            "headline": self.headline,
+            "good": self.good,
+            "logs": list(self.logs),
+            "models": self._models(),
+            "findings": [vars(each) for each in self.findings],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ModelValidation(_Judged):
+    """Errors of torque."""
+
+    models: tuple[tuple[str, Validation], ...]
 
     @property
     def good(self) -> bool:
@@ -52,16 +94,8 @@ class ModelValidation:
         smaller = f"{times(max(ratio, 1 / ratio))} times {'smaller' if ratio > 1 else 'larger'}"
         return f"{said}, {percent(error)} with {other}; the first error is {smaller}."
 
-    def as_json(self) -> dict:
-        """Plain values; the keys are in docs/command_line.md."""
-        return {
-            "headline": self.headline,
-            "good": self.good,
-            "logs": list(self.logs),
-            "models": [{"model": name, **self._errors(each)} for name, each in self.models],
-            "findings": [vars(each) for each in self.findings],
-            "notes": list(self.notes),
-        }
+    def _models(self) -> list[dict]:
+        return [{"model": name, **self._errors(each)} for name, each in self.models]
 
     def _errors(self, found: Validation) -> dict:
         columns = {"torque_rms": _torque(found), "rms": found.rms, "relative": found.relative}
@@ -103,7 +137,7 @@ def validate_models(model, logs, *, against=None, **options) -> ModelValidation:
     own = _subject(first, logs, options)
     robot, job, recordings = recorded(own.job, own.robot, several(logs))
     options = options | {"lock": job.lock}
-    if unknown := [name for name, drive in drives_of(robot, job.drive).items() if gain_of(drive) is None]:
+    if unknown := [name for name, drive in drives_of(robot, job.drive).items() if drive.torque_per_unit is None]:
         raise OptionError(
             f"The gain of the drives of {choices(unknown)} is not known, so that torques cannot be compared: give "
             "--rollout to compare motion, or state gains in [drives] of the side file."
@@ -140,70 +174,11 @@ def _subject(model, logs, options: dict) -> _Subject:
     """A path, Robot, Estimate or Result as what is judged."""
     model = model.estimate if isinstance(model, Result) else model
     if not isinstance(model, Robot | Estimate):
-        job, robot, unstated = _read_model(model, job_of(model, logs, **options))
+        job, robot, unstated = read_model(model, job_of(model, logs, **options))
         return _Subject(str(model), job, robot, partial(_validated, unstated=unstated))
     robot = with_motors(model) if isinstance(model, Robot) else model.require_robot()
     judge = validate if isinstance(model, Robot) else lambda _, log: validate(model, log)
     return _Subject(robot.name, job_of(robot, logs, **options), robot, judge)
-
-
-def _read_model(path, job: Job) -> tuple[Job, Robot, Unstated]:
-    """What to read a model and its logs by, the model, and what moves its joints and has no place in its file."""
-    if not Path(path).is_dir():
-        return job, with_motors(load_with_side(job)), Unstated()
-    summary = read(path).summary
-    own = [name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)]
-    if summary["kind"] != "identification" or not own or summary["rotors"]:
-        raise OptionError(f"{path} holds no identification of a robot without rotors. Give the model file itself.")
-    job = replace(job, model=str(Path(path) / own[0]), lock=job.lock or tuple(summary["job"].get("lock", ())))
-    robot = load_with_side(job)
-    unstated = unstated_of(summary, robot)
-    if tuple(each["name"] for each in summary["joints"]) != robot.dof_names or robot.loops or unstated is None:
-        raise OptionError(
-            f"{path}: its summary and {own[0]} have other joints, or loops, or columns of the user. Give the model "
-            "file itself."
-        )
-    stated = {
-        each.stated: np.array([joint.get(term, {"identified": 0.0})["identified"] for joint in summary["joints"]])
-        for term, each in TERMS.items()
-        if each.stated
-    }
-    return job, robot.with_joint_properties(**stated), unstated
-
-
-def known_model(path, **options) -> tuple[Robot, Unstated, np.ndarray | None]:
-    """A model with all that is known of it: of the folder of a result, or of a model file that lies in one, its
-    friction, motors and torque offsets, too.
-
-    Args:
-        path: model file, or folder that `identify` wrote.
-        options: of a `Job`: gravity, folders, joints that are locked.
-
-    Returns:
-        The robot, what it cannot state, and (nv,) RMS torque [N m, N] that both leave on the samples held out of its
-        identification; None where that is not known.
-
-    Raises:
-        SteelyardError: no model, or a folder without.
-    """
-    path = Path(path)
-    folder = path if path.is_dir() else path.parent if _wrote(path) else None
-    found = path if folder is None else folder
-    _, robot, unstated = _read_model(found, job_of(found, (), **options))
-    if folder is None:
-        return robot, unstated, None
-    joints = {each["name"]: each["rms_after"] for each in read(folder).summary["held_out"]["joints"]}
-    known = all(name in joints for name in robot.dof_names)
-    return robot, unstated, np.array([joints[name] for name in robot.dof_names]) if known else None
-
-
-def _wrote(path: Path) -> bool:
-    """Whether the folder of a model file is that of the identification which wrote it."""
-    try:
-        summary = read(path.parent).summary
-    except OptionError:
-        return False
-    return summary["kind"] == "identification" and path.name in summary["files"]
 
 
 def _validated(robot: Robot, log: Log, *, unstated: Unstated) -> Validation:
@@ -214,3 +189,129 @@ def _validated(robot: Robot, log: Log, *, unstated: Unstated) -> Validation:
 def _torque(found: Validation) -> np.ndarray:
     """(nv,) RMS of the measured torque."""
     return replace(found, predicted=np.zeros_like(found.predicted)).rms
+
+
+@dataclass(frozen=True, eq=False)
+class MotionValidation(_Judged):
+    """Errors of motion, and of robots that do nothing."""
+
+    motion: tuple[Motion, ...]
+    joint_names: tuple[str, ...]
+
+    @property
+    def good(self) -> bool:
+        """Whether the logs are healthy, and the first model moves more like them than all others do."""
+        own, *others = (each.pooled[0] for each in self.motion)
+        return not self.findings and all(own < (1 - SAME) * other for other in others)
+
+    @property
+    def headline(self) -> str:
+        """What was found, in a sentence."""
+        own, *others = self.motion
+        windows, whole = (number(1e3 * each) for each in own.pooled)
+        said = ", ".join(f"{number(1e3 * each.pooled[0])} {each.name}" for each in others)
+        return (
+            f"Error of motion on {choices(self.logs)}: {windows} mrad (mm) in windows and {whole} in one piece with "
+            f"{own.name} (in windows {said})."
+        )
+
+    def _models(self) -> list[dict]:
+        return [
+            {
+                "model": each.name,
+                "windows": _finite(each.pooled[0]),
+                "whole": _finite(each.pooled[1]),
+                "joints": [
+                    {"name": name, "unit": unit, "windows": _finite(each.windows[j]), "whole": _finite(each.whole[j])}
+                    for j, (name, unit) in enumerate(zip(self.joint_names, self.units, strict=True))
+                ],
+            }
+            for each in self.motion
+        ]
+
+    def table(self) -> Sheet:
+        """The error of each joint."""
+        rows = [
+            (
+                name,
+                *(f"{number(1e3 * m.windows[j])} / {number(1e3 * m.whole[j])}" for m in self.motion),
+                f"m{self.units[j]}",
+            )
+            for j, name in enumerate(self.joint_names)
+        ]
+        whole = ("all joints", *(" / ".join(number(1e3 * each) for each in m.pooled) for m in self.motion), "")
+        return sheet(
+            "Error of each joint",
+            "RMS error of position in windows of 0.5 s that start from the measured state / in one piece.",
+            (("Joint", "text"), *(m.name for m in self.motion), ("Unit", "text")),
+            [*rows, whole],
+        )
+
+
+def _finite(value) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def validate_motion(model, logs: Sequence, *, against=None, **options) -> MotionValidation:
+    """Errors of motion of a model, and of another one beside it, on all samples of logs.
+
+    Args:
+        model: of a robot with drives: a file, or a folder that `identify` wrote.
+        logs: with what the drives take.
+        against: another one, or None.
+        options: of a `Job`: how logs are read, which drives the joints have.
+
+    Returns:
+        The MotionValidation.
+
+    Raises:
+        SteelyardError: for what cannot be used, with a remedy.
+    """
+    names = [str(each) for each in (model, against) if each is not None]
+    subjects = [_moving_subject(each, logs, options) for each in names]
+    job, first = subjects[0]
+    robot, job, read = recorded(job, first)
+    if any(other.dof_names != first.dof_names for _, other in subjects[1:]):
+        raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
+    drives = drives_of(robot, job.drive or (AS_MODELLED,))
+    raw = [corrected(robot, log, job.corrections, drives) for log in read]
+    recordings = stretches(robot, raw, drives)
+    judges, (robot, beyond) = judges_of(recordings, STEP), unbounded(robot, recordings)
+    found = [judges.motion(names[0], Simulation(robot, STEP), arrays_of(robot, drives))]
+    for name, (own, other) in zip(names[1:], subjects[1:], strict=True):
+        other = recorded(replace(own, lock=job.lock), other)[0]
+        arrays = arrays_of(other, drives_of(other, own.drive or (AS_MODELLED,)))
+        found.append(judges.motion(name, Simulation(unbounded(other, recordings)[0], STEP), arrays))
+    idle = judges.idle(positions=all(each.features.follows_q for each in drives.values()))
+    return MotionValidation(
+        logs=tuple(Path(path).name for path in job.logs),
+        motion=(*found, *idle),
+        joint_names=robot.dof_names,
+        units=tuple(each["q"] for each in dof_units(robot)),
+        findings=tuple(
+            finding for log in raw for finding in checks.check(log, robot) if finding.code not in OF_TORQUES
+        ),
+        notes=(*robot.notes, *beyond, *(note for log in raw for note in log.notes)),
+    )
+
+
+def _moving_subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot]:
+    """What to read a model and its logs by, and the model."""
+    job = Job(model=str(path), logs=tuple(map(str, logs)), **options)
+    if Path(path).is_dir():
+        summary = read(path).summary
+        own = sorted((name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)), key=_simulated)
+        if not own:
+            raise OptionError(f"{path} holds no model. Give the model file itself.")
+        told = summary["job"]
+        job = replace(
+            job,
+            model=str(Path(path) / own[0]),
+            floating=told.get("floating"),
+            lock=job.lock or tuple(told.get("lock", ())),
+        )
+    return job, load_with_side(job)
+
+
+def _simulated(name: str) -> bool:
+    return not name.endswith(SIMULATED)

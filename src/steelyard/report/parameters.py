@@ -6,11 +6,12 @@ import numpy as np
 
 from steelyard.fit import Source, model_parameters
 from steelyard.pipeline import Result
-from steelyard.report.document import Cell, Chapter, Part, Sheet, sheet
+from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import column_units, sizes
 from steelyard.report.links import ROUNDING, rotor_sheet
 from steelyard.report.numbers import interval, number, percent, plus_minus, share, unit
 from steelyard.report.torques import FEW
+from steelyard.sheets import Cell, Sheet, sheet
 
 UNCERTAIN = 0.3  # standard deviation over natural size (`labels.sizes`) above which a combination is poorly known
 

@@ -11,9 +11,10 @@ from typing import Any
 from steelyard.job import is_in_memory
 from steelyard.pipeline import Job, side_of
 from steelyard.prepare import log_side_path
-from steelyard.report.document import Part, Section, Sheet, sheet
+from steelyard.report.document import Part, Section
 from steelyard.report.numbers import size
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
+from steelyard.sheets import Sheet, sheet
 
 PACKAGES = ("steelyard", "numpy", "scipy", "clarabel", "lxml", "mujoco", "plotly")
 UNSET: tuple[Any, ...] = (None, [], {}, False)  # of options

@@ -6,13 +6,11 @@ from pathlib import Path
 
 from steelyard.cards import Card
 from steelyard.errors import OptionError, choices
-from steelyard.pipeline import Result
 from steelyard.report.document import View
 from steelyard.report.html import page
-from steelyard.report.identification_summary import summary
 from steelyard.report.markdown import markdown
 from steelyard.report.schema import SCHEMA_VERSION, difference, opened, schema, write_json
-from steelyard.report.signal_curves import Curves, curves, load_curves, save_curves
+from steelyard.report.signal_curves import Curves, load_curves, save_curves
 
 KINDS = ("identification", "drives", "payload")
 SUMMARY, CURVES, PAGE, TEXT = "summary.json", "curves.npz", "report.html", "report.md"
@@ -22,7 +20,7 @@ COMPARISON_FILES = (SUMMARY, PAGE, TEXT)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Record(Card):
-    """summary: see docs/command_line.md. curves: signals of the figures, thinned."""
+    """summary: see docs/files.md. curves: signals of the figures, thinned."""
 
     summary: dict
     curves: Curves
@@ -31,13 +29,6 @@ class Record(Card):
     def kind(self) -> str:
         """`identification`, `drives` or `payload`."""
         return self.summary["kind"]
-
-
-def record_of(run: "Record | Result | str | Path") -> Record:
-    """The Record of a result, of a folder it was written to, or itself."""
-    if isinstance(run, Record):
-        return run
-    return Record(summary(run), curves(run)) if isinstance(run, Result) else read(run)
 
 
 def read(folder) -> Record:

@@ -4,16 +4,17 @@ import json
 import math
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steelyard.errors import OptionError, choices
+from steelyard.report.summary_basics import SCHEMA_VERSION
+from steelyard.report.summary_records import SUMMARIES
+from steelyard.report.typed_schema import json_schema
 
-SCHEMA_VERSION = 1
-KINDS = ("identification", "drives", "payload", "comparison")
+KINDS = tuple(SUMMARIES)
 LONGEST = 160  # characters of a message about a value that is wrong
 
 
@@ -48,8 +49,14 @@ def schema(kind: str) -> dict:
     """JSON Schema (2020-12) of the summary of one of `KINDS`. Raises OptionError for others."""
     if kind not in KINDS:
         raise OptionError(f"There is no summary of kind {kind!r}. Choose from {choices(KINDS)}.")
-    path = files("steelyard.report").joinpath("schemas", f"{kind}.schema.json")
-    return json.loads(path.read_text("utf-8"))
+    record = SUMMARIES[kind]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:steelyard:schema:{kind}:{SCHEMA_VERSION}",
+        "title": f"{record.__doc__}, version {SCHEMA_VERSION}",
+        "description": "SI units, no NaN and no infinity (null instead). docs/report.md explains it.",
+        **json_schema(record),
+    }
 
 
 def difference(value, schema: dict) -> str | None:

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from steelyard.pipeline import Result
-from steelyard.report.document import Cell, Chapter, Part, Sheet, sheet
+from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number, share
+from steelyard.sheets import Cell, Sheet, sheet
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
 QUANTILE_SAMPLES = 100_000  # at most, evenly spread

@@ -2,17 +2,16 @@
 
 import numpy as np
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from steelyard.fit import model_parameters
 from steelyard.model import Robot
 from steelyard.pipeline import Result
 from steelyard.report.console import rich_table
-from steelyard.report.document import sheet
 from steelyard.report.labels import column_units, knowledge
 from steelyard.report.links import spelled_out
 from steelyard.report.numbers import number, unit
+from steelyard.sheets import Sheet, sheet
 
 COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")
 
@@ -21,31 +20,22 @@ DUST = 1e-6
 
 def truth_tables(truth: Robot, result: Result) -> Group:
     """True, given and identified parameters: of every link, then of the combinations the data determines."""
-    return Group(link_table(truth, result), Text(), combination_table(truth, result), Text())
+    return Group(rich_table(link_table(truth, result)), Text(), rich_table(combination_table(truth, result)), Text())
 
 
-def link_table(truth: Robot, result: Result) -> Table:
+def link_table(truth: Robot, result: Result) -> Sheet:
     """Three lines a link. Cells in brackets take no part in anything the robot's motion shows."""
-    title = "Links (in brackets: no motion shows it; of the others only combinations are known, see below)"
-    table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold")
-    table.add_column("link")
-    table.add_column("model")
-    for column in COLUMNS:
-        table.add_column(Text(column), justify="right")
-    estimate = result.estimate
+    estimate, rows = result.estimate, []
     known = knowledge(estimate.basis)
     models = {"true": truth.inertias, "nominal": result.prior.inertias, "identified": estimate.theta}
     for i, name in enumerate(estimate.layout.body_names):
         marks = np.array(known[estimate.layout.body(i)])[[0, 1, 2, 3, 4, 6, 9]]
         for model, theta in models.items():
-            style = "bold" if model == "identified" else ""
-            cells = [
-                Text(f"({number(value)})", style="dim") if mark == "model" else Text(number(value), style=style)
-                for value, mark in zip(_cells(theta[i]), marks, strict=True)
-            ]
-            last = model == "identified"
-            table.add_row(Text(name if model == "true" else ""), Text(model, style=style), *cells, end_section=last)
-    return table
+            values = zip(map(number, _cells(theta[i])), marks, strict=True)
+            cells = (f"({value})" if mark == "model" else value for value, mark in values)
+            rows.append((name if model == "true" else "", model, *cells))
+    caption = "in brackets: no motion shows it; of the others only combinations are known, see below"
+    return sheet("Links", caption, (("link", "text"), ("model", "text"), *COLUMNS), rows)
 
 
 def _cells(theta) -> list:
@@ -57,7 +47,7 @@ def _diagonal(inertia) -> list:
     return [None] * 3 if inertia is None else list(np.diag(inertia))
 
 
-def combination_table(truth: Robot, result: Result) -> Table:
+def combination_table(truth: Robot, result: Result) -> Sheet:
     """Identifiable combinations: what the log determines, to be compared with the truth."""
     estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
     true, nominal = (basis.regroup(model_parameters(robot, layout)) for robot in (truth, result.prior))
@@ -73,7 +63,7 @@ def combination_table(truth: Robot, result: Result) -> Table:
         for k, column in enumerate(basis.columns)
     ]
     columns = ("combination", "text"), "true", "nominal", "identified", "± std. dev.", ("unit", "text")
-    return rich_table(sheet("Identifiable combinations", "named after their leading parameter", columns, rows))
+    return sheet("Identifiable combinations", "named after their leading parameter", columns, rows)
 
 
 def _cleared(value, deviation) -> float:

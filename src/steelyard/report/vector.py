@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import OptionError, choices
+from steelyard.extras import extra
 
 FORMATS = (".svg", ".pdf", ".png", ".eps")
 DASHES = {"dot": ":", "dash": "--", "dashdot": "-.", "solid": "-", None: "-"}
@@ -44,11 +45,9 @@ def save(figure, path, *, width: float = 85.0, height: float = 60.0, title: bool
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise OptionError(f"Figures are written as {choices(FORMATS)}; got '{path.name}'. For HTML: figure.write_html.")
-    try:
+    with extra("Writing vector files"):
         from matplotlib import rc_context
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise OptionError("Vector files need Matplotlib: pip install 'steelyard[figures]'.") from error
     with rc_context(STYLE):
         drawing = Figure(figsize=(width * MM, height * MM), layout="constrained")
         axes = drawing.add_subplot()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.model import Piece, Robot, pieces
+from steelyard.model import Piece, Robot, document_of
 from steelyard.viewer.shape import Looks, Part, Shape, hull_shape
 
 
@@ -14,10 +14,11 @@ def looks(robot: Robot) -> Looks:
     """Geometry of the file a robot was read from. What cannot be read is named in `gaps`, and never an error, as long
     as the file still is a model.
     """
-    if robot.source is None:
+    document = document_of(robot)
+    if document is None:
         return Looks(gaps=("The robot was not read from a file: it has no meshes.",))
     shapes, parts, gaps = _Shapes(), [], {}
-    for piece in pieces(robot.source):
+    for piece in document.pieces():
         if piece.role or piece.problem:
             try:
                 index = shapes.index_of(piece)

@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.errors import DrawingError, OptionError
+from steelyard.extras import extra
 from steelyard.log import Log, filters, read_log
 from steelyard.model import Robot
 from steelyard.simulate import Trajectory
@@ -105,9 +106,10 @@ def film(robot: Robot, motion: Motion, path, *, width: int = WIDTH, height: int 
 
 def _gif(pictures: Iterator[np.ndarray], path: Path, rate: float, width: int, height: int):
     try:
-        from PIL import Image
-    except ImportError as error:
-        raise DrawingError("a GIF needs Pillow: `pip install pillow`") from error
+        with extra("Writing a GIF"):
+            from PIL import Image
+    except OptionError as error:  # the page beside it is written all the same
+        raise DrawingError(str(error)) from error
     first = Image.fromarray(next(pictures)).quantize(COLORS)
     rest: Iterable = (Image.fromarray(each).quantize(palette=first, dither=Image.Dither.NONE) for each in pictures)
     first.save(path, save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)

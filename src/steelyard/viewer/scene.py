@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from steelyard.extras import extra
 from steelyard.model import WORLD, Joint, Robot
 from steelyard.viewer.looks import looks
 from steelyard.viewer.masses import Found, mass_of
@@ -16,7 +17,8 @@ from steelyard.viewer.simplify import within_budget
 
 def joint_tree(robot: Robot) -> list[dict]:
     """One entry a joint, parents first. frame: (12,) pose of the child in the parent at zero, `[R | p]` in row order;
-    subspace: (nv, 6) columns of Phi, `[v; w]` in child axes; start: where it reads q, of length `count`.
+    subspace: (nv, 6) columns of Phi, `[v; w]` in child axes; start: where it reads q, of length `count`: `slides`
+    travels and `angles`, in this order, and a quaternion where more are left.
     """
     return [
         {
@@ -27,6 +29,8 @@ def joint_tree(robot: Robot) -> list[dict]:
             "subspace": joint.subspace.T.tolist(),
             "start": robot.q_slices[i].start,
             "count": joint.nq,
+            "slides": joint.features.slides,
+            "angles": joint.features.angles,
             "ratio": joint.ratio,
             "offset": joint.offset,
             "mimics": joint.mimics,
@@ -64,7 +68,7 @@ TRIANGLES = 60_000  # of all shapes together: less than a megabyte of page
 def scene(
     robot: Robot, *, found: Found | None = None, motion: Motion | None = None, triangles: int = TRIANGLES
 ) -> dict:
-    """What is to be seen of a robot (docs/view.md has the fields). triangles: of all shapes together, about."""
+    """What is to be seen of a robot (docs/files.md has the fields). triangles: of all shapes together, about."""
     seen = looks(robot)
     links = {link.name: link for link in robot.links}
     parts = [_placed(part, links, robot) for part in seen.parts if part.link in links]
@@ -201,7 +205,8 @@ def _inline(value) -> str:
 
 @cache
 def _template(name: str):
-    from jinja2 import Environment, StrictUndefined
+    with extra("Drawing a robot as a page"):
+        from jinja2 import Environment, StrictUndefined
 
     return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(_read(name))
 

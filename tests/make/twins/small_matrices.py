@@ -5,8 +5,7 @@
 
 import numpy as np
 
-from steelyard.payload.central_path import CONVERGED
-from steelyard.payload.online import HALVINGS
+from steelyard.payload.entropic import CONVERGED, HALVINGS
 
 SWEEPS, DIAGONAL = 20, 1e-32  # of the Jacobi iteration; off-diagonal squares relative to the diagonal that end it
 

@@ -7,28 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from steelyard.app.endings import DONE, FINDINGS, refusals
-from steelyard.app.options import ALL_FRICTION, ExciteOptions, Friction, Model, Quiet, friction_of, words
+from steelyard.app.options import AimOptions, CourseOptions, ExciteOptions, Model, Quiet, SearchOptions, words
 from steelyard.app.terminal import progress_bar, subcommand
 
 EACH = "one number, or JOINT=NUMBER with commas"
-
-
-@dataclass(frozen=True)
-class MotionOptions:
-    """What moves, for how long and along which curves."""
-
-    duration: Annotated[float, typer.Option(metavar="S", help="Length of the motion, ramps included.")] = 10.0
-    lock: Annotated[
-        str, typer.Option(metavar="JOINTS", help="Joints that stay still, with commas; patterns such as left_*.")
-    ] = ""
-    move: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that alone move, likewise. [default: all]")] = ""
-    basis: Annotated[str, typer.Option(metavar="KIND", help="fourier or spline.")] = "fourier"
-    harmonics: Annotated[int, typer.Option(metavar="N", help="Harmonics of a Fourier motion.")] = 5
-
-    def of_design(self) -> dict[str, Any]:
-        """The same as options of `excite.design`."""
-        rest = {"duration": self.duration, "basis": self.basis, "harmonics": self.harmonics}
-        return rest | {"locked": words(self.lock), "moved": words(self.move) or None}
 
 
 @dataclass(frozen=True)
@@ -54,9 +36,7 @@ class LimitOptions:
     clearance: Annotated[float, typer.Option(metavar="M", help="Distance that bodies keep from each other.")] = 0.02
     collisions: Annotated[
         bool,
-        typer.Option(
-            "--collisions/--no-collisions", " /--no-geometry", help="Whether collisions are avoided, by geometry."
-        ),
+        typer.Option("--collisions/--no-collisions", " /--no-geometry", help="Avoid collisions, by geometry."),
     ] = True
     floor: Annotated[float | None, typer.Option(metavar="Z", help="Height that everything stays above, m.")] = None
     feet: Annotated[
@@ -71,52 +51,8 @@ class LimitOptions:
         return vars(self) | {"feet": words(self.feet)}
 
 
-@dataclass(frozen=True)
-class AimOptions:
-    """What the motion has to show, and how it will be measured."""
-
-    criterion: Annotated[str, typer.Option(metavar="NAME", help="D, A, E, prediction or condition.")] = "D"
-    focus: Annotated[
-        str, typer.Option(metavar="NAMES", help="What to know: payload, friction, bodies or parameters, with commas.")
-    ] = ""
-    target: Annotated[float | None, typer.Option(metavar="C", help="Condition number to reach; a miss is 1.")] = None
-    rows: Annotated[
-        str, typer.Option(metavar="ROWS", help="What is measured: joints, base and wrench:LINK, with commas.")
-    ] = "joints"
-    friction: Friction = ALL_FRICTION
-    armature: Annotated[bool, typer.Option("--armature", help="The motors' inertia is unknown too.")] = False
-    noise: Annotated[
-        float | None, typer.Option(metavar="NM", help="Standard deviation of torques. [default: 1 % of effort limits]")
-    ] = None
-    noise_share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Further noise, as a share of each joint's RMS torque.")
-    ] = 0.0
-
-    def of_design(self) -> dict[str, Any]:
-        """The same as options of `excite.design`."""
-        focus = self.focus if self.focus == "payload" else words(self.focus)
-        return vars(self) | {
-            "focus": focus if self.focus else None,
-            "rows": words(self.rows),
-            "friction": friction_of(self.friction),
-        }
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """Where the search starts and what it may take; fields as options of `excite.design`."""
-
-    warm: Annotated[Path | None, typer.Option(metavar="LOG", help="Motion to start from, such as an old -o.")] = None
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the random starts.")] = 0
-    starts: Annotated[int, typer.Option(metavar="N", help="Random starts to optimise to the end.")] = 1
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes for several starts.")] = 1
-    time_limit: Annotated[
-        float | None, typer.Option("--time", metavar="S", help="Stop after this, with the best motion so far.")
-    ] = None
-
-
 @subcommand(
-    "Design a motion that shows the parameters.",
+    "Design an exciting motion.",
     "steelyard excite arm.urdf --duration 10 --speed 0.5 -o motion",
     "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
     "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
@@ -137,7 +73,7 @@ def excite(
             "(MuJoCo), .libfranka.csv, or a folder with all of them; repeatable.",
         ),
     ] = None,
-    motion: MotionOptions,
+    course: CourseOptions,
     limits: LimitOptions,
     profile: Annotated[
         str | None,
@@ -163,12 +99,10 @@ def excite(
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Film of the motion: .gif, or .mp4 where ffmpeg is installed.")
     ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say what holds the motion back and what it shows.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="List active limits and determined parameters.")] = False,
     quiet: Quiet = False,
 ):
-    """Design a motion that shows a robot's parameters within its limits."""
+    """Design a motion that excites a robot's parameters, within its limits."""
     with refusals(), progress_bar(silent=quiet) as progress:
         from steelyard.excite import design_files, prepared_for_design
         from steelyard.prepare import read_undone
@@ -200,9 +134,9 @@ def excite(
             read=read,
             show=show,
             progress=progress,
-            **motion.of_design(),
-            **aim.of_design(),
-            **vars(search),
+            **course.of_job(),
+            **aim.of_job(),
+            **search.of_job(),
         )
     if not quiet:
         typer.echo(text)

@@ -14,7 +14,7 @@ FALSE_ALARM = 0.05
 
 
 @subcommand(
-    "Ask a fleet who differs, and what changed.",
+    "Compare the robots of a fleet.",
     "steelyard fleet arm.urdf logs/ -o result",
     "steelyard fleet arm.urdf robots.csv -o result --scheduler local --workers 8 --keep work",
     "steelyard fleet arm.urdf s3://plant/runs.toml -o result --scheduler tcp://head:8786 --keep s3://plant/work",
@@ -42,7 +42,7 @@ def fleet(
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Ask a fleet: who differs, what changed and when, who needs a new motion; with a model of each robot."""
+    """Outliers and changes in a fleet, robots that need a new motion, and a model of each robot."""
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
         from steelyard.fleet import runs_of
 
@@ -54,10 +54,10 @@ def fleet(
 def ask(job: Job, runs, out, work: WorkOptions, *, false_alarm: float = FALSE_ALARM, progress=None) -> dict:
     """The summary of a fleet, its files written where `out` names a folder."""
     from steelyard.fleet import accumulate_job, fits, study, summary, write
-    from steelyard.storage import require_folder
+    from steelyard.storage import require_report_folder
 
     if out is not None:
-        require_folder(out)  # before the work, not after
+        require_report_folder(out)  # before the work, not after
     answers = study(accumulate_job(job, runs, progress=progress, **vars(work)), false_alarm=false_alarm)
     models = fits(answers, progress=progress)
     return summary(answers, models) if out is None else write(answers, models, out)

@@ -66,7 +66,7 @@ def identify(
     show_summary(found, as_json=as_json, quiet=quiet, strict=strict)
 
 
-@subcommand("Identify a PUMA 560 whose model is wrong.")
+@subcommand("Identify a simulated PUMA 560.")
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for everything the demo writes.")],
     as_json: Json = False,

@@ -23,7 +23,7 @@ from steelyard.errors import OptionError
 
 
 @subcommand(
-    "Say what an experiment can reveal.",
+    "List identifiable parameters.",
     "steelyard analyze arm.urdf",
     "steelyard analyze quadruped.urdf --floating --explain all",
     "steelyard analyze arm.urdf --drive position --drive gripper=current",
@@ -53,7 +53,7 @@ def analyze(
         ),
     ] = None,
     expressions: Annotated[
-        bool, typer.Option("--expressions", help="Write out the base parameters: what is known of sums.")
+        bool, typer.Option("--expressions", help="Write out the base parameters, the identifiable combinations.")
     ] = False,
     explain: Annotated[
         str, typer.Option(metavar="LINKS", help="Explain links in words: names with commas, or all.")
@@ -63,12 +63,12 @@ def analyze(
         typer.Option(metavar="FRAMES", help="Feet that stand still, with commas; once for each stance."),
     ] = None,
     log: Annotated[
-        Path | None, typer.Option(metavar="LOG", help="Say how well this motion excites what can be known.")
+        Path | None, typer.Option(metavar="LOG", help="Excitation of each identifiable combination by this motion.")
     ] = None,
     options: AnalyzeOptions,
     format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, html, latex or json.")] = "text",
 ):
-    """Say which inertial parameters an experiment can reveal, from the kinematics alone."""
+    """List identifiable parameters and combinations, from the kinematics alone."""
     with refusals():
         from steelyard.fit import fixed_from, masses_from
         from steelyard.identifiable import analyze_report
@@ -110,7 +110,7 @@ def analyze(
 
 
 @subcommand(
-    "Find and repair wrong models.",
+    "Check and repair models.",
     "steelyard check robot.urdf",
     "steelyard check models/ --summary",
     "steelyard check models/ --baseline known.json",
@@ -131,7 +131,7 @@ def check(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="OUT", help="Where the repaired copy goes, with --fix WHAT.")
+        Path | None, typer.Option("--out", "-o", metavar="OUT", help="Path of the repaired copy, with --fix WHAT.")
     ] = None,
     format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif or markdown.")] = "text",
     select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
@@ -143,7 +143,7 @@ def check(
         Path | None, typer.Option(metavar="FILE", help="Known findings: only others are shown and count.")
     ] = None,
     write_baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the findings of now as known; they do not count.")
+        Path | None, typer.Option(metavar="FILE", help="Store the present findings as known; they do not count.")
     ] = None,
     as_json: Json = False,
     options: FolderOptions,
@@ -253,7 +253,7 @@ def mesh(
 
 
 @subcommand(
-    "Look at a robot in 3D.",
+    "Show a robot in 3D.",
     "steelyard view arm.urdf",
     "steelyard view arm.urdf --estimate result --trajectory traj.csv -o view.html --no-open",
     "steelyard view arm.urdf --trajectory traj.csv --movie traj.gif",
@@ -270,7 +270,7 @@ def view(
         Path | None,
         typer.Option(metavar="FILE", help="Film of the motion too: .gif, or .mp4 where ffmpeg is installed."),
     ] = None,
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Whether a browser opens the page.")] = True,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     options: FolderOptions,
     quiet: Quiet = False,
 ):

@@ -14,7 +14,7 @@ from steelyard.errors import OptionError
 
 
 @subcommand(
-    "Say how good a log is.",
+    "Check a log.",
     "steelyard inspect run.mcap",
     "steelyard inspect run.csv --model arm.urdf --html health.html",
     "steelyard inspect run.csv --model arm.urdf --fix",
@@ -34,7 +34,7 @@ def inspect(
     *,
     fix: Annotated[
         bool,
-        typer.Option("--fix", help="Write what undoes mistakes that --model shows into LOG.steelyard.toml."),
+        typer.Option("--fix", help="Write the corrections that --model suggests into LOG.steelyard.toml."),
     ] = False,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
@@ -42,7 +42,7 @@ def inspect(
     options: InspectOptions,
     as_json: Json = False,
 ):
-    """Say what a log holds, how good it is, and what to do about what is wrong with it."""
+    """Content and health of a log: rate, noise, motion, cutoff by spectrum, and faults with their remedies."""
     with refusals():
         from steelyard.model import load, locked
         from steelyard.pipeline import inspect as look
@@ -77,7 +77,7 @@ def inspect(
 
 
 @subcommand(
-    "Say how well a model meets other logs.",
+    "Validate a model on other logs.",
     "steelyard validate result run3.csv",
     "steelyard validate result run3.csv --against arm.urdf",
     "steelyard validate arm.urdf run3.csv --unit q=deg --json",

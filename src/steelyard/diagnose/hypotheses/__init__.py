@@ -1,7 +1,6 @@
 """Mistakes that may have been made, one a file: each undoes its mistake in a `Case`, and a fit judges the outcome.
 
-A new one is a file here, and an entry in `GROSS` (its `trials` are compared by the physically consistent fit) or in
-`TESTS` (its hypotheses by least squares).
+A new one is a file here with its `Mistake`, and its place in `MISTAKES`.
 """
 
 from steelyard.diagnose.hypotheses import (
@@ -17,30 +16,17 @@ from steelyard.diagnose.hypotheses import (
     torque_scale,
 )
 
-GROSS = (
-    signs.degrees,
-    signs.gravity,
-    signs.torque_signs,
-    signs.position_signs,
-    gravity_compensated.trials,
-    joint_order.trials,
-    joint_spring.trials,
+MISTAKES = (
+    signs.MISTAKE,
+    delay.MISTAKE,
+    coupled_joints.MISTAKE,
+    torque_scale.MISTAKE,
+    gravity_compensated.MISTAKE,
+    joint_order.MISTAKE,
+    position_offset.MISTAKE,
+    joint_spring.MISTAKE,
+    gravity_tilt.MISTAKE,
 )
-"""Trials of gross mistakes, simple ones first: called with a case and its worst degrees of freedom."""
+"""Simple ones first: of two that explain the data alike, the first is named."""
 
-BY_GIVEN_LINKS = (
-    signs.degrees,
-    signs.gravity,
-    signs.torque_signs,
-    signs.position_signs,
-    torque_scale.by_given_links,
-    gravity_compensated.trials,
-    joint_order.trials,
-    joint_order.of_limbs,
-    position_offset.by_given_links,
-)
-"""The same for the links of the given model, which cost less to try and know more."""
-
-TESTS = (delay.TEST, coupled_joints.TEST, torque_scale.TEST, joint_spring.TEST, gravity_tilt.TEST)
-
-__all__ = ["BY_GIVEN_LINKS", "GROSS", "TESTS", "joint_spring", "passing_force", "position_offset"]
+__all__ = ["MISTAKES", "joint_spring", "passing_force"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import promise
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypothesis import Hypothesis, Test, free_hypothesis
-from steelyard.diagnose.named_fault import fault
+from steelyard.diagnose.faults import fault
+from steelyard.diagnose.hypothesis import Hypothesis, Mistake, free_hypothesis
 from steelyard.diagnose.thresholds import MOST
 from steelyard.terms import layout_of
 
@@ -65,4 +65,4 @@ def _accepts(_: Case, each: Hypothesis) -> bool:
     return each.wins(WINS) and left < np.sqrt(MOST)
 
 
-TEST = Test(hypotheses, _accepts)
+MISTAKE = Mistake(hypotheses=hypotheses, accepts=_accepts)

@@ -14,8 +14,8 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, promise, scatter, widened
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypothesis import Hypothesis, Test, free_hypothesis, surprise
-from steelyard.diagnose.named_fault import Fault, fault
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.hypothesis import Hypothesis, Mistake, free_hypothesis, surprise
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, NOISE
 from steelyard.terms import TERMS
 
@@ -213,4 +213,4 @@ def _accepts(_: Case, each: Hypothesis) -> bool:
     return each.certain or each.wins(WINS) or own
 
 
-TEST = Test(hypotheses, _accepts)
+MISTAKE = Mistake(hypotheses=hypotheses, accepts=_accepts)

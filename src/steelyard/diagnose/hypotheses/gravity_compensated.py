@@ -12,10 +12,10 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import lasting
 from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.fisher_information import information_loss
 from steelyard.diagnose.given_links import GivenLinks
-from steelyard.diagnose.hypothesis import Trial
-from steelyard.diagnose.named_fault import Fault, fault
+from steelyard.diagnose.hypothesis import Mistake, Trial
 
 CODE = "gravity_compensated"
 THIRD = 0.5  # nats a sample that gravity free of the masses must win over that of the nominal model, or none
@@ -123,3 +123,6 @@ def static_rows(case: Case) -> np.ndarray:
 def _gravity(case: Case) -> np.ndarray:
     """(n, nv) torque of the nominal model at rest."""
     return case.regression.still.torque(case.robot)
+
+
+MISTAKE = Mistake(trials=(trials,), by_given_links=(trials,))

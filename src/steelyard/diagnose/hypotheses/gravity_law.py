@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import persistence
 from steelyard.diagnose.case import Case
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypotheses.gravity_compensated import static_rows
-from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.terms import TERMS
 
 CODE = "gravity_law"

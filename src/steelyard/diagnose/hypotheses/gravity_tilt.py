@@ -7,8 +7,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import Added, add_columns
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.hypothesis import Hypothesis, Test, physical_hypothesis, surprise
-from steelyard.diagnose.named_fault import fault
+from steelyard.diagnose.faults import fault
+from steelyard.diagnose.hypothesis import Hypothesis, Mistake, physical_hypothesis, surprise
 from steelyard.diagnose.thresholds import MOST
 
 SMALLEST = 0.5  # degrees; less is within what mounting leaves, and moves 1 % of gravity
@@ -76,4 +76,4 @@ def _accepts(case: Case, each: Hypothesis) -> bool:
     return each.wins(WINS) and each.remaining_share(case) < MOST
 
 
-TEST = Test(hypotheses, _accepts)
+MISTAKE = Mistake(hypotheses=hypotheses, accepts=_accepts)

@@ -14,7 +14,7 @@ from itertools import combinations, permutations, zip_longest
 import numpy as np
 
 from steelyard.diagnose.case import RANK, Case
-from steelyard.diagnose.hypothesis import Trial
+from steelyard.diagnose.hypothesis import Mistake, Trial
 from steelyard.diagnose.regression import Regression
 from steelyard.model import Robot
 
@@ -148,3 +148,6 @@ def _by_torque(case: Case) -> np.ndarray | None:
     joints, source = min_weight_full_bipartite_matching(csr_array(weights))
     won = 0.5 * (np.trace(left) - left[joints, source].sum())
     return source if won > LEAST else None
+
+
+MISTAKE = Mistake(trials=(trials,), by_given_links=(trials, of_limbs))

@@ -11,8 +11,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import add_columns, certain, persistence, scatter
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypothesis import Hypothesis, Test, Trial, free_hypothesis
-from steelyard.diagnose.named_fault import Fault, fault
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.hypothesis import Hypothesis, Mistake, Trial, free_hypothesis
 from steelyard.diagnose.thresholds import CERTAIN, MOST, NEARLY_ALL, NOISE
 from steelyard.terms import Extra, layout_of
 
@@ -100,4 +100,4 @@ def _accepts(_: Case, each: Hypothesis) -> bool:
     return each.wins(WINS) and leaves_noise(each)
 
 
-TEST = Test(hypotheses, _accepts)
+MISTAKE = Mistake(trials=(trials,), hypotheses=hypotheses, accepts=_accepts)

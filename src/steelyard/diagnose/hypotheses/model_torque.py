@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.diagnose.case import Case
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.given_links import GivenLinks
-from steelyard.diagnose.named_fault import Fault, fault
 
 EXPLAINED = 0.05  # share of the torque that the given links alone may leave, by noise of positions
 DRIVES = 0.01  # share of a joint's torque that friction and armature may make up; of real joints they make up more

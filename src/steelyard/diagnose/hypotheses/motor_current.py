@@ -7,7 +7,7 @@ one, as well as its masses are right.
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.named_fault import Fault, fault
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.errors import FitError
 from steelyard.fit import gains_by_model
 

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.diagnose.case import Case
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypotheses.torque_scale import unit_remedy
-from steelyard.diagnose.named_fault import Fault, fault
 from steelyard.fit import model_parameters, ratios
 from steelyard.inertia import pseudo
 

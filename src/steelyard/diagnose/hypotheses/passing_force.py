@@ -13,8 +13,8 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import add_columns, lasting
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypothesis import Hypothesis, Test
-from steelyard.diagnose.named_fault import Fault, fault
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.hypothesis import Hypothesis, Mistake
 from steelyard.dynamics import jacobian
 
 LOAD, FORCE = "passing_load", "passing_force"
@@ -168,4 +168,4 @@ def _named(case: Case, found: _Stretch, margin: int) -> Fault:
     )
 
 
-TEST = Test(hypotheses, lambda _, each: each.wins(WINS))
+MISTAKE = Mistake(hypotheses=hypotheses, accepts=lambda _, each: each.wins(WINS))

@@ -15,10 +15,10 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, scatter
 from steelyard.diagnose.case import Case, gain
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.given_links import GivenLinks
-from steelyard.diagnose.hypothesis import Hypothesis, Trial, free_hypothesis, surprise
-from steelyard.diagnose.named_fault import Fault, fault
-from steelyard.diagnose.thresholds import CERTAIN, NOISE
+from steelyard.diagnose.hypothesis import Hypothesis, Mistake, Trial, free_hypothesis, surprise
+from steelyard.diagnose.thresholds import CERTAIN, EVIDENCE, NOISE
 
 SMALLEST = 0.01  # rad or m; less is within what calibration leaves
 USUAL = 0.1  # rad or m by which zeros are off that were set by eye or at a mark
@@ -35,6 +35,7 @@ TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi)  # zeros that makers of models and o
 LIKELY = 3.0  # standard deviations of an offset that the given links must confirm
 CONFIRMS = 0.3  # nats a sample by which they must then fit better
 TIE = 0.1  # share of the gain within which two joints explain the data equally well
+SEVERAL = 1.3  # times what any other mistake wins that several offsets must win
 SMALL = 3.0  # standard deviations, within which the first step is right enough
 
 
@@ -135,7 +136,9 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
         return
     order = np.argsort(-np.abs(offset / deviation))
     named = [_named(case, chosen[k], float(offset[k]), float(deviation[k]), won) for k in order if large[k]]
-    yield free_hypothesis(case, changed, named[0], more=tuple(named[1:]), surprise=surprise(offset, USUAL))
+    ahead = SEVERAL if len(named) > 1 else 1.0  # several offsets take the place of much else
+    more = tuple(named[1:])
+    yield free_hypothesis(case, changed, named[0], more=more, surprise=surprise(offset, USUAL), ahead=ahead)
 
 
 def _shown_by_given_links(case: Case, dof: int) -> Hypothesis | None:
@@ -241,3 +244,8 @@ def _named(case: Case, dof: int, offset: float, deviation: float, won: float) ->
         offset=offset,
         deviation=deviation,
     )
+
+
+MISTAKE = Mistake(
+    by_given_links=(by_given_links,), hypotheses=hypotheses, accepts=lambda _, each: each.evidence > EVIDENCE
+)

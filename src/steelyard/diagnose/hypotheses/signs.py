@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.hypothesis import Trial
+from steelyard.diagnose.hypothesis import Mistake, Trial
 
 TURNS = 2 * np.pi  # rad, which angles of a joint in degrees go beyond
 
@@ -100,3 +100,7 @@ def degrees(case: Case, _: Sequence[int]) -> Iterator[Trial]:
 
 def _negated(factor, dof: int) -> np.ndarray:
     return np.where(np.arange(len(factor)) == dof, -factor, factor)
+
+
+_GROSS = (degrees, gravity, torque_signs, position_signs)
+MISTAKE = Mistake(trials=_GROSS, by_given_links=_GROSS)

@@ -10,9 +10,9 @@ import numpy as np
 
 from steelyard.diagnose.added_columns import promise
 from steelyard.diagnose.case import Case
+from steelyard.diagnose.faults import fault
 from steelyard.diagnose.given_links import GivenLinks
-from steelyard.diagnose.hypothesis import Hypothesis, Test, Trial
-from steelyard.diagnose.named_fault import fault
+from steelyard.diagnose.hypothesis import Hypothesis, Mistake, Trial
 from steelyard.diagnose.thresholds import MOST
 
 SMALLEST = 1.1  # factor; less may be friction or flexibility that the columns do not have
@@ -195,4 +195,4 @@ def _in_log_units(case: Case, each: Hypothesis, given: GivenLinks) -> np.ndarray
     return given.energy * (case.factor / each.case.factor) ** 2
 
 
-TEST = Test(hypotheses, _accepts, _told)
+MISTAKE = Mistake(by_given_links=(by_given_links,), hypotheses=hypotheses, accepts=_accepts, told=_told)

@@ -10,6 +10,7 @@ from steelyard.dynamics.closed_loop.derivatives import inverse_dynamics_derivati
 from steelyard.dynamics.closed_loop.projection import inverse_dynamics
 from steelyard.dynamics.closed_loop.states import named
 from steelyard.errors import OptionError
+from steelyard.extras import extra
 from steelyard.model import Robot
 
 ROBOTS = 8  # inertias whose robots are kept
@@ -39,8 +40,9 @@ def torque_function(robot: Robot, *, actuated=None, start=None):
         >>> power(np.ones(2)).shape
         (2,)
     """
-    import jax
-    import jax.numpy as jnp
+    with extra("Closed loops under JAX"):
+        import jax
+        import jax.numpy as jnp
 
     require_type(Robot, robot=robot)
     ni = len(choose_independent(robot, named(actuated)).independent)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.errors import LogError, choices
+from steelyard.extras import extra
 from steelyard.log.ros import mcap
 from steelyard.log.ros.messages import Recording, Topic
 
@@ -49,7 +50,8 @@ def _suffix(path: Path) -> str:
 @contextmanager
 def _unpacked(path: Path, recording: Recording) -> Iterator[Path]:
     """A compressed part as a temporary file of the same name. What is cut short is kept as far as it goes."""
-    import zstandard
+    with extra("Reading compressed bags"):
+        import zstandard
 
     with tempfile.TemporaryDirectory(prefix="steelyard-") as folder, path.open("rb") as packed:
         plain = Path(folder) / path.with_suffix("").name
@@ -152,6 +154,6 @@ def _add_messages(connection: sqlite3.Connection, number: int, topic: Topic, rec
         if set(map(type, received)) != {int} or set(map(type, data)) != {bytes}:
             recording.damaged(f"has messages of {topic.name} without time or content; {len(part)} were left out")
         else:
-            recording.keep_each(topic, received, data)
+            recording.keep(topic, received, data)
     recording.message(number, seen)
     return seen

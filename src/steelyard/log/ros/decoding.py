@@ -2,6 +2,9 @@
 
 The layout of one message (where its numbers, lengths and texts lie) is found by walking its definition once. Every
 other message whose lengths and texts are the same has it, too, and is decoded without looking at it on its own.
+
+Definitions and containers are read by libraries; messages are not: objects of rosbags, one a message, take 40 us each,
+and a whole identification of a minute at 1 kHz takes 1.5 times as long with them.
 """
 
 from collections.abc import Sequence
@@ -28,22 +31,17 @@ class Block:
     texts: dict[str, tuple[str, ...]]
 
 
-def blocks(
-    data: Sequence[bytes], counts: Sequence[int], kind: str, definitions: Definitions, *, cdr: bool
-) -> tuple[list[Block], int]:
+def blocks(data: Sequence[bytes], kind: str, definitions: Definitions, *, cdr: bool) -> tuple[list[Block], int]:
     """Blocks of the messages of one topic, and how many messages were damaged.
 
-    data: messages of one size behind one another, as many as counts says. cdr: encoding of ROS 2, else of ROS 1.
-    Raises LogError for messages of too many layouts.
+    cdr: encoding of ROS 2, else of ROS 1. Raises LogError for messages of too many layouts.
     """
-    number = np.asarray(counts)
-    sizes = np.fromiter(map(len, data), dtype=np.int64, count=len(data)) // number
-    each = np.repeat(sizes, number)
+    sizes = np.fromiter(map(len, data), dtype=np.int64, count=len(data))
     found: list[Block] = []
     damaged, left = 0, PARTS
     for size in np.unique(sizes):
-        rows = np.flatnonzero(each == size)
-        same = data if len(rows) == len(each) else [data[i] for i in np.flatnonzero(sizes == size).tolist()]
+        rows = np.flatnonzero(sizes == size)
+        same = data if len(rows) == len(data) else [data[i] for i in rows.tolist()]
         matrix = np.frombuffer(b"".join(same), dtype=np.uint8).reshape(len(rows), size)
         while len(rows):
             if len(found) == MOST:

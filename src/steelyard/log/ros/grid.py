@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import HELD, SI, factor, is_si
-from steelyard.log.hold import held
+from steelyard.log.channels import HELD, SI, factor, held, is_si
 from steelyard.log.raw_channels import Channel, Raw, Request
 from steelyard.log.ros.definitions import short
 from steelyard.log.ros.messages import Recording

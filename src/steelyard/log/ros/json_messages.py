@@ -1,7 +1,7 @@
 """Messages in JSON, as web recorders write them: a field is a path of keys, as in the messages of ROS."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
@@ -18,15 +18,14 @@ _UNREAD = (ValueError, TypeError, OverflowError, RecursionError)
 _Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, tuple[str, ...]], ...]]
 
 
-def blocks(data: Sequence[bytes], counts: Sequence[int], topic: str) -> tuple[list[Block], int]:
+def blocks(data: Sequence[bytes], topic: str) -> tuple[list[Block], int]:
     """Blocks of the messages of one topic, and how many messages were damaged.
 
-    data: messages of one size behind one another, as many as counts says. Raises LogError for messages of too many
-    layouts, or too many that are no JSON.
+    Raises LogError for messages of too many layouts, or too many that are no JSON.
     """
     groups: dict[_Key, tuple[list[int], list[NDArray[np.float64]]]] = {}
     damaged = 0
-    for row, text in enumerate(_each(data, counts)):
+    for row, text in enumerate(data):
         try:
             key, numbers = _flat(text)
         except _UNREAD as error:
@@ -40,12 +39,6 @@ def blocks(data: Sequence[bytes], counts: Sequence[int], topic: str) -> tuple[li
         if len(groups) > MOST:
             raise LogError(f"messages of {topic} have over {MOST} layouts (texts or lengths that change)")
     return [_block(key, rows, np.stack(values)) for key, (rows, values) in groups.items()], damaged
-
-
-def _each(data: Sequence[bytes], counts: Sequence[int]) -> Iterator[bytes]:
-    for whole, count in zip(data, counts, strict=True):
-        size = len(whole) // count
-        yield from (whole[k * size : (k + 1) * size] for k in range(count))
 
 
 def _flat(text: bytes) -> tuple[_Key, NDArray[np.float64]]:

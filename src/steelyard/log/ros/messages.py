@@ -1,19 +1,20 @@
 """What every container of ROS messages hands on, and the limits that hold for all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from steelyard.errors import LogError
+from steelyard.extras import extra
 
 CHUNK = 2**30  # bytes uncompressed, of one chunk
 KEPT = 2**32  # bytes of messages that are kept
 EXPANSION = 50  # all chunks together, over the size of the file
 ALLOWANCE = 2**31  # bytes that any file may expand to
+DEFINED = 2**21  # characters of all message definitions together
 LARGEST = 2**24  # bytes of a compressed message that does not state its size
 ZSTD = b"\x28\xb5\x2f\xfd"  # what a compressed message starts with; one in CDR starts with a zero
 
@@ -22,7 +23,7 @@ ZSTD = b"\x28\xb5\x2f\xfd"  # what a compressed message starts with; one in CDR 
 class Topic:
     """Messages of one topic in the order of the file. definition: text of the message type, empty when not recorded.
     cdr: encoding of ROS 2; json: of web recorders; else of ROS 1. received: ns of each message, by the recorder's
-    clock. data: messages of one size behind one another, as many as `counts` says."""
+    clock."""
 
     name: str
     kind: str
@@ -31,7 +32,6 @@ class Topic:
     json: bool = False
     received: list[int] = field(default_factory=list)
     data: list[bytes] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -52,7 +52,10 @@ class Recording:
     """What was damaged."""
     seen: int = 0
     """Messages of all topics."""
+    before: int = 0
+    """Those of the parts before the present one."""
     expanded: int = 0
+    defined: int = 0
     bytes_kept: int = 0
 
     @cached_property
@@ -63,6 +66,10 @@ class Recording:
 
     def add_topic(self, number: int, topic: Topic) -> None:
         self.known.add(number)
+        if (topic.name, topic.kind) not in self.topics:
+            self.defined += len(topic.definition)
+            if self.defined > DEFINED:
+                raise LogError(f"{self.path} defines its messages in over {DEFINED:,} characters; a recording does not")
         known = self.topics.setdefault((topic.name, topic.kind), topic)
         if (known.cdr, known.json) == (topic.cdr, topic.json) and self.wanted(known):
             self.kept[number] = known
@@ -77,11 +84,14 @@ class Recording:
 
     def begin(self) -> None:
         """A new part: topics are numbered anew."""
-        self.kept, self.known, self.undeclared = {}, set(), 0
+        self.kept, self.known, self.undeclared, self.before = {}, set(), 0, self.seen
 
-    def end(self) -> None:
+    def end(self, stated: int | None = None) -> None:
+        """The end of a part. stated: messages of all topics, where the part says it."""
         if self.undeclared:
             self.damaged(f"has {self.undeclared} messages of topics that it does not declare; they were left out")
+        if stated is not None and stated != self.seen - self.before:
+            self.damaged(f"states {stated} messages, but {self.seen - self.before} were found")
 
     def damaged(self, what: str) -> None:
         """Note, once each, that something could not be read."""
@@ -96,34 +106,20 @@ class Recording:
         if size > CHUNK or self.expanded > limit:
             raise LogError(f"{self.path} expands to over {min(limit, CHUNK):,} bytes; a recording does not")
 
-    def keep(self, topic: Topic, received: list[int], data: bytes) -> None:
-        """Keep as many messages of one size as there are times in `received`."""
-        if topic.cdr and data[:4] == ZSTD:
-            size = len(data) // len(received)
-            self.keep_each(topic, received, [data[i : i + size] for i in range(0, len(data), size)])
-            return
-        self._account(len(data))
-        topic.received += received
-        topic.data.append(data)
-        topic.counts.append(len(received))
-
-    def keep_each(self, topic: Topic, received: Sequence[int], data: Sequence[bytes]) -> None:
-        """Keep messages of any size, one by one compressed or not."""
+    def keep(self, topic: Topic, received: Sequence[int], data: Sequence[bytes]) -> None:
+        """Keep messages of a topic, one by one compressed or not."""
         if topic.cdr and data[0][:4] == ZSTD:
             received, data = self._unpacked(topic, received, data)
-        self._account(sum(map(len, data)))
-        topic.received += received
-        topic.data += data
-        topic.counts += [1] * len(data)
-
-    def _account(self, size: int) -> None:
-        self.bytes_kept += size
+        self.bytes_kept += sum(map(len, data))
         if self.bytes_kept > KEPT:
             raise LogError(f"{self.path} holds over {KEPT:,} bytes of joint messages; split the recording")
+        topic.received += received
+        topic.data += data
 
     def _unpacked(self, topic: Topic, received: Sequence[int], data: Sequence[bytes]) -> tuple[list[int], list[bytes]]:
         """Times and content of the messages that decompress."""
-        from zstandard import ZstdDecompressor, ZstdError, frame_content_size
+        with extra("Reading compressed messages"):
+            from zstandard import ZstdDecompressor, ZstdError, frame_content_size
 
         decompressor, times, plain = ZstdDecompressor(max_window_size=2**27), [], []
         for tick, each in zip(received, data, strict=True):
@@ -137,35 +133,40 @@ class Recording:
         return times, plain
 
 
-def run_of_equals(data: memoryview, start: int, size: int, same: NDArray[np.int_]) -> NDArray[np.uint8]:
-    """(k, size) records of `size` bytes from `start` on that have the bytes `same` in common with the first."""
-    count = (len(data) - start) // size
-    matrix = np.frombuffer(data, dtype=np.uint8, count=count * size, offset=start).reshape(count, size)
-    differ = np.flatnonzero((matrix[:, same] != matrix[0, same]).any(axis=1))
-    return matrix[: differ[0]] if len(differ) else matrix
+@contextmanager
+def mapped(path: Path, magic: bytes, what: str) -> Iterator[mmap]:
+    """The bytes of a file behind those that it starts with, to be read like a file: asked for more than there is, it
+    gives what there is. Raises LogError where the file starts otherwise. what: it would be."""
+    with path.open("rb") as file:
+        start = file.read(len(magic))
+        if start != magic:
+            raise LogError(f"{path} is not {what}: it starts with {start!r}")
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            yield data
 
 
 class Broken(Exception):
     """A stretch of a file that cannot be read; what was wrong with it."""
 
 
-def decompressed(data: memoryview, how: str, size: int) -> bytes:
+def decompressed(data: bytes, how: str, size: int) -> bytes:
     """Exactly `size` bytes out of a chunk. Raises Broken; never asks for more memory than `size`."""
     import bz2
 
-    import lz4.frame
-    import zstandard
+    with extra("Reading compressed recordings"):
+        import lz4.frame
+        import zstandard
 
     try:
         if how in ("", "none"):
-            result = bytes(data)
+            result = data
         elif how == "lz4":
-            result = lz4.frame.LZ4FrameDecompressor().decompress(bytes(data), max_length=size + 1)
+            result = lz4.frame.LZ4FrameDecompressor().decompress(data, max_length=size + 1)
         elif how == "zstd":
-            reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(bytes(data))
+            reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(data)
             result = reader.read(size + 1)
         elif how == "bz2":
-            result = bz2.BZ2Decompressor().decompress(bytes(data), max_length=size + 1)
+            result = bz2.BZ2Decompressor().decompress(data, max_length=size + 1)
         else:
             raise Broken(f"is compressed by {how[:20]!r}; known are lz4, zstd and bz2")
     except (RuntimeError, OSError, EOFError, ValueError, MemoryError, zstandard.ZstdError) as error:

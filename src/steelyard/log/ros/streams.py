@@ -84,9 +84,9 @@ def streams(topic: Topic, recording: Recording) -> list[Stream]:
     if not topic.data:
         return []
     if topic.json:
-        found, damaged = json_messages.blocks(topic.data, topic.counts, topic.name)
+        found, damaged = json_messages.blocks(topic.data, topic.name)
     else:
-        found, damaged = blocks(topic.data, topic.counts, short(topic.kind), definitions_of(topic), cdr=topic.cdr)
+        found, damaged = blocks(topic.data, short(topic.kind), definitions_of(topic), cdr=topic.cdr)
     if damaged:
         recording.damaged(f"has {damaged} messages of {topic.name} that do not match their type")
     received = np.array(topic.received, dtype=np.int64)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, WORDS
 from steelyard.log.raw_channels import Request
-from steelyard.log.ros.definitions import LONGEST, leaves, short
+from steelyard.log.ros.definitions import LONGEST, number_names, short
 from steelyard.log.ros.messages import Recording, Topic
 from steelyard.log.ros.streams import Stream, definitions_of
 from steelyard.log.ros.trajectories import is_trajectory
@@ -49,19 +49,18 @@ def is_needed(topic: Topic, requested: Iterable[str]) -> bool:
     """Whether messages of a topic could be needed."""
     if short(topic.kind) in (JOINT_STATE, WRENCH) or any(_path_in(topic.name, item) is not None for item in requested):
         return True
+    words = set(re.findall(r'"(\w+)"' if topic.json else r"\w+", topic.definition[:LONGEST].lower()))
+    if topic.json or (words and not _are_of_joints(words)):
+        return _are_of_joints(words)
     try:
-        said = set(_said(topic))
+        return _are_of_joints(number_names(short(topic.kind), definitions_of(topic)))
     except LogError:  # not to be decoded, and not asked for
         return False
-    return bool(said & set(WORDS["q"])) and bool(said & (set(WORDS["v"]) | set(WORDS["tau"])))
 
 
-def _said(topic: Topic) -> Iterator[str]:
-    """Names of the fields of a topic; of JSON, all words of its schema."""
-    if topic.json:
-        yield from (word.lower() for word in re.findall(r'"(\w+)"', topic.definition[:LONGEST]))
-    else:
-        yield from (path.rsplit(".", 1)[-1].lower() for path, _ in leaves(short(topic.kind), definitions_of(topic)))
+def _are_of_joints(names: set[str]) -> bool:
+    """Whether a message whose fields have these names could hold the state of joints."""
+    return bool(names & set(WORDS["q"])) and bool(names & (set(WORDS["v"]) | set(WORDS["tau"])))
 
 
 def _path_in(topic: str, item: str) -> str | None:

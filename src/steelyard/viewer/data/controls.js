@@ -34,10 +34,13 @@ function slidersOf(joint, size) {
     },
     held: (q) => Kinematics.rpyFromQuaternion(q.slice(joint.start + first, joint.start + first + 4)),
   }));
-  if (joint.kind === "planar") return [plain("x", 0, reach), plain("y", 1, reach), plain("angle", 2, whole)];
-  if (joint.kind === "spherical") return turns(0);
-  if (joint.kind === "free") return [...["x", "y", "z"].map((label, i) => plain(label, i, reach)), ...turns(3)];
-  const range = joint.kind === "revolute" ? whole : reach;
+  if (joint.count > 1) {
+    const angled = joint.slides + joint.angles;
+    const lengths = ["x", "y", "z"].slice(0, joint.slides).map((label, i) => plain(label, i, reach));
+    for (let i = joint.slides; i < angled; i++) lengths.push(plain("angle", i, whole));
+    return joint.count > angled ? [...lengths, ...turns(angled)] : lengths;
+  }
+  const range = joint.slides ? reach : whole;
   const [lower, upper] = joint.limits ?? [range.lower, range.upper];
   return [{ ...plain("", 0, { ...range, lower, upper }), limits: joint.limits }];
 }

@@ -1,5 +1,5 @@
 // Poses of a joint tree. A pose is an array of 12, [R | p] of a frame in its parent in row order; a vector is an array
-// of 3. Joint kinds and the order of their coordinates are those of steelyard.model.joint.
+// of 3. What a joint is, and the order of its coordinates, is in the scene: steelyard.model.joint.
 const Kinematics = (() => {
   const IDENTITY = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0];
 
@@ -44,41 +44,35 @@ const Kinematics = (() => {
     ];
   }
 
-  const MOTION = {
-    revolute: (joint, q) => screw(joint.subspace[0], joint.ratio * q[0] + joint.offset),
-    prismatic: (joint, q) => screw(joint.subspace[0], joint.ratio * q[0] + joint.offset),
-    planar: (joint, q) => {
-      const [first, second, normal] = joint.subspace;
-      return about(normal.slice(3), q[2], [0, 1, 2].map((i) => first[i] * q[0] + second[i] * q[1]));
-    },
-    spherical: (joint, q) => {
-      const [a, b] = joint.subspace; // linear rows hold skew(anchor), which stays where it is
-      const anchor = [b[2], -a[2], a[1]], R = quaternionRotation(q), moved = turn(R, anchor);
-      [R[3], R[7], R[11]] = anchor.map((each, i) => each - moved[i]);
-      return R;
-    },
-    free: (joint, q) => {
-      const R = quaternionRotation(q.slice(3));
-      [R[3], R[7], R[11]] = q;
-      return R;
-    },
-  };
+  // pose of a joint's child in the frame at zero: slides, then turns, then the rotation of a quaternion about its anchor
+  function moved(joint, q) {
+    const plain = joint.slides + joint.angles;
+    let pose = IDENTITY;
+    for (let i = 0; i < plain; i++) pose = compose(pose, screw(joint.subspace[i], q[i]));
+    if (joint.count === plain) return pose;
+    const [a, b] = joint.subspace.slice(-3); // linear rows hold skew(anchor), which stays where it is
+    const anchor = [b[2], -a[2], a[1]], R = quaternionRotation(q.slice(plain)), turned = turn(R, anchor);
+    [R[3], R[7], R[11]] = anchor.map((each, i) => each - turned[i]);
+    return compose(pose, R);
+  }
 
   // world pose of every joint's child frame; joints: of the scene, parents first; q: all coordinates
   function worldPoses(joints, q) {
     const poses = [];
     for (const joint of joints) {
-      const moved = MOTION[joint.kind](joint, Array.from(q.slice(joint.start, joint.start + joint.count)));
-      poses.push(compose(joint.parent < 0 ? IDENTITY : poses[joint.parent], compose(joint.frame, moved)));
+      const own = Array.from(q.slice(joint.start, joint.start + joint.count));
+      if (joint.count === 1) own[0] = joint.ratio * own[0] + joint.offset; // of its master
+      const above = joint.parent < 0 ? IDENTITY : poses[joint.parent];
+      poses.push(compose(above, compose(joint.frame, moved(joint, own))));
     }
     return poses;
   }
 
   // the line a joint turns about or slides along, in its child frame; null for joints with several degrees
   function axisOf(joint) {
-    if (joint.kind !== "revolute" && joint.kind !== "prismatic") return null;
+    if (joint.count > 1) return null;
     const v = joint.subspace[0].slice(0, 3), w = joint.subspace[0].slice(3);
-    return joint.kind === "prismatic" ? { point: [0, 0, 0], direction: v } : { point: cross(w, v), direction: w };
+    return joint.slides ? { point: [0, 0, 0], direction: v } : { point: cross(w, v), direction: w };
   }
 
   function quaternionFromRpy([roll, pitch, yaw]) {

@@ -1,1 +1,0 @@
-"""A permanent adversary: seeded random jobs that try to make Steelyard fail or say what is not true."""

@@ -1,0 +1,1 @@
+"""What holds and how well, measured: suites of cases, their rows and the pages made of them (`python -m evidence`)."""

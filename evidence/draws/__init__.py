@@ -1,0 +1,1 @@
+"""Random robots, bodies, logs and fits of the suites that draw their cases."""

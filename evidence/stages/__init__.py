@@ -1,0 +1,1 @@
+"""What conformance does with one model, beside engines that we did not write."""

@@ -1,0 +1,111 @@
+"""A model file of any format: what is asked of it once it is open, and how its bytes are read."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.arguments import shown
+from steelyard.errors import ModelError
+from steelyard.model.changes import Draft
+from steelyard.model.meshes import Piece
+from steelyard.model.robot import Robot
+from steelyard.model.sketch import Inertial, Sketch
+
+MAX_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class ModelDocument(ABC):
+    """A model file, opened. Each format has its own, and nobody else knows how its files are written.
+
+    path: of the file. folders: in which files that it names may lie, as of `allowed_folders`.
+    """
+
+    path: Path
+    folders: tuple[Path, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a model, not a part of one."""
+        return True
+
+    @abstractmethod
+    def referenced(self) -> Iterable[Path]:
+        """Files that it names, with those that these name. Raises ModelError for one outside the folders."""
+
+    @abstractmethod
+    def robot(self, *, floating: bool | None, gravity) -> Robot:
+        """Strict reading; floating, gravity: as of `load`. Raises ModelError for whatever is wrong."""
+
+    @abstractmethod
+    def sketch(self, *, meshes: bool = True) -> Sketch:
+        """Tolerant reading; meshes: whether mesh files are read. Raises ModelError for what is no model."""
+
+    @abstractmethod
+    def pieces(self) -> Iterator[Piece]:
+        """Geometry of all links, mesh files not read yet."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether the file is still there."""
+        return self.path.exists()
+
+    def surroundings(self) -> list[dict]:
+        """Solids that hang on the world itself, such as tables and floors: name and arguments of each geom, as
+        MuJoCo's specification wants them."""
+        return []
+
+    def keyframes(self, robot: Robot) -> dict[str, np.ndarray]:
+        """Named positions (nq,) of the robot that was read from it."""
+        return {}
+
+    def edited(self, robot: Robot, reference: Robot, target: Path) -> Draft:
+        """A copy for `target` that reads as a robot; other bytes stay. reference: the robot as the file reads now."""
+        raise ModelError(f"{self.path}: files of this format are read, not edited. Choose another suffix.")
+
+    def with_inertials(self, sketch: Sketch, inertials: dict[int, Inertial], target: Path) -> list[tuple[Path, bytes]]:
+        """Files of a copy with other inertials, each with its path, the model last.
+
+        Args:
+            sketch: of this document.
+            inertials: index of a part -> its new inertial.
+            target: path of the copy; every byte that states no inertial and no path stays.
+
+        Raises:
+            ModelError: where a part is not written in the files.
+        """
+        raise ModelError(f"{self.path}: inertials of this format cannot be edited.")
+
+
+def read_bytes(path) -> bytes:
+    """Content of a model file. Raises ModelError when it is missing, unreadable, empty or too large."""
+    require_path(path)
+    path = Path(path)
+    try:
+        if not path.is_file():
+            kind = "a folder" if path.is_dir() else "missing" if not path.exists() else "not a regular file"
+            raise ModelError(f"Model file {path} is {kind}. Give the path of a .urdf or MJCF .xml file.")
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise ModelError(
+                f"Model file {path} has {size / 2**20:.0f} MB; model files up to {MAX_BYTES // 2**20} MB are read."
+            )
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:  # the latter for a name with a null character
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"Model file {shown(path)} cannot be read: {reason}.") from error
+    if not content.strip():
+        raise ModelError(f"Model file {path} is empty.")
+    return content
+
+
+def require_path(path):
+    """Raise ModelError for the XML of a model in the place of its path."""
+    if str(path).lstrip().startswith("<"):
+        raise ModelError(
+            f"XML text ({shown(path)}) stands in the place of a path. Write it to a .urdf or MJCF .xml file, and give "
+            "the path of that."
+        )

@@ -1,0 +1,289 @@
+"""The start of every run: a job from what Python gives, robot and logs as read, facts of the bodies, and refusals.
+
+`begin` makes the `Run` that identification from torques and from commands go on from.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.arguments import require_type, unknown_option
+from steelyard.corrections import Corrections, corrections_from
+from steelyard.drives import Drive
+from steelyard.dynamics import with_motors
+from steelyard.errors import LogError, OptionError, choices
+from steelyard.fit import (
+    Estimate,
+    consistent_within_geometry,
+    fixed_from,
+    fixed_words,
+    mass_words,
+    masses_from,
+    model_facts,
+    tied_from,
+    tied_words,
+)
+from steelyard.information import Information
+from steelyard.job import Job, in_memory, is_in_memory
+from steelyard.job_options import options_of
+from steelyard.log import READERS, Log, checks
+from steelyard.model import MODEL_SUFFIXES, Robot, load, locked, read_known, read_side, side_path
+from steelyard.pipeline.sums_of_logs import several, weights_of
+from steelyard.prepare import Prepared, load_word, lock_words, locks_of, prepare, read_logs, settled
+from steelyard.terms import text_of
+
+
+def job_of(model, logs=(), **options) -> Job:
+    """A Job of options as `identify` takes them.
+
+    Args:
+        model: path of the robot model, or a Robot.
+        logs: a log or several, each a path or what `read_log` takes; what is in memory has a name in `<>`.
+        options: fields of a `Job`; words may be given alone, in lists, or as the tables that `identify` describes.
+
+    Raises:
+        OptionError: for an option that a Job does not have, or corrections that cannot be read.
+    """
+    if isinstance(model, Log):
+        raise OptionError("The first argument is a Log: the model comes first, then the logs.")
+    require_type(Robot | str | PathLike, model=model)
+    known = options_of(Job)
+    if unknown := sorted(set(options) - set(known)):
+        raise OptionError(unknown_option("A job", unknown, known))
+    told: dict[str, Any] = {
+        name: _READ[name](value) if name in _READ else _plain(name, value) for name, value in options.items()
+    }
+    return Job(model=_model_word(model), logs=_log_words(several(logs)), **told)
+
+
+def _model_word(model) -> str:
+    """The file of a robot, or its name in <> where it has none."""
+    if not isinstance(model, Robot):
+        return str(model)
+    return in_memory(model.name) if model.source is None else str(model.source.path)
+
+
+def _log_words(logs: Sequence) -> tuple[str, ...]:
+    words = [
+        str(log) if isinstance(log, str | Path) else in_memory(log.name if isinstance(log, Log) else "log")
+        for log in logs
+    ]
+    return tuple(
+        in_memory(f"{word[1:-1]} {k + 1}") if is_in_memory(word) and words.count(word) > 1 else word
+        for k, word in enumerate(words)
+    )
+
+
+def _plain(name: str, value):
+    """A value as the field of its name holds it."""
+    each, how = options_of(Job)[name]
+    if isinstance(each.default, tuple):
+        return _words(value)
+    if how.path and value is not None:
+        return str(value)
+    return tuple(map(float, value)) if name == "gravity" and value is not None else value
+
+
+def _words(value) -> tuple[str, ...]:
+    return (str(value),) if isinstance(value, str | Path) else tuple(map(str, value))
+
+
+def _coupling(value) -> tuple[str, ...]:
+    return tuple(text_of(group) for group in ((value,) if isinstance(value, str | Mapping) else value))
+
+
+def _drive(value) -> tuple[str, ...]:
+    return tuple(f"{joint}={kind}" for joint, kind in value.items()) if isinstance(value, Mapping) else _words(value)
+
+
+_READ = {
+    "drive": _drive,
+    "coupling": _coupling,
+    "masses": mass_words,
+    "fixed": fixed_words,
+    "tied": tied_words,
+    "channels": lambda value: None if value is None else dict(value),
+    "corrections": lambda value: value if isinstance(value, Corrections) else corrections_from(value),
+}
+
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A job as its logs show it.
+
+    job: with the joints that the logs lock, without logs that repeat others. robot: with motors. known: of its bodies,
+    as options of `fit.consistent`; said: notes on that. logs: as read.
+    """
+
+    job: Job
+    robot: Robot
+    known: dict
+    said: tuple[str, ...]
+    logs: tuple[Log, ...]
+
+    def prepared(self) -> list[Prepared]:
+        """The logs as fits use them. Raises LogError."""
+        return [prepare(log, self.robot, **self.job.preparation) for log in self.logs]
+
+    def fit(self, info: Information, **known) -> Estimate:
+        """The fit of this job. known: in the place of what the job knows."""
+        job = self.job
+        return consistent_within_geometry(info, weight=job.weight, regularizer=job.regularizer, **(self.known | known))
+
+
+def begin(
+    job: Job,
+    robot: Robot | None,
+    logs: Sequence | None,
+    progress: Progress,
+    refuse: Callable[[Job, Robot], None],
+) -> Run:
+    """The run of a job, its logs read. Raises SteelyardError.
+
+    Args:
+        job: what is asked for.
+        robot, logs: in the place of the files that the job names.
+        progress: told what is read, and the share of the logs that is.
+        refuse: raises for what this kind of run cannot do, before any log is read.
+    """
+    require_model_first(job)
+    whole = with_motors(load_with_side(job, robot))
+    knowledge_of(job, whole)
+    refuse(job, whole)
+    require_filtered(job)
+    robot, job, found = recorded(job, whole, logs, progress=progress)
+    return Run(job, robot, *knowledge_of(job, robot), tuple(found))
+
+
+def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
+    """The nominal robot, with the rotors and loops of its side file where the job uses it, and locked joints.
+
+    robot: instead of that of the job's model file.
+    """
+    if robot is None:
+        robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
+    side = side_of(job)
+    robot = robot if side is None else read_side(side, robot)
+    return locked(robot, lock_words(job.lock, robot))
+
+
+def side_of(job: Job) -> Path | None:
+    """The side file that a job reads: the one it names, else the one beside the model where there is one."""
+    if job.side is not None:
+        return Path(job.side)
+    beside = side_path(job.model)
+    return beside if job.rotors or beside.is_file() else None
+
+
+def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
+    """What a job and its side file say about the bodies, as arguments of `fit.consistent`; and notes on the latter.
+
+    What the job says of a link counts more than what the file says of it. Raises SteelyardError for mistakes in either.
+    """
+    side = side_of(job)
+    told = {"masses": masses_from(job.masses), "fixed": fixed_from(job.fixed), "tied": tied_from(job.tied)}
+    facts = model_facts(robot, side, within=job.within, **told)
+    if side is None:
+        return facts, ()
+    return facts, tuple(f"{side.name}: {text}" for text in read_known(side, robot).words())
+
+
+def recorded(
+    job: Job, robot: Robot, logs: Sequence | None = None, progress: Progress | None = None
+) -> tuple[Robot, Job, list[Log]]:
+    """The robot as the logs of a job show it, the job that says so in words, and the logs as they were read.
+
+    logs: in the place of the files that the job names.
+    """
+    sources = job.logs if logs is None else logs
+    robot, read = read_logs(sources, robot, channels=job.channels, corrections=job.corrections, progress=progress)
+    kept = _once(read)
+    for k, log in enumerate(read):
+        first = next(i for i in kept if _same(read[i], log))
+        if first != k:
+            note = f"{job.logs[k]} is the same recording as {job.logs[first]} and is not counted again"
+            read[first] = read[first].noted(note)
+    job = replace(job, lock=locks_of(robot), logs=tuple(job.logs[k] for k in kept))
+    return robot, job, [read[k] for k in kept]
+
+
+def _once(logs: list[Log]) -> list[int]:
+    """Numbers of logs that repeat none before them."""
+    kept: list[int] = []
+    for k, log in enumerate(logs):
+        if not any(_same(logs[i], log) for i in kept):
+            kept.append(k)
+    return kept
+
+
+def _same(one: Log, other: Log) -> bool:
+    """Whether two logs are one recording: the same samples at the same times after their start."""
+    if one is other:
+        return True
+    pairs = ((one.t - one.t[:1], other.t - other.t[:1]), (one.q, other.q), (one.tau, other.tau))
+    return all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
+
+
+def prepared_file(job: Job, robot: Robot, path) -> Prepared:
+    """A log file of a job, as the job uses it. Raises LogError for one that cannot be used."""
+    _, (log,) = read_logs([path], robot, channels=job.channels, corrections=job.corrections)
+    return prepare(log, robot, **job.preparation)
+
+
+def settled_logs(
+    job: Job, robot: Robot, read: list[Prepared], drives: Mapping[str, Drive] | None = None
+) -> tuple[list[Prepared], tuple[str, ...], np.ndarray]:
+    """Logs with what takes a fit to be undone, notes on it, and (nv,) the gains found, 1 where torques are known.
+
+    drives: by joint, of logs of commands; those without a known gain are in units of their drive.
+    """
+    unknown = np.full(robot.nv, job.drive_gains)
+    if drives:
+        unknown |= [name in drives and drives[name].torque_per_unit is None for name in robot.dof_names]
+    if job.loads and not unknown.any():
+        raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
+    return settled(
+        robot,
+        read,
+        corrections=job.corrections,
+        unknown=unknown,
+        loads=[(link, mass, prepared_file(job, robot, path).log) for link, mass, path in map(load_word, job.loads)],
+        guess=bool(drives),
+        validation=job.validation,
+        smoother=job.smoother,
+        columns=job.columns,
+        weights=weights_of(job, robot),
+    )
+
+
+def require_model_first(job: Job) -> None:
+    """Raise OptionError where there is no log, or model and log are the wrong way round."""
+    if not job.logs:
+        raise OptionError("At least one log is needed.")
+    models = [path for path in job.logs if Path(path).suffix.lower() in MODEL_SUFFIXES]
+    if models and Path(job.model).suffix.lower() in READERS:
+        raise OptionError(f"{job.model} is a log and {models[0]} a model: the model comes first, then the logs.")
+
+
+def require_filtered(job: Job) -> None:
+    """Raise OptionError where torques are to be filtered and positions not."""
+    if job.cutoff == 0 and job.torque_cutoff is not None:
+        raise OptionError("With cutoff 0 nothing is filtered, torques neither: leave out the cutoff of torques.")
+
+
+def require_motion(logs: list[Log], job: Job) -> None:
+    """Raise LogError where no joint moves in any of the logs, nor from one to another."""
+    q = np.concatenate([log.q for log in logs])
+    if np.ptp(q, axis=0).max() < checks.STILL:
+        raise LogError(
+            f"No joint moves in {choices(Path(path).name for path in job.logs)}: a robot at rest in one pose shows one "
+            "torque a joint, which any model can be made to meet. Record a motion, such as one that `steelyard excite` "
+            "designs, or poses in several logs. If it did move, choose the columns of measured positions: --channels."
+        )

@@ -1,0 +1,181 @@
+"""The sums that a fit takes of logs: columns, weights of samples and forces of contacts, chosen by what the logs have.
+
+`identify` and the step-by-step way, `sy.accumulate` with `sy.fit.consistent`, both choose here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from steelyard.arguments import require_type
+from steelyard.dynamics import with_motors
+from steelyard.errors import LogError
+from steelyard.fit import Estimate, consistent
+from steelyard.information import Information, reversal_weights
+from steelyard.information import accumulate as summed
+from steelyard.information import accumulate_blocks as summed_blocks
+from steelyard.job import Job
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.prepare import prepare, read_logs
+from steelyard.terms import COULOMB_WIDTH, TERMS
+
+LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
+ROWS = "joints"  # the kind of rows whose samples have weights
+Logs = Any  # a recording or several: what `read_log` takes, or Logs
+
+
+def accumulate(robot: Robot, log: Logs, **options) -> Information:
+    """Information of one log or several, as `identify` sums them.
+
+    A recording is made ready as `identify` does. Columns are viscous and Coulomb friction, constant torques and
+    armature beside the links; samples where a joint nearly stands still count less; with contacts, constant torques
+    are left out and forces of contacts are eliminated by rows weighed by the noise of a first fit. `fit.consistent`
+    then takes what the model's files know of its bodies: geometry and side file.
+
+    Args:
+        robot: as of `information.accumulate`.
+        log: one or several. A Log with v and a is taken as it is; a path, a Log without, arrays by name or a data
+            frame is prepared. Any other iterable of logs is summed in constant memory, and has to be without contacts.
+        options: fields of `information.Columns`, in the place of these choices.
+
+    Returns:
+        The Information, which adds to others of the same columns.
+
+    Raises:
+        LogError: for logs that cannot be used, and contacts in logs of an iterator.
+        OptionError: for unknown options.
+        StreamInterrupted: when an iterator of logs fails or is interrupted; `partial` is that of complete logs.
+
+    Example:
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> info = sy.accumulate(robot, sy.simulate.record(robot, duration=3.0).log)
+        >>> info.layout.terms
+        ('viscous', 'coulomb', 'offset', 'armature')
+    """
+    robot, logs, options = _as_identified(robot, log, options)
+    return replace(summed(robot, logs, **options), model_facts=True)
+
+
+def accumulate_blocks(robot: Robot, log: Logs, *, count: int | None = None, **options) -> tuple[Information, ...]:
+    """Informations of contiguous blocks of every log, in order of time; they add up to `accumulate`'s.
+
+    Args:
+        robot: as of `accumulate`.
+        log: as of `accumulate`.
+        count: blocks of each log, as of `information.accumulate_blocks`.
+        options: as of `accumulate`.
+
+    Returns:
+        The Informations.
+
+    Raises:
+        OptionError: fewer than two blocks, and what `accumulate` raises.
+    """
+    robot, logs, options = _as_identified(robot, log, options)
+    return tuple(replace(each, model_facts=True) for each in summed_blocks(robot, logs, count=count, **options))
+
+
+def several(logs) -> tuple:
+    """Logs as a tuple: of one path, Log, table of arrays or data frame, or of several."""
+    return tuple(logs) if isinstance(logs, Sequence) and not isinstance(logs, str) else (logs,)
+
+
+def columns_for(job: Job, logs: Iterable[Log]) -> tuple[Job, tuple[str, ...]]:
+    """The job as robots in contact are fitted, and a note. Joints of legs hardly turn, so constant torques pass for
+    weights: with them, the total mass of simulated walks came out 3 % too heavy, and its interval did not say so."""
+    if job.friction != Job.friction or not any(log.contacts for log in logs):
+        return job, ()
+    kept = tuple(term for term in job.friction if term != "offset")
+    words = (
+        "Constant torques are left out of friction, as those of legs on the ground pass for weights. To fit them, "
+        f"give --friction {','.join(job.friction)}."
+    )
+    return replace(job, friction=kept), (words,)
+
+
+def weights_of(job: Job, robot: Robot) -> dict:
+    """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
+    if not any(TERMS[term].directed for term in job.friction if term in TERMS) or job.reversal_weight == 1:
+        return {}
+    return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
+
+
+def contact_weights(logs: Iterable[Log], fitted: Callable[[], Estimate]) -> dict[str, Any]:
+    """The option of `accumulate` by which forces of contacts are eliminated, empty without contacts: each row weighed
+    by the noise that a first fit, by equal rows, leaves."""
+    if not any(log.contacts for log in logs):
+        return {}
+    noise = fitted().noise
+    return {"row_weights": 1 / np.maximum(noise, LEAST_NOISE * noise.max()) ** 2}
+
+
+def _as_identified(robot: Robot, log: Logs, given: dict) -> tuple[Robot, Log | Iterable[Log], dict]:
+    """Robot and logs ready to be summed, and all options."""
+    require_type(Robot, robot=robot)
+    if _is_stream(log):
+        logs, first = _streamed(robot, log, given.get("coupling", ())), ()
+    else:
+        robot, logs = _ready(robot, several(log), given.get("coupling", ()))
+        first = logs
+    robot = with_motors(robot)
+    options = _chosen(robot, first, given) | given
+    if "row_weights" not in given and first:
+        options |= contact_weights(
+            first, lambda: consistent(replace(summed(robot, first, **options), model_facts=True))
+        )
+    return robot, logs[0] if len(first) == 1 and isinstance(logs, list) else logs, options
+
+
+def _is_stream(log: Logs) -> bool:
+    """Whether this yields logs one after the other: an iterable that is neither a list of logs nor a log itself."""
+    log_or_list = isinstance(log, Log | str | PathLike | Mapping | Sequence)
+    table = hasattr(log, "columns") or hasattr(log, "column_names")
+    return isinstance(log, Iterable) and not log_or_list and not table
+
+
+def _chosen(robot: Robot, logs: Sequence[Log], given: dict) -> dict:
+    """Options that `identify` takes for logs like these where others are given already."""
+    words = {name: given[name] for name in ("friction", "armature", "coupling", "springs", "rotors") if name in given}
+    if isinstance(words.get("friction"), str):
+        words["friction"] = (words["friction"],)
+    job, _ = columns_for(replace(Job("", ()), **words), logs if "friction" not in given else ())
+    joints = given.get("rows", ROWS) in (ROWS, (ROWS,), [ROWS])
+    width = given.get("coulomb_width", COULOMB_WIDTH)
+    weights = weights_of(job, robot) if joints else {}
+    if weights and width != COULOMB_WIDTH:
+        weights = {"sample_weights": partial(weights["sample_weights"], coulomb_width=width)}
+    return job.columns | weights
+
+
+def _ready(robot: Robot, sources: Sequence, coupling=()) -> tuple[Robot, list[Log]]:
+    """The robot as its logs show it, and these as a fit takes them."""
+    if all(_is_ready(each) for each in sources):
+        return robot, list(sources)
+    robot, logs = read_logs(sources, robot)
+    robot = with_motors(robot)
+    return robot, [
+        log if _is_ready(source) else prepare(log, robot, coupling=coupling).log
+        for source, log in zip(sources, logs, strict=True)
+    ]
+
+
+def _is_ready(source) -> bool:
+    return isinstance(source, Log) and source.v is not None and source.a is not None
+
+
+def _streamed(robot: Robot, sources: Iterable, coupling) -> Iterator[Log]:
+    """Logs of an iterator, each made ready when it is asked for."""
+    for source in sources:
+        _, (log,) = _ready(robot, [source], coupling)
+        if log.contacts:
+            raise LogError(
+                f"log {log.name!r} has contacts: such logs are read twice, first to learn the noise of each row. Give "
+                "a list of logs instead of an iterator."
+            )
+        yield log

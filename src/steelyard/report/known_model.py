@@ -1,0 +1,151 @@
+"""A model with all that an identification found of it, also what its file has no place for.
+
+Offsets, springs, motors that joints share, friction near standstill and by load are in the summary of the result alone.
+"""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.dynamics import effect_column, extra_torque, with_motors
+from steelyard.errors import OptionError
+from steelyard.fit import chosen_column
+from steelyard.log import Log
+from steelyard.model import MODEL_SUFFIXES, Robot
+from steelyard.pipeline import Job, job_of, load_with_side
+from steelyard.report.record import read
+from steelyard.terms import COUPLED, TERMS, layout_of
+
+
+@dataclass(frozen=True, eq=False)
+class Unstated:
+    """joints: of the robot that was identified. terms: (nv,) parameters by term. couplings: entries of the summary."""
+
+    joints: tuple[str, ...] = ()
+    terms: dict[str, np.ndarray] = field(default_factory=dict)
+    couplings: tuple[dict, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of what there is."""
+        return (*(term for term, x in self.terms.items() if np.any(x)), *(each["name"] for each in self.couplings))
+
+    def torques(self, robot: Robot, log: Log) -> np.ndarray:
+        """What they are in a motion.
+
+        Args:
+            robot: that was identified, or with some of its joints locked.
+            log: with q, v and a.
+
+        Returns:
+            (n, nv) N m or N.
+        """
+        q, v, a = log.require("q", "v", "a")
+        direction = None if log.direction is None else log.direction[:, : robot.nv]
+        at = [self.joints.index(name) for name in robot.dof_names] if self.joints else []
+        found = np.zeros_like(v)
+        for term, x in self.terms.items():
+            if np.any(x):
+                found += x[at] * effect_column(term, v, a, direction=direction)
+        for each in self.couplings:
+            if set(each["ratios"]) <= set(robot.dof_names):
+                found += _torque(robot, each, q, v, a)
+        return found
+
+
+def _torque(robot: Robot, coupling: dict, q, v, a) -> np.ndarray:
+    """(n, nv) of an entry of the summary."""
+    joints, kind = coupling["ratios"], coupling["term"]
+    if kind in COUPLED:
+        layout = layout_of(robot, coupling=[joints])
+        layout = replace(layout, extras=tuple(extra for extra in layout.extras if extra.kind == kind))
+    elif kind == "spring":
+        layout = layout_of(robot, springs=tuple(joints))
+    else:
+        column = chosen_column(robot, coupling["name"])
+        layout = layout_of(robot, extra=() if column is None else [column])
+    values = np.full(len(layout.extras), coupling["identified"])
+    return extra_torque(robot, layout, values, q, v, a)
+
+
+def unstated_of(summary: dict, robot: Robot) -> Unstated | None:
+    """What a summary of an identification holds beside its model file; None where it names a column of the user, of
+    which it has the value but not the function.
+
+    Args:
+        summary: of a folder that `identify` wrote.
+        robot: of its model file.
+    """
+    couplings = tuple(summary["couplings"])
+    if any(each["term"] == "user" and chosen_column(robot, each["name"]) is None for each in couplings):
+        return None
+    joints = {each["name"]: each for each in summary["joints"]}
+    terms = {
+        term: np.array([joints.get(name, {}).get(term, {"identified": 0.0})["identified"] for name in robot.dof_names])
+        for term, each in TERMS.items()
+        if each.stated is None
+    }
+    return Unstated(robot.dof_names, terms, couplings)
+
+
+def read_model(path, job: Job) -> tuple[Job, Robot, Unstated]:
+    """What to read a model and its logs by, the model, and what moves its joints and has no place in its file."""
+    if not Path(path).is_dir():
+        return job, with_motors(load_with_side(job)), Unstated()
+    summary = read(path).summary
+    own = [name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)]
+    if summary["kind"] != "identification" or not own or summary["rotors"]:
+        raise OptionError(f"{path} holds no identification of a robot without rotors. Give the model file itself.")
+    job = replace(job, model=str(Path(path) / own[0]), lock=job.lock or tuple(summary["job"].get("lock", ())))
+    robot = load_with_side(job)
+    unstated = unstated_of(summary, robot)
+    if tuple(each["name"] for each in summary["joints"]) != robot.dof_names or robot.loops or unstated is None:
+        raise OptionError(
+            f"{path}: its summary and {own[0]} have other joints, or loops, or columns of the user. Give the model "
+            "file itself."
+        )
+    stated = {
+        each.stated: np.array([joint.get(term, {"identified": 0.0})["identified"] for joint in summary["joints"]])
+        for term, each in TERMS.items()
+        if each.stated
+    }
+    return job, robot.with_joint_properties(**stated), unstated
+
+
+def known_model(path, **options) -> tuple[Robot, Unstated, np.ndarray | None]:
+    """A model with all that is known of it: of the folder of a result, or of a model file that lies in one, its
+    friction, motors and torque offsets, too.
+
+    Args:
+        path: model file, or folder that `identify` wrote.
+        options: of a `Job`: gravity, folders, joints that are locked.
+
+    Returns:
+        The robot, what it cannot state, and (nv,) RMS torque [N m, N] that both leave on the samples held out of its
+        identification; None where that is not known.
+
+    Raises:
+        SteelyardError: no model, or a folder without.
+    """
+    path = Path(path)
+    folder = path if path.is_dir() else path.parent if _wrote(path) else None
+    found = path if folder is None else folder
+    _, robot, unstated = read_model(found, job_of(found, (), **options))
+    if folder is None:
+        return robot, unstated, None
+    joints = {each["name"]: each["rms_after"] for each in read(folder).summary["held_out"]["joints"]}
+    known = all(name in joints for name in robot.dof_names)
+    return robot, unstated, np.array([joints[name] for name in robot.dof_names]) if known else None
+
+
+def _wrote(path: Path) -> bool:
+    """Whether the folder of a model file is that of the identification which wrote it."""
+    try:
+        summary = read(path.parent).summary
+    except OptionError:
+        return False
+    return summary["kind"] == "identification" and path.name in summary["files"]

@@ -1,0 +1,55 @@
+"""The table of whole jobs beside other tools, from docs/evidence/peers.md: `python tools/peer_table.py` writes it.
+
+It stands between marks in README.md and docs/comparison.md; a test compares both with the results.
+"""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "evidence" / "peers.md"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "comparison.md")
+START, END = "<!-- table: tools/peer_table.py -->", "<!-- end of table -->"
+TITLES = {"panda": "Panda", "ur10": "UR10", "tx40": "TX40"}
+ERROR, FIRST, AGAIN = "held-out torque error", "first call, s", "again, s"
+
+
+def jobs() -> dict[str, dict[str, dict[str, str]]]:
+    """By log and tool: cells of the page by column."""
+    lines = re.findall(r"^\|.*\|$", RESULTS.read_text("utf-8"), re.M)
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for name, *cells in rows:
+        log, tool = name.split(", ")
+        found.setdefault(log, {})[tool] = dict(zip(head[1:], cells, strict=True))
+    return found
+
+
+def table() -> str:
+    """One row a log: held-out error, and seconds of the first and of a later call, of each tool; least error bold."""
+    logs = jobs()
+    tools = list(next(iter(logs.values())))
+    lines = ["| log | " + " | ".join(tools) + " |", "|---" * (1 + len(tools)) + "|"]
+    for log, by_tool in logs.items():
+        least = min(float(cells[ERROR].rstrip("%")) for cells in by_tool.values())
+        robot, kind = log.rsplit(" ", 1)
+        cells = [f"{TITLES.get(robot, robot)}, {kind}", *(_cell(by_tool[tool], least) for tool in tools)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(cells: dict[str, str], least: float) -> str:
+    error = float(cells[ERROR].rstrip("%"))
+    shown = f"**{error:.2f} %**" if error == least else f"{error:.2f} %"
+    return f"{shown}; {float(cells[FIRST]):.2g}, {float(cells[AGAIN]):.2g} s"
+
+
+def page(text: str) -> str:
+    """A page with the table between the marks as it should be."""
+    before, _, rest = text.partition(START)
+    return f"{before}{START}\n\n{table()}\n\n{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        path.write_text(page(path.read_text("utf-8")), "utf-8")
