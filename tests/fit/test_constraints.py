@@ -21,9 +21,6 @@ from steelyard.inertia import (
     to_spatial_inertia,
     transform,
 )
-from steelyard.inertia import (
-    polyhedra as hull,
-)
 from steelyard.information import accumulate
 from steelyard.model import library
 
@@ -76,7 +73,7 @@ def knowledge(seed, model, truth):
             sets.ComInEllipsoid(around(theta, 0.2)),
             e,
             [Ellipsoid(e.center - shift, e.Q), Ellipsoid(e.center + shift, e.Q)],
-            hull.Box(lower, upper),
+            sets.Box(lower, upper),
             sets.Intersection((sets.EllipsoidRealizable(e), sets.ComInEllipsoid(around(theta, 0.2)))),
         )[kind]
     first, second, third = model.body_names
@@ -162,7 +159,7 @@ def membership(body_set, W, J, mass, inverse):
         frames = [np.linalg.inv(e.to_ball) for e in body_set]
         whole = sum(mass * inverse @ T @ C @ T.T @ inverse.T for T, C in zip(frames, parts, strict=True))
         return [*asked, whole == W, *(C[3, 3] >= C[0, 0] + C[1, 1] + C[2, 2] for C in parts)]
-    if isinstance(body_set, hull.Box):
+    if isinstance(body_set, sets.Box):
         parts = [cp.Variable((4, 4), PSD=True) for _ in body_set.tetrahedra]
         corners = [np.vstack([V.T, np.ones(4)]) for V in body_set.tetrahedra]
         whole = sum(mass * inverse @ V @ C @ V.T @ inverse.T for V, C in zip(corners, parts, strict=True))
