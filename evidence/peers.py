@@ -25,7 +25,7 @@ from evidence.benchmarks import machines
 from evidence.runner import Row
 from evidence.tables import table
 from steelyard.inertia import pseudo
-from steelyard.prepare import with_motion
+from steelyard.prepare.prepared import with_motion
 
 CODE = Path(__file__).parent / "bench" / "peer_code"
 WORKERS, LIMIT = 1, 1800.0

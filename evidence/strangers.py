@@ -21,10 +21,11 @@ from evidence.draws.stranger_logs import Job, Motion
 from evidence.draws.stranger_robots import torques
 from evidence.runner import Row
 from steelyard.app import app
-from steelyard.diagnose import CATALOGUE
+from steelyard.diagnose.faults import CATALOGUE
 from steelyard.errors import SteelyardError
 from steelyard.fit import validate
-from steelyard.report import percent, summary
+from steelyard.report.identification_report import summary
+from steelyard.report.numbers import percent
 
 PAGE, WHOLE, LIMIT = "adversary/strangers", True, 300.0
 FLIGHT = "free fall"

@@ -68,30 +68,6 @@ def package(module: str) -> str:
     return module.partition(".")[0]
 
 
-def past_faces() -> list[Import]:
-    """Imports of another package that do not go through what its `__init__` lists."""
-    return [
-        each
-        for each in imports()
-        if package(each.source) != package(each.target)
-        and each.source  # the root hands on what users call
-        and "." in each.target
-        and each.name not in public_names(package(each.target))
-    ]
-
-
-def deep() -> list[Import]:
-    """Imports between packages that name a module inside the other package."""
-    statements = []
-    for source in modules():
-        for node in ast.walk(tree(source)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("steelyard."):
-                inner = node.module.removeprefix("steelyard.")
-                if source and "." in inner and package(inner) != package(source):
-                    statements += [Import(source, inner, alias.name) for alias in node.names]
-    return statements
-
-
 @cache
 def public_names(of: str) -> frozenset[str]:
     """`__all__` of a package, or the names that a loose module defines."""
@@ -99,6 +75,11 @@ def public_names(of: str) -> frozenset[str]:
         if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets):
             return frozenset(ast.literal_eval(node.value))
     return frozenset(getattr(node, "name", "") for node in tree(of).body) - {""}
+
+
+def faces() -> list[str]:
+    """Packages: modules whose `__all__` is what users may call."""
+    return [name for name, path in modules().items() if name and path.name == "__init__.py"]
 
 
 def circles(edges: dict[str, set[str]]) -> list[list[str]]:
@@ -228,7 +209,7 @@ def counts() -> dict[str, int]:
         "files under 60 lines with one importer": len(small_with_one_importer()),
         "files over 450 lines": sum(lines(name) > LONG for name in modules()),
         "imports between packages": len(between),
-        "imports past a face": len(deep()),
+        "public names of packages": sum(len(public_names(name)) for name in faces()),
         "circles of modules": len(circles(module_edges())),
         "circles of packages": len(circles(package_edges())),
         "imports of satellites by others": len(of_satellites()),
@@ -244,8 +225,6 @@ if __name__ == "__main__":
     by_package = Counter(package(name) or "." for name in modules())
     for name, files in sorted(by_package.items()):
         print(f"{files:4} files {sum(lines(m) for m in modules() if (package(m) or '.') == name):6} lines  {name}")
-    for each in past_faces()[:20]:
-        print("past the face:", each)
     for each in of_satellites():
         print("satellite:", each)
     for group in circles(module_edges()) + circles(package_edges()):

@@ -13,7 +13,7 @@ import steelyard
 from steelyard.app import app
 from steelyard.app.signature import stub
 from steelyard.corrections import Corrections
-from steelyard.diagnose import ACCEPTABLE
+from steelyard.diagnose.faults import ACCEPTABLE
 from steelyard.job import Job
 from steelyard.job_options import flag, options_of
 

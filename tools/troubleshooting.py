@@ -5,7 +5,8 @@ A test compares the page with the catalogue.
 
 from pathlib import Path
 
-from steelyard.diagnose import CATALOGUE, FaultRecord
+from steelyard.diagnose.fault_record import FaultRecord
+from steelyard.diagnose.faults import CATALOGUE
 
 PAGE = Path(__file__).parents[1] / "docs" / "troubleshooting.md"
 HEAD = """# Troubleshooting

@@ -18,7 +18,7 @@ import numpy as np
 import steelyard as sy
 from evidence.bench.timing import median_seconds
 from steelyard import fit
-from steelyard.fit import EFFECT_SPREAD
+from steelyard.fit.prior import EFFECT_SPREAD
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import Ellipsoid, covariance_ellipsoid, pseudo
 from steelyard.information import Information, accumulate

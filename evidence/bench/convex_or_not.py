@@ -13,8 +13,8 @@ import numpy as np
 from evidence.bench.consistent import leg_problem
 from steelyard import fit
 from steelyard.errors import InertiaError
-from steelyard.fit import consistent_prior
 from steelyard.fit.chart_descent import CHARTS, SIGNS, descent
+from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import unconstrained_program
 from steelyard.inertia import pseudo
 

@@ -23,8 +23,8 @@ import steelyard as sy
 from evidence.bench.faults import arm
 from steelyard.app.demo_job import mistaken
 from steelyard.information import accumulate, reversal_weights
-from steelyard.log import BUTTERWORTH, filters
-from steelyard.log.smoothers import SMOOTHERS
+from steelyard.log import filters
+from steelyard.log.smoothers import BUTTERWORTH, SMOOTHERS
 from steelyard.native import threads
 from steelyard.simulate import rich_motion
 from steelyard.terms import COULOMB_WIDTH

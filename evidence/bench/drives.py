@@ -19,7 +19,7 @@ import numpy as np
 
 import steelyard as sy
 from robots import SHARED_DATA, urdf
-from steelyard.drives import Drive
+from steelyard.drives.drive import Drive
 from steelyard.model import mjcf_text
 
 PYTHON = os.environ.get("PEERS_PYTHON", sys.executable)  # of peers, where they need an environment of their own

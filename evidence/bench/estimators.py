@@ -19,7 +19,8 @@ import steelyard as sy
 from evidence import runner
 from evidence.tables import table
 from steelyard.information import accumulate
-from steelyard.log import cutoff_for, folds
+from steelyard.log import folds
+from steelyard.log.automatic_cutoff import cutoff_for
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"

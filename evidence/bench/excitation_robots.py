@@ -23,10 +23,11 @@ from steelyard.excite.design_goal import goal_of
 from steelyard.excite.limits import bounds_of, random_states
 from steelyard.excite.measured_rows import regression_of
 from steelyard.excite.motion_curves import Fourier
-from steelyard.fit import model_parameters
+from steelyard.fit.prior import model_parameters
 from steelyard.information import accumulate
 from steelyard.motion_options import Aim
-from steelyard.simulate import PERFECT, Trajectory, record
+from steelyard.simulate import PERFECT, record
+from steelyard.simulate.trajectories import Trajectory
 
 UPPER = ("waist_*", "*shoulder*", "*elbow*", "*wrist*", "*hand*")
 ROBOTS = {  # model, joints that move

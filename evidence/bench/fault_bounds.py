@@ -6,9 +6,10 @@ are left and H the sum of outer products of the other motion's rows (Cramer and 
 import numpy as np
 
 import steelyard as sy
-from steelyard.diagnose import Regression
+from steelyard.diagnose.regression import Regression
 from steelyard.fit.drive_calibration import Load, _linear, _parts
-from steelyard.information import accumulate, direction_of
+from steelyard.information import accumulate
+from steelyard.information.regression_rows import direction_of
 
 SINGULAR = 1e-13  # of the largest eigenvalue at unit diagonal: what is smaller no torque shows, here or there
 NOTHING = 1e-9  # of the largest entry: torque does not change with that position

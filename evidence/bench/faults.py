@@ -21,12 +21,13 @@ import numpy as np
 import steelyard as sy
 from evidence.bench.fault_bounds import Bounds
 from steelyard.app.demo_job import mistaken
-from steelyard.diagnose import FATAL
+from steelyard.corrections import Corrections, corrections_from
+from steelyard.diagnose.faults import FATAL
 from steelyard.inertia import from_com_inertia
 from steelyard.model import save
 from steelyard.pipeline import Job, inspect
-from steelyard.pipeline import run as identify
-from steelyard.prepare import Corrections, corrected, corrections_from
+from steelyard.pipeline.identification import run as identify
+from steelyard.prepare.undo import corrected
 from steelyard.simulate import PERFECT, Sensors, record
 from steelyard.simulate.trajectories import _sensed
 

@@ -10,7 +10,8 @@ load of 0.3 kg from week 4 on, and the viscous friction of joint 3 of robot 7 gr
 import numpy as np
 
 import steelyard as sy
-from steelyard.fit import model_parameters, weigh_by_noise
+from steelyard.fit import weigh_by_noise
+from steelyard.fit.prior import model_parameters
 from steelyard.fleet.causes import causes_of
 from steelyard.fleet.changes import alarms, run_spread
 from steelyard.fleet.evidence import Evidence

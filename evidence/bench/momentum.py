@@ -9,7 +9,7 @@ torques of a motion that was not used. docs/information.md has the table.
 import numpy as np
 
 import steelyard as sy
-from steelyard.fit import model_parameters
+from steelyard.fit.prior import model_parameters
 from steelyard.information import accumulate
 from steelyard.simulate import PERFECT, Sensors, record
 

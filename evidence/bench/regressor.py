@@ -17,8 +17,10 @@ import numpy as np
 import steelyard as sy
 from evidence.bench.peer_regressors import found
 from evidence.bench.timing import interleaved
-from steelyard.dynamics import row_blocks, sum_plan
-from steelyard.information import CHUNK, accumulate
+from steelyard.dynamics.native_plans import sum_plan
+from steelyard.dynamics.newton_euler import row_blocks
+from steelyard.information import accumulate
+from steelyard.information.engines import CHUNK
 from steelyard.native import threads
 
 SAMPLES, PEER_SAMPLES, LOOP_CHUNK = 128 * CHUNK, 512, 64

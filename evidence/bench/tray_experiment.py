@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.inertia import from_vector
+from steelyard.inertia.rotation import from_vector
 from steelyard.payload.motion_signals import filter_motion
 from steelyard.payload.solid_shape import Solid, small_boxes
 from steelyard.payload.wrench_log import WrenchLog, to_sensor_axes

@@ -11,8 +11,9 @@ import warnings
 
 import numpy as np
 
-from steelyard.fit import consistent_prior, model_parameters, whiten
+from steelyard.fit.prior import consistent_prior, model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.fit.whitening import whiten
 from steelyard.inertia import pseudo
 
 SPREAD = 10.0  # prior standard deviation of friction, RMS torques

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.model import force_from_mujoco, from_mujoco
+from steelyard.model import from_mujoco
+from steelyard.model.mujoco_state import force_from_mujoco
 
 RATE = 200.0  # Hz
 STEP = 5e-4  # s of integration where MuJoCo moves freely

@@ -10,13 +10,15 @@ from steelyard import check
 from steelyard.app.options import IdentifyOptions, channels_of, corrections_of, friction_of
 from steelyard.app.redraw import again
 from steelyard.errors import SteelyardError
-from steelyard.fit import fixed_from, masses_from, tied_from
+from steelyard.fit.knowledge import fixed_from, masses_from, tied_from
 from steelyard.fleet import runs_of
 from steelyard.fleet.cache import load_part
-from steelyard.information import is_information, load_information
+from steelyard.information import load_information
+from steelyard.information.files import is_information
 from steelyard.log.ros.definitions import number_names, parse
-from steelyard.model import read_known, read_side
-from steelyard.prepare import corrected, load_word
+from steelyard.model.side import read_known, read_side
+from steelyard.prepare.mistakes_by_fit import load_word
+from steelyard.prepare.undo import corrected
 from steelyard.terms import ratios_of
 from steelyard.viewer import embed, motion_of
 from steelyard.viewer import masses as view_outcome

@@ -11,7 +11,9 @@ import steelyard as sy
 from evidence.parsers import seeds, seeds_of_meshes
 from evidence.parsers.seeds import log_files, small_runs  # which puts tests/ on the path
 from evidence.parsers.zipped import packed
-from steelyard.payload import Request, identify_files, write_payload
+from steelyard.payload.payload_job import identify_files
+from steelyard.payload.payload_report import write_payload
+from steelyard.payload_request import Request
 
 MESHED = """<robot name="meshed"><link name="base"/><link name="arm">
 <inertial><origin xyz="0 0 .1" rpy="0 0 0"/><mass value="2"/>

@@ -29,7 +29,7 @@ from steelyard import check
 from steelyard.fleet.cache import load_refusal
 from steelyard.inertia import mesh_files
 from steelyard.payload import read_wrench_log, solid_of
-from steelyard.report import mesh_report_of
+from steelyard.report.mesh_report import mesh_report_of
 from steelyard.report.signal_curves import load_curves
 from steelyard.viewer import embed
 

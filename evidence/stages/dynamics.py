@@ -12,8 +12,8 @@ from pinocchio_trees import scaled_rank
 from robots import random_state
 from steelyard.dynamics.armature import armature_torque
 from steelyard.identifiable import identifiability
-from steelyard.model import force_from_mujoco, to_mujoco
 from steelyard.model.mjcf import body_name
+from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
 
 URDF_BOUND, MJCF_BOUND = 1e-10, 1e-9  # relative, of Pinocchio and of MuJoCo
 

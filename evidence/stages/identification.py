@@ -10,7 +10,8 @@ import steelyard as sy
 from evidence.stages.models import possible
 from evidence.stages.outcome import GIVEN, Outcome, judged
 from evidence.stages.recording import recorded
-from steelyard.pipeline import Job, load_with_side
+from steelyard.pipeline import Job
+from steelyard.pipeline.job_run import load_with_side
 
 CHANGE = 0.25  # by which the masses of the moving robot differ from the file, plus or minus
 AT_THE_FLOOR = 1.5  # times the truth's own error on the same samples

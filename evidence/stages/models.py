@@ -8,7 +8,7 @@ from pathlib import Path
 
 import steelyard as sy
 from robots import EXAMPLE_ROBOTS, SHARED_DATA, URDFS
-from steelyard.fit import consistent_prior
+from steelyard.fit.prior import consistent_prior
 
 FOLDERS = {  # package: folders in it whose MJCF files are robots, rather than parts of scenes
     "dm_control": ("suite", "locomotion/walkers/assets", "locomotion/soccer/assets", "third_party"),

@@ -4,7 +4,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation, RotationSpline
 
 from steelyard import Robot
-from steelyard.simulate import Trajectory, rich_motion
+from steelyard.simulate import rich_motion
+from steelyard.simulate.trajectories import Trajectory
 
 ANGLE, TRAVEL = 0.6, 0.3  # rad, m: size of free and spherical motions
 KNOTS = 0.05  # s between the orientations that a spline passes

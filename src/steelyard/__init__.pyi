@@ -41,7 +41,8 @@ from steelyard.information import (
 from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write_npz
 from steelyard.model import Robot, library, load, save
 from steelyard.payload import Payload, WrenchLog
-from steelyard.pipeline import Progress, Result, accumulate, accumulate_blocks
+from steelyard.pipeline import Progress, Result
+from steelyard.pipeline.sums_of_logs import accumulate, accumulate_blocks
 from steelyard.terms import UserColumn
 from steelyard.viewer import view
 

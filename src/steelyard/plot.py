@@ -9,10 +9,14 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
-from steelyard import payload
 from steelyard.extras import extra
+from steelyard.payload.payload_report import unexplained as _unexplained
+from steelyard.payload.payload_report import wrench as _wrench
 from steelyard.pipeline import Result
-from steelyard.report import Record, figures, read, record_of, save
+from steelyard.report import figures
+from steelyard.report.identification_report import record_of
+from steelyard.report.record import Record, read
+from steelyard.report.vector import save
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -58,5 +62,5 @@ parts = _plotly(figures.parts)
 precision = _plotly(figures.precision)
 residuals = _plotly(figures.residuals)
 torque = _plotly(figures.torque)
-unexplained = _plotly(payload.unexplained)
-wrench = _plotly(payload.wrench)
+unexplained = _plotly(_unexplained)
+wrench = _plotly(_wrench)

@@ -212,7 +212,7 @@ class ParameterLayout(Card):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """One name a column, such as `link2.Ixx` or `joint3.viscous`."""
-        from steelyard.inertia import NAMES
+        from steelyard.inertia.parameters import NAMES
 
         bodies = [f"{body}.{name}" for body in self.bodies for name in NAMES]
         terms = [f"{dof}.{term}" for term in self.terms for dof in self.dof_names]
@@ -221,7 +221,7 @@ class ParameterLayout(Card):
     @cached_property
     def units(self) -> tuple[str, ...]:
         """One unit a column, of joints that turn."""
-        from steelyard.inertia import UNITS
+        from steelyard.inertia.parameters import UNITS
 
         effects = [TERMS[term].units[0] for term in self.terms for _ in self.dof_names]
         return (*UNITS * len(self.bodies), *effects, *(extra.unit for extra in self.extras))

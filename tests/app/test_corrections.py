@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from small_runs import JOINTS, torques, write_log, write_model
-from steelyard.app import DONE, FINDINGS, REFUSED, app
+from steelyard.app import app
+from steelyard.app.endings import DONE, FINDINGS, REFUSED
 
 pytestmark = pytest.mark.claim("logs.faults")
 

@@ -8,10 +8,11 @@ from typer.testing import CliRunner
 
 from steelyard.app import app
 from steelyard.app.demo_job import demo, mistaken
-from steelyard.fit import model_parameters
+from steelyard.fit.prior import model_parameters
 from steelyard.inertia import pseudo
 from steelyard.model import library, load
-from steelyard.pipeline import Job, run
+from steelyard.pipeline import Job
+from steelyard.pipeline.identification import run
 
 pytestmark = pytest.mark.claim(
     "pipeline.demo", "the demo repairs a wrong PUMA 560 model, says what it wrote, and ends near the truth"

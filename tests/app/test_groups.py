@@ -21,11 +21,11 @@ from steelyard.app.options import (
     WorkOptions,
     grouped,
 )
+from steelyard.corrections import Corrections
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design
 from steelyard.motion_options import Aim
 from steelyard.pipeline import Job
-from steelyard.prepare import Corrections
 
 
 @dataclass(frozen=True)

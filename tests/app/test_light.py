@@ -10,8 +10,7 @@ from steelyard.fit.prior import REGULARIZERS
 from steelyard.fit.volumes import GEOMETRY, WORDS
 from steelyard.job import Job
 from steelyard.job_options import options_of
-from steelyard.log import BUTTERWORTH
-from steelyard.log.smoothers import SMOOTHERS
+from steelyard.log.smoothers import BUTTERWORTH, SMOOTHERS
 from steelyard.native import one_blas_thread
 
 HEAVY = (

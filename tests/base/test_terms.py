@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steelyard.dynamics import effect_column
+from steelyard.dynamics.effects import effect_column
 from steelyard.errors import OptionError
 from steelyard.model import library
 from steelyard.terms import TERMS, ParameterLayout, friction_terms, layout_of, stated_values, term_of

@@ -9,7 +9,8 @@ from steelyard import fit, validate
 from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions, calibrate
 from steelyard.calibration.axes_fit import _Point
-from steelyard.dynamics import friction_torque, inverse_dynamics
+from steelyard.dynamics import inverse_dynamics
+from steelyard.dynamics.effects import friction_torque
 from steelyard.errors import OptionError
 from steelyard.inertia import from_com_inertia
 from steelyard.information import accumulate

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.calibration import axis_visibility
 from steelyard.calibration.axis_errors import axis_directions, loop_axis_columns
-from steelyard.dynamics import tree_state_of
+from steelyard.calibration.visibility import axis_visibility
+from steelyard.dynamics.closed_loop.states import tree_state_of
 from steelyard.errors import OptionError
 from steelyard.information import accumulate
 from steelyard.model import library, with_moved_axes

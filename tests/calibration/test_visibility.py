@@ -5,8 +5,9 @@ import pytest
 
 from robots import random_state
 from steelyard.app.demo_job import mistaken
-from steelyard.calibration import axis_directions, axis_visibility
+from steelyard.calibration import axis_directions
 from steelyard.calibration.axis_errors import axis_columns
+from steelyard.calibration.visibility import axis_visibility
 from steelyard.dynamics import regressor
 from steelyard.model import Joint, Robot, library, revolute_subspace
 from steelyard.terms import layout_of

@@ -10,7 +10,7 @@ from steelyard import check
 from steelyard.check.catalog import RULES
 from steelyard.check.pages import page
 from steelyard.errors import ModelError, OptionError
-from steelyard.model import WAYS
+from steelyard.model.references import WAYS
 
 BROKEN = URDF.replace('<mass value="2"/>', '<mass value="-2"/>').replace('name="hand"', 'name="h&lt;|b&gt;"', 1)
 BROKEN = BROKEN.replace('link="hand"', 'link="h&lt;|b&gt;"')

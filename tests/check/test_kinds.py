@@ -6,7 +6,7 @@ import pytest
 from steelyard import check
 from steelyard.check import render
 from steelyard.check.repaired_copy import repair
-from steelyard.model import read_sketch
+from steelyard.model.formats import read_sketch
 
 SIZES = {"hip": (0.1, 0.06, 0.06), "thigh": (0.05, 0.03, 0.2), "calf": (0.03, 0.03, 0.2)}
 DENSITY = {"base": 300.0, "hip": 1800.0, "thigh": 1200.0, "calf": 600.0}

@@ -10,7 +10,7 @@ from steelyard.check.part_geometry import geometry_of
 from steelyard.check.shaped_inertials import is_placeholder, shaped_inertials
 from steelyard.inertia import to_com_inertia
 from steelyard.model import load
-from steelyard.model import read_sketch as scan
+from steelyard.model.formats import read_sketch as scan
 from steelyard.model.sketch import Inertial, Place
 
 ARM = 'xyz="0 0 0.2" rpy="0 0 0"'  # origin of the arm's inertial

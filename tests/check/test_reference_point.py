@@ -9,7 +9,7 @@ from robots import EXAMPLE_ROBOTS
 from steelyard.check.catalog import selected
 from steelyard.check.inertial_repair import repair_inertials, with_inertials
 from steelyard.check.reference_point import about_origins
-from steelyard.model import read_sketch
+from steelyard.model.formats import read_sketch
 
 WRONG = ("panda_description/urdf/panda.urdf", "z1_description/urdf/z1.urdf", "xarm_description/urdf/xarm7.urdf")
 RIGHT = (*WRONG, "laikago_description/urdf/laikago.urdf", "romeo_description/urdf/romeo.urdf")

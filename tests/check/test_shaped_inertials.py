@@ -13,9 +13,10 @@ from steelyard import check
 from steelyard.check.inertial_repair import _nearest
 from steelyard.check.part_geometry import geometry_of
 from steelyard.check.repaired_copy import SAMPLES, _motions
-from steelyard.inertia import convex_surface, solids, to_com_inertia
+from steelyard.inertia import solids, to_com_inertia
+from steelyard.inertia.hull import convex_surface
 from steelyard.model import load
-from steelyard.model import read_sketch as scan
+from steelyard.model.formats import read_sketch as scan
 from steelyard.model.sketch import Inertial, Place
 
 

@@ -13,7 +13,7 @@ from random_trees import random_tree
 from robots import random_state
 from steelyard.app import app
 from steelyard.dynamics import regressor_rows_with_rotors
-from steelyard.model import side_path
+from steelyard.model.side import side_path
 
 
 def columns_of_links_and_rotors(robot, q, v, a):

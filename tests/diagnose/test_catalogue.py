@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tools.troubleshooting import PAGE, page
 
-from steelyard.diagnose import ACCEPTABLE, CATALOGUE, FATAL, fault
+from steelyard.diagnose.faults import ACCEPTABLE, CATALOGUE, FATAL, fault
 
 SOURCE = Path(__file__).parents[2] / "src" / "steelyard"
 MADE = {"fatal": {"fatal"}, "warning": {"warning"}, "Finding": {"fatal", "warning"}, "fault": {"fatal", "warning"}}

@@ -7,9 +7,8 @@ import pytest
 
 import steelyard as sy
 from recordings_of_arms import arm, fitted, recorded, scaled
-from steelyard.diagnose import case_of
 from steelyard.diagnose.added_columns import add_columns, widened
-from steelyard.diagnose.case import gain
+from steelyard.diagnose.case import case_of, gain
 from steelyard.diagnose.hypotheses.torque_scale import _scale
 from steelyard.errors import FitError
 from steelyard.information import accumulate

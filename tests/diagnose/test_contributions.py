@@ -6,7 +6,7 @@ import pytest
 
 import steelyard as sy
 from recordings_of_arms import arm, fitted, recorded
-from steelyard.diagnose import EFFECTS
+from steelyard.diagnose.torque_contributions import EFFECTS
 
 
 @pytest.fixture(scope="module")

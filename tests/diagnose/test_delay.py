@@ -5,9 +5,11 @@ import pytest
 
 from recordings_of_arms import arm, diagnosis_of, fitted, late, recorded
 from steelyard.app.demo_job import mistaken
-from steelyard.diagnose import case_of, delays
+from steelyard.corrections import corrections_from
+from steelyard.diagnose import delays
+from steelyard.diagnose.case import case_of
 from steelyard.diagnose.hypotheses import delay
-from steelyard.prepare import corrected, corrections_from
+from steelyard.prepare.undo import corrected
 from steelyard.terms import COULOMB_WIDTH
 
 pytestmark = pytest.mark.claim("logs.faults")

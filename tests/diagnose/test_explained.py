@@ -5,8 +5,9 @@ import pytest
 
 from recordings_of_arms import arm, diagnosis_of, fitted, recorded, with_gravity
 from steelyard.app.demo_job import mistaken
-from steelyard.diagnose import case_of, fault
 from steelyard.diagnose.added_columns import ALIKE, persistence
+from steelyard.diagnose.case import case_of
+from steelyard.diagnose.faults import fault
 from steelyard.diagnose.hypothesis import surprise
 from steelyard.diagnose.joint_residuals import analyse
 from steelyard.diagnose.model_class import model_class_faults

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steelyard.diagnose import expected_error, information_loss
+from steelyard.diagnose.fisher_information import expected_error, information_loss
 
 NOISE = np.array([0.3, 2.0])
 

@@ -5,7 +5,7 @@ import pytest
 from evidence.draws import flights
 
 import steelyard as sy
-from steelyard.diagnose import case_of
+from steelyard.diagnose.case import case_of
 from steelyard.diagnose.hypotheses import nominal_model
 from steelyard.information import accumulate
 from steelyard.job import FRICTION

@@ -8,8 +8,7 @@ import pytest
 import steelyard as sy
 from problems import random_log
 from recordings_of_arms import arm
-from steelyard.diagnose import case_of
-from steelyard.diagnose.case import gain
+from steelyard.diagnose.case import case_of, gain
 from steelyard.diagnose.search import POOR_GAP
 from steelyard.information import accumulate
 

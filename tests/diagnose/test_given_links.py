@@ -9,7 +9,7 @@ from steelyard.diagnose.case import case_of
 from steelyard.diagnose.given_links import GivenLinks
 from steelyard.diagnose.hypotheses.joint_order import limb_orders
 from steelyard.information import accumulate
-from steelyard.prepare import with_motion
+from steelyard.prepare.prepared import with_motion
 from steelyard.simulate import Sensors, record, rich_motion
 
 

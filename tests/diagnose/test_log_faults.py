@@ -6,10 +6,11 @@ import pytest
 import steelyard as sy
 from recordings_of_arms import ARMS, arm, diagnosis_of, recorded
 from steelyard.app.demo_job import mistaken
-from steelyard.diagnose import FATAL
-from steelyard.fit import gains_by_model
+from steelyard.corrections import corrections_from
+from steelyard.diagnose.faults import FATAL
+from steelyard.fit.drive_calibration import gains_by_model
 from steelyard.information import accumulate
-from steelyard.prepare import corrected, corrections_from
+from steelyard.prepare.undo import corrected
 
 pytestmark = pytest.mark.claim(
     "logs.faults",

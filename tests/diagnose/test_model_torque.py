@@ -5,7 +5,7 @@ import pytest
 
 import steelyard as sy
 from recordings_of_arms import arm, diagnosis_of
-from steelyard.report import summary
+from steelyard.report.identification_report import summary
 
 
 def computed(robot, *, friction=0.0, by=None):

@@ -7,8 +7,10 @@ from evidence.draws import stranger_logs as logs
 from evidence.draws import stranger_robots as robots
 
 import steelyard as sy
+from steelyard.corrections import Corrections
 from steelyard.errors import OptionError
-from steelyard.prepare import Corrections, corrected, prepare
+from steelyard.prepare import prepare
+from steelyard.prepare.undo import corrected
 
 CELL = 1 / 24  # of a log: within which times are to be right
 

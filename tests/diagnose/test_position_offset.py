@@ -8,8 +8,9 @@ import pytest
 import steelyard as sy
 from recordings_of_arms import arm, diagnosis_of, fitted, recorded
 from steelyard.app.demo_job import mistaken
-from steelyard.diagnose import case_of, lasting, position_offsets
-from steelyard.diagnose.added_columns import Added, scatter
+from steelyard.diagnose import position_offsets
+from steelyard.diagnose.added_columns import Added, lasting, scatter
+from steelyard.diagnose.case import case_of
 from steelyard.information import accumulate
 from steelyard.simulate import record
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.diagnose import fault
+from steelyard.diagnose.faults import fault
 from steelyard.errors import SteelyardError
 from steelyard.model import mjcf_text
 from steelyard.pipeline import inspect

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.check import RULES
+from steelyard.check.catalog import RULES
 from steelyard.check.thresholds import THRESHOLDS as CHECK
-from steelyard.diagnose import FATAL
+from steelyard.diagnose.faults import FATAL
 from steelyard.excite import Limits
 from steelyard.excite.thresholds import THRESHOLDS as EXCITE
 from steelyard.fit.thresholds import THRESHOLDS as FIT
-from steelyard.log import GAP, checks
+from steelyard.log import checks
 from steelyard.log.automatic_cutoff import DISTORTS, SCATTER
 from steelyard.log.masks import SATURATED
-from steelyard.model import ENDLESS, ENDLESS_EFFORT
+from steelyard.log.stamps import GAP
+from steelyard.model.joint import ENDLESS, ENDLESS_EFFORT
 from steelyard.model.references import HOMES, MARKERS
 from steelyard.model.urdf_geometry import LARGE
 from steelyard.pipeline.inspection import NOISY

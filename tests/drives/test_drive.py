@@ -9,9 +9,10 @@ import pytest
 
 import steelyard as sy
 from steelyard.drive_kinds import DRIVE_KINDS, DRIVE_NUMBERS
-from steelyard.drives import Drive, drives_of
+from steelyard.drives.drive import Drive, drives_of
 from steelyard.errors import SteelyardError
-from steelyard.model import locked, read_side
+from steelyard.model.locking import locked
+from steelyard.model.side import read_side
 from steelyard.report.schema import schema
 
 ARM = """<mujoco><worldbody>
@@ -154,7 +155,7 @@ def test_side_files_that_cannot_be_read(side, message, tmp_path):
 
 
 def test_a_job_has_drives_in_words_or_a_table():
-    from steelyard.pipeline import job_of
+    from steelyard.pipeline.job_run import job_of
 
     assert job_of("arm.urdf", drive="position").drive == ("position",)
     assert job_of("arm.urdf", drive={"a": "voltage", "b": "current"}).drive == ("a=voltage", "b=current")

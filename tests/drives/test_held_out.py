@@ -8,9 +8,13 @@ from scipy.interpolate import CubicSpline
 
 import steelyard as sy
 from servo_logs import SERVOS, servo_log, two_legs
-from steelyard.drives import Drive, DriveArrays, Recorded, parted_by_speed, twins, unbounded
-from steelyard.pipeline import DriveResult
-from steelyard.report import drive_summary
+from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.drive import Drive, twins
+from steelyard.drives.held_out import parted_by_speed
+from steelyard.drives.simulation import unbounded
+from steelyard.drives.windows import Recorded
+from steelyard.pipeline.drive_identification import DriveResult
+from steelyard.report.drive_report import drive_summary
 
 
 @pytest.fixture(scope="module")

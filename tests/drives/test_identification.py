@@ -13,13 +13,16 @@ from problems import cvxpy_solution
 from servo_logs import SERVOS, servo_log
 from steelyard import fit
 from steelyard.app import app
-from steelyard.drives import Drive, DriveArrays, arrays_of, draws, effort, stretches
+from steelyard.drives.arrays import DriveArrays, arrays_of, effort
+from steelyard.drives.drive import Drive
+from steelyard.drives.motion_fit import draws
+from steelyard.drives.windows import stretches
 from steelyard.errors import LogError, OptionError
-from steelyard.fit import consistent_prior
+from steelyard.fit.prior import consistent_prior
 from steelyard.inertia import is_consistent
 from steelyard.information import accumulate
 from steelyard.prepare import prepare
-from steelyard.report import drive_summary
+from steelyard.report.drive_report import drive_summary
 from steelyard.report.schema import difference, schema
 
 TRUTH = SERVOS

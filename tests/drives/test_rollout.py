@@ -7,20 +7,13 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.drives import (
-    Drive,
-    DriveArrays,
-    Recorded,
-    Simulated,
-    Simulation,
-    Windows,
-    refine,
-    rollout,
-    shown_by,
-    unknowns,
-    windows_of,
-)
-from steelyard.drives.windows import smoothed
+from steelyard.drives import rollout
+from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.coordinates import unknowns
+from steelyard.drives.drive import Drive
+from steelyard.drives.refinement import Simulated, refine, shown_by
+from steelyard.drives.simulation import Simulation
+from steelyard.drives.windows import Recorded, Windows, smoothed, windows_of
 from steelyard.errors import LogError, ModelError, OptionError
 from steelyard.inertia import is_consistent
 from steelyard.model import mjcf_text

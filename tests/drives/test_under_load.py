@@ -9,8 +9,12 @@ import pytest
 
 import steelyard as sy
 from servo_logs import SERVOS
-from steelyard.drives import Drive, Recorded, Simulation, swings, windows_of
-from steelyard.model import mjcf_text, read_side, write_side
+from steelyard.drives.drive import Drive
+from steelyard.drives.free_swings import swings
+from steelyard.drives.simulation import Simulation
+from steelyard.drives.windows import Recorded, windows_of
+from steelyard.model import mjcf_text, write_side
+from steelyard.model.side import read_side
 
 STEP = 0.005
 MOTOR, EXTERNAL = np.array([0.3, 0.0, 0.2]), np.array([0.2, 0.15, 0.0])

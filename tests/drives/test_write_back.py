@@ -8,10 +8,12 @@ import pytest
 
 import steelyard as sy
 from edits import differences
-from steelyard.drives import Drive, rollout
+from steelyard.drives import rollout
+from steelyard.drives.drive import Drive
 from steelyard.errors import ModelError
-from steelyard.model import mjcf_drives, read_side, write_side
+from steelyard.model import mjcf_drives, write_side
 from steelyard.model.mjcf_drives import PRESENT_COMMANDS
+from steelyard.model.side import read_side
 
 RATE = 125.0  # Hz, of logs
 TIMES = np.arange(500) / RATE

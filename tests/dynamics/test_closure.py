@@ -11,11 +11,11 @@ from scipy.optimize import brentq
 import steelyard as sy
 from properties import tried
 from random_loops import FREE_MOTIONS, robot_closed_at
-from steelyard.dynamics import choose_independent
-from steelyard.dynamics.closed_loop.assembly import assembled, close, moved
+from steelyard.dynamics.closed_loop.assembly import assembled, choose_independent, close, moved
 from steelyard.dynamics.closed_loop.constraint import gaps, jacobian, jacobian_rate, placed
 from steelyard.errors import LoopError, ModelError, OptionError, SingularConfigurationError
-from steelyard.model import LOOP_KINDS, library
+from steelyard.model import library
+from steelyard.model.loops import LOOP_KINDS
 
 pytestmark = pytest.mark.claim("loops.dynamics")
 

@@ -16,8 +16,9 @@ from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.dynamics import regressor
 from steelyard.errors import ModelError, OptionError
-from steelyard.model import from_mujoco, load, locked, to_mujoco
-from steelyard.model.mujoco_state import force_from_mujoco
+from steelyard.model import from_mujoco, load
+from steelyard.model.locking import locked
+from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
 
 WORLD = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 SITES = """<mujoco><worldbody><site name="ground"/><body name="trunk" pos="0 0 1"><freejoint/>

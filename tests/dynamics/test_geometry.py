@@ -10,7 +10,8 @@ from robots import random_state
 from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.dynamics.gradients import geometry_gradient, with_parts
 from steelyard.errors import ModelError
-from steelyard.inertia import Part, from_vector
+from steelyard.inertia import Part
+from steelyard.inertia.rotation import from_vector
 from steelyard.model import library, with_moved_axes
 
 H = 1e-6

@@ -6,7 +6,8 @@ import pytest
 
 import steelyard as sy
 from problems import scattered
-from steelyard.dynamics import mujoco_inertias, mujoco_regressor, set_mujoco_inertias
+from steelyard.dynamics import mujoco_inertias
+from steelyard.dynamics.mujoco_bodies import mujoco_regressor, set_mujoco_inertias
 from steelyard.errors import InertiaError, OptionError
 from steelyard.model import mjcf_text
 

@@ -13,8 +13,8 @@ from properties import tried
 from random_robots import seeds, urdf_text
 from robots import urdf
 from steelyard import native
-from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives, sum_plan
-from steelyard.dynamics.native_plans import tree_arrays
+from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
+from steelyard.dynamics.native_plans import sum_plan, tree_arrays
 from steelyard.errors import OptionError
 from steelyard.information import accumulate
 from steelyard.model import load

@@ -17,7 +17,8 @@ from steelyard.dynamics.gradients import geometry_gradient, with_parts
 from steelyard.errors import OptionError
 from steelyard.inertia import Part, from_com_inertia
 from steelyard.information import accumulate
-from steelyard.model import Rotor, library
+from steelyard.model import library
+from steelyard.model.rotor import Rotor
 
 
 def close(found, expected, tolerance=1e-7):

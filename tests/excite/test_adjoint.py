@@ -5,11 +5,12 @@ import pinocchio as pin
 import pytest
 
 import steelyard as sy
-from steelyard.dynamics import motion
+from steelyard.dynamics.kinematics import motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
 from steelyard.excite.measured_rows import regression_of
 from steelyard.identifiable import regression_basis
-from steelyard.information import accumulate, sensors_of
+from steelyard.information import accumulate
+from steelyard.information.row_kinds import sensors_of
 from steelyard.terms import COULOMB_WIDTH, layout_of
 
 MIMIC = """<robot name="hand"><link name="world"/>

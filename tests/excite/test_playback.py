@@ -16,7 +16,8 @@ from ruamel.yaml import YAML
 import steelyard as sy
 from brief_search import search_briefly
 from robots import EXAMPLE_ROBOTS, urdf
-from steelyard.excite import Limits, design, profile_for, write_all
+from steelyard.excite import Limits, design, profile_for
+from steelyard.excite.motion_formats import write_all
 
 BENCH = """<mujoco model="bench"><compiler angle="radian"/><worldbody>
   <geom name="table" type="box" size=".6 .6 .02" pos="0 0 -.02"/>

@@ -9,10 +9,12 @@ from typer.testing import CliRunner
 import steelyard as sy
 from brief_search import search_briefly
 from steelyard.app import app
-from steelyard.excite import Limits, design, prepared_for_design, simulated
+from steelyard.excite import Limits, design, simulated
+from steelyard.excite.motion_files import prepared_for_design
 from steelyard.information import accumulate
 from steelyard.log import write_csv
-from steelyard.simulate import Sensors, Trajectory, record, rich_motion
+from steelyard.simulate import Sensors, record, rich_motion
+from steelyard.simulate.trajectories import Trajectory
 
 PUMA = sy.library.puma560()
 

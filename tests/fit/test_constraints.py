@@ -10,8 +10,9 @@ from problems import random_log, scattered, with_friction
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
-from steelyard.fit import model_parameters, whiten
+from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.fit.whitening import whiten
 from steelyard.inertia import (
     Ellipsoid,
     covariance_ellipsoid,

@@ -11,9 +11,10 @@ from problems import random_log, scattered, with_friction
 from steelyard import fit
 from steelyard.app.demo_job import mistaken
 from steelyard.dynamics import inverse_dynamics
-from steelyard.fit import consistent_prior, sandwich, validate
-from steelyard.fit.block_scores import neighbour_correlation
+from steelyard.fit import validate
+from steelyard.fit.block_scores import neighbour_correlation, sandwich
 from steelyard.fit.posterior import posterior
+from steelyard.fit.prior import consistent_prior
 from steelyard.inertia import divergence
 from steelyard.information import Information, accumulate
 from steelyard.model import library

@@ -8,10 +8,10 @@ import pytest
 from noisy_torques import Repetitions
 from steelyard import fit
 from steelyard.app.demo_job import mistaken
-from steelyard.fit import independent_blocks, sandwich
+from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fit.intervals import find_discrepancy
-from steelyard.information import NAMES, accumulate_blocks
-from steelyard.information.model_discrepancy import shapes
+from steelyard.information import accumulate_blocks
+from steelyard.information.model_discrepancy import NAMES, shapes
 from steelyard.log import filters
 from steelyard.model import library
 

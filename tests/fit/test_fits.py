@@ -10,7 +10,8 @@ from robots import random_state, urdf
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
-from steelyard.fit import consistent_prior, validate
+from steelyard.fit import validate
+from steelyard.fit.prior import consistent_prior
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import pseudo
 from steelyard.information import accumulate

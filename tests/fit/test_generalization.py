@@ -8,8 +8,8 @@ import pytest
 
 import steelyard as sy
 from small_runs import JOINTS, motion, torques, write_model
-from steelyard.fit import generalization, model_parameters, ordinary_use
-from steelyard.fit.prediction_error import RANGE_SHARE
+from steelyard.fit.prediction_error import RANGE_SHARE, generalization, ordinary_use
+from steelyard.fit.prior import model_parameters
 from steelyard.information import accumulate, accumulate_blocks
 
 NOISE = np.array([0.6, 0.2, 0.15])  # N m and N, some 2 % of the torques

@@ -9,9 +9,9 @@ import steelyard as sy
 from problems import random_log, scattered, true_base
 from robots import random_state
 from steelyard import fit
-from steelyard.fit import consistent_prior, ratios, validate
+from steelyard.fit import ratios, validate
 from steelyard.fit.homogeneous import ratios_about
-from steelyard.fit.prior import prior_parameters
+from steelyard.fit.prior import consistent_prior, prior_parameters
 from steelyard.fit.whitening import weigh_rows
 from steelyard.information import accumulate
 

@@ -8,11 +8,13 @@ from scipy.optimize import nnls
 
 import steelyard as sy
 from steelyard.errors import FitError
-from steelyard.fit import drives_alone, links_gain, ordinary_use, uncertainty
+from steelyard.fit import drives_alone, uncertainty
+from steelyard.fit.gain_of_links import links_gain
+from steelyard.fit.prediction_error import ordinary_use
 from steelyard.fit.whitening import weigh_by_noise
 from steelyard.information import accumulate, accumulate_blocks
 from steelyard.log import split_blocks
-from steelyard.prepare import with_motion
+from steelyard.prepare.prepared import with_motion
 from steelyard.simulate import Sensors, record
 from steelyard.terms import COULOMB_WIDTH
 

@@ -7,8 +7,8 @@ from problems import random_log, scattered, with_friction
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import InertiaError, OptionError
-from steelyard.fit import consistent_prior
 from steelyard.fit.chart_descent import CHARTS, SIGNS, _Unknowns
+from steelyard.fit.prior import consistent_prior
 from steelyard.fit.program import unconstrained_program
 from steelyard.information import accumulate
 from steelyard.job import FRICTION

@@ -12,8 +12,10 @@ from robots import urdf
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
-from steelyard.fit import consistent_prior, validate
-from steelyard.information import accumulate, residuals
+from steelyard.fit import validate
+from steelyard.fit.prior import consistent_prior
+from steelyard.information import accumulate
+from steelyard.information.samples import residuals
 from steelyard.model import load
 
 COLUMNS = {"armature": True}

@@ -9,8 +9,7 @@ from scipy.linalg import fractional_matrix_power
 from scipy.signal import lfilter
 
 from steelyard.errors import FitError
-from steelyard.fit import independent_blocks, sandwich
-from steelyard.fit.block_scores import neighbour_correlation
+from steelyard.fit.block_scores import independent_blocks, neighbour_correlation, sandwich
 from steelyard.information import Information
 
 pytestmark = pytest.mark.claim("fit.coverage")

@@ -10,13 +10,13 @@ import pytest
 import steelyard as sy
 from robots import urdf
 from steelyard.errors import FitError
-from steelyard.fit import consistent_within_geometry, model_geometry
-from steelyard.fit.model_geometry import Trials
+from steelyard.fit import model_geometry
+from steelyard.fit.model_geometry import Trials, consistent_within_geometry
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import is_realizable
 from steelyard.information import accumulate
 from steelyard.log.filters import differentiate
-from steelyard.model import bounding_ellipsoids
+from steelyard.model.bounding import bounding_ellipsoids
 from steelyard.simulate import Sensors, record, rich_motion
 
 ALL = {"all": "geometry"}

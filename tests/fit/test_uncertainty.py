@@ -11,9 +11,10 @@ from noisy_torques import Repetitions
 from steelyard import fit
 from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, OptionError
-from steelyard.fit import consistent_prior, independent_blocks, sandwich
+from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fit.intervals import Source
 from steelyard.fit.posterior import constrained, posterior
+from steelyard.fit.prior import consistent_prior
 from steelyard.inertia import pseudo
 from steelyard.information import Information, accumulate_blocks
 from steelyard.model import library

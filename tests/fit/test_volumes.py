@@ -11,7 +11,8 @@ from steelyard.fit.volumes import volumes
 from steelyard.inertia import EllipsoidRealizable, is_realizable
 from steelyard.information import accumulate
 from steelyard.log import Log
-from steelyard.model import bounding_ellipsoids, load
+from steelyard.model import load
+from steelyard.model.bounding import bounding_ellipsoids
 
 FREE, TIGHT = "j2s6s200_link_1", "j2s6s200_link_4"
 

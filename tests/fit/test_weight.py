@@ -12,13 +12,13 @@ from robots import SHARED_DATA
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
-from steelyard.fit import consistent_prior
 from steelyard.fit import prior_weight as weight
+from steelyard.fit.prior import consistent_prior
 from steelyard.inertia import divergence
 from steelyard.information import accumulate
 from steelyard.log import folds
 from steelyard.model import library
-from steelyard.prepare import with_motion
+from steelyard.prepare.prepared import with_motion
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"
 WEIGHTS = (1e-4, 1e-2, 1.0, 1e2, 1e4)

@@ -17,7 +17,7 @@ from small_fleets import individuals, write_fleet
 from steelyard.errors import FitError, OptionError
 from steelyard.information import accumulate
 from steelyard.pipeline import Job
-from steelyard.prepare import with_motion
+from steelyard.prepare.prepared import with_motion
 
 pytestmark = pytest.mark.claim(
     "scale.killed",

@@ -7,7 +7,7 @@ import steelyard as sy
 from small_fleets import Truth, write_run
 from small_runs import write_model
 from steelyard.errors import LogError
-from steelyard.log import length
+from steelyard.log.parquet import length
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,8 @@ from random_trees import random_tree
 from robots import urdf
 from steelyard.app import app
 from steelyard.errors import OptionError
-from steelyard.identifiable import analyze_report, identifiability
+from steelyard.identifiable import identifiability
+from steelyard.identifiable.analysis_report import analyze_report
 from steelyard.model import library, load
 
 CARRIAGE = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>

@@ -9,7 +9,8 @@ import pytest
 from robots import random_state
 from steelyard.dynamics import regressor
 from steelyard.errors import LogError, OptionError
-from steelyard.identifiable import analyze_report, excitation, identifiability
+from steelyard.identifiable import excitation, identifiability
+from steelyard.identifiable.analysis_report import analyze_report
 from steelyard.information import accumulate
 from steelyard.log import Log
 from steelyard.model import library

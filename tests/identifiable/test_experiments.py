@@ -10,8 +10,9 @@ from steelyard.identifiable import identifiability
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import sensors_of
 from steelyard.identifiable.numeric_rank import random_regression
-from steelyard.model import Joint, Robot, Rotor, library, load, revolute_subspace
+from steelyard.model import Joint, Robot, library, load, revolute_subspace
 from steelyard.model.joint import spherical_subspace
+from steelyard.model.rotor import Rotor
 
 pytestmark = pytest.mark.claim(
     "identifiability.refusals", "loops, missing joints and unknown names are refused by name"

@@ -11,14 +11,8 @@ from properties import tried
 from random_bodies import bodies, clouds, parameters, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
-from steelyard.inertia import (
-    Ellipsoid,
-    covariance_axes,
-    covariance_ellipsoid,
-    drawing,
-    minimum_volume_ellipsoid,
-    pseudo,
-)
+from steelyard.inertia import Ellipsoid, covariance_ellipsoid, drawing, minimum_volume_ellipsoid, pseudo
+from steelyard.inertia.ellipsoid import covariance_axes
 from steelyard.inertia.hull import cover
 from steelyard.viewer.masses import mass_of
 

@@ -14,7 +14,8 @@ from properties import tried
 from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.errors import FitError, LogError, ModelError, OptionError
-from steelyard.information import accumulate, accumulate_blocks, residuals
+from steelyard.information import accumulate, accumulate_blocks
+from steelyard.information.samples import residuals
 from steelyard.model import from_mujoco, load
 from steelyard.model.mujoco_state import force_from_mujoco
 

@@ -7,7 +7,7 @@ import pytest
 import steelyard as sy
 from problems import random_log
 from robots import random_state, urdf
-from steelyard.dynamics import extra_rows, extra_torque
+from steelyard.dynamics.effects import extra_rows, extra_torque
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable import regression_basis
 from steelyard.information import accumulate

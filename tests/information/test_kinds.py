@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 import steelyard as sy
 from problems import random_log, true_base, with_friction
 from robots import random_state, urdf
-from steelyard.dynamics import extra_torque, friction_torque
+from steelyard.dynamics.effects import extra_torque, friction_torque
 from steelyard.errors import LogError, OptionError
-from steelyard.fit import model_parameters
+from steelyard.fit.prior import model_parameters
 from steelyard.information import accumulate
 from steelyard.information.row_kinds import HALF, KNOT, STRIDE, parts
 from steelyard.terms import UserColumn

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.fit import model_parameters
+from steelyard.fit.prior import model_parameters
 from steelyard.information import accumulate
 from steelyard.simulate import PERFECT, Sensors, record
 

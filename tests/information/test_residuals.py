@@ -6,7 +6,8 @@ import pytest
 import steelyard as sy
 from arm_logs import puma, recorded
 from steelyard.errors import FitError, LogError
-from steelyard.information import Information, accumulate, products, residuals
+from steelyard.information import Information, accumulate
+from steelyard.information.samples import products, residuals
 
 PAIR = (("joint5", "joint6"),)
 OPTIONS = [{}, {"armature": True, "coupling": PAIR}, {"rotors": True}, {"friction": ("viscous",), "columns": "all"}]

@@ -12,13 +12,16 @@ from pinocchio_trees import Twin, scaled_rank
 from problems import random_log, scattered
 from random_trees import random_tree
 from robots import random_state
-from steelyard.dynamics import regressor_rows_with_rotors, with_rotor_bodies
+from steelyard.dynamics import regressor_rows_with_rotors
+from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.identifiable import regression_basis
 from steelyard.identifiable.motor_rotors import _reading
 from steelyard.inertia import to_com_inertia
 from steelyard.information import accumulate
-from steelyard.model import Rotor, force_from_mujoco, mjcf_text, to_mujoco
+from steelyard.model import mjcf_text
+from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
+from steelyard.model.rotor import Rotor
 from steelyard.terms import layout_of
 
 pytestmark = pytest.mark.claim("information.engines")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import steelyard as sy
 from problems import random_log
 from properties import tried
-from steelyard.information import Squares, accumulate
+from steelyard.information import accumulate
+from steelyard.information.gram import Squares
 from steelyard.model import library
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}

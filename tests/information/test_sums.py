@@ -5,10 +5,12 @@ import pytest
 
 from problems import random_log, with_friction
 from robots import urdf
-from steelyard.dynamics import effect_column, inverse_dynamics, regressor
+from steelyard.dynamics import inverse_dynamics, regressor
+from steelyard.dynamics.effects import effect_column
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.identifiable import regression_basis
-from steelyard.information import CHUNK, Information, accumulate, reversal_weights
+from steelyard.information import Information, accumulate, reversal_weights
+from steelyard.information.engines import CHUNK
 from steelyard.model import load
 from steelyard.terms import layout_of
 

@@ -8,9 +8,8 @@ import pytest
 
 from steelyard.information import accumulate
 from steelyard.log import automatic_cutoff as bandwidth
-from steelyard.log import cutoff_for, order_of
-from steelyard.log.automatic_cutoff import ABOVE, DISTORTS, SMOOTHED, WEAK, of_signal
-from steelyard.log.smoothers import SMOOTHERS, response
+from steelyard.log.automatic_cutoff import ABOVE, DISTORTS, SMOOTHED, WEAK, cutoff_for, of_signal
+from steelyard.log.smoothers import SMOOTHERS, order_of, response
 
 RATE, LENGTH = 100.0, 1000
 SLOW = 1.0  # Hz

@@ -7,7 +7,7 @@ from steelyard.corrections import Corrections
 from steelyard.errors import LogError
 from steelyard.log import Log, checks, read_log
 from steelyard.model import library
-from steelyard.prepare import corrected
+from steelyard.prepare.undo import corrected
 
 pytestmark = pytest.mark.claim("pipeline.refusals")
 

@@ -9,8 +9,9 @@ import scipy.io
 
 import log_files as files
 from steelyard.errors import LogError
-from steelyard.log import checks, filters, gaps, joined, read_log, write_csv, write_npz
+from steelyard.log import checks, filters, joined, read_log, write_csv, write_npz
 from steelyard.log.channels import held
+from steelyard.log.stamps import gaps
 
 TOLD = ("command", "duty", "voltage", "current", "enable", "temperature")
 

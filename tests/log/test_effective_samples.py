@@ -6,7 +6,8 @@ import pytest
 import steelyard as sy
 from steelyard.errors import LogError
 from steelyard.information import accumulate, accumulate_blocks
-from steelyard.log import Log, filters, independence_of, joined, read_log, smoothers, split_blocks, write_csv, write_npz
+from steelyard.log import Log, filters, joined, read_log, smoothers, split_blocks, write_csv, write_npz
+from steelyard.log.log import independence_of
 
 RATE, N = 500.0, 6000
 T = np.arange(N) / RATE

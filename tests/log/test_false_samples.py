@@ -8,7 +8,7 @@ import pytest
 import steelyard as sy
 from odd_logs import odd_log
 from steelyard.information import accumulate
-from steelyard.log import believable
+from steelyard.log.false_samples import believable
 from steelyard.log.stamps import restamp
 from steelyard.prepare import prepare
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.corrections import corrections_from
 from steelyard.errors import LogError, OptionError
-from steelyard.log import checks, convention_of
-from steelyard.log.free_base import AXES, ORDERS, Convention
+from steelyard.log import checks
+from steelyard.log.free_base import AXES, ORDERS, Convention, convention_of
 from steelyard.pipeline import inspect
-from steelyard.prepare import corrected, corrections_from
+from steelyard.prepare.undo import corrected
 
 MODEL = """<mujoco><option gravity="0 0 -9.81" timestep="0.001" integrator="RK4"/><worldbody><body name="trunk">
 <freejoint/><geom type="box" size="0.2 0.1 0.05" mass="4" pos="0.02 0.01 0"/>

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from steelyard.errors import LogError
-from steelyard.log import Log, acceleration_noise, checks, filters, gaps, masks, segments
+from steelyard.log import Log, checks, filters, masks
+from steelyard.log.automatic_cutoff import acceleration_noise
+from steelyard.log.stamps import gaps, segments
 
 RATE = 128.0  # Hz: steps that floating point holds exactly
 

@@ -9,7 +9,8 @@ import pytest
 
 from log_files import NAMES
 from steelyard.errors import LogError
-from steelyard.log import checks, gaps, read_log
+from steelyard.log import checks, read_log
+from steelyard.log.stamps import gaps
 
 pytestmark = pytest.mark.claim("logs.formats")
 

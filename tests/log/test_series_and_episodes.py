@@ -5,7 +5,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import LogError
-from steelyard.log import checks, gaps, read_log
+from steelyard.log import checks, read_log
+from steelyard.log.stamps import gaps
 
 T = np.arange(300) * 0.01
 Q = np.sin(T[:, None] * np.array([1.0, 2.0]) + np.array([0.2, 0.7]))

@@ -10,7 +10,7 @@ from robots import urdf
 from steelyard.log import Log, checks, read_log
 from steelyard.log.torque_signals import COMPUTED, Kind, torque_of
 from steelyard.prepare import prepare
-from steelyard.report import summary
+from steelyard.report.identification_report import summary
 
 T = np.arange(0, 2, 0.01)
 ELSE = -5.0  # of torques that must not be taken

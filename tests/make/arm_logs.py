@@ -3,7 +3,7 @@
 import numpy as np
 
 import steelyard as sy
-from steelyard.information import residuals
+from steelyard.information.samples import residuals
 
 RATE = 250.0  # Hz
 

@@ -6,7 +6,8 @@ from unittest.mock import patch
 import numpy as np
 
 from robots import urdf
-from steelyard.dynamics import native_plans, sum_plan
+from steelyard.dynamics import native_plans
+from steelyard.dynamics.native_plans import sum_plan
 from steelyard.model import load
 from steelyard.native import core
 

@@ -8,9 +8,11 @@ import numpy as np
 from scipy.signal import lfilter
 
 from steelyard import simulate
-from steelyard.fit import model_parameters, predict
-from steelyard.information import accumulate_blocks, chunk_rows, rows_of
+from steelyard.fit import predict
+from steelyard.fit.prior import model_parameters
+from steelyard.information import accumulate_blocks
 from steelyard.information.model_discrepancy import shapes
+from steelyard.information.regression_rows import chunk_rows, rows_of
 from steelyard.log import Log
 
 SETTLING = 500  # samples before the recording, in which filtered noise becomes stationary

@@ -4,7 +4,8 @@ import numpy as np
 import pinocchio as pin
 
 from steelyard.inertia import transform_matrix
-from steelyard.model import WORLD, Joint, Robot
+from steelyard.model import Joint, Robot
+from steelyard.model.robot import WORLD
 
 
 def _model(joint: Joint):

@@ -4,9 +4,10 @@ import cvxpy as cp
 import numpy as np
 
 from robots import random_state
-from steelyard.dynamics import effect_column
-from steelyard.fit import model_parameters, whiten
+from steelyard.dynamics.effects import effect_column
+from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
+from steelyard.fit.whitening import whiten
 from steelyard.inertia import pseudo
 from steelyard.log import Log
 from steelyard.terms import layout_of

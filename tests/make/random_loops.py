@@ -9,8 +9,8 @@ import numpy as np
 import steelyard as sy
 from random_robots import urdf_text
 from robots import random_state
-from steelyard.dynamics import motion
-from steelyard.inertia import from_vector, left_jacobian
+from steelyard.dynamics.kinematics import motion
+from steelyard.inertia.rotation import from_vector, left_jacobian
 from steelyard.model.loops import Loop
 from steelyard.spatial import adjoint
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from steelyard.model import Joint, Robot, Rotor, planar_subspace, revolute_subspace
-from steelyard.model.joint import prismatic_subspace, spherical_subspace
+from steelyard.model import Joint, Robot, revolute_subspace
+from steelyard.model.joint import planar_subspace, prismatic_subspace, spherical_subspace
+from steelyard.model.rotor import Rotor
 
 AXES = np.concatenate([np.eye(3), -np.eye(3)])
 ONE_DEGREE = ("revolute", "prismatic", "helical")

@@ -12,7 +12,7 @@ import steelyard as sy
 from robots import urdf
 from steelyard.inertia import from_com_inertia
 from steelyard.information import accumulate
-from steelyard.prepare import with_motion
+from steelyard.prepare.prepared import with_motion
 from steelyard.simulate import Sensors, record
 
 ARMS = ("puma560", "panda")

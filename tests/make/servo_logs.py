@@ -10,7 +10,8 @@ import numpy as np
 
 import steelyard as sy
 from robots import urdf
-from steelyard.drives import Drive, DriveArrays
+from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.drive import Drive
 from steelyard.model import library, mjcf_text
 
 FINE = 2e-4  # s

@@ -5,8 +5,8 @@ from functools import lru_cache
 import numpy as np
 
 import steelyard as sy
-from steelyard.simulate import FEET, WalkNoise
-from steelyard.simulate.walking import COULOMB, VISCOUS, felt
+from steelyard.simulate import FEET
+from steelyard.simulate.walking import COULOMB, VISCOUS, WalkNoise, felt
 
 __all__ = [
     "ARMATURE",

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from small_runs import JOINTS
-from steelyard.app import REFUSED, app
+from steelyard.app import app
+from steelyard.app.endings import REFUSED
 
 
 @dataclass(frozen=True)

@@ -13,27 +13,15 @@ import steelyard as sy
 from steelyard import check
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia, solids, to_com_inertia
-from steelyard.model import (
-    WORLD,
-    Inertial,
-    Joint,
-    ModelDocument,
-    Part,
-    Piece,
-    Place,
-    Shape,
-    Sketch,
-    Source,
-    bounding_ellipsoids,
-    formats,
-    models_in,
-    revolute_subspace,
-    write_back,
-)
+from steelyard.model import Joint, formats, revolute_subspace, write_back
 from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble
+from steelyard.model.bounding import bounding_ellipsoids
 from steelyard.model.changes import Draft, find_changes
-from steelyard.model.document import read_bytes
-from steelyard.model.sketch import SketchJoint
+from steelyard.model.document import ModelDocument, read_bytes
+from steelyard.model.formats import models_in
+from steelyard.model.meshes import Piece
+from steelyard.model.robot import WORLD, Source
+from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch, SketchJoint
 
 SIZE = [0.05, 0.05, 0.15]
 LINK = {"at": [0, 0, 0.3], "mass": 1.5, "com": [0.02, 0, 0.1], "moments": [0.003, 0.003, 0.001]}

@@ -10,8 +10,8 @@ import trimesh
 
 from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.errors import ModelError
-from steelyard.model import INFLATE, NOTHING, bounding_ellipsoids, library, load
-from steelyard.model.bounding import LARGEST, body_points
+from steelyard.model import library, load
+from steelyard.model.bounding import INFLATE, LARGEST, NOTHING, body_points, bounding_ellipsoids
 from steelyard.model.mjcf import compiled_rotation
 
 DIRECTIONS = np.random.default_rng(0).normal(size=(200, 3))

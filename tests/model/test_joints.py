@@ -7,17 +7,16 @@ import pytest
 from scipy.linalg import expm
 
 from steelyard.errors import ModelError
-from steelyard.model import (
+from steelyard.model import Joint, library, revolute_subspace
+from steelyard.model.joint import (
     KINDS,
-    Joint,
     displaced,
     joint_pose,
-    library,
     planar_subspace,
-    revolute_subspace,
+    prismatic_subspace,
+    spherical_subspace,
     twist_pose_coefficients,
 )
-from steelyard.model.joint import prismatic_subspace, spherical_subspace
 from steelyard.spatial import skew
 
 AXIS, ANCHOR = np.array([0.48, 0.6, 0.64]), np.array([0.3, -0.2, 0.5])

@@ -13,7 +13,8 @@ from lxml import etree
 from robots import SHARED_DATA, random_state
 from steelyard.dynamics import closed_loop, inverse_dynamics
 from steelyard.inertia import parameters, pseudo
-from steelyard.model import WORLD, library
+from steelyard.model import library
+from steelyard.model.robot import WORLD
 
 ROBOTS = {"puma560": library.puma560, "scara": library.scara, "cheetah3_leg": library.cheetah3_leg}
 # links, links with motors: paper C, Tables 2, 4, 5; a free torso adds its own ten parameters

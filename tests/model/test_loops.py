@@ -9,9 +9,10 @@ import pytest
 import steelyard as sy
 from steelyard.dynamics.closed_loop.constraint import constants, gaps, jacobian, placed
 from steelyard.errors import ModelError
-from steelyard.model import LOOP_KINDS, fingerprint, library, read_side
-from steelyard.model.loops import Loop
-from steelyard.model.side import side_text
+from steelyard.model import library
+from steelyard.model.compare import fingerprint
+from steelyard.model.loops import LOOP_KINDS, Loop
+from steelyard.model.side import read_side, side_text
 
 TREE = """<mujoco><worldbody>
   <body name="a" pos="0.1 0.2 0.3" quat="0.9 0.1 0.3 0.2"><joint name="i" axis="0 1 0.2" ref="0.3"/>

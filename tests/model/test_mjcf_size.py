@@ -5,8 +5,9 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import ModelError
-from steelyard.model import allowed_folders, mjcf_compile
+from steelyard.model import mjcf_compile
 from steelyard.model.mjcf_files import read_files
+from steelyard.model.references import allowed_folders
 
 LINK = '<body name="{}"><joint/><geom size=".1"/></body>'
 

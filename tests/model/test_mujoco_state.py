@@ -6,7 +6,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import steelyard as sy
-from steelyard.model import force_from_mujoco, from_mujoco, to_mujoco
+from steelyard.model import from_mujoco
+from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
 from steelyard.simulate.trajectories import _compiled
 
 FREE = """<mujoco><worldbody><body name="trunk"><freejoint name="root"/><inertial pos="0 0 0" mass="3"

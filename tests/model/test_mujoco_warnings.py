@@ -8,8 +8,10 @@ import pytest
 
 from steelyard import library, simulate
 from steelyard.errors import ModelError
-from steelyard.model import allowed_folders, captured_warnings, load
+from steelyard.model import load
 from steelyard.model.mjcf import MjcfDocument
+from steelyard.model.mjcf_compile import captured_warnings
+from steelyard.model.references import allowed_folders
 
 BODY = '<worldbody><body name="a"><joint name="j"/><geom size=".1" mass="1" solref="NaN 1"/></body></worldbody>'
 

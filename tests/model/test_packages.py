@@ -7,7 +7,8 @@ import pytest
 
 from robots import urdf
 from steelyard import check
-from steelyard.model import bounding_ellipsoids, load
+from steelyard.model import load
+from steelyard.model.bounding import bounding_ellipsoids
 
 MESH = "meshes/m.stl"
 

@@ -15,9 +15,9 @@ import trimesh
 import steelyard as sy
 from steelyard import check
 from steelyard.errors import InertiaError, ModelError, SteelyardError
-from steelyard.model import allowed_folders, bounding_ellipsoids
+from steelyard.model.bounding import bounding_ellipsoids
 from steelyard.model.mjcf_files import read_files
-from steelyard.model.references import package_of
+from steelyard.model.references import allowed_folders, package_of
 from steelyard.viewer import embed
 
 BODY = '<body name="arm"><joint axis="0 1 0"/><geom {} size="0.1" mass="1"/></body>'

@@ -12,7 +12,9 @@ from edits import relative_error
 from robots import EXAMPLE_ROBOTS, package_folder, random_state
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
-from steelyard.model import Joint, force_from_mujoco, library, load, planar_subspace, revolute_subspace, save, to_mujoco
+from steelyard.model import Joint, library, load, revolute_subspace, save
+from steelyard.model.joint import planar_subspace
+from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
 
 SUITE = package_folder("dm_control") / "suite"
 URDFS = (

@@ -9,7 +9,9 @@ from scipy.spatial.transform import Rotation
 
 from steelyard.errors import ModelError
 from steelyard.inertia import parameters
-from steelyard.model import fingerprint, library, load, locking, read_side, side_path, write_side
+from steelyard.model import library, load, locking, write_side
+from steelyard.model.compare import fingerprint
+from steelyard.model.side import read_side, side_path
 from steelyard.model.side_mechanism import ROTOR_KEYS
 
 MOUNTED = """<mujoco><worldbody>

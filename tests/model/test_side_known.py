@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from steelyard.errors import ModelError
-from steelyard.model import library, load, read_known, read_side
+from steelyard.model import library, load
+from steelyard.model.side import read_known, read_side
 from steelyard.spatial import rotation_from_rpy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "side_file.md").read_text("utf-8")

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from steelyard.app.commands import payload_command as subcommand
 from steelyard.job_options import options_of
-from steelyard.payload import FINDINGS, METHODS, Request, Status
+from steelyard.payload import METHODS, Status
 from steelyard.payload.controller_formats import FORMATS
+from steelyard.payload.wrench_faults import FINDINGS
+from steelyard.payload_request import Request
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "payload.md").read_text("utf-8")

@@ -8,7 +8,8 @@ from evidence.bench.tray_experiment import test_object
 
 from payload_logs import MODERATE, swing
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia import from_vector, parameters, to_vector
+from steelyard.inertia import parameters
+from steelyard.inertia.rotation import from_vector, to_vector
 from steelyard.payload import errors, identify, locate, solid_of
 from steelyard.payload.density import moved, pose_columns
 from steelyard.payload.payload_estimate import Payload, Status

@@ -12,7 +12,8 @@ from steelyard import simulate
 from steelyard.errors import FitError, LogError
 from steelyard.inertia import parameters
 from steelyard.information import accumulate
-from steelyard.payload import Status, carried_information, errors, identify_from_torques, solid_of
+from steelyard.payload import Status, errors, identify_from_torques, solid_of
+from steelyard.payload.from_torques import carried_information
 
 pytestmark = pytest.mark.claim(
     "payload.torques", "a payload from joint torques alone: mass within 2 %, centre within 5 mm, intervals cover"

@@ -15,8 +15,8 @@ from properties import tried
 from random_bodies import bodies, rotations
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import parameters
-from steelyard.payload import errors, export, identify, in_frame, observability
-from steelyard.payload.controller_formats import FORMATS
+from steelyard.payload import errors, export, identify, observability
+from steelyard.payload.controller_formats import FORMATS, in_frame
 
 MASS, COM, INERTIA = parameters.to_com_inertia(THETA)
 

@@ -6,10 +6,10 @@ import pytest
 
 import steelyard as sy
 from payload_logs import THETA, in_world_axes, static, swing
+from steelyard.corrections import Corrections
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.payload import carried_log, identify, read_wrench_log
 from steelyard.payload.wrench_sums import accumulate
-from steelyard.prepare import Corrections
 
 pytestmark = pytest.mark.claim("payload.mistakes")
 

@@ -11,7 +11,7 @@ from recordings_of_arms import arm, recorded
 from small_runs import JOINTS, motion, write_model
 from steelyard.app.demo_job import mistaken
 from steelyard.information import accumulate
-from steelyard.log import saturated
+from steelyard.log.masks import saturated
 from steelyard.pipeline import inspect
 from steelyard.terms import COULOMB_WIDTH
 

@@ -14,8 +14,7 @@ import steelyard as sy
 from small_runs import write_case
 from steelyard.app import app
 from steelyard.errors import LogError
-from steelyard.log import bandwidth, cutoff_for
-from steelyard.log.automatic_cutoff import DISTORTS, SCATTER, WEAK, of_signal
+from steelyard.log.automatic_cutoff import DISTORTS, SCATTER, WEAK, bandwidth, cutoff_for, of_signal
 from steelyard.log.smoothers import SMOOTHERS
 from steelyard.pipeline import inspect
 from steelyard.pipeline.inspection import quantum, white_noise

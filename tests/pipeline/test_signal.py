@@ -5,7 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from steelyard.log import Log, acceleration_noise, clipped_sides
+from steelyard.log import Log
+from steelyard.log.automatic_cutoff import acceleration_noise
+from steelyard.log.masks import clipped_sides
 from steelyard.pipeline import inspect
 from steelyard.pipeline.inspection import health, signals, white_noise
 from steelyard.pipeline.recording_costs import _limits

@@ -10,9 +10,8 @@ import steelyard as sy
 from recordings_of_arms import arm, recorded
 from steelyard.app.demo_job import mistaken
 from steelyard.information import accumulate
-from steelyard.log import masked, saturated
-from steelyard.prepare import Clipped, unclipped
-from steelyard.prepare.mistakes_by_fit import beyond
+from steelyard.log.masks import masked, saturated
+from steelyard.prepare.mistakes_by_fit import Clipped, beyond, unclipped
 from steelyard.simulate import PERFECT, record
 
 pytestmark = pytest.mark.claim("logs.faults")

@@ -6,9 +6,11 @@ import pytest
 
 import steelyard as sy
 from small_runs import JOINTS, motion, torques, write_model
+from steelyard.corrections import Corrections
 from steelyard.errors import ModelError, OptionError
-from steelyard.log import checks, clipped_sides, saturated
-from steelyard.prepare import Corrections, corrected
+from steelyard.log import checks
+from steelyard.log.masks import clipped_sides, saturated
+from steelyard.prepare.undo import corrected
 
 LINK = '<link name="{0}"><inertial><origin xyz="{2} 0 0"/><mass value="{1}"/><inertia ixx="0.1" ixy="0" ixz="0" \
 iyy="0.1" iyz="0" izz="0.1"/></inertial></link>'

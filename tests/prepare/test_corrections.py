@@ -8,10 +8,12 @@ import pytest
 
 import steelyard as sy
 from small_runs import JOINTS, motion, write_model
+from steelyard.corrections import Corrections, corrections_from
 from steelyard.errors import OptionError
-from steelyard.log import checks, saturated
+from steelyard.log import checks
+from steelyard.log.masks import saturated
 from steelyard.pipeline import Job
-from steelyard.prepare import Corrections, corrected, corrections_from
+from steelyard.prepare.undo import corrected
 from steelyard.report.identification_report import repeat_command
 
 pytestmark = pytest.mark.claim("logs.faults")

@@ -10,11 +10,13 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from small_runs import write_case, write_log
-from steelyard.app import REFUSED, app
+from steelyard.app import app
+from steelyard.app.endings import REFUSED
 from steelyard.corrections import Corrections
 from steelyard.errors import OptionError
 from steelyard.pipeline.log_repair import repair
-from steelyard.prepare import LogSide, corrected, log_side, log_side_path, read_undone, write_log_side
+from steelyard.prepare.reading import LogSide, log_side, log_side_path, read_undone, write_log_side
+from steelyard.prepare.undo import corrected
 
 SWAPPED = [1, 0, 2]  # columns of the spoilt log: elbow, shoulder, slide
 

@@ -11,9 +11,12 @@ import pinocchio_adapter as adapter
 import steelyard as sy
 import walks
 from steelyard.errors import LogError, ModelError, OptionError
-from steelyard.log import convention_of, filters, from_convention
+from steelyard.log import filters
+from steelyard.log.free_base import convention_of, from_convention
 from steelyard.model import mjcf_text
-from steelyard.prepare import contact_faults, in_steady_contact, prepare, with_contacts
+from steelyard.prepare import prepare
+from steelyard.prepare.contact_checks import contact_faults
+from steelyard.prepare.contact_flags import in_steady_contact, with_contacts
 from steelyard.spatial import rotation_from_quaternion
 
 CUTOFF = 20.0

@@ -4,11 +4,13 @@ import pytest
 
 import odd_logs
 from small_runs import write_case
-from steelyard.pipeline import Job, run
-from steelyard.report import FILES, Record, curves, summary
+from steelyard.pipeline import Job
+from steelyard.pipeline.identification import run
 from steelyard.report.html import page
-from steelyard.report.identification_report import view_of
+from steelyard.report.identification_report import summary, view_of
 from steelyard.report.markdown import markdown
+from steelyard.report.record import FILES, Record
+from steelyard.report.signal_curves import curves
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from steelyard import plot
 from steelyard.app import app
 from steelyard.app.identification import identify
 from steelyard.errors import OptionError
-from steelyard.report import read
+from steelyard.report.record import read
 from steelyard.report.schema import schema
 
 

@@ -14,11 +14,13 @@ from robots import SHARED_DATA
 from small_runs import write_case, write_model
 from steelyard.app.demo_job import demo
 from steelyard.app.identification import identify
-from steelyard.payload import Request, identify_files, write_payload
-from steelyard.pipeline import Job, inspect, run
-from steelyard.report import record_of
+from steelyard.payload.payload_job import identify_files
+from steelyard.payload.payload_report import write_payload
+from steelyard.payload_request import Request
+from steelyard.pipeline import Job, inspect
+from steelyard.pipeline.identification import run
 from steelyard.report.html import page
-from steelyard.report.identification_report import view_of
+from steelyard.report.identification_report import record_of, view_of
 from steelyard.report.log_health import health_view
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"

@@ -10,9 +10,8 @@ from small_runs import write_case
 from steelyard.app import redraw
 from steelyard.app.identification import identify
 from steelyard.errors import OptionError
-from steelyard.log import fatal
-from steelyard.report import jsonable
-from steelyard.report.schema import difference, opened, schema
+from steelyard.log.findings import fatal
+from steelyard.report.schema import difference, jsonable, opened, schema
 
 
 def test_whole_summaries_differ_in_nothing(found):

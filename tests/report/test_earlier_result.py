@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from small_runs import write_case
 from steelyard import plot
 from steelyard.app import app
-from steelyard.report import read
+from steelyard.report.record import read
 
 EARLIER = Path(__file__).with_name("earlier_result")
 SUMMARY = json.loads((EARLIER / "summary.json").read_text("utf-8"))

@@ -7,10 +7,12 @@ import pytest
 
 import steelyard as sy
 from steelyard.log import write_csv
-from steelyard.pipeline import Job, run
+from steelyard.pipeline import Job
+from steelyard.pipeline.identification import run
 from steelyard.report.identification_report import summary
 from steelyard.report.unknown import HALF
-from steelyard.simulate import Sensors, Trajectory, record, rich_motion
+from steelyard.simulate import Sensors, record, rich_motion
+from steelyard.simulate.trajectories import Trajectory
 
 PUMA = sy.library.puma560()
 NOISE = np.array([0.6, 1.5, 0.6, 0.06, 0.04, 0.02])  # N m, of one sample

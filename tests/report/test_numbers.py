@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 
 from small_runs import JOINTS
-from steelyard.fit import Generalization, LinksGain, Status, model_parameters
+from steelyard.fit import Status
+from steelyard.fit.gain_of_links import LinksGain
+from steelyard.fit.prediction_error import Generalization
+from steelyard.fit.prior import model_parameters
 from steelyard.inertia import from_com_inertia
-from steelyard.model import Rotor, library
-from steelyard.report import log_health, percent
+from steelyard.model import library
+from steelyard.model.rotor import Rotor
+from steelyard.report import log_health
 from steelyard.report.first_screen import verdict
 from steelyard.report.labels import sizes
 from steelyard.report.links import rotor_numbers, spelled_out
 from steelyard.report.model_validation import ModelValidation
-from steelyard.report.numbers import plus_minus
+from steelyard.report.numbers import percent, plus_minus
 from steelyard.report.parameters import UNCERTAIN, written_sum
 from steelyard.report.torques import QUANTILES
 from steelyard.terms import layout_of

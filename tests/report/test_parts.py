@@ -14,14 +14,17 @@ from properties import tried
 from random_bodies import bodies
 from steelyard.dynamics import regressor
 from steelyard.errors import OptionError
-from steelyard.fit import Generalization, LinksGain, Prediction, Status
+from steelyard.fit import Status
+from steelyard.fit.gain_of_links import LinksGain
+from steelyard.fit.prediction_error import Generalization, Prediction
 from steelyard.identifiable import regression_basis
 from steelyard.log.findings import warning
 from steelyard.model import library
-from steelyard.report import jsonable, percent, staged
 from steelyard.report.first_screen import verdict
 from steelyard.report.labels import dof_units, knowledge, sizes
-from steelyard.report.numbers import number
+from steelyard.report.numbers import number, percent
+from steelyard.report.outputs import staged
+from steelyard.report.schema import jsonable
 from steelyard.report.signal_curves import thin
 from steelyard.storage import require_folder
 from steelyard.terms import layout_of

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from payload_logs import swing
 from steelyard import plot
 from steelyard.app import app
-from steelyard.report import read
 from steelyard.report.numbers import plus_minus
+from steelyard.report.record import read
 from steelyard.report.schema import schema
 
 THING = test_object("tee")
@@ -77,8 +77,8 @@ def test_the_command_repeats_the_run(result, tmp_path):
 def test_every_option_is_in_the_command(tmp_path):
     from pathlib import Path
 
-    from steelyard.payload import Request
     from steelyard.payload.payload_report import repeat_payload
+    from steelyard.payload_request import Request
 
     request = Request(
         Path("-held.npz"),
@@ -107,7 +107,8 @@ def test_a_suspicious_log_is_not_recommended(tmp_path):
 def test_joint_torques_are_explained_too(tmp_path):
     """An arm that carries a body: its own torque is taken off, the payload explains the rest."""
     import steelyard as sy
-    from steelyard.payload import Request, identify_files
+    from steelyard.payload.payload_job import identify_files
+    from steelyard.payload_request import Request
 
     arm = sy.library.puma560().with_joint_properties(armature=np.zeros(6))
     t = np.arange(0, 10, 0.01)
@@ -115,7 +116,7 @@ def test_joint_torques_are_explained_too(tmp_path):
     q, v, a = (f(t[:, None] * w + phase) * w**k * s for f, k, s in ((np.sin, 0, 1), (np.cos, 1, 1), (np.sin, 2, -1)))
     loaded = arm.inertias.copy()
     loaded[-1] += THING.theta
-    from steelyard.dynamics import friction_torque
+    from steelyard.dynamics.effects import friction_torque
 
     tau = sy.inverse_dynamics(arm.with_inertias(loaded), q, v, a) + friction_torque(arm, v)
     sy.save(arm, tmp_path / "arm.urdf")

@@ -11,8 +11,9 @@ from arm_logs import puma
 from problems import true_base
 from steelyard.errors import ModelError, OptionError
 from steelyard.information import accumulate
-from steelyard.prepare import with_motion
-from steelyard.simulate import PERFECT, JointPD, Sensors, Trajectory, record, rich_motion
+from steelyard.prepare.prepared import with_motion
+from steelyard.simulate import PERFECT, JointPD, Sensors, record, rich_motion
+from steelyard.simulate.trajectories import Trajectory
 
 pytestmark = pytest.mark.claim(
     "pipeline.simulated",

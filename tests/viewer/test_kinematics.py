@@ -14,7 +14,7 @@ import pinocchio_adapter
 from random_robots import urdf_text
 from robots import random_state
 from steelyard import load
-from steelyard.model import to_mujoco
+from steelyard.model.mujoco_state import to_mujoco
 from steelyard.viewer.scene import joint_tree
 
 NODE = shutil.which("node") or shutil.which("nodejs")

@@ -13,9 +13,12 @@ from PIL import Image
 import steelyard as sy
 from robots import random_state, urdf
 from steelyard.errors import DrawingError, OptionError
-from steelyard.model import mjcf_text, to_mujoco
-from steelyard.viewer import Motion, film, motion_of, view_files, written
+from steelyard.model import mjcf_text
+from steelyard.model.mujoco_state import to_mujoco
+from steelyard.viewer import film, motion_of
 from steelyard.viewer import stage as stages
+from steelyard.viewer.movie import Motion
+from steelyard.viewer.show import view_files, written
 from view_models import write_arm
 
 POSES = np.array([[0.0, 0.0, 0.1], [-0.5, 0.6, 0.1], [-1.0, 1.2, 0.15]])

@@ -16,8 +16,8 @@ from steelyard.fit import Status
 from steelyard.inertia import pseudo
 from steelyard.model import load
 from steelyard.pipeline import Job
-from steelyard.report import FILES
 from steelyard.report.first_screen import verdict
+from steelyard.report.record import FILES
 
 MODULE = import_module("steelyard.app.identification")
 

@@ -12,7 +12,8 @@ from mujoco_loops import model_with_loops
 from steelyard.errors import LogError, LoopError
 from steelyard.information import accumulate
 from steelyard.log import write_csv
-from steelyard.model import library, read_side, side_path
+from steelyard.model import library
+from steelyard.model.side import read_side, side_path
 
 pytestmark = pytest.mark.claim("loops.four_bar")
 

@@ -12,7 +12,7 @@ import steelyard as sy
 from problems import scattered
 from small_runs import motion
 from steelyard.app import app
-from steelyard.model import read_side
+from steelyard.model.side import read_side
 from steelyard.report.schema import schema
 
 SIDE = "".join(

@@ -5,8 +5,10 @@ import pytest
 
 from mujoco_models import inverse_forces, rigid_body_model
 from robots import package_folder, random_state
-from steelyard.dynamics import armature_torque, inverse_dynamics, regressor
-from steelyard.model import force_from_mujoco, load, to_mujoco
+from steelyard.dynamics import inverse_dynamics, regressor
+from steelyard.dynamics.armature import armature_torque
+from steelyard.model import load
+from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
 
 pytestmark = pytest.mark.claim("pipeline.engines")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import OptionError
-from steelyard.report import staged
+from steelyard.report.outputs import staged
 
 pytestmark = pytest.mark.claim(
     "trust.stops",

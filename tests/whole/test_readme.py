@@ -11,8 +11,9 @@ from typer.main import get_command
 import steelyard as sy
 from small_runs import JOINTS, motion, torques, write_case
 from steelyard.app import app
-from steelyard.pipeline import Job, run
-from steelyard.report import summary
+from steelyard.pipeline import Job
+from steelyard.pipeline.identification import run
+from steelyard.report.identification_report import summary
 
 pytestmark = pytest.mark.claim("report.commands", "commands of README and pages run")
 

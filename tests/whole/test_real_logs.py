@@ -18,9 +18,11 @@ from robots import SHARED_DATA, urdf
 from steelyard.inertia import is_realizable, pseudo
 from steelyard.information import accumulate
 from steelyard.log import filters, folds, split_blocks
-from steelyard.model import bounding_ellipsoids, save
-from steelyard.pipeline import Job, run
-from steelyard.prepare import with_motion
+from steelyard.model import save
+from steelyard.model.bounding import bounding_ellipsoids
+from steelyard.pipeline import Job
+from steelyard.pipeline.identification import run
+from steelyard.prepare.prepared import with_motion
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"
 pytestmark = [

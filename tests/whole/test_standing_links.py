@@ -9,8 +9,8 @@ import pytest
 from evidence.draws import stranger_logs as logs
 
 import steelyard as sy
-from steelyard.fit import branches
-from steelyard.report import summary
+from steelyard.fit.gain_of_links import branches
+from steelyard.report.identification_report import summary
 from steelyard.report.key_tables import contradicted
 
 

@@ -9,8 +9,10 @@ import walks
 from small_runs import write_case
 from steelyard.errors import LogError
 from steelyard.log import Log
-from steelyard.model import library, read_side, side_path
-from steelyard.prepare import prepare, read_logs
+from steelyard.model import library
+from steelyard.model.side import read_side, side_path
+from steelyard.prepare import prepare
+from steelyard.prepare.reading import read_logs
 from steelyard.simulate import Sensors, record
 
 

@@ -10,7 +10,7 @@ import walks
 from steelyard.diagnose import search
 from steelyard.inertia import is_consistent
 from steelyard.prepare import prepare
-from steelyard.report import summary
+from steelyard.report.identification_report import summary
 
 
 @cache

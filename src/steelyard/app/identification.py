@@ -11,29 +11,29 @@ from steelyard.app.job_file import NAME, job_text, repeatable
 from steelyard.app.redraw import drawn
 from steelyard.app.signature import describe
 from steelyard.arguments import unknown_option
-from steelyard.drives import draws
+from steelyard.drives.motion_fit import draws
 from steelyard.errors import FitError, choices
 from steelyard.fit import validate
 from steelyard.job import Job
 from steelyard.job_options import options_of
-from steelyard.model import Robot, load, locked, read_known, read_side, save, side_path, write_side
+from steelyard.model import Robot, load, save, write_side
+from steelyard.model.locking import locked
+from steelyard.model.side import read_known, read_side, side_path
 from steelyard.native import one_blas_thread
-from steelyard.pipeline import DriveResult, Progress, Result, job_of, run, run_drives, several, side_of
-from steelyard.prepare import lock_words
-from steelyard.report import (
-    FILES,
-    NOTHING,
-    Record,
-    curves,
-    drive_curves,
-    drive_summary,
-    inputs_of,
-    percent,
-    render,
-    staged,
-    summary,
-    write,
-)
+from steelyard.pipeline import Progress, Result
+from steelyard.pipeline.drive_identification import DriveResult, run_drives
+from steelyard.pipeline.identification import run
+from steelyard.pipeline.job_run import job_of, several, side_of
+from steelyard.prepare.reading import lock_words
+from steelyard.report.drive_figures import drive_curves
+from steelyard.report.drive_report import drive_summary
+from steelyard.report.first_screen import NOTHING
+from steelyard.report.identification_report import summary
+from steelyard.report.numbers import percent
+from steelyard.report.outputs import staged
+from steelyard.report.provenance import inputs_of
+from steelyard.report.record import FILES, Record, render, write
+from steelyard.report.signal_curves import curves
 from steelyard.storage import require_report_folder
 from steelyard.terms import TERMS
 

@@ -34,7 +34,7 @@ def model_in(path: Path | None) -> Path | None:
 
 def _written_model(folder: Path) -> str:
     """Name of the model of a result. Raises OptionError where there is none."""
-    from steelyard.model import MODEL_SUFFIXES
+    from steelyard.model.formats import MODEL_SUFFIXES
 
     try:
         files = json.loads((folder / SUMMARY).read_text("utf-8")).get("files", [])

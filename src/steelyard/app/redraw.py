@@ -4,24 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.errors import SteelyardError
-from steelyard.payload import payload_view
-from steelyard.pipeline import Job, load_with_side
-from steelyard.report import (
-    COMPARISON_FILES,
-    SUMMARY,
-    Record,
-    View,
-    comparison_summary,
-    comparison_view,
-    digest,
-    drive_view,
-    filmed,
-    read,
-    render,
-    staged,
-    view_of,
-    write,
-)
+from steelyard.payload.payload_report import payload_view
+from steelyard.pipeline import Job
+from steelyard.pipeline.job_run import load_with_side
+from steelyard.report.comparison_report import comparison_summary, comparison_view
+from steelyard.report.document import View
+from steelyard.report.drive_figures import filmed
+from steelyard.report.drive_report import drive_view
+from steelyard.report.identification_report import view_of
+from steelyard.report.outputs import staged
+from steelyard.report.provenance import digest
+from steelyard.report.record import COMPARISON_FILES, SUMMARY, Record, read, render, write
 
 
 def again(folders: Sequence[Path], out=None) -> View:
@@ -64,7 +57,8 @@ def robot_view(summary: dict, folder, folders=(), film=None) -> str:
     files it may name; those in the summary do not count, which may come from elsewhere. film: measured and simulated
     motion, played side by side.
     """
-    from steelyard.viewer import Motion, embed
+    from steelyard.viewer import embed
+    from steelyard.viewer.movie import Motion
 
     source = next((each for each in summary["provenance"]["inputs"] if each["role"] == "model"), None)
     if source is None:

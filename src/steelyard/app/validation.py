@@ -12,7 +12,7 @@ from steelyard.fit import validate as on_prepared
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.pipeline import Result
-from steelyard.report import validate_models
+from steelyard.report.model_validation import validate_models
 
 
 def validate(

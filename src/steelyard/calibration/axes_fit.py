@@ -18,10 +18,12 @@ from steelyard.arguments import require_each, require_type
 from steelyard.calibration.axis_errors import SHIFT, TILT, AxisDirections, axis_directions, axis_sums
 from steelyard.calibration.visibility import AxisVisibility, axis_visibility
 from steelyard.cards import Card
-from steelyard.dynamics import with_motors
+from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LoopError, OptionError, SteelyardError
-from steelyard.fit import Estimate, Status, consistent, prior_precision, weak_directions, whiten
-from steelyard.identifiable import from_null_space
+from steelyard.fit import Estimate, Status, consistent
+from steelyard.fit.prior import prior_precision
+from steelyard.fit.whitening import weak_directions, whiten
+from steelyard.identifiable.basis import from_null_space
 from steelyard.information import Information, accumulate
 from steelyard.job import FRICTION
 from steelyard.log import Log

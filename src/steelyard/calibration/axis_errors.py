@@ -8,17 +8,22 @@ from math import factorial, radians
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.dynamics import (
-    closed_loop,
-    columns,
-    inverse_dynamics_derivatives,
-    on_independent_joints,
-    tree_state_of,
-)
+from steelyard.dynamics import closed_loop, inverse_dynamics_derivatives
+from steelyard.dynamics.closed_loop.projection import columns, on_independent_joints
+from steelyard.dynamics.closed_loop.states import tree_state_of
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable import on_tree
-from steelyard.information import CHUNK, channels_of, chunk_rows, direction_of, known_torque, rows_of, weights_of
-from steelyard.model import Robot, screw
+from steelyard.identifiable.loop_completion import on_tree
+from steelyard.information.engines import CHUNK
+from steelyard.information.regression_rows import (
+    channels_of,
+    chunk_rows,
+    direction_of,
+    known_torque,
+    rows_of,
+    weights_of,
+)
+from steelyard.model import Robot
+from steelyard.model.joint import screw
 from steelyard.spatial import crm
 from steelyard.terms import ParameterLayout
 

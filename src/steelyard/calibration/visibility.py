@@ -6,9 +6,15 @@ import numpy as np
 
 from steelyard.calibration.axis_errors import AxisDirections, axis_columns, loop_axis_columns
 from steelyard.cards import Card
-from steelyard.dynamics import choose_independent, columns, effect_column, random_closed_states, regressor
+from steelyard.dynamics import regressor
+from steelyard.dynamics.closed_loop.assembly import choose_independent
+from steelyard.dynamics.closed_loop.projection import columns
+from steelyard.dynamics.closed_loop.states import random_closed_states
+from steelyard.dynamics.effects import effect_column
 from steelyard.identifiable import regression_basis
-from steelyard.model import WORLD, Robot, rest_poses
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
+from steelyard.model.side_mechanism import rest_poses
 from steelyard.spatial import adjoint
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 

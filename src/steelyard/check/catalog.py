@@ -17,7 +17,8 @@ from steelyard.check import (
 )
 from steelyard.check.rule import Finding, Findings, Rule
 from steelyard.errors import ModelError, OptionError, choices
-from steelyard.model import Sketch, models_in, read_sketch
+from steelyard.model.formats import models_in, read_sketch
+from steelyard.model.sketch import Sketch
 
 FAMILIES = (
     rules_mass,

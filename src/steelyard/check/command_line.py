@@ -14,7 +14,7 @@ from steelyard.check.catalog import ALL, BY_CODE, ERRORS, look, selected
 from steelyard.check.overview import Checked
 from steelyard.check.rule import Findings
 from steelyard.errors import OptionError, SteelyardError, choices
-from steelyard.model import models_in, read_sketch
+from steelyard.model.formats import models_in, read_sketch
 
 CLEAN, FOUND, REFUSED = 0, 1, 2
 

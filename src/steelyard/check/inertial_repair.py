@@ -27,7 +27,7 @@ from steelyard.inertia import (
     from_com_inertia,
     to_com_inertia,
 )
-from steelyard.model import Inertial, Sketch
+from steelyard.model.sketch import Inertial, Sketch
 
 STATED = ("SY104", "SY105")
 FROM_SOLID = {"SY301", "SY303", "SY404"}

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from steelyard.check.catalog import BY_CODE
 from steelyard.check.rule import SEVERITIES, Finding, Findings
-from steelyard.model import package_named
+from steelyard.model.references import package_named
 
 REFUSED = "could not be checked"
 NAMED = 3  # files or links of a line

@@ -8,8 +8,9 @@ import numpy as np
 
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import InertiaError
-from steelyard.inertia import Ellipsoid, Hull, convex_surface, hull_of, mesh, mesh_checks, minimum_volume_ellipsoid
-from steelyard.model import Shape, Sketch
+from steelyard.inertia import Ellipsoid, mesh, mesh_checks, minimum_volume_ellipsoid
+from steelyard.inertia.hull import Hull, convex_surface, hull_of
+from steelyard.model.sketch import Shape, Sketch
 
 FEW = 8  # points that need no hull to be taken all
 COARSE = 1e-3  # excess of an enclosing volume, where drawings are rough

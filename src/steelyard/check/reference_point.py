@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.check.shaped_inertials import difference, is_placeholder, shaped_inertials
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import Inertial, Sketch
+from steelyard.model.sketch import Inertial, Sketch
 
 
 def about_origins(sketch: Sketch) -> dict[int, np.ndarray]:

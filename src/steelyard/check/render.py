@@ -14,7 +14,7 @@ from steelyard.check.overview import Checked, merged
 from steelyard.check.overview import summary as by_code
 from steelyard.check.overview import table as by_model
 from steelyard.check.rule import Finding, Findings, counted
-from steelyard.model import Inertial
+from steelyard.model.sketch import Inertial
 
 if TYPE_CHECKING:
     from steelyard.check.repaired_copy import Repair

@@ -13,7 +13,10 @@ from steelyard.check.inertial_repair import Change, repair_inertials
 from steelyard.check.rule import Findings
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
-from steelyard.model import Inertial, ModelDocument, Robot, Sketch, load, opened, read_sketch
+from steelyard.model import Robot, load
+from steelyard.model.document import ModelDocument
+from steelyard.model.formats import opened, read_sketch
+from steelyard.model.sketch import Inertial, Sketch
 
 SAMPLES = 200
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.cards import Card
-from steelyard.model import Place, Sketch
+from steelyard.model.sketch import Place, Sketch
 
 SEVERITIES = ("error", "warning", "info")
 

@@ -8,7 +8,8 @@ from steelyard.check.part_geometry import geometry_of
 from steelyard.check.rule import Hit, reported, rule
 from steelyard.check.shaped_inertials import is_placeholder
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import WAYS, Part, Sketch
+from steelyard.model.references import WAYS
+from steelyard.model.sketch import Part, Sketch
 
 
 @rule("SY601", "missing-file", "warning")

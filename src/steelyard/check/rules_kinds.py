@@ -10,7 +10,7 @@ from steelyard.check.rule import Hit, rule
 from steelyard.check.rules_mirror import SIDES, WORD, mirrored_name
 from steelyard.check.shaped_inertials import ShapedInertial, in_grams, shaped_inertials
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import Sketch
+from steelyard.model.sketch import Sketch
 
 SIDEWAYS = 1  # y, the axis to the left of robots whose links hang below each other
 PLACES = {word for pair in SIDES for word in pair} | {"front", "rear", "hind", "back", "mid", "middle", "f", "h", "b"}

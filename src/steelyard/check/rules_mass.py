@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from steelyard.check.rule import Hit, reported, rule
 from steelyard.check.rules_kinds import twin_of
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import Sketch
+from steelyard.model.sketch import Sketch
 
 
 @rule(

@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.check.rule import Hit, rule
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import Inertial, Sketch
+from steelyard.model.sketch import Inertial, Sketch
 
 # how names tell left from right; each pair as it stands between separators or at an end of the name
 SIDES = (

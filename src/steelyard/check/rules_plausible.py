@@ -15,7 +15,7 @@ from steelyard.check.shaped_inertials import (
     tensor_in_millimetres,
 )
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import Sketch
+from steelyard.model.sketch import Sketch
 
 
 @rule("SY401", "density", "warning")

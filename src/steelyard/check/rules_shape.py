@@ -10,7 +10,7 @@ from steelyard.check.reference_point import about_origins, at_centre
 from steelyard.check.rule import Hit, rule
 from steelyard.check.shaped_inertials import ShapedInertial, difference, is_placeholder, shaped_inertials, unit_error
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import Sketch
+from steelyard.model.sketch import Sketch
 
 FROM_GEOMETRY = "Recomputed from the geometry, filled evenly, at the stated mass."
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.check.rule import Hit, reported, rule
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import Sketch
+from steelyard.model.sketch import Sketch
 
 DRIVEN = ("revolute", "prismatic")
 SINGLE = ("hinge", "slide", *DRIVEN)

@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.check.rule import Hit, reported, rule
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model import Inertial, Sketch
+from steelyard.model.sketch import Inertial, Sketch
 
 NEAREST = "Nearest consistent inertia with the stated mass and centre of mass, inside the geometry where it is known."
 

@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.check.part_geometry import PartGeometry, geometry_of
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.inertia import to_com_inertia
-from steelyard.model import Inertial, Part, Sketch
+from steelyard.model.sketch import Inertial, Part, Sketch
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.dynamics import with_rotor_bodies
+from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.identifiable import identifiability
-from steelyard.model import Robot, Rotor
+from steelyard.model import Robot
+from steelyard.model.rotor import Rotor
 
 EVEN = 1e-12  # of a rotor's largest parameter, within which it is symmetric
 

@@ -29,7 +29,9 @@ from steelyard.codegen.tracing import (
     times,
     transpose,
 )
-from steelyard.model import WORLD, Joint, Robot, ball_anchor, twist_pose_coefficients
+from steelyard.model import Joint, Robot
+from steelyard.model.joint import ball_anchor, twist_pose_coefficients
+from steelyard.model.robot import WORLD
 
 FUNCTIONS = "gravity", "inverse_dynamics", "regressor"
 ZERO: list[Value] = [0.0, 0.0, 0.0]

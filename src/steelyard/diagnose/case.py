@@ -13,9 +13,13 @@ import numpy as np
 from steelyard.diagnose.regression import Regression
 from steelyard.diagnose.torque_curves import Curves
 from steelyard.errors import FitError
-from steelyard.fit import Estimate, consistent_parameters, weigh_by_noise, whiten
-from steelyard.information import Information, direction_of
-from steelyard.log import Log, independence_of, joined
+from steelyard.fit import Estimate, weigh_by_noise
+from steelyard.fit.cone_program import consistent_parameters
+from steelyard.fit.whitening import whiten
+from steelyard.information import Information
+from steelyard.information.regression_rows import direction_of
+from steelyard.log import Log, joined
+from steelyard.log.log import independence_of
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
 

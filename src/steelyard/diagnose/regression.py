@@ -5,9 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics import effect_column, extra_rows, inverse_dynamics, inverse_dynamics_derivatives
-from steelyard.identifiable import Basis, regression_basis
-from steelyard.information import Squares, chunk_rows, raw_columns, rows_of
+from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
+from steelyard.dynamics.effects import effect_column, extra_rows
+from steelyard.identifiable import regression_basis
+from steelyard.identifiable.basis import Basis
+from steelyard.information.gram import Squares
+from steelyard.information.regression_rows import chunk_rows, raw_columns, rows_of
 from steelyard.model import Robot
 from steelyard.terms import Extra, ParameterLayout, stated_values
 

@@ -6,20 +6,13 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.dynamics import (
-    State,
-    effect_column,
-    extra_torque,
-    inverse_dynamics,
-    on_independent_joints,
-    regressor,
-    tree_state_of,
-    unstated_torque,
-    with_motors,
-)
+from steelyard.dynamics import inverse_dynamics, regressor
+from steelyard.dynamics.closed_loop.projection import on_independent_joints, with_motors
+from steelyard.dynamics.closed_loop.states import State, tree_state_of
+from steelyard.dynamics.effects import effect_column, extra_torque, unstated_torque
 from steelyard.fit import Estimate
-from steelyard.identifiable import on_tree
-from steelyard.information import direction_of
+from steelyard.identifiable.loop_completion import on_tree
+from steelyard.information.regression_rows import direction_of
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, TERMS, ParameterLayout, stated_values

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.log import Log, segments
+from steelyard.log import Log
+from steelyard.log.stamps import segments
 
 SHORTEST = 4  # samples between two gaps; fewer make no curve and stay as they are
 

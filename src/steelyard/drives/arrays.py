@@ -7,7 +7,8 @@ import numpy as np
 
 from steelyard.drives.drive import Drive
 from steelyard.errors import OptionError, choices
-from steelyard.log import Log, held
+from steelyard.log import Log
+from steelyard.log.channels import held
 from steelyard.model import Robot
 
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up

@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import OptionError, choices
 from steelyard.job import AS_MODELLED
-from steelyard.model import Drive, Robot
+from steelyard.model import Robot
+from steelyard.model.drive import Drive
 
 SIDES = {"left", "right", "front", "rear", "hind", "back", "l", "r", "f", "h", "b"}
 SIDES |= {a + b for a in "frhbl" for b in "lrfhb"}  # FL, RR, HL, lf, ...

@@ -13,7 +13,8 @@ from steelyard.drives.arrays import told
 from steelyard.drives.drive import Drive
 from steelyard.drives.windows import SMOOTHED, Recorded, smoothed
 from steelyard.dynamics import inverse_dynamics
-from steelyard.log import Log, segments
+from steelyard.log import Log
+from steelyard.log.stamps import segments
 from steelyard.model import Robot
 
 PASSED = 0.1  # of the range of a swing, to either side of its end

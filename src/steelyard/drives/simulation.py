@@ -15,7 +15,11 @@ from steelyard.drives.under_load import Driven, Stepped
 from steelyard.drives.windows import Recorded
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
-from steelyard.model import IMPEDANCE, Robot, captured_warnings, from_mujoco, mjcf_text, principal_moments, to_mujoco
+from steelyard.model import Robot, from_mujoco, mjcf_text
+from steelyard.model.mjcf_compile import captured_warnings
+from steelyard.model.mjcf_drives import IMPEDANCE
+from steelyard.model.mjcf_write import principal_moments
+from steelyard.model.mujoco_state import to_mujoco
 from steelyard.native import threads
 
 FINEST, COARSEST, STEPS_A_SAMPLE = 2e-3, 5e-3, 2  # s, s, of the simulation

@@ -7,7 +7,8 @@ import numpy as np
 
 from steelyard.drives.arrays import DriveArrays, commanded, told
 from steelyard.drives.drive import Drive
-from steelyard.log import Log, segments
+from steelyard.log import Log
+from steelyard.log.stamps import segments
 from steelyard.model import Robot
 
 SHIFT = 0.2  # of its length, by which a window may begin sooner or later

@@ -1,142 +1,44 @@
 """Functions of a Robot and its motion, with leading batch axes."""
 
 from steelyard.dynamics import closed_loop
-from steelyard.dynamics.armature import armature_torque, felt_acceleration
 from steelyard.dynamics.balances import (
-    SensorFrame,
     base_wrench_regressor,
-    base_wrench_rows,
     energy_regressor,
-    energy_rows,
-    link_wrench_rows,
-    momentum_blocks,
     momentum_drift_regressor,
     momentum_regressor,
     power_regressor,
-    sensor_frame,
     wrench_regressor,
 )
-from steelyard.dynamics.closed_loop.assembly import Choice, choose_independent
-from steelyard.dynamics.closed_loop.projection import columns, on_independent_joints, with_motors
-from steelyard.dynamics.closed_loop.states import (
-    State,
-    accelerations,
-    closed_configurations,
-    random_closed_states,
-    require_regular,
-    transmission,
-    tree_state_of,
-)
-from steelyard.dynamics.contact_forces import CONTACT_KINDS, contact_jacobian, orthonormal, require_contact_kinds
-from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
-from steelyard.dynamics.effects import (
-    effect_column,
-    extra_rows,
-    extra_torque,
-    friction_torque,
-    shared_directions,
-    unstated_torque,
-)
-from steelyard.dynamics.external_wrenches import external_rows, external_torque
-from steelyard.dynamics.frames import bias_acceleration, frame_position, frame_rows, frame_velocity, jacobian
-from steelyard.dynamics.kinematics import (
-    FRAME_FIELDS,
-    Motion,
-    body_motion,
-    coordinate_map,
-    joint_motion,
-    motion,
-    samples_last,
-    tree,
-)
-from steelyard.dynamics.mujoco_bodies import mujoco_inertias, mujoco_regressor, set_mujoco_inertias
-from steelyard.dynamics.native_plans import fixed_poses, sum_plan
+from steelyard.dynamics.contact_forces import contact_jacobian, orthonormal
+from steelyard.dynamics.derivatives import inverse_dynamics_derivatives
+from steelyard.dynamics.frames import bias_acceleration, frame_velocity, jacobian
+from steelyard.dynamics.mujoco_bodies import mujoco_inertias
 from steelyard.dynamics.newton_euler import (
     body_regressor,
-    body_wrench_regressors,
     inverse_dynamics,
-    projected,
-    projected_blocks,
     regressor,
-    regressor_rows,
     regressor_rows_with_rotors,
-    row_blocks,
     slotine_li_regressor,
 )
-from steelyard.dynamics.rotors import with_rotor_bodies
-from steelyard.dynamics.stacks import cross, times
 
 __all__ = [
-    "CONTACT_KINDS",
-    "FRAME_FIELDS",
-    "Choice",
-    "InverseDynamicsDerivatives",
-    "Motion",
-    "SensorFrame",
-    "State",
-    "accelerations",
-    "armature_torque",
     "base_wrench_regressor",
-    "base_wrench_rows",
     "bias_acceleration",
-    "body_motion",
     "body_regressor",
-    "body_wrench_regressors",
-    "choose_independent",
-    "closed_configurations",
     "closed_loop",
-    "columns",
     "contact_jacobian",
-    "coordinate_map",
-    "cross",
-    "effect_column",
     "energy_regressor",
-    "energy_rows",
-    "external_rows",
-    "external_torque",
-    "extra_rows",
-    "extra_torque",
-    "felt_acceleration",
-    "fixed_poses",
-    "frame_position",
-    "frame_rows",
     "frame_velocity",
-    "friction_torque",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "jacobian",
-    "joint_motion",
-    "link_wrench_rows",
-    "momentum_blocks",
     "momentum_drift_regressor",
     "momentum_regressor",
-    "motion",
     "mujoco_inertias",
-    "mujoco_regressor",
-    "on_independent_joints",
     "orthonormal",
     "power_regressor",
-    "projected",
-    "projected_blocks",
-    "random_closed_states",
     "regressor",
-    "regressor_rows",
     "regressor_rows_with_rotors",
-    "require_contact_kinds",
-    "require_regular",
-    "row_blocks",
-    "samples_last",
-    "sensor_frame",
-    "set_mujoco_inertias",
-    "shared_directions",
     "slotine_li_regressor",
-    "sum_plan",
-    "times",
-    "transmission",
-    "tree",
-    "tree_state_of",
-    "unstated_torque",
-    "with_motors",
-    "with_rotor_bodies",
     "wrench_regressor",
 ]

@@ -12,7 +12,8 @@ from steelyard.dynamics.kinematics import Motion, motion, samples_last, tree
 from steelyard.dynamics.newton_euler import body_wrench_regressors, dense_rows, projected_blocks, regressor
 from steelyard.dynamics.stacks import cross, times, transpose_times
 from steelyard.errors import OptionError, choices
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
 
 ENERGIES = ("kinetic", "potential", "total")

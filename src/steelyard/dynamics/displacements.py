@@ -27,7 +27,8 @@ from steelyard.dynamics.external_wrenches import external_on_joints
 from steelyard.dynamics.kinematics import Motion, joint_motion, tree
 from steelyard.dynamics.stacks import congruence, cross, motion_cross, outer, product, skew_times, times
 from steelyard.inertia import pseudo
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
 
 

@@ -12,7 +12,8 @@ from steelyard.arguments import as_array
 from steelyard.dynamics.frames import frame_pose, frame_rows
 from steelyard.dynamics.stacks import cross, times
 from steelyard.errors import OptionError
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
 
 

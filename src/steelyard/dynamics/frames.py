@@ -9,7 +9,8 @@ import numpy as np
 from steelyard.arguments import as_array, require_type
 from steelyard.dynamics.kinematics import coordinate_map, joint_motion, joint_poses, samples_last, tree
 from steelyard.dynamics.stacks import cross, times
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
 
 

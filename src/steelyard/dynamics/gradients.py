@@ -21,8 +21,10 @@ from steelyard.dynamics.kinematics import coordinate_map, motion, path_sum, samp
 from steelyard.dynamics.newton_euler import body_wrench_regressors
 from steelyard.dynamics.stacks import cross, force_cross, transpose_times
 from steelyard.errors import ModelError, OptionError
-from steelyard.inertia import Part, PartGradient, combine, pull_back
-from steelyard.model import WORLD, Robot
+from steelyard.inertia import Part
+from steelyard.inertia.mesh_parts import PartGradient, combine, pull_back
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
 from steelyard.spatial import adjoint
 

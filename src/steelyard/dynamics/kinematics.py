@@ -16,7 +16,9 @@ import numpy as np
 from steelyard.arguments import as_array, require_type
 from steelyard.dynamics.stacks import cross, motion_cross, times, transpose_times
 from steelyard.errors import OptionError, choices
-from steelyard.model import WORLD, Robot, joint_pose, twist_pose_coefficients
+from steelyard.model import Robot
+from steelyard.model.joint import joint_pose, twist_pose_coefficients
+from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
 
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from steelyard.dynamics.kinematics import tree
 from steelyard.inertia import pseudo
-from steelyard.model import WORLD, Robot, joint_pose
+from steelyard.model import Robot
+from steelyard.model.joint import joint_pose
+from steelyard.model.robot import WORLD
 from steelyard.native import core
 
 

@@ -13,7 +13,9 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.model import WORLD, Joint, Robot, Rotor, revolute_subspace
+from steelyard.model import Joint, Robot, revolute_subspace
+from steelyard.model.robot import WORLD
+from steelyard.model.rotor import Rotor
 
 
 @dataclass(frozen=True, eq=False)

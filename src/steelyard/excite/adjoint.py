@@ -14,9 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics import Motion, coordinate_map, tree
+from steelyard.dynamics.kinematics import Motion, coordinate_map, tree
 from steelyard.excite.measured_axes import Axes
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.dynamics import Motion, tree
+from steelyard.dynamics.kinematics import Motion, tree
 from steelyard.excite.hulls import corners_of, solids_of
 from steelyard.excite.limits import Bounds, Limits
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.model import WORLD, Robot, captured_warnings, document_of, mjcf_text, to_mujoco
+from steelyard.model import Robot, mjcf_text
+from steelyard.model.formats import document_of
+from steelyard.model.mjcf_compile import captured_warnings
+from steelyard.model.mujoco_state import to_mujoco
+from steelyard.model.robot import WORLD
 
 FLOOR = -2  # body number of the floor
 STATIC = "standing still"  # bodies that carry the geometry of the base and of what is around

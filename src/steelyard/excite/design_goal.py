@@ -4,16 +4,19 @@ from typing import Protocol
 
 import numpy as np
 
-from steelyard.dynamics import sensor_frame
+from steelyard.dynamics.balances import sensor_frame
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.excite.measured_axes import JOINTS, measured_kinds, measured_slice
 from steelyard.excite.measured_rows import regression_of
 from steelyard.excite.optimality import Goal, unit_columns
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.fit import EFFECT_SPREAD, congruence, consistent_prior, weigh_by_noise
-from steelyard.identifiable import Basis, regression_basis
+from steelyard.fit import weigh_by_noise
+from steelyard.fit.prior import EFFECT_SPREAD, congruence, consistent_prior
+from steelyard.identifiable import regression_basis
+from steelyard.identifiable.basis import Basis
 from steelyard.inertia import transform_matrix
-from steelyard.information import BASE, WRENCH, Information, groups_of, link_of, sensors_of
+from steelyard.information import Information
+from steelyard.information.row_kinds import BASE, WRENCH, groups_of, link_of, sensors_of
 from steelyard.model import Robot
 from steelyard.motion_options import Aim
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout, layout_of

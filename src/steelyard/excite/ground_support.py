@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.dynamics import motion, tree
+from steelyard.dynamics.kinematics import motion, tree
 from steelyard.errors import OptionError, choices
 from steelyard.excite.hulls import solids_of
 from steelyard.excite.limits import Bounds
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 
 
 @dataclass(frozen=True, eq=False)

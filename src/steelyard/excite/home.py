@@ -8,7 +8,8 @@ from steelyard.errors import OptionError
 from steelyard.excite.collisions import Scene
 from steelyard.excite.limits import Bounds
 from steelyard.excite.profiles import Profile
-from steelyard.model import Robot, document_of
+from steelyard.model import Robot
+from steelyard.model.formats import document_of
 
 HOME = "home"  # start of a design: the first of `home_poses` that is free
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.inertia import hull_of
-from steelyard.model import Robot, read_sketch
+from steelyard.inertia.hull import hull_of
+from steelyard.model import Robot
+from steelyard.model.formats import read_sketch
 
 FEW_CORNERS = 4  # vertices of the least solid
 

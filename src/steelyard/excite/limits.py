@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from steelyard.cards import Card
 from steelyard.errors import OptionError
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.information import require_tree
-from steelyard.model import ENDLESS_EFFORT, Joint, Robot, endless
+from steelyard.information.regression_rows import require_tree
+from steelyard.model import Joint, Robot
+from steelyard.model.joint import ENDLESS_EFFORT, endless
 
 STATES = 300  # random states that give typical torques and pairs that always touch
 
@@ -265,7 +266,8 @@ def _require_room(robot: Robot, low, high, still, own):
 
 def random_states(robot: Robot, bounds: Bounds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Random allowed states q (nq, n), v, a (nv, n) and their torques (nv, n)."""
-    from steelyard.dynamics import friction_torque, inverse_dynamics
+    from steelyard.dynamics import inverse_dynamics
+    from steelyard.dynamics.effects import friction_torque
 
     rng = np.random.default_rng(0)
     x = rng.uniform(bounds.lower, bounds.upper, size=(STATES, robot.nv))

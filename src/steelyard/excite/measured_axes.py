@@ -10,17 +10,13 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics import (
-    Motion,
-    SensorFrame,
-    cross,
-    sensor_frame,
-    times,
-    tree,
-)
+from steelyard.dynamics.balances import SensorFrame, sensor_frame
+from steelyard.dynamics.kinematics import Motion, tree
+from steelyard.dynamics.stacks import cross, times
 from steelyard.errors import OptionError
-from steelyard.information import BASE, WRENCH, kinds_of, link_of
-from steelyard.model import WORLD, Robot
+from steelyard.information.row_kinds import BASE, WRENCH, kinds_of, link_of
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 
 JOINTS = "joints"
 

@@ -6,20 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics import (
-    FRAME_FIELDS,
-    Motion,
-    body_wrench_regressors,
-    effect_column,
-    felt_acceleration,
-    joint_motion,
-    projected,
-    projected_blocks,
-)
+from steelyard.dynamics.armature import felt_acceleration
+from steelyard.dynamics.effects import effect_column
+from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, joint_motion
+from steelyard.dynamics.newton_euler import body_wrench_regressors, projected, projected_blocks
 from steelyard.excite.adjoint import Gradient, regressor_gradient
 from steelyard.excite.measured_axes import JOINTS, Axes, axes_of
-from steelyard.identifiable import Basis
-from steelyard.information import Row, rows_of
+from steelyard.identifiable.basis import Basis
+from steelyard.information.regression_rows import Row, rows_of
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout, stated_values, term_of
 

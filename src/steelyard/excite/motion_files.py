@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import storage
+from steelyard.corrections import NOTHING, Corrections
 from steelyard.errors import OptionError
 from steelyard.excite.home import HOME
 from steelyard.excite.hulls import solids_of
@@ -17,10 +18,11 @@ from steelyard.excite.motion_formats import format_of, write, write_all
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for
 from steelyard.excite.promise import simulated
-from steelyard.information import Information, accumulate, is_information, load_information
+from steelyard.information import Information, accumulate, load_information
+from steelyard.information.files import is_information
 from steelyard.log import Log, read_log
 from steelyard.model import Robot, load
-from steelyard.prepare import NOTHING, Corrections, prepare
+from steelyard.prepare import prepare
 
 UNSEEN = "Collisions were not looked at: keep the space around the robot clear."
 FILTERED = 20.0  # Hz, independent samples of a log whose torques were filtered at 10 Hz: saved sums do not say theirs

@@ -14,7 +14,9 @@ from steelyard import storage
 from steelyard.errors import OptionError
 from steelyard.excite.planned_motion import Design
 from steelyard.log import write_csv, write_npz
-from steelyard.model import captured_warnings, mjcf_text, to_mujoco
+from steelyard.model import mjcf_text
+from steelyard.model.mjcf_compile import captured_warnings
+from steelyard.model.mujoco_state import to_mujoco
 
 UNITS = "t in s; revolute joints in rad, rad/s, rad/s^2, N m, prismatic ones in m, m/s, m/s^2, N"
 EXACT = ".15g"  # the third difference of positions at 1 kHz is jerk times 1e-9 s^3: rounding must be far below

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics import Motion, motion
+from steelyard.dynamics.kinematics import Motion, motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
 from steelyard.excite.collisions import Scene
 from steelyard.excite.ground_support import Support
@@ -14,8 +14,9 @@ from steelyard.excite.measured_rows import Regression, Rows, regression_of
 from steelyard.excite.motion_curves import Curve
 from steelyard.excite.optimality import Goal
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.information import BASE
-from steelyard.model import WORLD, Robot
+from steelyard.information.row_kinds import BASE
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 
 JOINT_LIMITS = ("position", "velocity", "acceleration", "jerk")
 SPARSE = 2  # every so many samples are looked at for collisions

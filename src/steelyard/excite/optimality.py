@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.excite.measured_axes import JOINTS, measured_slice
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.identifiable import Basis
+from steelyard.identifiable.basis import Basis
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 

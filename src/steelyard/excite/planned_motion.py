@@ -11,10 +11,10 @@ from steelyard.excite.limits import Bounds
 from steelyard.excite.motion_curves import Curve, Fourier
 from steelyard.excite.optimality import Goal
 from steelyard.excite.thresholds import THRESHOLDS
-from steelyard.identifiable import Excitation, from_gram
+from steelyard.identifiable.practical import Excitation, from_gram
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.simulate import Trajectory
+from steelyard.simulate.trajectories import Trajectory
 
 LISTED = 6  # entries of a list in a description
 
@@ -90,7 +90,8 @@ class Design(Trajectory):
 
     def log(self, rate: float = 1000.0) -> Log:
         """The planned motion as a log with q, v, a and the torques that the model predicts, at `rate` Hz."""
-        from steelyard.dynamics import friction_torque, inverse_dynamics
+        from steelyard.dynamics import inverse_dynamics
+        from steelyard.dynamics.effects import friction_torque
 
         t = np.arange(int(self.duration * rate) + 1) / rate
         q, v, a = self.evaluate(t)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.dynamics import friction_torque, inverse_dynamics
+from steelyard.dynamics import inverse_dynamics
+from steelyard.dynamics.effects import friction_torque
 from steelyard.errors import SteelyardError
 from steelyard.excite.measured_axes import JOINTS
 from steelyard.excite.planned_motion import LISTED, Design, deviation_ratios

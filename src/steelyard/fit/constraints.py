@@ -12,7 +12,8 @@ import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.inertia import COARSE, cones, minimise
+from steelyard.inertia import cones
+from steelyard.inertia.cones import COARSE, minimise
 from steelyard.terms import ParameterLayout
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import FitError
-from steelyard.identifiable import Basis
+from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.information import Information
 from steelyard.model import Robot

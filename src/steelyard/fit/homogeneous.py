@@ -14,7 +14,8 @@ import numpy as np
 from steelyard.errors import choices
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.information import Information, Squares
+from steelyard.information import Information
+from steelyard.information.gram import Squares
 from steelyard.terms import ParameterLayout
 
 VANISHED = 1e-12  # of a column's square in any rows, below which nothing but rounding is left

@@ -18,7 +18,8 @@ from steelyard.cards import Card
 from steelyard.fit.block_scores import Sandwich
 from steelyard.fit.posterior import Posterior
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.information import DRIFT, NAMES, Information
+from steelyard.information import Information
+from steelyard.information.model_discrepancy import DRIFT, NAMES
 from steelyard.terms import TERMS, ParameterLayout
 
 

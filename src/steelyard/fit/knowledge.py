@@ -17,10 +17,12 @@ from steelyard.fit.constraints import Constraint, body_index, equality
 from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, effect_scale
 from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS, around_prior, body_constraints, volumes
 from steelyard.fit.whitening import known_noise
-from steelyard.inertia import MOMENTS, pseudo
+from steelyard.inertia import pseudo
+from steelyard.inertia.body_set import MOMENTS
 from steelyard.information import Information
-from steelyard.model import Known as SideFacts
-from steelyard.model import Robot, read_known, side_path
+from steelyard.model import Robot
+from steelyard.model.side import read_known, side_path
+from steelyard.model.side_known import Known as SideFacts
 from steelyard.terms import ParameterLayout
 
 MIRRORS = {"x": (-1.0, 1.0, 1.0), "y": (1.0, -1.0, 1.0), "z": (1.0, 1.0, -1.0)}

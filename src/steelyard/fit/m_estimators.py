@@ -19,7 +19,9 @@ from steelyard.fit.linear import least_squares
 from steelyard.fit.model_geometry import consistent
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import noise_floor, parameters_per_row
-from steelyard.information import Information, accumulate, residuals, weights_of
+from steelyard.information import Information, accumulate
+from steelyard.information.regression_rows import weights_of
+from steelyard.information.samples import residuals
 from steelyard.log import Log
 from steelyard.model import Robot
 

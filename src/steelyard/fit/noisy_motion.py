@@ -38,7 +38,9 @@ from steelyard.fit.m_estimators import Fit, as_list, fit_of, repeatable
 from steelyard.fit.model_geometry import consistent
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import SINGULAR, Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
-from steelyard.information import Information, Squares, accumulate, products, require_same_samples
+from steelyard.information import Information, accumulate
+from steelyard.information.gram import Squares
+from steelyard.information.samples import products, require_same_samples
 from steelyard.log import Log
 from steelyard.model import Robot
 

@@ -9,21 +9,18 @@ from numpy.typing import ArrayLike
 
 from steelyard.arguments import as_array, require_type
 from steelyard.cards import Card
-from steelyard.dynamics import (
-    choose_independent,
-    extra_torque,
-    friction_torque,
-    inverse_dynamics,
-    on_independent_joints,
-    tree_state_of,
-    unstated_torque,
-    with_motors,
-)
+from steelyard.dynamics import inverse_dynamics
+from steelyard.dynamics.closed_loop.assembly import choose_independent
+from steelyard.dynamics.closed_loop.projection import on_independent_joints, with_motors
+from steelyard.dynamics.closed_loop.states import tree_state_of
+from steelyard.dynamics.effects import extra_torque, friction_torque, unstated_torque
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.confidence import Uncertainty
 from steelyard.fit.estimate import Estimate
-from steelyard.identifiable import on_tree
-from steelyard.information import CHUNK, channels_of, chunk_rows, direction_of, raw_columns, rows_of, without_forces
+from steelyard.identifiable.loop_completion import on_tree
+from steelyard.information.contact_rows import without_forces
+from steelyard.information.engines import CHUNK
+from steelyard.information.regression_rows import channels_of, chunk_rows, direction_of, raw_columns, rows_of
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout

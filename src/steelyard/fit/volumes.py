@@ -8,18 +8,11 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.fit.constraints import Constraint, body_index
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.inertia import (
-    MOMENTS,
-    BodySet,
-    ConeRows,
-    Ellipsoid,
-    EllipsoidRealizable,
-    UnionRealizable,
-    cones,
-    is_realizable,
-    pseudo,
-)
-from steelyard.model import INFLATE, NOTHING, Robot, bounding_ellipsoids
+from steelyard.inertia import Ellipsoid, EllipsoidRealizable, UnionRealizable, cones, is_realizable, pseudo
+from steelyard.inertia.body_set import MOMENTS, BodySet
+from steelyard.inertia.cones import ConeRows
+from steelyard.model import Robot
+from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids
 from steelyard.terms import ParameterLayout
 
 CAN_EXIST = "is physically consistent (a body that can exist)"

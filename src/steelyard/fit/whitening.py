@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.homogeneous import ratios
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.identifiable import Basis
+from steelyard.identifiable.basis import Basis
 from steelyard.information import Information
 from steelyard.terms import ParameterLayout
 

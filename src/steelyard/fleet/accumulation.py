@@ -10,8 +10,8 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.cards import Card
-from steelyard.drives import drives_of
-from steelyard.dynamics import with_motors
+from steelyard.drives.drive import drives_of
+from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError, OptionError, SteelyardError, choices
 from steelyard.fleet import cache
 from steelyard.fleet.evidence import Evidence
@@ -21,7 +21,8 @@ from steelyard.fleet.runs import Run, runs_of
 from steelyard.information import Information
 from steelyard.job import Job
 from steelyard.model import Robot
-from steelyard.pipeline import Progress, job_of, load_with_side
+from steelyard.pipeline import Progress
+from steelyard.pipeline.job_run import job_of, load_with_side
 from steelyard.terms import layout_of
 
 FAN = 16  # Informations that one task of the reduction adds

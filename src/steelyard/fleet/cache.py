@@ -12,7 +12,8 @@ from steelyard import storage
 from steelyard.errors import FitError
 from steelyard.fleet.evidence import Evidence, Fitness
 from steelyard.fleet.partitions import FORMAT, Head, Part, Samples
-from steelyard.information import Squares, npz_bytes, packed, read_npz, require_shape, unpacked
+from steelyard.information.files import npz_bytes, packed, read_npz, require_shape, unpacked
+from steelyard.information.gram import Squares
 from steelyard.model import Robot
 from steelyard.storage import require_readable
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.identifiable import Basis
+from steelyard.identifiable.basis import Basis
 from steelyard.terms import TERMS, ParameterLayout
 
 LOAD, FRICTION, GEARBOX, OTHER = "load", "friction", "gearbox", "other"

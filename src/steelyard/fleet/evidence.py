@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.fit import independent_blocks, sandwich, weigh_by_noise
+from steelyard.fit import weigh_by_noise
+from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fleet.causes import Cause
 from steelyard.information import Information
 

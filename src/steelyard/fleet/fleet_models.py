@@ -12,13 +12,16 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import FitError
-from steelyard.fit import Estimate, consistent, model_parameters, weigh_by_noise
+from steelyard.fit import Estimate, consistent, weigh_by_noise
+from steelyard.fit.prior import model_parameters
 from steelyard.fleet.accumulation import RunSums
 from steelyard.fleet.fleet_study import Member, Study
 from steelyard.fleet.partitions import total_of
 from steelyard.fleet.population import FEWEST, Population
-from steelyard.information import Information, Squares
-from steelyard.pipeline import Progress, knowledge_of
+from steelyard.information import Information
+from steelyard.information.gram import Squares
+from steelyard.pipeline import Progress
+from steelyard.pipeline.job_run import knowledge_of
 
 
 @dataclass(frozen=True, eq=False)

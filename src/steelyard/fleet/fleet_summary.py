@@ -12,7 +12,9 @@ from steelyard.fleet.changes import DRIFT, STEP, Alarm
 from steelyard.fleet.evidence import Evidence, Explained, change_along, marginal, score_test
 from steelyard.fleet.fleet_models import Fits
 from steelyard.fleet.fleet_study import Member, Study
-from steelyard.report import column_units, installed_version, jsonable
+from steelyard.report.labels import column_units
+from steelyard.report.provenance import installed_version
+from steelyard.report.schema import jsonable
 
 FORMAT = "steelyard fleet 1.0"
 STEADY = 3  # changes of one thing in a row that are one drift

@@ -18,11 +18,15 @@ from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
 from steelyard.fleet.runs import Run
 from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.job import Job
-from steelyard.log import length, split_blocks
-from steelyard.model import Robot, fingerprint
-from steelyard.pipeline import side_of, weights_of
-from steelyard.prepare import log_side_path, prepare, read_undone
-from steelyard.report import installed_version
+from steelyard.log import split_blocks
+from steelyard.log.parquet import length
+from steelyard.model import Robot
+from steelyard.model.compare import fingerprint
+from steelyard.pipeline.job_run import side_of
+from steelyard.pipeline.sums_of_logs import weights_of
+from steelyard.prepare import prepare
+from steelyard.prepare.reading import log_side_path, read_undone
+from steelyard.report.provenance import installed_version
 
 FORMAT = "steelyard run 1.0"
 PIECE = 2**18  # rows of a piece: a few hundred megabytes while an arm's log is filtered and summed

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from steelyard import storage
 from steelyard.errors import OptionError, choices
-from steelyard.log import READERS
+from steelyard.log.read import READERS
 
 COLUMNS = ("robot", "time", "log")
 TABLES = ("robots.csv", "robots.toml")  # a folder that holds one is described by it

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.drives import Drive
+from steelyard.drives.drive import Drive
 from steelyard.errors import ModelError, OptionError
 from steelyard.identifiable.basis import Basis, RankDecisions
 from steelyard.identifiable.contacts import Hidden, Stances

@@ -13,12 +13,14 @@ from typing import cast
 
 import numpy as np
 
-from steelyard.dynamics import bias_acceleration, contact_jacobian, orthonormal, require_contact_kinds
+from steelyard.dynamics import bias_acceleration, contact_jacobian, orthonormal
+from steelyard.dynamics.contact_forces import require_contact_kinds
 from steelyard.errors import OptionError
 from steelyard.identifiable.numeric_rank import EXTRA_STATES, layout_rows, robot_states
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import transform
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.terms import ParameterLayout
 
 CONTACTS_METHOD = "numeric, in contact"

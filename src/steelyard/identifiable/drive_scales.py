@@ -21,8 +21,10 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
-from steelyard.drives import Drive
-from steelyard.dynamics import choose_independent, columns, random_closed_states
+from steelyard.drives.drive import Drive
+from steelyard.dynamics.closed_loop.assembly import choose_independent
+from steelyard.dynamics.closed_loop.projection import columns
+from steelyard.dynamics.closed_loop.states import random_closed_states
 from steelyard.identifiable.analysis import Analysis
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Mechanism, sensors_of

@@ -13,7 +13,7 @@ from steelyard.identifiable.analysis import Analysis, Status
 from steelyard.identifiable.mechanism import GROUND
 from steelyard.identifiable.scale_words import CAPTION
 from steelyard.identifiable.thresholds import THRESHOLDS
-from steelyard.inertia import NAMES
+from steelyard.inertia.parameters import NAMES
 
 EXACT = 1e-9  # relative agreement of a coefficient with a symbol
 LARGEST_DENOMINATOR = 4

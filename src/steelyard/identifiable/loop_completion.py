@@ -2,16 +2,11 @@
 
 import numpy as np
 
-from steelyard.dynamics import (
-    Choice,
-    accelerations,
-    choose_independent,
-    closed_configurations,
-    require_regular,
-    transmission,
-)
+from steelyard.dynamics.closed_loop.assembly import Choice, choose_independent
+from steelyard.dynamics.closed_loop.states import accelerations, closed_configurations, require_regular, transmission
 from steelyard.errors import LogError, LoopError, choices
-from steelyard.log import DRIVE, Log
+from steelyard.log import Log
+from steelyard.log.channels import DRIVE
 from steelyard.model import Robot
 
 BLOCK = 512  # samples that start from the one before them, together

@@ -13,8 +13,10 @@ from steelyard.identifiable.basis import Basis, from_dependence
 from steelyard.identifiable.coupled_joints import clusters
 from steelyard.identifiable.mechanism import GROUND, Mechanism, Node, Spin
 from steelyard.identifiable.placement import Axis, aligned, own_axis
-from steelyard.inertia import NAMES, UNITS, transform_matrix
-from steelyard.model import Robot, Rotor
+from steelyard.inertia import transform_matrix
+from steelyard.inertia.parameters import NAMES, UNITS
+from steelyard.model import Robot
+from steelyard.model.rotor import Rotor
 from steelyard.spatial import skew
 from steelyard.terms import ParameterLayout
 

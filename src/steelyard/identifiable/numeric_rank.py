@@ -9,17 +9,12 @@ read off the regression of random states, and expressed by them.
 
 import numpy as np
 
-from steelyard.dynamics import (
-    Choice,
-    body_regressor,
-    choose_independent,
-    columns,
-    effect_column,
-    extra_rows,
-    random_closed_states,
-    regressor_rows,
-    regressor_rows_with_rotors,
-)
+from steelyard.dynamics import body_regressor, regressor_rows_with_rotors
+from steelyard.dynamics.closed_loop.assembly import Choice, choose_independent
+from steelyard.dynamics.closed_loop.projection import columns
+from steelyard.dynamics.closed_loop.states import random_closed_states
+from steelyard.dynamics.effects import effect_column, extra_rows
+from steelyard.dynamics.newton_euler import regressor_rows
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.basis import Basis, RankDecisions, from_dependence, from_null_space, rescaled
 from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Mechanism

@@ -17,7 +17,10 @@ from steelyard.errors import OptionError, choices
 from steelyard.identifiable.mechanism import GROUND, Node
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import transform
-from steelyard.model import FLOATING_BASE, WORLD, Robot, planar_subspace, twist_pose_coefficients
+from steelyard.model import Robot
+from steelyard.model.assemble import FLOATING_BASE
+from steelyard.model.joint import planar_subspace, twist_pose_coefficients
+from steelyard.model.robot import WORLD
 from steelyard.spatial import adjoint, crm, skew
 
 

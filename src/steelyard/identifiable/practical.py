@@ -6,7 +6,10 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from steelyard.dynamics import columns, effect_column, regressor_rows, tree_state_of, with_motors
+from steelyard.dynamics.closed_loop.projection import columns, with_motors
+from steelyard.dynamics.closed_loop.states import tree_state_of
+from steelyard.dynamics.effects import effect_column
+from steelyard.dynamics.newton_euler import regressor_rows
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.from_robot import mechanism_of

@@ -10,7 +10,7 @@ from steelyard.errors import OptionError, choices
 from steelyard.identifiable.analysis import Status
 from steelyard.identifiable.null_space import PAPER_ORDER
 from steelyard.identifiable.scale_words import CAPTION, MARK, marked
-from steelyard.inertia import NAMES
+from steelyard.inertia.parameters import NAMES
 from steelyard.sheets import (
     Sheet,
     html_table,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache, partial
 
 from steelyard.arguments import require_type
-from steelyard.drives import drives_of
+from steelyard.drives.drive import drives_of
 from steelyard.dynamics import closed_loop
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Setup

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.arguments import require_each, require_type
-from steelyard.dynamics import choose_independent, require_contact_kinds, with_motors
+from steelyard.dynamics.closed_loop.assembly import choose_independent
+from steelyard.dynamics.closed_loop.projection import with_motors
+from steelyard.dynamics.contact_forces import require_contact_kinds
 from steelyard.errors import LogError, OptionError, StreamInterrupted, choices
-from steelyard.identifiable import Basis, on_tree, regression_basis
+from steelyard.identifiable import regression_basis
+from steelyard.identifiable.basis import Basis
+from steelyard.identifiable.loop_completion import on_tree
 from steelyard.information.contact_rows import (
     ContactSums,
     contacts_of,

@@ -12,7 +12,8 @@ from steelyard.information.accumulation import PLAIN, Columns, RegressionSpec, c
 from steelyard.information.model_discrepancy import discrepancies
 from steelyard.information.row_kinds import WEAK
 from steelyard.information.sums import Information
-from steelyard.log import Log, independence_of
+from steelyard.log import Log
+from steelyard.log.log import independence_of
 from steelyard.model import Robot
 
 # Blocks of a log: neighbours are merged afterwards until their residuals are independent. Very short blocks cost more

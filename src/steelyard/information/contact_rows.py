@@ -15,21 +15,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics import (
-    contact_jacobian,
-    coordinate_map,
-    external_rows,
-    external_torque,
-    orthonormal,
-    require_contact_kinds,
-    tree,
-)
+from steelyard.dynamics import contact_jacobian, orthonormal
+from steelyard.dynamics.contact_forces import require_contact_kinds
+from steelyard.dynamics.external_wrenches import external_rows, external_torque
+from steelyard.dynamics.kinematics import coordinate_map, tree
 from steelyard.errors import LogError, choices
 from steelyard.information.gram import Grams, Triangles, merged_factors
 from steelyard.information.regression_rows import chunk_rows, require_finite
 from steelyard.information.row_kinds import OF_JOINTS
 from steelyard.log import Log
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
 
 EXPLAINED = 1e-12  # share of a row that is left, below which it is rounding

@@ -7,7 +7,8 @@ import numpy as np
 from array_api_compat import is_jax_array
 
 from steelyard import native
-from steelyard.dynamics import extra_rows, fixed_poses, sum_plan
+from steelyard.dynamics.effects import extra_rows
+from steelyard.dynamics.native_plans import fixed_poses, sum_plan
 from steelyard.errors import OptionError
 from steelyard.extras import extra
 from steelyard.information.gram import Grams

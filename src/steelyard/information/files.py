@@ -13,11 +13,12 @@ import numpy as np
 from steelyard import storage
 from steelyard.arguments import require_type
 from steelyard.errors import FitError, LogError, OptionError
-from steelyard.identifiable import Basis
+from steelyard.identifiable.basis import Basis
 from steelyard.information.gram import Squares
 from steelyard.information.sums import Information
-from steelyard.log import members
-from steelyard.model import Robot, fingerprint
+from steelyard.log.npz import members
+from steelyard.model import Robot
+from steelyard.model.compare import fingerprint
 from steelyard.storage import require_readable
 from steelyard.terms import Extra, ParameterLayout
 

@@ -11,7 +11,9 @@ from itertools import pairwise
 import numpy as np
 
 from steelyard.information.regression_rows import chunk_rows, direction_of, raw_columns, rows_of, weights_of
-from steelyard.log import BUTTERWORTH, Log, derivatives, order_of, segments
+from steelyard.log import Log
+from steelyard.log.smoothers import BUTTERWORTH, derivatives, order_of
+from steelyard.log.stamps import segments
 from steelyard.model import Robot
 from steelyard.terms import ParameterLayout
 

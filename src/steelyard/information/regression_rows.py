@@ -7,15 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.dynamics import (
-    effect_column,
-    extra_rows,
-    felt_acceleration,
-    row_blocks,
-    shared_directions,
-    tree,
-    with_rotor_bodies,
-)
+from steelyard.dynamics.armature import felt_acceleration
+from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
+from steelyard.dynamics.kinematics import tree
+from steelyard.dynamics.newton_euler import row_blocks
+from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.information.gram import Squares, factors_of_rows
 from steelyard.log import Log

@@ -18,21 +18,15 @@ from math import comb, factorial
 
 import numpy as np
 
-from steelyard.dynamics import (
-    base_wrench_rows,
-    choose_independent,
-    columns,
-    energy_rows,
-    link_wrench_rows,
-    momentum_blocks,
-    motion,
-    on_independent_joints,
-    sensor_frame,
-    tree_state_of,
-)
+from steelyard.dynamics.balances import base_wrench_rows, energy_rows, link_wrench_rows, momentum_blocks, sensor_frame
+from steelyard.dynamics.closed_loop.assembly import choose_independent
+from steelyard.dynamics.closed_loop.projection import columns, on_independent_joints
+from steelyard.dynamics.closed_loop.states import tree_state_of
+from steelyard.dynamics.kinematics import motion
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.information.regression_rows import chunk_rows, effect_values, known_torque
-from steelyard.log import Log, segments
+from steelyard.log import Log
+from steelyard.log.stamps import segments
 from steelyard.model import Robot
 from steelyard.terms import TERMS
 

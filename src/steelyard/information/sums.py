@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError, choices
-from steelyard.identifiable import Basis, from_null_space
+from steelyard.identifiable.basis import Basis, from_null_space
 from steelyard.information.gram import Squares, factors_of_rows, merged_factors, selected_factors, sums_of_factors
 from steelyard.information.model_discrepancy import Discrepancy
 from steelyard.model import Robot

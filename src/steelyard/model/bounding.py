@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import InertiaError, ModelError
-from steelyard.inertia import Ellipsoid, corners, minimum_volume_ellipsoid
+from steelyard.inertia import Ellipsoid, minimum_volume_ellipsoid
+from steelyard.inertia.hull import corners
 from steelyard.model.formats import document_of
 from steelyard.model.meshes import Piece, read_mesh
 from steelyard.model.references import Resolved

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import to_com_inertia, to_quaternion
+from steelyard.inertia import to_com_inertia
+from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import OPEN, Draft, property_of, require_consistent
 from steelyard.model.compare import PROPERTIES
 from steelyard.model.joint import Joint, ball_anchor, is_helical, screw

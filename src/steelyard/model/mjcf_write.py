@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia import to_quaternion
+from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import Changes, Draft, com_form, find_changes
 from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import compile_files

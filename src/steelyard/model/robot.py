@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import from_vector, left_jacobian
+from steelyard.inertia.rotation import from_vector, left_jacobian
 from steelyard.model.drive import Drive
 from steelyard.model.joint import Joint
 from steelyard.model.loops import Loop

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import from_vector, transform
+from steelyard.inertia import transform
+from steelyard.inertia.rotation import from_vector
 from steelyard.model.assemble import DEFAULT_GRAVITY
 from steelyard.model.changes import OPEN, Draft, com_form, find_changes, property_of, require_consistent
 from steelyard.model.joint import Joint, is_helical, revolute_subspace, screw

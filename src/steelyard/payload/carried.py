@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from steelyard.dynamics import body_motion, motion, regressor, samples_last
+from steelyard.dynamics import regressor
+from steelyard.dynamics.kinematics import body_motion, motion, samples_last
 from steelyard.errors import InertiaError, LogError, OptionError, choices
 from steelyard.inertia import parameters
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.payload.payload_estimate import Payload
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import CHUNK, wrench_regressor

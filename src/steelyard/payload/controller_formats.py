@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
-from steelyard.inertia import conventions, is_consistent, parameters, to_quaternion
+from steelyard.inertia import conventions, is_consistent, parameters
+from steelyard.inertia.rotation import to_quaternion
 from steelyard.model import Robot
 from steelyard.payload.carried import frame_of
 from steelyard.payload.payload_estimate import Payload, principal

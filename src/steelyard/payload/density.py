@@ -27,7 +27,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.inertia import cones, from_vector, parameters
+from steelyard.inertia import cones, parameters
+from steelyard.inertia.rotation import from_vector
 from steelyard.payload.entropic import unit_basis
 from steelyard.payload.solid_shape import Solid, unit_masses
 from steelyard.spatial import skew

@@ -3,7 +3,7 @@
 import numpy as np
 
 from steelyard.errors import InertiaError
-from steelyard.inertia import hull_of
+from steelyard.inertia.hull import hull_of
 
 CHUNK = 1 << 19  # pairs of face and line at a time
 MOST_PAIRS = 1 << 27

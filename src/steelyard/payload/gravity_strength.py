@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.log import Finding, fatal
+from steelyard.log import Finding
+from steelyard.log.findings import fatal
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 from steelyard.payload.wrench_problem import make_problem, solve

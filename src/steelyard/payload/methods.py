@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit import Status as FitStatus
 from steelyard.fit import consistent
-from steelyard.inertia import BodySet, EllipsoidRealizable, HullRealizable, cones, divergence, parameters, pseudo
+from steelyard.inertia import EllipsoidRealizable, HullRealizable, cones, divergence, parameters, pseudo
+from steelyard.inertia.body_set import BodySet
 from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import unit_basis
 from steelyard.payload.payload_estimate import DENSITY

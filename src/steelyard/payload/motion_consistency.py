@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
-from steelyard.inertia import to_vector
-from steelyard.log import Finding, fatal, segments
+from steelyard.inertia.rotation import to_vector
+from steelyard.log import Finding
+from steelyard.log.findings import fatal
+from steelyard.log.stamps import segments
 from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog

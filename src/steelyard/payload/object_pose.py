@@ -11,7 +11,8 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import InertiaError
-from steelyard.inertia import from_vector, parameters, to_vector
+from steelyard.inertia import parameters
+from steelyard.inertia.rotation import from_vector, to_vector
 from steelyard.payload.payload_estimate import Payload, principal
 from steelyard.payload.solid_shape import solid_of
 

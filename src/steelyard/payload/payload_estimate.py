@@ -8,7 +8,8 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia import is_consistent, parameters, pseudo, riemannian
+from steelyard.inertia import is_consistent, parameters, pseudo
+from steelyard.inertia.divergence import riemannian
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.spatial import skew
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.dynamics import friction_torque, inverse_dynamics
+from steelyard.dynamics import inverse_dynamics
+from steelyard.dynamics.effects import friction_torque
 from steelyard.errors import OptionError
 from steelyard.log import Log, filters
 from steelyard.model import Robot
@@ -21,8 +22,9 @@ from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_reader import read_wrench_log
 from steelyard.payload.wrench_sums import CHANNELS, DRIFT, UNITS
 from steelyard.payload_request import Request
-from steelyard.prepare import corrected, read_logs
-from steelyard.report import Unstated, known_model
+from steelyard.prepare.reading import read_logs
+from steelyard.prepare.undo import corrected
+from steelyard.report.known_model import Unstated, known_model
 from steelyard.spatial import rotation_from_rpy
 
 

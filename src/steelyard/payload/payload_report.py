@@ -12,39 +12,16 @@ from steelyard.job_options import PAYLOAD, path_word, words_of
 from steelyard.payload.payload_estimate import Payload, Status
 from steelyard.payload.payload_job import Outcome, Signals
 from steelyard.payload_request import Request
-from steelyard.report import (
-    FILES,
-    IDENTIFIED,
-    LINES,
-    USABLE,
-    Figure,
-    Part,
-    Question,
-    Record,
-    Screen,
-    Section,
-    Sheet,
-    View,
-    box,
-    drawn,
-    drawn_figures,
-    error_quantiles,
-    name_axis,
-    number,
-    percent,
-    plural,
-    plus_minus,
-    record_of,
-    render,
-    repeat_section,
-    screen_curves,
-    share,
-    sheet,
-    staged,
-    stamped,
-    text,
-    write,
-)
+from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
+from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
+from steelyard.report.identification_report import record_of
+from steelyard.report.numbers import number, percent, plural, plus_minus, share
+from steelyard.report.outputs import staged
+from steelyard.report.provenance import repeat_section, stamped
+from steelyard.report.record import FILES, Record, render, write
+from steelyard.report.signal_curves import screen_curves
+from steelyard.report.torques import error_quantiles
+from steelyard.sheets import Sheet, sheet
 
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 

@@ -171,7 +171,7 @@ def _squared_gap(F, right, P, m, weight):
 
 def _cone(F, right, split, P, weight):
     """Problem 1 by the cone solver: slower, and sure."""
-    from steelyard.inertia import minimise
+    from steelyard.inertia.cones import minimise
 
     n, k = P.shape[1], len(right)
     A = np.zeros((k + n + 3 + n, n + 3))

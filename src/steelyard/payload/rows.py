@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
-from steelyard.dynamics import friction_torque as stated_friction
+from steelyard.dynamics.effects import friction_torque as stated_friction
 from steelyard.inertia import parameters
 from steelyard.log import Log
 from steelyard.model import Robot

@@ -13,7 +13,8 @@ import numpy as np
 
 from steelyard.errors import InertiaError, OptionError
 from steelyard.extras import extra
-from steelyard.inertia import Ellipsoid, corners, hull_of, mesh, mesh_checks, mesh_files, pseudo
+from steelyard.inertia import Ellipsoid, mesh, mesh_checks, mesh_files, pseudo
+from steelyard.inertia.hull import corners, hull_of
 from steelyard.payload import filling
 
 POINTS = 2000  # target number of points of a solid: its moments are then right to about a per cent

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.inertia import to_vector
-from steelyard.log import Finding, fatal
+from steelyard.inertia.rotation import to_vector
+from steelyard.log import Finding
+from steelyard.log.findings import fatal
 from steelyard.payload.gravity_strength import Strength, refutation
 from steelyard.payload.misfit_causes import (
     SHARED,

@@ -5,8 +5,9 @@ from itertools import product
 
 import numpy as np
 
-from steelyard.diagnose import FaultRecord, Severity
-from steelyard.log import Finding, gaps
+from steelyard.diagnose.fault_record import FaultRecord, Severity
+from steelyard.log import Finding
+from steelyard.log.stamps import gaps
 from steelyard.payload.density import place_deviation
 from steelyard.payload.gravity_strength import Strength, doubt, strength_of
 from steelyard.payload.motion_consistency import motion_findings

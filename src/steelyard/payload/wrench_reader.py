@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.corrections import NOTHING, Corrections
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.log import WORDS, Head, decoded, factor, members, numbers, split_unit
+from steelyard.log.channels import WORDS, factor
+from steelyard.log.csv import decoded, numbers
+from steelyard.log.csv_header import Head
+from steelyard.log.npz import members
+from steelyard.log.table_columns import split_unit
 from steelyard.model import Robot
 from steelyard.payload.carried import carried_log
 from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.wrench_log import GRAVITY, WrenchLog
-from steelyard.prepare import NOTHING, Corrections, corrected, left_out, read_undone
+from steelyard.prepare.reading import read_undone
+from steelyard.prepare.undo import corrected, left_out
 
 # Our name first, then what others write. Three-vectors and columns are joined in the order given.
 ARRAYS = {

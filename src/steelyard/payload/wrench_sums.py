@@ -13,8 +13,8 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.dynamics import body_regressor
 from steelyard.errors import LogError, OptionError
-from steelyard.fit import weigh_rows, whiten
-from steelyard.identifiable import Basis, from_null_space
+from steelyard.fit.whitening import weigh_rows, whiten
+from steelyard.identifiable.basis import Basis, from_null_space
 from steelyard.information import Information
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.terms import Extra, ParameterLayout

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steelyard.drives import FREE, LOAD_FRICTION, MotionFit
-from steelyard.model import Drive, Robot
+from steelyard.drives.arrays import LOAD_FRICTION
+from steelyard.drives.motion_fit import FREE, MotionFit
+from steelyard.model import Robot
+from steelyard.model.drive import Drive
 
 LARGEST = 50.0  # logarithm of a factor
 

@@ -10,39 +10,24 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.drives import (
-    WINDOW,
-    DriveArrays,
-    Motion,
-    MotionFit,
-    Proven,
-    Recorded,
-    Refined,
-    Simulation,
-    Stated,
-    arrays_of,
-    drives_of,
-    errors_of,
-    fit_motion,
-    judges_of,
-    parted,
-    parted_by_speed,
-    proven_by,
-    require_driven,
-    search,
-    step_for,
-    stretches,
-    swings,
-    twins,
-    unbounded,
-)
+from steelyard.drives.arrays import DriveArrays, arrays_of, require_driven
+from steelyard.drives.drive import drives_of, twins
+from steelyard.drives.free_swings import swings
+from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by
+from steelyard.drives.motion_fit import MotionFit, Stated, fit_motion, search
+from steelyard.drives.refinement import Refined, errors_of
+from steelyard.drives.simulation import Simulation, step_for, unbounded
+from steelyard.drives.windows import Recorded, stretches
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import Estimate
-from steelyard.identifiable import Scale, identifiability, scale_lines
+from steelyard.identifiable import identifiability
+from steelyard.identifiable.scale import Scale
+from steelyard.identifiable.scale_words import scale_lines
 from steelyard.information import accumulate
 from steelyard.job import Job
 from steelyard.log import Finding
-from steelyard.model import STEP, Drive, Robot
+from steelyard.model import STEP, Robot
+from steelyard.model.drive import Drive
 from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
 from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
 from steelyard.pipeline.sums_of_logs import weights_of

@@ -9,24 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.diagnose import ACCEPTABLE, Diagnosis, Fault, diagnose
+from steelyard.diagnose import Diagnosis, Fault, diagnose
+from steelyard.diagnose.faults import ACCEPTABLE
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.fit import (
-    Estimate,
-    Generalization,
-    LinksGain,
-    Uncertainty,
-    Validation,
-    drives_alone,
-    generalization,
-    ordinary_use,
-    standing_links,
-    uncertainty,
-    validate,
-)
+from steelyard.fit import Estimate, Uncertainty, Validation, drives_alone, uncertainty, validate
+from steelyard.fit.gain_of_links import LinksGain, standing_links
+from steelyard.fit.prediction_error import Generalization, generalization, ordinary_use
 from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.job import Job
-from steelyard.log import Finding, Log, joined, order_of, split_blocks
+from steelyard.log import Finding, Log, joined, split_blocks
+from steelyard.log.smoothers import order_of
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
@@ -40,11 +32,9 @@ from steelyard.pipeline.tried_corrections import (
     noticeable,
     tried,
 )
-from steelyard.prepare import (
-    Prepared,
-    spectral_cutoff,
-    standing_faults,
-)
+from steelyard.prepare import Prepared
+from steelyard.prepare.contact_checks import standing_faults
+from steelyard.prepare.prepared import spectral_cutoff
 from steelyard.terms import COULOMB_WIDTH, layout_of
 
 # Faults that a fit puts into links, so that these are kept as given until the fault is undone.

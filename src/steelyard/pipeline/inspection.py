@@ -8,24 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.cards import Card
-from steelyard.diagnose import Fault, case_of, delays, diagnose, position_offsets
+from steelyard.diagnose import Fault, delays, diagnose, position_offsets
+from steelyard.diagnose.case import case_of
 from steelyard.errors import FitError, LogError
 from steelyard.fit import consistent
 from steelyard.information import accumulate
-from steelyard.log import (
-    Finding,
-    Log,
-    acceleration_noise,
-    gaps,
-    highest_cutoff,
-    quantum,
-    segments,
-    torque_cutoff_for,
-)
+from steelyard.log import Finding, Log
+from steelyard.log.automatic_cutoff import acceleration_noise, highest_cutoff, quantum, torque_cutoff_for
+from steelyard.log.stamps import gaps, segments
 from steelyard.model import Robot
 from steelyard.pipeline.recording_costs import costs
 from steelyard.pipeline.tried_corrections import judge, noticeable, tried
-from steelyard.prepare import Prepared, filterable, prepare
+from steelyard.prepare import Prepared, prepare
+from steelyard.prepare.prepared import filterable
 
 #: Third difference of white noise of unit variance has this standard deviation: 1 + 9 + 9 + 1 under the root.
 _THIRD = np.sqrt(20.0)

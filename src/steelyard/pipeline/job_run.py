@@ -13,27 +13,25 @@ import numpy as np
 
 from steelyard.arguments import require_type, unknown_option
 from steelyard.corrections import Corrections, corrections_from
-from steelyard.drives import Drive
-from steelyard.dynamics import with_motors
+from steelyard.drives.drive import Drive
+from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.fit import (
-    Estimate,
-    consistent_within_geometry,
-    fixed_from,
-    fixed_words,
-    mass_words,
-    masses_from,
-    model_facts,
-    tied_from,
-    tied_words,
-)
+from steelyard.fit import Estimate
+from steelyard.fit.knowledge import fixed_from, fixed_words, mass_words, masses_from, model_facts, tied_from, tied_words
+from steelyard.fit.model_geometry import consistent_within_geometry
 from steelyard.information import Information
 from steelyard.job import Job, in_memory, is_in_memory
 from steelyard.job_options import options_of
-from steelyard.log import READERS, Log, checks
-from steelyard.model import MODEL_SUFFIXES, Robot, load, locked, read_known, read_side, side_path
+from steelyard.log import Log, checks
+from steelyard.log.read import READERS
+from steelyard.model import Robot, load
+from steelyard.model.formats import MODEL_SUFFIXES
+from steelyard.model.locking import locked
+from steelyard.model.side import read_known, read_side, side_path
 from steelyard.pipeline.sums_of_logs import several, weights_of
-from steelyard.prepare import Prepared, load_word, lock_words, locks_of, prepare, read_logs, settled
+from steelyard.prepare import Prepared, prepare
+from steelyard.prepare.mistakes_by_fit import load_word, settled
+from steelyard.prepare.reading import lock_words, locks_of, read_logs
 from steelyard.terms import text_of
 
 

@@ -27,7 +27,8 @@ from steelyard.job_options import INSPECT, words_of
 from steelyard.log import Log, split_blocks
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, inspect
-from steelyard.prepare import log_side, prepare, read_logs, read_undone, write_log_side
+from steelyard.prepare import prepare
+from steelyard.prepare.reading import log_side, read_logs, read_undone, write_log_side
 
 BEAM, LIKELY, DEPTH = 3, 12, 5  # states that a search goes on from, that it fits, mistakes at once
 MANY = 600  # samples that it looks at

@@ -6,22 +6,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnose import (
-    Case,
-    Fault,
-    Regression,
-    case_of,
-    expected_error,
-    fault,
-    information_loss,
-    lasting,
-    thinned,
-    thinning,
-)
+from steelyard.diagnose import Fault
+from steelyard.diagnose.added_columns import lasting
+from steelyard.diagnose.case import Case, case_of, thinned, thinning
+from steelyard.diagnose.faults import fault
+from steelyard.diagnose.fisher_information import expected_error, information_loss
+from steelyard.diagnose.regression import Regression
 from steelyard.errors import OptionError
 from steelyard.fit import Estimate, Uncertainty
 from steelyard.information import accumulate
-from steelyard.log import USUAL, Log, clipped_sides, masked, saturated
+from steelyard.log import Log
+from steelyard.log.checks import USUAL
+from steelyard.log.masks import clipped_sides, masked, saturated
 from steelyard.model import Robot
 from steelyard.prepare import Prepared
 from steelyard.simulate import rich_motion

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.arguments import require_type
-from steelyard.dynamics import with_motors
+from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError
 from steelyard.fit import Estimate, consistent
 from steelyard.information import Information, reversal_weights
@@ -21,7 +21,8 @@ from steelyard.information import accumulate_blocks as summed_blocks
 from steelyard.job import Job
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.prepare import prepare, read_logs
+from steelyard.prepare import prepare
+from steelyard.prepare.reading import read_logs
 from steelyard.terms import COULOMB_WIDTH, TERMS
 
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be

@@ -11,15 +11,17 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from steelyard.corrections import Corrections
-from steelyard.diagnose import Fault, fault
+from steelyard.corrections import Corrections, corrections_from
+from steelyard.diagnose import Fault
+from steelyard.diagnose.faults import fault
 from steelyard.errors import FitError, OptionError, SteelyardError, choices
-from steelyard.fit import Estimate, FrictionFit, Validation, drives_alone, friction, validate
+from steelyard.fit import Estimate, Validation, drives_alone, friction, validate
+from steelyard.fit.friction_terms import FrictionFit
 from steelyard.information import Information, accumulate
 from steelyard.job import Job
 from steelyard.log import Log, joined, split_blocks
 from steelyard.model import Robot
-from steelyard.prepare import corrected, corrections_from
+from steelyard.prepare.undo import corrected
 from steelyard.terms import CHOSEN_FRICTION
 
 FURTHER_FRICTION = "further_friction"

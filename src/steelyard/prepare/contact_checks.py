@@ -11,9 +11,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.dynamics import frame_position, frame_velocity, inverse_dynamics, jacobian
+from steelyard.dynamics import frame_velocity, inverse_dynamics, jacobian
+from steelyard.dynamics.frames import frame_position
 from steelyard.errors import choices
-from steelyard.log import Finding, Log, fatal, segments, warning
+from steelyard.log import Finding, Log
+from steelyard.log.findings import fatal, warning
+from steelyard.log.stamps import segments
 from steelyard.model import Robot
 
 SLOW, FAST = 0.15, 0.25  # m/s: a foot that rolls on its edge is slow, one that swings fast

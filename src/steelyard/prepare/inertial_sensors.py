@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import choices
-from steelyard.log import Finding, Log, fatal, warning
-from steelyard.model import Frame, Robot
+from steelyard.log import Finding, Log
+from steelyard.log.findings import fatal, warning
+from steelyard.model import Robot
+from steelyard.model.robot import Frame
 from steelyard.spatial import rotation_from_quaternion
 
 AWAY = 0.5  # of the base's motion, from which on sensor and estimate tell different ones

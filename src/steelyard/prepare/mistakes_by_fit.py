@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.corrections import Corrections
-from steelyard.diagnose import case_of, delays
+from steelyard.diagnose import delays
+from steelyard.diagnose.case import case_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
-from steelyard.fit import Estimate, Load, consistent, drive_gains, gains_by_model, predict
+from steelyard.fit import Estimate, Load, consistent, drive_gains, predict
+from steelyard.fit.drive_calibration import gains_by_model
 from steelyard.information import accumulate
-from steelyard.log import Log, clipped_sides, filters, masked, saturated, split_blocks
+from steelyard.log import Log, filters, split_blocks
+from steelyard.log.masks import clipped_sides, masked, saturated
 from steelyard.model import Robot
 from steelyard.numbers import to_float
 from steelyard.prepare.prepared import Prepared

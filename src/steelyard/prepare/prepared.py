@@ -14,22 +14,16 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.corrections import NOTHING, Corrections
-from steelyard.drives import drives_of, effort
+from steelyard.drives.arrays import effort
+from steelyard.drives.drive import drives_of
 from steelyard.errors import LogError, choices
-from steelyard.identifiable import on_tree
-from steelyard.log import (
-    BUTTERWORTH,
-    Finding,
-    Log,
-    accepted,
-    believable,
-    checks,
-    cutoff_for,
-    filters,
-    masked,
-    saturated,
-    torque_cutoff_for,
-)
+from steelyard.identifiable.loop_completion import on_tree
+from steelyard.log import Finding, Log, checks, filters
+from steelyard.log.automatic_cutoff import cutoff_for, torque_cutoff_for
+from steelyard.log.false_samples import believable
+from steelyard.log.findings import accepted
+from steelyard.log.masks import masked, saturated
+from steelyard.log.smoothers import BUTTERWORTH
 from steelyard.model import Robot
 from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts

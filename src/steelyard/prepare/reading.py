@@ -23,8 +23,11 @@ import numpy as np
 from steelyard.corrections import NOTHING, Corrections, corrections_from
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.job_options import INSPECT, options_of, words_of
-from steelyard.log import DRIVE, Log, read_log
-from steelyard.model import Relocation, Robot, allowed_folders, locked, resolve, resting_position
+from steelyard.log import Log, read_log
+from steelyard.log.channels import DRIVE
+from steelyard.model import Robot
+from steelyard.model.locking import locked, resting_position
+from steelyard.model.references import Relocation, allowed_folders, resolve
 from steelyard.numbers import to_float
 from steelyard.prepare.undo import corrected
 from steelyard.storage import write_bytes

@@ -7,13 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.corrections import Corrections, pair_of
-from steelyard.diagnose import Curves
-from steelyard.drives import Drive
+from steelyard.diagnose.torque_curves import Curves
+from steelyard.drives.drive import Drive
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError, choices
 from steelyard.job_options import AUTO
-from steelyard.log import Log, clipped_sides, convention_of, even_stamps, from_convention, full_turns
-from steelyard.model import ENDLESS, Joint, Robot, load, screw
+from steelyard.log import Log
+from steelyard.log.free_base import convention_of, from_convention
+from steelyard.log.masks import clipped_sides
+from steelyard.log.motion_checks import full_turns
+from steelyard.log.stamps import even_stamps
+from steelyard.model import Joint, Robot, load
+from steelyard.model.joint import ENDLESS, screw
 from steelyard.numbers import to_float
 
 ALL = "all"

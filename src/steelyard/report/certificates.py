@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from steelyard.fit import CAN_EXIST
+from steelyard.fit.volumes import CAN_EXIST
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.numbers import number, plural

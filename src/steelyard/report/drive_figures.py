@@ -3,7 +3,7 @@
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.pipeline import FOUND, DriveResult
+from steelyard.pipeline.drive_identification import FOUND, DriveResult
 from steelyard.report.figure_style import IDENTIFIED, LINES, drawn, name_axis, points, text
 from steelyard.report.record import Record
 from steelyard.report.signal_curves import Curves, screen_curves

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
-from steelyard.drives import CLEARLY_LIKE, COARSE, COMMANDED, STAYS
-from steelyard.pipeline import FOUND, START, DriveResult
+from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, COMMANDED, STAYS
+from steelyard.pipeline.drive_identification import FOUND, START, DriveResult
 from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import friction, motion
 from steelyard.report.first_screen import SAME

@@ -1,6 +1,6 @@
 """Figures of the record of an identification, as dictionaries that Plotly understands."""
 
-from steelyard.diagnose import EFFECTS
+from steelyard.diagnose.torque_contributions import EFFECTS
 from steelyard.errors import OptionError, choices
 from steelyard.report.figure_style import (
     EFFECT_COLORS,

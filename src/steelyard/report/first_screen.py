@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.diagnose import Fault
-from steelyard.fit import GEOMETRY, Generalization, Prediction, Status
+from steelyard.fit import Status
+from steelyard.fit.prediction_error import Generalization, Prediction
+from steelyard.fit.volumes import GEOMETRY
 from steelyard.log import Finding
-from steelyard.model import unread_geometry
-from steelyard.pipeline import VISIBLE, Result
+from steelyard.model.bounding import unread_geometry
+from steelyard.pipeline import Result
+from steelyard.pipeline.tried_corrections import VISIBLE
 from steelyard.report.document import USABLE, Question, Screen
 from steelyard.report.numbers import number, percent, plural, share, times
 

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.dynamics import effect_column, extra_torque, with_motors
+from steelyard.dynamics.closed_loop.projection import with_motors
+from steelyard.dynamics.effects import effect_column, extra_torque
 from steelyard.errors import OptionError
-from steelyard.fit import chosen_column
+from steelyard.fit.friction_terms import chosen_column
 from steelyard.log import Log
-from steelyard.model import MODEL_SUFFIXES, Robot
-from steelyard.pipeline import Job, job_of, load_with_side
+from steelyard.model import Robot
+from steelyard.model.formats import MODEL_SUFFIXES
+from steelyard.pipeline import Job
+from steelyard.pipeline.job_run import job_of, load_with_side
 from steelyard.report.record import read
 from steelyard.terms import COUPLED, TERMS, layout_of
 

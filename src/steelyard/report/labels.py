@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from steelyard.fit import model_parameters
-from steelyard.identifiable import Basis
-from steelyard.inertia import UNITS, pseudo
+from steelyard.fit.prior import model_parameters
+from steelyard.identifiable.basis import Basis
+from steelyard.inertia import pseudo
+from steelyard.inertia.parameters import UNITS
 from steelyard.model import Robot
 from steelyard.terms import TERMS, ParameterLayout
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from steelyard.pipeline import Inspection, Result
+from steelyard.pipeline import Result
+from steelyard.pipeline.inspection import Inspection
 from steelyard.report.document import Chapter, Part
 from steelyard.report.numbers import number, plural, plus_minus, share, spread
 from steelyard.sheets import Sheet, sheet

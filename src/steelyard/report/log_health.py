@@ -9,8 +9,10 @@ from rich.console import Group
 from rich.text import Text
 
 from steelyard.errors import LogError
-from steelyard.log import GAP, Log, bandwidth
-from steelyard.pipeline import Inspection
+from steelyard.log import Log
+from steelyard.log.automatic_cutoff import bandwidth
+from steelyard.log.stamps import GAP
+from steelyard.pipeline.inspection import Inspection
 from steelyard.report.console import shown
 from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, SERIES, drawn, log_axis, text

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.inertia import NAMES, UNITS, conventions, mesh, mesh_files, to_com_inertia
+from steelyard.inertia import conventions, mesh, mesh_files, to_com_inertia
+from steelyard.inertia.parameters import NAMES, UNITS
 from steelyard.report.outputs import write_file
 
 PICTURES = (".png", ".html")

@@ -8,15 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.drives import Motion, Simulation, arrays_of, drives_of, judges_of, stretches, unbounded
-from steelyard.dynamics import with_motors
+from steelyard.drives.arrays import arrays_of
+from steelyard.drives.drive import drives_of
+from steelyard.drives.held_out import Motion, judges_of
+from steelyard.drives.simulation import Simulation, unbounded
+from steelyard.drives.windows import stretches
+from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import OptionError, choices
 from steelyard.fit import Estimate, Validation, validate
 from steelyard.job import AS_MODELLED
 from steelyard.log import Finding, Log, checks, joined
-from steelyard.model import MODEL_SUFFIXES, STEP, Robot
-from steelyard.pipeline import Job, Result, job_of, load_with_side, recorded, several
-from steelyard.prepare import corrected, prepare
+from steelyard.model import STEP, Robot
+from steelyard.model.formats import MODEL_SUFFIXES
+from steelyard.pipeline import Job, Result
+from steelyard.pipeline.job_run import job_of, load_with_side, recorded, several
+from steelyard.prepare import prepare
+from steelyard.prepare.undo import corrected
 from steelyard.report.document import Screen
 from steelyard.report.first_screen import LARGE, SAME
 from steelyard.report.known_model import Unstated, read_model

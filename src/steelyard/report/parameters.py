@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.fit import Source, model_parameters
+from steelyard.fit import Source
+from steelyard.fit.prior import model_parameters
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import column_units, sizes

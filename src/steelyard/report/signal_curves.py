@@ -10,11 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.diagnose import EFFECTS, contributions
-from steelyard.dynamics import effect_column
+from steelyard.diagnose import contributions
+from steelyard.diagnose.torque_contributions import EFFECTS
+from steelyard.dynamics.effects import effect_column
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import Estimate
-from steelyard.log import Log, gaps, members
+from steelyard.log import Log
+from steelyard.log.npz import members
+from steelyard.log.stamps import gaps
 from steelyard.model import Robot
 from steelyard.pipeline import Result
 from steelyard.terms import COULOMB_WIDTH, friction_terms, stated_values

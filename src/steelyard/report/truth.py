@@ -4,7 +4,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from steelyard.fit import model_parameters
+from steelyard.fit.prior import model_parameters
 from steelyard.model import Robot
 from steelyard.pipeline import Result
 from steelyard.report.console import rich_table

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from steelyard.inertia import NAMES
+from steelyard.inertia.parameters import NAMES
 from steelyard.job import Job
 from steelyard.job_options import EXCITE, words_of
 from steelyard.pipeline import Result

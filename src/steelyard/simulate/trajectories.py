@@ -15,7 +15,9 @@ from steelyard.cards import Card
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.fit import Estimate
 from steelyard.log import Log
-from steelyard.model import Robot, captured_warnings, force_from_mujoco, from_mujoco, to_mujoco
+from steelyard.model import Robot, from_mujoco
+from steelyard.model.mjcf_compile import captured_warnings
+from steelyard.model.mujoco_state import force_from_mujoco, to_mujoco
 from steelyard.terms import COULOMB_WIDTH, TERMS
 
 STEP = 1e-3  # s, control and integration step

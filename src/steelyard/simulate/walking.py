@@ -15,7 +15,9 @@ from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.errors import OptionError, choices
 from steelyard.inertia import rotational_inertia, transform
 from steelyard.log import Log
-from steelyard.model import Frame, Robot, captured_warnings, library, mjcf_text
+from steelyard.model import Robot, library, mjcf_text
+from steelyard.model.mjcf_compile import captured_warnings
+from steelyard.model.robot import Frame
 from steelyard.simulate.legs import AHEAD, ASIDE, FEET, Legs
 from steelyard.spatial import rotation_from_quaternion
 

@@ -1,18 +1,13 @@
 """A robot to look at: its meshes, masses and motions in a page that opens anywhere.
 
-`view` writes such a page, `embed` gives the same view as a piece of HTML for other pages.
-"""
+`view` writes such a page, `embed` gives the same view as a piece of HTML for other pages."""
 
-from steelyard.viewer.movie import Motion, film, motion_of
-from steelyard.viewer.show import embed, require_outputs, view, view_files, written
+from steelyard.viewer.movie import film, motion_of
+from steelyard.viewer.show import embed, view
 
 __all__ = [
-    "Motion",
     "embed",
     "film",
     "motion_of",
-    "require_outputs",
     "view",
-    "view_files",
-    "written",
 ]

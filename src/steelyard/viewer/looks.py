@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.model import Piece, Robot, document_of
+from steelyard.model import Robot
+from steelyard.model.formats import document_of
+from steelyard.model.meshes import Piece
 from steelyard.viewer.shape import Looks, Part, Shape, hull_shape
 
 

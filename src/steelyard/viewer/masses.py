@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.fit import Estimate, Uncertainty
-from steelyard.inertia import covariance_axes
+from steelyard.inertia.ellipsoid import covariance_axes
 from steelyard.model import Robot
 
 SOLID = np.sqrt(5.0)  # semi-axes of a homogeneous ellipsoid over the root-mean-square distances of its mass

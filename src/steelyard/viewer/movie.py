@@ -13,7 +13,7 @@ from steelyard.errors import DrawingError, OptionError
 from steelyard.extras import extra
 from steelyard.log import Log, filters, read_log
 from steelyard.model import Robot
-from steelyard.simulate import Trajectory
+from steelyard.simulate.trajectories import Trajectory
 from steelyard.viewer.stage import stage
 
 RATE = 30.0  # Hz
@@ -59,7 +59,7 @@ def motion_of(trajectory, robot: Robot) -> Motion:
 
 def _closed(log: Log, robot: Robot) -> Log:
     """Passive joints of closed loops follow from the motors'."""
-    from steelyard.identifiable import on_tree
+    from steelyard.identifiable.loop_completion import on_tree
 
     return on_tree(robot, log if log.v is not None else filters.differentiate(log, cutoff=log.rate / 10))
 

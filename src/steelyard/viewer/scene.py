@@ -7,7 +7,8 @@ from importlib.resources import files
 import numpy as np
 
 from steelyard.extras import extra
-from steelyard.model import WORLD, Joint, Robot
+from steelyard.model import Joint, Robot
+from steelyard.model.robot import WORLD
 from steelyard.viewer.looks import looks
 from steelyard.viewer.masses import Found, mass_of
 from steelyard.viewer.movie import Motion

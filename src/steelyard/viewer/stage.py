@@ -6,10 +6,12 @@ from importlib import import_module
 
 import numpy as np
 
-from steelyard.dynamics import motion as tree_motion
+from steelyard.dynamics.kinematics import motion as tree_motion
 from steelyard.errors import DrawingError
-from steelyard.inertia import to_quaternion
-from steelyard.model import WORLD, Robot, captured_warnings
+from steelyard.inertia.rotation import to_quaternion
+from steelyard.model import Robot
+from steelyard.model.mjcf_compile import captured_warnings
+from steelyard.model.robot import WORLD
 from steelyard.viewer.looks import looks
 from steelyard.viewer.shape import Part, Shape
 from steelyard.viewer.simplify import within_budget

@@ -104,9 +104,10 @@ def excite(
 ):
     """Design a motion that excites a robot's parameters, within its limits."""
     with refusals(), progress_bar(silent=quiet) as progress:
-        from steelyard.excite import design_files, prepared_for_design
-        from steelyard.prepare import read_undone
-        from steelyard.viewer import motion_of, require_outputs, written
+        from steelyard.excite.motion_files import design_files, prepared_for_design
+        from steelyard.prepare.reading import read_undone
+        from steelyard.viewer import motion_of
+        from steelyard.viewer.show import require_outputs, written
 
         def show(made):
             if preview is None and movie is None:

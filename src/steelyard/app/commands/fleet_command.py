@@ -53,7 +53,9 @@ def fleet(
 
 def ask(job: Job, runs, out, work: WorkOptions, *, false_alarm: float = FALSE_ALARM, progress=None) -> dict:
     """The summary of a fleet, its files written where `out` names a folder."""
-    from steelyard.fleet import accumulate_job, fits, study, summary, write
+    from steelyard.fleet import fits, study, write
+    from steelyard.fleet.accumulation import accumulate_job
+    from steelyard.fleet.fleet_summary import summary
     from steelyard.storage import require_report_folder
 
     if out is not None:
@@ -65,6 +67,6 @@ def ask(job: Job, runs, out, work: WorkOptions, *, false_alarm: float = FALSE_AL
 
 def show_fleet(found: dict, *, as_json: bool, quiet: bool):
     """Print a summary, and end with the exit status it deserves."""
-    from steelyard.fleet import has_findings, overview
+    from steelyard.fleet.fleet_report import has_findings, overview
 
     finish(found, lambda: overview(found), as_json=as_json, quiet=quiet, findings=has_findings(found))

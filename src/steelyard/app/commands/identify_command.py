@@ -54,7 +54,7 @@ def identify(
         require_one_source(logs, many, work)
         job = options.job(model, logs or ())
         if many is not None:
-            from steelyard.fleet import one_robot
+            from steelyard.fleet.runs import one_robot
 
             found = ask(job, one_robot(many), out, work, progress=progress)
         else:
@@ -78,7 +78,7 @@ def demo(
 
         done = run_demo(out, progress=progress)
     if not (quiet or as_json):
-        from steelyard.report import truth_tables
+        from steelyard.report.truth import truth_tables
 
         console().print(truth_tables(done.truth, done.result))
     show_summary(done.outcome.summary, as_json=as_json, quiet=quiet, links=False)
@@ -86,8 +86,8 @@ def demo(
 
 def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True, strict: bool = False):
     """Print the summary of an identification, and end with the exit status it deserves."""
-    from steelyard.diagnose import CATALOGUE
-    from steelyard.report import drive_overview, overview
+    from steelyard.diagnose.faults import CATALOGUE
+    from steelyard.report.console import drive_overview, overview
 
     shown = partial(drive_overview, found) if found["kind"] == "drives" else partial(overview, found, links=links)
     verdict = found["verdict"]

@@ -70,11 +70,14 @@ def analyze(
 ):
     """List identifiable parameters and combinations, from the kinematics alone."""
     with refusals():
-        from steelyard.fit import fixed_from, masses_from
-        from steelyard.identifiable import analyze_report
-        from steelyard.model import Known, load, read_known, read_side, side_path
-        from steelyard.model import locked as lock
-        from steelyard.prepare import lock_words, read_undone, with_motion
+        from steelyard.fit.knowledge import fixed_from, masses_from
+        from steelyard.identifiable.analysis_report import analyze_report
+        from steelyard.model import load
+        from steelyard.model.locking import locked as lock
+        from steelyard.model.side import read_known, read_side, side_path
+        from steelyard.model.side_known import Known
+        from steelyard.prepare.prepared import with_motion
+        from steelyard.prepare.reading import lock_words, read_undone
 
         if floating and planar:
             raise OptionError("The base is either --floating or --planar.")
@@ -191,9 +194,11 @@ def convert(
     """Write a robot in the other format, read back and compared: bodies, joints, limits, inertials; no meshes. Or its
     gravity, inverse dynamics and regressor as code."""
     with refusals():
-        from steelyard.codegen import CODE, controller_code
-        from steelyard.model import format_of, load, save
-        from steelyard.pipeline import load_with_side
+        from steelyard.codegen import controller_code
+        from steelyard.codegen.generate import CODE
+        from steelyard.model import load, save
+        from steelyard.model.write_back import format_of
+        from steelyard.pipeline.job_run import load_with_side
 
         job = options.job(model)
         if out.suffix in CODE:
@@ -242,7 +247,7 @@ def mesh(
 ):
     """Inertial parameters of a homogeneous solid given as a mesh, with snippets for URDF and MJCF."""
     with refusals():
-        from steelyard.report import mesh_report_of
+        from steelyard.report.mesh_report import mesh_report_of
 
         found = mesh_report_of(path, density=density, mass=mass, scale=scale)
         if draw is not None:
@@ -276,7 +281,7 @@ def view(
 ):
     """Write a page with a 3D view of a robot, its masses and a motion, and open it. It works offline."""
     with refusals():
-        from steelyard.viewer import view_files
+        from steelyard.viewer.show import view_files
 
         folders = options.job().folders
         lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folders)

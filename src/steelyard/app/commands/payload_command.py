@@ -34,7 +34,8 @@ def payload(
 ):
     """Identify what a robot holds, from a wrist force-torque sensor or from joint torques."""
     with refusals():
-        from steelyard.payload import exports, identify_files, require_formats
+        from steelyard.payload.controller_formats import exports, require_formats
+        from steelyard.payload.payload_job import identify_files
         from steelyard.payload_request import Request
         from steelyard.storage import require_report_folder
 
@@ -49,7 +50,7 @@ def payload(
         outcome = identify_files(request)
         exported = exports(outcome.at_flange, formats)
         if out is not None:
-            from steelyard.payload import write_payload
+            from steelyard.payload.payload_report import write_payload
 
             write_payload(outcome, request, exported, out)
     _tell(outcome.payload, formats, exported, as_json)

@@ -44,9 +44,11 @@ def inspect(
 ):
     """Content and health of a log: rate, noise, motion, cutoff by spectrum, and faults with their remedies."""
     with refusals():
-        from steelyard.model import load, locked
+        from steelyard.model import load
+        from steelyard.model.locking import locked
         from steelyard.pipeline import inspect as look
-        from steelyard.prepare import corrected, lock_words, read_logs, read_undone
+        from steelyard.prepare.reading import lock_words, read_logs, read_undone
+        from steelyard.prepare.undo import corrected
 
         job = options.job()
         if fix and model is None:
@@ -58,7 +60,7 @@ def inspect(
             robot = load(model, gravity=job.gravity, folders=job.folders)
             robot = locked(robot, lock_words(job.lock, robot))
             if fix:
-                from steelyard.pipeline import fix_log
+                from steelyard.pipeline.log_repair import fix_log
 
                 robot, lines = fix_log(log, robot, channels=job.channels, given=job.corrections)
                 typer.echo("\n".join(f"steelyard: {line}" for line in lines), err=True)
@@ -67,10 +69,11 @@ def inspect(
         read = corrected(robot, read, job.corrections)
         found = look(read, robot)
         if html is not None:
-            from steelyard.report import write_health_page
+            from steelyard.report.log_health import write_health_page
 
             write_health_page(found, read, html, inputs=[log] if model is None else [log, model])
-        from steelyard.report import health_overview, jsonable
+        from steelyard.report.log_health import health_overview
+        from steelyard.report.schema import jsonable
 
         told = jsonable(found.as_json())
     finish(told, lambda: health_overview(found), as_json=as_json, findings=found.findings or found.faults)
@@ -100,11 +103,11 @@ def validate(
 ):
     """Torque prediction error of a model, or of the result of an identification, on held-out logs; or its motion."""
     with refusals():
-        from steelyard.report import validate_models, validate_motion
+        from steelyard.report.model_validation import validate_models, validate_motion
 
         judge = validate_motion if rollout else validate_models
         found = judge(model, logs, against=against, **options.of_job())
-        from steelyard.report import validation_overview
+        from steelyard.report.console import validation_overview
 
     finish(found.as_json(), lambda: validation_overview(found), as_json=as_json, findings=not found.good)
 
@@ -131,6 +134,6 @@ def report(
         from steelyard.app.redraw import again
 
         view = again(results, out)
-        from steelyard.report import view_overview
+        from steelyard.report.console import view_overview
 
     finish(view.summary, lambda: view_overview(view), as_json=as_json, quiet=quiet)

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.errors import FitError
-from steelyard.fit import gains_by_model
+from steelyard.fit.drive_calibration import gains_by_model
 
 APART = 1.3  # factor between the gains of joints
 CERTAIN = 5.0  # standard deviations

@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypotheses.torque_scale import unit_remedy
-from steelyard.fit import model_parameters, ratios
+from steelyard.fit import ratios
+from steelyard.fit.prior import model_parameters
 from steelyard.inertia import pseudo
 
 TRUST = 0.05  # relative error of the nominal model's torque that is taken for granted when joints are weighed

@@ -1,7 +1,6 @@
 """Robots with closed loops: the open tree, and what its loops make of it (paper D, section 3).
 
-Some joints are independent, usually those with motors; the others follow. `robot.loops` lists the closures.
-"""
+Some joints are independent, usually those with motors; the others follow. `robot.loops` lists the closures."""
 
 from steelyard.dynamics.closed_loop.derivatives import Derivatives, follows, inverse_dynamics_derivatives
 from steelyard.dynamics.closed_loop.in_jax import torque_function

@@ -7,7 +7,9 @@ import numpy as np
 
 from steelyard.dynamics.closed_loop.constraint import constants, gaps, jacobian, placed
 from steelyard.errors import LoopError, ModelError, OptionError, choices
-from steelyard.model import WORLD, Robot, displaced
+from steelyard.model import Robot
+from steelyard.model.joint import displaced
+from steelyard.model.robot import WORLD
 
 CLOSED = 1e-6  # of the robot's length, or radians: larger gaps are open
 DONE = 1e-12  # smaller gaps are rounding

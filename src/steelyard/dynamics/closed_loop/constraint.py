@@ -11,7 +11,9 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.dynamics.kinematics import coordinate_map, motion, tree
-from steelyard.model import LOOP_KINDS, WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.loops import LOOP_KINDS
+from steelyard.model.robot import WORLD
 from steelyard.spatial import cross, rotate
 
 

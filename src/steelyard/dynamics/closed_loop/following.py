@@ -14,7 +14,8 @@ from steelyard.dynamics.closed_loop.constraint import constants, crossed, in_fir
 from steelyard.dynamics.closed_loop.states import State, random_closed_states
 from steelyard.dynamics.displacements import behind, frame_twists, mounts, two_passes
 from steelyard.dynamics.kinematics import tree
-from steelyard.model import WORLD, Robot
+from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.spatial import cross
 
 STATES, SEED = 6, 20261123  # closed states that tell what the loops can follow
