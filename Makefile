@@ -43,7 +43,7 @@ sanitize: $(VENV)/.dev
 	$(BIN)/python tools/sanitized.py
 
 # Suites keep one row a case in evidence/rows and write pages in docs/evidence; figures of claims follow them.
-EVIDENCE := PYTHONPATH=tests:. $(BIN)/python -m evidence
+EVIDENCE := PYTHONPATH=tests/make:tests:. $(BIN)/python -m evidence
 
 bench: $(VENV)/.dev
 	$(EVIDENCE) benchmarks --anew

@@ -1,6 +1,6 @@
 """What is made of the options: tables of docs/command_line.md, keywords of `identify`.
 
-`python tools/option_tables.py` writes them; tests/cli/test_option_tables.py holds both up to date. Options of a
+`python tools/option_tables.py` writes them; tests/app/test_option_tables.py holds both up to date. Options of a
 subcommand are those that Typer has of it; those that are fields of a `Job` are spelled out for `identify` alone.
 """
 

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "sanitized"
 TESTS = (
-    "tests/test_native_boundary.py",
+    "tests/base/test_native_boundary.py",
     "tests/dynamics/test_native.py",
     "tests/dynamics/test_derivatives.py",
     "tests/information/test_agreement.py",
@@ -55,7 +55,7 @@ def main() -> int:
         print(f"PYTHONPATH={built('-DCMAKE_BUILD_TYPE=Debug')}")
         return 0
     library = built("-DSTEELYARD_SANITIZE=ON")
-    paths = (library, ROOT / "tests", ROOT / "tools", ROOT)
+    paths = (library, ROOT / "tests" / "make", ROOT / "tests", ROOT / "tools", ROOT)
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libstdc++.so')}",

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 TESTS = Path(__file__).parents[2] / "tests"
-sys.path.insert(0, str(TESTS))
+sys.path[:0] = [str(TESTS / "make"), str(TESTS)]
 
 import log_files  # noqa: E402
 import payload_logs  # noqa: E402

@@ -7,8 +7,8 @@ import numpy as np
 import pinocchio_adapter as adapter
 import steelyard as sy
 from evidence.stages.outcome import GIVEN, Outcome, judged
-from identifiability.pinocchio_trees import scaled_rank
 from mujoco_models import inverse_forces, point_mass_columns, rigid_body_model
+from pinocchio_trees import scaled_rank
 from robots import random_state
 from steelyard.dynamics.armature import armature_torque
 from steelyard.identifiable import identifiability

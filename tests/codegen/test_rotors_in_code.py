@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import steelyard as sy
-from identifiability.random_trees import random_tree
+from random_trees import random_tree
 from robots import random_state
 from steelyard.app import app
 from steelyard.dynamics import regressor_rows_with_rotors

@@ -33,7 +33,7 @@ def leg():
 
 @pytest.fixture(scope="module")
 def log(leg):
-    return servo_log(leg, TRUTH, seed=0, duration=12.0)
+    return servo_log(leg, TRUTH, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +233,7 @@ def test_a_log_that_is_too_short_is_refused(leg, log):
 
 def test_friction_that_grows_with_load_is_named(leg, known):
     """It is no constant, so that drives of constant friction err; none is named where there is none."""
-    log = servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2, duration=16.0)
+    log = servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2)
     found = sy.identify(with_drives(leg, kp=60.0), log, drive="model")
     laws = {law.joint: law for law in found.fit.laws if law.by == "load"}
     assert {"abad", "hip"} <= set(laws) and all(0.1 < law.slope < 0.3 for law in laws.values())

@@ -9,9 +9,9 @@ import pytest
 import trimesh
 
 import steelyard as sy
-from identifiability.random_trees import random_tree
 from mujoco_loops import hold_still, model_with_loops, motion_and_torque
 from random_loops import pose, slope
+from random_trees import random_tree
 from robots import random_state
 from steelyard.dynamics.gradients import geometry_gradient, with_parts
 from steelyard.errors import OptionError

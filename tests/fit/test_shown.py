@@ -151,7 +151,7 @@ def test_shapes_with_which_nothing_is_found_are_contradicted(arm, free, monkeypa
     shapes = bounding_ellipsoids(robot)[0]
 
     def refused(within):
-        if all(within.get(name, "geometry") == "geometry" for name in shapes):
+        if isinstance(within, dict) and all(within.get(name, "geometry") == "geometry" for name in shapes):
             raise FitError("The cone solver found no solution.")
         return within
 

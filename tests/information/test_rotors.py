@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from identifiability.pinocchio_trees import Twin, scaled_rank
-from identifiability.random_trees import random_tree
+from pinocchio_trees import Twin, scaled_rank
 from problems import random_log, scattered
+from random_trees import random_tree
 from robots import random_state
 from steelyard.dynamics import regressor_rows_with_rotors, with_rotor_bodies
 from steelyard.errors import FitError, ModelError, OptionError

@@ -216,6 +216,14 @@ def test_definitions_agree_with_the_stock_ones():
         assert known is not None and all(known[name] == fields for name, fields in found.items())
 
 
+def test_definitions_as_other_programs_write_them():
+    plain = parse("float64[] position\nPart part\n", "my_msgs/State")
+    told = parse(
+        "byte kIdle=0\r\nstring TEXT = a = b # c\r\nfloat64[] position # = rad\r\nPart part\r\n", "my_msgs/State"
+    )
+    assert told == plain and [field.name for field in told["my_msgs/State"]] == ["position", "part"]
+
+
 def in_json(path, messages, schema):
     """An MCAP file of JSON messages [bytes] at 250 Hz from 100 s on, under one schema (name, properties)."""
     from mcap.writer import Writer

@@ -104,11 +104,16 @@ class Chain(ModelDocument):
 
 @pytest.fixture
 def chain(monkeypatch, tmp_path):
-    own = formats.Format(
-        "chain", "a chain", ".json", ".json", lambda path: path.suffix == ".json", Chain, lambda *_: None
-    )
+    def holds(path: Path) -> bool:
+        return path.suffix == ".json"
+
+    def new(robot, target) -> Draft:
+        raise AssertionError("edited only")
+
+    own = formats.Format("chain", "a chain", ".json", ".json", holds, Chain, new)
+    known = (*formats.FORMATS, own)
     for module in (formats, write_back):
-        monkeypatch.setattr(module, "FORMATS", (*formats.FORMATS, own))
+        monkeypatch.setattr(module, "FORMATS", known)
     monkeypatch.setitem(formats.BY_NAME, "chain", own)
     monkeypatch.setitem(formats.BY_SUFFIX, ".json", own)
     monkeypatch.setattr(formats, "MODEL_SUFFIXES", tuple(formats.BY_SUFFIX))

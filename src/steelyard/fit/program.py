@@ -104,7 +104,8 @@ class Program:
     info: Information that is fitted. knowledge: prior, its weight, and all that is known. noise: (g,) standard
     deviations by which row groups are weighed [N m or N]. ratios: what rows without torque tell. weighted: the
     Information as it counts; problem: the same whitened. coordinates: the unknowns before equalities were solved for.
-    start: (p,), directions: (p, k), offset: (10 nb,), spread: (10 nb, k). fixed: columns that equalities settle.
+    residual: weighed data and the quadratic part of the prior. start: (p,), directions: (p, k), offset: (10 nb,),
+    spread: (10 nb, k). fixed: columns that equalities settle.
     """
 
     info: Information
@@ -114,6 +115,7 @@ class Program:
     weighted: Information
     problem: Whitened
     coordinates: Coordinates
+    residual: Residual
     start: np.ndarray
     directions: np.ndarray
     offset: np.ndarray
@@ -125,22 +127,10 @@ class Program:
 
         ratios: what rows without torque tell now.
         """
-        return replace(self, ratios=ratios, **_weighed(self.info, ratios, noise))
-
-    @cached_property
-    def residual(self) -> Residual:
-        """Weighed data and the quadratic part of the prior."""
-        layout, problem, pull = self.info.layout, self.problem, effect_pull(self.weighted, self.knowledge.weight)
-        rows, changed = problem.R @ self.info.basis.regrouping, self.start - self.coordinates.prior
-        bodies, effects = layout.inertial, slice(layout.inertial.stop, None)
-        moved = Moved((self.offset, self.spread), (changed[bodies], self.directions[bodies]))
-        squares = [  # roots of weights, constants, and what unknowns change
-            *self.knowledge.regularizer.squares(moved, self.knowledge.weight),
-            (1.0, pull * changed[effects], pull[:, None] * self.directions[effects]),
-        ]
-        A = np.concatenate([rows @ self.directions, *(root * change for root, _, change in squares)])
-        b = np.concatenate([problem.r - rows @ self.start, *(-root * constant for root, constant, _ in squares)])
-        return Residual(A, b, max(self.weighted.c - float(problem.r @ problem.r), 0.0))
+        data = _weighed(self.info, ratios, noise)
+        unknowns = self.start, self.directions, self.offset, self.spread
+        residual = _residual(self.info, self.knowledge, self.coordinates.prior, data, *unknowns)
+        return replace(self, ratios=ratios, **data, residual=residual)
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -291,6 +281,7 @@ def assembled(info: Information, knowledge: Knowledge, *, ratios: Ratios, noise=
         ratios=ratios,
         **data,
         coordinates=coordinates,
+        residual=_residual(info, knowledge, prior, data, start, directions, offset, spread),
         start=start,
         directions=directions,
         offset=offset,
@@ -304,6 +295,21 @@ def _weighed(info: Information, ratios: Ratios, noise) -> dict[str, Any]:
     seen, noise = ratios.of(info), np.asarray(noise, dtype=float)
     weighted = seen.weighted(seen.independence / noise**2)
     return {"noise": noise, "weighted": weighted, "problem": whiten(weighted)}
+
+
+def _residual(info: Information, knowledge: Knowledge, prior, data, start, directions, offset, spread) -> Residual:
+    """The quadratic cost of unknowns. prior: (p,); data: of `_weighed`; the others as of a Program."""
+    weighted, problem = data["weighted"], data["problem"]
+    rows, pull = problem.R @ info.basis.regrouping, effect_pull(weighted, knowledge.weight)
+    bodies, effects, changed = info.layout.inertial, slice(info.layout.inertial.stop, None), start - prior
+    moved = Moved((offset, spread), (changed[bodies], directions[bodies]))
+    squares = [  # roots of weights, constants, and what unknowns change
+        *knowledge.regularizer.squares(moved, knowledge.weight),
+        (1.0, pull * changed[effects], pull[:, None] * directions[effects]),
+    ]
+    A = np.concatenate([rows @ directions, *(root * change for root, _, change in squares)])
+    b = np.concatenate([problem.r - rows @ start, *(-root * constant for root, constant, _ in squares)])
+    return Residual(A, b, max(weighted.c - float(problem.r @ problem.r), 0.0))
 
 
 def contradiction(coordinates: Coordinates, constraints: Sequence[Constraint]) -> FitError:

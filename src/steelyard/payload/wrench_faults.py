@@ -91,7 +91,7 @@ FINDINGS: Mapping[str, FaultRecord] = {
         ),
     )
 }
-"""The record of every code of a payload's findings; those that hardly matter to a log are warnings."""
+"""The record of every code of a payload's findings; a finding may be milder than its record where little is left."""
 
 
 _READINGS = {

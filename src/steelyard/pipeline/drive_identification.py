@@ -205,24 +205,16 @@ class _Task:
     step: float
     groups: tuple[np.ndarray, ...] = ()
 
-    @property
-    def job(self) -> Job:
-        return self.run.job
-
-    @property
-    def robot(self) -> Robot:
-        return self.run.robot
-
     @cached_property
     def scale(self) -> tuple[tuple[str, ...], tuple[Scale, ...]]:
-        return _scales(self.job, self.robot, self.drives, self.run.known)
+        return _scales(self.run.job, self.run.robot, self.drives, self.run.known)
 
     @property
     def stated(self) -> Stated:
         return Stated(
-            known=_known(self.robot, self.drives, self.job),
-            weighed=np.array([name in self.run.known["masses"] for name in self.robot.body_names]),
-            scaled=[np.isin(self.robot.body_names, each.bodies) for each in self.scale[1]],
+            known=_known(self.run.robot, self.drives, self.run.job),
+            weighed=np.array([name in self.run.known["masses"] for name in self.run.robot.body_names]),
+            scaled=[np.isin(self.run.robot.body_names, each.bodies) for each in self.scale[1]],
             groups=self.groups,
         )
 
@@ -232,11 +224,17 @@ class _Task:
         """What moves most as some recordings of logs do, and as joints swing whose drives are off; the fit to their
         torques; and notes on it."""
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
-        own, notes, gains = settled_logs(self.job, self.robot, [each for each in own if len(each.log)], self.drives)
+        own, notes, gains = settled_logs(
+            self.run.job, self.run.robot, [each for each in own if len(each.log)], self.drives
+        )
         estimate = _estimate(self.run, own)
-        starts = _starts(self.robot, self.drives, gains, estimate)
-        starts = [_with_masses(self.robot, each, self.run.known["masses"]) for each in starts]
-        return search(self.robot, starts, self.stated, [*train, *free], self.step, progress=progress), estimate, notes
+        starts = _starts(self.run.robot, self.drives, gains, estimate)
+        starts = [_with_masses(self.run.robot, each, self.run.known["masses"]) for each in starts]
+        return (
+            search(self.run.robot, starts, self.stated, [*train, *free], self.step, progress=progress),
+            estimate,
+            notes,
+        )
 
 
 def _inputs(drives: Mapping[str, Drive], logs: Sequence) -> list[list]:
@@ -252,12 +250,12 @@ def _by_speed(
 ) -> tuple[Proven, tuple[np.ndarray, ...], list[Prepared], tuple[str, ...]]:
     """How motion is predicted that is faster than what was fitted; and what predicts it best, with notes: drives of
     twins alike or each of its own, commanded or measured torques."""
-    robot, found = task.robot, []
+    robot, found = task.run.robot, []
     alike = twins(robot, task.drives)
     for read in inputs:
         recordings = [own for each in read for own in stretches(robot, [each.raw], task.drives)]
         free = swings(robot, [each.raw for each in read], task.drives)
-        slow, fast = parted_by_speed(recordings, task.job.validation)
+        slow, fast = parted_by_speed(recordings, task.run.job.validation)
         require_windows(slow, fast)
         for groups in [alike, ()] if alike else [()]:
             (near, _), *_ = replace(task, groups=groups).search(read, slow, free, progress)
@@ -365,10 +363,10 @@ def _judged(
     task: _Task, found: DriveArrays, start: DriveArrays | None, test: list[Recorded]
 ) -> tuple[tuple[Motion, ...], tuple]:
     """Errors of motion on samples that were not fitted, and the overlay of a `DriveResult`."""
-    simulation, judges = Simulation(task.robot, STEP), judges_of(test, STEP)
+    simulation, judges = Simulation(task.run.robot, STEP), judges_of(test, STEP)
     sets = {FOUND: found} | ({} if start is None else {START: start})
     if all(each.torque_per_unit is not None for each in task.drives.values()):
-        sets[GIVEN] = arrays_of(task.robot, task.drives)
+        sets[GIVEN] = arrays_of(task.run.robot, task.drives)
     motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
     followed, whole = bool(found.follows_q.all()), judges.whole
     (error,) = errors_of(simulation, [whole], [found])

@@ -141,7 +141,7 @@ def run(
     report("validating", 0.95)
     judged = _judged(fitted, intervals, diagnosis)
     told = _further(fitted, judged, diagnosis)
-    findings = (*seen[0], *(standing_faults(fitted.robot, fitted.train) if fitted.rows else ()))
+    findings = (*seen[0], *(standing_faults(fitted.run.robot, fitted.train) if fitted.rows else ()))
     result = _concluded(fitted, judged, told, (findings, diagnosis, lost, seen[1]))
     report("done", 1.0)
     return result
@@ -169,14 +169,6 @@ class _Fitted:
     by_log: dict[str, tuple[Information, ...]]
     estimate: Estimate
     notes: tuple[str, ...]
-
-    @property
-    def job(self) -> Job:
-        return self.run.job
-
-    @property
-    def robot(self) -> Robot:
-        return self.run.robot
 
     @property
     def entire(self) -> list[Log]:
@@ -228,11 +220,13 @@ def _fitted(begun: Run, read: list[Prepared], report: Progress) -> _Fitted:
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """A fit, judged by held-out samples. memory: s for which its errors stay alike. test: held-out parts of the logs,
-    held: all of them. before, after: errors of the nominal and of the identified model."""
+    """A fit, judged by held-out samples.
+
+    memory: s for which its errors stay alike. held: held-out parts of all logs; tested: their sums; use: those of
+    ordinary motion. before, after: errors of the nominal and of the identified model.
+    """
 
     memory: float
-    test: list[Log]
     held: Log
     before: Validation
     after: Validation
@@ -243,7 +237,7 @@ class _Judged:
 
 
 def _judged(fitted: _Fitted, intervals: Uncertainty, diagnosis: Diagnosis) -> _Judged:
-    job, robot, rows = fitted.job, fitted.robot, fitted.rows
+    job, robot, rows = fitted.run.job, fitted.run.robot, fitted.rows
     memory = _correlation_time(diagnosis)
     test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + memory)[1] for each in fitted.read]
     held = joined(test, name="held-out samples")
@@ -251,37 +245,30 @@ def _judged(fitted: _Fitted, intervals: Uncertainty, diagnosis: Diagnosis) -> _J
     tested = reduce(add, [accumulate(robot, each, **fitted.columns, **rows) for each in test])  # all samples alike
     use = ordinary_use(robot, fitted.train, **fitted.columns)
     reach = generalization(fitted.estimate, fitted.by_log, tested, weight=job.weight, other_motion=use)
-    return _Judged(memory, test, held, before, after, intervals, use, reach, tested)
+    return _Judged(memory, held, before, after, intervals, use, reach, tested)
 
 
-@dataclass(frozen=True, eq=False)
-class _Further:
-    """worth: faults whose correction is worth making; unworthy: notes on others; rubs: friction that was left out."""
-
-    worth: tuple[Fault, ...]
-    unworthy: tuple[str, ...]
-    rubs: tuple[Fault, ...]
-
-
-def _further(fitted: _Fitted, judged: _Judged, diagnosis: Diagnosis) -> _Further:
-    """What corrections and further friction would bring."""
-    job, robot = fitted.job, fitted.robot
+def _further(
+    fitted: _Fitted, judged: _Judged, diagnosis: Diagnosis
+) -> tuple[tuple[Fault, ...], tuple[Fault, ...], tuple[str, ...]]:
+    """Faults whose correction is worth making, friction that was left out; notes on other corrections."""
+    job, robot = fitted.run.job, fitted.run.robot
     left = max(judged.after.relative_error, judged.reach.fitted)
     tries = judge(robot, fitted.run.fit, validation=job.validation, columns=fitted.columns, rows=fitted.rows)
     worth, unworthy = tried(robot, fitted.entire, noticeable(diagnosis.faults, left), tries)
-    return _Further(worth, unworthy, further_friction(job, robot, fitted.train, judged.after.relative_error))
+    return worth, further_friction(job, robot, fitted.train, judged.after.relative_error), unworthy
 
 
-def _concluded(fitted: _Fitted, judged: _Judged, told: _Further, seen: tuple) -> Result:
+def _concluded(fitted: _Fitted, judged: _Judged, told: tuple, seen: tuple) -> Result:
     """The links that are better for sure, and everything that is said of them."""
-    findings, diagnosis, lost, looked = seen
-    job, robot, estimate, intervals = fitted.job, fitted.robot, fitted.estimate, judged.intervals
+    (findings, diagnosis, lost, looked), (worth, rubs, unworthy) = seen, told
+    job, robot, estimate, intervals = fitted.run.job, fitted.run.robot, fitted.estimate, judged.intervals
     given, everything, reach = drives_alone(fitted.total), judged.after, judged.reach
     alone, after = validate(given, judged.held), judged.after
     elsewhere = None if fitted.rows else judged.use  # what stands on the ground does not show itself in flight
     much = everything.relative_error <= HALF * alone.relative_error  # more than any friction that was left out
-    doubted = () if much else told.rubs
-    accused = {getattr(each, "joint", None) for each in (*findings, *doubted, *told.worth) if each.code in IMITATED}
+    doubted = () if much else rubs
+    accused = {getattr(each, "joint", None) for each in (*findings, *doubted, *worth) if each.code in IMITATED}
     if job.drive_gains and not job.loads:  # gains come from these links, and errors of either go into the other
         accused.add(None)
     kept, gained = standing_links(given, intervals, elsewhere, alone, everything, memory=judged.memory, accused=accused)
@@ -305,8 +292,8 @@ def _concluded(fitted: _Fitted, judged: _Judged, told: _Further, seen: tuple) ->
         held_out=judged.held,
         diagnosis=diagnosis,
         generalization=reach,
-        findings=(*findings, *lost, *told.rubs, *told.worth),
-        notes=(*fitted.notes, *intervals.explain(), *diagnosis.hints, *told.unworthy),
+        findings=(*findings, *lost, *rubs, *worth),
+        notes=(*fitted.notes, *intervals.explain(), *diagnosis.hints, *unworthy),
         narrowing=narrowing(robot, intervals, samples, fitted.columns),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,

@@ -30,6 +30,7 @@ DEEPEST = 12  # messages in messages
 LONGEST = 100_000  # characters of a definition
 _UNPARSED = (RecursionError, AssertionError, ArithmeticError, ValueError, LookupError, MemoryError)
 _RULE = re.compile(r"^={3,}\s*$", re.MULTILINE)  # between definitions
+_CONSTANT = re.compile(r"^[ \t]*[\w/<=\[\]]+[ \t]+\w+[ \t]*=.*$", re.MULTILINE)  # not in the message; of any spelling
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def parse(text: str, kind: str) -> Definitions:
         raise LogError(f"the definition of {kind} has {len(text):,} characters, over the limit of {LONGEST:,}")
     known: dict = {}
     try:
-        for number, part in enumerate(_RULE.split(text)):
+        for number, part in enumerate(_RULE.split(text.replace("\r\n", "\n"))):
             language, name, body = "MSG", kind, part
             if number:
                 first, _, body = part.lstrip().partition("\n")
@@ -71,7 +72,7 @@ def parse(text: str, kind: str) -> Definitions:
             if language == "IDL":
                 known |= get_types_from_idl(re.sub(r"^\s*#.*$", "", body, flags=re.MULTILINE))
             elif number or body.strip():
-                known |= get_types_from_msg(body, name.strip())
+                known |= get_types_from_msg(_CONSTANT.sub("", body), name.strip())
         return {**STOCK, **_converted(known)}
     except (*_UNPARSED, TypesysError) as error:
         raise LogError(f"the definition of {kind} cannot be read: {str(error)[:120]}") from error

@@ -68,7 +68,7 @@ def runs(request, tmp_path_factory):
         env={
             **os.environ,
             "OPENBLAS_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1] / "make"), os.environ.get("PYTHONPATH", "")]),
         },
     )
     found = [json.loads(line) for line in done.stdout.splitlines()]

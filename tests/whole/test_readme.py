@@ -16,7 +16,7 @@ from steelyard.report import summary
 
 pytestmark = pytest.mark.claim("report.commands", "commands of README and pages run")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
 PAGE = (ROOT / "docs" / "command_line.md").read_text("utf-8")

@@ -13,7 +13,7 @@ import steelyard
 
 pytestmark = pytest.mark.claim("trust.dependencies", "dependencies are used, and listed with their licences")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
 PLUGINS = {"pycollada": "trimesh finds it by itself when a mesh is COLLADA"}

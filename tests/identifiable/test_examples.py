@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 import steelyard as sy
-from identifiability.pinocchio_trees import Twin
+from pinocchio_trees import Twin
 
 pytestmark = pytest.mark.claim("identifiability.published")
 

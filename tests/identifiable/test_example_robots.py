@@ -5,7 +5,7 @@ import pytest
 
 import pinocchio_adapter as adapter
 import random_bodies
-from identifiability.pinocchio_trees import scaled_rank
+from pinocchio_trees import scaled_rank
 from robots import EXAMPLE_ROBOTS, URDFS, random_state
 from steelyard.dynamics import regressor
 from steelyard.errors import ModelError

@@ -86,7 +86,7 @@ def test_stamps_that_wander():
     assert "stamp_jitter" not in [f.code for f in true]
 
 
-SERVO_LOGS = Path(__file__).parents[1] / ".." / "shared" / "data" / "xl330"
+SERVO_LOGS = Path(__file__).parents[2] / ".." / "shared" / "data" / "xl330"
 
 
 @pytest.mark.parametrize("name", ["up_and_down_kp800", "sin_sin_kp100", "lift_and_drop_kp800"])

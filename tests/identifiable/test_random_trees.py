@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from identifiability.pinocchio_trees import Twin, scaled_rank
-from identifiability.random_trees import random_tree
+from pinocchio_trees import Twin, scaled_rank
+from random_trees import random_tree
 from steelyard.identifiable import basis as subspaces
 from steelyard.identifiable import identifiability, recursion
 

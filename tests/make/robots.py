@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 EXAMPLE_ROBOTS = Path(sys.prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 EXAMPLE_ROBOTS = EXAMPLE_ROBOTS / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 URDFS = sorted(EXAMPLE_ROBOTS.rglob("*.urdf"))
-SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
+SHARED_DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 
 def urdf(stem: str) -> Path:

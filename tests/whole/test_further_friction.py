@@ -14,7 +14,7 @@ FRICTION = ("viscous", "coulomb", "offset")
 def case():
     """A robot whose file has links of other masses, and a slow log of it."""
     robot = sy.library.puma560()
-    log = sy.simulate.record(robot, duration=8.0).log
+    log = sy.simulate.record(robot, duration=12.0).log
     rng = np.random.default_rng(0)
     return robot.with_inertias(robot.inertias * np.exp(0.15 * rng.normal(size=(robot.nb, 1)))), robot, log
 

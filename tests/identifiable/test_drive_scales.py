@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from identifiability.pinocchio_trees import Twin
-from identifiability.random_trees import random_tree
+from pinocchio_trees import Twin
+from random_trees import random_tree
 from robots import urdf
 from steelyard.app import app
 from steelyard.errors import OptionError

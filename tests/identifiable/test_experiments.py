@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from identifiability.pinocchio_trees import Twin, scaled_rank
-from identifiability.random_trees import random_tree
+from pinocchio_trees import Twin, scaled_rank
+from random_trees import random_tree
 from steelyard.errors import ModelError, OptionError
 from steelyard.identifiable import identifiability
 from steelyard.identifiable.from_robot import mechanism_of

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.linalg import qr
 
-from identifiability.pinocchio_trees import Twin
+from pinocchio_trees import Twin
 from steelyard.identifiable import identifiability
 from steelyard.identifiable.null_space import PAPER_ORDER
 from steelyard.model import library

@@ -41,7 +41,7 @@ def test_pages_are_current(name, pages):
 
 @pytest.mark.parametrize("name", ["panda", "tx40", "kuka_kr300"])
 def test_what_needs_no_model_is_current(name, pages):
-    """Their fits take long, and tests/reference/test_real_logs.py has their faults."""
+    """Their fits take long, and tests/whole/test_real_logs.py has their faults."""
     stored = (ROOT / "docs" / "evidence" / "inspect" / f"{name}.md").read_text("utf-8")
     log = read_log(SHARED_DATA / f"{pages.LOGS[name]}.npz")
     found = pages.printed(inspect(log.replace(joint_names=[f"joint{i + 1}" for i in range(log.nv)])))
