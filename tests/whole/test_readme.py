@@ -49,7 +49,7 @@ def test_the_python_example_runs(folder, monkeypatch, capsys):
 
 def test_the_example_step_by_step_is_identify(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    namespace = {"sy": sy}
+    namespace: dict = {"sy": sy}
     exec(BLOCK.findall(TUTORIAL)[1], namespace)
     assert (folder / "arm_identified.urdf").exists()
     job = sy.identify("arm.urdf", "run.csv")
