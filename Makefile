@@ -47,12 +47,12 @@ EVIDENCE := PYTHONPATH=tests/make:tests:. $(BIN)/python -m evidence
 
 bench: $(VENV)/.dev
 	$(EVIDENCE) benchmarks --anew
-	$(EVIDENCE) claims test_figures
+	$(EVIDENCE) claims evidence/test_figures.py
 
 # Every model of the test packages, and of others that are installed, through everything: docs/evidence/conformance.md.
 conformance: $(VENV)/.dev
 	$(EVIDENCE) conformance --anew
-	$(EVIDENCE) claims test_figures
+	$(EVIDENCE) claims evidence/test_figures.py
 
 $(VENV)/.peers: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,peers]'
@@ -61,14 +61,15 @@ $(VENV)/.peers: $(VENV)/.dev
 # The same jobs by other tools, at the versions that pyproject.toml pins: docs/evidence/peers.md.
 peers: $(VENV)/.peers
 	$(EVIDENCE) peers --anew
-	$(EVIDENCE) claims test_figures
+	$(EVIDENCE) claims evidence/test_figures.py
 
 # Random jobs that try to make it fail or say what is not true, all or some: make adversary SUITES=problems.
 SUITES ?= coverage everyday payloads problems strangers
 adversary: $(VENV)/.dev
 	for suite in $(SUITES); do $(EVIDENCE) $$suite; done
 
-# Small mistakes put into the source, one at a time, that tests should notice: make mutants PACKAGES=inertia/exponential.
+# Small mistakes put into the source, one at a time, that tests should notice; goes on where it was stopped, or some
+# modules: make mutants PACKAGES=inertia/exponential.py
 PACKAGES ?= fit/ information/ identifiable/ inertia/ dynamics/
 mutants: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutants]'

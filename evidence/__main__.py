@@ -1,7 +1,7 @@
 """Run a suite, keep its rows in evidence/rows, and write its page in docs/evidence.
 
-Cases without a row run, with --anew all of them; those that are named, whole or in part, run in any case and are
-printed. --page runs nothing. Exit status 1: a case failed.
+Cases without a row run, with --anew all of them. CASE chooses by a part of the name; one that is named as a whole runs
+in any case. What is chosen is printed. --page runs nothing. Exit status 1: a case failed.
 """
 
 import argparse
@@ -52,18 +52,19 @@ def all_of(suite: ModuleType) -> list[Case]:
 
 
 def chosen(suite: ModuleType, words: list[str], known) -> list[Case]:
-    """Cases that words name, whole or in part; without words those that are not known."""
+    """Cases that are not known, of those that words name in part; all that they name as a whole."""
     every = all_of(suite)
     if not words:
         by_name = getattr(suite, "BY_NAME", ())
         return [case for case in every if case not in known and case not in by_name]
-    found = []
+    found: dict[Case, None] = {}
     for word in words:
-        named = [case for case in every if str(case) == word] or [case for case in every if word in str(case)]
+        whole = [case for case in every if str(case) == word]
+        named = whole or [case for case in every if word in str(case)]
         if not named:
             raise SystemExit(f"No case of {suite.__name__} is named {word!r}.")
-        found += [case for case in named if case not in found]
-    return found
+        found |= dict.fromkeys(case for case in named if whole or case not in known)
+    return list(found)
 
 
 def write(suite: ModuleType, rows: dict[Case, Row]):

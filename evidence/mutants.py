@@ -1,7 +1,7 @@
 """Small mistakes put into a module, one at a time, by Cosmic Ray: a test should fail with each.
 
 A case is a module of the packages that `mutants.toml` names. Works in a copy of the tree; runs for minutes to hours
-a module, so only those that are named have rows: `make mutants PACKAGES=inertia/exponential`.
+a module, so only those that are named have rows: `make mutants PACKAGES=inertia/exponential.py`.
 """
 
 import json
@@ -30,8 +30,8 @@ a condition. A mutant is killed when a test fails; one that lives is a mistake t
 
 [Cosmic Ray](https://cosmic-ray.readthedocs.io) makes them, as `evidence/mutants.toml` says, in
 {packages}.
-`make mutants PACKAGES=inertia/exponential` judges the modules of that name and writes this page. A module takes minutes
-to hours, so {judged} of {count} are judged.
+`make mutants PACKAGES=inertia` judges modules of that name that were not judged yet and writes this page. A module
+takes minutes to hours: these were judged so far, the others not.
 
 {table}
 {alive}## Mistakes written by hand
@@ -59,7 +59,7 @@ def row(case: str) -> Row:
     tests = CONFIG["modules"].get(case, CONFIG["packages"][case.partition("/")[0]])
     pytest = shlex.split("-m pytest -x -q -p no:xdist -p no:cacheprovider --tb=no")
     command = [sys.executable, *pytest, *tests]
-    paths = [tree / "src", tree / "tests" / "make", tree / "tests" / "make", tree / "tests", tree / "tools", tree]
+    paths = [tree / "src", tree / "tests" / "make", tree / "tests" / "make", tree / "tests" / "make", tree / "tests", tree / "tools", tree]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([*map(str, paths), *filter(None, sys.path)])}
     start = time.monotonic()
     subprocess.run(command, cwd=tree, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -120,8 +120,6 @@ def page(rows: list[Row]) -> str:
         alive.append(f"| `{case}` | {each['line']} | `{each['old']}` | `{each['new']}` | {why} |")
     return TEXT.format(
         packages=", ".join(f"`{name}`" for name in CONFIG["packages"]),
-        judged=len(judged),
-        count=len(cases()),
         table=table({case: _counts(row) for case, row in judged.items()}) if judged else "",
         alive="## Alive\n\n" + "\n".join([*alive, "", ""]) if living else "",
         by_hand=table(_sums(by_hand)),

@@ -7,16 +7,15 @@ Pinocchio's regressor and CVXPY, with the same solver.
 """
 
 import importlib.util
-import sys
 import time
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 
 import steelyard as sy
 from evidence.bench.timing import median_seconds
+from robots import urdf
 from steelyard import fit
 from steelyard.fit.prior import EFFECT_SPREAD
 from steelyard.fit.thresholds import THRESHOLDS
@@ -28,7 +27,7 @@ from steelyard.terms import COULOMB_WIDTH
 
 REPEATS = 9
 EXTENT = 2.4  # semi-axes of the ellipsoids, in root-mean-square extents of the true bodies
-HUMANOID = "g1_29dof_rev_1_0.urdf"
+HUMANOID = "g1_29dof_rev_1_0"
 WEIGHT = 1.0
 FINE = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 
@@ -46,9 +45,8 @@ class Problem:
 def run() -> dict:
     rows = {}
     problems = {"Cheetah 3 leg, 3 rotors": leg_problem(), "PUMA 560, 6 rotors": arm_problem()}
-    humanoid = example_robot(HUMANOID)
-    if humanoid:
-        problems["G1, 30 bodies, no rotors"] = problem(sy.load(humanoid, floating=True), 1000, rotors=False)
+    humanoid = sy.load(urdf(HUMANOID), floating=True)
+    problems["G1, 30 bodies, no rotors"] = problem(humanoid, 1000, rotors=False)
     for name, each in problems.items():
         estimate = fit.consistent(each.info, within=each.within)
         rows[name] = {
@@ -124,11 +122,6 @@ def problem(model: Robot, samples: int, *, rotors: bool, noise: float = 0.2) -> 
     info = accumulate(model, log, rotors=rotors, armature=not rotors)
     bodies = zip(info.layout.bodies, map(covariance_ellipsoid, true), strict=True)
     return Problem(model, log, info, {name: Ellipsoid(e.center, EXTENT**2 * e.Q) for name, e in bodies})
-
-
-def example_robot(name: str) -> Path | None:
-    """A model of the package example-robot-data, where it is installed."""
-    return next(iter(sorted(Path(sys.prefix).rglob(f"example-robot-data/robots/**/{name}"))), None)
 
 
 class Script:

@@ -9,8 +9,8 @@ from unittest import mock
 import numpy as np
 
 import steelyard as sy
-from evidence.bench.regressor import example
 from evidence.bench.timing import interleaved
+from robots import urdf
 from steelyard import native
 
 SAMPLES = 1024
@@ -26,7 +26,7 @@ def run():
 def time_robot(name, floating):
     import pinocchio as pin
 
-    path = example(name)
+    path = urdf(name)
     robot = sy.load(path, floating=floating or None)
     rng = np.random.default_rng(0)
     q = np.tile(robot.neutral, (SAMPLES, 1)) + 0.1 * rng.normal(size=(SAMPLES, robot.nq))

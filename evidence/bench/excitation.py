@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
+from robots import EXAMPLE_ROBOTS, urdf
 from steelyard.excite import Design, Limits, design
 from steelyard.excite.collisions import scene_of
 from steelyard.excite.feasibility import margins
@@ -37,7 +38,7 @@ MARGIN = 0.05
 def run() -> dict:
     """`{motion: {column: value}}`."""
     rows = {}
-    for name, path in (("UR10", ur10()), ("Panda", panda())):
+    for name, path in (("UR10", urdf("ur10_robot")), ("Panda", panda())):
         robot = sy.load(path)
         for criterion in ("D", "A"):
             rows[f"{name}, {criterion}"] = _samples(robot, criterion)
@@ -45,24 +46,14 @@ def run() -> dict:
     return rows
 
 
-def ur10() -> Path:
-    return next(_examples().rglob("ur10_robot.urdf"))
-
-
 def panda() -> Path:
     """Panda with its fingers fixed."""
-    path = next(_examples().rglob("panda.urdf"))
+    path = urdf("panda")
     text = re.sub(r'(<joint name="panda_finger_joint\d" type=")prismatic', r"\1fixed", path.read_text())
-    text = re.sub(r"<mimic[^>]*/>", "", text).replace("package://example-robot-data/robots", str(_examples()))
+    text = re.sub(r"<mimic[^>]*/>", "", text).replace("package://example-robot-data/robots", str(EXAMPLE_ROBOTS))
     fixed = Path(tempfile.mkdtemp()) / "panda.urdf"
     fixed.write_text(text)
     return fixed
-
-
-def _examples() -> Path:
-    import pinocchio
-
-    return Path(pinocchio.__file__).parents[4] / "share" / "example-robot-data" / "robots"
 
 
 def _samples(robot, criterion) -> dict:

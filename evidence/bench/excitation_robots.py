@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 import steelyard as sy
-from evidence.bench.regressor import example
+from robots import urdf
 from steelyard.excite import Limits
 from steelyard.excite.collisions import scene_of
 from steelyard.excite.design_goal import goal_of
@@ -157,7 +157,7 @@ def run():
     """A row for each robot and kind of motion."""
     rows = {}
     for name, (stem, moved) in ROBOTS.items():
-        robot = sy.load(example(stem), floating=False)
+        robot = sy.load(urdf(stem), floating=False)
         for kind, values in compare(Bench(robot, moved)).items():
             rows[f"{name}: {kind}"] = values
     return rows

@@ -13,7 +13,8 @@ import sys
 import time
 
 from evidence.bench.peer_regressors import MODULES
-from evidence.bench.regressor import ROBOTS, example
+from evidence.bench.regressor import ROBOTS
+from robots import urdf
 
 SAMPLES, REPEATS = 10_000, 5
 OURS = """
@@ -73,7 +74,7 @@ def run():
 
 
 def _row(name: str, floating: bool) -> dict:
-    arguments = [str(example(name)), "1" if floating else "0", str(SAMPLES)]
+    arguments = [str(urdf(name)), "1" if floating else "0", str(SAMPLES)]
     ours, loop = [], []
     for _ in range(REPEATS):  # in turn: a machine that slows down slows both down
         for found, code in ((ours, OURS), (loop, LOOP)):

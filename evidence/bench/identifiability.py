@@ -5,12 +5,11 @@ same robots, with Pinocchio's regressor.
 """
 
 import statistics
-import sys
-from pathlib import Path
 
 import numpy as np
 
 from evidence.bench.timing import median_seconds
+from robots import URDFS
 from steelyard.errors import ModelError
 from steelyard.identifiable import identifiability
 from steelyard.model import Joint, Robot, load, revolute_subspace
@@ -51,13 +50,6 @@ def pinocchio_chain(links: int):
     return model, model.createData(), [rng.uniform(-3, 3, size=(24, links)) for _ in range(3)]
 
 
-def example_robots():
-    """Paths of the URDFs of example-robot-data, empty where it is not installed."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    folder = Path(sys.prefix) / "lib" / version / "site-packages/cmeel.prefix/share/example-robot-data/robots"
-    return sorted(folder.rglob("*.urdf"))
-
-
 def run(*, lengths=LENGTHS) -> dict:
     """`{"chain N": {"links", "count", "seconds", "svd_seconds"}, "example robots": {...}}`."""
     results = {}
@@ -71,7 +63,7 @@ def run(*, lengths=LENGTHS) -> dict:
             row["svd_seconds"] = median_seconds(lambda args=(model, data, states): by_svd(*args), REPEATS)
         results[f"chain {links}"] = row
     times = {}
-    for path in example_robots():
+    for path in URDFS:
         for floating in (None, True):
             try:
                 robot = load(path, floating=floating)

@@ -7,16 +7,15 @@ and additions of the kernel's rows and Gram matrices over what `dgemm` reaches o
 
 import importlib.util
 import statistics
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 
 import steelyard as sy
 from evidence.bench.peer_regressors import found
 from evidence.bench.timing import interleaved
+from robots import urdf
 from steelyard.dynamics.native_plans import sum_plan
 from steelyard.dynamics.newton_euler import row_blocks
 from steelyard.information import accumulate
@@ -35,7 +34,7 @@ def run():
 
 
 def time_robot(name: str, floating: bool, peak: float) -> dict:
-    path = example(name)
+    path = urdf(name)
     robot = sy.load(path, floating=floating or None)
     log = random_log(robot)
     short = log[: SAMPLES // 8]
@@ -105,8 +104,3 @@ def dgemm_peak(size: int = 1000, repeats: int = 10) -> float:
             list(pool.map(lambda pair: pair[0] @ pair[1], pairs))
             seconds.append(time.perf_counter() - start)
     return 2 * size**3 * len(pairs) / statistics.median(seconds)
-
-
-def example(stem: str) -> Path:
-    """Path of a URDF of example-robot-data."""
-    return next(Path(sys.prefix).rglob(f"example-robot-data/robots/**/{stem}.urdf"))

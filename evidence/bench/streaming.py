@@ -6,7 +6,7 @@ A log in memory, one process for each engine. Aim: 50 MB.
 import subprocess
 import sys
 
-from evidence.bench.regressor import example
+from robots import urdf
 
 SAMPLES = 1_000_000
 ENGINES = ("numpy", "native")
@@ -49,6 +49,6 @@ def run() -> dict:
 
 def megabytes(robot: str, engine: str, program: str = PROGRAM, samples: int = SAMPLES) -> tuple[float, float]:
     """Inputs, and how much more a process of its own took at most while they were accumulated."""
-    command = [sys.executable, "-c", program, str(example(robot)), engine, str(samples)]
+    command = [sys.executable, "-c", program, str(urdf(robot)), engine, str(samples)]
     inputs, growth = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return float(inputs), float(growth)
