@@ -59,7 +59,7 @@ def row(case: str) -> Row:
     tests = CONFIG["modules"].get(case, CONFIG["packages"][case.partition("/")[0]])
     pytest = shlex.split("-m pytest -x -q -p no:xdist -p no:cacheprovider --tb=no")
     command = [sys.executable, *pytest, *tests]
-    paths = [tree / "src", tree / "tests" / "make", tree / "tests" / "make", tree / "tests" / "make", tree / "tests", tree / "tools", tree]
+    paths = [tree / "src", tree / "tests" / "make", tree / "tests" / "make", tree / "tests", tree / "tools", tree]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([*map(str, paths), *filter(None, sys.path)])}
     start = time.monotonic()
     subprocess.run(command, cwd=tree, env=environment, check=True, stdout=subprocess.DEVNULL)
