@@ -10,8 +10,8 @@ from importlib import import_module
 from steelyard.lazy import lazy
 
 _HOMES = {
-    "accumulate": "pipeline",
-    "accumulate_blocks": "pipeline",
+    "accumulate": "pipeline.sums_of_logs",
+    "accumulate_blocks": "pipeline.sums_of_logs",
     "base_wrench_regressor": "dynamics",
     "bias_acceleration": "dynamics",
     "body_regressor": "dynamics",

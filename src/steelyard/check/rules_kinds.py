@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard.check.rule import Hit, rule
-from steelyard.check.rules_mirror import SIDES, WORD, mirrored_name
+from steelyard.check.rules_mirror import SIDES, WORD, left_name, mirrored_name
 from steelyard.check.shaped_inertials import ShapedInertial, in_grams, shaped_inertials
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model.sketch import Sketch
@@ -26,8 +26,9 @@ def twin_of(sketch: Sketch, index: int) -> int | None:
     """The link of the other side."""
     name = sketch.parts[index].name
     right = sketch.parts_by_name.get(mirrored_name(name) or "")
-    lefts = (i for i, part in enumerate(sketch.parts) if mirrored_name(part.name) == name)
-    return right if right is not None and right != index else next(lefts, None)
+    if right is not None and right != index:
+        return right
+    return sketch.parts_by_name.get(left_name(name, sketch.parts_by_name) or "")
 
 
 def kinds(sketch: Sketch) -> Iterator[list[ShapedInertial]]:

@@ -1,7 +1,7 @@
 """SY4xx, second part: left and right links that should be mirror images."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 
 import numpy as np
 
@@ -25,13 +25,23 @@ WORD = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])|\d+|[^A-Za-z\d]+")
 
 def mirrored_name(name: str) -> str | None:
     """Name of the right link that belongs to a left one, None for other names."""
+    return next(_turned(name, SIDES), None)
+
+
+def left_name(name: str, known: Container[str]) -> str | None:
+    """Name among known ones of the left link that belongs to a right one."""
+    lefts = _turned(name, [(right, left) for left, right in SIDES])
+    return next((left for left in lefts if left in known and mirrored_name(left) == name), None)
+
+
+def _turned(name: str, sides: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """The name with one word replaced that tells a side."""
     words = WORD.findall(name)
     for i, word in enumerate(words):
-        for left, right in SIDES:
-            if word.lower() == left:
-                turned = right.upper() if word.isupper() else right.capitalize() if word[0].isupper() else right
-                return "".join([*words[:i], turned, *words[i + 1 :]])
-    return None
+        for one, other in sides:
+            if word.lower() == one:
+                turned = other.upper() if word.isupper() else other.capitalize() if word[0].isupper() else other
+                yield "".join([*words[:i], turned, *words[i + 1 :]])
 
 
 def pairs(sketch: Sketch) -> Iterator[tuple[int, int]]:

@@ -18,15 +18,15 @@ from steelyard.log.stated_units import StatedUnits, in_stated_units, stated
 
 _later = partial(later, "steelyard.log")
 _ARRAYS = (_later("npz.read"), _later("mat.read"), _later("hdf5.read"))
-_bag2, _parquet = _later("ros.read_bag2"), _later("parquet.read")
+_bag2, _parquet = _later("ros.recording.read_bag2"), _later("parquet.read")
 READERS: dict[str, Callable[[Path, Request], Raw]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), _later("csv.read")),
     ".npz": _ARRAYS[0],
     **dict.fromkeys((".parquet", ".pq"), _parquet),
     ".mat": _ARRAYS[1],
     **dict.fromkeys((".h5", ".hdf5"), _ARRAYS[2]),
-    ".mcap": _later("ros.read_mcap"),
-    ".bag": _later("ros.read_bag1"),
+    ".mcap": _later("ros.recording.read_mcap"),
+    ".bag": _later("ros.recording.read_bag1"),
     **dict.fromkeys((".db3", ".zstd"), _bag2),
 }
 

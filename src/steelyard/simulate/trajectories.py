@@ -279,7 +279,8 @@ class _Friction:
 
     def torque(self, v) -> np.ndarray:
         direction = np.tanh(v / COULOMB_WIDTH)
-        return sum(value * TERMS[term].column(v, v, direction) for term, value in self.parameters.items())
+        columns = (value * TERMS[term].column(v, v, direction) for term, value in self.parameters.items())
+        return sum(columns, start=np.zeros_like(direction))
 
     def slope(self, v) -> np.ndarray:
         """Its derivative with the velocity."""
