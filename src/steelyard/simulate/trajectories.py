@@ -279,8 +279,7 @@ class _Friction:
 
     def torque(self, v) -> np.ndarray:
         direction = np.tanh(v / COULOMB_WIDTH)
-        columns = (value * TERMS[term].column(v, v, direction) for term, value in self.parameters.items())
-        return sum(columns, start=np.zeros_like(direction))
+        return np.asarray(sum(value * TERMS[term].column(v, v, direction) for term, value in self.parameters.items()))
 
     def slope(self, v) -> np.ndarray:
         """Its derivative with the velocity."""
