@@ -1,6 +1,7 @@
 """The usual mistakes of arguments, refused by name with the call that makes what was expected."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from types import UnionType
 from typing import Any
@@ -107,6 +108,26 @@ def unknown_option(function: str, unknown: Iterable[str], known: Iterable[str]) 
     near = list(dict.fromkeys(match for name in unknown for match in get_close_matches(name, known, 2, 0.5)))
     meant = f" Did you mean {' or '.join(near)}?" if near else ""
     return f"{function} has no option {choices(unknown)}.{meant} There are {choices(known)}."
+
+
+def with_options(record: Any, function: str, options: Mapping[str, Any]) -> Any:
+    """A record of options with some of them given by name.
+
+    Args:
+        record: a dataclass.
+        function: its name, which takes them.
+        options: values by field.
+
+    Returns:
+        The record with these values.
+
+    Raises:
+        TypeError: a name that is no field; says those that it may have meant.
+    """
+    known = [each.name for each in fields(record)]
+    if unknown := options.keys() - set(known):
+        raise TypeError(unknown_option(f"{function}()", unknown, known))
+    return replace(record, **options)
 
 
 def shown(path) -> str:

@@ -152,3 +152,15 @@ def test_one_of_several_types():
     require_type(int | None, count=None)
     with pytest.raises(sy.errors.OptionError, match="count is an int or NoneType; found text of 500 characters"):
         require_type(int | None, count="x" * 500)
+
+
+def test_a_misspelt_option_of_a_record_names_the_one_that_is_meant():
+    robot = sy.library.scara()
+    log = sy.simulate.record(robot, duration=3.0).log
+    info = sy.accumulate(robot, log)
+    with pytest.raises(TypeError, match=r"consistent\(\) has no option weigth\. Did you mean weight"):
+        sy.fit.consistent(info, weigth=3)
+    with pytest.raises(TypeError, match=r"build\(\) has no option massses\. Did you mean masses"):
+        sy.fit.build(info, massses={})
+    with pytest.raises(TypeError, match=r"accumulate\(\) has no option frction\. Did you mean friction"):
+        sy.accumulate(robot, log, frction=())

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evidence.claims import FAILS, HOLDS, LIMITS, NOT_RUN, SHORT, cases, claim_of, claims_of, page
+from evidence.claims import BY_HAND, FAILS, HOLDS, LIMITS, NOT_RUN, SHORT, cases, claim_of, claims_of, page
 
 from evidence import claims, runner
 
@@ -56,10 +56,10 @@ def test_markers_of_this_session_are_those_of_the_rows(request):
 
 def test_every_claim_has_a_sentence_and_its_pages():
     assert set(runner.read("claims")) == set(cases())
-    every = claims_of(runner.read("claims").values())
+    every = claims_of([*runner.read("claims").values(), BY_HAND])
     assert len({each.says for each in every}) == len(every) >= 80
     for each in every:
-        assert each.says and each.proofs, each.name
+        assert each.says and bool(each.proofs) != (each.name in BY_HAND["claims"]), each.name
         assert all((ROOT / name).is_file() for name in each.pages)
 
 

@@ -292,23 +292,3 @@ def test_fuzzing(hold):
     rows = runner.read("fuzzing").values()
     hold("executions", [sum(row["executions"] for row in rows)], page="fuzzing")
     hold("findings, repaired", [sum(row["found"] for row in rows)], page="fuzzing")
-
-
-@pytest.mark.claim(
-    "trust.wheel",
-    "the wheel in an empty environment of every supported Python runs the README",
-    pages=("docs/install.md",),
-    limits="shown by `make package`, which is run by hand",
-)
-def test_packages():
-    pytest.skip("`make package` builds and installs wheels")
-
-
-@pytest.mark.claim(
-    "trust.copy",
-    "a fresh copy sets itself up and ends the demo in two minutes",
-    pages=("docs/tutorial.md",),
-    limits="shown by `make demo`, which is run by hand",
-)
-def test_a_fresh_copy():
-    pytest.skip("`make demo` sets up an environment")

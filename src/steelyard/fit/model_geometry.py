@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from steelyard.arguments import require_type
+from steelyard.arguments import require_type, with_options
 from steelyard.errors import FitError, choices
 from steelyard.fit.cone_program import as_told
 from steelyard.fit.cone_solver import minimum
@@ -67,7 +67,7 @@ def consistent(info: Information, known: Known = TOLD_NOTHING, **more) -> Estima
         (True, True)
     """
     require_type(Information, info=info)
-    known = replace(known, **more)
+    known = with_options(known, "consistent", more)
     if info.model_facts:
         return consistent_within_geometry(info, known.of_model(info))
     return as_told(info, known)
@@ -91,7 +91,7 @@ def consistent_within_geometry(info: Information, known: Known = WITHIN_GEOMETRY
     Raises:
         FitError: as `consistent`.
     """
-    known = replace(known, **more)
+    known = with_options(known, "consistent", more)
     within = {OTHERS: known.within} if isinstance(known.within, str) else (known.within or {})
     held_by = volumes(within, info.robot)
     shown = [name for name in info.layout.body_names if name in held_by.geometric and name not in within]

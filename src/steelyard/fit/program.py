@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.arguments import with_options
 from steelyard.errors import FitError
 from steelyard.fit.constraints import Constraint, conflicting
 from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
@@ -238,7 +239,7 @@ def build(info: Information, known: Known = TOLD_NOTHING, **more) -> Program:
         >>> sy.fit.solve(program).physical
         True
     """
-    return program_of(info, replace(known, **more).of_model(info))
+    return program_of(info, with_options(known, "build", more).of_model(info))
 
 
 def program_of(info: Information, known: Known) -> Program:

@@ -1,14 +1,14 @@
 """The Information of logs, streamed: every row of every kind, log by log."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steelyard.arguments import require_each, require_type
+from steelyard.arguments import require_each, require_type, with_options
 from steelyard.dynamics.closed_loop.assembly import choose_independent
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.dynamics.contact_forces import require_contact_kinds
@@ -322,8 +322,9 @@ def accumulate(robot: Robot, log: Log | Iterable[Log], told: Columns = PLAIN, **
 
     Raises:
         LogError: for missing or non-finite channels.
-        OptionError: for unknown options, or where JAX is asked for and absent or without float64.
+        OptionError: where JAX is asked for and absent or without float64.
         StreamInterrupted: when a stream of logs fails or is interrupted; `partial` is that of complete logs.
+        TypeError: for an option that there is not.
 
     Example:
         >>> import numpy as np, steelyard as sy
@@ -334,7 +335,7 @@ def accumulate(robot: Robot, log: Log | Iterable[Log], told: Columns = PLAIN, **
         >>> info.n, len(info.columns)
         (200, 40)
     """
-    spec = specified(robot, log, replace(told, **more))
+    spec = specified(robot, log, with_options(told, "accumulate", more))
     return collected(spec, log) if isinstance(log, Log) else _streamed(spec, log)
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from array_api_compat import is_jax_array
 
+from steelyard.arguments import with_options
 from steelyard.errors import OptionError
 from steelyard.information.accumulation import PLAIN, Columns, RegressionSpec, collected, specified
 from steelyard.information.model_discrepancy import discrepancies
@@ -47,7 +48,7 @@ def accumulate_blocks(
     Raises:
         OptionError: fewer than two blocks, and what `accumulate` raises.
     """
-    spec = specified(robot, log, replace(told, **more))
+    spec = specified(robot, log, with_options(told, "accumulate_blocks", more))
     if count is not None and (not isinstance(count, int | np.integer) or count < 2):
         raise OptionError(f"count={count!r}: residuals are compared between blocks; at least 2 are needed.")
     windows = set(spec.kinds) <= set(WEAK)

@@ -49,8 +49,8 @@ def accumulate(robot: Robot, log: Logs, **options) -> Information:
 
     Raises:
         LogError: for logs that cannot be used, and contacts in logs of an iterator.
-        OptionError: for unknown options.
         StreamInterrupted: when an iterator of logs fails or is interrupted; `partial` is that of complete logs.
+        TypeError: for an option that there is not.
 
     Example:
         >>> import steelyard as sy
