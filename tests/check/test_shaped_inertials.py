@@ -43,7 +43,7 @@ def test_primitives_have_their_volume(points, volume):
 def test_the_surface_of_a_primitive_is_its_hull_without_qhull(kind, size):
     rng = np.random.default_rng(4)
     turned = Rotation.random(rng=rng).as_matrix()
-    points = solids.from_urdf(kind, rng.uniform(0.1, 1.0, size)) @ turned.T + rng.normal(size=3)
+    points = solids.points(kind, rng.uniform(0.1, 1.0, size)) @ turned.T + rng.normal(size=3)
     faces = solids.faces_of_urdf(kind)
     surface, truth = convex_surface(points, faces, points), ConvexHull(points)
     assert surface is not None and surface.volume == pytest.approx(truth.volume, rel=1e-12)

@@ -9,6 +9,14 @@ import numpy as np
 
 AROUND = 24  # points on a circle
 RINGS = {"cylinder": 2, "sphere": AROUND // 2 - 1, "capsule": AROUND // 2}
+SIZES = {
+    "box": ("x", "y", "z"),
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"),
+    "ellipsoid": ("x_radius", "y_radius", "z_radius"),
+}
+"""Kinds of solids and their sizes, m: whole side lengths of a box, the length of a capsule without its caps."""
 # attributes of the primitives that URDF has, and how many numbers each holds
 URDF_SIZES = {
     "box": {"size": 3},
@@ -18,17 +26,17 @@ URDF_SIZES = {
 }
 
 
-def from_urdf(kind: str, size) -> np.ndarray:
-    """Points (n, 3) of a URDF primitive. size: the numbers of `URDF_SIZES[kind]` in order, m."""
+def points(kind: str, size) -> np.ndarray:
+    """Points (n, 3) m of a solid. size: the numbers of `SIZES[kind]` in order, m."""
     if kind == "box":
         return box(np.asarray(size) / 2)
-    if kind == "sphere":
-        return ellipsoid(np.repeat(size, 3))
+    if kind in ("sphere", "ellipsoid"):
+        return ellipsoid(np.broadcast_to(size, 3))
     return (cylinder if kind == "cylinder" else capsule)(float(size[0]), float(size[1]) / 2)
 
 
 def faces_of_urdf(kind: str) -> np.ndarray:
-    """Triangles (f, 3) of the points of `from_urdf`, counterclockwise from outside."""
+    """Triangles (f, 3) of the `points` of a URDF primitive, counterclockwise from outside."""
     if kind == "box":
         rings, poles = np.array([[0, 2, 6, 4], [1, 3, 7, 5]]), (0, 1)
     else:

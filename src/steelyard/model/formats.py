@@ -21,6 +21,7 @@ from steelyard.model import urdf
 from steelyard.model.changes import Draft
 from steelyard.model.document import ModelDocument, require_path
 from steelyard.model.locking import locked
+from steelyard.model.meshes import Piece
 from steelyard.model.references import allowed_folders, around, is_inside
 from steelyard.model.robot import Robot
 from steelyard.model.sketch import Sketch
@@ -32,8 +33,8 @@ class Format:
     """One file format of robots.
 
     name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. holds: whether
-    a file is of this format, whatever its suffix; open: its document. new: a new file of a robot, None where none is
-    written. lacks: properties of joints and "drives", what of them it has no place for.
+    a file is of this format, whatever its suffix; open: its document. new: a new file of a robot and of the geometry of
+    its links, None where none is written. lacks: properties of joints and "drives", what of them it has no place for.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Format:
     suffix: str
     holds: Callable[[Path], bool]
     open: Callable[[Path], ModelDocument]
-    new: Callable[[Robot, Path], Draft] | None = None
+    new: Callable[[Robot, Path, tuple[Piece, ...]], Draft] | None = None
     lacks: tuple[str, ...] = ()
 
 

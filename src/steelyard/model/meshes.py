@@ -21,7 +21,8 @@ class Piece:
     """A piece of geometry of a link, as the model file names it; a mesh file is not read yet.
 
     role: "collision", "visual", or empty for what is neither shown nor touched. rotation (3, 3), position (3,): its
-    pose in the link's frame. key: equal for equal geometry. vertices: (n, 3) m in its own frame and faces: (f, 3), None
+    pose in the link's frame. key: equal for equal geometry. solid: of a primitive, its kind and sizes, as of
+    `inertia.solids.SIZES`. vertices: (n, 3) m in its own frame and faces: (f, 3), None
     where the hull is meant; or file: a mesh, name: what the model calls it, scale: (3,) of its coordinates. color: red,
     green, blue, opacity from 0 to 1. problem: why nothing else is known of it.
     """
@@ -31,6 +32,7 @@ class Piece:
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))
     key: tuple = ()
+    solid: tuple[str, tuple[float, ...]] | None = None
     vertices: np.ndarray | None = None
     faces: np.ndarray | None = None
     file: Resolved | None = None

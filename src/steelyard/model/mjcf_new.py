@@ -11,6 +11,7 @@ from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import OPEN, Draft, property_of, require_consistent
 from steelyard.model.compare import PROPERTIES
 from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
+from steelyard.model.meshes import Piece
 from steelyard.model.mjcf_drives import actuator_element, as_text, expressible, hard_friction, simulated, unwritten
 from steelyard.model.mjcf_write import new_inertial
 from steelyard.model.robot import WORLD, Robot
@@ -19,7 +20,7 @@ from steelyard.model.xml_edit import NewElement, new_file, number_text
 GRAIN = np.array([1e-6, 0, 0, 0, 1e-9, 0, 1e-9, 0, 0, 1e-9])  # a milligram, in place of a body without mass
 
 
-def new_model(robot: Robot, target: Path) -> Draft:
+def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
     """A new file for `target`. Raises ModelError for what MJCF cannot hold: helical joints, bodies without inertia."""
     for name, theta in zip(robot.body_names, robot.inertias, strict=True):
         _require_writable(name, theta)

@@ -28,12 +28,13 @@ from steelyard.spatial import rotation_from_quaternion
 @dataclass(frozen=True, eq=False)
 class Solid:
     """vertices: (n, 3) m in the frame of a geom; faces: (f, 3), None where only the hull is meant; source: mesh
-    or kind and size, equal for equal geometry in the geom's frame.
+    or kind and size, equal for equal geometry in the geom's frame. exact: as `Piece.solid`.
     """
 
     vertices: np.ndarray
     faces: np.ndarray | None
     source: str
+    exact: tuple[str, tuple[float, ...]] | None = None
 
 
 def geom_shape(m, geom: int) -> Solid | None:
@@ -41,25 +42,28 @@ def geom_shape(m, geom: int) -> Solid | None:
     import mujoco
 
     kind, size = mujoco.mjtGeom(m.geom_type[geom]), m.geom_size[geom]
-    faces = None
     if kind == mujoco.mjtGeom.mjGEOM_MESH:
         mesh = m.geom_dataid[geom]
         start, count = m.mesh_vertadr[mesh], m.mesh_vertnum[mesh]
         vertices = m.mesh_vert[start : start + count].astype(float)
         start, count = m.mesh_faceadr[mesh], m.mesh_facenum[mesh]
-        faces, source = m.mesh_face[start : start + count].astype(np.int64), f"mesh {m.mesh(mesh).name}"
-    elif kind == mujoco.mjtGeom.mjGEOM_BOX:
-        vertices, source = solids.box(size), f"box {size.tolist()}"
-    elif kind in (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_ELLIPSOID):
-        axes = np.full(3, size[0]) if kind == mujoco.mjtGeom.mjGEOM_SPHERE else size
-        vertices, source = solids.ellipsoid(axes), f"ellipsoid {axes.tolist()}"
-    elif kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
-        vertices, source = solids.cylinder(size[0], size[1]), f"cylinder {size[:2].tolist()}"
-    elif kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
-        vertices, source = solids.capsule(size[0], size[1]), f"capsule {size[:2].tolist()}"
-    else:
-        return None
-    return Solid(vertices, faces, source)
+        return Solid(vertices, m.mesh_face[start : start + count].astype(np.int64), f"mesh {m.mesh(mesh).name}")
+    exact = _primitive(kind.name.removeprefix("mjGEOM_").lower(), size.tolist())
+    return exact and Solid(solids.points(*exact), None, f"{exact[0]} {list(exact[1])}", exact)
+
+
+def _primitive(kind: str, size: list[float]) -> tuple[str, tuple[float, ...]] | None:
+    """As `Piece.solid`, of a geom's type and size (3,): MuJoCo takes half lengths. None for no solid."""
+    match kind:
+        case "box":
+            return kind, tuple(2 * each for each in size)
+        case "sphere":
+            return kind, (size[0],)
+        case "ellipsoid":
+            return kind, tuple(size)
+        case "cylinder" | "capsule":
+            return kind, (size[0], 2 * size[1])
+    return None
 
 
 def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[Part, ...]:
@@ -316,7 +320,7 @@ def pieces(document: MjcfDocument) -> Iterator[Piece]:
         R, p = compiled_rotation(m.geom_quat[geom]), m.geom_pos[geom].copy()
         for role in roles:
             own = tuple(color.astype(float)) if role == "visual" else None
-            yield Piece(link, role, R, p, (found.source,), found.vertices, found.faces, color=own)
+            yield Piece(link, role, R, p, (found.source,), found.exact, found.vertices, found.faces, color=own)
 
 
 def surroundings(document: MjcfDocument) -> list[dict]:

@@ -77,7 +77,8 @@ def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Ele
         return solid, None
     sizes = solids.URDF_SIZES[solid.tag].items()
     size = np.concatenate([reader.numbers(solid, name, count, label, code="SY506") for name, count in sizes])
-    return solid, replace(placed, key=(solid.tag, *size), vertices=solids.from_urdf(solid.tag, size))
+    exact = solid.tag, tuple(map(float, size))
+    return solid, replace(placed, key=(solid.tag, *size), solid=exact, vertices=solids.points(solid.tag, size))
 
 
 def _shape(reader: Reader, element: Element, label: str, source: Meshes, limit: int) -> Shape | None:

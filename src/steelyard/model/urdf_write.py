@@ -11,6 +11,7 @@ from steelyard.inertia.rotation import from_vector
 from steelyard.model.assemble import DEFAULT_GRAVITY
 from steelyard.model.changes import OPEN, Draft, com_form, find_changes, property_of, require_consistent
 from steelyard.model.joint import Joint, is_helical, revolute_subspace, screw
+from steelyard.model.meshes import Piece
 from steelyard.model.references import ASSET_FOLDERS, Relocation, left_behind
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.sketch import Inertial, Place, Sketch
@@ -147,7 +148,7 @@ def _inertial(document: Document, link: Element, theta, inertial: Inertial) -> l
     return edits
 
 
-def new_model(robot: Robot, target: Path) -> Draft:
+def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
     """A new file for `target`. Raises ModelError for what URDF has no words for: ball and helical joints."""
     for name, theta in zip(robot.body_names, robot.inertias, strict=True):
         if theta.any():

@@ -61,12 +61,14 @@ def save(robot: Robot, path) -> SaveReport:
     format = BY_NAME[format_of(robot, path)]
     reference, floating = _reference(robot, format.name)
     document = reference and document_of(reference)
+    read = document_of(robot) if document is None else None
+    pieces = tuple(read.pieces()) if read is not None and read.exists else ()
 
     def draft(target: Path) -> Draft:
         if reference is not None and document is not None:
             return document.edited(robot, reference, target)
         assert format.new is not None  # `format_of` gives writable formats only
-        return format.new(robot, target)
+        return format.new(robot, target, pieces)
 
     final = draft(path)
     with _folder(path), storage.temporary_files() as temporary:
