@@ -14,6 +14,7 @@ EXTRAS = {
     "figures": ("matplotlib", "PIL"),
     "cluster": ("dask", "distributed", "fsspec"),
     "gpu": ("jax",),
+    "rerun": ("rerun",),
 }
 
 

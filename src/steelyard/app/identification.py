@@ -12,7 +12,7 @@ from steelyard.app.redraw import drawn
 from steelyard.app.signature import describe
 from steelyard.arguments import unknown_option
 from steelyard.drives.motion_fit import draws
-from steelyard.errors import FitError, choices
+from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit import validate
 from steelyard.job import Job
 from steelyard.job_options import options_of
@@ -36,6 +36,7 @@ from steelyard.report.record import FILES, Record, render, write
 from steelyard.report.signal_curves import curves
 from steelyard.storage import require_report_folder
 from steelyard.terms import TERMS
+from steelyard.viewer.recording import require_recording, write_recording
 
 SUFFIX = "_identified"
 MJCF, SIMULATED = ".xml", "_simulated.xml"
@@ -105,17 +106,26 @@ def carry_out(
     logs: Sequence | None = None,
     out=None,
     progress: Progress | None = None,
+    export=None,
 ) -> Outcome:
     """Run a job and write its files to `out`, if given. Raises SteelyardError; `out` is then as it was before.
 
-    robot, logs: as of `run`.
+    robot, logs: as of `run`. export: a recording of the held-out samples for other viewers.
     """
     if out is not None:
         require_report_folder(out)  # before the work, not after
+    if export is not None:
+        require_recording(export)
+        if job.drive:
+            raise OptionError("--export is of torques; of logs of commands there are none. Leave it out.")
     with one_blas_thread():
         if job.drive:
             return _moved(run_drives(job, robot=robot, logs=logs, progress=progress), job, out)
-        return _carried_out(run(job, robot=robot, logs=logs, progress=progress), job, out)
+        outcome = _carried_out(run(job, robot=robot, logs=logs, progress=progress), job, out)
+    if export is not None and isinstance(outcome.result, Result):
+        found = outcome.result
+        write_recording(export, found.robot, found.held_out, {"given": found.before, "identified": found.after})
+    return outcome
 
 
 def _moved(result: DriveResult, job: Job, out) -> Outcome:

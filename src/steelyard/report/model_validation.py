@@ -79,9 +79,11 @@ class _Judged(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ModelValidation(_Judged):
-    """Errors of torque."""
+    """Errors of torque. robot: the first model; log: the samples, prepared."""
 
     models: tuple[tuple[str, Validation], ...]
+    robot: Robot
+    log: Log
 
     @property
     def good(self) -> bool:
@@ -161,6 +163,8 @@ def validate_models(model, logs, *, against=None, **options) -> ModelValidation:
     return ModelValidation(
         logs=tuple(Path(path).name for path in job.logs),
         models=tuple(zip((each.name for each in subjects), validations, strict=True)),
+        robot=robot,
+        log=log,
         units=tuple(units[name] for name in validations[0].joint_names),
         findings=tuple(finding for each in ready for finding in each.findings),
         notes=(*robot.notes, *(note for each in ready for note in each.log.notes)),

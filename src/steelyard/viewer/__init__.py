@@ -3,6 +3,7 @@
 `view` writes such a page, `embed` gives the same view as a piece of HTML for other pages."""
 
 from steelyard.viewer.movie import film, motion_of
+from steelyard.viewer.recording import write_recording
 from steelyard.viewer.show import embed, view
 
 __all__ = [
@@ -10,4 +11,5 @@ __all__ = [
     "film",
     "motion_of",
     "view",
+    "write_recording",
 ]

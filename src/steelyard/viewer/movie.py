@@ -54,7 +54,8 @@ def motion_of(trajectory, robot: Robot) -> Motion:
         raise OptionError(f"Log '{trajectory.name}' has {len(order)} usable samples; a motion needs two.")
     t = t[order] - t[order[0]]
     wanted = np.linspace(0.0, t[-1], int(np.clip(t[-1] * RATE, 2, min(MOST, len(order)))))
-    return _checked(wanted, np.asarray(trajectory.q)[order[np.searchsorted(t, wanted).clip(max=len(t) - 1)]], robot)
+    nearest = np.searchsorted((t[1:] + t[:-1]) / 2, wanted)
+    return _checked(wanted, np.asarray(trajectory.q)[order[nearest]], robot)
 
 
 def _closed(log: Log, robot: Robot) -> Log:

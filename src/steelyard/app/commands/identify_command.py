@@ -8,7 +8,7 @@ import typer
 
 from steelyard.app.commands.fleet_command import ask, show_fleet
 from steelyard.app.endings import refusals
-from steelyard.app.options import IdentifyOptions, Json, Model, Quiet, Strict, WorkOptions
+from steelyard.app.options import Export, IdentifyOptions, Json, Model, Quiet, Strict, WorkOptions
 from steelyard.app.terminal import console, finish, progress_bar, subcommand
 from steelyard.errors import OptionError
 
@@ -44,6 +44,7 @@ def identify(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),
     ] = None,
+    export: Export = None,
     options: IdentifyOptions,
     strict: Strict = False,
     as_json: Json = False,
@@ -52,6 +53,8 @@ def identify(
     """Identify a robot from a model and logs, and write the identified model with a report."""
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
         require_one_source(logs, many, work)
+        if many is not None and export is not None:
+            raise OptionError("--export is of one run; --logs PATTERN makes many. Name the logs one by one.")
         job = options.job(model, logs or ())
         if many is not None:
             from steelyard.fleet.runs import one_robot
@@ -60,7 +63,8 @@ def identify(
         else:
             from steelyard.app.identification import carry_out
 
-            found = carry_out(job, out=out, progress=progress).summary
+            outcome = carry_out(job, out=out, progress=progress, export=export)
+            found = outcome.summary
     if many is not None:
         show_fleet(found, as_json=as_json, quiet=quiet)
     show_summary(found, as_json=as_json, quiet=quiet, strict=strict)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from steelyard.app.endings import refusals
-from steelyard.app.options import InspectOptions, Json, Quiet, ValidateOptions, model_in
+from steelyard.app.options import Export, InspectOptions, Json, Quiet, ValidateOptions, model_in
 from steelyard.app.terminal import finish, subcommand
 from steelyard.corrections import NOTHING
 from steelyard.errors import OptionError
@@ -98,6 +98,7 @@ def validate(
     rollout: Annotated[
         bool, typer.Option("--rollout", help="By motion: simulate the model with the commands of the logs.")
     ] = False,
+    export: Export = None,
     options: ValidateOptions,
     as_json: Json = False,
 ):
@@ -105,8 +106,17 @@ def validate(
     with refusals():
         from steelyard.report.model_validation import validate_models, validate_motion
 
+        if export is not None:
+            from steelyard.viewer import write_recording
+            from steelyard.viewer.recording import require_recording
+
+            require_recording(export)
+            if rollout:
+                raise OptionError("--export is of torques; with --rollout none are predicted. Leave one of them out.")
         judge = validate_motion if rollout else validate_models
         found = judge(model, logs, against=against, **options.of_job())
+        if export is not None:
+            write_recording(export, found.robot, found.log, dict(found.models))
         from steelyard.report.console import validation_overview
 
     finish(found.as_json(), lambda: validation_overview(found), as_json=as_json, findings=not found.good)
