@@ -138,6 +138,9 @@ def test_degrees(motion, fake_robot):
     assert "degrees" in codes(turned.replace(v=np.degrees(log.v)), robot)
     with pytest.raises(LogError, match=r'q looks like degrees; say units=\{"q": "deg"\}'):
         checks.require_usable(turned.replace(v=None), robot)
+    both = turned.replace(v=np.degrees(log.v))
+    (found,) = [each for each in checks.check(both, robot) if each.code == "degrees"]
+    assert found.options == ("--unit", "q=deg", "--unit", "v=deg/s")  # obeyed at once, not one after the other
     cured = log.replace(q=np.degrees(log.q), units={"q": "deg"})
     assert codes(cured, robot) == []
     assert codes(turned.replace(v=None)) == ["degrees_suspected"]

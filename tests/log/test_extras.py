@@ -16,7 +16,8 @@ from steelyard.inertia import mesh_files
 from steelyard.model.meshes import read_mesh
 
 DECLARED = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
-PACKAGES = {"collada": "pycollada", "PIL": "pillow", "markupsafe": "jinja2"}  # of modules with other names, or beneath
+# of modules with other names, or beneath
+PACKAGES = {"collada": "pycollada", "PIL": "pillow", "markupsafe": "jinja2", "rerun": "rerun-sdk"}
 
 
 @pytest.fixture

@@ -134,3 +134,26 @@ def test_states_of_several_kinds_in_turn(motion, tmp_path, fake_robot, torque):
     assert found.joint_names == NAMES
     assert np.allclose(found.q, np.radians(log.q)) and np.allclose(found.command, np.radians(log.q))
     assert np.array_equal(found.v, log.v) and np.array_equal(found.tau, log.tau)
+
+
+def test_a_gripper_without_speed_keeps_its_positions_and_torques(motion, tmp_path, fake_robot):
+    """As arms on CAN record it: degrees, and `left_gripper.pos`, `left_gripper.torque` without a speed."""
+    log, last = motion(), len(NAMES) - 1
+    kinds = {"pos": np.degrees(log.q), "vel": np.degrees(log.v), "torque": log.tau}
+    places = [(i, kind) for i in range(len(NAMES)) for kind in kinds if (i, kind) != (last, "vel")]
+    names = [f"{NAMES[i]}.{kind}" for i, kind in places]
+    root = tmp_path / "set"
+    (root / "meta").mkdir(parents=True)
+    (root / "data" / "chunk-000").mkdir(parents=True)
+    feature = {"dtype": "float32", "shape": [len(names)], "names": names}
+    info = {"codebase_version": "v3.0", "features": {"observation.state": feature, "timestamp": {"names": None}}}
+    (root / "meta" / "info.json").write_text(json.dumps(info), encoding="utf-8")
+    state = np.column_stack([kinds[kind][:, i] for i, kind in places])
+    table = pa.table({"timestamp": log.t, "observation.state": pa.array(list(state))})
+    pq.write_table(table, root / "data" / "chunk-000" / "file-000.parquet")
+
+    found = read_log(root, fake_robot(), units={"q": "deg"})
+    assert found.v is None and any(f"v: not used, as it lacks joints {NAMES[last]}" in note for note in found.notes)
+    assert np.allclose(found.q, log.q, rtol=1e-12) and np.array_equal(found.tau, log.tau)
+    without = read_log(root, units={"q": "deg"})
+    assert without.joint_names == NAMES and without.v is None

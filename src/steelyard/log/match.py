@@ -1,7 +1,7 @@
 """From channels as a file has them to a `Log` in the order of a robot's joints."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,7 @@ def to_log(
         channels = {key: _renamed(key, channel, tuple(joint_names), notes) for key, channel in channels.items()}
     if frames := getattr(robot, "frames", None):
         require_frames(frames, raw.by_frame)
+    _leave_out_rates(channels, () if robot is None else tuple(robot.joint_names), notes)
     if robot is None:
         channels, names = _agreed(channels, notes)
     else:
@@ -75,6 +76,21 @@ def _leave_out_odd(channels: dict[str, Channel], in_order: bool, notes: list[str
         if not fits:
             del channels[key]
             notes.append(f"{key}: not used, as it does not have the joints that were measured")
+
+
+def _leave_out_rates(channels: dict[str, Channel], known: Collection[str], notes: list[str]):
+    """Velocities and accelerations of fewer joints than the positions are not used, as positions give those of all: a
+    joint without them was recorded, and did not stand still.
+
+    known: joints of the robot; empty where there is none.
+    """
+    measured = channels["q"].names if "q" in channels else None
+    for key in ("v", "a"):
+        if measured and (told := channels.get(key)) is not None and told.names:
+            lacking = [name for name in measured if name not in told.names and (not known or name in known)]
+            if lacking and set(told.names) & set(measured):
+                del channels[key]
+                notes.append(f"{key}: not used, as it lacks joints {choices(lacking)}, whose positions were recorded")
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:

@@ -26,7 +26,7 @@ def _in_degrees(log: Log, joints: NDArray[np.bool_]) -> tuple[str, tuple[str, ..
     """What to say of positions in degrees, and the options that convert them: of all joints, or of those that are.
     Their velocities are converted, too, where they are the rates of these positions."""
     keys = ["q"]
-    if not joints.all() and log.v is not None and np.median(np.nan_to_num(velocity_over_slope(log)[0][joints])) > RATE:
+    if log.v is not None and np.median(np.nan_to_num(velocity_over_slope(log)[0][joints])) > RATE:
         keys.append("v")
     return _as_units(log, joints, keys)
 

@@ -90,7 +90,7 @@ def read_log(
         raise LogError(f"{path}: channels= log chooses among the logs of an NPZ, MAT or HDF5 file; this is one log")
     raw = reader(path, request)
     try:
-        return finish(raw, path.stem or path.resolve().name)
+        return finish(raw, (path.name if path.is_dir() else path.stem) or path.resolve().name)
     except UnrecordedJoints as error:
         raise UnrecordedJoints(f"{path}: {error}", error.joints) from error
     except LogError as error:

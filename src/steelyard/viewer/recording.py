@@ -193,8 +193,8 @@ def _transforms(played: Playback, types) -> Iterator[tuple[int, bytes]]:
 
 def _rerun(played: Playback, path: Path) -> None:
     with extra("Writing a Rerun recording"):
-        import rerun as rr
-        import rerun.blueprint as rrb
+        import rerun as rr  # pyright: ignore[reportMissingImports]
+        import rerun.blueprint as rrb  # pyright: ignore[reportMissingImports]
 
     stream = rr.RecordingStream("steelyard")
     stream.save(path)
