@@ -16,6 +16,7 @@ from steelyard.spatial import skew
 
 STEPS = 30
 CONVERGED = 1e-10  # rad, last turn of gravity
+SETTLED = 1e-6  # last relative change of the noise
 DETERMINED = 1e-7  # smallest singular value, relative to the largest, of what must be told apart
 
 
@@ -73,13 +74,15 @@ def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
         x = _solve((rows / deviation[:, None]).reshape(-1, rows.shape[2]), (log.wrench / deviation).ravel(), log.name)
         theta, bias, turn = np.pad(x[:size], (0, 10 - size)), x[size : size + 6], x[size + 6 :]
         left = group_rms(log.wrench - rows @ x)
-        deviation = np.repeat(np.maximum(left, 1e-6 * np.maximum(group_rms(log.wrench), 1e-9)), 3)
+        before, least = deviation, 1e-6 * np.maximum(group_rms(log.wrench), 1e-9)
+        deviation = np.repeat(np.maximum(left, least), 3)
         if find_gravity and not directions.size:
             continue
-        if not turn.size or np.linalg.norm(turn) < CONVERGED:
+        if np.linalg.norm(turn) < CONVERGED and (find_gravity or np.allclose(deviation, before, rtol=SETTLED, atol=0)):
             break
-        gravity = gravity + strength * turns @ turn
-        gravity *= strength / np.linalg.norm(gravity)
+        if turn.size:
+            gravity = gravity + strength * turns @ turn
+            gravity *= strength / np.linalg.norm(gravity)
     residual = unexplained_wrench(log.replace(gravity=gravity), theta, bias)
     known = [*range(size), *range(10, 16 + directions.shape[2])]
     covariance = np.zeros((18, 18))

@@ -105,13 +105,12 @@ def validate(
     """Torque prediction error of a model, or of the result of an identification, on held-out logs; or its motion."""
     with refusals():
         from steelyard.report.model_validation import ModelValidation, validate_models, validate_motion
+        from steelyard.viewer.recording import require_recording, write_recording
 
+        if export is not None and rollout:
+            raise OptionError("--export is of torques; with --rollout none are predicted. Leave one of them out.")
         if export is not None:
-            from steelyard.viewer.recording import require_recording, write_recording
-
             require_recording(export)
-            if rollout:
-                raise OptionError("--export is of torques; with --rollout none are predicted. Leave one of them out.")
         judge = validate_motion if rollout else validate_models
         found = judge(model, logs, against=against, **options.of_job())
         if export is not None and isinstance(found, ModelValidation):
