@@ -42,7 +42,7 @@ def parsed(command: str, monkeypatch) -> tuple[Job, str]:
     """Job and output folder that the command line makes of a command."""
     seen = {}
 
-    def keep(job, *, out, progress):
+    def keep(job, *, out, progress, export):
         seen.update(job=job, out=str(out))
         raise KeyboardInterrupt
 

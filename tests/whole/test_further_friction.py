@@ -61,6 +61,31 @@ def test_plain_friction_is_no_finding(case):
     assert "further_friction" not in [each.code for each in sy.identify(given, log).findings]
 
 
+@pytest.mark.parametrize("named, missing", [((), "viscous, coulomb"), (("coulomb", "offset"), "viscous")])
+def test_friction_that_an_option_left_out_is_tried_before_other_causes(case, named, missing):
+    _, robot, log = case
+    level = 0.1 * np.sqrt(np.mean(log.tau**2, axis=0))
+    v = np.gradient(log.q, log.t, axis=0)
+    rough = log.replace(tau=log.tau + level * np.tanh(v / 0.05) + 0.5 * level * v)
+    result = sy.identify(robot, rough, friction=named)
+    (found,) = (each for each in result.findings if each.code == "friction_left_out")
+    assert f"({missing})" in found.message and found.options[0] == "--friction"
+    others = [each.code for each in result.findings if each.code in ("delay", "torque_scale", "position_offset")]
+    assert not others, others
+    again = sy.identify(robot, rough, friction=found.options[1].split(","))
+    assert again.after.relative_error < 0.3 * result.after.relative_error
+    assert "friction_left_out" not in [each.code for each in again.findings]
+
+
+def test_a_simulation_without_friction_may_leave_it_out():
+    robot = sy.library.scara()
+    smooth = robot.with_joint_properties(damping=np.zeros(robot.nv), frictionloss=np.zeros(robot.nv))
+    log = sy.simulate.record(smooth, duration=6.0).log
+    result = sy.identify(smooth.with_inertias(1.2 * robot.inertias), log, friction=())
+    assert "friction_left_out" not in [each.code for each in result.findings]
+    assert result.after.relative_error < 0.02
+
+
 def test_a_spring_is_found_and_told(case, tmp_path):
     _, robot, log = case
     stiffness, rest = 8.0, -1.0

@@ -175,6 +175,13 @@ _OF_FITS = (
         "Is a part missing that the model has? Remove it from the model.",
     ),
     _diagnosis(
+        "friction_left_out",
+        "warning",
+        "Friction that is fitted by default was left out, and predicts held-out torques better.",
+        "Leave out the option that takes it away, or name all terms.",
+        "--friction viscous,coulomb,offset",
+    ),
+    _diagnosis(
         "further_friction",
         "warning",
         "Friction near standstill, or that grows with the load of a joint, predicts held-out torques better.",

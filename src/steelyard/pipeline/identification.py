@@ -26,7 +26,9 @@ from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.sums_of_logs import columns_for, contact_weights, weights_of
 from steelyard.pipeline.tried_corrections import (
     FURTHER_FRICTION,
+    LEFT_OUT,
     columns_of,
+    friction_left_out,
     further_friction,
     judge,
     noticeable,
@@ -47,6 +49,7 @@ IMITATED = frozenset(
         "passing_force",
         "gravity_tilt",
         FURTHER_FRICTION,
+        LEFT_OUT,
     }
 )
 HALF = 0.5  # of the error with links as given, more than which no friction that was left out makes
@@ -243,6 +246,10 @@ def _further(
 ) -> tuple[tuple[Fault, ...], tuple[Fault, ...], tuple[str, ...]]:
     """Faults whose correction is worth making, friction that was left out; notes on other corrections."""
     job, robot = fitted.run.job, fitted.run.robot
+    if left_out := friction_left_out(
+        job, robot, fitted.entire, fitted.run.fit, columns=fitted.columns, rows=fitted.rows
+    ):
+        return tuple(each for each in diagnosis.faults if not each.options), left_out, ()
     left = max(judged.after.relative_error, judged.reach.fitted)
     tries = judge(robot, fitted.run.fit, validation=job.validation, columns=fitted.columns, rows=fitted.rows)
     worth, unworthy = tried(robot, fitted.entire, noticeable(diagnosis.faults, left), tries)

@@ -18,13 +18,13 @@ from steelyard.errors import FitError, OptionError, SteelyardError, choices
 from steelyard.fit import Estimate, Validation, drives_alone, friction, validate
 from steelyard.fit.friction_terms import FrictionFit
 from steelyard.information import Information, accumulate
-from steelyard.job import Job
+from steelyard.job import FRICTION, Job
 from steelyard.log import Log, joined, split_blocks
 from steelyard.model import Robot
 from steelyard.prepare.undo import corrected
-from steelyard.terms import CHOSEN_FRICTION
+from steelyard.terms import CHOSEN_FRICTION, TERMS, friction_terms
 
-FURTHER_FRICTION = "further_friction"
+FURTHER_FRICTION, LEFT_OUT = "further_friction", "friction_left_out"
 SAVES = 0.9  # held-out error with these terms over that without, below which they are worth a finding
 NOTICEABLE = 0.01  # held-out error over torque, below which no friction is looked for
 LARGEST = 12  # degrees of freedom, up to which looking takes about as long as a fit
@@ -64,6 +64,40 @@ def further_friction(job: Job, robot: Robot, logs: Sequence[Log], error: float) 
         f"{found.error:.2%} instead of {found.plain_error:.2%}, and links get no blame for it."
     )
     return (fault(FURTHER_FRICTION, said, options=["--friction", ",".join((*job.friction, *CHOSEN_FRICTION))]),)
+
+
+def friction_left_out(
+    job: Job,
+    robot: Robot,
+    logs: Sequence[Log],
+    fit: Callable[[Information], Estimate],
+    columns: Mapping[str, Any],
+    rows: Mapping[str, Any],
+) -> tuple[Fault, ...]:
+    """That friction which is fitted by default, and was not, predicts held-out torques better: tried before corrections
+    that may imitate it.
+
+    logs: that were fitted, filtered. fit, columns, rows: as of `judge`.
+    """
+    missing = [term for term in FRICTION if term not in job.friction and TERMS[term].odd]  # constants imitate gravity
+    if not missing:
+        return ()
+    terms = tuple(term for term in friction_terms() if term in (*job.friction, *FRICTION))
+    judges = (
+        judge(robot, fit, validation=job.validation, columns=each, rows=rows)
+        for each in (columns, {**columns, "friction": terms})
+    )
+    try:
+        before, after = (judged(logs)[0].relative_error for judged in judges)
+    except SteelyardError:  # no fit with it: nothing can be said of it
+        return ()
+    if after > SAVES * before:
+        return ()
+    said = (
+        f"Friction was left out ({choices(missing)}): with it, held-out torques are predicted to {after:.2%} instead "
+        f"of {before:.2%}. Until it is fitted, no other cause that residuals suggest can be believed."
+    )
+    return (fault(LEFT_OUT, said, options=["--friction", ",".join((*terms, *job.chosen_friction))]),)
 
 
 def _found(job: Job, robot: Robot, logs: Sequence[Log], terms: Sequence[str]) -> FrictionFit:
