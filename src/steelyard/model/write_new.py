@@ -3,6 +3,7 @@
 All are written under other names first and read back; only then do they appear, the model last.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ from steelyard.errors import ModelError
 from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference, value_difference, whole_difference
 from steelyard.model.formats import Format, document_of, load
+from steelyard.model.meshes import Piece
 from steelyard.model.robot import Robot
 from steelyard.model.shape_output import output
 from steelyard.model.side import read_side, side_path
@@ -51,6 +53,8 @@ def new_file(robot: Robot, path: Path, format: Format) -> Draft:
             name.write_bytes(content)
         found = read_back(trial, path)
         side, words = _side(trial.whole or robot, found, path, side_path(place), temporary)
+        if side is not None and robot.source is not None and _same(side_path(path), side_path(robot.source.path)):
+            _require_shared(robot, side_path(place), path)
         final = format.new(robot, path, geometry.in_folder(meshes))
         files = [(meshes / name, content) for name, content in geometry.files.items()]
         if files:
@@ -64,7 +68,28 @@ def new_file(robot: Robot, path: Path, format: Format) -> Draft:
             name.write_bytes(content)
             name.replace(target)
     lost = () if there is None else tuple(there.left_out())
-    return replace(final, files=(*files, *final.files), notes=(*final.notes, *words, *geometry.notes, *lost))
+    return replace(
+        final,
+        files=(*files, *final.files),
+        changed=(f"new file: {', '.join(_counts(trial.whole or robot, found, geometry.pieces))}",),
+        notes=(*final.notes, *words, *geometry.notes, *lost),
+    )
+
+
+def _counts(robot: Robot, found: Robot, pieces: tuple[Piece, ...]) -> Iterator[str]:
+    """How many of each kind a new file holds."""
+    roles = [piece.role for piece in pieces]
+    numbers = {
+        "bodies": robot.nb,
+        "joints": robot.nj,
+        "fixed links": sum(link.name not in robot.body_names for link in robot.links),
+        "visual shapes": roles.count("visual"),
+        "collision shapes": roles.count("collision"),
+        "sites": len(robot.sites),
+        "closed loops": len(found.loops),
+        "drives": len(found.drives),
+    }
+    yield from (f"{number} {what}" for what, number in numbers.items() if number)
 
 
 def read_back(
@@ -128,6 +153,24 @@ def _side(
     place.write_text(text, "utf-8")
     _require_whole(whole, read_side(place, found), path)
     return text.encode(), (f"{target.name} has what {path.name} has no place for: {said}.",) if said else ()
+
+
+def _same(path: Path, other: Path) -> bool:
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _require_shared(robot: Robot, side: Path, path: Path):
+    """Raise ModelError where the side file of a new model would count for the robot's own file, and change it."""
+    source = robot.source
+    assert source is not None
+    own = load(source.path, floating=robot.floating, folders=source.folders, lock=source.locked)
+    try:
+        _require_whole(own, read_side(side, own), path)
+    except ModelError as error:
+        raise ModelError(
+            f"{side_path(path)}, which {path.name} needs, would be read with {source.path.name}, too, and is not true "
+            f"of it. Choose another name for {path.name}."
+        ) from error
 
 
 def _content(path: Path) -> str | None:
