@@ -37,9 +37,7 @@ def seen_by_pinocchio(path, robot, q, v, a) -> View:
     model = pin.buildModelFromUrdf(str(path))
     model.gravity.linear[:] = robot.gravity
     data = model.createData()
-    torques = armature + np.stack(
-        [adapter.inverse_dynamics(model, data, robot, *each) for each in zip(q, v, a, strict=True)]
-    )
+    torques = [adapter.inverse_dynamics(model, data, robot, *each) for each in zip(q, v, a, strict=True)]
     extents = {}
     folders = [str(Path(path).parent), str(EXAMPLE_ROBOTS.parent.parent), str(EXAMPLE_ROBOTS)]
     for role, kind in ROLES.items():

@@ -54,6 +54,39 @@ def mesh_problem(name: str, content: bytes, role: str) -> str:
     return ""
 
 
+def overlapping(text: bytes, folder: Path) -> list[tuple[str, str]]:
+    """Pairs of bodies whose geoms overlap where every joint is at zero, or at the limit nearest to it.
+
+    Args:
+        text: of an MJCF file.
+        folder: where it is.
+
+    Returns:
+        Names of the bodies; none of a file that does not compile.
+    """
+    import mujoco
+
+    from steelyard.model.mjcf_compile import captured_warnings
+
+    try:
+        with captured_warnings():
+            spec = mujoco.MjSpec.from_string(text.decode())
+            spec.modelfiledir = str(folder)
+            m = spec.compile()
+            d = mujoco.MjData(m)
+            limited = np.flatnonzero(m.jnt_limited & (m.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
+            for joint in limited:
+                at = m.jnt_qposadr[joint]
+                d.qpos[at] = np.clip(d.qpos[at], *m.jnt_range[joint])
+            mujoco.mj_kinematics(m, d)
+            mujoco.mj_comPos(m, d)
+            mujoco.mj_collision(m, d)
+    except (ValueError, RuntimeError):  # reading it back says why
+        return []
+    deep = [sorted(m.geom_bodyid[[each.geom1, each.geom2]].tolist()) for each in d.contact if each.dist < 0]
+    return [(m.body(a).name, m.body(b).name) for a, b in dict.fromkeys(map(tuple, deep))]
+
+
 class Geometry:
     """Geoms of links, and the meshes that they name.
 
@@ -76,6 +109,11 @@ class Geometry:
     def of(self, link: str) -> list[NewElement]:
         """Geoms of a link."""
         return self._geoms.get(link, [])
+
+    @property
+    def solids(self) -> int:
+        """Number of links with geoms that touch others."""
+        return len(self._solid)
 
     def touches(self, link: str) -> bool:
         """Whether a link has geoms that touch others."""

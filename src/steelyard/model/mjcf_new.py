@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
 from steelyard.model.mjcf_drives import actuator_element, as_text, expressible, hard_friction, simulated, unwritten
-from steelyard.model.mjcf_geometry import DEFAULTS, Geometry
+from steelyard.model.mjcf_geometry import DEFAULTS, Geometry, overlapping
 from steelyard.model.mjcf_write import new_inertial
 from steelyard.model.robot import WORLD, Frame, Link, Robot
 from steelyard.model.side_mechanism import rest_poses
@@ -39,30 +40,38 @@ def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Dra
     loads = carried(whole, _stands_alone)
     geometry = Geometry(target, pieces, renamed)
     drives = expressible(whole)
-    sections = [
-        NewElement("compiler", {"angle": "radian", "inertiafromgeom": "false"}),
-        NewElement("option", {"gravity": number_text(robot.gravity)} | (simulated() if drives else {})),
-        *(DEFAULTS if pieces else ()),
-        *_section("asset", geometry.assets),
-        NewElement("worldbody", {}, tuple(_world(whole, loads, geometry))),
-        *_section("contact", _excluded(whole, loads, geometry)),
-        *_section(
-            "equality", [*(_coupling(whole, j) for j in whole.joints if j.mimics is not None), *_closures(whole)]
-        ),
-        *_section("actuator", (actuator_element(name, name, drive) for name, drive in drives.items())),
-    ]
+    excluded = list(_excluded(whole, loads, geometry))
+
+    def text(excluded) -> bytes:
+        pairs = (NewElement("exclude", {"body1": one, "body2": other}) for one, other in excluded)
+        sections = [
+            NewElement("compiler", {"angle": "radian", "inertiafromgeom": "false"}),
+            NewElement("option", {"gravity": number_text(robot.gravity)} | (simulated() if drives else {})),
+            *(DEFAULTS if pieces else ()),
+            *_section("asset", geometry.assets),
+            NewElement("worldbody", {}, world),
+            *_section("contact", pairs),
+            *_section("equality", (*(_coupling(whole, j) for j in whole.joints if j.mimics), *_closures(whole))),
+            *_section("actuator", (actuator_element(name, name, drive) for name, drive in drives.items())),
+        ]
+        return new_file(NewElement("mujoco", {"model": robot.name}, tuple(sections)))
+
+    world = tuple(_world(whole, loads, geometry))
+    found = overlapping(text(excluded), target.parent) if geometry.solids > 1 else []
     return Draft(
-        files=((target, new_file(NewElement("mujoco", {"model": robot.name}, tuple(sections)))),),
+        files=((target, text([*excluded, *found])),),
         expected=replace(whole, links=(), sites=(), drives=drives),
-        changed=(
-            "new file: bodies, joints, inertials"
-            + (", geometry" if pieces else "")
-            + (", actuators" if drives else ""),
-        ),
-        notes=(*_notes(robot), *left_out, *_renamings(renamed), *loads.notes),
+        changed=("new file: bodies, joints, inertials",),
+        notes=(*_notes(robot), *left_out, *_renamings(renamed), *_apart(found), *loads.notes),
         rescaled=loads.rescaled,
         whole=whole,
     )
+
+
+def _apart(found: list[tuple[str, str]]) -> Iterator[str]:
+    if found:
+        pairs = choices(" and ".join(pair) for pair in found)
+        yield f"Bodies whose shapes overlap at rest do not touch each other (<exclude>): {pairs}."
 
 
 def _section(tag: str, children) -> Iterator[NewElement]:
@@ -259,16 +268,14 @@ def _body(robot: Robot, body: int, loads: Carried, geometry: Geometry) -> NewEle
     )
 
 
-def _excluded(robot: Robot, loads: Carried, geometry: Geometry) -> Iterator[NewElement]:
+def _excluded(robot: Robot, loads: Carried, geometry: Geometry) -> Iterator[tuple[str, str]]:
     """Pairs of a link that stands still and a body on it: MuJoCo lets all neighbours touch but those of the world."""
     still = [link.name for link in loads.fixed[WORLD] if geometry.touches(link.name)]
     for body, name in enumerate(robot.body_names):
         parent, chain = _chain(robot, body)
         moving = [name, *(link.name for link in loads.fixed[body])]
         if parent == WORLD and robot.joints[chain[0]].kind != "free":
-            for one in still:
-                for other in filter(geometry.touches, moving):
-                    yield NewElement("exclude", {"body1": one, "body2": other})
+            yield from product(still, filter(geometry.touches, moving))
 
 
 def _closures(robot: Robot) -> Iterator[NewElement]:

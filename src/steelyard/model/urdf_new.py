@@ -62,7 +62,7 @@ def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Dra
     return Draft(
         files=((target, new_file(NewElement("robot", {"name": robot.name}, (*links, *joints)))),),
         expected=_as_read(whole),
-        changed=("new file: links, joints, inertials" + (", geometry" if pieces else ""),),
+        changed=("new file: links, joints, inertials",),
         notes=(*_notes(robot, whole, [robot.body_names[body] for body in shifts]), *renamed, *loads.notes),
         rescaled=loads.rescaled,
         whole=whole,

@@ -55,12 +55,12 @@ def new_file(robot: Robot, path: Path, format: Format) -> Draft:
         side, words = _side(trial.whole or robot, found, path, side_path(place), temporary)
         if side is not None and robot.source is not None and _same(side_path(path), side_path(robot.source.path)):
             _require_shared(robot, side_path(place), path)
-        final = format.new(robot, path, geometry.in_folder(meshes))
         files = [(meshes / name, content) for name, content in geometry.files.items()]
         if files:
             meshes.mkdir(exist_ok=True)
         for target, _ in files:
             (folder / target.name).replace(target)
+        final = format.new(robot, path, geometry.in_folder(meshes))  # where its meshes are now
         if side is not None:
             files.append((side_path(path), side))
             storage.write_bytes(side_path(path), side)
@@ -180,9 +180,11 @@ def _content(path: Path) -> str | None:
 
 def _require_whole(whole: Robot, found: Robot, path: Path):
     """Raise ModelError unless a robot that was read back has all that the written one has."""
+    # a file may state what of a drive is not known, such as no damping
+    drives = {name: drive.over(found.drives.get(name)) for name, drive in whole.drives.items()}
     problem = (
         structure_difference(whole, found)
-        or value_difference(replace(whole, links=()), found)
+        or value_difference(replace(whole, links=(), drives=drives), found)
         or whole_difference(whole, found)
     )
     if problem:
