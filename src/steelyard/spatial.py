@@ -87,7 +87,9 @@ def rpy_from_rotation(R) -> list[float]:
     pitch = np.arctan2(-R[2, 0], level)
     if level < 1e-12:
         return [0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])]
-    return [np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])]
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    c, s = np.cos(yaw), np.sin(yaw)  # near a pitch of 90 degrees yaw is rounding, which the roll has to go along with
+    return [np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]), pitch, yaw]
 
 
 def product_of_exponentials(twists, q):

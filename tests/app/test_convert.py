@@ -38,7 +38,7 @@ def test_an_arm_to_mjcf_and_back(tmp_path):
     assert (
         done.exit_code == 0
         and "6 bodies, 6 degrees of freedom" in done.output
-        and "no place for velocity" in done.output
+        and "ur10.steelyard.toml has what ur10.xml has no place for: velocity limit." in done.output
     )
     rng = np.random.default_rng(0)
     q, v, a = rng.uniform(-1, 1, (3, 6))
@@ -51,15 +51,20 @@ def test_an_arm_to_mjcf_and_back(tmp_path):
 def test_a_quadruped_on_a_free_base(tmp_path):
     done = convert(urdf("go2"), tmp_path / "go2.xml", "--floating", "--json")
     found = json.loads(done.output)
-    assert found["files"] == [str(tmp_path / "go2.xml")] and any("meshes" in note for note in found["notes"])
+    assert found["files"][-2:] == [str(tmp_path / name) for name in ("go2.steelyard.toml", "go2.xml")]
     m = mujoco.MjModel.from_xml_path(str(tmp_path / "go2.xml"))
     assert m.nv == 18 and m.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE
 
 
-def test_loops_that_are_left_out_are_said(tmp_path):
+def test_a_loop_goes_to_the_side_file_and_back(tmp_path):
     (tmp_path / "loop.xml").write_text(LOOP)
     done = convert(tmp_path / "loop.xml", tmp_path / "loop.urdf")
-    assert done.exit_code == 0 and "Closed loops (equality 0) are not in it" in done.output
+    assert done.exit_code == 0 and "loop.urdf has no place for: closed loops" in done.output
+    assert "[[loop]]" in (tmp_path / "loop.steelyard.toml").read_text()
+    done = convert(tmp_path / "loop.urdf", tmp_path / "back.xml")
+    assert done.exit_code == 0 and "1 closed loops" in done.output
+    models = [mujoco.MjModel.from_xml_path(str(tmp_path / name)) for name in ("loop.xml", "back.xml")]
+    np.testing.assert_allclose(models[1].eq_data[:, :6], models[0].eq_data[:, :6], atol=1e-12)
 
 
 @pytest.mark.parametrize(

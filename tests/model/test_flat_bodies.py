@@ -57,7 +57,7 @@ def test_every_limit_is_written(tmp_path, shape, turn, com):
             sy.save(robot, path)
             np.testing.assert_allclose(sy.load(path).inertias, theta, atol=1e-14)
             if path.suffix == ".xml":
-                assert mujoco.MjModel.from_xml_path(str(path)).body_mass[1] == pytest.approx(1.3)
+                assert mujoco.MjModel.from_xml_path(str(path)).body("b").mass == pytest.approx(1.3)
             else:
                 assert pinocchio.buildModelFromUrdf(str(path)).inertias[1].mass == pytest.approx(1.3)
             path.unlink()
@@ -108,4 +108,4 @@ def test_a_moving_body_without_mass(tmp_path):
     with pytest.raises(ModelError, match=r"has no mass.*--lock"):
         sy.save(robot, tmp_path / "out.xml")
     m = mujoco.MjModel.from_xml_string(sy.model.mjcf_text(robot))
-    assert m.body_mass[1] == pytest.approx(1e-6)
+    assert m.body("b").mass == pytest.approx(1e-6)

@@ -12,7 +12,8 @@ from steelyard.errors import ModelError
 from steelyard.model import library
 from steelyard.model.compare import fingerprint
 from steelyard.model.loops import LOOP_KINDS, Loop
-from steelyard.model.side import read_side, side_text
+from steelyard.model.side import read_side
+from steelyard.model.side_write import side_text
 
 TREE = """<mujoco><worldbody>
   <body name="a" pos="0.1 0.2 0.3" quat="0.9 0.1 0.3 0.2"><joint name="i" axis="0 1 0.2" ref="0.3"/>

@@ -153,6 +153,8 @@ def _drive_models(result: DriveResult, stage: Path) -> tuple[list[str], list[str
         reports.append(save(replace(result.robot, source=None), path.with_name(f"{path.stem}{SIMULATED}")))
     models = [file.relative_to(stage).as_posix() for each in reports for file in each.files]
     for each in reports:
+        if side_path(each.path) in each.files:
+            continue
         written = load(each.path, folders=_folders(result)).drives
         models.append(write_side(result.robot, side_path(each.path), driven=written).name)
     return models, [note for each in reports for note in each.notes]
@@ -187,7 +189,8 @@ def _write(result: Result, stage: Path, out) -> dict:
     saved = save(result.robot, stage / _model_name(result))
     models = [file.relative_to(stage).as_posix() for file in saved.files]
     in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
-    if result.job.rotors or set(result.robot.loop_names) - set(in_model):
+    stated = side_path(saved.path) in saved.files
+    if not stated and (result.job.rotors or set(result.robot.loop_names) - set(in_model)):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
     files = [*models, *FILES, *_job_file(result.job, stage, out)]
     notes = [*(note for note in saved.notes if note not in saved.rescaled), *_unwritten(result, saved.path)]
@@ -232,7 +235,7 @@ def _unwritten(result: Result, path: Path):
     written = locked(written, lock_words(result.job.lock, written))
     rotors, side = result.job.rotors, side_path(path)
     if side.exists():
-        written = read_side(side, written)
+        written = read_side(side, written, gravity=result.job.gravity)
     error, full = validate(written, result.held_out, rotors=rotors).relative_error, result.after.relative_error
     if error > 1.01 * full:
         which = "The model and side files" if side.exists() else "The model file"

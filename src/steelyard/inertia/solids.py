@@ -53,6 +53,26 @@ def faces_of_urdf(kind: str) -> np.ndarray:
     return faces[(a != b) & (b != c) & (c != a)]
 
 
+def round_surface(semi_axes, latitudes: int, meridians: int) -> tuple[np.ndarray, np.ndarray]:
+    """Triangles whose corners lie on an ellipsoid, among them the ends of its axes.
+
+    Args:
+        semi_axes: (3,) m.
+        latitudes: number of them, the poles included; odd.
+        meridians: number of them; a multiple of four.
+
+    Returns:
+        Vertices (n, 3) m, the poles repeated, and faces (f, 3), counterclockwise from outside.
+    """
+    lift, turn = np.meshgrid(np.linspace(-0.5, 0.5, latitudes) * np.pi, np.arange(meridians) * 2 * np.pi / meridians)
+    unit = np.stack([np.cos(lift) * np.cos(turn), np.cos(lift) * np.sin(turn), np.sin(lift)], axis=-1)
+    index = np.arange(unit[..., 0].size).reshape(meridians, latitudes)
+    a, b = index[:, :-1].ravel(), np.roll(index, -1, axis=0)[:, :-1].ravel()
+    faces = np.concatenate([np.column_stack([a, b, b + 1]), np.column_stack([a, b + 1, a + 1])])
+    poles = (a % latitudes == 0), (a % latitudes == latitudes - 2)  # where one of the two triangles has no area
+    return unit.reshape(-1, 3) * np.asarray(semi_axes, dtype=float), faces[~np.concatenate(poles)]
+
+
 def box(half) -> np.ndarray:
     """Corners (8, 3) of a box. half: (3,) m half side lengths."""
     signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T

@@ -7,7 +7,7 @@ from steelyard.model import library
 from steelyard.model.formats import load
 from steelyard.model.joint import Joint, revolute_subspace
 from steelyard.model.robot import Robot, with_moved_axes
-from steelyard.model.side import write_side
+from steelyard.model.side_write import write_side
 
 if TYPE_CHECKING:
     from steelyard.model.mjcf_drives import STEP

@@ -4,7 +4,7 @@ A body of a `Robot` may stand for several links of the file, fixed to one anothe
 one of them, the receiver; the others keep theirs, so that the file changes as little as possible.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def find_changes(
     for body in range(robot.nb):
         if not (relative_difference(robot.inertias[body], reference.inertias[body]) <= SAME):
             require_consistent(robot.body_names[body], robot.inertias[body])
-            parts, lines = _divide(robot.inertias[body], body, reference, hosts)
+            parts, lines = divide(robot.inertias[body], body, reference, hosts)
             inertials |= parts
             rescaled += lines
     joints, arrays, missing = _joint_changes(robot, reference, format, writable)
@@ -133,8 +133,18 @@ def require_consistent(name: str, theta):
     )
 
 
-def _divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.ndarray], list[str]]:
-    """Inertials of the links of one body whose inertia became theta, and a line where fixed links had to follow."""
+def divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.ndarray], list[str]]:
+    """Inertials of the links of one body whose inertia became another, and a line where fixed links had to follow.
+
+    Args:
+        theta: (10,) of the body, in its frame.
+        body: its index.
+        reference: the robot with the inertias that its links add up to.
+        hosts: as of `find_changes`.
+
+    Returns:
+        (10,) by index of a link, in its frame, and the lines.
+    """
     links = reference.links
     riders = [i for i, link in enumerate(links) if link.body == body]
     receiver = _receiver(reference, body, riders, hosts)
@@ -251,13 +261,21 @@ def _joint_changes(robot: Robot, reference: Robot, format: str, writable):
     return changed, arrays, notes
 
 
+def unused(name: str, taken: Container[str]) -> str:
+    """A name of a new element: with as many underscores behind it as make it differ from those that are taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
 @dataclass(frozen=True, eq=False)
 class Draft:
     """files: path and content, the model last, files it includes first. expected: the robot they have to read back as.
 
-    changed: one line for each element that differs from the source. notes: what was not or not directly written.
-    suspects: settings of the file that may make it read back differently, for the message if it does. rescaled: as of
-    `Changes`.
+    whole: of a new file, the robot in the frames and names that this has, with all that a side file has to add; None
+    where these are the robot's own. changed: one line for each element that differs from the source. notes: what was
+    not or not directly written. suspects: settings of the file that may make it read back differently, for the message
+    if it does. rescaled: as of `Changes`.
     """
 
     files: tuple[tuple[Path, bytes], ...]
@@ -266,3 +284,4 @@ class Draft:
     notes: tuple[str, ...]
     suspects: tuple[str, ...] = ()
     rescaled: tuple[str, ...] = ()
+    whole: Robot | None = None

@@ -4,7 +4,9 @@ import hashlib
 
 import numpy as np
 
+from steelyard.model.loops import Loop
 from steelyard.model.robot import Robot
+from steelyard.model.rotor import Rotor
 
 PROPERTIES = ("damping", "frictionloss", "armature")
 TOLERANCE = 1e-9
@@ -71,6 +73,54 @@ def value_difference(robot: Robot, other: Robot) -> str | None:
         for key in found.differing(expected, TOLERANCE):
             return f"{key} of the drive of '{name}' is {getattr(found, key)}, not {getattr(expected, key)}"
     return None
+
+
+def whole_difference(robot: Robot, other: Robot) -> str | None:
+    """First difference of what two robots of the same structure have beyond it and `value_difference`: gravity, places,
+    loops, rotors and limits. Links and sites are of one kind here, and the other robot may have more of them."""
+    if not np.allclose(robot.gravity, other.gravity, rtol=TOLERANCE, atol=TOLERANCE):
+        return f"gravity is {other.gravity.tolist()}, not {robot.gravity.tolist()}"
+    for name, frame in robot.frames.items():
+        found = other.frames.get(name)
+        if found is None:
+            return f"'{name}' is missing"
+        same = all(_near(getattr(found, key), getattr(frame, key)) for key in ("rotation", "position"))
+        if found.body != frame.body or not same:
+            return f"the place of '{name}' differs"
+    loops = {loop.name: loop for loop in other.loops}
+    for loop in robot.loops:
+        if loop.name not in loops or loop_difference(loop, loops[loop.name]):
+            return f"loop '{loop.name}' is missing or another"
+    if len(loops) != len(robot.loops):
+        return f"it has {len(loops)} loops, not {len(robot.loops)}"
+    if len(robot.rotors) != len(other.rotors) or not all(map(_alike, robot.rotors, other.rotors)):
+        return "its rotors differ"
+    for joint, found in zip(robot.joints, other.joints, strict=True):
+        for key in ("lower", "upper", "velocity_limit", "effort_limit"):
+            if not np.allclose(getattr(found, key), getattr(joint, key), rtol=TOLERANCE, atol=TOLERANCE):
+                return f"{key} of joint '{joint.name}' is {getattr(found, key)}, not {getattr(joint, key)}"
+    return None
+
+
+def loop_difference(loop: Loop, other: Loop) -> bool:
+    """Whether two loops are others: of connections the points count alone, of welds one orientation in the other."""
+    if (loop.kind, loop.bodies) != (other.kind, other.bodies) or not _near(loop.positions, other.positions):
+        return True
+    if loop.kind == "weld":
+        return not _near(loop.rotations[0] @ loop.rotations[1].T, other.rotations[0] @ other.rotations[1].T)
+    return loop.kind != "connect" and not _near(loop.rotations, other.rotations)
+
+
+def _alike(rotor: Rotor, other: Rotor) -> bool:
+    """Whether two rotors are the same."""
+    numbers = ("axis", "rotation", "position", "theta")
+    return (rotor.gears, rotor.carrier, rotor.symmetric) == (other.gears, other.carrier, other.symmetric) and all(
+        _near(getattr(rotor, key), getattr(other, key)) for key in numbers
+    )
+
+
+def _near(values, others) -> bool:
+    return np.allclose(values, others, rtol=TOLERANCE, atol=TOLERANCE)
 
 
 def _masses(theta, expected) -> str:

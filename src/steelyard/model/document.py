@@ -58,6 +58,10 @@ class ModelDocument(ABC):
         MuJoCo's specification wants them."""
         return []
 
+    def left_out(self) -> Iterator[str]:
+        """What is in the file and in neither its robot nor its pieces, in words, for the notes of a conversion."""
+        return iter(())
+
     def keyframes(self, robot: Robot) -> dict[str, np.ndarray]:
         """Named positions (nq,) of the robot that was read from it."""
         return {}

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from steelyard import storage
 from steelyard.arguments import require_type, shown
 from steelyard.errors import ModelError, choices
+from steelyard.inertia.solids import SIZES
 from steelyard.lazy import later
 from steelyard.model import urdf
 from steelyard.model.changes import Draft
@@ -24,6 +25,7 @@ from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
 from steelyard.model.references import allowed_folders, around, is_inside
 from steelyard.model.robot import Robot
+from steelyard.model.shape_output import Shapes
 from steelyard.model.sketch import Sketch
 from steelyard.model.xml import has_root
 
@@ -35,6 +37,7 @@ class Format:
     name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. holds: whether
     a file is of this format, whatever its suffix; open: its document. new: a new file of a robot and of the geometry of
     its links, None where none is written. lacks: properties of joints and "drives", what of them it has no place for.
+    shapes: what of geometry it states, None where `new` takes pieces as they are.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Format:
     open: Callable[[Path], ModelDocument]
     new: Callable[[Robot, Path, tuple[Piece, ...]], Draft] | None = None
     lacks: tuple[str, ...] = ()
+    shapes: Shapes | None = None
 
 
 _later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers
@@ -56,8 +60,9 @@ FORMATS = (
         suffix=".urdf",
         holds=partial(has_root, tags=(urdf.ROOT,)),
         open=urdf.UrdfDocument,
-        new=_later("urdf_write.new_model"),
+        new=_later("urdf_new.new_model"),
         lacks=("armature", "drives"),
+        shapes=Shapes(("box", "sphere", "cylinder"), _later("urdf_new.mesh_problem")),
     ),
     Format(
         name="mjcf",
@@ -67,6 +72,7 @@ FORMATS = (
         holds=partial(has_root, tags=("mujoco", "mujocoinclude")),
         open=_later("mjcf.MjcfDocument"),
         new=_later("mjcf_new.new_model"),
+        shapes=Shapes(tuple(SIZES), _later("mjcf_geometry.mesh_problem"), colored=False),
     ),
 )
 BY_NAME = {each.name: each for each in FORMATS}

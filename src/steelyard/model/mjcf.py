@@ -115,6 +115,7 @@ class MjcfDocument(ModelDocument):
 
     sketch = later("steelyard.model", "sketch_mjcf.sketch")
     pieces = later("steelyard.model", "sketch_mjcf.pieces")
+    left_out = later("steelyard.model", "sketch_mjcf.left_out")
     surroundings = later("steelyard.model", "sketch_mjcf.surroundings")
     keyframes = later("steelyard.model", "sketch_mjcf.keyframes")
     edited = later("steelyard.model", "mjcf_write.edited")

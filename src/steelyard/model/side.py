@@ -1,28 +1,24 @@
 """The side file `ROBOT.steelyard.toml`: what a model file cannot say. Version 1 knows motor rotors, closed loops, which
-joints have motors, what drives them, and facts about bodies (docs/side_file.md).
+joints have motors, what drives them, what else of joints and of gravity has no place, and facts about bodies
+(docs/side_file.md).
 
 Strict on purpose: a key that is not understood is an error, never ignored.
 """
 
-import json
 import tomllib
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import to_com_inertia
-from steelyard.model.compare import TOLERANCE
+from steelyard.model.compare import loop_difference
 from steelyard.model.drive import KEYS, NUMBERS, Drive
-from steelyard.model.loops import Loop
 from steelyard.model.robot import Robot
-from steelyard.model.rotor import Rotor
 from steelyard.model.side_known import Known, known
-from steelyard.model.side_mechanism import GROUND, LOOP_KEYS, ROTOR_KEYS, read_loop, read_rotor
+from steelyard.model.side_mechanism import LOOP_KEYS, ROTOR_KEYS, read_loop, read_rotor
+from steelyard.model.side_rest import REST_KEYS, read_rest
 from steelyard.model.side_table import Table
-from steelyard.spatial import rpy_from_rotation
 
 SUFFIX = ".steelyard.toml"
 VERSION = 1
@@ -42,16 +38,18 @@ def side_path(model) -> Path:
     return model.with_name(model.stem + SUFFIX)
 
 
-def read_side(path, robot: Robot) -> Robot:
+def read_side(path, robot: Robot, *, gravity=None) -> Robot:
     """The robot with what its side file adds.
 
     Args:
         path: of the `.steelyard.toml` file.
         robot: the robot that it belongs to.
+        gravity: (3,) m/s^2 that counts over the file's; None for the file's.
 
     Returns:
         A copy of `robot` whose `rotors` are the file's, in its order; its loops join those of the model file,
-        `actuated`, if given, replaces what that says, and `drives` count over those of its actuators.
+        `actuated`, if given, replaces what that says, and gravity, properties and limits of joints, and `drives` count
+        over those of the model file. Links that are `sites` are sites.
 
     Raises:
         ModelError: names the file, the key and what was expected: unknown or mistyped keys, joints or links that the
@@ -59,6 +57,9 @@ def read_side(path, robot: Robot) -> Robot:
     """
     document = _document(Path(path))
     known(document.table("known"), robot)  # refused here already, whoever asks for it later
+    robot = read_rest(document, robot)
+    if gravity is not None:
+        robot = replace(robot, gravity=np.asarray(gravity, dtype=float))
     rotors = []
     for table in document.tables("rotor"):
         table.refuse_unknown(ROTOR_KEYS)
@@ -75,14 +76,16 @@ def read_side(path, robot: Robot) -> Robot:
 
 
 def _loops(document: Table, robot: Robot):
-    names = list(robot.loop_names)
+    names, own = [], {loop.name: loop for loop in robot.loops}
     for table in document.tables("loop"):
         table.refuse_unknown(LOOP_KEYS)
         closure = read_loop(table, robot)
-        if closure.name in names:
+        known = own.get(closure.name)
+        if closure.name in names or (known is not None and loop_difference(known, closure)):
             table.refuse("name", "a name that no other loop has")
         names.append(closure.name)
-        yield closure
+        if known is None:  # else the model file says the same
+            yield closure
 
 
 def _drives(table: Table, robot: Robot) -> dict[str, Drive]:
@@ -130,7 +133,7 @@ def read_known(path, robot: Robot) -> Known:
 
 def _document(path: Path) -> Table:
     document = Table(_parsed(path), str(path))
-    document.refuse_unknown(("version", "actuated", "rotor", "loop", "known", "drives"))
+    document.refuse_unknown(("version", "actuated", "rotor", "loop", "known", "drives", *REST_KEYS))
     version = document.values.get("version", VERSION)
     if version != VERSION or isinstance(version, bool):
         raise ModelError(f"{path}: version is {version!r}; this release reads side files of version {VERSION}.")
@@ -150,88 +153,3 @@ def _parsed(path: Path) -> dict:
         raise ModelError(f"Side file {path} is not UTF-8 text; TOML files are. Save it as UTF-8.") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter from lists in lists
         raise ModelError(f"Side file {path} is not valid TOML: {error}.") from error
-
-
-UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # ixx ixy ixz iyy iyz izz
-
-
-def write_side(robot: Robot, path, *, known=(), driven: Mapping[str, Drive] | None = None) -> Path:
-    """Write rotors, loops and drives of a robot to a `.steelyard.toml` file.
-
-    Args:
-        robot: the robot.
-        path: of the file.
-        known: names of loops that the model file has.
-        driven: drives that the model file has; what they leave open or have otherwise is written.
-
-    Returns:
-        The path.
-    """
-    path = Path(path)
-    path.write_text(side_text(robot, known=known, driven=driven), encoding="utf-8")
-    return path
-
-
-def side_text(robot: Robot, *, known=(), driven: Mapping[str, Drive] | None = None) -> str:
-    """Content of the side file of a robot; known, driven: as of `write_side`."""
-    lines = ["version = 1"]
-    loops = [loop for loop in robot.loops if loop.name not in known]
-    if loops and robot.actuated:
-        lines.append(f"actuated = {json.dumps(list(robot.actuated))}")
-    for loop in loops:
-        lines += ["", "[[loop]]", *(f"{key} = {value}" for key, value in _closure(robot, loop))]
-    for rotor in robot.rotors:
-        lines += ["", "[[rotor]]", *(f"{key} = {value}" for key, value in _entry(robot, rotor))]
-    for name, drive in robot.drives.items():
-        told = _told(drive, Drive() if driven is None else driven.get(name, Drive()))
-        if told:
-            lines += ["", f"[drives.{json.dumps(name)}]", *told]
-    return "\n".join(lines) + "\n"
-
-
-def _told(drive: Drive, before: Drive) -> list[str]:
-    """Lines of the numbers of a drive that another description of it does not say; of all where it has another kind."""
-    keys = drive.differing(before, TOLERANCE)
-    found = {key: getattr(drive, key) for key in (KEYS if keys == KEYS[:1] else keys)}
-    return [f"{key} = {json.dumps(value)}" for key, value in found.items() if value is not None]
-
-
-def _closure(robot: Robot, loop: Loop) -> Iterator[tuple[str, str]]:
-    yield "name", json.dumps(loop.name)
-    yield "kind", json.dumps(loop.kind)
-    for key, prefix, body, R_body, p_body in zip(
-        ("link", "other"), ("", "other_"), loop.bodies, loop.rotations, loop.positions, strict=True
-    ):
-        R, p = _link_pose(robot, body)
-        yield key, json.dumps(body or GROUND)
-        yield f"{prefix}position", _numbers(R.T @ (p_body - p))
-        yield f"{prefix}rotation", _numbers(rpy_from_rotation(R.T @ R_body))
-
-
-def _link_pose(robot: Robot, name: str | None):
-    """Pose in its body of the link with a body's name, whose frame the numbers of the file are in."""
-    for link in robot.links:
-        if link.name == name:
-            return link.rotation, link.position
-    return np.eye(3), np.zeros(3)
-
-
-def _entry(robot: Robot, rotor: Rotor) -> Iterator[tuple[str, str]]:
-    R, p = _link_pose(robot, rotor.carrier)
-    joints, ratios = zip(*rotor.gears, strict=True)
-    yield "joint", json.dumps(list(joints) if rotor.also else rotor.joint)
-    yield "gear_ratio", _numbers(ratios) if rotor.also else repr(float(rotor.gear_ratio))
-    yield "carrier", json.dumps(rotor.carrier or GROUND)
-    yield "axis", _numbers(R.T @ rotor.axis)
-    yield "position", _numbers(R.T @ (rotor.position - p))
-    yield "rotation", _numbers(rpy_from_rotation(R.T @ rotor.rotation))
-    if rotor.theta.any():
-        mass, com, inertia = to_com_inertia(rotor.theta)
-        yield "mass", repr(float(mass))
-        yield "com", _numbers(com)
-        yield "inertia", _numbers(inertia[UPPER])
-    yield "symmetric", "true" if rotor.symmetric else "false"
-
-
-def _numbers(values) -> str:
-    return json.dumps([float(value) for value in values])

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import ModelError
+from steelyard.errors import ModelError, choices
 from steelyard.inertia import solids
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import body_name, compile_files, compiled_rotation, joint_name, joint_type
-from steelyard.model.mjcf_drives import direct_drives
+from steelyard.model.mjcf_drives import direct_drives, joint_drives
 from steelyard.model.mjcf_files import Body, Files, Node, bodies, require_complete
 from steelyard.model.mujoco_state import from_mujoco
 from steelyard.model.robot import Robot
@@ -350,3 +350,29 @@ def keyframes(document: MjcfDocument, robot: Robot) -> dict[str, np.ndarray]:
     still = np.zeros((m.nkey, m.nv))
     q, _, _ = from_mujoco(m, robot, m.key_qpos, still, still)
     return {m.key(k).name or str(k): q[k] for k in range(m.nkey)}
+
+
+def left_out(document: MjcfDocument) -> Iterator[str]:
+    """As of `ModelDocument.left_out`."""
+    import mujoco
+
+    m, _ = document.compiled
+    fields = (int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD), int(mujoco.mjtGeom.mjGEOM_SDF))
+    drives = joint_drives(m, document.robot(floating=None, gravity=None))
+    found = {
+        "tendons": m.ntendon,
+        "actuators that are no drive of one joint": len(m.actuator_trntype) - len(drives),
+        "sensors": m.nsensor,
+        "keyframes": m.nkey,
+        "cameras": m.ncam,
+        "lights": m.nlight,
+        "textures": m.ntex,
+        "skins": m.nskin,
+        "flexible bodies": m.nflex,
+        "planes and height fields": int(np.isin(m.geom_type, fields).sum()),
+        "pairs and exclusions of contacts": m.npair + m.nexclude,
+        "joint springs": int(np.count_nonzero(m.jnt_stiffness)),
+    }
+    lost = [f"{count} {what}" for what, count in found.items() if count]
+    if lost:
+        yield f"Not in the new file: {choices(lost)}."

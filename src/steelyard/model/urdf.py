@@ -103,6 +103,13 @@ class UrdfDocument(ModelDocument):
     def pieces(self) -> Iterator[Piece]:
         return pieces_of(self.xml, self._meshes)
 
+    def left_out(self) -> Iterator[str]:
+        found = [each.tag for each in self.xml.root.children if each.tag not in ("link", "joint", "material")]
+        found += [each.tag for each in self.xml.root.every("texture", "safety_controller", "calibration")]
+        tags = {tag: found.count(tag) for tag in found}
+        if tags:
+            yield f"Not in the new file: {choices(f'{count} <{tag}>' for tag, count in tags.items())}."
+
     @property
     def _meshes(self) -> Meshes:
         return Meshes(self.path.parent, self.folders)

@@ -6,7 +6,7 @@ The file appears only after its text, written beside it under a temporary name, 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
@@ -14,11 +14,12 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.arguments import require_type
-from steelyard.errors import ModelError, choices
+from steelyard.errors import ModelError
 from steelyard.model.changes import Draft
-from steelyard.model.compare import structure_difference, value_difference
+from steelyard.model.compare import structure_difference
 from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, document_of, load
-from steelyard.model.robot import Robot, Source
+from steelyard.model.robot import Robot
+from steelyard.model.write_new import new_file, read_back
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ def save(robot: Robot, path) -> SaveReport:
 
     In the format it was read from, this edits a copy of the user's file: inertials of bodies whose inertia changed,
     damping and friction (MJCF: armature too) of joints where they changed, and paths to other files if the folder is
-    another; every other byte stays. Otherwise a new file with bodies, joints and inertials is written.
+    another; every other byte stays. Otherwise a new file is written, with the geometry of the file that the robot was
+    read from, and beside it a side file with what the format has no place for.
 
     Args:
         robot: what is written.
@@ -60,23 +62,20 @@ def save(robot: Robot, path) -> SaveReport:
     path = Path(path).absolute()
     format = BY_NAME[format_of(robot, path)]
     reference, floating = _reference(robot, format.name)
-    document = reference and document_of(reference)
-    read = document_of(robot) if document is None else None
-    pieces = tuple(read.pieces()) if read is not None and read.exists else ()
-
-    def draft(target: Path) -> Draft:
-        if reference is not None and document is not None:
-            return document.edited(robot, reference, target)
-        assert format.new is not None  # `format_of` gives writable formats only
-        return format.new(robot, target, pieces)
-
-    final = draft(path)
+    if reference is None:
+        with _folder(path):
+            return _report(path, new_file(robot, path, format))
+    document = document_of(reference)
+    assert document is not None  # it was read from its file
+    final = document.edited(robot, reference, path)
     with _folder(path), storage.temporary_files() as temporary:
-        trial = draft(storage.draft_of(path))
+        trial = document.edited(robot, reference, storage.draft_of(path))
         for name, content in trial.files:
             temporary.append(name)
             name.write_bytes(content)
-        _verify(trial, floating, path, robot.source if reference is not None else None)
+        source = robot.source
+        assert source is not None  # as there is a reference
+        read_back(trial, path, floating=floating, folders=source.folders, lock=source.locked)
         for (name, tried), (target, content) in zip(trial.files, final.files, strict=True):
             if content != tried:  # names of included files
                 name.write_bytes(content)
@@ -84,7 +83,12 @@ def save(robot: Robot, path) -> SaveReport:
     notes = (*final.notes, *_notes(robot, reference))
     if robot.drives and "drives" in format.lacks:
         notes = (*notes, f"{format.name.upper()} has no place for drives; they belong in a side file beside it.")
-    return SaveReport(path, final.changed, notes, tuple(target for target, _ in final.files), final.rescaled)
+    return _report(path, replace(final, notes=notes))
+
+
+def _report(path: Path, written: Draft) -> SaveReport:
+    files = tuple(target for target, _ in written.files)
+    return SaveReport(path, written.changed, written.notes, files, written.rescaled)
 
 
 def format_of(robot: Robot, path: Path) -> str:
@@ -141,32 +145,10 @@ def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
     )
 
 
-def _verify(trial: Draft, floating: bool | None, path: Path, source: Source | None):
-    """Raise ModelError unless the written file reads back as it has to."""
-    written = trial.files[-1][0]
-    try:
-        folders, lock = (source.folders, source.locked) if source else ((), None)
-        found = load(written, floating=floating, folders=folders, lock=lock)
-    except ModelError as error:
-        problem = str(error).replace(str(written), str(path))
-    else:
-        problem = structure_difference(trial.expected, found) or value_difference(trial.expected, found)
-    if problem:
-        hint = f" The file's {', '.join(trial.suspects)} may be why: remove it and try again." if trial.suspects else ""
-        raise ModelError(f"{path} was not written, because it would not read back as the robot: {problem}.{hint}")
-
-
-def _notes(robot: Robot, reference: Robot | None) -> list[str]:
+def _notes(robot: Robot, reference: Robot) -> list[str]:
     notes = []
-    if reference is None and robot.source is not None:
-        notes.append(f"New file: meshes, fixed links and everything else of {robot.source.path.name} are not in it.")
-    if reference is not None and not np.array_equal(robot.gravity, reference.gravity):
+    if not np.array_equal(robot.gravity, reference.gravity):
         notes.append(f"Gravity {robot.gravity.tolist()} was given when the robot was read; the file keeps its own.")
-    if reference is None and robot.loops:
-        notes.append(
-            f"Closed loops ({choices(robot.loop_names)}) are not in it: the new file holds the open tree. A side file "
-            "beside it can describe them."
-        )
     if robot.rotors:
         notes.append("Motor rotors are not part of a model file; they belong in a side file beside it.")
     return notes

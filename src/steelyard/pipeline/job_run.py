@@ -168,7 +168,7 @@ def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
     if robot is None:
         robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
     side = side_of(job)
-    robot = robot if side is None else read_side(side, robot)
+    robot = robot if side is None else read_side(side, robot, gravity=job.gravity)
     return locked(robot, lock_words(job.lock, robot))
 
 

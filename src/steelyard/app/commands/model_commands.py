@@ -86,7 +86,7 @@ def analyze(
         standing = True if stances and floating else None  # on feet that somebody else's forces would not explain
         robot = load(model, floating=standing, gravity=job.gravity, folders=job.folders)
         side = side_path(model) if job.side is None else Path(job.side)
-        robot = read_side(side, robot) if side.exists() or motors else robot
+        robot = read_side(side, robot, gravity=job.gravity) if side.exists() or motors else robot
         robot = lock(robot, lock_words(job.lock, robot))
         known = read_known(side, robot) if job.drive and side.exists() else Known()
         text = analyze_report(
@@ -191,14 +191,15 @@ def convert(
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Write a robot in the other format, read back and compared: bodies, joints, limits, inertials; no meshes. Or its
-    gravity, inverse dynamics and regressor as code."""
+    """Write a robot in the other format, read back and compared: links, joints, inertials, geometry, drives, and beside
+    it a side file with what has no place there. Or its gravity, inverse dynamics and regressor as code."""
     with refusals():
         from steelyard.codegen import controller_code
         from steelyard.codegen.generate import CODE
         from steelyard.model import load, save
+        from steelyard.model.side import read_known
         from steelyard.model.write_back import format_of
-        from steelyard.pipeline.job_run import load_with_side
+        from steelyard.pipeline.job_run import load_with_side, side_of
 
         job = options.job(model)
         if out.suffix in CODE:
@@ -209,18 +210,23 @@ def convert(
         if job.rotors or job.side:
             raise OptionError(f"--rotors and --side are for code, .h or .py; {out} is a model, which has no rotors.")
         robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders)
-        stated = (job.floating, job.gravity) != (None, None)
-        if robot.source and robot.source.format == format_of(robot, out) and stated:
+        stated, side = (job.floating, job.gravity) != (None, None), side_of(job)
+        copied = robot.source is not None and robot.source.format == format_of(robot, out)
+        if copied and stated:
             raise OptionError(
                 f"{out} has the format of {model}: a copy of the file, which keeps its base and gravity. Leave out "
                 "--floating, --fixed and --gravity, or choose the other format."
             )
+        robot = robot if copied else load_with_side(job, robot)
         written = save(robot, out)
-    notes = [*robot.notes, *written.notes]
+        notes = [*robot.notes, *written.notes]
+        if side is not None and not copied and any(read_known(side, robot).words()):
+            notes.append(f"What {side.name} knows of bodies is not in the new side file; copy its [known] tables.")
     mass = float(robot.inertias[:, 0].sum())
     less = ", but for what follows" if notes else ""
     lines = [
         f"Wrote {out}: {robot.nb} bodies, {robot.nv} degrees of freedom, {mass:.6g} kg that move.",
+        *(() if copied else (f"It holds {written.changed[0].removeprefix('new file: ')}.",)),
         f"Read back, it is the same robot in kinematics, inertias and joint properties{less}.",
         *(f"- {note}" for note in notes),
     ]

@@ -1,0 +1,130 @@
+"""Writing a side file: what of a robot its model file does not say."""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import choices
+from steelyard.inertia import to_com_inertia
+from steelyard.model.compare import TOLERANCE
+from steelyard.model.drive import KEYS, Drive
+from steelyard.model.loops import Loop
+from steelyard.model.robot import Robot
+from steelyard.model.rotor import Rotor
+from steelyard.model.side_mechanism import GROUND
+from steelyard.model.side_rest import rest_lines
+from steelyard.spatial import rpy_from_rotation
+
+UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # ixx ixy ixz iyy iyz izz
+
+
+def write_side(robot: Robot, path, *, known=(), driven: Mapping[str, Drive] | None = None) -> Path:
+    """Write rotors, loops and drives of a robot to a `.steelyard.toml` file.
+
+    Args:
+        robot: the robot.
+        path: of the file.
+        known: names of loops that the model file has.
+        driven: drives that the model file has; what they leave open or have otherwise is written.
+
+    Returns:
+        The path.
+    """
+    path = Path(path)
+    path.write_text(side_text(robot, known=known, driven=driven), encoding="utf-8")
+    return path
+
+
+def side_text(
+    robot: Robot, *, known=(), driven: Mapping[str, Drive] | None = None, written: Robot | None = None
+) -> str:
+    """Content of the side file of a robot.
+
+    Args:
+        robot: the robot.
+        known: as of `write_side`.
+        driven: as of `write_side`.
+        written: the robot as its model file reads, in the place of both; gravity, sites and what else of joints this
+            lacks are written then, too.
+
+    Returns:
+        The text.
+    """
+    if written is not None:
+        known, driven = written.loop_names, written.drives
+    top, joints = ([], []) if written is None else rest_lines(robot, written)
+    lines = ["version = 1", *top]
+    loops = [loop for loop in robot.loops if loop.name not in known]
+    if robot.actuated and (loops if written is None else robot.loops and robot.actuated != written.actuated):
+        lines.append(f"actuated = {json.dumps(list(robot.actuated))}")
+    lines += joints
+    for loop in loops:
+        lines += ["", "[[loop]]", *(f"{key} = {value}" for key, value in _closure(robot, loop))]
+    for rotor in robot.rotors:
+        lines += ["", "[[rotor]]", *(f"{key} = {value}" for key, value in _entry(robot, rotor))]
+    for name, drive in robot.drives.items():
+        told = _told(drive, Drive() if driven is None else driven.get(name, Drive()))
+        if told:
+            lines += ["", f"[drives.{json.dumps(name)}]", *told]
+    return "\n".join(lines) + "\n"
+
+
+def contents(text: str) -> str:
+    """What is in a side file, in a few words; empty for one that says nothing."""
+    words = {"gravity": "gravity", "sites": "sites", "loop": "closed loops", "actuated": "driven joints",
+             "rotor": "rotors", "drives": "drives"}  # fmt: skip
+    parsed = tomllib.loads(text)
+    joints = dict.fromkeys(key for joint in parsed.get("joints", {}).values() for key in joint)
+    found = [word for key, word in words.items() if key in parsed]
+    return choices([*found, *(key.replace("_", " ").replace("frictionloss", "friction") for key in joints)])
+
+
+def _told(drive: Drive, before: Drive) -> list[str]:
+    """Lines of the numbers of a drive that another description of it does not say; of all where it has another kind."""
+    keys = drive.differing(before, TOLERANCE)
+    found = {key: getattr(drive, key) for key in (KEYS if keys == KEYS[:1] else keys)}
+    return [f"{key} = {json.dumps(value)}" for key, value in found.items() if value is not None]
+
+
+def _closure(robot: Robot, loop: Loop) -> Iterator[tuple[str, str]]:
+    yield "name", json.dumps(loop.name)
+    yield "kind", json.dumps(loop.kind)
+    for key, prefix, body, R_body, p_body in zip(
+        ("link", "other"), ("", "other_"), loop.bodies, loop.rotations, loop.positions, strict=True
+    ):
+        R, p = _link_pose(robot, body)
+        yield key, json.dumps(body or GROUND)
+        yield f"{prefix}position", _numbers(R.T @ (p_body - p))
+        yield f"{prefix}rotation", _numbers(rpy_from_rotation(R.T @ R_body))
+
+
+def _link_pose(robot: Robot, name: str | None):
+    """Pose in its body of the link with a body's name, whose frame the numbers of the file are in."""
+    for link in robot.links:
+        if link.name == name:
+            return link.rotation, link.position
+    return np.eye(3), np.zeros(3)
+
+
+def _entry(robot: Robot, rotor: Rotor) -> Iterator[tuple[str, str]]:
+    R, p = _link_pose(robot, rotor.carrier)
+    joints, ratios = zip(*rotor.gears, strict=True)
+    yield "joint", json.dumps(list(joints) if rotor.also else rotor.joint)
+    yield "gear_ratio", _numbers(ratios) if rotor.also else repr(float(rotor.gear_ratio))
+    yield "carrier", json.dumps(rotor.carrier or GROUND)
+    yield "axis", _numbers(R.T @ rotor.axis)
+    yield "position", _numbers(R.T @ (rotor.position - p))
+    yield "rotation", _numbers(rpy_from_rotation(R.T @ rotor.rotation))
+    if rotor.theta.any():
+        mass, com, inertia = to_com_inertia(rotor.theta)
+        yield "mass", repr(float(mass))
+        yield "com", _numbers(com)
+        yield "inertia", _numbers(inertia[UPPER])
+    yield "symmetric", "true" if rotor.symmetric else "false"
+
+
+def _numbers(values) -> str:
+    return json.dumps([float(value) for value in values])
