@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import OptionError, choices
+from steelyard.fit import save_draws
+from steelyard.fit.draws import FILE as DRAWS
 from steelyard.job_options import PAYLOAD, path_word, words_of
 from steelyard.payload.payload_estimate import Payload, Status
 from steelyard.payload.payload_job import Outcome, Signals
@@ -180,8 +182,12 @@ def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str]
     Raises:
         OptionError: the files cannot be written.
     """
-    record = payload_record(outcome, request, exports, out=out, files=FILES)
+    usable = outcome.payload.status.usable
+    files = (*FILES, DRAWS) if usable else FILES
+    record = payload_record(outcome, request, exports, out=out, files=files)
     with staged(out, inputs=[path for _, path in _inputs(request)]) as stage:
+        if usable:
+            save_draws(outcome.payload.draws(), stage / DRAWS)
         write(record, stage)
         render(payload_view(record), stage)
     return record

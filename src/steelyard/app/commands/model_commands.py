@@ -175,18 +175,35 @@ def check(
 
 
 @subcommand(
-    "Write URDF as MJCF, MJCF as URDF, or code for controllers.",
+    "Write other formats, code, configurations, variants.",
     "steelyard convert arm.urdf arm.xml",
     "steelyard convert result/arm_identified.urdf arm.h --rotors",
     "steelyard convert quadruped.urdf quadruped.xml --floating",
     "steelyard convert result/arm_identified.xml arm_identified.urdf",
+    "steelyard convert result actuators.py --as isaaclab",
+    "steelyard convert result variants --draws 20",
 )
 def convert(
     model: Model,
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write: .urdf, .xml for MJCF, .h for C, .py for NumPy.")
+        Path,
+        typer.Argument(metavar="OUT", help="File: .urdf, .xml for MJCF, .h for C, .py for NumPy; or a folder."),
     ],
     *,
+    destination: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="Configuration of isaaclab, mjlab, newton or usd (.py), dcmotor (.xml) or ros2_control (.yaml).",
+        ),
+    ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Folder of N models, samples of a result's posterior, to randomise simulations."
+        ),
+    ] = None,
     options: ConvertOptions,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -194,13 +211,27 @@ def convert(
     """Write a robot in the other format, read back and compared: bodies, joints, limits, inertials; no meshes. Or its
     gravity, inverse dynamics and regressor as code."""
     with refusals():
-        from steelyard.codegen import controller_code
+        from steelyard.codegen import configuration, controller_code
         from steelyard.codegen.generate import CODE
         from steelyard.model import load, save
         from steelyard.model.write_back import format_of
         from steelyard.pipeline.job_run import load_with_side
 
         job = options.job(model)
+        if destination is not None and draws is not None:
+            raise OptionError("--as writes a configuration and --draws models: give one of them.")
+        if destination is not None:
+            path, left_out = configuration(load_with_side(job), model, destination, out)
+            told = [f"Wrote {path}.", *left_out]
+            finish({"files": [str(path)], "left_out": left_out}, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
+            return
+        if draws is not None:
+            from steelyard.app.model_variants import variants
+
+            paths = variants(model, out, draws)
+            told = f"Wrote {len(paths)} models to {out}: {paths[0].name} to {paths[-1].name}."
+            finish({"files": [str(path) for path in paths]}, lambda: told, as_json=as_json, quiet=quiet)
+            return
         if out.suffix in CODE:
             code = controller_code(load_with_side(job), out, rotors=job.rotors)
             found = {name: getattr(code, name) for name in ("operations", "compiled", "left_out")}
