@@ -17,7 +17,7 @@ from steelyard.app.endings import DONE, FINDINGS, REFUSED
 
 pytestmark = pytest.mark.claim("pipeline.refusals", "bad models and logs end in a message; the output folder stays")
 
-FILES = {"arm_identified.urdf", "summary.json", "report.html", "report.md", "curves.npz", "job.toml"}
+FILES = {"arm_identified.urdf", "summary.json", "report.html", "report.md", "curves.npz", "draws.npz", "job.toml"}
 
 
 def run(*words):

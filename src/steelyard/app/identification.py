@@ -122,7 +122,7 @@ def _moved(result: DriveResult, job: Job, out) -> Outcome:
         return Outcome(result, drive_summary(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
         models, notes = _drive_models(result, stage)
-        save_draws(result.draws(), stage / DRAWS)
+        save_draws(result.samples, stage / DRAWS)
         files = [*models, *FILES, DRAWS, *_job_file(job, stage, out)]
         found = drive_summary(result, out=out, files=files, notes=notes)
         record = Record(found, drive_curves(result))
@@ -176,7 +176,7 @@ def _write(result: Result, stage: Path, out) -> dict:
     in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
     if result.job.rotors or set(result.robot.loop_names) - set(in_model):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
-    save_draws(result.draws(), stage / DRAWS)
+    save_draws(result.samples, stage / DRAWS)
     files = [*models, *FILES, DRAWS, *_job_file(result.job, stage, out)]
     notes = [*(note for note in saved.notes if note not in saved.rescaled), *_unwritten(result, saved.path)]
     found = summary(result, out=out, files=files, notes=notes, written=[f"{line} {WEIGH}" for line in saved.rescaled])

@@ -17,7 +17,7 @@ from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
-from steelyard.fit.draws import COUNT, Draws, drawn
+from steelyard.fit.draws import Draws, drawn
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.intervals import Intervals, Source, find_discrepancy, sources_of
 from steelyard.fit.joint_normal import JointNormal
@@ -60,13 +60,13 @@ class Uncertainty(Card):
     centers: np.ndarray
     joint: JointNormal
 
-    def sample(self, count: int = COUNT, *, seed: int = 0) -> Draws:
+    def sample(self, count: int | None = None, *, seed: int = 0) -> Draws:
         """Samples of the posterior, of bodies that can exist, with friction and armature within their bounds.
 
         Equalities hold (known masses, what is kept and tied); volumes of bodies are left aside, as in intervals.
 
         Args:
-            count: of samples.
+            count: of samples; by default 256, of robots of more than 250 parameters 64.
             seed: of random numbers.
 
         Returns:

@@ -21,7 +21,7 @@ from steelyard.terms import TERMS, ParameterLayout, stated_values
 
 FORMAT = "steelyard draws 1.0"
 FILE = "draws.npz"  # beside a result
-COUNT = 256
+COUNT, FEWER, MANY = 256, 64, 250  # samples; of robots of more than so many parameters, whose samples take seconds
 OF_JOINTS = ("damping", "frictionloss", "armature")  # in model files
 LOADED = ("load_friction_motor", "load_friction_external")
 
@@ -111,7 +111,7 @@ def _drawn(drive: Drive, row: Mapping[str, float]) -> Drive:
 
 
 def drawn(
-    joint: JointNormal, layout: ParameterLayout, robot: Robot | None, lower, *, count: int = COUNT, seed: int = 0
+    joint: JointNormal, layout: ParameterLayout, robot: Robot | None, lower, *, count: int | None = None, seed: int = 0
 ) -> Draws:
     """Samples of a posterior as Draws.
 
@@ -120,7 +120,7 @@ def drawn(
         layout: of the parameters.
         robot: that they are of; None for a raw regression.
         lower: (p,) bounds of friction and armature; None without any.
-        count: of samples.
+        count: of samples; by default `COUNT`, of large robots `FEWER`.
         seed: of random numbers.
 
     Returns:
@@ -129,6 +129,7 @@ def drawn(
     Raises:
         OptionError: a count below one.
     """
+    count = (FEWER if layout.size > MANY else COUNT) if count is None else count
     if count < 1:
         raise OptionError(f"count={count}: at least one sample is drawn.")
     lower = np.full(layout.size, -np.inf) if lower is None else lower

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import FitError
 from steelyard.fit.constraints import Constraint
-from steelyard.fit.draws import COUNT, Draws, drawn
+from steelyard.fit.draws import Draws, drawn
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
@@ -169,11 +169,11 @@ class Estimate(Card):
         """(nb,) smallest eigenvalue of each body's pseudo-inertia; positive means physically consistent."""
         return np.linalg.eigvalsh(pseudo.to_matrix(self.theta))[:, 0]
 
-    def draws(self, count: int = COUNT, *, seed: int = 0) -> Draws:
+    def draws(self, count: int | None = None, *, seed: int = 0) -> Draws:
         """Samples of the posterior, of bodies that can exist, for noise as independent as the Information says.
 
         Args:
-            count: of samples.
+            count: of samples; by default 256, of robots of more than 250 parameters 64.
             seed: of random numbers.
 
         Returns:

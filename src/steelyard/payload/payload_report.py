@@ -20,6 +20,9 @@ from steelyard.report.identification_report import record_of
 from steelyard.report.numbers import number, percent, plural, plus_minus, share
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import repeat_section, stamped
+from steelyard.report.randomisation import CENTER, FOUND, PRIOR, SCALE, body_ranges, range_parts
+from steelyard.report.randomisation import KEY as RANGES
+from steelyard.report.randomisation import TITLE as RANGE_TITLE
 from steelyard.report.record import FILES, Record, render, write
 from steelyard.report.signal_curves import screen_curves
 from steelyard.report.torques import error_quantiles
@@ -59,6 +62,8 @@ def _sections(summary: dict) -> list[Section]:
         Section("The payload", "Payload", (Part(sheet=_value_sheet(summary)), method)),
         Section("What it explains", "Signals", tuple(channels)),
     ]
+    if RANGES in summary:
+        sections.append(Section(RANGE_TITLE, "Ranges", tuple(range_parts(summary))))
     if summary["export"]:
         parts = [Part(text=f"{name}:", code=settings) for name, settings in summary["export"].items()]
         sections.append(Section("Settings for controllers and files", "Export", tuple(parts)))
@@ -210,6 +215,8 @@ def payload_record(
         "relative_error": relative,
         "export": exports,
     }
+    if payload.status.usable:
+        content[RANGES] = _ranges(payload)
     summary = stamped(
         "payload",
         content,
@@ -221,6 +228,13 @@ def payload_record(
     )
     series = {"measured": signals.measured, "explained": signals.explained}
     return Record(summary, dict(screen_curves("wrench", signals.t, series)))
+
+
+def _ranges(payload: Payload) -> list[dict]:
+    """Ranges of mass and centre of mass; part of the latter may be assumed."""
+    center = PRIOR if payload.status is Status.AXIS else FOUND
+    sources = {(SCALE, "payload"): FOUND} | {(CENTER, f"payload {axis}"): center for axis in "xyz"}
+    return body_ranges(payload.draws(), payload.theta[None], sources)
 
 
 def repeat_payload(request: Request, export: Sequence[str] = (), out=None) -> str:

@@ -83,6 +83,11 @@ class DriveResult(Card):
     window: float = WINDOW
     step: float = STEP
 
+    @cached_property
+    def samples(self) -> Draws:
+        """Those of `draws.npz`."""
+        return self.draws()
+
     def draws(self, count: int = COUNT, *, seed: int = 0) -> Draws:
         """Samples of what the motion leaves open.
 

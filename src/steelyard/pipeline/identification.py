@@ -13,7 +13,6 @@ from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.faults import ACCEPTABLE
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.fit import Draws, Estimate, Uncertainty, Validation, drives_alone, uncertainty, validate
-from steelyard.fit.draws import COUNT
 from steelyard.fit.gain_of_links import LinksGain, standing_links
 from steelyard.fit.prediction_error import Generalization, generalization, ordinary_use
 from steelyard.information import Information, accumulate, accumulate_blocks
@@ -87,11 +86,16 @@ class Result(Card):
     free: Uncertainty
     narrowing: np.ndarray | None = None
 
-    def draws(self, count: int = COUNT, *, seed: int = 0) -> Draws:
+    @cached_property
+    def samples(self) -> Draws:
+        """Those of `draws.npz`."""
+        return self.draws()
+
+    def draws(self, count: int | None = None, *, seed: int = 0) -> Draws:
         """Samples of what the logs leave open, of all links, whether or not they are kept as given.
 
         Args:
-            count: of samples.
+            count: of samples; by default 256, of robots of more than 250 parameters 64.
             seed: of random numbers.
 
         Returns:

@@ -21,6 +21,7 @@ LEVEL = 0.9  # of the ranges: 5 to 95 %
 SCALE, CENTER = "mass_scale", "center_offset"
 FOUND, PRIOR, GIVEN = "identified", "prior", "given"
 OPEN = 0.5  # of the prior's variance, from which on motion has not shown a number of a body
+FELT = 1e-6  # deviation of the prior's logarithm of a mass, or of a centre, m, below which a number does not vary
 MARK = "†"
 KEY, TITLE = "randomisation", "Ranges to randomise simulations in"
 
@@ -36,21 +37,36 @@ def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]
     Returns:
         One record a number, as the schema says; each range contains the robot's own number.
     """
+    found = body_ranges(draws, robot.inertias, sources)
+    for group, values in draws.values.items():
+        for dof in robot.driven_dofs:
+            name, prismatic = draws.joints[dof], dof_units(robot)[dof]["q"] == "m"
+            unit = TERMS[group].units if group in TERMS else DRIVE_NUMBERS[group].units
+            if np.isfinite(values[:, dof]).all():
+                own = _own(robot, group, dof)
+                found.append(_range(group, name, unit[prismatic], values[:, dof], own, sources))
+    return found
+
+
+def body_ranges(draws: Draws, inertias, sources: Mapping[tuple[str, str], str]) -> list[dict]:
+    """Records of the ranges of masses and centres of mass alone.
+
+    Args:
+        draws: samples of the posterior.
+        inertias: (nb, 10) that are randomised.
+        sources: as of `ranges_of`.
+
+    Returns:
+        The records.
+    """
     found = []
     for i, name in enumerate(draws.bodies):
-        mass, own = draws.inertias[:, i, 0], robot.inertias[i]
+        mass, own = draws.inertias[:, i, 0], inertias[i]
         if not own[0] > 0:
             continue
         found.append(_range(SCALE, name, "1", mass / own[0], 1.0, sources))
         offsets = draws.inertias[:, i, 1:4] / mass[:, None] - own[1:4] / own[0]
         found += [_range(CENTER, f"{name} {axis}", "m", offsets[:, k], 0.0, sources) for k, axis in enumerate("xyz")]
-    for group, values in draws.values.items():
-        for dof, name in enumerate(draws.joints):
-            prismatic = dof_units(robot)[dof]["q"] == "m"
-            unit = TERMS[group].units if group in TERMS else DRIVE_NUMBERS[group].units
-            if np.isfinite(values[:, dof]).all():
-                own = _own(robot, group, dof)
-                found.append(_range(group, name, unit[prismatic], values[:, dof], own, sources))
     return found
 
 
@@ -86,7 +102,7 @@ def torque_ranges(result: Result) -> list[dict]:
     for term in layout.terms:
         for joint in layout.dof_names:
             sources[TERMS[term].stated or term, joint] = SOURCES[label[f"{joint}.{term}"]]
-    return ranges_of(result.robot, result.draws(), sources)
+    return ranges_of(result.robot, result.samples, sources)
 
 
 def drive_ranges(result: DriveResult) -> list[dict]:
@@ -97,7 +113,7 @@ def drive_ranges(result: DriveResult) -> list[dict]:
             number = drive.features.gain if key == "gain" else key
             if number in drive.intervals or number in drive.undetermined:
                 sources[key, name] = PRIOR if number in drive.undetermined else FOUND
-    return ranges_of(result.robot, result.draws(), sources)
+    return ranges_of(result.robot, result.samples, sources)
 
 
 def _shown(fit: MotionFit, names: Iterable[str]) -> Iterator[tuple[tuple[str, str], str]]:
@@ -109,7 +125,7 @@ def _shown(fit: MotionFit, names: Iterable[str]) -> Iterator[tuple[tuple[str, st
         for k, key in enumerate(((SCALE, name), *((CENTER, f"{name} {axis}") for axis in "xyz"))):
             row = unknowns.bodies[:, i, k]
             left, whole = row @ after @ row, row @ before @ row
-            if left > 0:
+            if whole > FELT**2:
                 yield key, PRIOR if left > OPEN * whole else FOUND
 
 
@@ -119,7 +135,10 @@ def _numbers(result: Result, _: dict) -> dict:
 
 def range_parts(summary: dict) -> Iterator[Part]:
     """Tables of a summary's ranges, and in words what was not identified."""
-    found = summary.get(KEY) or []
+    found = summary.get(KEY)
+    if found is None:
+        yield Part(text="This result has no samples of its posterior: identify again to randomise by them.")
+        return
     yield Part(
         text=f"Each range holds {LEVEL:.0%} of the samples of the posterior in {FILE}, 5 to 95 %, and the value of the "
         "model file. Randomise by rows of that file: numbers of one row belong together, and independent ranges allow "

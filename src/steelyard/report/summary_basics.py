@@ -90,7 +90,7 @@ class Range(TypedDict):
     upper: float
     source: Annotated[
         Literal["identified", "prior", "given"],
-        "prior: mostly the range of the prior about the given model; given: known or kept, and not varied.",
+        "prior: the range rests on the prior about the given model; given: known or kept, and not varied.",
     ]
 
 
