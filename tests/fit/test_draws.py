@@ -14,6 +14,7 @@ from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.prior import model_parameters
+from steelyard.inertia import pseudo
 from steelyard.information.files import npz_bytes
 from steelyard.model import library
 from steelyard.model.drive import Drive
@@ -131,6 +132,22 @@ def test_what_is_known_holds_in_every_sample(scara):
         assert can_exist(draws.inertias).all() and np.ptp(draws.inertias[:, 1, 0]) > 1e-3
     with pytest.raises(FitError, match="no prior"):
         fit.least_squares(sum(blocks)).draws()
+
+
+def test_mass_stays_inside_the_ellipsoids_that_hold_it(scara):
+    """The integral of `1 - (x - c)^T E (x - c)` over the mass is not negative."""
+    blocks = scara.with_errors(scara.errors(np.random.default_rng(8)))
+    center, squares = np.array([0.0, 0.0, 0.05]), np.array([0.005, 0.005, 0.01])
+    within = dict.fromkeys(("link3", "link4"), sy.inertia.Ellipsoid(center, np.diag(squares)))
+    shares = []
+    for known in ({}, within):
+        draws = fit.uncertainty(fit.consistent(sum(blocks), within=known), blocks, draws=0).sample(100)
+        J = pseudo.to_matrix(draws.inertias[:, 2:])
+        h, m = J[..., :3, 3], J[..., 3, 3]
+        about = np.diagonal(J, axis1=-2, axis2=-1)[..., :3] - 2 * h * center + m[..., None] * center**2
+        shares.append(1 - np.sum(about / squares, axis=-1) / m)
+        assert can_exist(draws.inertias).all()
+    assert (shares[0] < -0.1).any() and (shares[1] > -0.01).all()
 
 
 def test_a_payload_has_samples():

@@ -163,7 +163,7 @@ def _estimate(program: Program, solution: Solution) -> Estimate:
         ),
         notes=(*knowledge.notes, *program.ratios.notes(info.group_names)),
         joint=_joint(program, solution),
-        equalities=tuple(each for each in known if each.equality),
+        within=known,
     )
 
 
@@ -172,7 +172,7 @@ def _joint(program: Program, solution: Solution) -> JointNormal:
     F, t = program.quadratic
     w = solution.w if program.entropic_weight else np.linalg.solve(F, t)
     root = np.sqrt(2) * program.directions @ np.linalg.inv(solution.F)
-    return JointNormal(program.parameters(w), root, program.knowledge.prior)
+    return JointNormal(program.parameters(w), root, program.knowledge.prior, program.constraints)
 
 
 def _covariance(program: Program, solution: Solution) -> np.ndarray:

@@ -43,7 +43,7 @@ class Uncertainty(Card):
     lacking: what the torques of joints show that the model does not have, (joint, what).
     centers: (nb, 3, 3) m^2, covariance of each body's centre of mass in its frame, from data and prior, constraints
     left aside; NaN where the mass is not positive. joint: what data, whatever its residuals have in common, and prior
-    and equalities say of all parameters together.
+    say of all parameters together.
     """
 
     estimate: Estimate
@@ -63,7 +63,8 @@ class Uncertainty(Card):
     def sample(self, count: int | None = None, *, seed: int = 0) -> Draws:
         """Samples of the posterior, of bodies that can exist, with friction and armature within their bounds.
 
-        Equalities hold (known masses, what is kept and tied); volumes of bodies are left aside, as in intervals.
+        Known masses, what is kept and tied, and ellipsoids that hold a body's mass count as in the fit; unions of them
+        and other sets are left aside.
 
         Args:
             count: of samples; by default 256, of robots of more than 250 parameters 64.
@@ -200,11 +201,11 @@ def uncertainty(
         inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
         lacking=() if discrepancy is None else discrepancy.lacking,
         centers=_centers(estimate, sources.spread[:p]),
-        joint=_joint(scores, shift, model, theta0, typical).given(estimate.equalities),
+        joint=_joint(scores, shift, model, theta0, typical, estimate.within),
     )
 
 
-def _joint(scores: Sandwich, shift, model: Posterior, theta0, degrees: float) -> JointNormal:
+def _joint(scores: Sandwich, shift, model: Posterior, theta0, degrees: float, within) -> JointNormal:
     """Optimum and spread of data and prior. Few blocks do not tell a whole covariance matrix: what they say is shrunk
     towards noise alike in all whitened directions (Ledoit and Wolf 2004), and as wide as Student's t."""
     Q, S = model.factors
@@ -213,7 +214,7 @@ def _joint(scores: Sandwich, shift, model: Posterior, theta0, degrees: float) ->
     spread = Q[:k].T @ (spread + np.outer(shift, shift)) @ Q[:k] + Q[k:].T @ Q[k:]
     values, axes = np.linalg.eigh(spread)
     mean = model.parameters(model.optimum(model.target, np.zeros(len(model.pull))))
-    return JointNormal(mean, model.directions @ S @ (axes * np.sqrt(np.maximum(values, 0.0))), theta0)
+    return JointNormal(mean, model.directions @ S @ (axes * np.sqrt(np.maximum(values, 0.0))), theta0, within)
 
 
 def _shrunk(scores) -> np.ndarray:

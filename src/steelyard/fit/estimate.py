@@ -78,8 +78,8 @@ class Estimate(Card):
         notes: what was assumed, repaired or left out, in sentences.
         projection: (nv,) row weights by which forces of contacts were eliminated; None where there were none.
         contacts: kinds of these contacts, one for all or by frame.
-        joint: what data, prior and equalities say of all parameters; None where there is no prior.
-        equalities: that the fit kept.
+        joint: what data and prior say of all parameters together; None where there is no prior.
+        within: constraints that the fit kept.
     """
 
     method: str
@@ -104,7 +104,7 @@ class Estimate(Card):
     projection: np.ndarray | None = None
     contacts: str | Mapping[str, str] = "point"
     joint: JointNormal | None = None
-    equalities: tuple[Constraint, ...] = ()
+    within: tuple[Constraint, ...] = ()
 
     def _title(self) -> str:
         return f"Estimate({self.method})"
