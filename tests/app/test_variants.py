@@ -30,7 +30,9 @@ def result(tmp_path_factory):
 def test_variants_are_the_users_file_with_other_values(result, tmp_path):
     done = CliRunner().invoke(app, ["convert", str(result), str(tmp_path / "variants"), "--draws", "12", "--json"])
     paths = sorted((tmp_path / "variants").iterdir())
-    assert done.exit_code == 0 and json.loads(done.output)["files"] == [str(path) for path in paths]
+    found = json.loads(done.output)
+    assert done.exit_code == 0 and found["files"] == [str(path) for path in paths]
+    assert "no place for armature" in found["notes"][0]  # nor has the result's own URDF
     assert [path.name for path in paths[:2]] == ["arm_identified_00.urdf", "arm_identified_01.urdf"]
     draws, own = fit.load_draws(result), (result / "arm_identified.urdf").read_text()
     for i, path in enumerate(paths):

@@ -318,11 +318,11 @@ def test_ros2_control_reads_its_parameters(tmp_path):
 
 def test_what_logs_left_open_is_left_out(tmp_path, isaaclab):
     """The summary of a result decides, and a comment says what is missing and why."""
-    robot = driven("ur5_robot", False)
+    robot = driven("ur5_robot", False).with_joint_properties(armature=np.zeros(6))
     joints = list(robot.dof_names)
     path = tmp_path / "ur5_identified.urdf"
     sy.save(robot, path)
-    state = {"value": 1.0, "lower": 0.9, "upper": 1.1, "unit": "", "state": "found", "scaled": False}
+    state = {"value": 0.0625, "lower": 0.9, "upper": 1.1, "unit": "", "state": "found", "scaled": False}
     drives = {
         name: {"kind": "position", "armature": state | {"state": "undetermined" if k == 2 else "found"}}
         for k, name in enumerate(joints)
@@ -336,6 +336,9 @@ def test_what_logs_left_open_is_left_out(tmp_path, isaaclab):
     for group in runpy.run_path(str(tmp_path / "out.py"))["ACTUATORS"].values():
         named = any(re.fullmatch(each, joints[2]) for each in group.joint_names_expr)
         assert named != hasattr(group, "armature")
+        for joint in joints:  # numbers of the summary, for which a URDF has no place
+            if hasattr(group, "armature") and any(re.fullmatch(each, joint) for each in group.joint_names_expr):
+                assert group.value("armature", joint) == 0.0625
 
 
 BARE = {
@@ -391,5 +394,7 @@ def test_the_command_writes_and_tells(tmp_path):
         app, ["convert", str(urdf("ur5_robot")), str(tmp_path / "a.py"), "--as", "newton", "--json"]
     )
     found = json.loads(done.output)
-    assert done.exit_code == 0 and found["files"] == [str(tmp_path / "a.py")] and found["left_out"] == []
+    assert done.exit_code == 0 and found["files"] == [str(tmp_path / "a.py")]
+    assert len(found["left_out"]) == 1 and found["left_out"][0].startswith("Left out: armature of shoulder_pan_joint")
+    assert "armature" not in (tmp_path / "a.py").read_text().split("JOINTS = ")[1].split("def ")[0]
     assert "shoulder_pan_joint" in (tmp_path / "a.py").read_text()

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from steelyard.errors import OptionError
+from steelyard.errors import OptionError, choices
 from steelyard.fit import Draws, load_draws
-from steelyard.fit.draws import FILE
+from steelyard.fit.draws import FILE, OF_JOINTS
 from steelyard.job import Job
 from steelyard.model import Robot, load, save, write_side
-from steelyard.model.formats import MODEL_SUFFIXES
+from steelyard.model.formats import BY_SUFFIX, MODEL_SUFFIXES
 from steelyard.model.side import side_path
 from steelyard.pipeline.job_run import load_with_side
 from steelyard.report.outputs import staged
@@ -43,11 +43,17 @@ def variants(result, out, count: int = 20) -> tuple[Path, ...]:
     if not 0 < count <= len(draws):
         raise OptionError(f"{count} models: {folder / FILE} has {len(draws)} samples, so give 1 to {len(draws)}.")
     given = read(folder).summary["job"]
-    known = {key: given.get(key) for key in ("floating", "gravity")}
-    words = {key: tuple(given.get(key) or ()) for key in ("lock", "folders")}
-    gravity = None if known["gravity"] is None else tuple(known["gravity"])
-    side = str(side_path(path)) if side_path(path).is_file() else None
-    robot = load_with_side(Job(str(path), (), floating=known["floating"], gravity=gravity, side=side, **words))
+    gravity, side = given.get("gravity"), side_path(path)
+    job = Job(
+        str(path),
+        (),
+        floating=given.get("floating"),
+        gravity=None if gravity is None else tuple(gravity),
+        side=str(side) if side.is_file() else None,
+        lock=tuple(given.get("lock") or ()),
+        folders=tuple(given.get("folders") or ()),
+    )
+    robot = load_with_side(job)
     width = len(str(count - 1))
     with staged(out, inputs=[path]) as stage:
         names = [_written(draws, i, robot, stage / f"{path.stem}_{i:0{width}}{path.suffix}") for i in range(count)]
@@ -74,3 +80,22 @@ def _written(draws: Draws, index: int, robot: Robot, path: Path) -> str:
     if variant.rotors or variant.drives or set(variant.loop_names) - set(written.loop_names):
         write_side(variant, side_path(path), known=written.loop_names, driven=written.drives)
     return path.name
+
+
+def without_place(paths: tuple[Path, ...]) -> list[str]:
+    """What varies in samples and has no place in the model files of `variants`, in sentences.
+
+    Args:
+        paths: as `variants` returns them.
+
+    Returns:
+        The sentences; none where the files have all of it.
+    """
+    lacks = BY_SUFFIX[paths[0].suffix].lacks
+    lost = [name for name in OF_JOINTS if name in lacks]
+    if not lost:
+        return []
+    return [
+        f"{paths[0].suffix} has no place for {choices(lost)}: it varies in {FILE} alone. Where the result has an MJCF "
+        "file, give that."
+    ]

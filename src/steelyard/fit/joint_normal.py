@@ -98,7 +98,7 @@ class JointNormal:
         free = spread > DEPENDENT * HELD
         inverse = (U / np.where(free, spread, HELD)).T
         bound = np.asarray(lower, dtype=float)[cut:] / directions[effects, effects]
-        A, b = _slacks(self.within, cut)
+        A, b = _slacks(self.within, p, cut)
         reach, b = A @ directions, b - A @ start
         deviation = np.linalg.norm(A @ given.root, axis=1)
         reach, b = (each[deviation > 0] / deviation[deviation > 0, None] for each in (reach, b[:, None]))
@@ -117,14 +117,14 @@ class JointNormal:
         return model, U[:, ~free]
 
 
-def _slacks(known: Sequence[Constraint], cut: int) -> tuple[np.ndarray, np.ndarray]:
-    """(m, p) and (m,) of `A x <= b` of inequalities of one row about bodies. cut: parameters of bodies."""
+def _slacks(known: Sequence[Constraint], size: int, cut: int) -> tuple[np.ndarray, np.ndarray]:
+    """(m, p) and (m,) of `A x <= b` of inequalities of one row about bodies. cut: how many of the p = `size`
+    parameters are theirs."""
     rows = [
         each
         for each in known
         if each.cones == (("nonnegative", 1),) and not each.A_aux.shape[1] and each.A[:, :cut].any()
     ]
-    size = known[0].A.shape[1] if known else cut
     return np.array([each.A[0] for each in rows]).reshape(-1, size), np.array([each.b[0] for each in rows])
 
 

@@ -166,8 +166,9 @@ def _not_identified(found: list[dict]) -> str:
         groups: dict[str, list[str]] = {}
         for each in found:
             if each["source"] == source:
-                word = words.get(each["group"], each["group"].replace("_", " "))
-                name = each["name"][:-2] if each["group"] == CENTER else each["name"]
+                group, name = str(each["group"]), str(each["name"])
+                word = words.get(group, group.replace("_", " "))
+                name = name[:-2] if group == CENTER else name
                 groups.setdefault(word, []).append(name)
         what = "; ".join(f"{word} of {_some(list(dict.fromkeys(names)))}" for word, names in groups.items())
         told += [text.format(mark=MARK, what=what)] if what else []

@@ -226,11 +226,13 @@ def convert(
             finish({"files": [str(path)], "left_out": left_out}, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
             return
         if draws is not None:
-            from steelyard.app.model_variants import variants
+            from steelyard.app.model_variants import variants, without_place
 
             paths = variants(model, out, draws)
-            told = f"Wrote {len(paths)} models to {out}: {paths[0].name} to {paths[-1].name}."
-            finish({"files": [str(path) for path in paths]}, lambda: told, as_json=as_json, quiet=quiet)
+            notes = without_place(paths)
+            told = [f"Wrote {len(paths)} models to {out}: {paths[0].name} to {paths[-1].name}.", *notes]
+            found = {"files": [str(path) for path in paths], "notes": notes}
+            finish(found, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
             return
         if out.suffix in CODE:
             code = controller_code(load_with_side(job), out, rotors=job.rotors)
