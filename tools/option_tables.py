@@ -45,7 +45,7 @@ MORE = {  # what the page says beside the help, in Markdown
     ("payload", "--method"): "`auto` is `density` with a shape, `geo` without.",
     ("payload", "--hand"): "Gravity's direction, too.",
     ("payload", "--shape-pose"): "Angles are those of URDF.",
-    ("payload", "--out"): "And `report.md` and `curves.npz`; see [reports](report.md#payloads).",
+    ("payload", "--out"): "And `report.md`, `curves.npz` and `draws.npz`; see [reports](report.md#payloads).",
     ("view", "--estimate"): "See [3D view](report.md#3d-view).",
 }
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
+from steelyard.app.model_variants import variants
 from steelyard.app.validation import validate
 from steelyard.calibration import calibrate
-from steelyard.codegen import controller_code
+from steelyard.codegen import configuration, controller_code
 from steelyard.corrections import NOTHING, Corrections
 from steelyard.diagnose import Diagnosis
 from steelyard.drives import Rollout, rollout
@@ -71,6 +72,7 @@ __all__ = [
     "calibrate",
     "check",
     "closed_loop",
+    "configuration",
     "controller_code",
     "diagnose",
     "energy_regressor",
@@ -104,6 +106,7 @@ __all__ = [
     "slotine_li_regressor",
     "split_blocks",
     "validate",
+    "variants",
     "view",
     "wrench_regressor",
     "write_csv",
@@ -151,7 +154,8 @@ def identify(
         model: path of a URDF or MJCF file, or a Robot; input files are never changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
-            `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
+            `report.md`, `draws.npz` (samples of the posterior) and `curves.npz` (to draw the report again), which
+            appear together or not at all; None writes nothing.
         progress: called with a stage and the share done, 0 to 1.
         floating: Free or fixed base. None means as the model says.
         gravity [m/s^2]: In the world, m/s^2. None means the model's, or 0 0 -9.81.

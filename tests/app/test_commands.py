@@ -17,7 +17,7 @@ from steelyard.app.endings import DONE, FINDINGS, REFUSED
 
 pytestmark = pytest.mark.claim("pipeline.refusals", "bad models and logs end in a message; the output folder stays")
 
-FILES = {"arm_identified.urdf", "summary.json", "report.html", "report.md", "curves.npz", "job.toml"}
+FILES = {"arm_identified.urdf", "summary.json", "report.html", "report.md", "curves.npz", "draws.npz", "job.toml"}
 
 
 def run(*words):
@@ -120,6 +120,9 @@ def test_links_of_an_exact_model_stand(tmp_path):
     found = json.loads(done.stdout)
     assert found["held_out"]["links_stand"] and "Your links stand" in found["verdict"]["headline"]
     assert all(each["identified"]["mass"] == each["prior"]["mass"] for each in found["bodies"])
+    scales = [each for each in found["randomisation"] if each["group"] == "mass_scale"]
+    assert len(scales) == len(found["bodies"])  # links that are kept are not thereby known
+    assert all(each["source"] != "given" and each["lower"] < 1 < each["upper"] for each in scales)
 
 
 def spoiled(**channels):

@@ -39,6 +39,7 @@ def test_it_ends_well_and_says_so(done):
         "report.html",
         "report.md",
         "curves.npz",
+        "draws.npz",
         "job.toml",
     }
 

@@ -273,3 +273,18 @@ def test_draws_to_randomise_simulations(known):
     first = [3 * known.fit.refined.unknowns.free.index(name) for name in ("damping", "armature")]
     at = np.concatenate([np.arange(k, k + 3) for k in first])
     np.testing.assert_allclose(both, known.fit.covariance[np.ix_(at, at)], atol=0.2 * np.abs(np.diag(both)).max())
+
+
+def test_ranges_to_randomise_in(known):
+    """What was found by its samples, what was stated as given, what the motion does not show as the prior's."""
+    found = {(each["group"], each["name"]): each for each in drive_summary(known)["randomisation"]}
+    for joint, each in known.drives.items():
+        assert found["gain", joint]["source"] == "given" and found["damping", joint]["source"] == "identified"
+        low, high = each.intervals["damping"]
+        assert low < found["damping", joint]["lower"] < each.damping < found["damping", joint]["upper"] < high
+        assert ("limit", joint) not in found  # none was reached
+    masses = [each for (group, _), each in found.items() if group == "mass_scale"]
+    assert {each["source"] for each in masses} <= {"identified", "prior", "given"}
+    assert all(each["lower"] <= 1 <= each["upper"] for each in masses)
+    robot = known.samples.robot(0, known.robot)
+    assert robot.drives["knee"].kp == pytest.approx(60.0, rel=1e-3) and robot.drives["knee"].delay > 0

@@ -103,6 +103,15 @@ def test_kuka(seed):
     np.testing.assert_allclose([m, x, y, z], [mass, *(1e3 * com)], rtol=1e-7)
 
 
+def test_ros2_control():
+    """Parameters as admittance_controller and control_toolbox's gravity compensation declare them."""
+    yaml = pytest.importorskip("yaml")
+    found = yaml.safe_load(export(THETA, "ros2_control"))
+    weight, tool = found["gravity_compensation"]["CoG"], found["tool"]
+    np.testing.assert_allclose([*weight["pos"], weight["force"]], [*COM, 9.81 * MASS], rtol=1e-8)
+    np.testing.assert_allclose([*tool["CoG"], tool["mass"]], [*COM, MASS], rtol=1e-8)
+
+
 def test_ros():
     values = dict(re.findall(r"(\w+): (\S+)", export(THETA, "ros")))
     np.testing.assert_allclose([float(values[k]) for k in ("m", "x", "y", "z")], [MASS, *COM], rtol=1e-8)

@@ -5,15 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from steelyard.app.job_file import NAME, job_text, repeatable
 from steelyard.app.redraw import drawn
 from steelyard.app.signature import describe
 from steelyard.arguments import unknown_option
-from steelyard.drives.motion_fit import draws
 from steelyard.errors import FitError, OptionError, choices
-from steelyard.fit import validate
+from steelyard.fit import save_draws, validate
+from steelyard.fit.draws import FILE as DRAWS
 from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.model import Robot, load, save, write_side
@@ -40,7 +38,6 @@ from steelyard.viewer.recording import require_recording, write_recording
 
 SUFFIX = "_identified"
 MJCF, SIMULATED = ".xml", "_simulated.xml"
-DRAWS, DRAWN = "draws.npz", 256  # to randomise simulations, and how many
 
 WEIGH = (
     "Torques did not ask for that: state what is known, such as --mass LINK=KG for a body with all that is fixed to it."
@@ -61,7 +58,8 @@ def identify(
         model: path of a URDF or MJCF file, or a Robot; input files are never changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
-            `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
+            `report.md`, `draws.npz` (samples of the posterior) and `curves.npz` (to draw the report again), which
+            appear together or not at all; None writes nothing.
         progress: called with a stage and the share done, 0 to 1.
         {options}
 
@@ -134,8 +132,7 @@ def _moved(result: DriveResult, job: Job, out) -> Outcome:
         return Outcome(result, drive_summary(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
         models, notes = _drive_models(result, stage)
-        arrays: dict[str, Any] = {"joint_names": result.prior.dof_names} | draws(result.fit, DRAWN)
-        np.savez(stage / DRAWS, **arrays)
+        save_draws(result.samples, stage / DRAWS)
         files = [*models, *FILES, DRAWS, *_job_file(job, stage, out)]
         found = drive_summary(result, out=out, files=files, notes=notes)
         record = Record(found, drive_curves(result))
@@ -192,7 +189,8 @@ def _write(result: Result, stage: Path, out) -> dict:
     stated = side_path(saved.path) in saved.files
     if not stated and (result.job.rotors or set(result.robot.loop_names) - set(in_model)):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
-    files = [*models, *FILES, *_job_file(result.job, stage, out)]
+    save_draws(result.samples, stage / DRAWS)
+    files = [*models, *FILES, DRAWS, *_job_file(result.job, stage, out)]
     notes = [*(note for note in saved.notes if note not in saved.rescaled), *_unwritten(result, saved.path)]
     found = summary(result, out=out, files=files, notes=notes, written=[f"{line} {WEIGH}" for line in saved.rescaled])
     record = Record(found, curves(result))

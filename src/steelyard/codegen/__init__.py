@@ -1,7 +1,9 @@
-"""Code for controllers: gravity, inverse dynamics and regressor of one robot in C and NumPy, without dependencies."""
+"""Code and configurations: dynamics of one robot in C and NumPy, and what simulators and controllers are told of it."""
 
+from steelyard.codegen.configurations import configuration
 from steelyard.codegen.generate import controller_code
 
 __all__ = [
+    "configuration",
     "controller_code",
 ]

@@ -360,12 +360,17 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     Returns:
         (count, nv) of gain, damping, frictionloss, armature (SI units), delay (s), slope_limit and limit (inf where
         there is none), and inertias (count, nb, 10), by name; row i of all belongs together. Where friction grows with
-        load, frictionloss is that without load, beside load_friction_motor and load_friction_external.
+        load, friction_base is that without load, beside load_friction_motor and load_friction_external, and
+        frictionloss the mean, as in a model file.
     """
     unknowns, rng = fit.refined.unknowns, np.random.default_rng(seed)
     x = rng.multivariate_normal(fit.refined.x, fit.covariance, size=count, method="eigh")
     found = [unknowns.at(unknowns.within(each)) for each in x]
     own = {name: np.stack([getattr(each, name) for each in found]) for name in (*FREE, "inertias")}
-    if not fit.drives.loaded.any():
-        own = {name: value for name, value in own.items() if name not in LOAD_FRICTION}
+    loads = {name: own.pop(name) for name in LOAD_FRICTION}
+    if fit.drives.loaded.any():
+        found = sum(np.asarray(getattr(fit.drives, name)) for name in LOAD_FRICTION)
+        grown = np.divide(sum(loads.values()), found, out=np.zeros_like(own["gain"]), where=found > 0)
+        mean = own["frictionloss"] + grown * (fit.friction - fit.drives.frictionloss)
+        own |= loads | {"friction_base": own["frictionloss"], "frictionloss": mean}
     return own | {"delay": np.maximum(own["delay"], 0.0)}  # early stamps are the log's

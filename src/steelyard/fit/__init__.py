@@ -5,6 +5,7 @@ from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repe
 from steelyard.fit.chart_descent import nonconvex
 from steelyard.fit.cone_program import solve
 from steelyard.fit.confidence import Uncertainty, uncertainty
+from steelyard.fit.draws import Draws, load_draws, save_draws
 from steelyard.fit.drive_calibration import DriveGains, Load, drive_gains
 from steelyard.fit.estimate import Certificate, Estimate, Status
 from steelyard.fit.friction_terms import JointFriction, friction
@@ -23,6 +24,7 @@ from steelyard.fit.whitening import weigh_by_noise
 
 __all__ = [
     "Certificate",
+    "Draws",
     "DriveGains",
     "Estimate",
     "Huber",
@@ -52,6 +54,7 @@ __all__ = [
     "friction",
     "instrumental",
     "least_squares",
+    "load_draws",
     "natural_step",
     "nonconvex",
     "output_torque",
@@ -59,6 +62,7 @@ __all__ = [
     "ratios",
     "repeatability",
     "robust",
+    "save_draws",
     "solve",
     "total",
     "uncertainty",

@@ -11,6 +11,7 @@ from steelyard.fit.cone_solver import PROVEN, Solution, minimum
 from steelyard.fit.constraints import Rows
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.homogeneous import scale_is_lost
+from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.knowledge import TOLD_NOTHING, Known
 from steelyard.fit.newton import followed
 from steelyard.fit.program import Infeasible, Program, assembled, contradiction, program_of
@@ -161,7 +162,17 @@ def _estimate(program: Program, solution: Solution) -> Estimate:
             if not each.equality and depth < THRESHOLDS.active
         ),
         notes=(*knowledge.notes, *program.ratios.notes(info.group_names)),
+        joint=_joint(program, solution),
+        within=known,
     )
+
+
+def _joint(program: Program, solution: Solution) -> JointNormal:
+    """What data and prior say together, inequalities left aside; about the optimum where the prior is a barrier."""
+    F, t = program.quadratic
+    w = solution.w if program.entropic_weight else np.linalg.solve(F, t)
+    root = np.sqrt(2) * program.directions @ np.linalg.inv(solution.F)
+    return JointNormal(program.parameters(w), root, program.knowledge.prior, program.constraints)
 
 
 def _covariance(program: Program, solution: Solution) -> np.ndarray:

@@ -17,14 +17,17 @@ from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
+from steelyard.fit.draws import Draws, drawn
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.intervals import Intervals, Source, find_discrepancy, sources_of
+from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.posterior import Posterior, constrained, posterior
 from steelyard.fit.prior import consistent_prior
 from steelyard.information import Information
 
 NONNEGATIVE = (0, 4, 6, 9)  # mass and moments of inertia among the ten of a body
 CONTRADICTED = 4.0  # standard deviations that constraints must move an estimate: noise seldom wants more
+LEAST_DEGREES, WIDEST = 1.0, 2.0  # of freedom beyond two, and times the variance that Student's t adds at most
 DRAWS, FEWEST_DRAWS, LARGE = 200, 30, 100  # bootstrapped fits, and parameters from which there are fewer of them
 
 
@@ -39,7 +42,8 @@ class Uncertainty(Card):
     inflation: deviations over those that samples as independent as the Information says (`independence`) would have.
     lacking: what the torques of joints show that the model does not have, (joint, what).
     centers: (nb, 3, 3) m^2, covariance of each body's centre of mass in its frame, from data and prior, constraints
-    left aside; NaN where the mass is not positive.
+    left aside; NaN where the mass is not positive. joint: what data, whatever its residuals have in common, and prior
+    say of all parameters together.
     """
 
     estimate: Estimate
@@ -54,6 +58,23 @@ class Uncertainty(Card):
     inflation: float
     lacking: tuple[tuple[str, str], ...]
     centers: np.ndarray
+    joint: JointNormal
+
+    def sample(self, count: int | None = None, *, seed: int = 0) -> Draws:
+        """Samples of the posterior, of bodies that can exist, with friction and armature within their bounds.
+
+        Known masses, what is kept and tied, and ellipsoids that hold a body's mass count as in the fit; unions of them
+        and other sets are left aside.
+
+        Args:
+            count: of samples; by default 256, of robots of more than 250 parameters 64.
+            seed: of random numbers.
+
+        Returns:
+            The Draws.
+        """
+        own = self.estimate
+        return drawn(self.joint, own.layout, own.prior, own.lower_bounds, count=count, seed=seed)
 
     def _rows(self):
         return {
@@ -180,7 +201,32 @@ def uncertainty(
         inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
         lacking=() if discrepancy is None else discrepancy.lacking,
         centers=_centers(estimate, sources.spread[:p]),
+        joint=_joint(scores, shift, model, theta0, typical, estimate.within),
     )
+
+
+def _joint(scores: Sandwich, shift, model: Posterior, theta0, degrees: float, within) -> JointNormal:
+    """Optimum and spread of data and prior. Few blocks do not tell a whole covariance matrix: what they say is shrunk
+    towards noise alike in all whitened directions (Ledoit and Wolf 2004), and as wide as Student's t."""
+    Q, S = model.factors
+    k = len(model.target)
+    spread = _shrunk(scores.adjusted) * min(degrees / max(degrees - 2, LEAST_DEGREES), WIDEST)
+    spread = Q[:k].T @ (spread + np.outer(shift, shift)) @ Q[:k] + Q[k:].T @ Q[k:]
+    values, axes = np.linalg.eigh(spread)
+    mean = model.parameters(model.optimum(model.target, np.zeros(len(model.pull))))
+    return JointNormal(mean, model.directions @ S @ (axes * np.sqrt(np.maximum(values, 0.0))), theta0, within)
+
+
+def _shrunk(scores) -> np.ndarray:
+    """(k, k) covariance of the sum of scores (K, k) of independent blocks."""
+    count, size = scores.shape
+    found = scores.T @ scores
+    mean = np.trace(found) / max(size, 1)
+    away = found - mean * np.eye(size)
+    distance = np.sum(away**2)
+    noise = np.sum(np.sum(scores**2, axis=1) ** 2) - np.sum(found**2) / count
+    share = min(max(noise, 0.0) / distance, 1.0) if distance > 0 else 1.0
+    return found - share * away
 
 
 def affordable(parameters: int) -> int:

@@ -9,6 +9,9 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import FitError
+from steelyard.fit.constraints import Constraint
+from steelyard.fit.draws import Draws, drawn
+from steelyard.fit.joint_normal import JointNormal
 from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.information import Information
@@ -75,6 +78,8 @@ class Estimate(Card):
         notes: what was assumed, repaired or left out, in sentences.
         projection: (nv,) row weights by which forces of contacts were eliminated; None where there were none.
         contacts: kinds of these contacts, one for all or by frame.
+        joint: what data and prior say of all parameters together; None where there is no prior.
+        within: constraints that the fit kept.
     """
 
     method: str
@@ -98,6 +103,8 @@ class Estimate(Card):
     notes: tuple[str, ...] = field(default=())
     projection: np.ndarray | None = None
     contacts: str | Mapping[str, str] = "point"
+    joint: JointNormal | None = None
+    within: tuple[Constraint, ...] = ()
 
     def _title(self) -> str:
         return f"Estimate({self.method})"
@@ -161,6 +168,23 @@ class Estimate(Card):
     def smallest_eigenvalues(self) -> np.ndarray:
         """(nb,) smallest eigenvalue of each body's pseudo-inertia; positive means physically consistent."""
         return np.linalg.eigvalsh(pseudo.to_matrix(self.theta))[:, 0]
+
+    def draws(self, count: int | None = None, *, seed: int = 0) -> Draws:
+        """Samples of the posterior, of bodies that can exist, for noise as independent as the Information says.
+
+        Args:
+            count: of samples; by default 256, of robots of more than 250 parameters 64.
+            seed: of random numbers.
+
+        Returns:
+            The Draws.
+
+        Raises:
+            FitError: an estimate without a prior, which leaves what the data does not show without any range.
+        """
+        if self.joint is None:
+            raise FitError(f"{self.method} has no prior, so nothing can be drawn: fit with sy.fit.consistent.")
+        return drawn(self.joint, self.layout, self.prior, self.lower_bounds, count=count, seed=seed)
 
     def summary(self) -> str:
         """A few readable lines: method, status, certificates, noise."""

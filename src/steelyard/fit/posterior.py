@@ -96,8 +96,10 @@ STEPS = 100
 TOGETHER = 16  # fits that one thread takes at a time
 
 
-def constrained(model: Posterior, free) -> np.ndarray:
+def constrained(model: Posterior, free, *, last: float = LAST) -> np.ndarray:
     """(m, p) constrained optima z nearest to the unconstrained ones free (n, p), see `Posterior.factors`.
+
+    last: mu, the weight of the barrier that is left.
 
     Rows for which Newton's method does not get there are left out; raises FitError when half of them are.
     """
@@ -107,7 +109,7 @@ def constrained(model: Posterior, free) -> np.ndarray:
     start = np.linalg.solve(model.factors[1], inside)[None]
     middle = np.mean(free, axis=0, keepdims=True)
     start = _followed(model, middle, start, max(float(np.sum((start - middle) ** 2)), FIRST), FIRST)
-    found = _followed(model, free, np.repeat(start, len(free), axis=0), FIRST, LAST)
+    found = _followed(model, free, np.repeat(start, len(free), axis=0), FIRST, last)
     arrived = found[np.isfinite(found[:, 0])]
     if 2 * len(arrived) <= len(free):
         raise FitError(

@@ -7,9 +7,11 @@
 | KUKA load data (`LOAD_DATA`) | kg | mm, flange frame | principal, about it, axes as A, B, C in degrees |
 | ABB `loaddata` (`tload`) | kg | mm, `tool0` | principal, about it, axes as a quaternion |
 | ROS `geometry_msgs/Inertia` | kg | m | `ixx ixy ixz iyy iyz izz` |
+| ros2_control, gravity compensation of a wrist sensor | weight in N, or kg | m, sensor frame | none |
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,8 +22,7 @@ from steelyard.model import Robot
 from steelyard.payload.carried import frame_of
 from steelyard.payload.payload_estimate import Payload, principal
 
-FORMATS = ("franka", "ur", "kuka", "abb", "ros", "urdf", "mjcf")
-COMMENTS = {"franka": "// {}", "ur": "# {}", "kuka": "; {}", "abb": "! {}", "ros": "# {}"}  # of XML: <!-- -->
+GRAVITY = 9.81  # m/s^2, by which ros2_controllers and control_toolbox make weight of mass
 FLANGES = ("tool0", "panda_link8", "fr3_link8", "link8", "tool_flange", "flange", "lbr_link_ee", "link_eef", "ee_link")
 """Links at the flange as vendors' models name them. Where a model has both, `tool0` has the controller's axes, and
 `flange` those of ROS (REP 199)."""
@@ -65,12 +66,7 @@ def export(found: Payload | np.ndarray, format: str) -> str:
         raise InertiaError(
             "export needs the ten parameters of a physically consistent body; identify with a shape or geo"
         )
-    if format == "urdf":
-        return conventions.urdf_inertial(theta)
-    if format == "mjcf":
-        return conventions.mjcf_inertial(theta)
-    written = {"franka": _franka, "ur": _ur, "kuka": _kuka, "abb": _abb, "ros": _ros}[format]
-    return written(*parameters.to_com_inertia(theta))
+    return FORMATS[format].write(theta)
 
 
 def require_formats(formats: tuple[str, ...]) -> None:
@@ -100,7 +96,7 @@ def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
     if not payload.status.usable:
         return {}
     said = f"axes and origin of {payload.frame}"
-    return {each: f"{COMMENTS.get(each, '<!-- {} -->').format(said)}\n{export(payload, each)}" for each in formats}
+    return {each: f"{FORMATS[each].comment.format(said)}\n{export(payload, each)}" for each in formats}
 
 
 def _franka(mass, com, inertia):
@@ -144,12 +140,53 @@ def _ros(mass, com, inertia):
     return f"m: {_n(mass)}\ncom:\n  x: {x}\n  y: {y}\n  z: {z}\n{moments}"
 
 
+def _ros2_control(mass, com, inertia):
+    """YAML of the parameters of `admittance_controller` (ros2_controllers), and of the filter `GravityCompensation`
+    (control_toolbox), of a wrist sensor. com is in the sensor's frame."""
+    return (
+        "# admittance_controller of ros2_controllers; frame.id is the frame above\n"
+        f"gravity_compensation:\n  CoG:\n    pos: [{_list(com)}]\n    force: {_n(GRAVITY * mass)}\n"
+        "# control_filters/GravityCompensation of control_toolbox; sensor_frame is the frame above\n"
+        f"tool:\n  CoG: [{_list(com)}]\n  mass: {_n(mass)}"
+    )
+
+
 def _n(value):
     return f"{float(value):.9g}"
 
 
 def _list(values):
     return ", ".join(_n(value) for value in values)
+
+
+def _of_body(written: Callable[..., str]) -> Callable[[np.ndarray], str]:
+    """Text of theta (10,), of a function of mass, centre of mass and inertia about it."""
+    return lambda theta: written(*parameters.to_com_inertia(theta))
+
+
+@dataclass(frozen=True)
+class ControllerFormat:
+    """How a controller or model file takes a payload. comment: a line of its language around `{}`; write: text of theta
+    (10,), kg, m and kg m^2."""
+
+    name: str
+    comment: str
+    write: Callable[[np.ndarray], str]
+
+
+FORMATS = {
+    each.name: each
+    for each in (
+        ControllerFormat("franka", "// {}", _of_body(_franka)),
+        ControllerFormat("ur", "# {}", _of_body(_ur)),
+        ControllerFormat("kuka", "; {}", _of_body(_kuka)),
+        ControllerFormat("abb", "! {}", _of_body(_abb)),
+        ControllerFormat("ros", "# {}", _of_body(_ros)),
+        ControllerFormat("ros2_control", "# {}", _of_body(_ros2_control)),
+        ControllerFormat("urdf", "<!-- {} -->", conventions.urdf_inertial),
+        ControllerFormat("mjcf", "<!-- {} -->", conventions.mjcf_inertial),
+    )
+}
 
 
 def flange_of(robot: Robot, frame: str) -> str:

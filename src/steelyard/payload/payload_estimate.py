@@ -8,6 +8,10 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import InertiaError, OptionError
+from steelyard.fit import Draws
+from steelyard.fit.draws import COUNT
+from steelyard.fit.joint_normal import JointNormal
+from steelyard.fit.prior import consistent_prior
 from steelyard.inertia import is_consistent, parameters, pseudo
 from steelyard.inertia.divergence import riemannian
 from steelyard.payload.thresholds import THRESHOLDS
@@ -140,6 +144,26 @@ class Payload(Card):
         spread = np.sqrt(np.maximum(np.diag(D @ self.covariance @ D.T), 0.0))[4:]
         xx, xy, yy, xz, yz, zz = spread
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    def draws(self, count: int = COUNT, *, seed: int = 0) -> Draws:
+        """Samples of the posterior, of bodies that can exist, in the axes of `frame` at its origin.
+
+        Args:
+            count: of samples.
+            seed: of random numbers.
+
+        Returns:
+            The Draws, whose only body is the payload.
+
+        Raises:
+            InertiaError: a payload whose status says that it is no result.
+        """
+        if not self.status.usable:
+            raise InertiaError(f"nothing is drawn of this payload: {self.status.value}")
+        bodies = consistent_prior(self.theta[None], None, 1)[0]  # of point masses a ball that can be spread
+        size, axes = np.linalg.eigh(self.covariance)
+        joint = JointNormal(bodies.ravel(), axes * np.sqrt(np.maximum(size, 0.0)), bodies)
+        return Draws(("payload",), (), joint.samples(count, np.full(10, -np.inf), np.random.default_rng(seed))[:, None])
 
     def summary(self) -> str:
         """A few readable lines."""

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import OptionError, choices
+from steelyard.fit import save_draws
+from steelyard.fit.draws import FILE as DRAWS
 from steelyard.job_options import PAYLOAD, path_word, words_of
 from steelyard.payload.payload_estimate import Payload, Status
 from steelyard.payload.payload_job import Outcome, Signals
@@ -18,6 +20,9 @@ from steelyard.report.identification_report import record_of
 from steelyard.report.numbers import number, percent, plural, plus_minus, share
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import repeat_section, stamped
+from steelyard.report.randomisation import CENTER, FOUND, PRIOR, SCALE, body_ranges, range_parts
+from steelyard.report.randomisation import KEY as RANGES
+from steelyard.report.randomisation import TITLE as RANGE_TITLE
 from steelyard.report.record import FILES, Record, render, write
 from steelyard.report.signal_curves import screen_curves
 from steelyard.report.torques import error_quantiles
@@ -57,6 +62,8 @@ def _sections(summary: dict) -> list[Section]:
         Section("The payload", "Payload", (Part(sheet=_value_sheet(summary)), method)),
         Section("What it explains", "Signals", tuple(channels)),
     ]
+    if RANGES in summary:
+        sections.append(Section(RANGE_TITLE, "Ranges", tuple(range_parts(summary))))
     if summary["export"]:
         parts = [Part(text=f"{name}:", code=settings) for name, settings in summary["export"].items()]
         sections.append(Section("Settings for controllers and files", "Export", tuple(parts)))
@@ -180,8 +187,12 @@ def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str]
     Raises:
         OptionError: the files cannot be written.
     """
-    record = payload_record(outcome, request, exports, out=out, files=FILES)
+    usable = outcome.payload.status.usable
+    files = (*FILES, DRAWS) if usable else FILES
+    record = payload_record(outcome, request, exports, out=out, files=files)
     with staged(out, inputs=[path for _, path in _inputs(request)]) as stage:
+        if usable:
+            save_draws(outcome.payload.draws(), stage / DRAWS)
         write(record, stage)
         render(payload_view(record), stage)
     return record
@@ -204,6 +215,8 @@ def payload_record(
         "relative_error": relative,
         "export": exports,
     }
+    if payload.status.usable:
+        content[RANGES] = _ranges(payload)
     summary = stamped(
         "payload",
         content,
@@ -215,6 +228,13 @@ def payload_record(
     )
     series = {"measured": signals.measured, "explained": signals.explained}
     return Record(summary, dict(screen_curves("wrench", signals.t, series)))
+
+
+def _ranges(payload: Payload) -> list[dict]:
+    """Ranges of mass and centre of mass; part of the latter may be assumed."""
+    center = PRIOR if payload.status is Status.AXIS else FOUND
+    sources = {(SCALE, "payload"): FOUND} | {(CENTER, f"payload {axis}"): center for axis in "xyz"}
+    return body_ranges(payload.draws(), payload.theta[None], sources)
 
 
 def repeat_payload(request: Request, export: Sequence[str] = (), out=None) -> str:

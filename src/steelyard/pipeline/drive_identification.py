@@ -14,12 +14,13 @@ from steelyard.drives.arrays import DriveArrays, arrays_of, require_driven
 from steelyard.drives.drive import drives_of, twins
 from steelyard.drives.free_swings import swings
 from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by
-from steelyard.drives.motion_fit import MotionFit, Stated, fit_motion, search
+from steelyard.drives.motion_fit import MotionFit, Stated, draws, fit_motion, search
 from steelyard.drives.refinement import Refined, errors_of
 from steelyard.drives.simulation import Simulation, step_for, unbounded
 from steelyard.drives.windows import Recorded, stretches
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.fit import Estimate
+from steelyard.fit import Draws, Estimate
+from steelyard.fit.draws import COUNT
 from steelyard.identifiable import identifiability
 from steelyard.identifiable.scale import Scale
 from steelyard.identifiable.scale_words import scale_lines
@@ -81,6 +82,24 @@ class DriveResult(Card):
     log_names: tuple[str, ...]
     window: float = WINDOW
     step: float = STEP
+
+    @cached_property
+    def samples(self) -> Draws:
+        """Those of `draws.npz`."""
+        return self.draws()
+
+    def draws(self, count: int = COUNT, *, seed: int = 0) -> Draws:
+        """Samples of what the motion leaves open.
+
+        Args:
+            count: of samples.
+            seed: of random numbers.
+
+        Returns:
+            The Draws.
+        """
+        values = draws(self.fit, count, seed)
+        return Draws(self.prior.body_names, self.prior.dof_names, values.pop("inertias"), values)
 
     def _title(self) -> str:
         return f"Drives of '{self.prior.name}' from {len(self.log_names)} log(s)"

@@ -12,7 +12,7 @@ from steelyard.cards import Card
 from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.faults import ACCEPTABLE
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.fit import Estimate, Uncertainty, Validation, drives_alone, uncertainty, validate
+from steelyard.fit import Draws, Estimate, Uncertainty, Validation, drives_alone, uncertainty, validate
 from steelyard.fit.gain_of_links import LinksGain, standing_links
 from steelyard.fit.prediction_error import Generalization, generalization, ordinary_use
 from steelyard.information import Information, accumulate, accumulate_blocks
@@ -62,6 +62,7 @@ class Result(Card):
     findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded. narrowing: (r,)
     standard deviations of the base parameters after another motion as long, over those now; None where not known.
     torque_of: (r,) RMS torque of the logs that a unit of each base parameter makes, over that of all.
+    free: intervals with no link kept as given, of which samples are drawn.
     alone: torque errors of the links as given, with friction and drives fitted. everything: those of a fit of links,
     too, and links what it gains; of parts of the robot where it gains nothing for sure, links are `kept` as given.
     """
@@ -85,7 +86,25 @@ class Result(Card):
     links: LinksGain
     kept: tuple[str, ...]
     torque_of: np.ndarray
+    free: Uncertainty
     narrowing: np.ndarray | None = None
+
+    @cached_property
+    def samples(self) -> Draws:
+        """Those of `draws.npz`."""
+        return self.draws()
+
+    def draws(self, count: int | None = None, *, seed: int = 0) -> Draws:
+        """Samples of what the logs leave open, of all links, whether or not they are kept as given.
+
+        Args:
+            count: of samples; by default 256, of robots of more than 250 parameters 64.
+            seed: of random numbers.
+
+        Returns:
+            The Draws.
+        """
+        return self.free.sample(count, seed=seed)
 
     @property
     def stand(self) -> bool:
@@ -298,6 +317,7 @@ def _concluded(fitted: _Fitted, judged: _Judged, told: tuple, seen: tuple) -> Re
         everything=everything,
         links=gained,
         kept=kept,
+        free=judged.intervals,
         torque_of=np.sqrt(np.diag(total.base.squares.weighted(np.ones(len(total.energy)))) / total.energy.sum()),
     )
 

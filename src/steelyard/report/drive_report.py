@@ -14,6 +14,9 @@ from steelyard.report.identification_report import repeat_command
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import interval, number, plural
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
+from steelyard.report.randomisation import KEY as RANGES
+from steelyard.report.randomisation import TITLE as RANGE_TITLE
+from steelyard.report.randomisation import drive_ranges, range_parts
 from steelyard.report.record import Record
 from steelyard.sheets import Cell, Sheet, sheet
 
@@ -65,6 +68,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
             {"name": name, "prior": float(result.prior.inertias[i, 0]), "mass": float(result.robot.inertias[i, 0])}
             for i, name in enumerate(robot.body_names)
         ],
+        RANGES: drive_ranges(result),
         "held_out": {"samples": sum(map(len, result.held_out)), "window": result.window, "step": result.step},
         "findings": [{key: getattr(each, key) for key in ("code", "severity", "message")} for each in result.findings],
         "notes": [*result.notes, *notes],
@@ -242,6 +246,7 @@ def drive_view(record: Record, *, robot: str = "") -> View:
             ),
         ),
         Section("Bodies", "Bodies", (Part(sheet=_body_sheet(found)),)),
+        *([Section(RANGE_TITLE, "Ranges", tuple(range_parts(found)))] if RANGES in found else []),
     ]
     if found["notes"]:
         sections.append(Section("What was assumed and done", "Notes", (Part(items=tuple(found["notes"])),)))

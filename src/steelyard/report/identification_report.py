@@ -20,6 +20,7 @@ from steelyard.report.log_data import LOGS
 from steelyard.report.numbers import plural
 from steelyard.report.parameters import FRICTION, PARAMETERS
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
+from steelyard.report.randomisation import RANGES
 from steelyard.report.record import Record, read
 from steelyard.report.signal_curves import curves
 from steelyard.report.torques import RESIDUALS, TORQUES, error_sheet
@@ -35,7 +36,7 @@ def repeat_command(job: Job, out=None) -> str:
 
 
 KIND = "identification"
-CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RESIDUALS, LOGS, CERTIFICATES)
+CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RANGES, RESIDUALS, LOGS, CERTIFICATES)
 
 
 def summary(

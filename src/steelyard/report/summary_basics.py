@@ -80,7 +80,22 @@ class Stamped(Summary):
     provenance: Provenance
 
 
+class Range(TypedDict):
+    group: Annotated[str, "mass_scale, center_offset, or a number of joints or drives such as damping, gain, delay."]
+    name: Annotated[str, "Of the body (and axis), or of the joint."]
+    unit: str
+    lower: Annotated[
+        float, "5 % of the samples of the posterior in draws.npz lie below, or the value of the model file."
+    ]
+    upper: float
+    source: Annotated[
+        Literal["identified", "prior", "given"],
+        "prior: the range rests on the prior about the given model; given: known or kept, and not varied.",
+    ]
+
+
 class OfAJob(Stamped):
+    randomisation: NotRequired[Annotated[list[Range], "Ranges to randomise simulations in."]]
     findings: list[Finding]
     notes: list[str]
     job: Annotated[Job, Keys(READ_BACK, filled=("logs",)), "Every option of the run."]

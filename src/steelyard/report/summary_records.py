@@ -8,6 +8,7 @@ from steelyard.report.summary_basics import (
     Level,
     OfAJob,
     Quantiles,
+    Range,
     Stamped,
     Summary,
     Theta,
@@ -152,6 +153,7 @@ class Payload(Stamped):
     payload: PayloadEstimate
     channels: Annotated[list[Channel], Size(1), "Measured signals and how well the payload explains them."]
     relative_error: Annotated[Unknowable, "Of all channels together, each weighted by its noise."]
+    randomisation: NotRequired[Annotated[list[Range], "Ranges to randomise simulations in."]]
     export: Annotated[dict[str, str], "Settings for controllers and files, by format."]
     job: Annotated[PayloadJob, "Every option of the run."]
 

@@ -175,18 +175,35 @@ def check(
 
 
 @subcommand(
-    "Write URDF as MJCF, MJCF as URDF, or code for controllers.",
+    "Write other formats, code, configurations, variants.",
     "steelyard convert arm.urdf arm.xml",
     "steelyard convert result/arm_identified.urdf arm.h --rotors",
     "steelyard convert quadruped.urdf quadruped.xml --floating",
     "steelyard convert result/arm_identified.xml arm_identified.urdf",
+    "steelyard convert result actuators.py --as isaaclab",
+    "steelyard convert result variants --draws 20",
 )
 def convert(
     model: Model,
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write: .urdf, .xml for MJCF, .h for C, .py for NumPy.")
+        Path,
+        typer.Argument(metavar="OUT", help="File: .urdf, .xml for MJCF, .h for C, .py for NumPy; or a folder."),
     ],
     *,
+    destination: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="Configuration of isaaclab, mjlab, newton or usd (.py), dcmotor (.xml) or ros2_control (.yaml).",
+        ),
+    ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Folder of N models, samples of a result's posterior, to randomise simulations."
+        ),
+    ] = None,
     options: ConvertOptions,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -194,7 +211,7 @@ def convert(
     """Write a robot in the other format, read back and compared: links, joints, inertials, geometry, drives, and beside
     it a side file with what has no place there. Or its gravity, inverse dynamics and regressor as code."""
     with refusals():
-        from steelyard.codegen import controller_code
+        from steelyard.codegen import configuration, controller_code
         from steelyard.codegen.generate import CODE
         from steelyard.model import load, save
         from steelyard.model.side import read_known
@@ -202,6 +219,22 @@ def convert(
         from steelyard.pipeline.job_run import load_with_side, side_of
 
         job = options.job(model)
+        if destination is not None and draws is not None:
+            raise OptionError("--as writes a configuration and --draws models: give one of them.")
+        if destination is not None:
+            path, left_out = configuration(load_with_side(job), model, destination, out)
+            told = [f"Wrote {path}.", *left_out]
+            finish({"files": [str(path)], "left_out": left_out}, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
+            return
+        if draws is not None:
+            from steelyard.app.model_variants import variants, without_place
+
+            paths = variants(model, out, draws)
+            notes = without_place(paths)
+            told = [f"Wrote {len(paths)} models to {out}: {paths[0].name} to {paths[-1].name}.", *notes]
+            found = {"files": [str(path) for path in paths], "notes": notes}
+            finish(found, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
+            return
         if out.suffix in CODE:
             code = controller_code(load_with_side(job), out, rotors=job.rotors)
             found = {name: getattr(code, name) for name in ("operations", "compiled", "left_out")}

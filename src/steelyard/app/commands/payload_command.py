@@ -25,7 +25,7 @@ def payload(
     options: PayloadOptions,
     export: Annotated[
         str,
-        typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,abb,ros,urdf,mjcf: print for these."),
+        typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,abb,ros,ros2_control,urdf,mjcf: print for these."),
     ] = "",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for summary.json and report.html.")

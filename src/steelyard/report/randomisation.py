@@ -1,0 +1,221 @@
+"""Ranges to randomise simulations in: what samples of the posterior do to masses, centres, friction and drives."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from steelyard.drive_kinds import DRIVE_NUMBERS
+from steelyard.drives.motion_fit import MotionFit
+from steelyard.fit import Draws, Source
+from steelyard.fit.draws import FILE
+from steelyard.model import Robot
+from steelyard.pipeline import Result
+from steelyard.pipeline.drive_identification import DriveResult
+from steelyard.report.document import Chapter, Part
+from steelyard.report.labels import dof_units
+from steelyard.report.numbers import interval, plural
+from steelyard.sheets import Cell, Sheet, sheet
+from steelyard.terms import TERMS
+
+LEVEL = 0.9  # of the ranges: 5 to 95 %
+SCALE, CENTER = "mass_scale", "center_offset"
+FOUND, PRIOR, GIVEN = "identified", "prior", "given"
+OPEN = 0.5  # of the prior's variance, from which on motion has not shown a number of a body
+FELT = 1e-6  # deviation of the prior's logarithm of a mass, or of a centre, m, below which a number does not vary
+MARK = "†"
+KEY, TITLE = "randomisation", "Ranges to randomise simulations in"
+
+
+def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]) -> list[dict]:
+    """Records of the ranges of samples.
+
+    Args:
+        robot: that is randomised: masses are multiples of its own, centres offsets from its own.
+        draws: samples of the posterior.
+        sources: by group and name `FOUND`, `PRIOR` or `GIVEN`; those that are missing are given.
+
+    Returns:
+        One record a number, as the schema says; each range contains the robot's own number.
+    """
+    found = body_ranges(draws, robot.inertias, sources)
+    for group, values in draws.values.items():
+        for dof in robot.driven_dofs:
+            name, prismatic = draws.joints[dof], dof_units(robot)[dof]["q"] == "m"
+            unit = TERMS[group].units if group in TERMS else DRIVE_NUMBERS[group].units
+            if np.isfinite(values[:, dof]).all():
+                own = _own(robot, group, dof)
+                found.append(_range(group, name, unit[prismatic], values[:, dof], own, sources))
+    return found
+
+
+def body_ranges(draws: Draws, inertias, sources: Mapping[tuple[str, str], str]) -> list[dict]:
+    """Records of the ranges of masses and centres of mass alone.
+
+    Args:
+        draws: samples of the posterior.
+        inertias: (nb, 10) that are randomised.
+        sources: as of `ranges_of`.
+
+    Returns:
+        The records.
+    """
+    found = []
+    for i, name in enumerate(draws.bodies):
+        mass, own = draws.inertias[:, i, 0], inertias[i]
+        if not own[0] > 0:
+            continue
+        found.append(_range(SCALE, name, "1", mass / own[0], 1.0, sources))
+        offsets = draws.inertias[:, i, 1:4] / mass[:, None] - own[1:4] / own[0]
+        found += [_range(CENTER, f"{name} {axis}", "m", offsets[:, k], 0.0, sources) for k, axis in enumerate("xyz")]
+    return found
+
+
+def _own(robot: Robot, group: str, dof: int) -> float | None:
+    """A robot's own number of a joint or its drive; None where it states none."""
+    if group in ("damping", "frictionloss", "armature"):
+        return float(getattr(robot, group)[dof])
+    drive = robot.drives.get(robot.dof_names[dof])
+    return None if drive is None else drive.torque_per_unit if group == "gain" else getattr(drive, group, None)
+
+
+def _range(group: str, name: str, unit: str, values, own: float | None, sources) -> dict:
+    lower, upper = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    if own is not None:
+        lower, upper = min(lower, own), max(upper, own)
+    source = sources.get((group, name), GIVEN)
+    return {"group": group, "name": name, "unit": unit, "lower": lower, "upper": upper, "source": source}
+
+
+SOURCES = {Source.DATA: FOUND, Source.MODEL: FOUND, Source.PRIOR: PRIOR, Source.NOTHING: PRIOR, Source.GIVEN: GIVEN}
+
+
+def torque_ranges(result: Result) -> list[dict]:
+    """Ranges of a fit to torques; of links kept as given those of the fit in which all links are free."""
+    layout = result.free.estimate.layout
+    label = dict(zip(layout.names, result.free.parameters.sources, strict=True))
+    sources = {}
+    for body in layout.body_names:
+        sources[SCALE, body] = SOURCES[label[f"{body}.m"]]
+        for axis in "xyz":
+            both = {SOURCES[label[f"{body}.{name}"]] for name in ("m", f"h{axis}")}
+            sources[CENTER, f"{body} {axis}"] = PRIOR if PRIOR in both else FOUND if FOUND in both else GIVEN
+    for term in layout.terms:
+        for joint in layout.dof_names:
+            sources[TERMS[term].stated or term, joint] = SOURCES[label[f"{joint}.{term}"]]
+    return ranges_of(result.robot, result.samples, sources)
+
+
+def drive_ranges(result: DriveResult) -> list[dict]:
+    """Ranges of a fit to motion."""
+    sources = dict(_shown(result.fit, result.robot.body_names))
+    for name, drive in result.drives.items():
+        for key in ("gain", *DRIVE_NUMBERS):
+            number = drive.features.gain if key == "gain" else key
+            if number in drive.intervals or number in drive.undetermined:
+                sources[key, name] = PRIOR if number in drive.undetermined else FOUND
+    return ranges_of(result.robot, result.samples, sources)
+
+
+def _shown(fit: MotionFit, names: Iterable[str]) -> Iterator[tuple[tuple[str, str], str]]:
+    """What motion shows of masses and centres: most of the prior's variance is gone, or it is the prior's own."""
+    unknowns = fit.refined.unknowns
+    first = len(unknowns.free) * unknowns.joints
+    after, before = fit.covariance[first:, first:], unknowns.prior(fit.refined.x)[1][first:, first:]
+    for i, name in enumerate(names):
+        for k, key in enumerate(((SCALE, name), *((CENTER, f"{name} {axis}") for axis in "xyz"))):
+            row = unknowns.bodies[:, i, k]
+            left, whole = row @ after @ row, row @ before @ row
+            if whole > FELT**2:
+                yield key, PRIOR if left > OPEN * whole else FOUND
+
+
+def _numbers(result: Result, _: dict) -> dict:
+    return {KEY: torque_ranges(result)}
+
+
+def range_parts(summary: dict) -> Iterator[Part]:
+    """Tables of a summary's ranges, and in words what was not identified."""
+    found = summary.get(KEY)
+    if found is None:
+        yield Part(text="This result has no samples of its posterior: identify again to randomise by them.")
+        return
+    yield Part(
+        text=f"Each range holds {LEVEL:.0%} of the samples of the posterior in {FILE}, 5 to 95 %, and the value of the "
+        "model file. Randomise by rows of that file: numbers of one row belong together, and independent ranges allow "
+        f"robots that the logs rule out. {_not_identified(found)}"
+    )
+    bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))
+    if bodies:
+        yield Part(sheet=_body_sheet(found, bodies))
+    joints = [each for each in found if each["group"] not in (SCALE, CENTER)]
+    if joints:
+        yield Part(sheet=_joint_sheet(joints))
+
+
+def _not_identified(found: list[dict]) -> str:
+    """One sentence on ranges that are the prior's, and one on numbers that do not vary."""
+    words = {SCALE: "mass", CENTER: "centre of mass"}
+    told = []
+    for source, text in (
+        (
+            PRIOR,
+            "Not identified on their own, so that ranges rest on the prior about the given model ({mark}): {what}.",
+        ),
+        (GIVEN, "Known or kept as given, and not varied: {what}."),
+    ):
+        groups: dict[str, list[str]] = {}
+        for each in found:
+            if each["source"] == source:
+                group, name = str(each["group"]), str(each["name"])
+                word = words.get(group, group.replace("_", " "))
+                name = name[:-2] if group == CENTER else name
+                groups.setdefault(word, []).append(name)
+        what = "; ".join(f"{word} of {_some(list(dict.fromkeys(names)))}" for word, names in groups.items())
+        told += [text.format(mark=MARK, what=what)] if what else []
+    return " ".join(told) or "All of it was identified."
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _cell(record: dict, factor: float = 1.0) -> Cell:
+    if record["source"] == GIVEN:
+        return Cell("given")
+    mark = MARK if record["source"] == PRIOR else ""
+    return Cell(interval(factor * record["lower"], factor * record["upper"]), mark=mark)
+
+
+def _body_sheet(found: list[dict], bodies: list[str]) -> Sheet:
+    by = {(each["group"], each["name"]): each for each in found}
+    rows = [
+        (name, _cell(by[SCALE, name]), *(_cell(by[CENTER, f"{name} {axis}"], 1e3) for axis in "xyz")) for name in bodies
+    ]
+    return sheet(
+        "Ranges of bodies",
+        f"Mass as a multiple of that in the model file; offset of the centre of mass from it, mm, in the body's axes. "
+        f"{MARK} not identified: the range rests on the prior.",
+        (("Body", "text"), "Mass scale", "Offset x", "Offset y", "Offset z"),
+        rows,
+        folded="" if len(rows) <= 8 else plural(len(rows), "body", "bodies"),
+    )
+
+
+def _joint_sheet(found: list[dict]) -> Sheet:
+    groups = list(dict.fromkeys(each["group"] for each in found))
+    by = {(each["group"], each["name"]): each for each in found}
+    names = list(dict.fromkeys(each["name"] for each in found))
+    rows = [
+        (name, *(_cell(by[group, name]) if (group, name) in by else Cell("") for group in groups)) for name in names
+    ]
+    return sheet(
+        "Ranges of joints",
+        f"SI units (gain: torque per unit of what the drive takes, kp of position drives). {MARK} not identified: "
+        "the range rests on the prior.",
+        (("Joint", "text"), *(group.replace("_", " ") for group in groups)),
+        rows,
+        folded="" if len(rows) <= 8 else plural(len(rows), "joint"),
+    )
+
+
+RANGES = Chapter(TITLE, "Ranges", _numbers, range_parts)
