@@ -20,13 +20,14 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.check import engine_adapters
 from steelyard.dynamics import inverse_dynamics
-from steelyard.errors import ModelError, OptionError, choices
+from steelyard.errors import OptionError, choices
 from steelyard.inertia import from_com_inertia, to_com_inertia, transform
 from steelyard.model.formats import document_of, load
 from steelyard.model.robot import WORLD, Robot
 
 ENVIRONMENT = "STEELYARD_ENGINES"
 """Variable that names another Python, whose engines are asked where this one has none."""
+ADAPTERS = engine_adapters.__file__
 LIMIT = 180.0  # s: Newton compiles its kernels when it first runs
 RESTING, MOVING = 3, 3  # random states
 LEAST = 1e-3  # of a robot's largest torque: a joint with less is judged by that
@@ -169,7 +170,7 @@ def _chosen(names: Iterable[str]) -> list[Engine]:
 
 
 class _Trial:
-    """A robot and the states at which it is asked: joints of one degree displaced, all others where the file has them."""
+    """A robot and the states at which it is asked: joints of one degree displaced, others where the file has them."""
 
     def __init__(self, robot: Robot):
         self.robot = robot
@@ -234,7 +235,7 @@ def _asked(engine: Engine, task: dict, folder: Path, limit: float) -> dict | str
     python = sys.executable if find_spec(adapter) else os.environ.get(ENVIRONMENT, "")
     if not python:
         return None
-    command = [python, engine_adapters.__file__, adapter, str(given), str(answer)]
+    command = [python, ADAPTERS, adapter, str(given), str(answer)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=limit, cwd=folder, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
@@ -247,7 +248,7 @@ def _asked(engine: Engine, task: dict, folder: Path, limit: float) -> dict | str
         return json.loads(answer.read_text("utf-8"))
     said = [line.strip() for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     ending = f"it ended with signal {-done.returncode}" if done.returncode < 0 else ""
-    return ending or (said[-1][:300] if said else f"it ended with status {done.returncode}")
+    return ending or (" ".join(said[-2:])[-300:] if said else f"it ended with status {done.returncode}")
 
 
 def _compared(engine: Engine, trial: _Trial, found: dict, notes: tuple[str, ...]) -> EngineReading:
