@@ -283,6 +283,8 @@ def _bodies(robot: Robot, found: dict):
         element = f"link '{carrier}'"
         ours = sum((transform(link.theta, link.rotation, link.position) for link in members), np.zeros(10))
         ours = transform(ours, *_inverse(members[0].rotation, members[0].position))
+        if body == WORLD and ours[0] <= WEIGHTLESS:  # a ground, which some engines give a mass
+            continue
         if carrier not in poses:
             if ours[0] > WEIGHTLESS:
                 yield Difference(element, "mass", 1.0, f"{ours[0]:.6g} kg; the engine has no such link")

@@ -92,11 +92,18 @@ def misread_sums(sketch: Sketch, misread: Callable[[int, list[int]], np.ndarray]
             yield Hit(part.place, message + (f" and its centre by {1000 * far:.3g} mm" if far > 1e-6 else ""), remedy)
 
 
+def weighs(sketch: Sketch, index: int) -> bool:
+    """Whether the mass of a part counts: that of a base which may float does, that of the ground does not."""
+    carrier = sketch.carrier[index]
+    ground = sketch.parts[carrier].name == "world" or not sketch.cluster_mass[carrier] > 0
+    return sketch.parts[carrier].moves or not ground
+
+
 def weighed_by_density(sketch: Sketch, remedy: str) -> Iterator[Hit]:
     """Parts without inertial on a moving body, if their collision geometry at the density of water has a mass."""
     whole = total(sketch)
     for index, part in enumerate(sketch.parts):
-        if part.inertial is None and sketch.parts[sketch.carrier[index]].moves:
+        if part.inertial is None and weighs(sketch, index):
             volume = sum(_volume(shape.vertices) for shape in part.shapes if shape.role == "collision")
             mass = THRESHOLDS.water * volume
             if mass > THRESHOLDS.misread * whole:

@@ -15,6 +15,7 @@ from steelyard.check.misreadings import (
     percent,
     total,
     usable,
+    weighs,
 )
 from steelyard.check.rule import Hit, rule
 from steelyard.check.thresholds import THRESHOLDS
@@ -127,6 +128,6 @@ def unit_inertial(sketch: Sketch) -> Iterator[Hit]:
     """
     whole = total(sketch)
     for index, part in enumerate(sketch.parts):
-        if part.inertial is None and sketch.parts[sketch.carrier[index]].moves:
+        if part.inertial is None and weighs(sketch, index):
             message = f"{label(sketch, part)} gets 1 kg and 1 kg m^2, in a robot of {whole:.3g} kg"
             yield Hit(part.place, message, "State its inertial: --fix.")
