@@ -18,6 +18,11 @@ from typing import Any
 
 import numpy as np
 
+ENVIRONMENT = "STEELYARD_ENGINES"
+"""Variable that names another Python, whose engines are asked where the one of Steelyard has none."""
+ABSENT = 3
+"""Exit status where the engine is not installed."""
+
 
 def mujoco(task: dict) -> dict:
     mj: Any = import_module("mujoco")
@@ -301,6 +306,9 @@ def newton(task: dict) -> dict:
 
 ENGINES = {each.__name__: each for each in (mujoco, pinocchio, drake, pybullet, idyntree, dartpy, newton)}
 
+MODULES = {"drake": "pydrake"}
+"""Names of engines' modules, where they are others."""
+
 
 def _states(task: dict):
     return zip(*(np.asarray(task[key], dtype=float) for key in "qva"), strict=True)
@@ -317,8 +325,8 @@ def _body(mass, com, inertia) -> dict:
 if __name__ == "__main__":
     name, task, result = sys.argv[1:]
     try:
-        import_module({"drake": "pydrake"}.get(name, name))
+        import_module(MODULES.get(name, name))
     except ModuleNotFoundError:
-        sys.exit(3)
+        sys.exit(ABSENT)
     found = ENGINES[name](json.loads(Path(task).read_text("utf-8")))
     Path(result).write_text(json.dumps(found, default=float), "utf-8")

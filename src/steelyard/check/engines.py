@@ -19,21 +19,19 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.check import engine_adapters
+from steelyard.check.engine_adapters import ABSENT, ENVIRONMENT, MODULES
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError, choices
 from steelyard.inertia import from_com_inertia, to_com_inertia, transform
 from steelyard.model.formats import document_of, load
 from steelyard.model.robot import WORLD, Robot
 
-ENVIRONMENT = "STEELYARD_ENGINES"
-"""Variable that names another Python, whose engines are asked where this one has none."""
 ADAPTERS = engine_adapters.__file__
 LIMIT = 180.0  # s: Newton compiles its kernels when it first runs
 RESTING, MOVING = 3, 3  # random states
 LEAST = 1e-3  # of a robot's largest torque: a joint with less is judged by that
 WEIGHTLESS = 1e-9  # kg
 HUGE = 1e9  # relative difference of what is no number
-ABSENT = 3  # exit status of an adapter whose engine is not installed
 
 
 @dataclass(frozen=True)
@@ -232,7 +230,7 @@ def _asked(engine: Engine, task: dict, folder: Path, limit: float) -> dict | str
     given.write_text(json.dumps(task), "utf-8")
     answer.unlink(missing_ok=True)
     adapter = engine.adapter or engine.name
-    python = sys.executable if find_spec(adapter) else os.environ.get(ENVIRONMENT, "")
+    python = sys.executable if find_spec(MODULES.get(adapter, adapter)) else os.environ.get(ENVIRONMENT, "")
     if not python:
         return None
     command = [python, ADAPTERS, adapter, str(given), str(answer)]

@@ -34,7 +34,8 @@ def entry(rule: Rule) -> list[str]:
     parts = _sections(rule)
     lines = [f"#### {rule.code} {rule.name}", "", f"{rule.title}. {' '.join(parts['Why'])}", ""]
     lines += ["```xml", *parts["Example"], "```", ""]
-    repairs = rule.repairs or "none: the right value does not follow from the model."
+    missing = "none: the model is right." if rule.misread else "none: the right value does not follow from the model."
+    repairs = rule.repairs or missing
     how = f" ({REPAIRED[repaired(rule)].format(rule.code)})" if rule.repairs else ""
     return [*lines, f"Remedy: {' '.join(parts['Remedy'])}", "", f"Repair{how}: {repairs}", ""]
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from steelyard.check.catalog import BY_CODE, RULES
+from steelyard.check.engine_adapters import ENVIRONMENT
 from steelyard.check.overview import Checked, merged
 from steelyard.check.overview import summary as by_code
 from steelyard.check.overview import table as by_model
@@ -225,6 +226,10 @@ def engine_lines(comparison: "Comparison") -> list[str]:
         lines.append(f"  {each.title:<24} {told or _equal(each)}".translate(HARMLESS))
         lines += [f"  {'':<24} {note}".translate(HARMLESS) for note in each.notes]
     lines += [f"  {name:<24} not installed" for name in comparison.missing]
+    if comparison.missing:
+        lines.append(
+            f"  To install: pip install 'steelyard[engines]', or name a Python that has them in {ENVIRONMENT}."
+        )
     differing = [each for each in comparison.readings if each.differences]
     if not differing:
         return lines

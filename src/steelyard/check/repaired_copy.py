@@ -79,7 +79,8 @@ class Repair:
     @property
     def left(self) -> tuple[str, ...]:
         """Codes of findings that remain and that a repair asked for them would repair."""
-        return tuple(code for code in self.remaining.codes if BY_CODE[code].repairs)
+        rules = (BY_CODE[code] for code in self.remaining.codes)
+        return tuple(rule.code for rule in rules if rule.repairs and not rule.mend)
 
 
 def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=(), folders=(), destination=()) -> Repair:
