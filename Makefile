@@ -6,7 +6,7 @@ WORKERS ?= auto
 # neighbours go to one worker, which makes what a module's tests share once
 DIST := worksteal
 
-.PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers claims docs fuzz package clean
+.PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers engines claims docs fuzz package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -62,6 +62,15 @@ $(VENV)/.peers: $(VENV)/.dev
 peers: $(VENV)/.peers
 	$(EVIDENCE) peers --anew
 	$(EVIDENCE) claims evidence/test_figures.py
+
+# Engines for `steelyard check --engines` and its tests, at the versions that pyproject.toml pins. Newton needs a Python
+# of its own: STEELYARD_ENGINES names one.
+$(VENV)/.engines: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,engines]'
+	touch $@
+
+engines: $(VENV)/.engines
+	$(BIN)/python -m pytest tests/check/test_engines.py --exhaustive
 
 # Random jobs that try to make it fail or say what is not true, all or some: make adversary SUITES=problems.
 SUITES ?= coverage everyday payloads problems strangers

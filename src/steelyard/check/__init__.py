@@ -4,16 +4,20 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from steelyard.check.catalog import RULES, run
+from steelyard.check.catalog import DESTINATIONS, RULES, run
 from steelyard.check.command_line import check_models
 from steelyard.check.rule import Finding, Findings
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
+    from steelyard.check.engines import Comparison, compare_engines
     from steelyard.check.repaired_copy import Repair, repair
 
 # Loaded on first use: they need the dynamics.
-__getattr__ = lazy(__name__, dict.fromkeys(("Repair", "repair"), "repaired_copy"))
+__getattr__ = lazy(
+    __name__,
+    dict.fromkeys(("Repair", "repair"), "repaired_copy") | dict.fromkeys(("Comparison", "compare_engines"), "engines"),
+)
 
 
 class _Callable(ModuleType):
@@ -27,11 +31,14 @@ class _Callable(ModuleType):
 sys.modules[__name__].__class__ = _Callable
 
 __all__ = [
+    "DESTINATIONS",
     "RULES",
+    "Comparison",
     "Finding",
     "Findings",
     "Repair",
     "check_models",
+    "compare_engines",
     "repair",
     "run",
 ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from steelyard.check import render as formats
 from steelyard.check.baseline import Baseline, read_baseline
 from steelyard.check.baseline import write_baseline as write
-from steelyard.check.catalog import ALL, BY_CODE, ERRORS, look, selected
+from steelyard.check.catalog import ALL, BY_CODE, ERRORS, destinations_of, look, selected, with_engines
 from steelyard.check.overview import Checked
 from steelyard.check.rule import Findings
 from steelyard.errors import OptionError, SteelyardError, choices
@@ -29,6 +29,8 @@ def check_models(
     ignore=(),
     strict: bool = False,
     folders=(),
+    destination=(),
+    engines=False,
     details: bool = False,
     summary: bool = False,
     baseline=None,
@@ -42,20 +44,24 @@ def check_models(
     rule codes with commas), and then out: that file or folder. format: text, json, sarif or markdown, on standard
     output; colours only on a terminal. Text is a table of several models, and the findings of one; details: the
     findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders: as
-    of `run`. strict: findings of severity info fail too. baseline: file of known findings, which are left out;
-    write_baseline: file to which those of now are written, and 0 is returned for them. progress:
-    called with the name of a model and the share of models before it.
+    destination and engines: of `run`; with engines a table follows, of the repaired copy where there is one. strict:
+    findings of severity info fail too. baseline: file of known findings, which are left out; write_baseline: file to
+    which those of now are written, and 0 is returned for them. progress: called with the name of a model and the share
+    of models before it.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
     """
     errors: list[str] = []
     models: list[Checked] = []
-    remaining, repairs, gone = Findings((), ()), [], []
+    remaining, repairs, gone, compared = Findings((), ()), [], [], []
+    notes = Findings((), ())
     known: Baseline | None = None
     try:
         if format not in formats.FORMATS:
             raise OptionError(f"format '{format}' is unknown; expected one of {choices(formats.FORMATS)}.")
-        rules = selected(select, ignore)
+        destinations = destinations_of(destination)
+        rules = selected(select, ignore, destinations)
+        notes = Findings((), (), tuple(each.note for each in destinations if each.note))
         what, copies = _repair_of(fix, out)
         known = None if baseline is None else read_baseline(Path(baseline))
         given = [Path(path) for path in paths]
@@ -73,8 +79,12 @@ def check_models(
                     from steelyard.check.repaired_copy import repair  # loads the dynamics
 
                     target = _target(model, base, copies, len(named))
-                    repairs.append(repair(model, target, fix=what, select=select, ignore=ignore, folders=folders))
+                    options = {"select": select, "ignore": ignore, "folders": folders, "destination": destination}
+                    repairs.append(repair(model, target, fix=what, **options))
                     findings = repairs[-1].remaining
+                read = model if copies is None else repairs[-1].path
+                findings = with_engines(findings, read, engines, folders)
+                compared += findings.engines
                 remaining = remaining.merged(findings)
             except SteelyardError as error:
                 errors.append(str(error))
@@ -85,14 +95,16 @@ def check_models(
     except OptionError as error:
         errors.append(str(error))
     if known is not None and models:
-        gone = known.fixed(_whole(models), selected(select, ignore))
+        gone = known.fixed(_whole(models), selected(select, ignore, destinations_of(destination)))
         models = [replace(each, findings=known.new(each.findings)) for each in models]
         remaining = known.new(remaining)
-    found = _whole(models)
+    found = notes.merged(_whole(models))
     failed = write_baseline is None and remaining.failed(strict=strict)
     status = REFUSED if errors else FOUND if failed else CLEAN
     if format == "json":
-        sys.stdout.write(formats.to_json(found, repairs, errors, models=models, fixed=gone, status=status))
+        sys.stdout.write(
+            formats.to_json(found, repairs, errors, models=models, fixed=gone, status=status, engines=compared)
+        )
     elif format == "sarif":
         sys.stdout.write(formats.sarif(found, errors))
     elif format == "markdown":
@@ -102,6 +114,7 @@ def check_models(
         rows = models if summary or (len(models) > 1 and not details and known is None) else ()
         sys.stdout.write(formats.text(found, repairs, models=rows, by_rule=summary, colour=colour))
         sys.stdout.write(_hints(rows, known, gone))
+        sys.stdout.write("".join(f"{line}\n" for each in compared for line in formats.engine_lines(each)))
     for error in errors:
         sys.stderr.write(f"steelyard: {' '.join(error.split())}\n")
     return status

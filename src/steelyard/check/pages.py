@@ -17,13 +17,16 @@ FAMILIES = {
     "SY4": "Plausibility: density, units, placeholders, symmetry",
     "SY5": "Structure and limits",
     "SY6": "Files",
+    "SY7": "Destinations (`--for`)",
 }
 REPAIRED = {"no": "no", "yes": "`--fix`", "on demand": "`--fix=all` or `--fix={}`"}
+DESTINATIONS = "SY7"
 
 
 def repaired(rule: Rule) -> str:
-    """Key of `REPAIRED`: warnings may be about a right model, so only errors are repaired by default."""
-    return "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
+    """Key of `REPAIRED`: warnings may be about a right model, so only errors are repaired by default, and what leaves
+    the robot as it is."""
+    return "no" if not rule.repairs else "yes" if rule.severity == "error" or rule.mend else "on demand"
 
 
 def entry(rule: Rule) -> list[str]:
@@ -31,9 +34,16 @@ def entry(rule: Rule) -> list[str]:
     parts = _sections(rule)
     lines = [f"#### {rule.code} {rule.name}", "", f"{rule.title}. {' '.join(parts['Why'])}", ""]
     lines += ["```xml", *parts["Example"], "```", ""]
-    repairs = rule.repairs or "none: the right value does not follow from the model."
+    missing = "none: the model is right." if rule.misread else "none: the right value does not follow from the model."
+    repairs = rule.repairs or missing
     how = f" ({REPAIRED[repaired(rule)].format(rule.code)})" if rule.repairs else ""
     return [*lines, f"Remedy: {' '.join(parts['Remedy'])}", "", f"Repair{how}: {repairs}", ""]
+
+
+def readers(rule: Rule) -> str:
+    """Who reads models so, of which formats, and who reported it."""
+    told = [f"{each.versions}: {', '.join(each.formats)} ({each.reference})" for each in rule.misread]
+    return "; ".join(told)
 
 
 def _sections(rule: Rule) -> dict[str, list[str]]:
@@ -59,10 +69,20 @@ def rules() -> str:
     lines = []
     for prefix, title in FAMILIES.items():
         family = [rule for rule in RULES if rule.code.startswith(prefix)]
-        lines += [f"### {title}", "", "| code | name | severity | condition | repaired |", "|---|---|---|---|---|"]
+        who = prefix == DESTINATIONS
+        head = ("code", "name", "severity", "condition", *(("readers",) if who else ()), "repaired")
+        lines += [f"### {title}", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
         for rule in family:
             place = f"[{rule.code}](#{rule.code.lower()}-{rule.name})"
-            lines.append(f"| {place} | {rule.name} | {rule.severity} | {rule.title}. | {repaired(rule)} |")
+            cells = (
+                place,
+                rule.name,
+                rule.severity,
+                f"{rule.title}.",
+                *((readers(rule),) if who else ()),
+                repaired(rule),
+            )
+            lines.append(f"| {' | '.join(cells)} |")
         lines += ["", *(line for rule in family for line in entry(rule))]
     return "\n".join(lines)
 

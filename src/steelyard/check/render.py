@@ -10,13 +10,16 @@ from urllib.parse import quote
 import numpy as np
 
 from steelyard.check.catalog import BY_CODE, RULES
+from steelyard.check.engine_adapters import ENVIRONMENT
 from steelyard.check.overview import Checked, merged
 from steelyard.check.overview import summary as by_code
 from steelyard.check.overview import table as by_model
 from steelyard.check.rule import Finding, Findings, counted
 from steelyard.model.sketch import Inertial
+from steelyard.sheets import sheet, text_table
 
 if TYPE_CHECKING:
+    from steelyard.check.engines import Comparison, EngineReading
     from steelyard.check.repaired_copy import Repair
 
 FORMATS = ("text", "json", "sarif", "markdown")
@@ -108,10 +111,12 @@ def to_json(
     models: Sequence[Checked] = (),
     fixed: Sequence[str] = (),
     status: int = 0,
+    engines: Sequence["Comparison"] = (),
 ) -> str:
     """One JSON object, `schema` 1. Numbers that are not finite are null.
 
     models: each by itself. fixed: findings of a baseline that are gone. status: exit status of the command.
+    engines: a comparison a model.
     """
     items = [
         {
@@ -140,6 +145,7 @@ def to_json(
         "notes": list(findings.notes),
         "errors": list(errors),
         "repairs": [_repair_object(each) for each in repairs],
+        "engines": [_engines_object(each) for each in engines],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -188,6 +194,68 @@ def _inertial_object(inertial: Inertial) -> dict:
         "com": [_finite(x) for x in inertial.com],
         "inertia_com": dict(zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), map(_finite, six), strict=True)),
     }
+
+
+def _engines_object(comparison: "Comparison") -> dict:
+    readings = [
+        {
+            "engine": each.engine,
+            "version": each.version or None,
+            "refused": each.refused or None,
+            "notes": list(each.notes),
+            "bodies": each.bodies,
+            "joints": each.joints,
+            "largest_equal": each.largest,
+            "differences": [vars(difference) for difference in each.differences],
+        }
+        for each in comparison.readings
+    ]
+    return {"path": str(comparison.path), "missing": list(comparison.missing), "readings": readings}
+
+
+MOST = 20  # rows of a table
+
+
+def engine_lines(comparison: "Comparison") -> list[str]:
+    """A line an engine, and a table of what differs: engines as columns, links and joints as rows, worst first."""
+    lines = [f"Engines that read {comparison.path}:".translate(HARMLESS)]
+    for each in comparison.readings:
+        told = each.refused and f"refused: {each.refused}"
+        if not told and each.differences:
+            told = f"{len(each.differences)} differences"
+        lines.append(f"  {each.title:<24} {told or _equal(each)}".translate(HARMLESS))
+        lines += [f"  {'':<24} {note}".translate(HARMLESS) for note in each.notes]
+    lines += [f"  {name:<24} not installed" for name in comparison.missing]
+    if comparison.missing:
+        lines.append(
+            f"  To install: pip install 'steelyard[engines]', or name a Python that has them in {ENVIRONMENT}."
+        )
+    differing = [each for each in comparison.readings if each.differences]
+    if not differing:
+        return lines
+    largest: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for each in differing:
+        for one in each.differences:
+            largest[one.element, one.quantity][each.engine] = one.relative
+    order = sorted(largest.items(), key=lambda row: -max(row[1].values()))
+    rows = [
+        (f"{element} {quantity}", *(_share(found.get(each.engine)) for each in differing))
+        for (element, quantity), found in order[:MOST]
+    ]
+    head = ("relative difference", *((each.engine, "number") for each in differing))
+    lines += ["", *text_table(sheet("", "", (("", "text"), *head[1:]), rows)).splitlines()]
+    if len(order) > MOST:
+        lines.append(f"and {len(order) - MOST} more: --json lists all.")
+    worst = max((one for each in differing for one in each.differences), key=lambda one: one.relative)
+    return [*lines, f"Largest: {worst.element}, {worst.quantity}: {worst.told}.".translate(HARMLESS)]
+
+
+def _equal(reading: "EngineReading") -> str:
+    return f"equal: {reading.bodies} links, {reading.joints} joints, within {reading.largest:.1g}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.3g} %" if value < 10 else f"x {value:.3g}"
 
 
 def _finite(value) -> float | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import storage
-from steelyard.check.catalog import BY_CODE, ERRORS, look, repairable, selected
+from steelyard.check.catalog import BY_CODE, ERRORS, destinations_of, look, repairable, selected
 from steelyard.check.inertial_repair import Change, repair_inertials
 from steelyard.check.rule import Findings
 from steelyard.dynamics import inverse_dynamics
@@ -79,23 +79,25 @@ class Repair:
     @property
     def left(self) -> tuple[str, ...]:
         """Codes of findings that remain and that a repair asked for them would repair."""
-        return tuple(code for code in self.remaining.codes if BY_CODE[code].repairs)
+        rules = (BY_CODE[code] for code in self.remaining.codes)
+        return tuple(rule.code for rule in rules if rule.repairs and not rule.mend)
 
 
-def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=(), folders=()) -> Repair:
+def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=(), folders=(), destination=()) -> Repair:
     """Write a repaired copy of a model to `out`; the file itself is never changed, all else in it stays byte for byte.
 
     fix: what is repaired: "errors", which no body can have; "all", warnings too, which a right model may have (a
     counterweight that is not drawn); or rule codes and beginnings of codes. select, ignore: rules that look, as for
-    `run`, and so are folders. A copy without changes is written when nothing can be repaired. Raises ModelError, with
-    nothing written, for an unreadable model and for a result that does not read back as planned.
+    `run`, and so are folders and destination: what its programs misread is written so that all read it alike. A copy
+    without changes is written when nothing can be repaired. Raises ModelError, with nothing written, for an unreadable
+    model and for a result that does not read back as planned.
     """
     path, out = Path(path).absolute(), Path(out).absolute()
     if out.suffix.lower() != path.suffix.lower() or os.path.isdir(out):  # noqa: PTH112  False for names that cannot be
         raise ModelError(f"{out}: the repaired copy of {path.name} needs a file name that ends in {path.suffix}.")
     if os.path.exists(out) and out.samefile(path):  # noqa: PTH110
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
-    rules = selected(select, ignore)
+    rules = selected(select, ignore, destinations_of(destination))
     wanted = repairable(fix)
     document = opened(path, folders)
     allowed, sketch = document.folders, document.sketch()

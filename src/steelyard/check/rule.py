@@ -4,12 +4,17 @@ What rules report is one `Finding` a fault, all of them in `Findings`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard.cards import Card
-from steelyard.model.sketch import Place, Sketch
+from steelyard.check.destinations import Destination, Misread
+from steelyard.model.sketch import Inertial, Place, Sketch
+
+if TYPE_CHECKING:
+    from steelyard.check.engines import Comparison
 
 SEVERITIES = ("error", "warning", "info")
 
@@ -41,12 +46,14 @@ class Finding:
 class Findings(Card):
     """All findings of one or more model files, in file and line order.
 
-    files: the models that were checked. notes: what could not be checked and why (not findings).
+    files: the models that were checked. notes: what could not be checked and why (not findings). engines: what engines
+    read of models, where they were asked.
     """
 
     items: tuple[Finding, ...]
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
+    engines: tuple["Comparison", ...] = ()
 
     def _title(self) -> str:
         found = counted(self.counts) or "nothing found"
@@ -55,7 +62,11 @@ class Findings(Card):
 
     def _rows(self):
         seen = Counter(each.code for each in self.items)
-        return {"rules": ", ".join(f"{code} x{n}" for code, n in sorted(seen.items())), "notes": self.notes or None}
+        return {
+            "rules": ", ".join(f"{code} x{n}" for code, n in sorted(seen.items())),
+            "notes": self.notes or None,
+            "engines": self.engines or None,
+        }
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.items)
@@ -85,12 +96,15 @@ class Findings(Card):
         return not self.failed()
 
     def failed(self, *, strict: bool = False) -> bool:
-        """Whether a check fails: any error or warning, with `strict` any finding at all."""
-        return any(strict or finding.severity != "info" for finding in self.items)
+        """Whether a check fails: any error or warning, with `strict` any finding at all; engines that differ."""
+        return any(not each.ok for each in self.engines) or any(
+            strict or finding.severity != "info" for finding in self.items
+        )
 
     def merged(self, other: "Findings") -> "Findings":
         """Findings of both, those of `self` first."""
-        return Findings(self.items + other.items, self.files + other.files, self.notes + other.notes)
+        joined = (getattr(self, each.name) + getattr(other, each.name) for each in fields(self))
+        return Findings(*joined)
 
 
 def counted(counts: dict[str, int]) -> str:
@@ -111,15 +125,25 @@ class Hit:
     file: str = ""
 
 
+Mend = Callable[[Sketch, int], dict[int, Inertial]]
+"""Inertials of parts, by index, that every program reads as the model means them; given a part that a finding is on."""
+
+
 @dataclass(frozen=True)
 class Rule:
-    """code, name and default severity are stable. repairs: how `fix` repairs it ("" when it does not)."""
+    """code, name and default severity are stable. repairs: how `fix` repairs it ("" when it does not).
+
+    misread: for a rule of destinations, who reads models so; empty for rules on the model itself. mend: repair that
+    leaves the robot as it is, where there is one.
+    """
 
     code: str
     name: str
     severity: str
     repairs: str
     look: Callable[[Sketch], Iterator[Hit]]
+    misread: tuple[Misread, ...] = ()
+    mend: Mend | None = None
 
     @property
     def text(self) -> str:
@@ -130,19 +154,36 @@ class Rule:
     def title(self) -> str:
         return self.text.strip().splitlines()[0].rstrip(".")
 
+    def of(self, destinations: tuple[Destination, ...]) -> "Rule | None":
+        """The rule with those who read models so and are asked for; None where nobody is. General rules stay."""
+        if not self.misread:
+            return self
+        asked = tuple(each for each in self.misread if any(each.affects(wanted) for wanted in destinations))
+        return replace(self, misread=asked) if asked else None
+
     def findings(self, sketch: Sketch) -> Iterator[Finding]:
+        readers = [each for each in self.misread if sketch.format in each.formats]
+        if self.misread and not readers:
+            return
+        who = "; ".join(f"{each.versions}, {each.reference}" for each in readers)
         for hit in self.look(sketch):
             place = hit.place
             severity = hit.severity or self.severity
             where = str(place.path), place.line, self.code, severity, place.element
-            yield Finding(*where, hit.message, hit.remedy, hit.file)
+            yield Finding(*where, f"{hit.message} ({who})." if who else hit.message, hit.remedy, hit.file)
 
 
-def rule(code: str, name: str, severity: str, *, repairs: str = ""):
-    """Make a `Rule` of a function `Sketch -> iterator of Hit` whose docstring is its documentation page."""
+def rule(
+    code: str, name: str, severity: str, *, repairs: str = "", misread: Iterable[Misread] = (), mend: Mend | None = None
+):
+    """Make a `Rule` of a function `Sketch -> iterator of Hit` whose docstring is its documentation page.
+
+    misread, mend: as of `Rule`; messages of a rule of destinations end without a full stop, and who reads models so
+    follows.
+    """
 
     def wrap(look: Callable[[Sketch], Iterator[Hit]]) -> Rule:
-        return Rule(code, name, severity, repairs, look)
+        return Rule(code, name, severity, repairs, look, tuple(misread), mend)
 
     return wrap
 

@@ -80,6 +80,8 @@ class Thresholds:
     """Smallest over largest second moment of a body with a thickness: 0.03 % of its length."""
     thickness: float = 1e-4
     """Squared: a repaired body is at least about one percent of its size thick."""
+    misread: float = 1e-3
+    """Relative error of an inertia by a misreading; less changes no torque that is measured."""
     rounds: int = 3
     """Of repairs: one fault can hide another, units first, then thickness."""
 

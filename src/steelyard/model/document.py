@@ -70,6 +70,22 @@ class ModelDocument(ABC):
         """A copy for `target` that reads as a robot; other bytes stay. reference: the robot as the file reads now."""
         raise ModelError(f"{self.path}: files of this format are read, not edited. Choose another suffix.")
 
+    def alone(self, *, geometry: bool) -> bytes | None:
+        """Content that reads the same in any folder, for programs that look for files in their own way.
+
+        Args:
+            geometry: whether bodies keep what can be touched; pictures are left out.
+
+        Returns:
+            None where the file itself is to be taken.
+
+        Raises:
+            ModelError: it names a file outside its folders.
+        """
+        for _ in self.referenced():
+            pass
+        return None
+
     def with_inertials(self, sketch: Sketch, inertials: dict[int, Inertial], target: Path) -> list[tuple[Path, bytes]]:
         """Files of a copy with other inertials, each with its path, the model last.
 

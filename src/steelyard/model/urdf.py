@@ -116,6 +116,7 @@ class UrdfDocument(ModelDocument):
 
     edited = later("steelyard.model", "urdf_write.edited")
     with_inertials = later("steelyard.model", "urdf_write.with_inertials")
+    alone = later("steelyard.model", "urdf_write.alone")
 
 
 def _segments(tree: Tree, parts: list[Part], joints: list[SketchJoint]) -> list[Segment]:

@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.model.changes import Draft, com_form, find_changes
+from steelyard.model.meshes import Meshes
 from steelyard.model.references import ASSET_FOLDERS, Relocation, left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.sketch import Inertial, Place, Sketch
 from steelyard.model.urdf import ATTRIBUTES, TENSOR, UrdfDocument
+from steelyard.model.urdf_geometry import ROLES
 from steelyard.model.xml import Document, Element
 from steelyard.model.xml_edit import (
     Edit,
@@ -100,6 +102,22 @@ def moved_files(document: Document, mover: Relocation) -> tuple[list[Edit], list
                 edits += assign(document, element, name, new)
                 renamed.append(f'<{element.tag}> in line {document.line(element)}: {name}="{new}"')
     return edits, renamed
+
+
+def alone(model: UrdfDocument, *, geometry: bool) -> bytes:
+    """As of `ModelDocument.alone`: meshes by their full paths; what may not be opened is left out."""
+    document, source = model.xml, Meshes(model.path.parent, model.folders)
+    edits: list[Edit] = []
+    for link in (each for each in document.root.children if each.tag == "link"):
+        for element in (each for each in link.children if each.tag in ROLES):
+            meshes = [*element.every("mesh")]
+            found = [source.find(mesh.attributes.get("filename", "").strip()).path for mesh in meshes]
+            if element.tag == "visual" or not geometry or None in found:
+                edits.append(Edit(element.start, element.end, ""))
+                continue
+            for mesh, path in zip(meshes, found, strict=True):
+                edits += assign(document, mesh, "filename", str(path))
+    return apply(document, edits)
 
 
 def with_inertials(

@@ -120,6 +120,8 @@ def analyze(
     "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
     "steelyard check robot.urdf --fix robot_fixed.urdf",
     "steelyard check robot.urdf --fix=SY304 -o robot_fixed.urdf",
+    "steelyard check robot.urdf --for mujoco==3.12 --for newton",
+    "steelyard check robot.urdf --engines",
     status="0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.",
 )
 def check(
@@ -142,6 +144,18 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
     details: Annotated[bool, typer.Option("--details", help="Every finding of several models, not a table.")] = False,
     summary: Annotated[bool, typer.Option("--summary", help="Count the findings of each rule.")] = False,
+    destination: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--for",
+            metavar="SIMULATOR",
+            help="What this simulator misreads too: mujoco, newton, isaac, gazebo, drake, pybullet, pinocchio, ...; "
+            "mujoco==3.12 for a version.",
+        ),
+    ] = None,
+    engines: Annotated[
+        bool, typer.Option("--engines", help="Compare with what each installed engine reads of the model.")
+    ] = False,
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known findings: only others are shown and count.")
     ] = None,
@@ -165,6 +179,8 @@ def check(
             ignore=words(ignore),
             strict=strict,
             folders=options.job().folders,
+            destination=destination or (),
+            engines=engines,
             details=details,
             summary=summary,
             baseline=baseline,

@@ -1,0 +1,377 @@
+"""`check --engines`: a model as every installed engine reads it, compared with the robot read here, body by body.
+
+Each engine runs in a process of its own with a time limit (`engine_adapters`), so that one that crashes or never ends
+is a row of the table.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.cards import Card
+from steelyard.check import engine_adapters
+from steelyard.check.engine_adapters import ABSENT, ENVIRONMENT, MODULES
+from steelyard.dynamics import inverse_dynamics
+from steelyard.errors import OptionError, choices
+from steelyard.inertia import from_com_inertia, to_com_inertia, transform
+from steelyard.model.formats import document_of, load
+from steelyard.model.robot import WORLD, Robot
+
+ADAPTERS = engine_adapters.__file__
+LIMIT = 180.0  # s: Newton compiles its kernels when it first runs
+RESTING, MOVING = 3, 3  # random states
+LEAST = 1e-3  # of a robot's largest torque: a joint with less is judged by that
+WEIGHTLESS = 1e-9  # kg
+HUGE = 1e9  # relative difference of what is no number
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine that models are handed to.
+
+    name: in the table. formats: names of the formats that it reads. adapter: function of `engine_adapters`. tolerance:
+    relative differences below are rounding. options: of the adapter. usual: whether it is asked when none is named.
+    """
+
+    name: str
+    formats: tuple[str, ...]
+    adapter: str = ""
+    tolerance: float = 1e-6
+    options: Mapping[str, Any] = field(default_factory=dict)
+    usual: bool = True
+
+
+ENGINES = (
+    Engine("mujoco", ("urdf", "mjcf")),
+    Engine("pinocchio", ("urdf", "mjcf")),
+    Engine("drake", ("urdf", "sdf", "mjcf")),
+    Engine("pybullet", ("urdf",)),  # with URDF_USE_INERTIA_FROM_FILE
+    Engine("idyntree", ("urdf",)),
+    Engine("dartpy", ("urdf",)),
+    Engine("newton", ("urdf", "mjcf", "usd"), tolerance=2e-4),  # single precision
+    Engine("pybullet-defaults", ("urdf",), "pybullet", options={"inertia_from_file": False}, usual=False),
+    Engine("pybullet-merged", ("urdf",), "pybullet", options={"merge_fixed_links": True}, usual=False),
+    Engine(
+        "newton-collapsed",
+        ("urdf", "mjcf", "usd"),
+        "newton",
+        tolerance=2e-4,
+        options={"collapse_fixed_joints": True},
+        usual=False,
+    ),
+)
+BY_NAME = {each.name: each for each in ENGINES}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What an engine has otherwise. element: such as "link 'arm'"; quantity: mass, centre of mass, inertia, placement,
+    gravity torque or inverse dynamics; relative: size of the difference; told: both values in words."""
+
+    element: str
+    quantity: str
+    relative: float
+    told: str
+
+
+@dataclass(frozen=True)
+class EngineReading:
+    """One model in one engine.
+
+    differences: above the engine's tolerance, largest first. largest: relative, of all that was compared, where it
+    counts as rounding. bodies, joints: compared. refused: why the engine has not read the file; notes: what it was
+    given instead of it.
+    """
+
+    engine: str
+    version: str = ""
+    differences: tuple[Difference, ...] = ()
+    largest: float = 0.0
+    bodies: int = 0
+    joints: int = 0
+    refused: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return f"{self.engine} {self.version}".strip()
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Card):
+    """One model in several engines. path: of the model. missing: names of engines that are not installed."""
+
+    path: Path
+    readings: tuple[EngineReading, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no engine that read the file has it otherwise."""
+        return not any(each.differences for each in self.readings)
+
+    def _title(self) -> str:
+        return f"{self.path.name}: {'all engines agree' if self.ok else 'engines differ'}"
+
+    def _rows(self):
+        return {each.title: each.refused or f"{len(each.differences)} differences" for each in self.readings}
+
+
+def compare_engines(path, *, engines: Iterable[str] = (), folders=(), limit: float = LIMIT) -> Comparison:
+    """Compare the readings of a model by installed engines with the robot that `load` makes of it.
+
+    Args:
+        path: of the model.
+        engines: names; all the usual ones when empty.
+        folders: whose files the model may name, as of `load`.
+        limit: s, for each engine.
+
+    Returns:
+        Masses, centres of mass and inertias of rigid bodies with all that is fixed to them, in frames of their links;
+        gravity torques and inverse dynamics of joints of one degree at random states; others stay where the file has
+        them.
+
+    Raises:
+        ModelError: the file is no robot.
+        OptionError: an unknown engine.
+    """
+    chosen = _chosen(engines)
+    robot = load(path, floating=False, folders=folders)
+    assert robot.source is not None  # it was read from a file
+    trial = _Trial(robot)
+    readings, missing = [], []
+    with tempfile.TemporaryDirectory(prefix="steelyard-engines-") as folder:
+        for engine in (each for each in chosen if robot.source.format in each.formats):
+            found = _read(engine, trial, Path(folder), limit)
+            if found is None:
+                missing.append(engine.name)
+            else:
+                readings.append(found)
+    return Comparison(Path(path), tuple(readings), tuple(missing))
+
+
+def _chosen(names: Iterable[str]) -> list[Engine]:
+    names = (names,) if isinstance(names, str) else tuple(names)
+    unknown = [name for name in names if name not in BY_NAME]
+    if unknown:
+        raise OptionError(f"engine '{unknown[0]}' is unknown; expected one of {choices(BY_NAME)}.")
+    return [BY_NAME[name] for name in names] if names else [each for each in ENGINES if each.usual]
+
+
+class _Trial:
+    """A robot and the states at which it is asked: joints of one degree displaced, others where the file has them."""
+
+    def __init__(self, robot: Robot):
+        self.robot = robot
+        places = zip(robot.joints, robot.q_slices, robot.v_slices, strict=True)
+        self.single = [(joint, at, to) for joint, at, to in places if joint.nv == 1]
+        rng, n = np.random.default_rng(0), RESTING + MOVING
+        lower, upper = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
+        drawn = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), size=(n, robot.nq))
+        rates = rng.normal(size=(2, n, robot.nv))
+        rates[:, :RESTING] = 0.0
+        self.q, (self.v, self.a) = np.tile(robot.neutral, (n, 1)), np.zeros_like(rates)
+        for _, at, to in self.single:
+            self.q[:, at], self.v[:, to], self.a[:, to] = drawn[:, at], rates[0][:, to], rates[1][:, to]
+        displaced = [self.q[:, at] * joint.ratio + joint.offset for joint, at, _ in self.single]
+        moved = ([x[:, to] * joint.ratio for joint, _, to in self.single] for x in (self.v, self.a))
+        self.task = {"gravity": robot.gravity.tolist(), "joints": [joint.name for joint, *_ in self.single]}
+        self.task |= {key: _columns(each) for key, each in zip("qva", (displaced, *moved), strict=True)}
+
+    def torques(self, known) -> np.ndarray:
+        """(n, nv) of the states in which joints that an engine does not know are not displaced, as it has them."""
+        q, v, a = self.q.copy(), self.v.copy(), self.a.copy()
+        for joint, at, to in self.single:
+            if joint.mimics is None and joint.name not in known:
+                q[:, at], v[:, to], a[:, to] = -joint.offset, 0.0, 0.0
+        return inverse_dynamics(self.robot, q, v, a)
+
+
+def _columns(values: list[np.ndarray]) -> list[list[float]]:
+    return np.hstack(values).tolist() if values else [[]] * (RESTING + MOVING)
+
+
+def _read(engine: Engine, trial: _Trial, folder: Path, limit: float) -> EngineReading | None:
+    """A reading of the file, and where the engine refuses that, of a copy without geometry; None where the engine is
+    not installed."""
+    document = document_of(trial.robot)
+    assert document is not None
+    refused = ""
+    for geometry in (True, False):
+        copy = document.alone(geometry=geometry)
+        if copy is None and not geometry:
+            break
+        model = document.path
+        if copy is not None:
+            model = folder / document.path.name
+            model.write_bytes(copy)
+        found = _asked(engine, {**trial.task, "model": str(model), "options": dict(engine.options)}, folder, limit)
+        if found is None:
+            return None
+        if isinstance(found, dict):
+            notes = (f"It refused the file with its geometry ({refused}), and read it without.",) if refused else ()
+            return _compared(engine, trial, found, notes)
+        refused = refused or found
+    return EngineReading(engine.name, refused=refused)
+
+
+def _asked(engine: Engine, task: dict, folder: Path, limit: float) -> dict | str | None:
+    """What an engine answers, why it does not, or None where it is not installed."""
+    given, answer = folder / "task.json", folder / "answer.json"
+    given.write_text(json.dumps(task), "utf-8")
+    answer.unlink(missing_ok=True)
+    adapter = engine.adapter or engine.name
+    python = sys.executable if find_spec(MODULES.get(adapter, adapter)) else os.environ.get(ENVIRONMENT, "")
+    if not python:
+        return None
+    command = [python, ADAPTERS, adapter, str(given), str(answer)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=limit, cwd=folder, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {limit:g} s"
+    except OSError as error:
+        raise OptionError(f"{ENVIRONMENT}={python} cannot be run: {error.strerror or error}.") from error
+    if done.returncode == ABSENT:
+        return None
+    if done.returncode == 0 and answer.exists():
+        return json.loads(answer.read_text("utf-8"))
+    said = [line.strip() for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    ending = f"it ended with signal {-done.returncode}" if done.returncode < 0 else ""
+    return ending or (" ".join(said[-2:])[-300:] if said else f"it ended with status {done.returncode}")
+
+
+def _compared(engine: Engine, trial: _Trial, found: dict, notes: tuple[str, ...]) -> EngineReading:
+    every = [*_bodies(trial.robot, found), *_torques(trial, found["torques"])]
+    apart = sorted((each for each in every if not each.relative <= engine.tolerance), key=lambda each: -each.relative)
+    elements = {each.element for each in every}
+    return EngineReading(
+        engine.name,
+        found["version"],
+        tuple(apart),
+        max((each.relative for each in every if each.relative <= engine.tolerance), default=0.0),
+        sum(each.startswith("link") for each in elements),
+        sum(each.startswith("joint") for each in elements),
+        notes=notes,
+    )
+
+
+def _bodies(robot: Robot, found: dict):
+    """Differences of rigid bodies, and of the places where they hang on their parents."""
+    poses = {name: (_matrix(each["rotation"]), np.array(each["position"])) for name, each in found["poses"].items()}
+    thetas = {
+        name: np.asarray(from_com_inertia(each["mass"], np.array(each["com"]), _matrix(each["inertia"])))
+        for name, each in found["bodies"].items()
+    }
+    for body in (WORLD, *range(robot.nb)):
+        members = [link for link in robot.links if link.body == body]
+        if body == WORLD:
+            members = [link for link in members if link.name in thetas]
+            if not members:  # held, and dropped by the engine
+                continue
+        carrier = members[0].name
+        element = f"link '{carrier}'"
+        ours = sum((transform(link.theta, link.rotation, link.position) for link in members), np.zeros(10))
+        ours = transform(ours, *_inverse(members[0].rotation, members[0].position))
+        if body == WORLD and ours[0] <= WEIGHTLESS:  # a ground, which some engines give a mass
+            continue
+        if carrier not in poses:
+            if ours[0] > WEIGHTLESS:
+                yield Difference(element, "mass", 1.0, f"{ours[0]:.6g} kg; the engine has no such link")
+            continue
+        theirs = np.zeros(10)
+        for link in members:
+            if link.name in thetas:
+                R, p = _seen(poses[carrier], poses[link.name])
+                theirs = theirs + transform(thetas[link.name], R, p)
+        yield from _inertials(element, ours, theirs)
+    yield from _placements(robot, poses)
+
+
+def _inertials(element: str, ours, theirs):
+    if max(ours[0], theirs[0]) <= WEIGHTLESS:
+        return
+    (m, c, I), (n, d, J) = (_with_centre(theta) for theta in (ours, theirs))
+    size = np.sqrt(np.trace(I) / max(m, WEIGHTLESS)) + np.linalg.norm(c)  # of the order of the link's
+    yield Difference(element, "mass", _ratio(abs(n - m), m), f"{m:.6g} kg, in the engine {n:.6g}")
+    far = float(np.linalg.norm(d - c))
+    yield Difference(element, "centre of mass", _ratio(far, size), f"{far:.3g} m apart")
+    told = "moments {} kg m^2, in the engine {}".format(*(_three(np.linalg.eigvalsh(each)) for each in (I, J)))
+    if np.linalg.norm(I) > WEIGHTLESS * max(m, n):  # kg m^2: of no point mass
+        yield Difference(element, "inertia", _ratio(float(np.linalg.norm(J - I)), float(np.linalg.norm(I))), told)
+
+
+def _with_centre(theta):
+    return to_com_inertia(theta) if theta[0] > 0 else (0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def _ratio(change: float, of: float) -> float:
+    """Relative size of a change; 1 where there was nothing."""
+    if change == 0:
+        return 0.0
+    return 1.0 if not of > 0 else min(change / of, HUGE) if np.isfinite(change) else HUGE
+
+
+def _three(values) -> str:
+    return " ".join(f"{value:.4g}" for value in values)
+
+
+def _placements(robot: Robot, poses: dict):
+    """Differences of moving links' poses in the link that carries them, joints undisplaced."""
+    names = {
+        int(joint): next(link.name for link in robot.links if link.body == body)
+        for body, joint in enumerate(robot.body_joints)
+    }
+    for joint, name in names.items():
+        parent = int(robot.parents[joint])
+        if parent not in names or not {name, names[parent]} <= set(poses):
+            continue
+        own = robot.joints[joint]
+        R, p = _seen(poses[names[parent]], poses[name])
+        turned, moved = np.linalg.norm(R - own.rotation), float(np.linalg.norm(p - own.position))
+        told = f"{moved:.3g} m and {np.degrees(turned / np.sqrt(2)):.3g} deg apart"
+        reach = max(float(np.linalg.norm(own.position)), 0.1)
+        yield Difference(f"link '{name}'", "placement", max(moved / reach, float(turned)), told)
+
+
+def _torques(trial: _Trial, torques: dict):
+    """Differences of torques; those of joints that follow another count at that one."""
+    if not torques:
+        return
+    robot, ours = trial.robot, trial.torques(torques)
+    theirs = np.zeros_like(ours)
+    known = np.zeros(robot.nv, dtype=bool)
+    for joint, _, to in trial.single:
+        if joint.name in torques:
+            theirs[:, to] += joint.ratio * np.array(torques[joint.name])[:, None]
+            known[to] |= joint.mimics is None
+    columns = np.flatnonzero(known)
+    for name, states in (("gravity torque", slice(RESTING)), ("inverse dynamics", slice(RESTING, None))):
+        size = np.abs(ours[states]).max(axis=0, initial=0.0)
+        least = LEAST * max(float(size[columns].max(initial=0.0)), float(np.abs(theirs[states]).max(initial=0.0)))
+        for k in columns:
+            apart = float(np.abs(theirs[states, k] - ours[states, k]).max())
+            told = f"up to {size[k]:.4g}, in the engine {apart:.4g} apart"
+            yield Difference(f"joint '{robot.dof_names[k]}'", name, _ratio(apart, max(size[k], least)), told)
+
+
+def _matrix(nine) -> np.ndarray:
+    return np.reshape(np.array(nine, dtype=float), (3, 3))
+
+
+def _inverse(R, p):
+    return R.T, -R.T @ p
+
+
+def _seen(of, pose):
+    """Pose in the frame of another; both in the world."""
+    (A, a), (B, b) = of, pose
+    return A.T @ B, A.T @ (b - a)

@@ -1,0 +1,257 @@
+"""Rules of destinations: each finds a file with what is misread, and nothing in its twin; sizes are those measured."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from steelyard import check
+from steelyard.check.catalog import DESTINATIONS, MISREAD, RULES, destinations_of, look, selected
+from steelyard.check.destinations import Destination, Misread
+from steelyard.errors import OptionError
+from steelyard.model.formats import load, read_sketch
+
+pytestmark = pytest.mark.claim(
+    "linter.destinations", "what simulators misread is found in the model that they will misread, with its size"
+)
+
+PLAIN = """<robot name="plain">
+  <link name="base"/>
+  <link name="arm">
+    <inertial><origin xyz="0.05 0 0.2" rpy="0 0 0"/><mass value="2"/>
+      <inertia ixx="0.008" ixy="0" ixz="0" iyy="0.025" iyz="0" izz="0.03"/></inertial>
+    <collision><origin xyz="0.05 0 0.2"/><geometry><box size="{box}"/></geometry></collision>
+  </link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="50" velocity="2"/></joint>
+  <link name="hand">
+    <inertial><origin xyz="0 0 0.02" rpy="0 0 0"/><mass value="0.5"/>
+      <inertia ixx="0.0003" ixy="0" ixz="0" iyy="0.0005" iyz="0" izz="0.0006"/></inertial>
+    <collision><origin xyz="0 0 0.02"/><geometry><box size="{small}"/></geometry></collision>
+  </link>
+  <joint name="wrist" type="revolute"><origin xyz="0 0 0.4"/><parent link="arm"/><child link="hand"/><axis xyz="1 0 0"/>
+    <limit lower="-1" upper="1" effort="20" velocity="2"/></joint>
+</robot>
+"""
+
+
+def sides(moments, mass):
+    """Of the box with these moments, less Bullet's margin."""
+    squares = 6 / mass * (sum(moments) - 2 * np.array(moments))
+    return " ".join(f"{side - 2e-3:.9f}" for side in np.sqrt(squares))
+
+
+PLAIN = PLAIN.format(box=sides((0.008, 0.025, 0.03), 2), small=sides((3e-4, 5e-4, 6e-4), 0.5))
+HEAD, TAIL = PLAIN.split("</robot>")
+TURNED = PLAIN.replace('xyz="0.05 0 0.2" rpy="0 0 0"', 'xyz="0.05 0 0.2" rpy="0.4 -0.3 0.7"')
+TOOL = """  <link name="tool"><inertial><origin xyz="0 0.02 0.1" rpy="0 0 0"/><mass value="1"/>
+    <inertia ixx="0.003" ixy="0" ixz="0" iyy="0.008" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="flange" type="fixed"><origin xyz="0 0 0.4" rpy="{rpy}"/><parent link="arm"/><child link="tool"/></joint>
+"""
+COVER = """  <link name="cover"><collision><geometry><box size="0.1 0.1 0.05"/></geometry></collision></link>
+  <joint name="clip" type="fixed"><parent link="arm"/><child link="cover"/></joint>
+"""
+FINGER = PLAIN.replace("</limit>", "").replace(
+    '<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><mimic joint="shoulder" offset="0.5"/>'
+)
+FIXED, TURNED_TOOL = (f"{HEAD}{TOOL.format(rpy=rpy)}</robot>" for rpy in ("0 0 0", "0.7 0.2 0"))
+DESCENDING = FIXED.replace('ixx="0.003"', 'ixx="0.01"').replace('iyz="0" izz="0.01"', 'iyz="0" izz="0.003"')
+COVERED = f"{HEAD}{COVER}</robot>"
+FRAMED = f'{HEAD}<link name="frame"/>{COVER.replace("clip", "pin").replace("cover", "frame").splitlines()[1]}</robot>'
+IMPOSSIBLE = PLAIN.replace('izz="0.03"', 'izz="0.08"')
+CROSSED = PLAIN.replace('ixx="0.008" ixy="0"', 'ixx="0.008" ixy="0.004"')
+LOSSY = PLAIN.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><dynamics damping="0.5" friction="0.2"/>')
+HEAVY = PLAIN.replace(
+    '<link name="base"/>',
+    '<link name="base"><inertial><origin xyz="0 0 0"/><mass value="4"/>'
+    '<inertia ixx="0.03" ixy="0" ixz="0" iyy="0.04" iyz="0" izz="0.05"/></inertial></link>',
+)
+GEARED = PLAIN.replace(
+    "</robot>",
+    '<transmission name="t"><joint name="wrist"/><actuator name="m"><mechanicalReduction>100</mechanicalReduction>'
+    "<motorInertia>1e-5</motorInertia></actuator></transmission></robot>",
+)
+MASSLESS = re.sub(r"<inertial><origin xyz=\"0.05.*?</inertial>", "", PLAIN, flags=re.S)
+BARE = PLAIN.replace('<origin xyz="0.05 0 0.2" rpy="0 0 0"/><mass', "<mass")
+BALANCED = """<mujoco model="a"><compiler balanceinertia="true"/><worldbody><body name="a">
+<inertial pos="0 0 0" mass="1" diaginertia="0.01 0.01 {}"/><joint axis="0 1 0"/></body></worldbody></mujoco>"""
+SCALED = """<mujoco model="a"><compiler settotalmass="{}"/><worldbody><body name="a">
+<inertial pos="0 0 0" mass="2" diaginertia="0.01 0.01 0.01"/><joint axis="0 1 0"/></body></worldbody></mujoco>"""
+
+CASES = {  # rule: file with the fault, its twin, and what the message says of the size, as measured in the program
+    "SY701": (TURNED, PLAIN, None),
+    "SY702": (FIXED, DESCENDING, None),
+    "SY703": (FINGER, PLAIN, "'shoulder'"),
+    "SY704": (BALANCED.format(0.05), BALANCED.format(0.015), "63 % off"),
+    "SY705": (COVERED, PLAIN, "gets 0.5 kg"),
+    "SY706": (HEAVY, PLAIN, "4 kg of 6.5"),
+    "SY711": (FIXED, PLAIN, None),
+    "SY712": (TURNED, PLAIN, None),
+    "SY715": (IMPOSSIBLE, PLAIN, "0.047 kg m^2 are added"),
+    "SY716": (CROSSED, PLAIN, None),
+    "SY717": (COVERED, PLAIN, "20 % heavier"),
+    "SY721": (LOSSY, PLAIN, "2.4 % of its effort limit"),
+    "SY722": (LOSSY, PLAIN, "0.2 N m"),
+    "SY731": (CROSSED, PLAIN, None),
+    "SY732": (FIXED, PLAIN, None),
+    "SY733": (IMPOSSIBLE, PLAIN, "100 %"),
+    "SY734": (FRAMED, PLAIN, "1 kg m^2"),
+    "SY741": (IMPOSSIBLE, PLAIN, None),
+    "SY742": (LOSSY, PLAIN, "0.2 N m"),
+    "SY743": (FINGER, PLAIN, "'wrist'"),
+    "SY744": (GEARED, PLAIN, "0.1 kg m^2"),
+    "SY751": (SCALED.format(1), SCALED.format(2), "2 kg for 1, 100 % off"),
+    "SY761": (COVERED, PLAIN, "'cover'"),
+    "SY762": (MASSLESS, PLAIN, "0.5 of 0.5 kg"),
+    "SY771": (BARE, PLAIN, "'arm'"),
+}
+ALL = [f"{name}==any" for name in DESTINATIONS]
+
+
+@pytest.fixture
+def model(tmp_path):
+    def write(text):
+        path = tmp_path / ("model.xml" if text.startswith("<mujoco") else "model.urdf")
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_found_in_the_fault_and_not_in_its_twin(model, code):
+    fault, twin, told = CASES[code]
+    findings = [each for each in check.run(model(fault), destination=ALL) if each.code == code]
+    assert findings
+    assert told is None or any(told in each.message for each in findings), findings
+    assert code not in check.run(model(twin), destination=ALL).codes
+    assert code not in check.run(model(fault)).codes  # silent, unless the destination is named
+
+
+def test_rules_on_usd(model):
+    sketch = replace(read_sketch(model(FINGER)), format="usd")
+    rules = selected(["SY713", "SY714"], destinations=destinations_of("newton==1.4"))
+    (turned,) = look(sketch, rules)
+    assert turned.code == "SY714"
+    assert "28.1 rad" in turned.message  # 0.5 rad taken for 28.6
+    parts = tuple(replace(part, inertial=None, inferred=2.0) for part in sketch.parts)
+    assert {each.code for each in look(replace(sketch, parts=parts), rules)} == {"SY713", "SY714"}
+
+
+RIGHT = {  # of the arm of TURNED, of that of CROSSED, and of arm and tool of TURNED_TOOL about their centre
+    "SY701": (0.015932884, -0.007745794, -0.003483028, 0.019680439, -0.005173772, 0.027386677),
+    "SY716": (0.008, 0.004, 0.0, 0.025, 0.0, 0.03),
+    "SY702": (0.067989944, -0.001251808, 0.007383554, 0.089660781, 0.008452658, 0.041228449),
+}
+READ = {  # by MuJoCo 3.13.0, urdf-usd-converter 0.1.3 and MuJoCo 3.3.7
+    "SY701": (TURNED, (0.008, 0.0, 0.0, 0.025, 0.0, 0.03), ""),
+    "SY716": (CROSSED, (0.008, -0.004, 0.0, 0.025, 0.0, 0.03), ""),
+    "SY702": (TURNED_TOOL, (0.01793333, -0.00466667, 0.02333333, 0.12133333, 0.00133333, 0.12193333), "by 183 mm"),
+}
+
+
+@pytest.mark.parametrize("code", READ)
+def test_sizes_are_those_of_old_versions(model, code):
+    text, read, more = READ[code]
+    error = np.linalg.norm(symmetric(read) - symmetric(RIGHT[code])) / np.linalg.norm(symmetric(RIGHT[code]))
+    (found,) = [each for each in check.run(model(text), destination=ALL) if each.code == code]
+    assert f"is {100 * error:.0f} % off" in found.message
+    assert more in found.message
+
+
+def test_half_of_a_rotation_as_newton_1_0_reads_it(model):
+    read = np.array(
+        [[5.845450, -17.034560, 1.280580], [4.923560, 15.758220, -14.195840], [2.364160, 9.30064, 26.39769]]
+    )
+    right = symmetric(RIGHT["SY701"])
+    error = np.linalg.norm(1e-3 * read - right) / np.linalg.norm(right)
+    (found,) = [each for each in check.run(model(TURNED), destination="newton==1.0") if each.code == "SY712"]
+    assert f"is {100 * error:.0f} % off" in found.message
+
+
+def symmetric(six):
+    xx, xy, xz, yy, yz, zz = six
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def test_every_rule_of_a_destination_is_tried():
+    assert {rule.code for rule in RULES if rule.misread} == set(CASES) | {"SY713", "SY714"}
+
+
+@pytest.mark.parametrize(
+    "given, codes",
+    [
+        ("mujoco==3.3.2", {"SY701", "SY703"}),
+        ("mujoco==3.10.0", {"SY701", "SY702", "SY703"}),
+        ("mujoco==3.11", {"SY701", "SY703"}),
+        ("mujoco==3.13.0", {"SY701"}),
+        ("mujoco==3.13", {"SY701"}),
+        ("mujoco==3.14", set()),
+        ("mujoco==3", {"SY701", "SY702", "SY703"}),
+        ("mujoco==any", {"SY701", "SY702", "SY703"}),
+        ("mujoco==4.0.0", set()),
+    ],
+)
+def test_versions(given, codes):
+    found = {rule.code for rule in selected(destinations=destinations_of(given)) if rule.misread}
+    assert found & {"SY701", "SY702", "SY703"} == codes
+
+
+def test_the_program_of_the_destination_counts():
+    def codes(given):
+        return {rule.code for rule in selected(["SY7"], destinations=destinations_of(given))}
+
+    assert "SY716" in codes("urdf-usd-converter==0.1.3") - codes("urdf-usd-converter==0.3.3")
+    assert "SY712" in codes("newton==1.0.0") - codes("newton==1.8.0")
+    assert codes("dart==6.20") == {"SY734"}
+    assert codes("mujoco==any") | codes("newton==any") == codes("mujoco==any,newton==any")
+
+
+def test_without_a_version_the_installed_one_counts(monkeypatch):
+    monkeypatch.setattr("steelyard.check.destinations.version", lambda name: "3.12.0")
+    (found,) = destinations_of("mujoco")
+    assert found.versions == {"mujoco": "3.12.0"}
+    assert "mujoco 3.12.0 as installed" in found.note
+
+
+@pytest.mark.parametrize("given", ["unity", "mujoco==new", "isaac==6.1", "mujoco=3"])
+def test_wrong_destinations_are_refused(given):
+    with pytest.raises(OptionError, match=r"mujoco|isaac"):
+        destinations_of(given)
+
+
+def test_rules_of_destinations_are_not_selected_without_one():
+    with pytest.raises(OptionError, match="--for"):
+        selected(["SY701"])
+    assert all(not rule.misread for rule in selected())
+
+
+def test_records_are_consistent():
+    formats = {"urdf", "mjcf", "sdf", "usd"}
+    assert all(set(each.formats) <= formats and each.destinations and each.reference for each in MISREAD)
+    required = {"mujoco", "newton", "isaac", "gazebo", "drake", "pybullet", "pinocchio"}
+    assert required <= set(DESTINATIONS)
+    assert Misread(("a",), "b", ("urdf",), "c").affects(Destination("a", {"b": "1"}))
+
+
+@pytest.mark.parametrize("text", [TURNED, TURNED_TOOL, COVERED, FRAMED], ids=["turned", "fixed", "covered", "framed"])
+def test_repairs_leave_the_robot_as_it_is(model, tmp_path, text):
+    path, out = model(text), tmp_path / "out.urdf"
+    done = check.repair(path, out, destination=ALL)
+    mended = {rule.code for rule in RULES if rule.mend}
+    assert done.changes
+    assert not mended & set(done.remaining.codes)
+    assert all(each.change <= 1e-12 * max(each.before, 1) for each in done.effects)
+    old, new = load(path), load(out)
+    np.testing.assert_allclose(new.inertias, old.inertias, rtol=1e-12, atol=1e-15)
+
+
+def test_the_command_line(model, capsys):
+    path = model(TURNED)
+    assert check.check_models([path], select=["SY7"], destination="mujoco==3.13") == 1
+    said = capsys.readouterr().out
+    assert "SY701 warning link 'arm'" in said
+    assert "mujoco before 3.14.0, mujoco#3559" in said
+    assert check.check_models([path], select=["SY701"], destination="mujoco==4.0") == 0
+    assert check.check_models([path], destination="unity") == 2

@@ -1,0 +1,207 @@
+"""Engines read healthy models as Steelyard does, a planted difference is found in each, and misreadings as large as the
+linter says."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from check.test_destinations import COVERED, CROSSED, FINGER, FIXED, FRAMED, IMPOSSIBLE, PLAIN, TURNED_TOOL
+from robots import package_folder, urdf
+from steelyard import check
+from steelyard.check import engines as engine_module
+from steelyard.check.engines import BY_NAME, ENGINES, compare_engines
+from steelyard.errors import OptionError
+
+HERE = ("mujoco", "pinocchio", "drake", "pybullet", "idyntree", "dartpy")
+USUAL = tuple(each.name for each in ENGINES if each.usual)
+
+
+@pytest.fixture
+def model(tmp_path):
+    def write(text, name="model.urdf"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def reading(path, engine):
+    """What one engine reads of a model; skips where it is not installed."""
+    found = compare_engines(path, engines=(engine,))
+    if found.missing:
+        pytest.skip(f"{engine} is not installed")
+    return found.readings[0]
+
+
+def size(found, quantity, element="arm"):
+    return max(
+        (each.relative for each in found.differences if each.quantity == quantity and f"'{element}'" in each.element),
+        default=0.0,
+    )
+
+
+@pytest.mark.exhaustive(keep=3)
+@pytest.mark.parametrize("engine", USUAL)
+def test_engines_agree_on_a_healthy_model(model, engine):
+    found = reading(model(TURNED_TOOL), engine)
+    assert found.differences == ()
+    assert (found.joints, found.bodies >= 2) == (2, True)
+    assert found.largest < BY_NAME[engine].tolerance
+
+
+@pytest.mark.exhaustive(keep=2)
+@pytest.mark.parametrize("engine", HERE)
+def test_a_planted_difference_is_found(model, engine, monkeypatch):
+    """The engine is given a copy with one number changed, the mass of the hand by a thousandth."""
+    path = model(TURNED_TOOL)
+    other = TURNED_TOOL.replace('<mass value="0.5"/>', '<mass value="0.5005"/>').encode()
+    monkeypatch.setattr("steelyard.model.urdf.UrdfDocument.alone", lambda *_, geometry: other)
+    found = reading(path, engine)
+    elements = {each.element for each in found.differences}
+    assert size(found, "mass", "hand") == pytest.approx(1e-3, rel=1e-3)
+    assert size(found, "gravity torque", "shoulder") > 0
+    assert elements == {"link 'hand'", "joint 'shoulder'", "joint 'wrist'"}
+
+
+@pytest.mark.parametrize(
+    "old, new, quantity, element",
+    [
+        ('ixz="0" iyy="0.0005"', 'ixz="1e-5" iyy="0.0005"', "inertia", "hand"),
+        (
+            '<origin xyz="0 0 0.02" rpy="0 0 0"/><mass',
+            '<origin xyz="0.001 0 0.02" rpy="0 0 0"/><mass',
+            "centre",
+            "hand",
+        ),
+        ('<origin xyz="0 0 0.4"/><parent', '<origin xyz="0 0 0.41"/><parent', "placement", "hand"),
+        ('<axis xyz="1 0 0"/>', '<axis xyz="1 0.01 0"/>', "gravity torque", "wrist"),
+    ],
+)
+def test_every_quantity_is_compared(model, old, new, quantity, element, monkeypatch):
+    path = model(TURNED_TOOL)
+    assert old in TURNED_TOOL
+    other = TURNED_TOOL.replace(old, new).encode()
+    monkeypatch.setattr("steelyard.model.urdf.UrdfDocument.alone", lambda *_, geometry: other)
+    found = reading(path, "pinocchio")
+    assert any(quantity in each.quantity and f"'{element}'" in each.element for each in found.differences)
+
+
+MEASURED = [  # engine, model, rule with its size, quantity, link: what the rule says is what the engine does
+    ("newton-collapsed", FIXED, "SY711", "inertia", "arm"),
+    ("pybullet-merged", TURNED_TOOL, "SY732", "inertia", "arm"),
+    ("pybullet-defaults", CROSSED, "SY731", "inertia", "arm"),
+    ("pybullet", IMPOSSIBLE, "SY733", "inertia", "arm"),
+    ("drake", IMPOSSIBLE, "SY741", "inertia", "arm"),
+    ("newton", IMPOSSIBLE, "SY715", "inertia", "arm"),
+    ("mujoco", COVERED, "SY705", "mass", "arm"),
+    ("newton", COVERED, "SY705", "mass", "arm"),
+    ("pybullet", FRAMED, "SY734", "mass", "arm"),
+    ("dartpy", FRAMED, "SY734", "mass", "arm"),
+]
+
+
+@pytest.mark.exhaustive(keep=3)
+@pytest.mark.parametrize("engine, text, code, quantity, link", MEASURED)
+def test_misreadings_are_those_of_the_linter(model, engine, text, code, quantity, link):
+    path = model(text)
+    found = reading(path, engine)
+    told = [
+        each.message for each in check.run(path, destination=f"{engine.partition('-')[0]}==any") if each.code == code
+    ]
+    if code in ("SY705", "SY734"):  # kg, beside the 2 kg of the arm
+        kilograms = float(re.search(r"gets ([\d.]+) kg", told[0])[1])
+        assert size(found, quantity, link) == pytest.approx(kilograms / 2, rel=1e-3)
+    else:
+        percent = float(re.search(r"([\d.]+) %", told[0])[1])
+        assert 100 * size(found, quantity, link) == pytest.approx(percent, abs=0.51)
+
+
+@pytest.mark.exhaustive(keep=2)
+@pytest.mark.parametrize("engine", HERE)
+def test_mended_models_are_read_alike(model, tmp_path, engine):
+    path = model(COVERED.replace("</robot>", FRAMED[FRAMED.index('<link name="frame"') :]))
+    out = tmp_path / "mended.urdf"
+    check.repair(path, out, destination=[f"{name}==any" for name in check.DESTINATIONS])
+    assert reading(out, engine).differences == ()
+
+
+def test_followers_count_at_the_joint_that_they_follow(model):
+    assert reading(model(FINGER), "pinocchio").differences == ()
+
+
+def test_balanced_inertias_are_found(model):
+    """MuJoCo's own reading is ours; an engine that does not balance differs, and so would one that does."""
+    text = (
+        '<mujoco model="a"><compiler balanceinertia="true"/><worldbody><body name="a"><inertial pos="0 0 0" mass="1" '
+    )
+    text += 'diaginertia="0.01 0.01 0.05"/><joint name="j" axis="0 1 0"/></body></worldbody></mujoco>'
+    found = reading(model(text, "model.xml"), "pinocchio")
+    assert size(found, "inertia", "a") == pytest.approx(0.808, abs=1e-3)
+
+
+def test_refusals_and_crashes_are_rows(model, monkeypatch):
+    refused = reading(model(IMPOSSIBLE), "mujoco")
+    assert refused.refused
+    assert "A + B >= C" in refused.refused or "arm" in refused.refused
+    path = model(PLAIN)
+    monkeypatch.setattr(engine_module, "ADAPTERS", str(model("import os; os.abort()", "crash.py")))
+    assert "signal 6" in reading(path, "mujoco").refused
+    monkeypatch.setattr(engine_module, "ADAPTERS", str(model("import time; time.sleep(60)", "hang.py")))
+    found = compare_engines(path, engines=("mujoco",), limit=0.3)
+    assert "no answer within 0.3 s" in found.readings[0].refused
+    assert found.ok
+
+
+def test_an_engine_that_is_not_there(model, monkeypatch):
+    monkeypatch.setattr(engine_module, "find_spec", lambda name: None)
+    monkeypatch.delenv("STEELYARD_ENGINES", raising=False)
+    found = compare_engines(model(PLAIN))
+    assert (found.readings, found.missing) == ((), USUAL)
+    monkeypatch.setenv("STEELYARD_ENGINES", "/nowhere/python")
+    with pytest.raises(OptionError, match="STEELYARD_ENGINES"):
+        compare_engines(model(PLAIN))
+    with pytest.raises(OptionError, match="unknown"):
+        compare_engines(model(PLAIN), engines=("unity",))
+
+
+def test_the_command_line(model, capsys):
+    path = model(FRAMED)
+    engines = ("mujoco", "pybullet")
+    status = check.check_models([path], select=["SY2"], engines=engines)
+    said = capsys.readouterr().out
+    if "not installed" in said:
+        pytest.skip("pybullet is not installed")
+    assert status == 1
+    assert re.search(r"mujoco [\d.]+ +equal: 2 links, 2 joints", said)
+    assert re.search(r"link 'arm' mass +50 %", said)
+    assert check.check_models([path], select=["SY2"], engines=engines, format="json") == 1
+    document = json.loads(capsys.readouterr().out)
+    readings = {each["engine"]: each for each in document["engines"][0]["readings"]}
+    assert readings["mujoco"]["differences"] == []
+    assert readings["pybullet"]["differences"][0]["relative"] > 1
+    assert not check.run(path, select=["SY2"], engines=engines).ok
+    assert check.run(path, select=["SY2"], engines="mujoco").ok
+
+
+HEALTHY = ("go2", "xarm7", "panda", "ur5_robot", "a1", "solo12", "talos_left_arm", "z1", "TwoDofs")
+
+
+@pytest.mark.exhaustive(keep=0)
+@pytest.mark.parametrize("stem", HEALTHY)
+def test_engines_agree_on_published_models(stem):
+    found = compare_engines(urdf(stem), engines=HERE)
+    weightless = {"mujoco": "SY705", "pybullet": "SY734", "dartpy": "SY734"}
+    known = check.run(urdf(stem), destination=("mujoco==any", "pybullet==any")).codes
+    for each in found.readings:
+        assert not each.refused, each
+        assert each.differences == () or weightless.get(each.engine) in known, each
+
+
+def test_mjcf_in_pinocchio_and_mujoco():
+    path = package_folder("dm_control") / "suite" / "walker.xml"
+    found = compare_engines(path, engines=("mujoco", "pinocchio"))
+    assert all(each.differences == () for each in found.readings)
+    assert np.isfinite([each.largest for each in found.readings]).all()
