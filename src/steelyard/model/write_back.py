@@ -17,7 +17,7 @@ from steelyard.arguments import require_type
 from steelyard.errors import ModelError, choices
 from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference, value_difference
-from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, document_of, load
+from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, Format, document_of, load
 from steelyard.model.robot import Robot, Source
 
 
@@ -38,11 +38,12 @@ class SaveReport:
 
 
 def save(robot: Robot, path) -> SaveReport:
-    """Write a robot as URDF (`.urdf`) or MJCF (`.xml`).
+    """Write a robot as URDF (`.urdf`), MJCF (`.xml`) or SDF (`.sdf`).
 
     In the format it was read from, this edits a copy of the user's file: inertials of bodies whose inertia changed,
     damping and friction (MJCF: armature too) of joints where they changed, and paths to other files if the folder is
-    another; every other byte stays. Otherwise a new file with bodies, joints and inertials is written.
+    another; every other byte stays. Otherwise a new file with bodies, joints and inertials is written, in SDF with the
+    geometry of links.
 
     Args:
         robot: what is written.
@@ -81,7 +82,7 @@ def save(robot: Robot, path) -> SaveReport:
             if content != tried:  # names of included files
                 name.write_bytes(content)
             name.replace(target)
-    notes = (*final.notes, *_notes(robot, reference))
+    notes = (*final.notes, *_notes(robot, reference, format))
     if robot.drives and "drives" in format.lacks:
         notes = (*notes, f"{format.name.upper()} has no place for drives; they belong in a side file beside it.")
     return SaveReport(path, final.changed, notes, tuple(target for target, _ in final.files), final.rescaled)
@@ -156,10 +157,11 @@ def _verify(trial: Draft, floating: bool | None, path: Path, source: Source | No
         raise ModelError(f"{path} was not written, because it would not read back as the robot: {problem}.{hint}")
 
 
-def _notes(robot: Robot, reference: Robot | None) -> list[str]:
+def _notes(robot: Robot, reference: Robot | None, format: Format) -> list[str]:
     notes = []
     if reference is None and robot.source is not None:
-        notes.append(f"New file: meshes, fixed links and everything else of {robot.source.path.name} are not in it.")
+        lost = "meshes, fixed links" if "geometry" in format.lacks else "sensors, plugins"
+        notes.append(f"New file: {lost} and everything else of {robot.source.path.name} are not in it.")
     if reference is not None and not np.array_equal(robot.gravity, reference.gravity):
         notes.append(f"Gravity {robot.gravity.tolist()} was given when the robot was read; the file keeps its own.")
     if reference is None and robot.loops:
