@@ -29,7 +29,7 @@ from steelyard.inertia import (
 )
 from steelyard.model.sketch import Inertial, Sketch
 
-STATED = ("SY104", "SY105")
+STATED = ("SY104", "SY105", "SY107")
 FROM_SOLID = {"SY301", "SY303", "SY404"}
 TO_PROJECT = {"SY201", "SY203", "SY204", "SY302"}
 

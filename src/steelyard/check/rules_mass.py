@@ -130,3 +130,16 @@ def massless_leaf(sketch: Sketch) -> Iterator[Hit]:
             message = f"{sketch.word} '{part.name}' and all beyond it weigh {mass:.3g} kg."
             place = part.inertial.place if part.inertial else part.place
             yield Hit(place, message, "State its true mass, or fix it to its parent.")
+
+
+@rule("SY107", "unit-inertial", "warning", repairs="From the geometry at the density of water, when the link has some.")
+def unit_inertial(sketch: Sketch) -> Iterator[Hit]:
+    """A link has no inertial, and its format takes it for 1 kg (SDF).
+
+    Why: SDF gives such a link 1 kg and moments of 1 kg m^2, those of a ball of more than 3 m across. Even a link that
+    stands for a frame or a sensor then outweighs a gripper.
+    Example:
+        <link name="camera_frame"><pose>0 0 0.1 0 0 0</pose></link>
+    Remedy: Add an <inertial>; or, for a mere frame, write a <frame> instead of the link.
+    """
+    yield from reported(sketch, "SY107", "Add an <inertial>, or write a <frame> instead of the link.")

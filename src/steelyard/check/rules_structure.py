@@ -86,13 +86,13 @@ def void_limits(sketch: Sketch) -> Iterator[Hit]:
     Remedy: State the true limits.
     """
     for joint in sketch.joints:
-        lower, upper = joint.limits.get("lower", 0.0), joint.limits.get("upper", 0.0)
+        lower, upper = joint.limits.get("lower", -np.inf), joint.limits.get("upper", np.inf)
         place = joint.limit_place or joint.place
         if lower > upper:
             yield Hit(
                 place, f"joint '{joint.name}' has lower limit {lower:g} above upper limit {upper:g}.", "Swap them."
             )
-        elif joint.kind in DRIVEN and joint.limits and lower == upper and not joint.mimics:
+        elif joint.kind in DRIVEN and lower == upper and not joint.mimics:
             message = f"joint '{joint.name}' may move from {lower:g} to {upper:g} only: it is locked."
             yield Hit(place, message, "State the range, or make the joint fixed.", "info")
         for key in ("effort", "velocity"):

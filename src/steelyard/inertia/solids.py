@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from steelyard.inertia import pseudo
+
 AROUND = 24  # points on a circle
 RINGS = {"cylinder": 2, "sphere": AROUND // 2 - 1, "capsule": AROUND // 2}
 SIZES = {
@@ -33,6 +35,39 @@ def points(kind: str, size) -> np.ndarray:
     if kind in ("sphere", "ellipsoid"):
         return ellipsoid(np.broadcast_to(size, 3))
     return (cylinder if kind == "cylinder" else capsule)(float(size[0]), float(size[1]) / 2)
+
+
+def filled(kind: str, size, density: float) -> np.ndarray:
+    """Inertial parameters of a solid of uniform density, exact.
+
+    Args:
+        kind: of `SIZES`, or "cone": radius and length, its centre halfway to the tip, which is at the positive end.
+        size: its sizes, m.
+        density: kg/m^3.
+
+    Returns:
+        (10,) theta about its centre.
+    """
+    first, moments = 0.0, np.zeros(3)  # along z; of second order along the axes, over the mass
+    if kind == "box":
+        volume, moments = np.prod(size), np.square(size) / 12
+    elif kind in ("sphere", "ellipsoid"):
+        axes = np.broadcast_to(size, 3)
+        volume, moments = 4 / 3 * np.pi * np.prod(axes), np.square(axes) / 5
+    else:
+        r, length = map(float, size)
+        volume, moments = np.pi * r**2 * length, np.array([r**2 / 4, r**2 / 4, length**2 / 12])
+        if kind == "cone":
+            volume, first = volume / 3, -length / 4
+            moments = np.array([3 / 20 * r**2, 3 / 20 * r**2, length**2 / 10])
+        elif kind == "capsule":
+            caps = 4 / 3 * np.pi * r**3
+            of_caps = np.array([r**2 / 5, r**2 / 5, r**2 / 5 + 3 / 8 * r * length + length**2 / 4])
+            moments = (volume * moments + caps * of_caps) / (volume + caps)
+            volume += caps
+    J = np.diag([*moments, 1.0])
+    J[2, 3] = J[3, 2] = first
+    return pseudo.to_parameters(density * volume * J)
 
 
 def faces_of_urdf(kind: str) -> np.ndarray:

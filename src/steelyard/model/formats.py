@@ -34,16 +34,16 @@ from steelyard.model.xml import has_root
 class Format:
     """One file format of robots.
 
-    name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. holds: whether
-    a file is of this format, whatever its suffix; open: its document. new: a new file of a robot and of the geometry of
-    its links, None where none is written. lacks: properties of joints and "drives", what of them it has no place for.
-    shapes: what of geometry it states, None where `new` takes pieces as they are.
+    name: as of `Source.format`. title, files: the model and its files in messages. suffixes: of its files. holds:
+    whether a file is of this format, whatever its suffix; open: its document. new: a new file of a robot and of the
+    geometry of its links, None where none is written. lacks: properties of joints and "drives", what of them it has no
+    place for. shapes: what of geometry it states, None where `new` takes pieces as they are.
     """
 
     name: str
     title: str
     files: str
-    suffix: str
+    suffixes: tuple[str, ...]
     holds: Callable[[Path], bool]
     open: Callable[[Path], ModelDocument]
     new: Callable[[Robot, Path, tuple[Piece, ...]], Draft] | None = None
@@ -57,7 +57,7 @@ FORMATS = (
         name="urdf",
         title="a URDF",
         files=".urdf",
-        suffix=".urdf",
+        suffixes=(".urdf",),
         holds=partial(has_root, tags=(urdf.ROOT,)),
         open=urdf.UrdfDocument,
         new=_later("urdf_new.new_model"),
@@ -68,20 +68,30 @@ FORMATS = (
         name="mjcf",
         title="an MJCF",
         files="MJCF .xml",
-        suffix=".xml",
+        suffixes=(".xml",),
         holds=partial(has_root, tags=("mujoco", "mujocoinclude")),
         open=_later("mjcf.MjcfDocument"),
         new=_later("mjcf_new.new_model"),
         shapes=Shapes(tuple(SIZES), _later("mjcf_geometry.mesh_problem"), colored=False),
     ),
+    Format(
+        name="sdf",
+        title="an SDF",
+        files=".sdf",
+        suffixes=(".sdf", ".world"),
+        holds=partial(has_root, tags=("sdf",)),
+        open=_later("sdf.SdfDocument"),
+        new=_later("sdf_new.new_model"),
+        lacks=("drives",),
+        shapes=Shapes(tuple(SIZES), _later("sdf_geometry.mesh_problem")),
+    ),
 )
 BY_NAME = {each.name: each for each in FORMATS}
-BY_SUFFIX = {each.suffix: each for each in FORMATS}
+BY_SUFFIX = {suffix: each for each in FORMATS for suffix in each.suffixes}
 MODEL_SUFFIXES = tuple(BY_SUFFIX)
 GENERAL = (".xml", ".mjcf")  # suffixes that do not tell what is in a file
 REMEDIES = {
     ".xacro": " Expand it first: xacro robot.urdf.xacro > robot.urdf.",
-    ".sdf": " Convert it to one of them first.",
     ".mjcf": " Name MJCF files .xml.",
 }
 """What to do about other files of robots."""
@@ -90,12 +100,12 @@ REMEDIES = {
 def load(
     path, *, floating: bool | None = None, gravity=None, folders=(), lock: Mapping[str, ArrayLike] | None = None
 ) -> Robot:
-    """Read a robot from a URDF (`.urdf`) or MJCF (`.xml`) file.
+    """Read a robot from a URDF (`.urdf`), MJCF (`.xml`) or SDF (`.sdf`) file.
 
     Args:
         path: the model file.
         floating: None as the file says, True puts a free base under a fixed base, False welds free bases in place.
-        gravity: (3,) in the world, m/s^2; None takes the file's (MJCF) or `[0, 0, -9.81]`.
+        gravity: (3,) in the world, m/s^2; None takes the file's (MJCF, worlds of SDF) or `[0, 0, -9.81]`.
         folders: whose files the model may name beside those of its own folder and package; others are never opened.
         lock: joint -> rad or m at which it stands still, such as the fingers of a gripper that was not recorded.
 

@@ -14,7 +14,7 @@ free        x y z, quaternion xyzw   twist [v; w]
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -347,3 +347,23 @@ KINDS = {
         mujoco="ball",
     ),
 }
+
+
+def pieces_of(joint: Joint) -> list[Joint]:
+    """Joints of one degree that stand for one of several, outermost first; itself where its kind has none."""
+    if not joint.features.pieces:
+        return [joint]
+    limits = ("lower", "upper", "velocity_limit", "effort_limit")
+    pieces = [
+        Joint(
+            f"{joint.name}_{what}",
+            kind,
+            joint.subspace[:, i : i + 1],
+            np.eye(3),
+            np.zeros(3),
+            **{name: getattr(joint, name)[i : i + 1] for name in limits},
+        )
+        for i, (what, kind) in enumerate(joint.features.pieces)
+    ]
+    pieces[0] = replace(pieces[0], rotation=joint.rotation, position=joint.position)
+    return pieces

@@ -14,7 +14,7 @@ from steelyard.model.carried import Carried, carried
 from steelyard.model.changes import OPEN, Draft, property_of, require_consistent, unused
 from steelyard.model.compare import PROPERTIES, TOLERANCE
 from steelyard.model.compound import without_massless
-from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
+from steelyard.model.joint import Joint, ball_anchor, is_helical, pieces_of, screw
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
 from steelyard.model.mjcf_drives import actuator_element, as_text, expressible, hard_friction, simulated, unwritten
@@ -164,7 +164,7 @@ def _expressible(robot: Robot) -> Robot:
     for index, joint in enumerate(robot.joints):
         parent = last[int(robot.parents[index])]
         _require_expressible(joint, parent, inner=index not in robot.body_joints)
-        for piece in _pieces(joint):
+        for piece in pieces_of(joint):
             joints.append(piece)
             parents.append(parent)
             parent = len(joints) - 1
@@ -187,25 +187,6 @@ def _require_expressible(joint: Joint, parent: int, *, inner: bool):
         raise ModelError(
             f"Joint '{joint.name}' is free and not at the origin of the world; MJCF frees only such bodies."
         )
-
-
-def _pieces(joint: Joint) -> list[Joint]:
-    if not joint.features.pieces:
-        return [joint]
-    limits = ("lower", "upper", "velocity_limit", "effort_limit")
-    pieces = [
-        Joint(
-            f"{joint.name}_{what}",
-            kind,
-            joint.subspace[:, i : i + 1],
-            np.eye(3),
-            np.zeros(3),
-            **{name: getattr(joint, name)[i : i + 1] for name in limits},
-        )
-        for i, (what, kind) in enumerate(joint.features.pieces)
-    ]
-    pieces[0] = replace(pieces[0], rotation=joint.rotation, position=joint.position)
-    return pieces
 
 
 def _chain(robot: Robot, body: int) -> tuple[int, list[int]]:

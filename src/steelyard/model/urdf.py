@@ -289,6 +289,8 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
     if mimic is not None:
         _check_mimic(reader, mimic, f"{label} > mimic", element, joints, moves=bool(kind) and KINDS[kind].nq == 1)
     stated = _limits(reader, limit, f"{label} > limit", given)
+    # a bound that is missing is 0, as the format says
+    bounds = dict.fromkeys(("lower", "upper"), 0.0) if limit is not None and given in BOUNDED else {}
     placed = None
     if kind:
         fields = _properties(reader, element, label)
@@ -302,7 +304,7 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
         reader.place(element, label),
         given or "",
         part,
-        {key: value if np.isfinite(value) else np.nan for key, value in stated.items()},
+        {key: value if np.isfinite(value) else np.nan for key, value in (bounds | stated).items()},
         None if limit is None else reader.place(limit, f"{label} > limit"),
         mimics=mimic is not None,
         required_limits=("effort", "velocity") if given in BOUNDED else (),

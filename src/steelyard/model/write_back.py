@@ -39,7 +39,7 @@ class SaveReport:
 
 
 def save(robot: Robot, path) -> SaveReport:
-    """Write a robot as URDF (`.urdf`) or MJCF (`.xml`).
+    """Write a robot as URDF (`.urdf`), MJCF (`.xml`) or SDF (`.sdf`).
 
     In the format it was read from, this edits a copy of the user's file: inertials of bodies whose inertia changed,
     damping and friction (MJCF: armature too) of joints where they changed, and paths to other files if the folder is
@@ -106,7 +106,7 @@ def format_of(robot: Robot, path: Path) -> str:
     """
     suffix, source = path.suffix.lower(), robot.source
     writable = [each for each in FORMATS if each.new is not None]
-    if suffix not in [each.suffix for each in writable]:
+    if suffix not in [each for format in writable for each in format.suffixes]:
         known = " or ".join(each.files for each in writable)
         raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as {known} files.")
     if path.is_dir():

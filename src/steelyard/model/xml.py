@@ -317,12 +317,49 @@ class Reader:
         code: of that fault; None where only a strict reader needs the numbers. strict: what that takes: "finite"
         numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
         """
+        written = f"'{name}'", f'{name}="', '"'
         raw = element.attributes.get(name)
+        return self._numbers(element, raw, written, count, text, default, code, strict)
+
+    def number(self, element: Element, name: str, text: str, *, default: float | None = None, **options) -> float:
+        """Attribute as one float, like `numbers`."""
+        given = None if default is None else [default]
+        return float(self.numbers(element, name, 1, text, default=given, **options)[0])
+
+    def content(
+        self,
+        element: Element,
+        tag: str,
+        count: int,
+        text: str,
+        *,
+        default=None,
+        code: str | None = "SY104",
+        strict: str = "finite",
+    ) -> np.ndarray:
+        """Text of the first child of a tag as (count,) floats, like `numbers`; an empty child is a missing one."""
+        child = element.find(tag)
+        raw = (child and child.text.strip()) or None
+        written = f"<{tag}>", f"<{tag}>", f"</{tag}>"
+        return self._numbers(child or element, raw, written, count, text, default, code, strict)
+
+    def _numbers(
+        self,
+        element: Element,
+        raw: str | None,
+        written: tuple[str, str, str],
+        count: int,
+        text: str,
+        default,
+        code: str | None,
+        strict: str,
+    ) -> np.ndarray:
+        """Numbers of a text. written: what has them, in words, and what stands before and behind them."""
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
         if raw is None:
             if default is not None:
                 return np.asarray(default, dtype=float)
-            said = f"<{element.tag}> has no '{name}'; expected {expected}."
+            said = f"<{element.tag}> has no {written[0]}; expected {expected}."
             code = "SY105" if code == "SY104" else code
             values = np.zeros(0)
         else:
@@ -333,7 +370,7 @@ class Reader:
             if values.size == count and np.isfinite(values).all():
                 return values
             shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
-            said = f'{name}="{shown}"; expected {expected}.'
+            said = f"{written[1]}{shown}{written[2]}; expected {expected}."
         taken = strict == "number" and values.size == count and not np.isnan(values).any()
         refused = bool(strict) and not taken
         if code is not None:
@@ -341,8 +378,3 @@ class Reader:
         elif refused:
             self.refuse(element, said)
         return values if taken else np.full(count, np.nan)
-
-    def number(self, element: Element, name: str, text: str, *, default: float | None = None, **options) -> float:
-        """Attribute as one float, like `numbers`."""
-        given = None if default is None else [default]
-        return float(self.numbers(element, name, 1, text, default=given, **options)[0])

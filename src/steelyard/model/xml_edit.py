@@ -11,6 +11,8 @@ from html import escape  # that of xml.sax loads a client of HTTP
 from steelyard.model.xml import Document, Element
 from steelyard.numbers import to_float
 
+WORD = re.compile(rb"\S+")
+TEXT = re.compile(rb"<!--.*?-->|<!\[CDATA\[(?P<plain>.*?)\]\]>|<\?.*?\?>|(?P<text>[^<]+)", re.DOTALL)
 REMARK = re.compile(rb"[ \t]*<!--[^\n]*?-->")
 
 
@@ -25,11 +27,12 @@ class Edit:
 
 @dataclass(frozen=True)
 class NewElement:
-    """An element to be written: tag, attributes in order, children."""
+    """An element to be written: tag, attributes in order, children or text."""
 
     tag: str
     attributes: dict[str, str]
     children: tuple["NewElement", ...] = ()
+    text: str = ""
 
 
 def assign(document: Document, element: Element, name: str, value: str) -> list[Edit]:
@@ -66,6 +69,51 @@ def set_numbers(document: Document, element: Element, name: str, values, *, defa
         return update(document, element, name, values, default=default)
     except ValueError:  # no numbers
         return assign(document, element, name, number_text(values))
+
+
+def assign_text(document: Document, element: Element, text: str) -> list[Edit]:
+    """Give an element without children another text; comments and blanks around the text stay."""
+    if element.empty:
+        before = len(document.body[: element.head_end - 2].rstrip())
+        return [Edit(before, element.head_end, f">{escape(text, quote=False)}</{element.tag}>")]
+    spans = [span for span in _texts(document, element) if span[1] > span[0]]
+    if not spans:
+        return [Edit(element.head_end, element.head_end, escape(text, quote=False))]
+    first, *rest = spans
+    return [Edit(*first, escape(text, quote=False)), *(Edit(*span, "") for span in rest)]
+
+
+def set_text_numbers(document: Document, element: Element, values) -> list[Edit]:
+    """Give an element the numbers of its text: those words change that say another number, where there are as many."""
+    spans = [
+        (start + word.start(), start + word.end(), word[0].decode())
+        for start, end in _texts(document, element)
+        for word in WORD.finditer(document.body[start:end])
+    ]
+    if len(spans) != len(values):
+        return assign_text(document, element, number_text(values))
+    edits = []
+    for (start, end, word), value in zip(spans, values, strict=True):
+        try:
+            same = to_float(word) == float(value)
+        except ValueError:  # no number
+            same = False
+        edits += [] if same else [Edit(start, end, number_text([value]))]
+    return edits
+
+
+def _texts(document: Document, element: Element) -> list[tuple[int, int]]:
+    """Where texts of an element without children stand, blanks around them and comments left out."""
+    if element.empty:
+        return []
+    close = document.body.rindex(b"</", element.head_end, element.end)
+    found = []
+    for each in TEXT.finditer(document.body, element.head_end, close):
+        group = each.lastgroup  # None of a comment
+        if group is not None and (text := each[group]).strip():
+            start = each.start(group) + len(text) - len(text.lstrip())
+            found.append((start, start + len(text.strip())))
+    return found
 
 
 def insert(document: Document, parent: Element, new: NewElement, *, last: bool = False) -> list[Edit]:
@@ -153,6 +201,6 @@ def _unit(document: Document, element: Element) -> str:
 def _render(new: NewElement, line_end: str, indent: str, unit: str, quote: str) -> str:
     head = f"<{new.tag}" + "".join(f" {name}={_quoted(value, quote)}" for name, value in new.attributes.items())
     if not new.children:
-        return head + "/>"
+        return f"{head}>{escape(new.text, quote=False)}</{new.tag}>" if new.text else head + "/>"
     lines = [line_end + indent + unit + _render(child, line_end, indent + unit, unit, quote) for child in new.children]
     return head + ">" + "".join(lines) + line_end + indent + f"</{new.tag}>"

@@ -1,0 +1,286 @@
+"""An SDF file: a tolerant `Sketch`, and the strict `Robot` that is refused by the first fault of its links or joints.
+
+What the format says counts, also where it surprises: a link without `<inertial>` has 1 kg and moments of 1 kg m^2, and
+a model that nothing holds flies. Both are said in notes, and the linter reports the first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import ModelError, choices
+from steelyard.inertia import from_com_inertia, to_com_inertia
+from steelyard.lazy import later
+from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble, free_joint
+from steelyard.model.document import ModelDocument
+from steelyard.model.loops import Loop
+from steelyard.model.meshes import Meshes, Piece
+from steelyard.model.robot import WORLD, Frame, Robot, Source
+from steelyard.model.sdf_files import ROOT, Files
+from steelyard.model.sdf_frames import STATED, TRUE, WORLD_FRAME, Pose, identity, inverse, raw_pose, text_of, then
+from steelyard.model.sdf_geometry import automatic, named_files, pieces_of, shapes_of, surroundings_of
+from steelyard.model.sdf_joints import AXES, TYPES, Reading, axis_of, geared, read_joints, relative_pose
+from steelyard.model.sdf_tree import FIXED, FLIES, Body, Tree, tree_of
+from steelyard.model.side_mechanism import z_along
+from steelyard.model.sketch import Inertial, Part, Sketch
+from steelyard.model.xml import Document, rooted
+
+TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+UNIT = np.asarray(from_com_inertia(1.0, np.zeros(3), np.eye(3)))  # of a link without <inertial>
+TOLD = ("SY507",)  # faults that a robot is read in spite of, and that its user must know of
+CLOSED = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "connect", FIXED: "weld"}
+"""Types of joints in SDF -> kinds of a `Loop` that they close."""
+
+
+@dataclass(frozen=True, eq=False)
+class SdfDocument(ModelDocument):
+    """An SDF file, with what it includes."""
+
+    @cached_property
+    def xml(self) -> Document:
+        """What is in it. Raises ModelError for what is no SDF."""
+        return rooted(self.path, "an SDF", ROOT)
+
+    @property
+    def whole(self) -> bool:
+        return any(each.tag in ("world", "model") for each in self.xml.root.children)
+
+    def read(self) -> tuple[Files, Tree, dict[int, Reading]]:
+        """Its files, trees and joints, with new readers. Raises ModelError for what cannot be read at all."""
+        files = Files(self.xml, self.folders)
+        tree = tree_of(files)
+        return files, tree, read_joints(files, tree)
+
+    def referenced(self) -> Iterator[Path]:
+        return named_files(Files(self.xml, self.folders), self.meshes)
+
+    def robot(self, *, floating, gravity) -> Robot:
+        files, tree, readings = self.read()
+        coupled = geared(tree, readings)
+        segments = _segments(tree, readings, coupled, self._thetas(tree))
+        loops = [index for index in tree.closing if tree.joints[index].child in tree.chosen]
+        closures = [_closure(tree, index) for index in loops]
+        if files.refusals:
+            raise ModelError(files.refusals[0])
+        model = next(iter(tree.prefix), self.path.stem)
+        stated = DEFAULT_GRAVITY if files.gravity is None else files.gravity
+        robot = assemble(
+            model,
+            segments,
+            floating=floating,
+            gravity=stated if gravity is None else gravity,
+            source=Source(self.path.absolute(), "sdf", self.folders),
+            notes=_notes(files, tree, floating),
+        )
+        closed = tuple(_in_robot(tree, robot, *each) for each in closures)
+        return replace(robot, sites=_sites(tree, robot), loops=closed)
+
+    def sketch(self, *, meshes: bool = True) -> Sketch:
+        files, tree, readings = self.read()
+        geared(tree, readings)
+        standing = [index for index, body in enumerate(tree.bodies) if body.static]
+        if not tree.order and not standing:
+            raise ModelError(f"{self.path} has no <link>; there is nothing to check.")
+        source = self.meshes
+        parts = [_part(tree, index, source, read=meshes) for index in (*tree.order, *standing)]
+        joints = tuple(each for reading in readings.values() for each in reading.sketched)
+        return Sketch(self.path, "sdf", "link", tuple(parts), joints, tuple(files.faults), tuple(files.notes))
+
+    def pieces(self) -> Iterator[Piece]:
+        return pieces_of(tree_of(Files(self.xml, self.folders)), self.meshes)
+
+    def surroundings(self) -> list[dict]:
+        return surroundings_of(tree_of(Files(self.xml, self.folders)), self.meshes)
+
+    @property
+    def meshes(self) -> Meshes:
+        """Meshes that it names."""
+        return Meshes(self.path.parent, self.folders)
+
+    def _thetas(self, tree: Tree) -> dict[int, tuple[np.ndarray, bool]]:
+        """(10,) parameters of each body of the robot, and whether the file states them."""
+        source, found, silent = self.meshes, {}, []
+        for index in sorted(tree.chosen):
+            name = tree.name(tree.bodies[index].path)
+            inertial = inertial_of(tree.bodies[index], f"link '{name}'", source, strict=True)
+            found[index] = (UNIT, False) if inertial is None else (inertial.theta, True)
+            silent += [name] if inertial is None else []
+        if silent:
+            tree.notes.append(
+                f"{self.path.name}: no <inertial> states mass and tensor of {choices(silent)}; SDF gives each 1 kg and "
+                "moments of 1 kg m^2."
+            )
+        return found
+
+    edited = later("steelyard.model", "sdf_write.edited")
+    with_inertials = later("steelyard.model", "sdf_write.with_inertials")
+
+
+def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False) -> Inertial | None:
+    """What the `<inertial>` of a link states; None without one. strict: whether missing numbers are those that SDF says
+    instead of them, not NaN."""
+    element, reader = body.item.element.find("inertial"), body.item.sheet.reader
+    if element is None:
+        return None
+    label = f"{label} > inertial"
+    place = reader.place(element, label)
+    if element.attributes.get("auto", "").strip().lower() in TRUE:
+        theta = automatic(body, label, source)
+        if theta is None:
+            return Inertial(place, np.nan, np.zeros(3), np.eye(3), np.full((3, 3), np.nan))
+        mass, com, tensor = to_com_inertia(theta)
+        return Inertial(place, float(mass), com, np.eye(3), tensor)
+    (R, com), named = raw_pose(body.item.sheet, element, label, code=STATED)
+    if named and body.item.sheet.version < (1, 8) and body.scope.find(named) is not None:
+        R, com = then(then(inverse(body.pose), body.scope.absolute(named)), (R, com))
+    missing = [tag for tag in ("mass", "inertia") if not _states(element, tag)]
+    inertia = element.find("inertia")
+    if inertia is not None:
+        missing += [tag for tag in ("ixx", "iyy", "izz") if not text_of(inertia, tag)]
+    for tag in missing:
+        said = f"<inertial> has no <{tag}>: SDF takes it for 1 {'kg' if tag == 'mass' else 'kg m^2'}."
+        reader.fault("SY105", element, label, said)
+    unstated = 1.0 if strict else np.nan
+    mass = float(reader.content(element, "mass", 1, label, default=[unstated])[0])
+    if inertia is None:
+        return Inertial(place, mass, com, R, unstated * np.eye(3) if strict else np.full((3, 3), np.nan))
+    xx, xy, xz, yy, yz, zz = (
+        float(reader.content(inertia, tag, 1, f"{label} > inertia", default=[unstated if tag[1] == tag[2] else 0.0])[0])
+        for tag in TENSOR
+    )
+    return Inertial(place, mass, com, R, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+
+def _states(inertial, tag: str) -> bool:
+    child = inertial.find(tag)
+    return child is not None and bool(child.children or child.text.strip())
+
+
+def _part(tree: Tree, index: int, source: Meshes, *, read: bool) -> Part:
+    """A link as a part of a sketch."""
+    body = tree.bodies[index]
+    name = tree.name(body.path)
+    label = f"link '{name}'"
+    carrier = tree.incoming.get(index)
+    joint = None if carrier is None else tree.joints[carrier]
+    flies = not body.static and joint is None
+    R, p = body.pose if joint is None else relative_pose(tree, joint)
+    inertial = inertial_of(body, label, source)
+    if inertial is None and not body.static:
+        said = f"{label} has no <inertial>, so that SDF gives it 1 kg and moments of 1 kg m^2."
+        body.item.sheet.reader.fault("SY107", body.item.element, f"{label} > inertial", said)
+    shapes, partial = shapes_of(body, label, source, read=read)
+    return Part(
+        name,
+        body.item.sheet.reader.place(body.item.element, label),
+        None if joint is None or joint.parent == WORLD else tree.rank[joint.parent],
+        R,
+        p,
+        flies or (joint is not None and bool(TYPES.get(joint.kind, ("",)))),
+        inertial,
+        shapes,
+        1.0 if inertial is None and not body.static else 0.0,
+        partial,
+    )
+
+
+def _segments(tree: Tree, readings: dict[int, Reading], coupled, thetas) -> list[Segment]:
+    """Links with the joints that carry them, in file order, under the world where one stands on it."""
+    chosen = sorted(tree.chosen)
+    roots = [index for index in chosen if tree.parent(index) == WORLD]
+    grounded = len(roots) != 1 or roots[0] in tree.incoming
+    found = [Segment(WORLD_FRAME, WORLD, *identity(), (), np.zeros(10), False)] if grounded else []
+    place = {index: k + len(found) for k, index in enumerate(chosen)}
+    for index in chosen:
+        parent = tree.parent(index)
+        if index in tree.incoming:
+            joint = tree.incoming[index]
+            pose, joints = relative_pose(tree, tree.joints[joint]), readings[joint].placed
+        else:
+            pose, joints = tree.bodies[index].pose, (free_joint(),)
+        joints = tuple(_coupled(each, coupled) for each in joints)
+        above = (0 if grounded else WORLD) if parent == WORLD else place[parent]
+        name = tree.name(tree.bodies[index].path)
+        found.append(Segment(name, above, *pose, joints, *thetas[index]))
+    return found
+
+
+def _coupled(joint, coupled):
+    if joint.name not in coupled:
+        return joint
+    master, ratio = coupled[joint.name]
+    return replace(joint, mimics=master, ratio=ratio, offset=0.0)
+
+
+def _closure(tree: Tree, index: int) -> tuple[str, str, tuple[int, int], tuple[Pose, Pose]]:
+    """Name, kind, bodies and frames in them, z along the axis, of a loop that a joint closes."""
+    joint = tree.joints[index]
+    kind, name = CLOSED.get(joint.kind), tree.name(joint.path)
+    element, reader = joint.item.element, joint.item.sheet.reader
+    if kind is None:
+        said = f"joint '{name}' of type '{joint.kind[:40]}' closes a loop, which is read of {choices(CLOSED)} only."
+        reader.fault("SY509", element, f"joint '{name}'", said, remedy="Close it by one of these.")
+    R, p = joint.pose
+    if kind in ("hinge", "slide"):
+        axis = axis_of(joint, AXES[0])
+        R = z_along(axis) if np.isfinite(axis).all() else R
+    ends = joint.parent, joint.child
+    frames = [(R, p) if end == WORLD else then(inverse(tree.bodies[end].pose), (R, p)) for end in ends]
+    return name, kind or "weld", ends, (frames[0], frames[1])
+
+
+def _in_robot(tree: Tree, robot: Robot, name: str, kind: str, ends, frames) -> Loop:
+    links = {link.name: link for link in robot.links}
+    bodies, poses = [], []
+    for end, frame in zip(ends, frames, strict=True):
+        link = None if end == WORLD else links[tree.name(tree.bodies[end].path)]
+        ground = link is None or link.body == WORLD
+        bodies.append(None if ground else robot.body_names[link.body])
+        poses.append(frame if link is None else then((link.rotation, link.position), frame))
+    return Loop(name, kind, tuple(bodies), np.stack([R for R, _ in poses]), np.stack([p for _, p in poses]))
+
+
+def _sites(tree: Tree, robot: Robot) -> tuple[Frame, ...]:
+    """Frames that the file names, on the bodies that carry them."""
+    links = {link.name: link for link in robot.links}
+    found = []
+    scopes = {tree.bodies[index].scope: None for index in sorted(tree.chosen)}
+    for scope in scopes:
+        for item in scope.of("frame"):
+            name = tree.name((*scope.path, item.name))
+            carrier = scope.carrier(item.name)
+            pose = scope.absolute(item.name)
+            if carrier is None:
+                found.append(Frame(name, WORLD, *pose))
+                continue
+            on = links.get(tree.name((*carrier[0].path, carrier[1].name)))
+            if on is not None:
+                in_link = then(inverse(carrier[0].absolute(carrier[1].name)), pose)
+                found.append(Frame(name, on.body, *then((on.rotation, on.position), in_link)))
+    return tuple(found)
+
+
+def _notes(files: Files, tree: Tree, floating) -> list[str]:
+    """What is odd, assumed and not modelled."""
+    told = (each for each in files.faults if each.code in TOLD)
+    notes = [*files.notes, *tree.notes]
+    if floating is not None:
+        notes = [note for note in notes if FLIES not in note]
+    notes += [f"{each.place.path.name}, line {each.place.line}: {each.message}" for each in told]
+    chosen = [tree.bodies[index].item.element for index in tree.chosen]
+    joints = [each.item.element for each in tree.joints if each.child in tree.chosen]
+    springs = [each for joint in joints for each in joint.every("spring_stiffness") if each.text.strip(" 0.\n\t")]
+    found = {
+        "links without gravity": sum(text_of(each, "gravity").lower() in ("false", "0") for each in chosen),
+        "joint springs": len(springs),
+        "fluid added masses": sum(any(True for _ in each.every("fluid_added_mass")) for each in chosen),
+    }
+    notes += [
+        f"{files.main.path.name}: {count} {what} not modelled; their forces stay in the torques."
+        for what, count in found.items()
+        if count
+    ]
+    return notes

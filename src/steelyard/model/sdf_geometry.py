@@ -1,0 +1,272 @@
+"""Geometry of an SDF file: pieces of links as the file names them, shapes, and inertials that the format computes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import InertiaError, ModelError
+from steelyard.inertia import mesh, solids, transform
+from steelyard.inertia.rotation import to_quaternion
+from steelyard.model.meshes import Meshes, Piece
+from steelyard.model.references import Resolved
+from steelyard.model.sdf_files import Files
+from steelyard.model.sdf_frames import Sheet, inverse, raw_pose, text_of, then
+from steelyard.model.sdf_tree import Body, Tree
+from steelyard.model.side_mechanism import z_along
+from steelyard.model.sketch import FILE_RULES, Shape
+from steelyard.model.xml import Element
+
+ROLES = ("collision", "visual")
+SIZES = {
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+    "ellipsoid": {"radii": 3},
+    "cone": {"radius": 1, "length": 1},
+}
+"""Elements of the primitives of SDF, and how many numbers each holds."""
+MESHES = (".dae", ".obj", ".stl", ".glb", ".gltf")
+UNREAD = ("heightmap", "polyline", "image")
+DENSITY = 1000.0  # kg/m^3 of an automatic inertial that states none
+
+
+def shapes_of(body: Body, label: str, source: Meshes, *, read: bool) -> tuple[tuple[Shape, ...], bool]:
+    """Shapes of a link, and whether some of its geometry is unknown. read: whether mesh files are read."""
+    shapes, partial = [], False
+    for role, element in _drawn(body):
+        place = f"{label} > {role}"
+        solid, piece = _piece(body, element, label, source)
+        if solid is None:
+            continue
+        found = None if piece is None else _shape(body, solid, piece, place, source, read=read)
+        partial = partial or found is None
+        shapes += [] if found is None else [found]
+    return tuple(shapes), partial
+
+
+def _drawn(body: Body) -> Iterator[tuple[str, Element]]:
+    for role in ROLES:
+        for element in body.item.element.children:
+            if element.tag == role:
+                yield role, element
+
+
+def _piece(body: Body, element: Element, link: str, source: Meshes) -> tuple[Element | None, Piece | None]:
+    """Geometry of a <collision> or <visual> of a link: what says it, None of nothing; and the piece, None where it
+    cannot be understood. A mesh has no file yet."""
+    reader, geometry = body.item.sheet.reader, element.find("geometry")
+    label = f"{link} > {element.tag}"
+    solids_of = [] if geometry is None else [each for each in geometry.children if ":" not in each.tag]
+    if not solids_of:
+        reader.fault("SY506", element, label, f"<{element.tag}> has no geometry.")
+        return element, None
+    solid = solids_of[0]
+    if solid.tag == "empty":
+        return None, None
+    placed = Piece(link, element.tag, *_placed(body, element, label))
+    label = f"{label} > {solid.tag}"
+    if solid.tag == "mesh":
+        return solid, _mesh(body.item.sheet, solid, label, placed, source)
+    if solid.tag not in SIZES:
+        known = solid.tag in UNREAD or solid.tag == "plane"
+        return solid, replace(placed, problem=f"a <{solid.tag}>, which is {'not read' if known else 'unknown'}")
+    sizes = [reader.content(solid, tag, count, label, code="SY506") for tag, count in SIZES[solid.tag].items()]
+    size = np.concatenate(sizes)
+    if not np.isfinite(size).all():
+        return solid, None
+    placed = replace(placed, key=(solid.tag, *size))
+    if solid.tag == "cone":
+        return solid, replace(placed, vertices=_cone(*size))
+    exact = solid.tag, tuple(map(float, size))
+    return solid, replace(placed, solid=exact, vertices=solids.points(*exact))
+
+
+def _placed(body: Body, element: Element, label: str):
+    """Pose of a <collision> or <visual> in its link."""
+    pose, relative = raw_pose(body.item.sheet, element, label)
+    if not relative:
+        return pose
+    relative = body.item.model_frame if relative == "__model__" else relative
+    if body.scope.find(relative) is None:
+        said = f"it is relative to '{relative[:60]}', which is no frame of its model."
+        body.item.sheet.reader.fault("SY506", element, label, said)
+        return pose
+    return then(then(inverse(body.pose), body.scope.absolute(relative)), pose)
+
+
+def _mesh(sheet: Sheet, solid: Element, label: str, placed: Piece, source: Meshes) -> Piece | None:
+    name = text_of(solid, "uri")
+    if not name:
+        sheet.reader.fault("SY601", solid, label, "<mesh> names no file.")
+        return None
+    scale = sheet.reader.content(solid, "scale", 3, label, default=np.ones(3), code="SY506")
+    part = solid.find("submesh")
+    if part is not None:
+        return replace(placed, problem=f"submesh '{text_of(part, 'name')[:60]}' of '{name[:80]}', which is not read")
+    if not np.isfinite(scale).all():
+        return None
+    file = source.find(name, [sheet.document.path.parent, source.folder])
+    return replace(placed, key=(str(file.path or name), *scale), name=name, scale=scale, file=file)
+
+
+def _cone(radius: float, length: float) -> np.ndarray:
+    """Points (n, 3) of a cone along z, its tip up."""
+    ring = solids.cylinder(radius, length / 2)
+    return np.concatenate([ring[ring[:, 2] < 0], [[0.0, 0.0, length / 2]]])
+
+
+def _shape(body: Body, solid: Element, piece: Piece, label: str, source: Meshes, *, read: bool) -> Shape | None:
+    reader, label = body.item.sheet.reader, f"{label} > {solid.tag}"
+    if piece.problem:
+        return None
+    loaded = _triangles(piece, source, read=read)
+    if isinstance(loaded, Resolved):
+        reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}", file=piece.name)
+    if loaded is None or isinstance(loaded, Resolved):
+        return None
+    vertices = loaded[0] @ piece.rotation.T + piece.position
+    kind, *size = piece.key
+    return Shape(reader.place(solid, label), piece.role, vertices, loaded[1], f"{kind} {[float(x) for x in size]}")
+
+
+def _triangles(piece: Piece, source: Meshes, *, read: bool = True):
+    """Vertices (n, 3) m of a piece in its own frame and faces (f, 3) or None; what is wrong with its file; None where
+    no file is read."""
+    if piece.vertices is not None:
+        kind = None if piece.solid is None else piece.solid[0]
+        return piece.vertices, kind and solids.faces_of_urdf("sphere" if kind == "ellipsoid" else kind)
+    assert piece.file is not None
+    loaded = source.load(str(piece.file.path)) if read and piece.file.path is not None else None
+    if loaded is None or isinstance(loaded, Resolved):
+        return piece.file if loaded is None and read else loaded
+    assert piece.scale is not None
+    faces = loaded[1] if np.prod(piece.scale) > 0 else loaded[1][:, ::-1]
+    return loaded[0] * piece.scale, faces
+
+
+def pieces_of(tree: Tree, source: Meshes) -> Iterator[Piece]:
+    """Geometry of all links that do not stand still, collision before visual."""
+    for index in tree.order:
+        body = tree.bodies[index]
+        yield from _pieces(body, tree.name(body.path), source)
+
+
+def _pieces(body: Body, name: str, source: Meshes) -> Iterator[Piece]:
+    reader = body.item.sheet.reader
+    for role, element in _drawn(body):
+        before = len(reader.faults)
+        solid, piece = _piece(body, element, name, source)
+        if solid is None:
+            continue
+        if piece is None:
+            said = [each.message for each in reader.faults[before:]]
+            yield Piece(name, role, problem=said[0].rstrip("."))
+            continue
+        yield replace(piece, color=_rgba(body.item.sheet, element))
+
+
+def _rgba(sheet: Sheet, visual: Element) -> tuple[float, ...] | None:
+    material = visual.find("material")
+    if material is None or not text_of(material, "diffuse"):
+        return None
+    text = text_of(material, "diffuse").split()
+    rgba = sheet.reader.content(material, "diffuse", len(text), "", code=None, strict="")
+    if len(text) not in (3, 4) or np.isnan(rgba).any():
+        return None
+    return tuple(np.clip([*rgba, 1.0][:4], 0.0, 1.0))
+
+
+def named_files(files: Files, source: Meshes) -> Iterator[Path]:
+    """Files that are included, and meshes, where they are known. Raises ModelError for one outside the folders."""
+    for sheet in files.sheets:
+        for element in sheet.document.root.every("mesh", "include"):
+            if element.tag == "include":
+                found = files.named(sheet, element)
+            else:
+                found = source.find(text_of(element, "uri"), [sheet.document.path.parent, source.folder])
+            if found.problem == "outside":
+                raise ModelError(f"{sheet.document.where(element)} {found.message}")
+            if found.path is not None:
+                yield found.path
+
+
+def automatic(body: Body, label: str, source: Meshes) -> np.ndarray | None:
+    """(10,) inertial parameters in its frame of a link that leaves them to the format: its collision geometry, filled
+    with the stated density, and scaled to the stated mass. None where that is not known, with a fault."""
+    element, reader = body.item.element.find("inertial"), body.item.sheet.reader
+    assert element is not None
+    density = reader.content(element, "density", 1, label, default=[DENSITY])
+    total = np.zeros(10)
+    for role, collision in _drawn(body):
+        if role != "collision":
+            continue
+        _, piece = _piece(body, collision, label.partition(" > ")[0], source)
+        own = float(reader.content(collision, "density", 1, label, default=density)[0])
+        found = "it has no geometry" if piece is None else _filled(piece, own, source)
+        if isinstance(found, str):
+            said = f"<inertial auto> of a link that the format cannot fill: {found}."
+            reader.fault("SY105", element, label, said, remedy="State mass, pose and inertia.")
+            return None
+        assert piece is not None
+        total = total + transform(found, piece.rotation, piece.position)
+    if not total[0] > 0:
+        said = "<inertial auto> of a link without collision geometry."
+        reader.fault("SY105", element, label, said, remedy="State mass, pose and inertia.")
+        return None
+    mass = float(reader.content(element, "mass", 1, label, default=[total[0]])[0])
+    return total * (mass / total[0])
+
+
+def _filled(piece: Piece, density: float, source: Meshes) -> np.ndarray | str:
+    """(10,) inertial parameters of a piece in its own frame, or why there are none."""
+    if piece.problem:
+        return piece.problem
+    if piece.vertices is not None:
+        return solids.filled(piece.key[0], piece.key[1:], density)
+    found = _triangles(piece, source)
+    if isinstance(found, Resolved):
+        return found.message.rstrip(".")
+    try:
+        return mesh.parameters(*found, density=density)
+    except InertiaError as error:
+        return f"'{piece.name[:80]}': {error}".rstrip(".")
+
+
+def surroundings_of(tree: Tree, source: Meshes) -> list[dict]:
+    """As of `ModelDocument.surroundings`: collision geometry of models that stand still."""
+    import mujoco
+
+    found: list[dict] = []
+    for body in (each for each in tree.bodies if each.static):
+        name = tree.name(body.path)
+        for role, element in _drawn(body):
+            solid, piece = _piece(body, element, name, source) if role == "collision" else (None, None)
+            if solid is None or piece is None:
+                continue
+            R, p = then(body.pose, (piece.rotation, piece.position))
+            label = f"{name} {len(found)}"
+            if solid.tag == "plane":
+                normal = body.item.sheet.reader.content(solid, "normal", 3, label, default=(0, 0, 1), code="SY506")
+                length = np.linalg.norm(normal)
+                R = R @ z_along(normal / length) if length > 0 else R
+                found.append(_geom(label, R, p) | {"type": mujoco.mjtGeom.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0]})
+                continue
+            try:
+                vertices = piece.colored_mesh()[0]
+            except ModelError:  # nothing to keep away from is known
+                continue
+            found.append(_geom(label, R, p) | {"vertices": vertices})
+    return found
+
+
+def _geom(name: str, R, p) -> dict:
+    return {"name": name, "pos": p, "quat": np.roll(to_quaternion(R), 1)}
+
+
+def mesh_problem(name: str, content: bytes, role: str) -> str:
+    """As of `Shapes.problem`: readers of SDF share these kinds of files."""
+    suffix = Path(name).suffix.lower()
+    return "" if suffix in MESHES else f"{suffix} files are not read by all readers of SDF"

@@ -1,0 +1,283 @@
+"""Joints of an SDF file: axes, limits and properties of each, and what it follows."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.errors import choices
+from steelyard.model.joint import KINDS, SHORTEST, Joint, revolute_subspace
+from steelyard.model.robot import WORLD
+from steelyard.model.sdf_files import Files
+from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, Pose, identity, inverse, text_of, then
+from steelyard.model.sdf_tree import FIXED, Connection, Tree
+from steelyard.model.sketch import SketchJoint
+from steelyard.model.xml import Element
+
+TYPES: dict[str, tuple[str, ...]] = {
+    "revolute": ("revolute",),
+    "continuous": ("revolute",),
+    "prismatic": ("prismatic",),
+    "screw": ("revolute",),
+    "ball": ("spherical",),
+    "universal": ("revolute", "revolute"),
+    "revolute2": ("revolute", "revolute"),
+    FIXED: (),
+}
+"""Types of joints in SDF -> kinds of the joints that they are, outermost first."""
+BOUNDED = ("revolute", "prismatic", "screw", "universal", "revolute2")  # types whose range counts
+HINGES = ("revolute", "continuous")
+AXES = ("axis", "axis2")
+LIMITS = ("lower", "upper", "effort", "velocity")
+PROPERTIES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
+ROTOR, GEAR = "drake:rotor_inertia", "drake:gear_ratio"
+PITCH, OLD_PITCH = "screw_thread_pitch", "thread_pitch"
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A joint as it was read. placed: joints of a robot that it is, outermost first, the first with its pose; none of a
+    fixed one. sketched: of each axis, with the joint's own where it has none."""
+
+    placed: tuple[Joint, ...]
+    sketched: tuple[SketchJoint, ...]
+
+
+def relative_pose(tree: Tree, joint: Connection) -> Pose:
+    """Pose of the body that a joint carries in that which carries it, at zero."""
+    child = tree.bodies[joint.child].pose
+    return child if joint.parent == WORLD else then(inverse(tree.bodies[joint.parent].pose), child)
+
+
+def joint_names(tree: Tree, joint: Connection) -> tuple[str, ...]:
+    """Names of the joints that one of the file is: with its axis behind them where it has two."""
+    name, count = tree.name(joint.path), len(TYPES.get(joint.kind, ("",)))
+    return (name,) if count < 2 else tuple(f"{name}_{axis}" for axis in AXES[:count])
+
+
+def read_joints(files: Files, tree: Tree) -> dict[int, Reading]:
+    """Joints of a file by their place in the tree; couplings and closures are not among them."""
+    return {index: _joint(files, tree, tree.joints[index]) for index in sorted(tree.incoming.values())}
+
+
+def _joint(files: Files, tree: Tree, joint: Connection) -> Reading:
+    item, element = joint.item, joint.item.element
+    reader, label = item.sheet.reader, f"joint '{tree.name(joint.path)}'"
+    if joint.kind not in TYPES:
+        said = f"joint type '{joint.kind[:40]}' is unknown; SDF has {choices(TYPES)}."
+        reader.fault("SY506", element, label, said, remedy="")
+    kinds, names = TYPES.get(joint.kind, ()), joint_names(tree, joint)
+    to_child = inverse(tree.bodies[joint.child].pose)
+    anchor = to_child[0] @ joint.pose[1] + to_child[1]
+    placed, sketched = [], []
+    pose = relative_pose(tree, joint)
+    for kind, name, axis in zip(kinds, names, AXES, strict=False):
+        stated = element.find(axis)
+        fields = {}
+        subspace = KINDS[kind].subspace(np.zeros(3), anchor)
+        if KINDS[kind].has_axis:
+            direction = to_child[0] @ axis_of(joint, axis)
+            subspace = KINDS[kind].subspace(direction, anchor)
+            if joint.kind == "screw":
+                subspace = revolute_subspace(direction, anchor=anchor, pitch=_pitch(item, label))
+        limits = {} if stated is None else _limits(item, stated, f"{label} > {axis}", joint.kind)
+        if KINDS[kind].nq == 1:
+            fields = _fields(files, item, stated, label, limits, joint.kind)
+            fields |= _mimicked(tree, joint, stated, label, axis)
+        found = Joint(name, kind, subspace, *identity(), **fields)
+        placed.append(found if placed else replace(found, rotation=pose[0], position=pose[1]))
+        sketched.append(_sketched(tree, joint, name, stated, limits, fields))
+    if not sketched:
+        sketched.append(_sketched(tree, joint, names[0], None, {}, {}))
+    return Reading(tuple(placed), tuple(sketched))
+
+
+def _sketched(tree: Tree, joint: Connection, name: str, axis: Element | None, limits, fields) -> SketchJoint:
+    reader, element = joint.item.sheet.reader, joint.item.element
+    limit = None if axis is None else axis.find("limit")
+    label = f"joint '{name}'"
+    return SketchJoint(
+        name,
+        reader.place(element, label),
+        joint.kind,
+        tree.rank[joint.child],
+        {key: value if np.isfinite(value) else np.nan for key, value in limits.items()},
+        None if limit is None else reader.place(limit, f"{label} > limit"),
+        mimics="mimics" in fields,
+    )
+
+
+def axis_of(joint: Connection, tag: str) -> np.ndarray:
+    """(3,) unit axis of a joint in the world, NaN where it has none."""
+    item, reader = joint.item, joint.item.sheet.reader
+    axis = item.element.find(tag)
+    label = f"{item.label} > {tag}"
+    if axis is None:
+        reader.fault("SY506", item.element, label, f"{item.label} has no <{tag}>.", remedy="State its <xyz>.")
+        return np.full(3, np.nan)
+    vector = reader.content(axis, "xyz", 3, label, default=(0, 0, 1), code="SY506")
+    length = np.linalg.norm(vector)
+    if np.isfinite(length) and length < SHORTEST:
+        said = "the joint's axis is zero: it has no direction."
+        reader.fault("SY506", axis, label, said, remedy="Give it a nonzero vector.")
+        return np.full(3, np.nan)
+    return _frame_of_axis(joint, axis, label) @ (vector / length)
+
+
+def _frame_of_axis(joint: Connection, axis: Element, label: str) -> np.ndarray:
+    """(3, 3) orientation in the world of the frame that an axis is expressed in."""
+    item, scope = joint.item, joint.scope
+    xyz, old = axis.find("xyz"), text_of(axis, "use_parent_model_frame").lower()
+    named = "" if xyz is None else xyz.attributes.get("expressed_in", "").strip()
+    if item.sheet.version < (1, 7):
+        # up to 1.4 all axes are in the axes of the model
+        in_model = item.sheet.version < (1, 5) or old in TRUE
+        named = MODEL_FRAME if in_model else ""
+    if not named:
+        return joint.pose[0]
+    named = item.model_frame if named == MODEL_FRAME else named
+    if scope.find(named) is None:
+        said = f"the axis of {item.label} is expressed in '{named[:60]}', which is no frame of its model."
+        item.sheet.reader.fault("SY506", xyz or axis, label, said, remedy=scope.known)
+        return joint.pose[0]
+    return scope.absolute(named)[0]
+
+
+def _pitch(item: Item, label: str) -> float:
+    """Pitch of a screw joint, m/rad."""
+    reader, element = item.sheet.reader, item.element
+    if element.find(PITCH) is not None or element.find(OLD_PITCH) is None:
+        # metres a turn, positive of a right-handed thread
+        return float(reader.content(element, PITCH, 1, label, default=[1.0], code="SY506")[0]) / (2 * np.pi)
+    pitch = float(reader.content(element, OLD_PITCH, 1, label, default=[1.0], code="SY506")[0])
+    if pitch == 0:
+        said = f"<{OLD_PITCH}> is 0 rad/m: the joint would slide without end."
+        reader.fault("SY506", element, label, said, remedy=f"State <{PITCH}>, m a turn.")
+        return np.nan
+    return -1 / pitch  # radians a metre, positive of a left-handed thread
+
+
+def _limits(item: Item, axis: Element, label: str, kind: str) -> dict[str, float]:
+    """Limits that an axis states, those left out that stand for none."""
+    limit = axis.find("limit")
+    if limit is None:
+        return {}
+    used = LIMITS if kind in BOUNDED else ("effort", "velocity")
+    found = {
+        key: float(
+            item.sheet.reader.content(
+                limit, key, 1, f"{label} > limit", code="SY506", strict="number" if key in used else ""
+            )[0]
+        )
+        for key in LIMITS
+        if text_of(limit, key)
+    }
+    # -1 was the default of effort and velocity up to 1.9, and means none
+    return {key: value for key, value in found.items() if not (key in ("effort", "velocity") and value == -1)}
+
+
+def _fields(files: Files, item: Item, axis: Element | None, label: str, limits, kind: str) -> dict:
+    """Limits and properties of a `Joint` of one degree."""
+    lower, upper = (limits.get(key, bound) for key, bound in (("lower", -np.inf), ("upper", np.inf)))
+    bounds = {"lower": lower, "upper": upper} if kind in BOUNDED and lower < upper else {}
+    if kind in BOUNDED and lower == upper:
+        where = f"{item.sheet.document.path.name}, line {item.sheet.document.line(item.element)}"
+        files.notes.append(
+            f"{where}: {label} may move from {lower:g} to {upper:g} only; it was taken to move without limits. Let it "
+            "stand still: --lock JOINT=VALUE."
+        )
+    bounds |= {f"{key}_limit": limits[key] for key in ("effort", "velocity") if limits.get(key, 0.0) > 0}
+    reader, dynamics = item.sheet.reader, None if axis is None else axis.find("dynamics")
+    found = {}
+    if dynamics is not None:
+        place = f"{label} > dynamics"
+        found = {
+            field: float(reader.content(dynamics, tag, 1, place, default=[0.0], code=None)[0])
+            for field, tag in PROPERTIES.items()
+        }
+    if axis is item.element.find(AXES[0]) and item.element.find(ROTOR) is not None:
+        rotor = float(reader.content(item.element, ROTOR, 1, label, default=[0.0], code=None)[0])
+        found["armature"] = rotor * gear_of(item) ** 2
+    return bounds | found
+
+
+def gear_of(item: Item) -> float:
+    """Gear ratio of the rotor that Drake knows of a joint."""
+    return float(item.sheet.reader.content(item.element, GEAR, 1, item.label, default=[1.0], code=None)[0])
+
+
+def _mimicked(tree: Tree, joint: Connection, axis: Element | None, label: str, own: str) -> dict:
+    """Fields of a joint that `<mimic>` states, of SDF or of Drake."""
+    item, reader = joint.item, joint.item.sheet.reader
+    mimic = None if axis is None else axis.find("mimic")
+    drake = item.element.find("drake:mimic") if mimic is None and own == AXES[0] else None
+    if mimic is not None:
+        values = [
+            float(reader.content(mimic, tag, 1, f"{label} > mimic", default=[default], code=None)[0])
+            for tag, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
+        ]
+    elif drake is not None:
+        values = [
+            reader.number(drake, name, f"{label} > mimic", default=default, code=None)
+            for name, default in (("multiplier", 1.0), ("offset", 0.0))
+        ]
+    else:
+        return {}
+    stated = mimic if mimic is not None else drake
+    assert stated is not None
+    ratio, offset, reference = [*values, 0.0][:3]
+    name, side = stated.attributes.get("joint", ""), stated.attributes.get("axis", AXES[0])
+    master = tree.by_path.get((*joint.scope.path, *name.split(SEPARATOR)))
+    names = () if master is None else joint_names(tree, master)
+    if master is None or side not in AXES[: len(names)] or not TYPES.get(master.kind):
+        said = f"it mimics '{name[:60]}', which is no movable joint of its model."
+        known = choices([each.item.name for each in tree.joints if each.scope is joint.scope])
+        remedy = f"Correct the name, or remove the <mimic>, and it moves on its own. Joints there: {known}."
+        reader.fault("SY507", stated, f"{label} > mimic", said, remedy=remedy)
+        return {}
+    return {"mimics": names[AXES.index(side)], "ratio": ratio, "offset": offset - ratio * reference}
+
+
+def geared(tree: Tree, readings: dict[int, Reading]) -> dict[str, tuple[str, float]]:
+    """Joints that follow another through a gearbox: name -> that one's name, and the ratio of their angles.
+
+    A gearbox says theta_2 = -ratio theta_1 of the angles of its parent and child against a reference link, which two
+    hinges carry them on.
+    """
+    found: dict[str, tuple[str, float]] = {}
+    for index in tree.couplings:
+        box = tree.joints[index]
+        item, reader = box.item, box.item.sheet.reader
+        name = text_of(item.element, "gearbox_reference_body")
+        carrier = box.scope.carrier(name) if name and box.scope.find(name) is not None else None
+        reference = next((i for i, body in enumerate(tree.bodies) if carrier and body.item is carrier[1]), None)
+        leader, follower = (_hinge(tree, readings, reference, end) for end in (box.parent, box.child))
+        ends = ((leader, AXES[0]), (follower, AXES[1]))
+        first, second = (_side(tree, hinge, reference, axis_of(box, tag)) for hinge, tag in ends)
+        if leader is None or follower is None or not first or not second:
+            said = f"{item.label} is a gearbox without a hinge about its axis on either side of a reference link."
+            remedy = "State gearbox_reference_body, and the hinges of parent and child on it; or use <mimic>."
+            reader.fault("SY506", item.element, item.label, said, remedy=remedy)
+            continue
+        ratio = float(reader.content(item.element, "gearbox_ratio", 1, item.label, default=[1.0], code="SY506")[0])
+        found[readings[follower].placed[0].name] = readings[leader].placed[0].name, -ratio * first * second
+    return found
+
+
+def _hinge(tree: Tree, readings: dict[int, Reading], reference: int | None, end: int) -> int | None:
+    """The hinge between a reference link and one end of a gearbox."""
+    ends = {reference, end}
+    for index, reading in readings.items():
+        joint = tree.joints[index]
+        if reference is not None and joint.kind in HINGES and {joint.parent, joint.child} == ends and reading.placed:
+            return index
+    return None
+
+
+def _side(tree: Tree, hinge: int | None, reference: int | None, axis: np.ndarray) -> float:
+    """+-1: the sign of a hinge's angle in the sense of a gearbox's; 0 where its axis is another line."""
+    if hinge is None:
+        return 0.0
+    joint = tree.joints[hinge]
+    along = float(axis_of(joint, AXES[0]) @ axis)
+    turned = along if joint.parent == reference else -along
+    return float(np.sign(turned)) if abs(abs(along) - 1) < 1e-6 else 0.0

@@ -1,0 +1,242 @@
+"""Links and joints of an SDF file as trees: which of its models is the robot, and what stands on the world.
+
+A model that no joint holds to the world flies, as SDF says. Where a file has several models, the robot is the one whose
+joints move; joints of the world can make one robot of several models.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from steelyard.errors import choices
+from steelyard.model.robot import WORLD
+from steelyard.model.sdf_files import Files
+from steelyard.model.sdf_frames import SEPARATOR, WORLD_FRAME, Item, Pose, Scope
+
+FIXED = "fixed"
+FLIES = "no joint holds link"  # of a note
+COUPLING = "gearbox"  # a joint that couples two others
+
+
+class Body(NamedTuple):
+    """A link of the file. path: names of the models that it is in, and its own. pose: in the world. static: whether it
+    belongs to a model that stands still."""
+
+    item: Item
+    scope: Scope
+    path: tuple[str, ...]
+    pose: Pose
+    static: bool
+
+
+class Connection(NamedTuple):
+    """A joint of the file. parent, child: indices of the bodies, WORLD for the world and static models. pose: of its
+    frame in the world."""
+
+    item: Item
+    scope: Scope
+    path: tuple[str, ...]
+    kind: str
+    parent: int
+    child: int
+    pose: Pose
+
+
+@dataclass(eq=False)
+class Tree:
+    """Bodies and joints of a file.
+
+    incoming: body -> the joint that carries it. order: bodies that do not stand still, parents first. root: body -> the
+    first one of its tree. closing: joints beyond those of trees, which close loops. couplings: gearboxes. chosen:
+    bodies of the robot. prefix: names of models that are not said, since the robot is in one model.
+    """
+
+    bodies: list[Body] = field(default_factory=list)
+    joints: list[Connection] = field(default_factory=list)
+    incoming: dict[int, int] = field(default_factory=dict)
+    order: list[int] = field(default_factory=list)
+    root: dict[int, int] = field(default_factory=dict)
+    closing: list[int] = field(default_factory=list)
+    couplings: list[int] = field(default_factory=list)
+    chosen: frozenset[int] = frozenset()
+    prefix: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def rank(self) -> dict[int, int]:
+        """Body -> its place in `order`."""
+        return {body: place for place, body in enumerate(self.order)}
+
+    @cached_property
+    def by_path(self) -> dict[tuple[str, ...], Connection]:
+        return {joint.path: joint for joint in self.joints}
+
+    def name(self, path: tuple[str, ...]) -> str:
+        """What a link, joint or frame is called in the robot."""
+        inside = path[: len(self.prefix)] == self.prefix and len(path) > len(self.prefix)
+        return SEPARATOR.join(path[len(self.prefix) :] if inside else path)
+
+    def parent(self, body: int) -> int:
+        """The body that carries one; WORLD for the world, and for one that flies."""
+        return self.joints[self.incoming[body]].parent if body in self.incoming else WORLD
+
+
+def tree_of(files: Files) -> Tree:
+    """Trees of a file; what cannot be understood is a fault of its readers."""
+    tree = Tree()
+    places: dict[Item, int] = {}
+    for scope in _scopes(files.world):
+        for item in scope.of("link"):
+            places[item] = len(tree.bodies)
+            tree.bodies.append(Body(item, scope, (*scope.path, item.name), scope.absolute(item.name), scope.static))
+    for scope in _scopes(files.world):
+        for item in scope.of("joint"):
+            joint = _connection(scope, item, places)
+            if joint is not None:
+                tree.joints.append(joint)
+        for item in scope.of("frame"):
+            scope.pose(item.name)
+    _hang(tree)
+    _choose(tree, files)
+    return tree
+
+
+def _scopes(scope: Scope) -> Iterator[Scope]:
+    yield scope
+    for item in scope.of("model"):
+        if item.scope is not None:
+            yield from _scopes(item.scope)
+
+
+def _connection(scope: Scope, item: Item, places: dict[Item, int]) -> Connection | None:
+    """A joint, None where its ends are no frames."""
+    ends, reader, element = [], item.sheet.reader, item.element
+    for tag in ("parent", "child"):
+        found = element.find(tag)
+        name = "" if found is None else found.text.strip()
+        name = item.model_frame if name == "__model__" else name
+        if name == WORLD_FRAME:
+            ends.append(WORLD)
+        elif name and scope.find(name) is not None:
+            carrier = scope.carrier(name)
+            ends.append(WORLD if carrier is None else places.get(carrier[1], WORLD))
+        else:
+            said = f"names '{name[:60]}' as its {tag}, which is no frame here" if name else f"has no <{tag}>"
+            reader.fault("SY505", found or element, item.label, f"{item.label} {said}.", remedy=scope.known)
+    kind = element.attributes.get("type", "").strip().lower()
+    if len(ends) < 2:
+        return None
+    parent, child = ends
+    if parent == child == WORLD:
+        return None  # within what stands still
+    if child == WORLD:
+        if kind != FIXED:
+            said = f"{item.label} has the world or a static model as its child."
+            reader.fault("SY505", element, item.label, said, remedy="Exchange <parent> and <child>, and the axis.")
+            return None
+        parent, child = child, parent
+    if parent == child:
+        said = f"{item.label} ties a link to itself."
+        reader.fault("SY505", element, item.label, said, remedy="Correct <parent> or <child>.")
+        return None
+    path = (*scope.path, item.name)
+    return Connection(item, scope, path, kind, parent, child, scope.absolute(item.name))
+
+
+def _hang(tree: Tree) -> None:
+    """Which joint carries which body: the first of each; what remains closes loops."""
+    for index, joint in enumerate(tree.joints):
+        if joint.kind == COUPLING:
+            tree.couplings.append(index)
+        elif joint.child in tree.incoming:
+            tree.closing.append(index)
+        else:
+            tree.incoming[joint.child] = index
+    children: dict[int, list[int]] = {}
+    for body in tree.incoming:
+        children.setdefault(tree.parent(body), []).append(body)
+    moving = [index for index, body in enumerate(tree.bodies) if not body.static]
+
+    def take(start: int):
+        stack = [start]
+        while stack:
+            body = stack.pop()
+            tree.root[body] = start
+            tree.order.append(body)
+            stack += reversed(children.get(body, []))
+
+    for body in moving:
+        if tree.parent(body) == WORLD:
+            take(body)
+    for body in moving:
+        if body not in tree.root:  # a ring: it is cut before its first link
+            cut = tree.incoming.pop(body)
+            children[tree.joints[cut].parent].remove(body)
+            tree.closing.append(cut)
+            take(body)
+
+
+def _choose(tree: Tree, files: Files) -> None:
+    """The bodies of the robot."""
+    groups = _groups(tree)
+    movable = {tree.root[each.child] for each in tree.joints if each.kind not in (FIXED, COUPLING)}
+    free = {root for root in tree.root.values() if root not in tree.incoming}
+    able = [group for group in groups if not movable.isdisjoint(group)]
+    found = able or groups
+    refuse, element = files.sheets[0].reader.refuse, files.main.root
+    if not found:
+        why = "all models are static" if tree.bodies else "it has no <link>"
+        refuse(element, f"nothing in the file can move: {why}.", "Give the file of a robot, without <static>.")
+        return
+    if len(found) > 1:
+        names = [tree.bodies[group[0]].path[0] for group in found]
+        said = f"the file has {len(found)} models that {'move' if able else 'could move'} ({choices(names)})."
+        refuse(element, said, "Keep the robot in a file of its own, or give the others <static>true</static>.")
+        return
+    group = found[0]
+    roots = [body for body in group if tree.root[body] == body]
+    acting = [root for root in roots if root in movable]
+    kept = [root for root in roots if root not in free or root in acting] if acting else roots
+    flying = [root for root in kept if root in free]
+    if flying and (len(flying) > 1 or any(root not in free for root in acting)):
+        names = [tree.name(tree.bodies[root].path) for root in flying]
+        said = f"links {choices(names)} fly, each with what it carries, beside other trees of the same model."
+        refuse(element, said, "Join them by joints, or keep one a file.")
+    tree.chosen = frozenset(body for body in group if tree.root[body] in kept)
+    models = {tree.bodies[body].path[0] for body in tree.chosen}
+    if len(models) == 1:
+        tree.prefix = tuple(models)
+    _tell(tree, files, flying)
+
+
+def _tell(tree: Tree, files: Files, flying: list[int]) -> None:
+    """Notes of what is assumed and left out."""
+    name = files.main.path.name
+    left = [tree.name(tree.bodies[body].path) for body in tree.order if body not in tree.chosen]
+    if left:
+        tree.notes.append(f"{name}: {choices(left)} move on their own and are not part of the robot.")
+    for root in flying:
+        tree.notes.append(
+            f"{name}: {FLIES} '{tree.name(tree.bodies[root].path)}' to the world, so it flies, as SDF says; --fixed "
+            "(floating=False) holds it where it is."
+        )
+
+
+def _groups(tree: Tree) -> list[list[int]]:
+    """Bodies that do not stand still, by models that joints of the world tie together."""
+    leader: dict[str, str] = {}
+
+    def first(model: str) -> str:
+        while leader.setdefault(model, model) != model:
+            model = leader[model]
+        return model
+
+    for joint in tree.joints:
+        if joint.parent != WORLD:
+            one, other = (first(tree.bodies[end].path[0]) for end in (joint.parent, joint.child))
+            leader[other] = one
+    found: dict[str, list[int]] = {}
+    for body in tree.order:
+        found.setdefault(first(tree.bodies[body].path[0]), []).append(body)
+    return list(found.values())
