@@ -24,8 +24,17 @@ def relative_difference(theta, other) -> float:
     return float(np.max(difference / np.where(scale > 0, scale, 1.0)))
 
 
-def structure_difference(robot: Robot, other: Robot) -> str | None:
-    """First difference of joints, bodies and kinematics; None when there is none."""
+def structure_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
+    """First difference of joints, bodies and kinematics; None when there is none.
+
+    Args:
+        robot: one.
+        other: the other.
+        tolerance: relative, and m and rad, of what counts as none.
+
+    Returns:
+        It in words.
+    """
     for what, found, expected in (
         ("joints", [j.name for j in other.joints], [j.name for j in robot.joints]),
         ("bodies", list(other.body_names), list(robot.body_names)),
@@ -44,31 +53,31 @@ def structure_difference(robot: Robot, other: Robot) -> str | None:
                 f"joint '{joint.name}' is {joint.kind} (mimics {joint.mimics}), not {expected.kind} ({expected.mimics})"
             )
         for field in ("subspace", "rotation", "position", "ratio", "offset"):
-            if not np.allclose(getattr(joint, field), getattr(expected, field), rtol=TOLERANCE, atol=TOLERANCE):
+            if not np.allclose(getattr(joint, field), getattr(expected, field), rtol=tolerance, atol=tolerance):
                 return f"the {field} of joint '{joint.name}' differs"
     return None
 
 
-def value_difference(robot: Robot, other: Robot) -> str | None:
+def value_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
     """First difference of inertias, of the links' own inertials (where both have links), of joint properties and of
-    drives."""
+    drives; tolerance: relative."""
     for name, expected, theta in zip(robot.body_names, robot.inertias, other.inertias, strict=True):
-        if (error := relative_difference(theta, expected)) > TOLERANCE:
+        if (error := relative_difference(theta, expected)) > tolerance:
             return f"the inertia of body '{name}' differs by {error:.3g} relative ({_masses(theta, expected)})"
     for expected, link in zip(robot.links, other.links, strict=False):
-        if (error := relative_difference(link.theta, expected.theta)) > TOLERANCE:
+        if (error := relative_difference(link.theta, expected.theta)) > tolerance:
             masses = _masses(link.theta, expected.theta)
             return f"the inertial of link '{link.name}' differs by {error:.3g} relative ({masses})"
     for field in PROPERTIES:
         found, expected = getattr(other, field), getattr(robot, field)
-        if not np.allclose(found, expected, rtol=TOLERANCE, atol=0.0):
+        if not np.allclose(found, expected, rtol=tolerance, atol=0.0):
             at = int(np.argmax(np.abs(found - expected)))
             return f"the {field} of '{robot.dof_names[at]}' is {found[at]:.6g}, not {expected[at]:.6g}"
     for name in dict.fromkeys([*robot.drives, *other.drives]):
         found, expected = other.drives.get(name), robot.drives.get(name)
         if found is None or expected is None:
             return f"joint '{name}' has {'no' if found is None else 'a'} drive"
-        for key in found.differing(expected, TOLERANCE):
+        for key in found.differing(expected, tolerance):
             return f"{key} of the drive of '{name}' is {getattr(found, key)}, not {getattr(expected, key)}"
     return None
 

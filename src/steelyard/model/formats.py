@@ -19,6 +19,7 @@ from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
 from steelyard.model import urdf
 from steelyard.model.changes import Draft
+from steelyard.model.compare import TOLERANCE
 from steelyard.model.document import ModelDocument, require_path
 from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
@@ -32,19 +33,23 @@ from steelyard.model.xml import has_root
 class Format:
     """One file format of robots.
 
-    name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. holds: whether
-    a file is of this format, whatever its suffix; open: its document. new: a new file of a robot and of the geometry of
-    its links, None where none is written. lacks: properties of joints and "drives", what of them it has no place for.
+    name: as of `Source.format`. title, files: the model and its files in messages. suffixes: of its files. holds:
+    whether a file is of this format, whatever its suffix; open: its document. new: a new file of a robot and of the
+    geometry of its links, None where none is written. lacks: properties of joints, "drives", "loops" and "geometry",
+    what of them it has no place for. precision: relative, to which numbers that are written read back. parts: whether
+    its files may be parts of a model, which alone are none.
     """
 
     name: str
     title: str
     files: str
-    suffix: str
+    suffixes: tuple[str, ...]
     holds: Callable[[Path], bool]
     open: Callable[[Path], ModelDocument]
     new: Callable[[Robot, Path, tuple[Piece, ...]], Draft] | None = None
     lacks: tuple[str, ...] = ()
+    precision: float = TOLERANCE
+    parts: bool = False
 
 
 _later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers
@@ -53,26 +58,40 @@ FORMATS = (
         name="urdf",
         title="a URDF",
         files=".urdf",
-        suffix=".urdf",
+        suffixes=(".urdf",),
         holds=partial(has_root, tags=(urdf.ROOT,)),
         open=urdf.UrdfDocument,
         new=_later("urdf_write.new_model"),
-        lacks=("armature", "drives"),
+        lacks=("armature", "drives", "loops", "geometry"),
     ),
     Format(
         name="mjcf",
         title="an MJCF",
         files="MJCF .xml",
-        suffix=".xml",
+        suffixes=(".xml",),
         holds=partial(has_root, tags=("mujoco", "mujocoinclude")),
         open=_later("mjcf.MjcfDocument"),
         new=_later("mjcf_new.new_model"),
+        lacks=("loops", "geometry"),
+        parts=True,
+    ),
+    Format(
+        name="usd",
+        title="a USD",
+        files="USD",
+        suffixes=(".usd", ".usda", ".usdc", ".usdz"),
+        holds=_later("usd_files.is_usd"),
+        open=_later("usd.UsdDocument"),
+        new=_later("usd_new.new_model"),
+        precision=1e-6,  # single precision and degrees
+        parts=True,
     ),
 )
 BY_NAME = {each.name: each for each in FORMATS}
-BY_SUFFIX = {each.suffix: each for each in FORMATS}
+BY_SUFFIX = {suffix: each for each in FORMATS for suffix in each.suffixes}
 MODEL_SUFFIXES = tuple(BY_SUFFIX)
 GENERAL = (".xml", ".mjcf")  # suffixes that do not tell what is in a file
+PARTS = (*GENERAL, *(suffix for each in FORMATS if each.parts for suffix in each.suffixes))
 REMEDIES = {
     ".xacro": " Expand it first: xacro robot.urdf.xacro > robot.urdf.",
     ".sdf": " Convert it to one of them first.",
@@ -84,7 +103,7 @@ REMEDIES = {
 def load(
     path, *, floating: bool | None = None, gravity=None, folders=(), lock: Mapping[str, ArrayLike] | None = None
 ) -> Robot:
-    """Read a robot from a URDF (`.urdf`) or MJCF (`.xml`) file.
+    """Read a robot from a URDF (`.urdf`), MJCF (`.xml`) or USD (`.usd`, `.usda`, `.usdc`, `.usdz`) file.
 
     Args:
         path: the model file.
@@ -223,8 +242,8 @@ def _in_folder(path: Path) -> list[Path]:
 
 
 def _may_be_model(path: Path) -> bool:
-    """Whether a file is a model, by its suffix or, where that does not tell, by its root."""
-    return path.suffix not in GENERAL or _is_model(path)
+    """Whether a file is a model, by its suffix or, where that does not tell, by what is in it."""
+    return path.suffix not in PARTS or _is_model(path)
 
 
 def _is_model(path: Path) -> bool:

@@ -17,7 +17,7 @@ from steelyard.arguments import require_type
 from steelyard.errors import ModelError, choices
 from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference, value_difference
-from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, document_of, load
+from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, Format, document_of, load
 from steelyard.model.robot import Robot, Source
 
 
@@ -38,7 +38,7 @@ class SaveReport:
 
 
 def save(robot: Robot, path) -> SaveReport:
-    """Write a robot as URDF (`.urdf`) or MJCF (`.xml`).
+    """Write a robot as URDF (`.urdf`), MJCF (`.xml`) or USD (`.usda`, `.usdc`, `.usd`).
 
     In the format it was read from, this edits a copy of the user's file: inertials of bodies whose inertia changed,
     damping and friction (MJCF: armature too) of joints where they changed, and paths to other files if the folder is
@@ -76,12 +76,12 @@ def save(robot: Robot, path) -> SaveReport:
         for name, content in trial.files:
             temporary.append(name)
             name.write_bytes(content)
-        _verify(trial, floating, path, robot.source if reference is not None else None)
+        _verify(trial, floating, path, robot.source if reference is not None else None, format.precision)
         for (name, tried), (target, content) in zip(trial.files, final.files, strict=True):
             if content != tried:  # names of included files
                 name.write_bytes(content)
             name.replace(target)
-    notes = (*final.notes, *_notes(robot, reference))
+    notes = (*final.notes, *_notes(robot, reference, format))
     if robot.drives and "drives" in format.lacks:
         notes = (*notes, f"{format.name.upper()} has no place for drives; they belong in a side file beside it.")
     return SaveReport(path, final.changed, notes, tuple(target for target, _ in final.files), final.rescaled)
@@ -102,7 +102,7 @@ def format_of(robot: Robot, path: Path) -> str:
     """
     suffix, source = path.suffix.lower(), robot.source
     writable = [each for each in FORMATS if each.new is not None]
-    if suffix not in [each.suffix for each in writable]:
+    if suffix not in [each for format in writable for each in format.suffixes]:
         known = " or ".join(each.files for each in writable)
         raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as {known} files.")
     if path.is_dir():
@@ -141,7 +141,7 @@ def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
     )
 
 
-def _verify(trial: Draft, floating: bool | None, path: Path, source: Source | None):
+def _verify(trial: Draft, floating: bool | None, path: Path, source: Source | None, precision: float):
     """Raise ModelError unless the written file reads back as it has to."""
     written = trial.files[-1][0]
     try:
@@ -150,19 +150,20 @@ def _verify(trial: Draft, floating: bool | None, path: Path, source: Source | No
     except ModelError as error:
         problem = str(error).replace(str(written), str(path))
     else:
-        problem = structure_difference(trial.expected, found) or value_difference(trial.expected, found)
+        expected = trial.expected
+        problem = structure_difference(expected, found, precision) or value_difference(expected, found, precision)
     if problem:
         hint = f" The file's {', '.join(trial.suspects)} may be why: remove it and try again." if trial.suspects else ""
         raise ModelError(f"{path} was not written, because it would not read back as the robot: {problem}.{hint}")
 
 
-def _notes(robot: Robot, reference: Robot | None) -> list[str]:
+def _notes(robot: Robot, reference: Robot | None, format: Format) -> list[str]:
     notes = []
-    if reference is None and robot.source is not None:
+    if reference is None and robot.source is not None and "geometry" in format.lacks:
         notes.append(f"New file: meshes, fixed links and everything else of {robot.source.path.name} are not in it.")
     if reference is not None and not np.array_equal(robot.gravity, reference.gravity):
         notes.append(f"Gravity {robot.gravity.tolist()} was given when the robot was read; the file keeps its own.")
-    if reference is None and robot.loops:
+    if reference is None and robot.loops and "loops" in format.lacks:
         notes.append(
             f"Closed loops ({choices(robot.loop_names)}) are not in it: the new file holds the open tree. A side file "
             "beside it can describe them."
