@@ -246,7 +246,9 @@ class Reading:
         for each in self.tree.closing:
             loop = each.loop([self._riding(robot, body) for body in each.bodies])
             if loop is None:
-                self.scene.note("a joint closes a loop and is of a kind that no closure has; it is not read", [each.name])
+                self.scene.note(
+                    "a joint closes a loop and is of a kind that no closure has; it is not read", [each.name]
+                )
             elif loop.bodies[0] != loop.bodies[1]:
                 found.append(loop)
         return tuple(found)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -147,8 +147,8 @@ def composed(layers: Layers, path: Path):
 
         if _Count(layers).of_stage() > MOST_PRIMS:
             raise ModelError(
-                f"{path} composes more than {MOST_PRIMS} prims. No robot needs that; it was not read. Save the robot in "
-                "a file of its own."
+                f"{path} composes more than {MOST_PRIMS} prims. No robot needs that; it was not read. Save the robot "
+                "in a file of its own."
             )
         stage = Usd.Stage.Open(layers.root, Usd.Stage.LoadAll)
         unchecked = [each.identifier for each in stage.GetUsedLayers() if not each.anonymous]
@@ -283,7 +283,7 @@ class _Count:
     def of_stage(self) -> int:
         return self.count(self.layers.root.identifier, self.Sdf.Path.absoluteRootPath)
 
-    @lru_cache(maxsize=None)  # noqa: B019  the counter lives as long as one reading
+    @cache  # noqa: B019  the counter lives as long as one reading
     def stack(self, identifier: str) -> tuple:
         """A layer with its sublayers."""
         found, names = [], [identifier]

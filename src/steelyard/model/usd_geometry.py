@@ -186,8 +186,8 @@ def _primitive(scene: Scene, prim, kind: str, frame: Frame) -> Solid | None:
 
 def _mesh(scene: Scene, found, frame: Frame) -> Solid | None:
     counts, corners, points = (
-        attribute.Get() for attribute in (found.GetFaceVertexCountsAttr(), found.GetFaceVertexIndicesAttr(),
-                                          found.GetPointsAttr())
+        attribute.Get()
+        for attribute in (found.GetFaceVertexCountsAttr(), found.GetFaceVertexIndicesAttr(), found.GetPointsAttr())
     )
     if points is None or not len(points) or len(points) > MOST or len(corners or ()) > MOST:
         return None

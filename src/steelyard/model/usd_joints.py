@@ -90,7 +90,9 @@ def connections_of(scene: Scene) -> list[Connection]:
     """Enabled joints of a scene, in the order of the stage."""
     from pxr import UsdPhysics
 
-    prims = [each for each in scene.prims if each.IsA(UsdPhysics.Joint) and value(each, "physics:jointEnabled") is not False]
+    prims = [
+        each for each in scene.prims if each.IsA(UsdPhysics.Joint) and value(each, "physics:jointEnabled") is not False
+    ]
     found = []
     for prim, name in zip(prims, names_of(prims), strict=True):
         if (made := _connection(scene, prim, name)) is not None:
@@ -225,8 +227,10 @@ def limits_of(scene: Scene, connection: Connection) -> dict[str, float]:
     prim, units = connection.prim, scene.units
     unit = DEGREE if connection.turns else units.length
     generic = f"limit:{_instance(connection)}:physics:"
-    pair = (generic + "low", generic + "high") if prim.GetTypeName() == "PhysicsJoint" else (
-        "physics:lowerLimit", "physics:upperLimit"
+    pair = (
+        (generic + "low", generic + "high")
+        if prim.GetTypeName() == "PhysicsJoint"
+        else ("physics:lowerLimit", "physics:upperLimit")
     )
     found = {}
     for name, attribute in zip(("lower", "upper"), pair, strict=True):
@@ -257,11 +261,15 @@ def reference_of(scene: Scene, connection: Connection) -> float:
     number = scene.number(connection.prim, "mjc:ref") or 0.0
     if not connection.turns:
         return number * scene.units.length
-    plain = any(value(each, "mjc:compiler:angle") == "radian" for each in scene.prims if each.GetTypeName() == "PhysicsScene")
+    plain = any(
+        value(each, "mjc:compiler:angle") == "radian" for each in scene.prims if each.GetTypeName() == "PhysicsScene"
+    )
     return number if plain else number * DEGREE
 
 
-def joint_of(scene: Scene, connection: Connection, child: int, pose, mimics: dict[str, tuple[str, float, float]]) -> Joint:
+def joint_of(
+    scene: Scene, connection: Connection, child: int, pose, mimics: dict[str, tuple[str, float, float]]
+) -> Joint:
     """The joint of a tree.
 
     Args:
@@ -376,9 +384,15 @@ def _drive(scene: Scene, connection: Connection) -> Drive | None:
 
 def _actuator(scene: Scene, prim, connection: Connection) -> Drive | None:
     """As of an actuator in MuJoCo's schema."""
-    kinds = [value(prim, f"mjc:{each}Type") or fallback for each, fallback in (("gain", "fixed"), ("bias", "none"), ("dyn", "none"))]
+    kinds = [
+        value(prim, f"mjc:{each}Type") or fallback
+        for each, fallback in (("gain", "fixed"), ("bias", "none"), ("dyn", "none"))
+    ]
     gear = np.array(value(prim, "mjc:gear") or [1.0], dtype=float)
-    gain, bias = (np.array(value(prim, f"mjc:{each}Prm") or fallback, dtype=float) for each, fallback in (("gain", [1.0]), ("bias", [0.0] * 3)))
+    gain, bias = (
+        np.array(value(prim, f"mjc:{each}Prm") or fallback, dtype=float)
+        for each, fallback in (("gain", [1.0]), ("bias", [0.0] * 3))
+    )
     bias = bias[:3] if kinds[1] == "affine" else np.zeros(3)
     usable = kinds[0] == "fixed" and kinds[1] in ("none", "affine") and kinds[2] == "none"
     if not usable or len(bias) < 3 or bias[0] or gear[1:].any() or not gear[0] or not gain[0]:

@@ -209,7 +209,9 @@ def _overs(text: str, prims: dict[str, PrimText], absent: list[str], opinions: O
             level = level.setdefault(name, {})
     for host, tree in hosts.items():
         prim = prims.get(host)
-        body = "".join(_over(name, below, host, 0 if prim is None else prim.depth + 1, opinions) for name, below in tree.items())
+        body = "".join(
+            _over(name, below, host, 0 if prim is None else prim.depth + 1, opinions) for name, below in tree.items()
+        )
         at = len(text) if prim is None else prim.begin
         if prim is not None:
             yield at, at, "\n" + body.rstrip("\n")

@@ -1,4 +1,4 @@
-"""The tree of bodies that joints of a USD stage span, from the world or a body that floats, and the joints left over."""
+"""The tree of bodies that joints of a USD stage span, from the world or a floating body, and the joints left over."""
 
 from dataclasses import dataclass, field
 
@@ -105,7 +105,9 @@ def _chosen(scene: Scene, connections: list[Connection], roots: list) -> set[int
     for root in roots:
         path = root.GetPath()
         marked |= {sets.find(i) for i, body in enumerate(scene.bodies) if body.GetPath().HasPrefix(path)}
-        marked |= {sets.find(b) for c in connections if c.prim.GetPath().HasPrefix(path) for b in c.bodies if b != WORLD}
+        marked |= {
+            sets.find(b) for c in connections if c.prim.GetPath().HasPrefix(path) for b in c.bodies if b != WORLD
+        }
     if not marked:
         moving = [c for c in connections if c.kind is not None]
         marked = {sets.find(b) for c in moving for b in c.bodies if b != WORLD}
@@ -129,5 +131,3 @@ def _floating(scene: Scene, connections, chosen: set[int], sets: _Sets, roots: l
 def stands_still(scene: Scene, body: int) -> bool:
     """Whether a body that nothing holds is moved by the user alone."""
     return value(scene.bodies[body], "physics:kinematicEnabled") is True
-
-

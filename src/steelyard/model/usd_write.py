@@ -27,10 +27,11 @@ from steelyard.model.usd_joints import SOURCES, Connection, connections_of, driv
 from steelyard.model.usd_mass import ENTRIES, TENSOR, stated
 from steelyard.model.usd_scene import Scene, Units, applied, value
 from steelyard.model.usd_text import Opinion, Opinions, edited_text
+from steelyard.spatial import rotation_from_quaternion
 
 PRECISION = 1e-6
 """Relative, of what is written in single precision and in degrees."""
-COARSE = 1e-7  # relative: an error of the moments by rounding that newton:inertia avoids
+COARSE = 1e-7  # relative: rounding of single precision
 TINY = 1e-8  # moments that OpenUSD may take for none
 WRITTEN = (".usd", ".usda", ".usdc")
 
@@ -127,16 +128,17 @@ def mass_opinions(form, units: Units, stretch: np.ndarray, axes: np.ndarray, *, 
     moments, R = _principal(inertia / units.inertia, axes)
     rounded = _feasible(moments)
     local = np.linalg.solve(stretch, com / units.length)
-    q = np.roll(to_quaternion(R), 1)
+    q = np.roll(to_quaternion(R), 1).astype(np.float32)
     found = [
         number_opinion("physics:mass", mass / units.mass),
         vector_opinion("physics:centerOfMass", "point3f", local),
         vector_opinion("physics:diagonalInertia", "float3", rounded),
         vector_opinion("physics:principalAxes", "quatf", q),
     ]
-    read = R @ np.diag(rounded) @ R.T * units.inertia
+    seen = rotation_from_quaternion(np.roll(q, -1) / np.linalg.norm(q.astype(float)))
+    read = seen @ np.diag(rounded) @ seen.T * units.inertia
     error = relative_difference(from_com_inertia(mass, 0 * com, read), from_com_inertia(mass, 0 * com, inertia))
-    if inertia.any() and (tensor or error > COARSE or rounded.min() < TINY):
+    if inertia.any() and (tensor or error > PRECISION / 2 or rounded.min() < TINY):
         six = [float(inertia[i, j] / units.inertia) for i, j in ENTRIES]
         found.append(Opinion(TENSOR, "double[]", f"[{', '.join(map(repr, six))}]", six))
     return found
@@ -167,7 +169,9 @@ def _write_inertial(scene: Scene, body: int, form, opinions: Opinions):
     prim, stretch = scene.bodies[body], scene.frames[body].stretch
     path, before = str(prim.GetPath()), stated(scene, prim, stretch)
     has_tensor = value(prim, TENSOR) is not None
-    found = mass_opinions(form, scene.units, stretch, before.rotation if not has_tensor else np.eye(3), tensor=has_tensor)
+    found = mass_opinions(
+        form, scene.units, stretch, before.rotation if not has_tensor else np.eye(3), tensor=has_tensor
+    )
     opinions.add(path, *found)
     if not applied(prim, "PhysicsMassAPI", "NewtonMassAPI"):
         opinions.apply(path, "PhysicsMassAPI")
