@@ -15,7 +15,7 @@ from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
 from steelyard.model import Robot, load
 from steelyard.model.document import ModelDocument
-from steelyard.model.formats import opened, read_sketch
+from steelyard.model.formats import BY_NAME, opened, read_sketch
 from steelyard.model.sketch import Inertial, Sketch
 
 SAMPLES = 200
@@ -143,16 +143,17 @@ def _verify(planned: Sketch, found: Sketch, out: Path):
     """Raise ModelError unless every inertial reads back as planned, those of untouched parts included."""
     if [p.name for p in planned.parts] != [p.name for p in found.parts]:
         raise ModelError(f"{out} was not written: it would not read back with the same {planned.word}s.")
+    same = max(SAME, BY_NAME[planned.format].precision)
     for part, other in zip(planned.parts, found.parts, strict=True):
-        if not _same(part.inertial, other.inertial):
+        if not _same(part.inertial, other.inertial, same):
             raise ModelError(f"{out} was not written: the inertial of '{part.name}' would not read back as planned.")
 
 
-def _same(a: Inertial | None, b: Inertial | None) -> bool:
+def _same(a: Inertial | None, b: Inertial | None, same: float) -> bool:
     if a is None or b is None:
         return a is b
     pairs = ((a.mass, b.mass), (a.com, b.com), (a.tensor_in_part, b.tensor_in_part))
     return all(
-        np.allclose(x, y, rtol=SAME, atol=SAME * float(np.nanmax(np.abs(x), initial=0.0)), equal_nan=True)
+        np.allclose(x, y, rtol=same, atol=same * float(np.nanmax(np.abs(x), initial=0.0)), equal_nan=True)
         for x, y in pairs
     )

@@ -26,8 +26,17 @@ def relative_difference(theta, other) -> float:
     return float(np.max(difference / np.where(scale > 0, scale, 1.0)))
 
 
-def structure_difference(robot: Robot, other: Robot) -> str | None:
-    """First difference of joints, bodies and kinematics; None when there is none."""
+def structure_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
+    """First difference of joints, bodies and kinematics; None when there is none.
+
+    Args:
+        robot: one.
+        other: the other.
+        tolerance: relative, and m and rad, of what counts as none.
+
+    Returns:
+        It in words.
+    """
     for what, found, expected in (
         ("joints", [j.name for j in other.joints], [j.name for j in robot.joints]),
         ("bodies", list(other.body_names), list(robot.body_names)),
@@ -46,50 +55,50 @@ def structure_difference(robot: Robot, other: Robot) -> str | None:
                 f"joint '{joint.name}' is {joint.kind} (mimics {joint.mimics}), not {expected.kind} ({expected.mimics})"
             )
         for field in ("subspace", "rotation", "position", "ratio", "offset"):
-            if not np.allclose(getattr(joint, field), getattr(expected, field), rtol=TOLERANCE, atol=TOLERANCE):
+            if not np.allclose(getattr(joint, field), getattr(expected, field), rtol=tolerance, atol=tolerance):
                 return f"the {field} of joint '{joint.name}' differs"
     return None
 
 
-def value_difference(robot: Robot, other: Robot) -> str | None:
+def value_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
     """First difference of inertias, of the links' own inertials (where both have links), of joint properties and of
-    drives."""
+    drives; tolerance: relative."""
     for name, expected, theta in zip(robot.body_names, robot.inertias, other.inertias, strict=True):
-        if (error := relative_difference(theta, expected)) > TOLERANCE:
+        if (error := relative_difference(theta, expected)) > tolerance:
             return f"the inertia of body '{name}' differs by {error:.3g} relative ({_masses(theta, expected)})"
     for expected, link in zip(robot.links, other.links, strict=False):
-        if (error := relative_difference(link.theta, expected.theta)) > TOLERANCE:
+        if (error := relative_difference(link.theta, expected.theta)) > tolerance:
             masses = _masses(link.theta, expected.theta)
             return f"the inertial of link '{link.name}' differs by {error:.3g} relative ({masses})"
     for field in PROPERTIES:
         found, expected = getattr(other, field), getattr(robot, field)
-        if not np.allclose(found, expected, rtol=TOLERANCE, atol=0.0):
+        if not np.allclose(found, expected, rtol=tolerance, atol=0.0):
             at = int(np.argmax(np.abs(found - expected)))
             return f"the {field} of '{robot.dof_names[at]}' is {found[at]:.6g}, not {expected[at]:.6g}"
     for name in dict.fromkeys([*robot.drives, *other.drives]):
         found, expected = other.drives.get(name), robot.drives.get(name)
         if found is None or expected is None:
             return f"joint '{name}' has {'no' if found is None else 'a'} drive"
-        for key in found.differing(expected, TOLERANCE):
+        for key in found.differing(expected, tolerance):
             return f"{key} of the drive of '{name}' is {getattr(found, key)}, not {getattr(expected, key)}"
     return None
 
 
-def whole_difference(robot: Robot, other: Robot) -> str | None:
+def whole_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
     """First difference of what two robots of the same structure have beyond it and `value_difference`: gravity, places,
-    loops, rotors and limits. Links and sites are of one kind here, and the other robot may have more of them."""
-    if not np.allclose(robot.gravity, other.gravity, rtol=TOLERANCE, atol=TOLERANCE):
+    loops, rotors and limits. Links and sites are of one kind here, and the other robot may have more of them; tolerance: relative, m and rad."""
+    if not _near(robot.gravity, other.gravity, tolerance):
         return f"gravity is {other.gravity.tolist()}, not {robot.gravity.tolist()}"
     for name, frame in robot.frames.items():
         found = other.frames.get(name)
         if found is None:
             return f"'{name}' is missing"
-        same = all(_near(getattr(found, key), getattr(frame, key)) for key in ("rotation", "position"))
+        same = all(_near(getattr(found, key), getattr(frame, key), tolerance) for key in ("rotation", "position"))
         if found.body != frame.body or not same:
             return f"the place of '{name}' differs"
     loops = {loop.name: loop for loop in other.loops}
     for loop in robot.loops:
-        if loop.name not in loops or loop_difference(loop, loops[loop.name]):
+        if loop.name not in loops or loop_difference(loop, loops[loop.name], tolerance):
             return f"loop '{loop.name}' is missing or another"
     if len(loops) != len(robot.loops):
         return f"it has {len(loops)} loops, not {len(robot.loops)}"
@@ -97,18 +106,18 @@ def whole_difference(robot: Robot, other: Robot) -> str | None:
         return "its rotors differ"
     for joint, found in zip(robot.joints, other.joints, strict=True):
         for key in ("lower", "upper", "velocity_limit", "effort_limit"):
-            if not np.allclose(getattr(found, key), getattr(joint, key), rtol=TOLERANCE, atol=TOLERANCE):
+            if not _near(getattr(found, key), getattr(joint, key), tolerance):
                 return f"{key} of joint '{joint.name}' is {getattr(found, key)}, not {getattr(joint, key)}"
     return None
 
 
-def loop_difference(loop: Loop, other: Loop) -> bool:
+def loop_difference(loop: Loop, other: Loop, tolerance: float = TOLERANCE) -> bool:
     """Whether two loops are others: of connections the points count alone, of welds one orientation in the other."""
-    if (loop.kind, loop.bodies) != (other.kind, other.bodies) or not _near(loop.positions, other.positions):
+    if (loop.kind, loop.bodies) != (other.kind, other.bodies) or not _near(loop.positions, other.positions, tolerance):
         return True
     if loop.kind == "weld":
-        return not _near(loop.rotations[0] @ loop.rotations[1].T, other.rotations[0] @ other.rotations[1].T)
-    return loop.kind != "connect" and not _near(loop.rotations, other.rotations)
+        return not _near(loop.rotations[0] @ loop.rotations[1].T, other.rotations[0] @ other.rotations[1].T, tolerance)
+    return loop.kind != "connect" and not _near(loop.rotations, other.rotations, tolerance)
 
 
 def _alike(rotor: Rotor, other: Rotor) -> bool:
@@ -119,8 +128,8 @@ def _alike(rotor: Rotor, other: Rotor) -> bool:
     )
 
 
-def _near(values, others) -> bool:
-    return np.allclose(values, others, rtol=TOLERANCE, atol=TOLERANCE)
+def _near(values, others, tolerance: float = TOLERANCE) -> bool:
+    return np.allclose(values, others, rtol=tolerance, atol=tolerance)
 
 
 def _masses(theta, expected) -> str:

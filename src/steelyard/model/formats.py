@@ -20,6 +20,7 @@ from steelyard.inertia.solids import SIZES
 from steelyard.lazy import later
 from steelyard.model import urdf
 from steelyard.model.changes import Draft
+from steelyard.model.compare import TOLERANCE
 from steelyard.model.document import ModelDocument, require_path
 from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
@@ -37,7 +38,8 @@ class Format:
     name: as of `Source.format`. title, files: the model and its files in messages. suffixes: of its files. holds:
     whether a file is of this format, whatever its suffix; open: its document. new: a new file of a robot and of the
     geometry of its links, None where none is written. lacks: properties of joints and "drives", what of them it has no
-    place for. shapes: what of geometry it states, None where `new` takes pieces as they are.
+    place for. shapes: what of geometry it states, None where `new` takes pieces as they are. precision: relative, to
+    which numbers that are written read back. parts: whether its files may be parts of a model, which alone are none.
     """
 
     name: str
@@ -49,6 +51,8 @@ class Format:
     new: Callable[[Robot, Path, tuple[Piece, ...]], Draft] | None = None
     lacks: tuple[str, ...] = ()
     shapes: Shapes | None = None
+    precision: float = TOLERANCE
+    parts: bool = False
 
 
 _later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers
@@ -73,6 +77,7 @@ FORMATS = (
         open=_later("mjcf.MjcfDocument"),
         new=_later("mjcf_new.new_model"),
         shapes=Shapes(tuple(SIZES), _later("mjcf_geometry.mesh_problem"), colored=False),
+        parts=True,
     ),
     Format(
         name="sdf",
@@ -85,11 +90,23 @@ FORMATS = (
         lacks=("drives",),
         shapes=Shapes(tuple(SIZES), _later("sdf_geometry.mesh_problem")),
     ),
+    Format(
+        name="usd",
+        title="a USD",
+        files="USD",
+        suffixes=(".usd", ".usda", ".usdc", ".usdz"),
+        holds=_later("usd_files.is_usd"),
+        open=_later("usd.UsdDocument"),
+        new=_later("usd_new.new_model"),
+        precision=1e-6,  # single precision and degrees
+        parts=True,
+    ),
 )
 BY_NAME = {each.name: each for each in FORMATS}
 BY_SUFFIX = {suffix: each for each in FORMATS for suffix in each.suffixes}
 MODEL_SUFFIXES = tuple(BY_SUFFIX)
 GENERAL = (".xml", ".mjcf")  # suffixes that do not tell what is in a file
+PARTS = (*GENERAL, *(suffix for each in FORMATS if each.parts for suffix in each.suffixes))
 REMEDIES = {
     ".xacro": " Expand it first: xacro robot.urdf.xacro > robot.urdf.",
     ".mjcf": " Name MJCF files .xml.",
@@ -100,7 +117,7 @@ REMEDIES = {
 def load(
     path, *, floating: bool | None = None, gravity=None, folders=(), lock: Mapping[str, ArrayLike] | None = None
 ) -> Robot:
-    """Read a robot from a URDF (`.urdf`), MJCF (`.xml`) or SDF (`.sdf`) file.
+    """Read a robot from a URDF (`.urdf`), MJCF (`.xml`), SDF (`.sdf`) or USD (`.usd`, `.usda`, `.usdc`, `.usdz`) file.
 
     Args:
         path: the model file.
@@ -239,8 +256,8 @@ def _in_folder(path: Path) -> list[Path]:
 
 
 def _may_be_model(path: Path) -> bool:
-    """Whether a file is a model, by its suffix or, where that does not tell, by its root."""
-    return path.suffix not in GENERAL or _is_model(path)
+    """Whether a file is a model, by its suffix or, where that does not tell, by what is in it."""
+    return path.suffix not in PARTS or _is_model(path)
 
 
 def _is_model(path: Path) -> bool:

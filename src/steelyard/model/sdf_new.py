@@ -419,10 +419,8 @@ def _frames(sheet: Sheet, robot: Robot, links: list[Link]) -> None:
         on = ground.name if each.body == WORLD and ground is not None else robot.body_names[each.body]
         sheet.parts.append(NewElement("frame", {"name": name, "attached_to": on}, sheet.pose(R, p)))
     if sheet.lost:
-        sheet.notes.append(
-            f"Frames {choices(each.name for each in sheet.lost)} are on no link of the file, or have its name; they are "
-            "not in it."
-        )
+        names = choices(each.name for each in sheet.lost)
+        sheet.notes.append(f"Frames {names} are on no link of the file, or have its name; they are not in it.")
 
 
 def _tell(sheet: Sheet, robot: Robot, expected: Robot, pieces: tuple[Piece, ...]) -> None:

@@ -69,18 +69,19 @@ def _values(table: Table, key: str, count: int) -> np.ndarray | None:
     return None if number is None else np.full(count, number)
 
 
-def rest_lines(robot: Robot, written: Robot) -> tuple[list[str], list[str]]:
+def rest_lines(robot: Robot, written: Robot, tolerance: float = TOLERANCE) -> tuple[list[str], list[str]]:
     """Lines of what a model file lacks of a robot.
 
     Args:
         robot: the robot.
         written: the robot as its model file reads, with the same names of joints.
+        tolerance: relative, to which the file says a number.
 
     Returns:
         Lines for the top of a side file, and its tables.
     """
     top, tables = [], []
-    if not np.allclose(robot.gravity, written.gravity, rtol=TOLERANCE, atol=0.0):
+    if not np.allclose(robot.gravity, written.gravity, rtol=tolerance, atol=tolerance):
         top.append(f"gravity = {_text(robot.gravity)}")
     sites = {site.name for site in robot.sites} - {site.name for site in written.sites}
     links = [link.name for link in written.links if link.name in sites]
@@ -90,20 +91,22 @@ def rest_lines(robot: Robot, written: Robot) -> tuple[list[str], list[str]]:
     for joint, place in zip(robot.joints, robot.v_slices, strict=True):
         if joint.name not in places:
             continue
-        lines = list(_told(robot, joint, place, written, *places[joint.name]))
+        lines = list(_told(robot, joint, place, written, *places[joint.name], tolerance))
         if lines:
             tables += ["", f"[joints.{json.dumps(joint.name)}]", *lines]
     return top, tables
 
 
-def _told(robot: Robot, joint: Joint, place: slice, written: Robot, other: Joint, there: slice) -> Iterator[str]:
+def _told(
+    robot: Robot, joint: Joint, place: slice, written: Robot, other: Joint, there: slice, tolerance: float
+) -> Iterator[str]:
     if joint.nv != other.nv:
         return
     pairs = {key: (getattr(joint, key), getattr(other, key)) for key in LIMITS}
     if joint.mimics is None:
         pairs |= {field: (getattr(robot, field)[place], getattr(written, field)[there]) for field in PROPERTIES}
     for key, (own, found) in pairs.items():
-        if not np.allclose(own, found, rtol=TOLERANCE, atol=0.0):
+        if not np.allclose(own, found, rtol=tolerance, atol=0.0):
             values = np.clip(own, -OPEN, OPEN)
             yield f"{key} = {json.dumps(float(values[0])) if np.ptp(values) == 0 else _text(values)}"
 

@@ -39,7 +39,12 @@ def write_side(robot: Robot, path, *, known=(), driven: Mapping[str, Drive] | No
 
 
 def side_text(
-    robot: Robot, *, known=(), driven: Mapping[str, Drive] | None = None, written: Robot | None = None
+    robot: Robot,
+    *,
+    known=(),
+    driven: Mapping[str, Drive] | None = None,
+    written: Robot | None = None,
+    tolerance: float = TOLERANCE,
 ) -> str:
     """Content of the side file of a robot.
 
@@ -49,13 +54,14 @@ def side_text(
         driven: as of `write_side`.
         written: the robot as its model file reads, in the place of both; gravity, sites and what else of joints this
             lacks are written then, too.
+        tolerance: relative, to which the model file says a number.
 
     Returns:
         The text.
     """
     if written is not None:
         known, driven = written.loop_names, written.drives
-    top, joints = ([], []) if written is None else rest_lines(robot, written)
+    top, joints = ([], []) if written is None else rest_lines(robot, written, tolerance)
     lines = ["version = 1", *top]
     loops = [loop for loop in robot.loops if loop.name not in known]
     if robot.actuated and (loops if written is None else robot.loops and robot.actuated != written.actuated):
@@ -66,7 +72,7 @@ def side_text(
     for rotor in robot.rotors:
         lines += ["", "[[rotor]]", *(f"{key} = {value}" for key, value in _entry(robot, rotor))]
     for name, drive in robot.drives.items():
-        told = _told(drive, Drive() if driven is None else driven.get(name, Drive()))
+        told = _told(drive, Drive() if driven is None else driven.get(name, Drive()), tolerance)
         if told:
             lines += ["", f"[drives.{json.dumps(name)}]", *told]
     return "\n".join(lines) + "\n"
@@ -82,9 +88,9 @@ def contents(text: str) -> str:
     return choices([*found, *(key.replace("_", " ").replace("frictionloss", "friction") for key in joints)])
 
 
-def _told(drive: Drive, before: Drive) -> list[str]:
+def _told(drive: Drive, before: Drive, tolerance: float) -> list[str]:
     """Lines of the numbers of a drive that another description of it does not say; of all where it has another kind."""
-    keys = drive.differing(before, TOLERANCE)
+    keys = drive.differing(before, tolerance)
     found = {key: getattr(drive, key) for key in (KEYS if keys == KEYS[:1] else keys)}
     return [f"{key} = {json.dumps(value)}" for key, value in found.items() if value is not None]
 

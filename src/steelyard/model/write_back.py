@@ -39,7 +39,7 @@ class SaveReport:
 
 
 def save(robot: Robot, path) -> SaveReport:
-    """Write a robot as URDF (`.urdf`), MJCF (`.xml`) or SDF (`.sdf`).
+    """Write a robot as URDF (`.urdf`), MJCF (`.xml`), SDF (`.sdf`) or USD (`.usda`, `.usdc`, `.usd`).
 
     In the format it was read from, this edits a copy of the user's file: inertials of bodies whose inertia changed,
     damping and friction (MJCF: armature too) of joints where they changed, and paths to other files if the folder is
@@ -75,7 +75,9 @@ def save(robot: Robot, path) -> SaveReport:
             name.write_bytes(content)
         source = robot.source
         assert source is not None  # as there is a reference
-        read_back(trial, path, floating=floating, folders=source.folders, lock=source.locked)
+        read_back(
+            trial, path, floating=floating, folders=source.folders, lock=source.locked, precision=format.precision
+        )
         for (name, tried), (target, content) in zip(trial.files, final.files, strict=True):
             if content != tried:  # names of included files
                 name.write_bytes(content)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from steelyard import storage
 from steelyard.errors import ModelError
 from steelyard.model.changes import Draft
-from steelyard.model.compare import structure_difference, value_difference, whole_difference
+from steelyard.model.compare import TOLERANCE, structure_difference, value_difference, whole_difference
 from steelyard.model.formats import Format, document_of, load
 from steelyard.model.meshes import Piece
 from steelyard.model.robot import Robot
@@ -51,8 +51,8 @@ def new_file(robot: Robot, path: Path, format: Format) -> Draft:
         for name, content in trial.files:
             temporary.append(name)
             name.write_bytes(content)
-        found = read_back(trial, path)
-        side, words = _side(trial.whole or robot, found, path, side_path(place), temporary)
+        found = read_back(trial, path, precision=format.precision)
+        side, words = _side(trial.whole or robot, found, path, side_path(place), temporary, format.precision)
         if side is not None and robot.source is not None and _same(side_path(path), side_path(robot.source.path)):
             _require_shared(robot, side_path(place), path)
         files = [(meshes / name, content) for name, content in geometry.files.items()]
@@ -99,6 +99,7 @@ def read_back(
     floating: bool | None = None,
     folders: tuple[Path, ...] = (),
     lock: Mapping[str, ArrayLike] | None = None,
+    precision: float = TOLERANCE,
 ) -> Robot:
     """The robot of files that were written for trial.
 
@@ -108,6 +109,7 @@ def read_back(
         floating: as of `load`.
         folders: as of `load`.
         lock: as of `load`.
+        precision: as of `Format`.
 
     Raises:
         ModelError: it is another robot.
@@ -118,7 +120,8 @@ def read_back(
     except ModelError as error:
         found, problem = None, str(error).replace(str(written), str(path))
     else:
-        problem = structure_difference(trial.expected, found) or value_difference(trial.expected, found)
+        expected = trial.expected
+        problem = structure_difference(expected, found, precision) or value_difference(expected, found, precision)
     if found is None or problem:
         hint = f" The file's {', '.join(trial.suspects)} may be why: remove it and try again." if trial.suspects else ""
         raise ModelError(f"{path} was not written, because it would not read back as the robot: {problem}.{hint}")
@@ -126,22 +129,22 @@ def read_back(
 
 
 def _side(
-    whole: Robot, found: Robot, path: Path, place: Path, temporary: list[Path]
+    whole: Robot, found: Robot, path: Path, place: Path, temporary: list[Path], precision: float
 ) -> tuple[bytes | None, tuple[str, ...]]:
     """Content of the side file, None where there is nothing to say, and what is in it.
 
     Raises ModelError where model and side file together are not the robot, and for another side file in the place.
     """
     target = side_path(path)
-    text, before = side_text(whole, written=found), _content(target)
+    text, before = side_text(whole, written=found, tolerance=precision), _content(target)
     own = before is None or before.startswith(MARK.format(path.name))
     said = contents(text)
     if not said and (before is None or not own):
-        _require_whole(whole, found, path)
+        _require_whole(whole, found, path, precision)
         return None, ()
     if before is not None and not own:
         try:
-            _require_whole(whole, read_side(target, found), path)
+            _require_whole(whole, read_side(target, found), path, precision)
         except ModelError as error:
             raise ModelError(
                 f"{path.name} has no place for {said}, which belongs in {target}, and that file is another's. Choose "
@@ -151,7 +154,7 @@ def _side(
     text = MARK.format(path.name) + text
     temporary.append(place)
     place.write_text(text, "utf-8")
-    _require_whole(whole, read_side(place, found), path)
+    _require_whole(whole, read_side(place, found), path, precision)
     return text.encode(), (f"{target.name} has what {path.name} has no place for: {said}.",) if said else ()
 
 
@@ -165,7 +168,7 @@ def _require_shared(robot: Robot, side: Path, path: Path):
     assert source is not None
     own = load(source.path, floating=robot.floating, folders=source.folders, lock=source.locked)
     try:
-        _require_whole(own, read_side(side, own), path)
+        _require_whole(own, read_side(side, own), path, TOLERANCE)
     except ModelError as error:
         raise ModelError(
             f"{side_path(path)}, which {path.name} needs, would be read with {source.path.name}, too, and is not true "
@@ -178,14 +181,14 @@ def _content(path: Path) -> str | None:
     return path.read_bytes().decode(errors="replace") if path.is_file() else None
 
 
-def _require_whole(whole: Robot, found: Robot, path: Path):
+def _require_whole(whole: Robot, found: Robot, path: Path, precision: float):
     """Raise ModelError unless a robot that was read back has all that the written one has."""
     # a file may state what of a drive is not known, such as no damping
     drives = {name: drive.over(found.drives.get(name)) for name, drive in whole.drives.items()}
     problem = (
-        structure_difference(whole, found)
-        or value_difference(replace(whole, links=(), drives=drives), found)
-        or whole_difference(whole, found)
+        structure_difference(whole, found, precision)
+        or value_difference(replace(whole, links=(), drives=drives), found, precision)
+        or whole_difference(whole, found, precision)
     )
     if problem:
         raise ModelError(f"{path} was not written, because it would not read back as the robot: {problem}.")

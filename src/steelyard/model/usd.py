@@ -1,0 +1,310 @@
+"""A USD file as a robot: rigid bodies are its links, joints between them its tree and its loop closures.
+
+One walk makes a `Scene` with everything odd in it, of which both the tolerant sketch and the strict robot are made.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import ModelError
+from steelyard.lazy import later
+from steelyard.model.assemble import FLOATING_BASE, Segment, assemble, free_joint
+from steelyard.model.document import ModelDocument
+from steelyard.model.loops import Loop
+from steelyard.model.meshes import Piece
+from steelyard.model.robot import WORLD, Frame, Robot, Source
+from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
+from steelyard.model.usd_files import Layers, composed, is_text, layers_of, quiet
+from steelyard.model.usd_geometry import Solid, pieces_of, shapes_of, solids_of, surroundings_of
+from steelyard.model.usd_joints import Connection, connections_of, drives_of, joint_of, limits_of, mimics_of
+from steelyard.model.usd_mass import inertial_of
+from steelyard.model.usd_scene import Scene, applied, names_of, value
+from steelyard.model.usd_tree import Tree, stands_still, tree_of
+
+EARTH = 9.81
+SITES = ("NewtonSiteAPI", "MjcSiteAPI")
+APART = 1e-4  # rad and m: between frames of joints that add up
+
+
+@dataclass(frozen=True, eq=False)
+class UsdDocument(ModelDocument):
+    """A USD file, with the layers that it names."""
+
+    @cached_property
+    def layers(self) -> Layers:
+        """It and what it is composed of. Raises ModelError as `layers_of`."""
+        return layers_of(self.path, self.folders)
+
+    @cached_property
+    def stage(self) -> Any:
+        """The composed `Usd.Stage`. Raises ModelError as `composed`."""
+        return composed(self.layers, self.path)
+
+    def scene(self) -> Scene:
+        """What is in it, nothing of it read yet."""
+        scene = Scene(self.stage, self.path, self.lines)
+        if self.layers.missing:
+            scene.note("layers are not there, and what is in them is not read", self.layers.missing)
+        return scene
+
+    @cached_property
+    def lines(self) -> dict[str, int]:
+        """Line of each prim that the file itself has, where it is text."""
+        if not is_text(self.path):
+            return {}
+        from steelyard.model.usd_text import prims_of
+
+        return {path: prim.line for path, prim in prims_of(self.path.read_bytes().decode(errors="replace")).items()}
+
+    @property
+    def whole(self) -> bool:
+        with quiet():
+            scene = self.scene()
+            return bool(scene.bodies and connections_of(scene))
+
+    def referenced(self) -> Iterator[Path]:
+        yield from (file for file in self.layers.paths.values() if file != self.path)
+
+    def robot(self, *, floating, gravity) -> Robot:
+        with quiet():
+            found = _read(self.scene())
+            scene = found.scene
+            segments = found.segments()
+            if scene.refusals:
+                raise ModelError(scene.refusals[0])
+            robot = assemble(
+                found.name,
+                segments,
+                floating=floating,
+                gravity=_gravity(scene) if gravity is None else gravity,
+                source=Source(self.path.absolute(), "usd", self.folders),
+                notes=scene.notes,
+            )
+            loops, drives = found.loops(robot), drives_of(scene, found.connections)
+            driven = [name for name in robot.joint_names if name in drives] if loops else ()
+            known = {name: drive for name in robot.dof_names if (drive := drives.get(name)) is not None}
+            return replace(
+                robot,
+                sites=found.sites(robot),
+                loops=loops,
+                actuated=tuple(driven),
+                drives=known,
+                notes=tuple(dict.fromkeys((*robot.notes, *scene.notes))),
+            )
+
+    def sketch(self, *, meshes: bool = True) -> Sketch:
+        with quiet():
+            found = _read(self.scene())
+            if not found.scene.bodies:
+                raise ModelError(f"{self.path} has no rigid body (PhysicsRigidBodyAPI); there is nothing to check.")
+            parts, joints = found.parts(), found.joints()
+            return Sketch(self.path, "usd", "body", parts, joints, tuple(found.scene.faults), tuple(found.scene.notes))
+
+    def pieces(self) -> Iterator[Piece]:
+        with quiet():
+            found = list(pieces_of(self.scene()))
+        yield from found
+
+    def surroundings(self) -> list[dict]:
+        with quiet():
+            return surroundings_of(self.scene())
+
+    edited = later("steelyard.model", "usd_write.edited")
+    with_inertials = later("steelyard.model", "usd_write.with_inertials")
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A scene as it was understood. inertials: of bodies by number, None where there is none; inferred: numbers of
+    those that state nothing, whose colliders weigh."""
+
+    scene: Scene
+    connections: list[Connection]
+    tree: Tree
+    solids: dict[int | None, list[Solid]]
+    inertials: dict[int, Inertial | None]
+    inferred: set[int]
+    mimics: dict[str, tuple[str, float, float]]
+
+    @property
+    def name(self) -> str:
+        prim = self.scene.stage.GetDefaultPrim()
+        return names_of([prim])[0] if prim else self.scene.path.stem
+
+    @property
+    def grounded(self) -> bool:
+        """Whether the world has to be a part of the robot: a joint that moves stands on it, or several trees do."""
+        roots = self.tree.roots
+        moving = any(c.kind is not None for b in roots for c, _ in self.tree.carriers[b].joints)
+        return moving or len(roots) != 1
+
+    def _pose(self, body: int):
+        """Of a body in what carries it: of joints that add up the first one's."""
+        carrier = self.tree.carriers[body]
+        if carrier.floats:
+            frame = self.scene.frames[body]
+            return frame.rotation, frame.position
+        (first, child), *others = carrier.joints
+        R, p = first.pose(child)
+        for other, end in others:
+            turned, moved = other.pose(end)
+            if max(np.abs(turned - R).max(), np.abs(moved - p).max()) > APART:
+                said = f"its frames place the body elsewhere than those of {first.name}, to which it adds up."
+                self.scene.fault("SY506", other.prim, said, remedy="Let them agree at zero.")
+        return R, p
+
+    def segments(self) -> list[Segment]:
+        """Bodies with the joints that carry them, parents first."""
+        if not self.tree.order:
+            self.scene.refusals.append(
+                f"{self.scene.path} has no bodies (PhysicsRigidBodyAPI) with a joint between them; a robot needs some."
+            )
+        names, ground = self.scene.body_names, self.grounded
+        nothing = np.eye(3), np.zeros(3)
+        found = []
+        if ground:
+            found.append(Segment(_unused("world", names), WORLD, *nothing, (), np.zeros(10), False))
+        places = {WORLD: 0 if ground else WORLD}
+        floating = [b for b in self.tree.roots if self.tree.carriers[b].floats]
+        for body in self.tree.order:
+            places[body] = len(found)
+            carrier, (R, p) = self.tree.carriers[body], self._pose(body)
+            joints = ()
+            if carrier.floats and not stands_still(self.scene, body):
+                joints = (free_joint(FLOATING_BASE if len(floating) == 1 else f"{FLOATING_BASE}_{names[body]}"),)
+            moving = [(c, end) for c, end in carrier.joints if c.kind is not None]
+            for number, (connection, end) in enumerate(moving):
+                pose = nothing if number else (R, p)
+                joints = (*joints, joint_of(self.scene, connection, end, pose, self.mimics))
+            inertial = self.inertials[body]
+            theta = np.zeros(10) if inertial is None else inertial.theta
+            parent = places[carrier.parent]
+            found.append(Segment(names[body], parent, R, p, joints, theta, inertial is not None and inertial.mass != 0))
+        return found
+
+    def parts(self) -> tuple[Part, ...]:
+        """Of a sketch; bodies outside the tree come last, where they stand."""
+        names, found, places = self.scene.body_names, [], {}
+        rest = [body for body in range(len(names)) if body not in self.tree.carriers]
+        for body in (*self.tree.order, *rest):
+            places[body] = len(found)
+            carrier = self.tree.carriers.get(body)
+            frame = self.scene.frames[body]
+            R, p = (frame.rotation, frame.position) if carrier is None else self._pose(body)
+            inertial, weighed = self.inertials[body], body in self.inferred
+            found.append(
+                Part(
+                    names[body],
+                    self.scene.place(self.scene.bodies[body]),
+                    None if carrier is None or carrier.parent == WORLD else places[carrier.parent],
+                    R,
+                    p,
+                    carrier is None or carrier.floats or any(c.kind is not None for c, _ in carrier.joints),
+                    None if weighed else inertial,
+                    shapes_of(self.scene, self.solids.get(body, [])),
+                    inertial.mass if weighed and inertial is not None else 0.0,
+                )
+            )
+        return tuple(found)
+
+    def joints(self) -> tuple[SketchJoint, ...]:
+        """Of a sketch."""
+        found = []
+        numbers = {body: place for place, body in enumerate(self.tree.order)}
+        drives = drives_of(self.scene, self.connections)
+        for body in self.tree.order:
+            R, p = np.eye(3), np.zeros(3)
+            for connection, end in self.tree.carriers[body].joints:
+                single = connection.kind in ("revolute", "prismatic")
+                limits = limits_of(self.scene, connection) if single else {}
+                placed = connection.kind and joint_of(self.scene, connection, end, (R, p), self.mimics)
+                place = self.scene.place(connection.prim)
+                found.append(
+                    SketchJoint(
+                        connection.name,
+                        place,
+                        connection.prim.GetTypeName().removeprefix("Physics"),
+                        numbers[body],
+                        limits,
+                        place,
+                        armature=placed.armature if placed else None,
+                        mimics=connection.name in self.mimics,
+                        required_limits=("effort",) if connection.name in drives else (),
+                        placed=placed or None,
+                    )
+                )
+        return tuple(found)
+
+    def loops(self, robot: Robot) -> tuple[Loop, ...]:
+        """Closures: joints that the tree leaves over."""
+        found = []
+        for each in self.tree.closing:
+            loop = each.loop([self._riding(robot, body) for body in each.bodies])
+            if loop is None:
+                self.scene.note(
+                    "a joint closes a loop and is of a kind that no closure has; it is not read", [each.name]
+                )
+            elif loop.bodies[0] != loop.bodies[1]:
+                found.append(loop)
+        return tuple(found)
+
+    def _riding(self, robot: Robot, body: int) -> tuple[str | None, np.ndarray, np.ndarray]:
+        """Name of the robot's body that a body of the file rides on, None for the ground, and its pose there."""
+        if body == WORLD:
+            return None, np.eye(3), np.zeros(3)
+        link = next(each for each in robot.links if each.name == self.scene.body_names[body])
+        return None if link.body == WORLD else robot.body_names[link.body], link.rotation, link.position
+
+    def sites(self, robot: Robot) -> tuple[Frame, ...]:
+        """Prims marked as sites, on the bodies that carry them."""
+        links = {link.name: link for link in robot.links}
+        prims = [(each, self.scene.body_of(each)) for each in self.scene.prims if applied(each, *SITES)]
+        prims = [(each, body) for each, body in prims if body in self.tree.carriers]
+        found = []
+        for name, (prim, body) in zip(names_of([each for each, _ in prims]), prims, strict=True):
+            seen, link = self.scene.frames[body].seen(self.scene.frame(prim)), links[self.scene.body_names[body]]
+            R, p = link.rotation @ seen.rotation, link.position + link.rotation @ seen.position
+            found.append(Frame(name, link.body, R, p))
+        return tuple(found)
+
+
+def _read(scene: Scene) -> Reading:
+    connections = connections_of(scene)
+    tree = tree_of(scene, connections)
+    solids = solids_of(scene)
+    inertials, inferred = {}, set()
+    for body in range(len(scene.bodies)):
+        inertials[body], weighed = inertial_of(scene, body, solids.get(body, []))
+        inferred |= {body} if weighed else set()
+    names = scene.body_names
+    scene.note("masses that are not stated are those of colliders", (names[b] for b in tree.order if b in inferred))
+    sprung = (c.name for c in connections if scene.number(c.prim, "mjc:stiffness"))
+    scene.note("springs of joints are not modelled; their forces stay in the torques", sprung)
+    return Reading(scene, connections, tree, solids, inertials, inferred, mimics_of(scene, connections))
+
+
+def _gravity(scene: Scene) -> np.ndarray:
+    """(3,) m/s^2 of the first physics scene; that of the earth along the down axis where it leaves it open."""
+    from pxr import UsdGeom
+
+    down = -np.eye(3)[1 if UsdGeom.GetStageUpAxis(scene.stage) == "Y" else 2]
+    prim = next((each for each in scene.prims if each.GetTypeName() == "PhysicsScene"), None)
+    if prim is None:
+        return EARTH * down
+    if value(prim, "newton:gravityEnabled") is False or value(prim, "mjc:flag:gravity") is False:
+        return np.zeros(3)
+    direction, size = value(prim, "physics:gravityDirection"), scene.number(prim, "physics:gravityMagnitude")
+    size = EARTH if size is None or np.isinf(size) else size * scene.units.length
+    along = down if direction is None else np.array(direction, dtype=float)
+    return size * along / np.linalg.norm(along) if along.any() else size * down
+
+
+def _unused(name: str, taken) -> str:
+    while name in taken:
+        name += "_"
+    return name

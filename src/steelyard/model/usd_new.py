@@ -1,0 +1,444 @@
+"""A new USD file of a robot: an articulation with its bodies, joints, colliders and what is seen of it, in one layer.
+
+Bodies lie side by side below the articulation's root, as simulators like them, each where it is at zero. All that
+hangs on the world hangs on a base that is fixed there. Attributes of Newton's schema say what OpenUSD's cannot:
+armature, damping, friction, mimics and tensors in double precision.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import ModelError, choices
+from steelyard.inertia import transform
+from steelyard.inertia.hull import hull_of
+from steelyard.inertia.rotation import to_quaternion
+from steelyard.inertia.solids import SIZES
+from steelyard.model.assemble import FLOATING_BASE
+from steelyard.model.changes import Draft, com_form, property_of, require_consistent
+from steelyard.model.compare import PROPERTIES
+from steelyard.model.joint import Joint, ball_anchor, is_helical, joint_pose, screw
+from steelyard.model.loops import Loop
+from steelyard.model.meshes import Piece
+from steelyard.model.robot import WORLD, Robot
+from steelyard.model.usd_files import quiet
+from steelyard.model.usd_geometry import UP
+from steelyard.model.usd_joints import AXES, DEGREE, SOURCES
+from steelyard.model.usd_scene import Units
+from steelyard.model.usd_text import Opinions
+from steelyard.model.usd_write import (
+    WRITTEN,
+    author,
+    drive_opinions,
+    exported,
+    expressible,
+    mass_opinions,
+    number_opinion,
+)
+
+SI = Units(1.0, 1.0)
+BASE = "base"
+TYPES = {"revolute": "Revolute", "prismatic": "Prismatic", "spherical": "Spherical", "planar": ""}
+LOOP_TYPES = {"weld": "Fixed", "hinge": "Revolute", "slide": "Prismatic", "connect": "Spherical", "cylinder": ""}
+SITE = 0.005  # m: radius at which a site is drawn
+Z = np.array([0.0, 0.0, 1.0])
+
+
+def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
+    """A new file for `target`. Raises ModelError for what USD cannot hold: helical joints, free ones off the world."""
+    if target.suffix.lower() not in WRITTEN:
+        raise ModelError(f"{target}: USD archives are read, not written. Choose one of {', '.join(WRITTEN)}.")
+    for name, theta in zip(robot.body_names, robot.inertias, strict=True):
+        if theta.any():
+            require_consistent(name, theta)
+    for index, joint in enumerate(robot.joints):
+        _require_expressible(robot, index, joint)
+    folded = replace(robot, joints=tuple(_folded(joint) for joint in robot.joints))
+    with quiet():
+        from pxr import Sdf
+
+        suffix = target.suffix.lower()
+        writer = _Writer(Sdf.Layer.CreateAnonymous(suffix), folded)
+        lost = writer.write(pieces)
+        content = exported(writer.layer, ".usda" if suffix == ".usda" else ".usdc")
+    whole = _renamed(folded)
+    return Draft(
+        files=((target, content),),
+        expected=_as_read(whole),
+        whole=whole,
+        changed=("new file: bodies, joints, inertials, geometry",),
+        notes=tuple(_notes(robot, lost)),
+    )
+
+
+def _folded(joint: Joint) -> Joint:
+    """The joint with its offset in its pose, as USD's zero is where its two frames meet; a follower's stays."""
+    if joint.mimics is not None or not joint.offset:
+        return joint
+    R, p = joint_pose(joint, np.array([joint.offset]))
+    return replace(joint, rotation=R, position=p, offset=0.0)
+
+
+def _require_expressible(robot: Robot, index: int, joint: Joint):
+    if is_helical(joint):
+        raise ModelError(
+            f"Joint '{joint.name}' is helical; USD has no helical joints, so this robot cannot be written."
+        )
+    moved = not np.allclose(joint.rotation, np.eye(3), atol=1e-12) or np.any(joint.position)
+    if joint.kind == "free" and (int(robot.parents[index]) != WORLD or index not in robot.body_joints or moved):
+        raise ModelError(
+            f"Joint '{joint.name}' is free and not at the origin of the world; USD frees only such bodies."
+        )
+
+
+def _renamed(robot: Robot) -> Robot:
+    """The robot with names that its free bases have when they are read: none of their own."""
+    free = [i for i, joint in enumerate(robot.joints) if joint.kind == "free"]
+    names = {
+        i: FLOATING_BASE if len(free) == 1 else f"{FLOATING_BASE}_{robot.body_names[list(robot.body_joints).index(i)]}"
+        for i in free
+    }
+    return replace(robot, joints=tuple(replace(j, name=names.get(i, j.name)) for i, j in enumerate(robot.joints)))
+
+
+def _as_read(robot: Robot) -> Robot:
+    """The robot as the file reads back: joints have no properties but one each."""
+    kept = np.array([j.kind not in ("free", "planar") for j in robot.free_joints for _ in range(j.nv)], dtype=float)
+    arrays = {field: getattr(robot, field) * kept for field in PROPERTIES}
+    return replace(robot, drives=expressible(_single(robot)), links=(), sites=(), rotors=(), **arrays)
+
+
+def _single(robot: Robot):
+    single = {joint.name for joint in robot.free_joints if joint.nv == 1 and joint.kind != "free"}
+    return {name: drive for name, drive in robot.drives.items() if name in single}
+
+
+def _notes(robot: Robot, lost: list[str]) -> Iterator[str]:
+    free = [joint.name for joint in robot.joints if joint.kind == "free" and joint.name != FLOATING_BASE]
+    if free:
+        yield f"USD has no joints for free bodies; {choices(free)} is called {FLOATING_BASE} when it is read."
+    if any(np.isfinite(joint.effort_limit).any() for joint in robot.joints):
+        yield "OpenUSD has no place for limits of efforts; they are written as urdf:limit:effort."
+    if lost:
+        yield f"Geometry that cannot be read is not in it: {choices(lost)}."
+
+
+class _Writer:
+    """Writes one robot into a layer."""
+
+    def __init__(self, layer, robot: Robot):
+        from pxr import Sdf
+
+        self.Sdf, self.layer, self.robot = Sdf, layer, robot
+        self.opinions = Opinions()
+        self.used: dict[str, set[str]] = {}
+        self.root = self._prim("", robot.name or "robot", "Xform")
+        self.layer.defaultPrim = self.root.rpartition("/")[2]
+        for key, setting in (("metersPerUnit", 1.0), ("kilogramsPerUnit", 1.0), ("upAxis", "Z")):
+            layer.pseudoRoot.SetInfo(key, setting)
+        self.bodies: dict[int, str] = {}
+        self.poses = dict(self._zero_poses())
+        self.paths: dict[str, str] = {}  # of joints by name
+
+    def write(self, pieces: Iterable[Piece]) -> list[str]:
+        """Everything. Returns names of geometry that cannot be read."""
+        robot = self.robot
+        self.opinions.apply(self.root, "PhysicsArticulationRootAPI")
+        if len(robot.body_joints) < robot.nj:  # joints between the same two bodies add up
+            self.opinions.apply(self.root, "NewtonArticulationRootAPI")
+            self._set(self.root, "newton:jointsAddMobility", "bool", True, uniform=True)
+        self._scene()
+        grounded = any(p == WORLD and j.kind != "free" for p, j in zip(robot.parents, robot.joints, strict=True))
+        if grounded:
+            self._ground()
+        for body, name in enumerate(robot.body_names):
+            self._body(body, name, robot.inertias[body], *self.poses[body])
+        scope = self._prim(self.root, "joints", "Scope")
+        if grounded:
+            path = self._prim(scope, "root_joint", "PhysicsFixedJoint")
+            self._relation(path, "physics:body1", self.bodies[WORLD])
+        for index in range(robot.nj):
+            self._joint(scope, index)
+        for index, joint in enumerate(robot.joints):
+            if joint.mimics is not None:
+                self._mimic(index, joint)
+        for loop in robot.loops:
+            self._loop(scope, loop)
+        self._sites()
+        lost = self._geometry(pieces)
+        author(self.layer, self.opinions)
+        return lost
+
+    # prims and attributes
+
+    def _prim(self, parent: str, name: str, type_name: str) -> str:
+        """Path of a new prim, of that name as far as USD allows it."""
+        from pxr import Tf
+
+        plain = Tf.MakeValidIdentifier(name)
+        taken, unique, number = self.used.setdefault(parent, set()), plain, 0
+        while unique in taken:
+            number += 1
+            unique = f"{plain}_{number}"
+        taken.add(unique)
+        path = f"{parent}/{unique}"
+        spec = self.Sdf.CreatePrimInLayer(self.layer, path)
+        spec.specifier, spec.typeName = self.Sdf.SpecifierDef, type_name
+        if unique != name:
+            spec.SetInfo("displayName", name)
+        return path
+
+    def _set(self, path: str, name: str, type: str, value, *, uniform: bool = False):
+        kind = self.Sdf.ValueTypeNames.Find(type)
+        variability = self.Sdf.VariabilityUniform if uniform else self.Sdf.VariabilityVarying
+        self.Sdf.AttributeSpec(self.layer.GetPrimAtPath(path), name, kind, variability).default = value
+
+    def _relation(self, path: str, name: str, target: str):
+        relation = self.Sdf.RelationshipSpec(self.layer.GetPrimAtPath(path), name, False)
+        relation.targetPathList.explicitItems = [target]
+
+    def _pose(self, path: str, R, p, scale=None):
+        """Of a prim in its parent's frame."""
+        from pxr import Gf, Vt
+
+        self._set(path, "xformOp:translate", "double3", Gf.Vec3d(*map(float, p)))
+        self._set(path, "xformOp:orient", "quatd", Gf.Quatd(*map(float, np.roll(to_quaternion(R), 1))))
+        order = ["xformOp:translate", "xformOp:orient"]
+        if scale is not None:
+            self._set(path, "xformOp:scale", "double3", Gf.Vec3d(*map(float, scale)))
+            order.append("xformOp:scale")
+        self._set(path, "xformOpOrder", "token[]", Vt.TokenArray(order), uniform=True)
+
+    def _vector(self, path: str, name: str, type: str, numbers, *, quaternion: bool = False):
+        from pxr import Gf
+
+        x = [float(np.float32(each)) for each in numbers]
+        self._set(path, name, type, Gf.Quatf(*x) if quaternion else Gf.Vec3f(*x))
+
+    # the robot
+
+    def _zero_poses(self) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:
+        """Poses of bodies in the world where all joints are at zero, and of the world."""
+        robot = self.robot
+        yield WORLD, (np.eye(3), np.zeros(3))
+        of_joints = {WORLD: (np.eye(3), np.zeros(3))}
+        for index, joint in enumerate(robot.joints):
+            R, p = of_joints[int(robot.parents[index])]
+            zero = np.zeros(joint.nq)
+            if joint.features.quaternion:
+                zero[-1] = 1.0
+            turned, moved = joint_pose(joint, zero)
+            of_joints[index] = R @ turned, p + R @ moved
+        for body, joint in enumerate(robot.body_joints):
+            yield body, of_joints[int(joint)]
+
+    def _scene(self):
+        path = self._prim(self.root, "physicsScene", "PhysicsScene")
+        gravity = self.robot.gravity
+        size = float(np.linalg.norm(gravity))
+        self._vector(path, "physics:gravityDirection", "vector3f", gravity / size if size else -Z)
+        self.opinions.add(path, number_opinion("physics:gravityMagnitude", size))
+
+    def _ground(self):
+        """What stands still, as one body."""
+        links = [link for link in self.robot.links if link.body == WORLD]
+        theta = sum((transform(each.theta, each.rotation, each.position) for each in links), np.zeros(10))
+        stated = [each for each in links if each.theta.any()] or links
+        name = next((each.name for each in stated if each.name not in ("world", *self.robot.body_names)), BASE)
+        while name in self.robot.body_names:
+            name += "_"
+        self._body(WORLD, name, theta, np.eye(3), np.zeros(3))
+
+    def _body(self, body: int, name: str, theta, R, p):
+        self.bodies[body] = path = self._prim(self.root, name, "Xform")
+        self._pose(path, R, p)
+        self.opinions.apply(path, "PhysicsRigidBodyAPI")
+        if theta.any() and theta[0] > 0:
+            found = mass_opinions(com_form(theta), SI, np.eye(3), np.eye(3), tensor=False)
+            self.opinions.add(path, *found)
+            self.opinions.apply(path, "NewtonMassAPI" if found[-1].type == "double[]" else "PhysicsMassAPI")
+            if found[-1].type == "double[]":
+                self.opinions.apply(path, "PhysicsMassAPI")
+
+    def _ends(self, path: str, bodies: Iterable[int], rotations, positions):
+        for number, (body, R, p) in enumerate(zip(bodies, rotations, positions, strict=True)):
+            if body in self.bodies:
+                self._relation(path, f"physics:body{number}", self.bodies[body])
+            self._vector(path, f"physics:localPos{number}", "point3f", p)
+            self._vector(path, f"physics:localRot{number}", "quatf", np.roll(to_quaternion(R), 1), quaternion=True)
+
+    def _joint(self, scope: str, index: int):
+        joint = self.robot.joints[index]
+        if joint.kind == "free":
+            return
+        path = self._prim(scope, joint.name, f"Physics{TYPES[joint.kind]}Joint")
+        self.paths[joint.name] = path
+        if joint.nv == 1 or joint.kind == "planar":
+            axis, anchor, _ = screw(joint)
+        else:
+            axis, anchor = Z, ball_anchor(joint.subspace)
+        along = _turned_to(axis)
+        bodies, (R, p) = self._carriers(index)
+        self._ends(path, bodies, (R @ along, along), (p + R @ anchor, anchor))
+        if joint.kind != "planar":
+            self._set(path, "physics:axis", "token", "Z", uniform=True)
+        if joint.kind == "planar":
+            self._lock(path, ("transZ", "rotX", "rotY"))
+        self._limits(path, joint)
+        if joint.kind in ("revolute", "prismatic", "spherical"):
+            self._properties(path, index, joint)
+
+    def _carriers(self, index: int) -> tuple[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
+        """Bodies on both sides of a joint, and the pose of the second in the first at zero; without a body between two
+        joints, both are between the same two."""
+        robot = self.robot
+        at = {WORLD: WORLD} | {int(joint): body for body, joint in enumerate(robot.body_joints)}
+        last = index
+        while last not in at:  # depth first: what a joint without a body carries follows it
+            last += 1
+        first = int(robot.parents[index])
+        while first not in at:
+            first = int(robot.parents[first])
+        R, p = self.poses[at[first]]
+        turned, moved = self.poses[at[last]]
+        return (at[first], at[last]), (R.T @ turned, R.T @ (moved - p))
+
+    def _lock(self, path: str, axes: Iterable[str]):
+        for axis in axes:
+            self.opinions.apply(path, f"PhysicsLimitAPI:{axis}")
+            self.opinions.add(path, number_opinion(f"limit:{axis}:physics:low", 1.0))
+            self.opinions.add(path, number_opinion(f"limit:{axis}:physics:high", -1.0))
+
+    def _limits(self, path: str, joint: Joint):
+        if joint.kind not in ("revolute", "prismatic"):
+            return
+        unit = DEGREE if joint.turns else 1.0
+        for name, bound in (("lower", joint.lower[0]), ("upper", joint.upper[0])):
+            self.opinions.add(path, number_opinion(f"physics:{name}Limit", bound / unit))
+        if np.isfinite(joint.effort_limit[0]):
+            self.opinions.add(path, number_opinion("urdf:limit:effort", joint.effort_limit[0]))
+        if np.isfinite(joint.velocity_limit[0]):
+            self.opinions.apply(path, "NewtonJointAPI")
+            self.opinions.add(path, number_opinion("newton:velocityLimit", joint.velocity_limit[0] / unit))
+
+    def _properties(self, path: str, index: int, joint: Joint):
+        for field, sources in SOURCES.items():
+            number = property_of(self.robot, index, field, format="USD")[0]
+            if number:
+                per_degree = field == "damping" and joint.turns
+                self.opinions.apply(path, "NewtonJointAPI")
+                self.opinions.add(path, number_opinion(sources[0][0], number * (DEGREE if per_degree else 1.0)))
+        drive = expressible(_single(self.robot)).get(joint.name)
+        if drive is not None:
+            way = "angular" if joint.turns else "linear"
+            self.opinions.apply(path, f"PhysicsDriveAPI:{way}")
+            self.opinions.add(path, *drive_opinions(joint.turns, f"drive:{way}:physics:", drive, SI))
+
+    def _mimic(self, index: int, joint: Joint):
+        path, unit = self.paths[joint.name], DEGREE if joint.turns else 1.0
+        master = next(each for each in self.robot.joints if each.name == joint.mimics)
+        self.opinions.apply(path, "NewtonMimicAPI")
+        self._relation(path, "newton:mimicJoint", self.paths[master.name])
+        self.opinions.add(path, number_opinion("newton:mimicCoef1", joint.ratio))
+        self.opinions.add(path, number_opinion("newton:mimicCoef0", joint.offset / unit))
+
+    def _loop(self, scope: str, loop: Loop):
+        path = self._prim(scope, loop.name, f"Physics{LOOP_TYPES[loop.kind]}Joint")
+        names = {None: WORLD, **{name: i for i, name in enumerate(self.robot.body_names)}}
+        self._ends(path, [names[each] for each in loop.bodies], loop.rotations, loop.positions)
+        if loop.kind in ("hinge", "slide", "connect"):
+            self._set(path, "physics:axis", "token", "Z", uniform=True)
+        if loop.kind == "cylinder":
+            self._lock(path, ("transX", "transY", "rotX", "rotY"))
+        self._set(path, "physics:excludeFromArticulation", "bool", True, uniform=False)
+
+    def _sites(self):
+        for site in self.robot.sites:
+            if site.body in self.bodies:
+                path = self._prim(self.bodies[site.body], site.name, "Sphere")
+                self._pose(path, site.rotation, site.position)
+                self._set(path, "radius", "double", SITE)
+                self._set(path, "purpose", "token", "guide", uniform=True)
+                self.opinions.apply(path, "NewtonSiteAPI")
+
+    # geometry
+
+    def _geometry(self, pieces: Iterable[Piece]) -> list[str]:
+        links = {link.name: link for link in self.robot.links}
+        groups: dict[tuple, list[Piece]] = {}
+        for piece in pieces:
+            link = links.get(piece.link)
+            if piece.role and link is not None and link.body in self.bodies:
+                place = (*np.round(piece.rotation, 9).flat, *np.round(piece.position, 9))
+                groups.setdefault((piece.link, piece.key, piece.problem, *place), []).append(piece)
+        homes: dict[str, str] = {}
+        lost = []
+        for members in groups.values():
+            piece = next((each for each in members if each.color is not None), members[0])
+            link = links[piece.link]
+            try:
+                vertices, faces, _ = piece.colored_mesh()
+            except ModelError:
+                lost.append(piece.name or piece.link)
+                continue
+            if piece.link not in homes:
+                homes[piece.link] = self._prim(self.bodies[link.body], piece.link, "Xform")
+                self._pose(homes[piece.link], link.rotation, link.position)
+            roles = {each.role for each in members}
+            path = self._gprim(homes[piece.link], piece, vertices, faces, "_".join(sorted(roles)))
+            if "collision" in roles:
+                self.opinions.apply(path, "PhysicsCollisionAPI")
+                if piece.solid is None:
+                    self.opinions.apply(path, "PhysicsMeshCollisionAPI")
+                    self._set(path, "physics:approximation", "token", "convexHull", uniform=True)
+            if "visual" not in roles:
+                self._set(path, "purpose", "token", "guide", uniform=True)
+        return list(dict.fromkeys(lost))
+
+    def _gprim(self, parent: str, piece: Piece, vertices, faces, name: str) -> str:
+        from pxr import Gf, Vt
+
+        kind, sizes = piece.solid or ("mesh", ())
+        path = self._prim(parent, f"{name}_{kind}", {"box": "Cube", "ellipsoid": "Sphere"}.get(kind, kind.title()))
+        scale = None
+        match kind:
+            case "box" | "ellipsoid":
+                scale = sizes
+                self._set(path, "size" if kind == "box" else "radius", "double", 1.0)
+            case "mesh":
+                faces = _hull_faces(vertices) if faces is None else faces
+                self._set(
+                    path, "points", "point3f[]", Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(vertices, np.float32))
+                )
+                self._set(path, "faceVertexIndices", "int[]", Vt.IntArray(np.ravel(faces).tolist()))
+                self._set(path, "faceVertexCounts", "int[]", Vt.IntArray([3] * len(faces)))
+                self._set(path, "subdivisionScheme", "token", "none", uniform=True)
+            case _:
+                for name, size in zip(SIZES[kind], sizes, strict=True):
+                    self._set(path, "height" if name == "length" else name, "double", float(size))
+                if "length" in SIZES[kind]:
+                    self._set(path, "axis", "token", "Z", uniform=True)
+        self._pose(path, piece.rotation, piece.position, scale)
+        if piece.color is not None:
+            *rgb, opacity = map(float, piece.color)
+            self._set(path, "primvars:displayColor", "color3f[]", Vt.Vec3fArray([Gf.Vec3f(*rgb)]))
+            if opacity < 1:
+                self._set(path, "primvars:displayOpacity", "float[]", Vt.FloatArray([opacity]))
+        return path
+
+
+def _hull_faces(vertices) -> np.ndarray:
+    hull = hull_of(vertices)
+    return np.zeros((0, 3), dtype=int) if hull is None else hull.faces
+
+
+def _turned_to(axis) -> np.ndarray:
+    """(3, 3) rotation that carries z to a unit axis; of the axes of its frame where it is one of them."""
+    for column, letter in enumerate(AXES):
+        if np.array_equal(axis, np.eye(3)[column]):
+            return UP[letter]
+    side = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
+    side = side / np.linalg.norm(side)
+    return np.column_stack([side, np.cross(axis, side), axis])
