@@ -86,7 +86,9 @@ def value_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -
 
 def whole_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
     """First difference of what two robots of the same structure have beyond it and `value_difference`: gravity, places,
-    loops, rotors and limits. Links and sites are of one kind here, and the other robot may have more of them; tolerance: relative, m and rad."""
+    loops, rotors and limits. Links and sites are of one kind here, and the other robot may have more of them.
+
+    tolerance: relative, m and rad."""
     if not _near(robot.gravity, other.gravity, tolerance):
         return f"gravity is {other.gravity.tolist()}, not {robot.gravity.tolist()}"
     for name, frame in robot.frames.items():

@@ -103,9 +103,18 @@ def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Dra
                 break
     _frames(sheet, robot, frames)
     _tell(sheet, robot, expected, pieces)
-    kept = tuple(each for each in robot.sites if each not in sheet.lost)
-    links = tuple(each for each in robot.links if each not in sheet.lost)
-    return _draft(sheet, robot, expected, replace(whole, links=links, sites=kept))
+    return _draft(sheet, robot, expected, replace(whole, **_places(sheet, robot, whole)))
+
+
+def _places(sheet: Sheet, robot: Robot, whole: Robot) -> dict[str, tuple[Frame, ...]]:
+    """Links and sites of a robot on the bodies that it has in the file, but for those that are lost."""
+
+    def placed(frame: Frame) -> Frame:
+        return frame if frame.body == WORLD else replace(frame, body=whole.body_index(robot.body_names[frame.body]))
+
+    return {
+        key: tuple(placed(each) for each in getattr(robot, key) if each not in sheet.lost) for key in ("links", "sites")
+    }
 
 
 def _draft(sheet: Sheet, robot: Robot, expected: Robot, whole: Robot) -> Draft:
