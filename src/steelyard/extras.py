@@ -11,6 +11,7 @@ EXTRAS = {
     "logs": ("pyarrow", "h5py", "rosbags", "mcap", "lz4", "zstandard"),
     "report": ("plotly", "jinja2", "markupsafe"),
     "meshes": ("trimesh", "collada", "lxml"),
+    "xacro": ("yaml",),
     "figures": ("matplotlib", "PIL"),
     "cluster": ("dask", "distributed", "fsspec"),
     "gpu": ("jax",),

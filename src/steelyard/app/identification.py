@@ -17,6 +17,7 @@ from steelyard.fit import validate
 from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.model import Robot, load, save, write_side
+from steelyard.model.formats import BY_NAME
 from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.native import one_blas_thread
@@ -191,7 +192,10 @@ def _write(result: Result, stage: Path, out) -> dict:
 def _model_name(result: Result | DriveResult) -> str:
     """Of the identified model: that of the given file with a suffix."""
     model = Path(result.job.model if result.prior.source else f"{result.prior.name}.urdf")
-    return f"{model.stem}{SUFFIX}{model.suffix}"
+    own = None if result.prior.source is None else BY_NAME[result.prior.source.format]
+    if own is None or not own.copies:
+        return f"{model.stem}{SUFFIX}{model.suffix}"
+    return f"{model.stem.removesuffix(own.copies)}{SUFFIX}{own.copies}"
 
 
 def _job_file(job: Job, stage: Path, out) -> list[str]:

@@ -67,13 +67,13 @@ def repairable(what) -> Callable[[Finding], bool]:
     return lambda finding: finding.code in codes
 
 
-def run(path, *, select=(), ignore=(), meshes: bool = True, folders=()) -> Findings:
-    """Check a URDF or MJCF file, or every model of a folder.
+def run(path, *, select=(), ignore=(), meshes: bool = True, folders=(), arguments=()) -> Findings:
+    """Check a URDF, MJCF or xacro file, or every model of a folder.
 
     select, ignore: rule codes or beginnings of codes ("SY2"). meshes: whether mesh files are read; without them, rules
     on geometry see primitive shapes only. folders: whose files models may name beside those of their own folder and
-    package. Raises ModelError for a file that cannot be read at all or is no model (for a
-    folder: when no file of it can), OptionError for an unknown code.
+    package. arguments: of xacro files, as of `load`. Raises ModelError for a file that cannot be read at all or is no
+    model (for a folder: when no file of it can), OptionError for an unknown code.
     """
     require_type(str | PathLike, path=path)
     rules = selected(select, ignore)
@@ -81,7 +81,7 @@ def run(path, *, select=(), ignore=(), meshes: bool = True, folders=()) -> Findi
     models = models_in(path)
     for model in models:
         try:
-            whole = whole.merged(look(read_sketch(model, meshes=meshes, folders=folders), rules))
+            whole = whole.merged(look(read_sketch(model, meshes=meshes, folders=folders, arguments=arguments), rules))
         except ModelError as error:
             if len(models) == 1:
                 raise

@@ -29,6 +29,7 @@ def check_models(
     ignore=(),
     strict: bool = False,
     folders=(),
+    arguments=(),
     details: bool = False,
     summary: bool = False,
     baseline=None,
@@ -41,9 +42,9 @@ def check_models(
     one model, or a folder for the copies of several, with errors repaired; or what is repaired ("errors", "all", or
     rule codes with commas), and then out: that file or folder. format: text, json, sarif or markdown, on standard
     output; colours only on a terminal. Text is a table of several models, and the findings of one; details: the
-    findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders: as
-    of `run`. strict: findings of severity info fail too. baseline: file of known findings, which are left out;
-    write_baseline: file to which those of now are written, and 0 is returned for them. progress:
+    findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders,
+    arguments: as of `run`. strict: findings of severity info fail too. baseline: file of known findings, which are left
+    out; write_baseline: file to which those of now are written, and 0 is returned for them. progress:
     called with the name of a model and the share of models before it.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
@@ -66,14 +67,15 @@ def check_models(
             if progress is not None:
                 progress(model.name, count / len(named))
             try:
-                sketch = read_sketch(model, folders=folders)
+                sketch = read_sketch(model, folders=folders, arguments=arguments)
                 findings = look(sketch, rules)
                 models.append(Checked(model, len(sketch.parts), findings))
                 if copies is not None:
                     from steelyard.check.repaired_copy import repair  # loads the dynamics
 
                     target = _target(model, base, copies, len(named))
-                    repairs.append(repair(model, target, fix=what, select=select, ignore=ignore, folders=folders))
+                    named = {"folders": folders, "arguments": arguments}
+                    repairs.append(repair(model, target, fix=what, select=select, ignore=ignore, **named))
                     findings = repairs[-1].remaining
                 remaining = remaining.merged(findings)
             except SteelyardError as error:
@@ -165,4 +167,6 @@ def _target(model: Path, base: Path, fix: Path, count: int) -> Path:
     """Where the repaired copy of a model goes: `fix` itself, or its place in that folder."""
     if count == 1 and fix.suffix and not os.path.isdir(fix):  # noqa: PTH112  False for names that cannot be
         return fix
-    return fix / model.relative_to(base)
+    from steelyard.check.repaired_copy import copy_suffix
+
+    return (fix / model.relative_to(base)).with_suffix(copy_suffix(model))

@@ -4,7 +4,7 @@ A new format is a module with its `ModelDocument`, and a line in `FORMATS`.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from glob import has_magic
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from steelyard import storage
 from steelyard.arguments import require_type, shown
-from steelyard.errors import ModelError, choices
+from steelyard.errors import ModelError, SteelyardError, choices
 from steelyard.lazy import later
 from steelyard.model import urdf
 from steelyard.model.changes import Draft
@@ -35,6 +35,7 @@ class Format:
     name: as of `Source.format`. title, files: the model and its files in messages. suffix: of its files. holds: whether
     a file is of this format, whatever its suffix; open: its document. new: a new file of a robot and of the geometry of
     its links, None where none is written. lacks: properties of joints and "drives", what of them it has no place for.
+    copies: suffix of edited copies, where it is another. arguments: whether its files take any.
     """
 
     name: str
@@ -45,6 +46,8 @@ class Format:
     open: Callable[[Path], ModelDocument]
     new: Callable[[Robot, Path, tuple[Piece, ...]], Draft] | None = None
     lacks: tuple[str, ...] = ()
+    copies: str = ""
+    arguments: bool = False
 
 
 _later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers
@@ -68,13 +71,23 @@ FORMATS = (
         open=_later("mjcf.MjcfDocument"),
         new=_later("mjcf_new.new_model"),
     ),
+    Format(
+        name="xacro",
+        title="a xacro file",
+        files=".xacro",
+        suffix=".xacro",
+        holds=partial(has_root, tags=(urdf.ROOT,)),
+        open=_later("xacro.xacro_document.XacroDocument"),
+        lacks=("armature", "drives"),
+        copies=".urdf",
+        arguments=True,
+    ),
 )
 BY_NAME = {each.name: each for each in FORMATS}
 BY_SUFFIX = {each.suffix: each for each in FORMATS}
 MODEL_SUFFIXES = tuple(BY_SUFFIX)
-GENERAL = (".xml", ".mjcf")  # suffixes that do not tell what is in a file
+GENERAL = (".xml", ".mjcf", ".xacro")  # suffixes that do not tell what is in a file, or whether it is a whole model
 REMEDIES = {
-    ".xacro": " Expand it first: xacro robot.urdf.xacro > robot.urdf.",
     ".sdf": " Convert it to one of them first.",
     ".mjcf": " Name MJCF files .xml.",
 }
@@ -82,9 +95,15 @@ REMEDIES = {
 
 
 def load(
-    path, *, floating: bool | None = None, gravity=None, folders=(), lock: Mapping[str, ArrayLike] | None = None
+    path,
+    *,
+    floating: bool | None = None,
+    gravity=None,
+    folders=(),
+    lock: Mapping[str, ArrayLike] | None = None,
+    arguments: Mapping[str, object] | Iterable[str] = (),
 ) -> Robot:
-    """Read a robot from a URDF (`.urdf`) or MJCF (`.xml`) file.
+    """Read a robot from a URDF (`.urdf`), MJCF (`.xml`) or xacro (`.xacro`) file.
 
     Args:
         path: the model file.
@@ -92,6 +111,7 @@ def load(
         gravity: (3,) in the world, m/s^2; None takes the file's (MJCF) or `[0, 0, -9.81]`.
         folders: whose files the model may name beside those of its own folder and package; others are never opened.
         lock: joint -> rad or m at which it stands still, such as the fingers of a gripper that was not recorded.
+        arguments: of a xacro file: name -> value, or words `NAME=VALUE`.
 
     Raises:
         ModelError: names the file, the element, what was found and what to do.
@@ -112,16 +132,45 @@ def load(
             f"{REMEDIES.get(suffix, '')}"
         )
     format = _format_of(path) if suffix in GENERAL else BY_SUFFIX[suffix]
-    robot = _with_folders(format.open(path), folders).robot(floating=floating, gravity=gravity)
+    given = arguments_of(arguments)
+    if given and not format.arguments:
+        raise ModelError(f"{path} is {format.title}, which takes no arguments; '{next(iter(given))}' was given.")
+    document = _with_folders(replace(format.open(path), arguments=given), folders)
+    robot = document.robot(floating=floating, gravity=gravity)
     return locked(robot, lock or {})
 
 
-def opened(path, folders=()) -> ModelDocument:
+def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:
+    """Arguments of a xacro file as texts.
+
+    Args:
+        words: name -> value, or words `NAME=VALUE`.
+
+    Returns:
+        Text by name.
+
+    Raises:
+        ModelError: for a word without "=".
+    """
+    if isinstance(words, Mapping):
+        return {
+            str(name): str(value).lower() if isinstance(value, bool) else str(value) for name, value in words.items()
+        }
+    words = (words,) if isinstance(words, str) else words
+    pairs = [(word, *str(word).partition("=")) for word in words]
+    for word, name, equals, _ in pairs:
+        if not equals or not name.removesuffix(":"):
+            raise ModelError(f"{shown(word)} is no argument of a model; write NAME=VALUE.")
+    return {name.removesuffix(":"): text for _, name, _, text in pairs}
+
+
+def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()) -> ModelDocument:
     """A model file, whatever its suffix.
 
     Args:
         path: the model file.
         folders: as of `load`.
+        arguments: as of `load`; formats that take none pass over them.
 
     Returns:
         Its document, with the folders in which files that it names may lie: its package, its own folder, the further
@@ -132,21 +181,25 @@ def opened(path, folders=()) -> ModelDocument:
         ModelError: a named folder that is none, or a file that cannot be read.
     """
     path = Path(path)
-    return _with_folders(_format_of(path).open(path), folders)
+    format = _format_of(path)
+    given = arguments_of(arguments) if format.arguments else {}
+    return _with_folders(replace(format.open(path), arguments=given), folders)
 
 
-def read_sketch(path, *, meshes: bool = True, folders=()) -> Sketch:
+def read_sketch(
+    path, *, meshes: bool = True, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()
+) -> Sketch:
     """Tolerant reading of a model file, whatever its suffix.
 
     Args:
         path: the model file.
         meshes: whether mesh files are read.
-        folders: as of `load`.
+        folders, arguments: as of `opened`.
 
     Raises:
         ModelError: one message, for a file that is no model or cannot be read.
     """
-    return opened(path, folders).sketch(meshes=meshes)
+    return opened(path, folders, arguments).sketch(meshes=meshes)
 
 
 def document_of(robot: Robot) -> ModelDocument | None:
@@ -159,7 +212,9 @@ def document_of(robot: Robot) -> ModelDocument | None:
         Its document; None for a robot that was not read from a file.
     """
     source = robot.source
-    return source and replace(BY_NAME[source.format].open(source.path), folders=source.folders)
+    if source is None:
+        return None
+    return replace(BY_NAME[source.format].open(source.path), folders=source.folders, arguments=source.arguments)
 
 
 def _format_of(path: Path) -> Format:
@@ -229,7 +284,6 @@ def _may_be_model(path: Path) -> bool:
 
 def _is_model(path: Path) -> bool:
     try:
-        format = _format_of(path)
-        return format.holds(path) and format.open(path).whole
-    except ModelError:
+        return _format_of(path).holds(path) and opened(path).whole
+    except SteelyardError:
         return False

@@ -178,11 +178,9 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
     folder of the computer would be one.
     """
     name, _, rest = unquote(text.split("://", 1)[1]).partition("/")
-    here = Path(os.path.realpath(start))
-    folders = folders[1:] if folders[:1] == (around(here / name),) else folders  # that is for plain paths
     if not name:
         return Resolved(None, "missing", f"'{text[:120]}' names no package before its third slash.")
-    homes = [*_around_model(name, folders, here), *installed(name)]
+    homes, folders = _homes(name, folders, start)
     for home in homes:
         found = _inside(home / rest, (Path(os.path.realpath(home)), *folders, *_built_from(home, rest)), text)
         if found.problem != "missing" or home in folders:
@@ -191,6 +189,27 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
         return Resolved(None, "missing", f"'{text[:120]}' is not in package '{name}'.")
     cause = f"package '{name[:80]}' is neither beside the model nor installed"
     return Resolved(None, "unchecked", f"{cause}, so '{text[:120]}' was not checked.", cause)
+
+
+def package_folder(name: str, folders: tuple[Path, ...], start: Path) -> Path | None:
+    """The folder of a package: one that lies around the model or in one of the folders, else one that is installed.
+
+    Args:
+        name: of the package.
+        folders: where files that the model names may lie.
+        start: folder of the model.
+
+    Returns:
+        The folder; None where there is none, and for a name that is no plain word.
+    """
+    return next(iter(_homes(name, folders, start)[0]), None) if PLAIN.fullmatch(name) else None
+
+
+def _homes(name: str, folders: tuple[Path, ...], start: Path) -> tuple[list[Path], tuple[Path, ...]]:
+    """Folders that a package of this name may be, and the folders without the one that is for plain paths."""
+    here = Path(os.path.realpath(start))
+    folders = folders[1:] if folders[:1] == (around(here / name),) else folders
+    return [*_around_model(name, folders, here), *installed(name)], folders
 
 
 def _around_model(name: str, folders: tuple[Path, ...], here: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,9 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UrdfDocument(ModelDocument):
-    """A URDF file."""
+    """A URDF file. format: name of the `Format` of what is read."""
+
+    format: ClassVar[str] = "urdf"
 
     @cached_property
     def xml(self) -> Document:
@@ -76,7 +78,7 @@ class UrdfDocument(ModelDocument):
         if reader.refusals:
             raise ModelError(reader.refusals[0])
         told = (each for each in reader.faults if each.code in TOLD)
-        notes = [*tree.notes, *(f"{path.name}, line {each.place.line}: {each.message}" for each in told)]
+        notes = [*tree.notes, *(f"{each.place.path.name}, line {each.place.line}: {each.message}" for each in told)]
         if not name:
             notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
         return assemble(
@@ -84,7 +86,7 @@ class UrdfDocument(ModelDocument):
             _segments(tree, parts, joints),
             floating=floating,
             gravity=DEFAULT_GRAVITY if gravity is None else gravity,
-            source=Source(path.absolute(), "urdf", self.folders),
+            source=Source(path.absolute(), self.format, self.folders, arguments=self.arguments),
             notes=notes,
         )
 
@@ -98,7 +100,7 @@ class UrdfDocument(ModelDocument):
             return shapes_of(reader, link, label, source, meshes=meshes)
 
         parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
-        return Sketch(self.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
+        return Sketch(self.path, self.format, "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
 
     def pieces(self) -> Iterator[Piece]:
         return pieces_of(self.xml, self._meshes)

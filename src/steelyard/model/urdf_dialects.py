@@ -34,12 +34,13 @@ def _prefixes(root: Element) -> set[str]:
 
 
 def _leftover(document: Document, element: Element) -> str:
-    path, line, name = document.path, document.line(element), element.tag.partition(":")[2]
+    (path, line), name = document.source(element), element.tag.partition(":")[2]
     above = list(_above(element))
     if name in OF_XACRO:
         raise ModelError(
-            f"{path}, line {line}: <{element.tag}> belongs to xacro, so the file is not expanded. Expand it into "
-            f"another file (pip install xacro): xacro {path.name} > {path.stem}_expanded.urdf"
+            f"{path}, line {line}: <{element.tag}> belongs to xacro, so the file is not expanded. Name it {path.stem}"
+            f".urdf.xacro to have it expanded as it is read, or expand it into another file (pip install xacro): xacro "
+            f"{path.name} > {path.stem}_expanded.urdf"
         )
     if above and above[-1].tag in ("link", "joint") and not any(each.tag in DRAWN for each in above):
         raise ModelError(

@@ -67,7 +67,7 @@ def save(robot: Robot, path) -> SaveReport:
     def draft(target: Path) -> Draft:
         if reference is not None and document is not None:
             return document.edited(robot, reference, target)
-        assert format.new is not None  # `format_of` gives writable formats only
+        assert format.new is not None  # `format_of` gives writable formats, or the one the robot was read from
         return format.new(robot, target, pieces)
 
     final = draft(path)
@@ -102,6 +102,7 @@ def format_of(robot: Robot, path: Path) -> str:
     """
     suffix, source = path.suffix.lower(), robot.source
     writable = [each for each in FORMATS if each.new is not None]
+    own = source and BY_NAME[source.format]
     if suffix not in [each.suffix for each in writable]:
         known = " or ".join(each.files for each in writable)
         raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as {known} files.")
@@ -114,7 +115,8 @@ def format_of(robot: Robot, path: Path) -> str:
             f"{path} is the file the robot was read from; input files are never changed. Choose another name."
         )
     # a URDF called .xml stays one
-    return source.format if suffix == source.path.suffix.lower() else BY_SUFFIX[suffix].name
+    stays = own is not None and suffix == (own.copies or source.path.suffix.lower())
+    return source.format if stays else BY_SUFFIX[suffix].name
 
 
 def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
@@ -125,7 +127,11 @@ def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
     for floating in (None, robot.floating):
         try:
             reference = load(
-                robot.source.path, floating=floating, folders=robot.source.folders, lock=robot.source.locked
+                robot.source.path,
+                floating=floating,
+                folders=robot.source.folders,
+                lock=robot.source.locked,
+                arguments=robot.source.arguments,
             )
         except ModelError:
             if floating is None:  # a body that flies is read with a free base alone

@@ -84,7 +84,7 @@ def analyze(
         job = options.job()
         stances = tuple(words(each) for each in contacts) if contacts else None
         standing = True if stances and floating else None  # on feet that somebody else's forces would not explain
-        robot = load(model, floating=standing, gravity=job.gravity, folders=job.folders)
+        robot = load(model, floating=standing, gravity=job.gravity, folders=job.folders, arguments=job.arguments)
         side = side_path(model) if job.side is None else Path(job.side)
         robot = read_side(side, robot) if side.exists() or motors else robot
         robot = lock(robot, lock_words(job.lock, robot))
@@ -165,6 +165,7 @@ def check(
             ignore=words(ignore),
             strict=strict,
             folders=options.job().folders,
+            arguments=options.job().arguments,
             details=details,
             summary=summary,
             baseline=baseline,
@@ -208,7 +209,7 @@ def convert(
             return
         if job.rotors or job.side:
             raise OptionError(f"--rotors and --side are for code, .h or .py; {out} is a model, which has no rotors.")
-        robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders)
+        robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders, arguments=job.arguments)
         stated = (job.floating, job.gravity) != (None, None)
         if robot.source and robot.source.format == format_of(robot, out) and stated:
             raise OptionError(
@@ -283,8 +284,8 @@ def view(
     with refusals():
         from steelyard.viewer.show import view_files
 
-        folders = options.job().folders
-        lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folders)
+        named = {"folders": options.job().folders, "arguments": options.job().arguments}
+        lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, **named)
     if browser:
         typer.launch(str(out.absolute()))
     if not quiet:
