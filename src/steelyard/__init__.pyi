@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mujoco import MjModel, MjSpec
+
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
 from steelyard.app.validation import validate
 from steelyard.calibration import calibrate
@@ -111,7 +113,7 @@ __all__ = [
 ]
 
 def identify(
-    model: str | Path | Robot,
+    model: str | Path | Robot | MjModel | MjSpec,
     logs: Any,
     *,
     out: str | Path | None = None,
@@ -131,6 +133,7 @@ def identify(
     side: str | Path | None = None,
     lock: str | Sequence[str] = (),
     folders: Sequence[str | Path] = (),
+    arguments: Mapping[str, object] | Sequence[str] = (),
     validation: float = 0.3,
     weight: float = 1.0,
     reversal_weight: float = 0.1,
@@ -148,7 +151,7 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
-        model: path of a URDF or MJCF file, or a Robot; input files are never changed.
+        model: path of a URDF, MJCF or xacro file, an MjModel or MjSpec, or a Robot; none of them is changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
             `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
@@ -180,6 +183,7 @@ def identify(
             is at zero, or at the limit nearest to it. Joints at the ends of the robot that no log has are locked there
             by themselves, and a note says so.
         folders: Folder outside the model's own whose files it may name. See other files.
+        arguments: Argument of a xacro model, such as ur_type=ur5e. See xacro.
         validation: Share of every log held out. At its end, in blocks; the first moments of it, which share a filter or
             slow errors with what was fitted, are in neither part.
         weight: Weight of the nominal model as prior. It determines combinations that the data leaves open.

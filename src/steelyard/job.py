@@ -188,7 +188,7 @@ class Job:
     arguments: tuple[str, ...] = option(
         (),
         "Argument of a xacro model, such as ur_type=ur5e.",
-        more="See [xacro](#xacro).",
+        more="One with a default may be left out.",
         metavar="NAME=VALUE",
         name="arg",
         scope=LOG,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from steelyard.fit import validate
 from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.model import Robot, load, save, write_side
-from steelyard.model.formats import BY_NAME
+from steelyard.model.formats import BY_NAME, of_mujoco
 from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.native import one_blas_thread
@@ -38,6 +38,9 @@ from steelyard.report.signal_curves import curves
 from steelyard.storage import require_report_folder
 from steelyard.terms import TERMS
 
+if TYPE_CHECKING:
+    from mujoco import MjModel, MjSpec
+
 SUFFIX = "_identified"
 MJCF, SIMULATED = ".xml", "_simulated.xml"
 DRAWS, DRAWN = "draws.npz", 256  # to randomise simulations, and how many
@@ -48,7 +51,7 @@ WEIGH = (
 
 
 def identify(
-    model: str | Path | Robot,
+    model: "str | Path | Robot | MjModel | MjSpec",
     logs: Any,
     *,
     out: str | Path | None = None,
@@ -58,7 +61,7 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
-        model: path of a URDF or MJCF file, or a Robot; input files are never changed.
+        model: path of a URDF, MJCF or xacro file, an MjModel or MjSpec, or a Robot; none of them is changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
             `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.
@@ -83,6 +86,8 @@ def identify(
     """
     if unknown := sorted(set(options) - set(options_of(Job))):
         raise TypeError(unknown_option("identify()", unknown, options_of(Job)))
+    if of_mujoco(model):
+        model = load(model, **{name: options[name] for name in ("floating", "gravity") if name in options})
     job = job_of(model, logs, **options)
     robot = model if isinstance(model, Robot) else None
     return carry_out(job, robot=robot, logs=several(logs), out=out, progress=progress).result

@@ -103,10 +103,10 @@ def load(
     lock: Mapping[str, ArrayLike] | None = None,
     arguments: Mapping[str, object] | Iterable[str] = (),
 ) -> Robot:
-    """Read a robot from a URDF (`.urdf`), MJCF (`.xml`) or xacro (`.xacro`) file.
+    """Read a robot from a URDF (`.urdf`), MJCF (`.xml`) or xacro (`.xacro`) file, or from a model of MuJoCo in memory.
 
     Args:
-        path: the model file.
+        path: the model file, or an MjModel or MjSpec.
         floating: None as the file says, True puts a free base under a fixed base, False welds free bases in place.
         gravity: (3,) in the world, m/s^2; None takes the file's (MJCF) or `[0, 0, -9.81]`.
         folders: whose files the model may name beside those of its own folder and package; others are never opened.
@@ -116,6 +116,8 @@ def load(
     Raises:
         ModelError: names the file, the element, what was found and what to do.
     """
+    if of_mujoco(path):
+        return locked(_later("mjcf.robot_of_object")(path, floating=floating, gravity=gravity), lock or {})
     require_type(str | PathLike, path=path)
     require_path(path)
     path = Path(path)
@@ -138,6 +140,11 @@ def load(
     document = _with_folders(replace(format.open(path), arguments=given), folders)
     robot = document.robot(floating=floating, gravity=gravity)
     return locked(robot, lock or {})
+
+
+def of_mujoco(model) -> bool:
+    """Whether something is an object of MuJoCo, which stands for a robot without a file."""
+    return type(model).__module__.partition(".")[0] == "mujoco"
 
 
 def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from steelyard.model.joint import KINDS, SHORTEST, Joint
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
-from steelyard.model.urdf_dialects import implicit_world, leftovers, unread_loops
+from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
 from steelyard.model.xml import Document, Element, Reader, rooted
 
@@ -269,10 +269,11 @@ def _tensor(reader: Reader, element: Element, label: str) -> np.ndarray:
 def _joints(reader: Reader, tree: Tree) -> list[SketchJoint]:
     index = {name: i for i, name in enumerate(tree.order)}
     carried = {joint: index[child] for child, (joint, _) in tree.incoming.items()}
-    return [_joint(reader, element, carried.get(element), tree.joints) for element in tree.joints.values()]
+    armature = reflected_inertias(reader)
+    return [_joint(reader, element, carried.get(element), tree.joints, armature) for element in tree.joints.values()]
 
 
-def _joint(reader: Reader, element: Element, part: int | None, joints) -> SketchJoint:
+def _joint(reader: Reader, element: Element, part: int | None, joints, armature) -> SketchJoint:
     label, name, given = label_of(element), element.attributes["name"], element.attributes.get("type")
     if given not in TYPES:
         said = f"joint type '{(given or '')[:40]}' is unknown; URDF has {choices(TYPES)}."
@@ -285,7 +286,7 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
     stated = _limits(reader, limit, f"{label} > limit", given)
     placed = None
     if kind:
-        fields = _properties(reader, element, label)
+        fields = _properties(reader, element, label) | {"armature": armature.get(name, 0.0)}
         if not KINDS[kind].has_axis:
             fields = {}
         if KINDS[kind].nq == 1:

@@ -75,6 +75,26 @@ def implicit_world(reader: Reader, links: dict[str, Element], joints: dict[str, 
     reader.fault("SY510", hung, label_of(hung), said)
 
 
+def reflected_inertias(reader: Reader) -> dict[str, float]:
+    """Armature of joints, kg m^2 or kg, by name: the rotor inertias that Drake's dialect states of their actuators.
+
+    Source: Drake, multibody/parsing, drake:rotor_inertia and drake:gear_ratio; reflected inertia is J n^2.
+    """
+    found: dict[str, float] = {}
+    for transmission in reader.document.root.every("transmission"):
+        joint, actuator = transmission.find("joint"), transmission.find("actuator")
+        if joint is None or actuator is None:
+            continue
+        rotor, gear = (actuator.find(f"drake:{name}") for name in ("rotor_inertia", "gear_ratio"))
+        if rotor is None:
+            continue
+        label = f"transmission of joint '{joint.attributes.get('name', '')[:60]}'"
+        inertia = reader.number(rotor, "value", label)
+        ratio = 1.0 if gear is None else reader.number(gear, "value", label)
+        found[joint.attributes.get("name", "")] = inertia * ratio**2
+    return found
+
+
 def unread_loops(reader: Reader, links: dict[str, Element], roots: set[str]) -> None:
     """Report each loop that the file closes in a dialect. roots: links that no joint carries."""
     for element in reader.document.root.walk():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from steelyard.model.xacro.functions import Function, attribute, formatted, items_of, percent
+from steelyard.model.xacro.functions import Function, attribute, items_of, percent
 from steelyard.model.xacro.values import LARGEST, MOST_BITS, Budget, Unevaluable, dotted, measured
 
 LONGEST = 5_000  # characters
@@ -170,9 +170,6 @@ class _Walk:
     def _tuple(self, node: ast.Tuple):
         return self._made(tuple(self._items(node.elts)))
 
-    def _set(self, node: ast.Set):
-        return self._made(set(self._items(node.elts)))
-
     def _dict(self, node: ast.Dict):
         found: dict[Any, Any] = {}
         for key, value in zip(node.keys, node.values, strict=True):
@@ -228,27 +225,11 @@ class _Walk:
 
         return Function("lambda", call)
 
-    def _joinedstr(self, node: ast.JoinedStr):
-        return self._made("".join(self.value(each) for each in node.values))
-
-    def _formattedvalue(self, node: ast.FormattedValue):
-        value, spec = self.value(node.value), "" if node.format_spec is None else self.value(node.format_spec)
-        if node.conversion == ord("r"):
-            value = repr(value) if isinstance(value, str) else formatted(value, "")
-        return formatted(value, spec)
-
     def _listcomp(self, node: ast.ListComp):
         return self._made(self._comprehended(node.generators, node.elt))
 
     def _generatorexp(self, node: ast.GeneratorExp):
         return self._made(self._comprehended(node.generators, node.elt))
-
-    def _setcomp(self, node: ast.SetComp):
-        return self._made(set(self._comprehended(node.generators, node.elt)))
-
-    def _dictcomp(self, node: ast.DictComp):
-        pair = ast.Tuple(elts=[node.key, node.value])
-        return self._made(dict(self._comprehended(node.generators, pair)))
 
     def _comprehended(self, generators: list[ast.comprehension], element: ast.expr) -> list:
         found: list[Any] = []

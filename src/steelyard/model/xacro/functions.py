@@ -6,7 +6,6 @@ The names are those of xacro 2.1, so that a file means the same here and there. 
 import math
 import re
 from collections.abc import Callable, Iterable
-from string import Formatter
 from typing import Any
 
 from steelyard.model.xacro.values import LARGEST, MOST_BITS, Dotted, Unevaluable, described, dotted, measured, text_of
@@ -177,30 +176,6 @@ def namespaces(own: dict[str, Callable]) -> dict[str, Any]:
     return _GLOBAL | _SORTED | MATH | direct | spaces
 
 
-class _Plain(Formatter):
-    """Formatting without attributes and items, which reach into objects."""
-
-    def get_field(self, field_name, args, kwargs):
-        if not re.fullmatch(r"\w*", field_name):
-            raise Unevaluable(f"the field '{field_name[:40]}' of a format is no plain name")
-        return super().get_field(field_name, args, kwargs)
-
-    def format_field(self, value, format_spec):
-        return formatted(value, format_spec)
-
-
-def formatted(value, spec: str) -> str:
-    """A value in a format. Raises Unevaluable for one that is wide without need."""
-    if WIDE.search(spec):
-        raise Unevaluable(f"the format '{spec[:40]}' is too wide")
-    return format(value, spec) if spec else text_of(value)
-
-
-def _format(text: str, *args, **named) -> str:
-    _require_short(text.count("{") * (measured([*args, *named.values()]) + 1000))
-    return _Plain().vformat(text, args, named)
-
-
 def percent(text: str, right) -> str:
     """`text % right`."""
     if any(WIDE.search(each) for each in re.findall(r"%([-+ #0-9.*]*)", text)):
@@ -242,7 +217,7 @@ _METHODS: tuple[tuple[type, dict[str, Callable]], ...] = (
     (
         str,
         {name: getattr(str, name) for name in _TEXT}
-        | {"format": _format, "join": _join, "replace": _replace}
+        | {"join": _join, "replace": _replace}
         | {name: _padded(name) for name in ("zfill", "ljust", "rjust", "center")},
     ),
     (

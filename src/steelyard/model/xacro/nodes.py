@@ -15,7 +15,7 @@ BLANK = re.compile(r"[ \t\r\n]+")
 
 @dataclass(eq=False)
 class Node:
-    """An element. place: file and line where it is written. pieces: attribute -> parts of its value with their spots."""
+    """An element. place: file and line where it is written. pieces: attribute -> parts of its value, with spots."""
 
     tag: str
     place: tuple[Path, int]
