@@ -111,7 +111,7 @@ def test_arguments_that_are_missing_or_unknown(arm):
 def test_findings_name_the_file_and_line_of_the_macro(arm):
     (arm.parent / "links.xacro").write_text(LINKS.replace("SPIN", "9"))
     found = [each for each in sy.check.run(arm, arguments={"name": "a"}) if each.code == "SY203"]
-    assert [(each.path.name, each.line) for each in found] == [("links.xacro", 7)]
+    assert [(Path(each.path).name, each.line) for each in found] == [("links.xacro", 4)]
     mended = sy.check.repair(arm, arm.with_name("mended.urdf"), arguments={"name": "a"})
     assert mended.names == ("arm",) and "SY203" not in mended.remaining.codes
 
@@ -125,6 +125,66 @@ def test_a_robot_is_written_as_the_urdf_that_it_was(arm):
     assert all(path.read_bytes() == content for path, content in before.items())
     with pytest.raises(ModelError, match="robots are written as"):
         sy.save(robot, arm.with_name("out.xacro"))
+
+
+PLACED = f"""<robot name="placed" {NAMESPACE}>
+  <xacro:property name="arm_mass" value="2.0"/> <!-- of the scale -->
+  <xacro:property name="data" value="${{xacro.load_yaml('data.yaml')}}"/>
+  <xacro:property name="hand_mass" value="0.5"/>
+  <xacro:macro name="body" params="name mass com xx yy zz">
+    <link name="${{name}}">
+      <inertial>
+        <origin xyz="${{com.x}} 0 ${{com['z']}}"/><mass value="${{mass}}"/>
+        <inertia ixx="${{xx}}" iyy="${{yy}}" izz="${{zz}}" ixy="0" ixz="0" iyz="0"/>
+      </inertial>
+      <visual><geometry><box size="1 1 HAND"/></geometry></visual>
+    </link>
+  </xacro:macro>
+  <link name="base"/>
+  <xacro:body name="arm" mass="${{arm_mass}}" com="${{data.com}}" xx="${{data['xx']}}" yy="0.02" zz="${{data.zz}}"/>
+  <xacro:body name="hand" mass="${{hand_mass}}" com="${{data.hand}}" xx="0.01" yy="0.01" zz="0.01"/>
+  <joint name="a" type="revolute">
+    <parent link="base"/><child link="arm"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+  </joint>
+  <joint name="b" type="revolute">
+    <parent link="arm"/><child link="hand"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+  </joint>
+</robot>
+"""
+DATA = "# gr\u00f6\u00dfen\ncom: {x: 0.1, z: 2.0e-1}  # m\nxx: 0.03\nzz: 0.04\nhand: {x: 0.0, z: 0.1}\n"
+
+
+@pytest.mark.parametrize(("drawn", "both"), [("1", True), ("${hand_mass}", False)])
+def test_values_go_back_to_the_places_that_decide_them(tmp_path, drawn, both):
+    path, data, out = tmp_path / "arm.xacro", tmp_path / "data.yaml", tmp_path / "copy/out.urdf"
+    path.write_text(PLACED.replace("HAND", drawn))
+    data.write_text(DATA, "utf-8")
+    robot = sy.load(path)
+    theta = robot.inertias * np.array([[1.25], [2.0]])
+    report = sy.save(robot.with_inertias(theta), out)
+    names = ["out.arm.xacro.new", "out.data.yaml.new", "out.urdf"]
+    assert sorted(each.name for each in report.files) == names
+    told = next(note for note in report.notes if note.startswith("With "))
+    assert "link 'arm'" in told and ("link 'hand'" in told) is both
+    assert any("made by expressions, or shared" in note for note in report.notes) is not both
+    new = out.with_name(names[0]).read_text("utf-8")
+    assert '<xacro:property name="arm_mass" value="2.5"/> <!-- of the scale -->' in new
+    assert ('"hand_mass" value="1"' in new) is both  # that of a box that is drawn, too, stays
+    numbers = out.with_name(names[1]).read_text("utf-8")
+    assert numbers.startswith(DATA.partition("xx")[0]) and numbers.endswith("hand: {x: 0.0, z: 0.1}\n")
+    path.write_text(new)
+    data.write_text(numbers, "utf-8")
+    again = sy.load(path).inertias
+    np.testing.assert_allclose(again[0], theta[0], rtol=1e-12)
+    assert np.allclose(again[1], theta[1], rtol=1e-12) is both
+    np.testing.assert_allclose(sy.load(out).inertias, theta, rtol=1e-12)
+
+
+def test_values_of_formulas_stay_in_the_urdf(arm):
+    robot = sy.load(arm, arguments={"name": "a"})
+    report = sy.save(robot.with_inertias(1.1 * robot.inertias), arm.with_name("out.urdf"))
+    assert len(report.files) == 1
+    assert any("'arm' are made by expressions, or shared: they are in out.urdf alone" in note for note in report.notes)
 
 
 def test_commands_take_arguments(arm, capsys, monkeypatch):

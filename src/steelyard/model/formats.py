@@ -167,7 +167,7 @@ def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:
     pairs = [(word, *str(word).partition("=")) for word in words]
     for word, name, equals, _ in pairs:
         if not equals or not name.removesuffix(":"):
-            raise ModelError(f"{shown(word)} is no argument of a model; write NAME=VALUE.")
+            raise ModelError(f"'{shown(word)}' is no argument of a model; write NAME=VALUE.")
     return {name.removesuffix(":"): text for _, name, _, text in pairs}
 
 
