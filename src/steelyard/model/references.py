@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -30,6 +31,7 @@ WORKSPACES = ("ROS_PACKAGE_PATH", "GAZEBO_MODEL_PATH", "GZ_SIM_RESOURCE_PATH")  
 PREFIXES = ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH")  # packages are in their share
 MANIFESTS = ("package.xml", "manifest.xml")
 MANIFEST_BYTES = 2**16
+MOST_BESIDE = 1_000  # packages in a folder
 DEPTH = 3  # levels of a workspace, such as src/franka_ros/franka_description
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 WAYS = (
@@ -202,7 +204,18 @@ def package_folder(name: str, folders: tuple[Path, ...], start: Path) -> Path | 
     Returns:
         The folder; None where there is none, and for a name that is no plain word.
     """
-    return next(iter(_homes(name, folders, start)[0]), None) if PLAIN.fullmatch(name) else None
+    if not PLAIN.fullmatch(name):
+        return None
+    return next(iter(_homes(name, folders, start)[0]), None) or next(_renamed_beside(name, folders, start), None)
+
+
+def _renamed_beside(name: str, folders: tuple[Path, ...], start: Path) -> Iterator[Path]:
+    """Packages of this name beside the model's own, or in one of the folders, in a folder of another name."""
+    around_package = package_of(start).parent
+    for each in (*(() if _is_common(around_package) else (around_package,)), *folders):
+        for manifest in islice(each.glob(f"*/{MANIFESTS[0]}"), MOST_BESIDE):
+            if declared_name(manifest.parent) == name:
+                yield manifest.parent
 
 
 def _homes(name: str, folders: tuple[Path, ...], start: Path) -> tuple[list[Path], tuple[Path, ...]]:

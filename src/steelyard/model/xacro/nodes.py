@@ -26,7 +26,7 @@ class Node:
 
     def walk(self) -> Iterator["Node"]:
         """It and all below it, in document order."""
-        stack = [self]
+        stack: list[Node] = [self]
         while stack:
             node = stack.pop()
             yield node
