@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mujoco import MjModel, MjSpec
+
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
 from steelyard.app.model_variants import variants
 from steelyard.app.validation import validate
@@ -114,7 +116,7 @@ __all__ = [
 ]
 
 def identify(
-    model: str | Path | Robot,
+    model: str | Path | Robot | MjModel | MjSpec,
     logs: Any,
     *,
     out: str | Path | None = None,
@@ -134,6 +136,7 @@ def identify(
     side: str | Path | None = None,
     lock: str | Sequence[str] = (),
     folders: Sequence[str | Path] = (),
+    arguments: Mapping[str, object] | Sequence[str] = (),
     validation: float = 0.3,
     weight: float = 1.0,
     reversal_weight: float = 0.1,
@@ -151,7 +154,7 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
-        model: path of a URDF or MJCF file, or a Robot; input files are never changed.
+        model: path of a URDF, MJCF or xacro file, an MjModel or MjSpec, or a Robot; none of them is changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
             `report.md`, `draws.npz` (samples of the posterior) and `curves.npz` (to draw the report again), which
@@ -184,6 +187,7 @@ def identify(
             is at zero, or at the limit nearest to it. Joints at the ends of the robot that no log has are locked there
             by themselves, and a note says so.
         folders: Folder outside the model's own whose files it may name. See other files.
+        arguments: Argument of a xacro model, such as ur_type=ur5e. One with a default may be left out.
         validation: Share of every log held out. At its end, in blocks; the first moments of it, which share a filter or
             slow errors with what was fitted, are in neither part.
         weight: Weight of the nominal model as prior. It determines combinations that the data leaves open.

@@ -185,6 +185,16 @@ class Job:
         commands=(*READS, ANALYZE, CONVERT, CHECK, PAYLOAD, VIEW),
         path=True,
     )
+    arguments: tuple[str, ...] = option(
+        (),
+        "Argument of a xacro model, such as ur_type=ur5e.",
+        more="One with a default may be left out.",
+        metavar="NAME=VALUE",
+        name="arg",
+        scope=LOG,
+        commands=(*READS, ANALYZE, CONVERT, CHECK, PAYLOAD, VIEW),
+        accepts="Mapping[str, object] | Sequence[str]",
+    )
     validation: float = option(
         0.3,
         "Share of every log held out.",

@@ -61,6 +61,7 @@ class Request:
     )
     elsewhere: bool = _own(False, "The robot is not on the Earth: believe another gravity.")
     folder: tuple[str, ...] = ()
+    arg: tuple[str, ...] = ()
     lock: tuple[str, ...] = ()
     channels: dict | None = None
     unit: tuple[str, ...] = ()
@@ -81,6 +82,7 @@ class Request:
             "",
             (),
             folders=self.folder,
+            arguments=self.arg,
             lock=self.lock,
             channels=self.channels,
             corrections=Corrections(unit=self.unit, order=self.order, leave_out=self.leave_out),

@@ -193,6 +193,32 @@ def test_the_world_of_drake(write, kind):
     np.testing.assert_allclose(sy.load(path.with_name("copy.urdf")).inertias, 1.01 * robot.inertias)
 
 
+ROTOR = (
+    '<transmission type="SimpleTransmission"><joint name="shoulder"/><actuator name="motor">'
+    '<drake:gear_ratio value="50"/><drake:rotor_inertia value="2e-5"/></actuator></transmission></robot>'
+)
+
+
+def test_the_rotor_inertia_of_drake_is_armature(write, tmp_path):
+    """Drake 1.51.1 has the same mass matrix: 2e-5 * 50^2 kg m^2 more at the joint."""
+    path = write(URDF.replace("</robot>", ROTOR))
+    robot, plain = sy.load(path), sy.load(write(URDF, "plain.urdf"))
+    np.testing.assert_allclose(robot.armature, plain.armature + np.where(np.arange(robot.nv) == 0, 0.05, 0.0))
+    sy.save(robot.with_inertias(1.1 * robot.inertias), tmp_path / "out.urdf")
+    np.testing.assert_allclose(sy.load(tmp_path / "out.urdf").armature, robot.armature)
+    pydrake = pytest.importorskip("pydrake.all")
+    plant = pydrake.MultibodyPlant(0.0)
+    pydrake.Parser(plant).AddModels(str(path))
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+    plant.Finalize()
+    zero = np.zeros(robot.nv)
+    M = [
+        sy.inverse_dynamics(robot, zero, zero, each) - sy.inverse_dynamics(robot, zero, zero, zero)
+        for each in np.eye(robot.nv)
+    ]
+    np.testing.assert_allclose(plant.CalcMassMatrix(plant.CreateDefaultContext()), M, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("parent", ["World", "ground", "worlds"])
 def test_other_names_are_mistakes(write, parent):
     path = write(URDF.replace('<parent link="base"/>', f'<parent link="{parent}"/>'))

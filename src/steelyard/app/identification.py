@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.app.job_file import NAME, job_text, repeatable
 from steelyard.app.redraw import drawn
@@ -15,6 +15,7 @@ from steelyard.fit.draws import FILE as DRAWS
 from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.model import Robot, load, save, write_side
+from steelyard.model.formats import BY_NAME, of_mujoco
 from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.native import one_blas_thread
@@ -36,6 +37,9 @@ from steelyard.storage import require_report_folder
 from steelyard.terms import TERMS
 from steelyard.viewer.recording import require_recording, write_recording
 
+if TYPE_CHECKING:
+    from mujoco import MjModel, MjSpec
+
 SUFFIX = "_identified"
 MJCF, SIMULATED = ".xml", "_simulated.xml"
 
@@ -45,7 +49,7 @@ WEIGH = (
 
 
 def identify(
-    model: str | Path | Robot,
+    model: "str | Path | Robot | MjModel | MjSpec",
     logs: Any,
     *,
     out: str | Path | None = None,
@@ -55,7 +59,7 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
-        model: path of a URDF or MJCF file, or a Robot; input files are never changed.
+        model: path of a URDF, MJCF or xacro file, an MjModel or MjSpec, or a Robot; none of them is changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
             `report.md`, `draws.npz` (samples of the posterior) and `curves.npz` (to draw the report again), which
@@ -81,6 +85,8 @@ def identify(
     """
     if unknown := sorted(set(options) - set(options_of(Job))):
         raise TypeError(unknown_option("identify()", unknown, options_of(Job)))
+    if of_mujoco(model):
+        model = load(model, **{name: options[name] for name in ("floating", "gravity") if name in options})
     job = job_of(model, logs, **options)
     robot = model if isinstance(model, Robot) else None
     return carry_out(job, robot=robot, logs=several(logs), out=out, progress=progress).result
@@ -202,7 +208,10 @@ def _write(result: Result, stage: Path, out) -> dict:
 def _model_name(result: Result | DriveResult) -> str:
     """Of the identified model: that of the given file with a suffix."""
     model = Path(result.job.model if result.prior.source else f"{result.prior.name}.urdf")
-    return f"{model.stem}{SUFFIX}{model.suffix}"
+    own = None if result.prior.source is None else BY_NAME[result.prior.source.format]
+    if own is None or not own.copies:
+        return f"{model.stem}{SUFFIX}{model.suffix}"
+    return f"{model.stem.removesuffix(own.copies)}{SUFFIX}{own.copies}"
 
 
 def _job_file(job: Job, stage: Path, out) -> list[str]:

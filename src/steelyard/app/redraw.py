@@ -67,7 +67,7 @@ def robot_view(summary: dict, folder, folders=(), film=None) -> str:
     if not path.is_file() or digest(path) != source["sha256"]:
         return ""
     told = {key: summary["job"][key] for key in ("floating", "gravity", "side", "rotors")}
-    told["lock"] = tuple(summary["job"].get("lock", ()))
+    told |= {name: tuple(summary["job"].get(name, ())) for name in ("lock", "arguments")}
     job = Job(str(path), (), folders=tuple(map(str, folders)), **told)
     try:
         robot = load_with_side(job)

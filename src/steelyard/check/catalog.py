@@ -93,14 +93,16 @@ def destinations_of(given) -> tuple[Destination, ...]:
     return wanted(given or (), MISREAD)
 
 
-def run(path, *, select=(), ignore=(), meshes: bool = True, folders=(), destination=(), engines=False) -> Findings:
-    """Check a URDF or MJCF file, or every model of a folder.
+def run(
+    path, *, select=(), ignore=(), meshes: bool = True, folders=(), arguments=(), destination=(), engines=False
+) -> Findings:
+    """Check a model file, or every model of a folder.
 
     select, ignore: rule codes or beginnings of codes ("SY2"). meshes: whether mesh files are read; without them, rules
     on geometry see primitive shapes only. folders: whose files models may name beside those of their own folder and
-    package. destination: simulators that the models are for, such as "newton" or "mujoco==3.12", whose rules look too.
-    engines: whether installed engines read the model, too, to be compared with the robot read here; or their names.
-    Raises ModelError for a file that cannot be read at all or is no model (for a
+    package. arguments: of xacro files, as of `load`. destination: simulators that the models are for, such as "newton"
+    or "mujoco==3.12", whose rules look too. engines: whether installed engines read the model, too, to be compared with
+    the robot read here; or their names. Raises ModelError for a file that cannot be read at all or is no model (for a
     folder: when no file of it can), OptionError for an unknown code.
     """
     require_type(str | PathLike, path=path)
@@ -110,8 +112,8 @@ def run(path, *, select=(), ignore=(), meshes: bool = True, folders=(), destinat
     models = models_in(path)
     for model in models:
         try:
-            found = look(read_sketch(model, meshes=meshes, folders=folders), rules)
-            whole = whole.merged(with_engines(found, model, engines, folders))
+            sketch = read_sketch(model, meshes=meshes, folders=folders, arguments=arguments)
+            whole = whole.merged(with_engines(look(sketch, rules), model, engines, folders))
         except ModelError as error:
             if len(models) == 1:
                 raise

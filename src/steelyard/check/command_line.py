@@ -31,6 +31,7 @@ def check_models(
     folders=(),
     destination=(),
     engines=False,
+    arguments=(),
     details: bool = False,
     summary: bool = False,
     baseline=None,
@@ -43,11 +44,11 @@ def check_models(
     one model, or a folder for the copies of several, with errors repaired; or what is repaired ("errors", "all", or
     rule codes with commas), and then out: that file or folder. format: text, json, sarif or markdown, on standard
     output; colours only on a terminal. Text is a table of several models, and the findings of one; details: the
-    findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders: as
-    destination and engines: of `run`; with engines a table follows, of the repaired copy where there is one. strict:
-    findings of severity info fail too. baseline: file of known findings, which are left out; write_baseline: file to
-    which those of now are written, and 0 is returned for them. progress: called with the name of a model and the share
-    of models before it.
+    findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders,
+    arguments, destination, engines: as of `run`; with engines a table follows, of the repaired copy where there is one.
+    strict: findings of severity info fail too. baseline: file of known findings, which are left out; write_baseline:
+    file to which those of now are written, and 0 is returned for them. progress: called with the name of a model and
+    the share of models before it.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
     """
@@ -72,15 +73,15 @@ def check_models(
             if progress is not None:
                 progress(model.name, count / len(named))
             try:
-                sketch = read_sketch(model, folders=folders)
+                sketch = read_sketch(model, folders=folders, arguments=arguments)
                 findings = look(sketch, rules)
                 models.append(Checked(model, len(sketch.parts), findings))
                 if copies is not None:
                     from steelyard.check.repaired_copy import repair  # loads the dynamics
 
                     target = _target(model, base, copies, len(named))
-                    options = {"select": select, "ignore": ignore, "folders": folders, "destination": destination}
-                    repairs.append(repair(model, target, fix=what, **options))
+                    options = {"select": select, "ignore": ignore, "folders": folders, "arguments": arguments}
+                    repairs.append(repair(model, target, fix=what, destination=destination, **options))
                     findings = repairs[-1].remaining
                 read = model if copies is None else repairs[-1].path
                 findings = with_engines(findings, read, engines, folders)
@@ -178,4 +179,6 @@ def _target(model: Path, base: Path, fix: Path, count: int) -> Path:
     """Where the repaired copy of a model goes: `fix` itself, or its place in that folder."""
     if count == 1 and fix.suffix and not os.path.isdir(fix):  # noqa: PTH112  False for names that cannot be
         return fix
-    return fix / model.relative_to(base)
+    from steelyard.check.repaired_copy import copy_suffix
+
+    return (fix / model.relative_to(base)).with_suffix(copy_suffix(model))

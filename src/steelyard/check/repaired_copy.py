@@ -15,7 +15,7 @@ from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
 from steelyard.model import Robot, load
 from steelyard.model.document import ModelDocument
-from steelyard.model.formats import BY_NAME, opened, read_sketch
+from steelyard.model.formats import BY_NAME, BY_SUFFIX, opened, read_sketch
 from steelyard.model.sketch import Inertial, Sketch
 
 SAMPLES = 200
@@ -30,13 +30,13 @@ class Effect:
     change: float
 
 
-def effect(before: Path, after: Path, folders) -> tuple[Effect, ...] | None:
+def effect(before: Path, after: Path, folders, arguments=()) -> tuple[Effect, ...] | None:
     """Effect of a repair on every degree of freedom; None when one of the files cannot be used as a robot.
 
-    folders: whose files they may name.
+    folders: whose files they may name. arguments: of the first.
     """
     try:
-        old, new = load(before, folders=folders), load(after, folders=folders)
+        old, new = load(before, folders=folders, arguments=arguments), load(after, folders=folders)
     except ModelError:
         return None
     q, v, a = _motions(old)
@@ -83,23 +83,33 @@ class Repair:
         return tuple(rule.code for rule in rules if rule.repairs and not rule.mend)
 
 
-def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=(), folders=(), destination=()) -> Repair:
+def copy_suffix(path: Path) -> str:
+    """Suffix of repaired copies of a model: its own, or that of what a xacro file stands for."""
+    own = BY_SUFFIX.get(path.suffix.lower())
+    return (own and own.copies) or path.suffix
+
+
+def repair(
+    path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=(), folders=(), arguments=(), destination=()
+) -> Repair:
     """Write a repaired copy of a model to `out`; the file itself is never changed, all else in it stays byte for byte.
 
     fix: what is repaired: "errors", which no body can have; "all", warnings too, which a right model may have (a
     counterweight that is not drawn); or rule codes and beginnings of codes. select, ignore: rules that look, as for
-    `run`, and so are folders and destination: what its programs misread is written so that all read it alike. A copy
-    without changes is written when nothing can be repaired. Raises ModelError, with nothing written, for an unreadable
+    `run`, and so are folders, arguments and destination: what its programs misread is written so that all read it
+    alike. The copy of a xacro file is the URDF that it stands for. A copy without changes is written when nothing can
+    be repaired. Raises ModelError, with nothing written, for an unreadable
     model and for a result that does not read back as planned.
     """
     path, out = Path(path).absolute(), Path(out).absolute()
-    if out.suffix.lower() != path.suffix.lower() or os.path.isdir(out):  # noqa: PTH112  False for names that cannot be
-        raise ModelError(f"{out}: the repaired copy of {path.name} needs a file name that ends in {path.suffix}.")
+    suffix = copy_suffix(path)
+    if out.suffix.lower() != suffix.lower() or os.path.isdir(out):  # noqa: PTH112  False for names that cannot be
+        raise ModelError(f"{out}: the repaired copy of {path.name} needs a file name that ends in {suffix}.")
     if os.path.exists(out) and out.samefile(path):  # noqa: PTH110
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
     rules = selected(select, ignore, destinations_of(destination))
     wanted = repairable(fix)
-    document = opened(path, folders)
+    document = opened(path, folders, arguments)
     allowed, sketch = document.folders, document.sketch()
     repaired, changes = repair_inertials(sketch, rules, wanted)
     _require_finite(sketch, changes)
@@ -107,7 +117,7 @@ def repair(path, out, *, fix: str | Iterable[str] = ERRORS, select=(), ignore=()
     files = _write(document, sketch, repaired, inertials, out)
     remaining = look(read_sketch(out, folders=allowed), rules)
     names = tuple(sketch.parts[i].name for i in changes)
-    effects = effect(path, out, allowed) if changes else ()
+    effects = effect(path, out, allowed, arguments) if changes else ()
     return Repair(path, out, files, names, tuple(changes.values()), effects, remaining)
 
 

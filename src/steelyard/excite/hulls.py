@@ -27,7 +27,7 @@ def solids_of(robot: Robot) -> tuple[list[Solid], tuple[str, ...]]:
     if robot.source is None or not robot.source.path.exists():
         return [], ()
     places = {link.name: link for link in robot.links}
-    parts = read_sketch(robot.source.path, folders=robot.source.folders).parts
+    parts = read_sketch(robot.source.path, folders=robot.source.folders, arguments=robot.source.arguments).parts
     carriers = _carriers(parts)
     solids, missing = [], []
     for i, part in enumerate(parts):

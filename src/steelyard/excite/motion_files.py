@@ -42,6 +42,7 @@ def design_files(
     held: bool = False,
     gravity=None,
     folders=(),
+    arguments=(),
     read: Callable[[Path, Robot], Log] | None = None,
     show: Callable[[Design], Iterable[str]] = lambda made: (),
     **options,
@@ -59,7 +60,7 @@ def design_files(
         warm: a log to start from.
         explain: whether the text is the whole description of the design.
         held: whether a free base stays where the model has it.
-        gravity, folders: as of `load`.
+        gravity, folders, arguments: as of `load`.
         read: reads and prepares a log of `after` for the robot, as it is by default.
         show: writes pictures of the design and returns lines that say which.
         options: of `design`.
@@ -74,7 +75,7 @@ def design_files(
         if path.suffix:
             format_of(path)
         storage.require_folder(path.parent)  # before the work, not after
-    robot = load(model, floating=False if held else None, gravity=gravity, folders=folders)
+    robot = load(model, floating=False if held else None, gravity=gravity, folders=folders, arguments=arguments)
     terms = {name: options[name] for name in ("friction", "armature")}
     terms["rows"] = measured_kinds(robot, options["rows"])
     looked = limits.get("collisions", Limits.collisions)

@@ -1,8 +1,8 @@
 """A model file of any format: what is asked of it once it is open, and how its bytes are read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +21,13 @@ MAX_BYTES = 64 * 2**20
 class ModelDocument(ABC):
     """A model file, opened. Each format has its own, and nobody else knows how its files are written.
 
-    path: of the file. folders: in which files that it names may lie, as of `allowed_folders`.
+    path: of the file. folders: in which files that it names may lie, as of `allowed_folders`. arguments: of a xacro
+    file, by name; other formats have none.
     """
 
     path: Path
     folders: tuple[Path, ...] = ()
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:

@@ -4,7 +4,7 @@ A new format is a module with its `ModelDocument`, and a line in `FORMATS`.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from glob import has_magic
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from steelyard import storage
 from steelyard.arguments import require_type, shown
-from steelyard.errors import ModelError, choices
+from steelyard.errors import ModelError, SteelyardError, choices
 from steelyard.inertia.solids import SIZES
 from steelyard.lazy import later
 from steelyard.model import urdf
@@ -40,6 +40,7 @@ class Format:
     geometry of its links, None where none is written. lacks: properties of joints and "drives", what of them it has no
     place for. shapes: what of geometry it states, None where `new` takes pieces as they are. precision: relative, to
     which numbers that are written read back. parts: whether its files may be parts of a model, which alone are none.
+    copies: suffix of edited copies, where it is another. arguments: whether its files take any.
     """
 
     name: str
@@ -53,6 +54,8 @@ class Format:
     shapes: Shapes | None = None
     precision: float = TOLERANCE
     parts: bool = False
+    copies: str = ""
+    arguments: bool = False
 
 
 _later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers
@@ -101,34 +104,54 @@ FORMATS = (
         precision=1e-6,  # single precision and degrees
         parts=True,
     ),
+    Format(
+        name="xacro",
+        title="a xacro file",
+        files=".xacro",
+        suffixes=(".xacro",),
+        holds=partial(has_root, tags=(urdf.ROOT,)),
+        open=_later("xacro.xacro_document.XacroDocument"),
+        lacks=("armature", "drives"),
+        copies=".urdf",
+        arguments=True,
+    ),
 )
 BY_NAME = {each.name: each for each in FORMATS}
 BY_SUFFIX = {suffix: each for each in FORMATS for suffix in each.suffixes}
 MODEL_SUFFIXES = tuple(BY_SUFFIX)
-GENERAL = (".xml", ".mjcf")  # suffixes that do not tell what is in a file
+GENERAL = (".xml", ".mjcf", ".xacro")  # suffixes that do not tell what is in a file, or whether it is a whole model
 PARTS = (*GENERAL, *(suffix for each in FORMATS if each.parts for suffix in each.suffixes))
 REMEDIES = {
-    ".xacro": " Expand it first: xacro robot.urdf.xacro > robot.urdf.",
     ".mjcf": " Name MJCF files .xml.",
 }
 """What to do about other files of robots."""
 
 
 def load(
-    path, *, floating: bool | None = None, gravity=None, folders=(), lock: Mapping[str, ArrayLike] | None = None
+    path,
+    *,
+    floating: bool | None = None,
+    gravity=None,
+    folders=(),
+    lock: Mapping[str, ArrayLike] | None = None,
+    arguments: Mapping[str, object] | Iterable[str] = (),
 ) -> Robot:
-    """Read a robot from a URDF (`.urdf`), MJCF (`.xml`), SDF (`.sdf`) or USD (`.usd`, `.usda`, `.usdc`, `.usdz`) file.
+    """Read a robot from a URDF (`.urdf`), MJCF (`.xml`), SDF (`.sdf`), USD (`.usd`, `.usda`, `.usdc`, `.usdz`) or xacro
+    (`.xacro`) file, or from a model of MuJoCo in memory.
 
     Args:
-        path: the model file.
+        path: the model file, or an MjModel or MjSpec.
         floating: None as the file says, True puts a free base under a fixed base, False welds free bases in place.
         gravity: (3,) in the world, m/s^2; None takes the file's (MJCF, worlds of SDF) or `[0, 0, -9.81]`.
         folders: whose files the model may name beside those of its own folder and package; others are never opened.
         lock: joint -> rad or m at which it stands still, such as the fingers of a gripper that was not recorded.
+        arguments: of a xacro file: name -> value, or words `NAME=VALUE`.
 
     Raises:
         ModelError: names the file, the element, what was found and what to do.
     """
+    if of_mujoco(path):
+        return locked(_later("mjcf.robot_of_object")(path, floating=floating, gravity=gravity), lock or {})
     require_type(str | PathLike, path=path)
     require_path(path)
     path = Path(path)
@@ -145,16 +168,50 @@ def load(
             f"{REMEDIES.get(suffix, '')}"
         )
     format = _format_of(path) if suffix in GENERAL else BY_SUFFIX[suffix]
-    robot = _with_folders(format.open(path), folders).robot(floating=floating, gravity=gravity)
+    given = arguments_of(arguments)
+    if given and not format.arguments:
+        raise ModelError(f"{path} is {format.title}, which takes no arguments; '{next(iter(given))}' was given.")
+    document = _with_folders(replace(format.open(path), arguments=given), folders)
+    robot = document.robot(floating=floating, gravity=gravity)
     return locked(robot, lock or {})
 
 
-def opened(path, folders=()) -> ModelDocument:
+def of_mujoco(model) -> bool:
+    """Whether something is an object of MuJoCo, which stands for a robot without a file."""
+    return type(model).__module__.partition(".")[0] == "mujoco"
+
+
+def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:
+    """Arguments of a xacro file as texts.
+
+    Args:
+        words: name -> value, or words `NAME=VALUE`.
+
+    Returns:
+        Text by name.
+
+    Raises:
+        ModelError: for a word without "=".
+    """
+    if isinstance(words, Mapping):
+        return {
+            str(name): str(value).lower() if isinstance(value, bool) else str(value) for name, value in words.items()
+        }
+    words = (words,) if isinstance(words, str) else words
+    pairs = [(word, *str(word).partition("=")) for word in words]
+    for word, name, equals, _ in pairs:
+        if not equals or not name.removesuffix(":"):
+            raise ModelError(f"'{shown(word)}' is no argument of a model; write NAME=VALUE.")
+    return {name.removesuffix(":"): text for _, name, _, text in pairs}
+
+
+def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()) -> ModelDocument:
     """A model file, whatever its suffix.
 
     Args:
         path: the model file.
         folders: as of `load`.
+        arguments: as of `load`; formats that take none pass over them.
 
     Returns:
         Its document, with the folders in which files that it names may lie: its package, its own folder, the further
@@ -165,21 +222,25 @@ def opened(path, folders=()) -> ModelDocument:
         ModelError: a named folder that is none, or a file that cannot be read.
     """
     path = Path(path)
-    return _with_folders(_format_of(path).open(path), folders)
+    format = _format_of(path)
+    given = arguments_of(arguments) if format.arguments else {}
+    return _with_folders(replace(format.open(path), arguments=given), folders)
 
 
-def read_sketch(path, *, meshes: bool = True, folders=()) -> Sketch:
+def read_sketch(
+    path, *, meshes: bool = True, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()
+) -> Sketch:
     """Tolerant reading of a model file, whatever its suffix.
 
     Args:
         path: the model file.
         meshes: whether mesh files are read.
-        folders: as of `load`.
+        folders, arguments: as of `opened`.
 
     Raises:
         ModelError: one message, for a file that is no model or cannot be read.
     """
-    return opened(path, folders).sketch(meshes=meshes)
+    return opened(path, folders, arguments).sketch(meshes=meshes)
 
 
 def document_of(robot: Robot) -> ModelDocument | None:
@@ -192,7 +253,9 @@ def document_of(robot: Robot) -> ModelDocument | None:
         Its document; None for a robot that was not read from a file.
     """
     source = robot.source
-    return source and replace(BY_NAME[source.format].open(source.path), folders=source.folders)
+    if source is None:
+        return None
+    return replace(BY_NAME[source.format].open(source.path), folders=source.folders, arguments=source.arguments)
 
 
 def _format_of(path: Path) -> Format:
@@ -262,7 +325,6 @@ def _may_be_model(path: Path) -> bool:
 
 def _is_model(path: Path) -> bool:
     try:
-        format = _format_of(path)
-        return format.holds(path) and format.open(path).whole
-    except ModelError:
+        return _format_of(path).holds(path) and opened(path).whole
+    except SteelyardError:
         return False

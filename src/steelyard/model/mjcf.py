@@ -15,7 +15,14 @@ from steelyard.model.assemble import Segment, assemble
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
-from steelyard.model.mjcf_compile import body_name, compile_files, compiled_rotation, joint_name, joint_type
+from steelyard.model.mjcf_compile import (
+    body_name,
+    compile_files,
+    compile_spec,
+    compiled_rotation,
+    joint_name,
+    joint_type,
+)
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
 from steelyard.model.mjcf_files import Files, read_files
 from steelyard.model.robot import WORLD, Frame, Robot, Source
@@ -99,19 +106,9 @@ class MjcfDocument(ModelDocument):
 
     def robot(self, *, floating, gravity) -> Robot:
         m, warned = self.compiled
-        path = self.path
-        _require_finite(m, path)
-        robot = assemble(
-            m.names[: m.names.index(b"\0")].decode() or path.stem,
-            _segments(m),
-            floating=floating,
-            gravity=_gravity(m) if gravity is None else gravity,
-            source=Source(path.absolute(), "mjcf", self.folders),
-            notes=[*self.xml.notes, *(f"{path.name}: {text}" for text in warned), *_unmodelled(m, path)],
-        )
-        closed = loops(m, robot)
-        driven = actuated_joints(m, robot) if closed else ()
-        return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, drives=joint_drives(m, robot))
+        source = Source(self.path.absolute(), "mjcf", self.folders)
+        notes = [*self.xml.notes, *(f"{self.path.name}: {text}" for text in warned)]
+        return _robot(m, self.path, floating=floating, gravity=gravity, source=source, notes=notes)
 
     sketch = later("steelyard.model", "sketch_mjcf.sketch")
     pieces = later("steelyard.model", "sketch_mjcf.pieces")
@@ -120,6 +117,51 @@ class MjcfDocument(ModelDocument):
     keyframes = later("steelyard.model", "sketch_mjcf.keyframes")
     edited = later("steelyard.model", "mjcf_write.edited")
     with_inertials = later("steelyard.model", "mjcf_write.with_inertials")
+
+
+def robot_of_object(given, *, floating: bool | None, gravity) -> Robot:
+    """The robot of an MjModel or MjSpec, which stays as it is: the same as of its file, without that file.
+
+    Args:
+        given: the object.
+        floating, gravity: as of `load`.
+
+    Returns:
+        The robot; it has no source, so `save` writes a new file.
+
+    Raises:
+        ModelError: for another object of MuJoCo, and a spec that does not compile.
+    """
+    kind = type(given).__name__
+    if kind == "MjSpec":
+        m, warned = compile_spec(given, "the MjSpec")
+    elif kind == "MjModel":
+        m, warned = given, []
+    else:
+        raise ModelError(f"A robot is read from an MjModel or MjSpec; found an {kind}. Give its model.")
+    name = _name(m) or kind
+    notes = [f"{name}: {text}" for text in warned]
+    return _robot(m, Path(name), floating=floating, gravity=gravity, source=None, notes=notes)
+
+
+def _name(m) -> str:
+    return m.names[: m.names.index(b"\0")].decode()
+
+
+def _robot(m, path: Path, *, floating: bool | None, gravity, source: Source | None, notes: list[str]) -> Robot:
+    """The robot of a compiled model. path: of its file, to name it in messages."""
+    _require_finite(m, path)
+    robot = assemble(
+        _name(m) or path.stem,
+        _segments(m),
+        floating=floating,
+        gravity=_gravity(m) if gravity is None else gravity,
+        source=source,
+        notes=[*notes, *_unmodelled(m, path)],
+    )
+    closed = loops(m, robot)
+    driven = actuated_joints(m, robot) if closed else ()
+    return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, drives=joint_drives(m, robot))
 
 
 def _sites(m, robot: Robot) -> tuple[Frame, ...]:

@@ -72,13 +72,31 @@ def compile_files(files: Files, change: Callable = lambda spec: None):
         return apart.submit(_compiled, files.main.path, change).result()
 
 
-def _compiled(path: Path, change: Callable):
+def compile_spec(spec, name: str):
+    """MuJoCo model of an MjSpec, and MuJoCo's warnings about it. The spec stays as it is.
+
+    Args:
+        spec: the MjSpec.
+        name: of it in messages.
+
+    Returns:
+        (MjModel, warnings).
+
+    Raises:
+        ModelError: it does not compile; MuJoCo's own error is the cause.
+    """
+    with ThreadPoolExecutor(1, "mujoco") as apart:
+        return apart.submit(_compiled, name, lambda spec: None, spec.copy).result()
+
+
+def _compiled(path: Path | str, change: Callable, make: Callable | None = None):
+    """make: of the MjSpec, in the place of the file at the path."""
     import mujoco
 
     with warnings.catch_warnings(record=True) as caught, captured_warnings() as told:
         warnings.simplefilter("always")
         try:
-            spec = mujoco.MjSpec.from_file(str(path))
+            spec = mujoco.MjSpec.from_file(str(path)) if make is None else make()
             change(spec)
             m = spec.compile()
         except (ValueError, RuntimeError) as error:  # the latter where MuJoCo fails within

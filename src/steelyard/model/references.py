@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -30,6 +31,7 @@ WORKSPACES = ("ROS_PACKAGE_PATH", "GAZEBO_MODEL_PATH", "GZ_SIM_RESOURCE_PATH")  
 PREFIXES = ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH")  # packages are in their share
 MANIFESTS = ("package.xml", "manifest.xml")
 MANIFEST_BYTES = 2**16
+MOST_BESIDE = 1_000  # packages in a folder
 DEPTH = 3  # levels of a workspace, such as src/franka_ros/franka_description
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 WAYS = (
@@ -178,11 +180,9 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
     folder of the computer would be one.
     """
     name, _, rest = unquote(text.split("://", 1)[1]).partition("/")
-    here = Path(os.path.realpath(start))
-    folders = folders[1:] if folders[:1] == (around(here / name),) else folders  # that is for plain paths
     if not name:
         return Resolved(None, "missing", f"'{text[:120]}' names no package before its third slash.")
-    homes = [*_around_model(name, folders, here), *installed(name)]
+    homes, folders = _homes(name, folders, start)
     for home in homes:
         found = _inside(home / rest, (Path(os.path.realpath(home)), *folders, *_built_from(home, rest)), text)
         if found.problem != "missing" or home in folders:
@@ -191,6 +191,38 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
         return Resolved(None, "missing", f"'{text[:120]}' is not in package '{name}'.")
     cause = f"package '{name[:80]}' is neither beside the model nor installed"
     return Resolved(None, "unchecked", f"{cause}, so '{text[:120]}' was not checked.", cause)
+
+
+def package_folder(name: str, folders: tuple[Path, ...], start: Path) -> Path | None:
+    """The folder of a package: one that lies around the model or in one of the folders, else one that is installed.
+
+    Args:
+        name: of the package.
+        folders: where files that the model names may lie.
+        start: folder of the model.
+
+    Returns:
+        The folder; None where there is none, and for a name that is no plain word.
+    """
+    if not PLAIN.fullmatch(name):
+        return None
+    return next(iter(_homes(name, folders, start)[0]), None) or next(_renamed_beside(name, folders, start), None)
+
+
+def _renamed_beside(name: str, folders: tuple[Path, ...], start: Path) -> Iterator[Path]:
+    """Packages of this name beside the model's own, or in one of the folders, in a folder of another name."""
+    around_package = package_of(start).parent
+    for each in (*(() if _is_common(around_package) else (around_package,)), *folders):
+        for manifest in islice(each.glob(f"*/{MANIFESTS[0]}"), MOST_BESIDE):
+            if declared_name(manifest.parent) == name:
+                yield manifest.parent
+
+
+def _homes(name: str, folders: tuple[Path, ...], start: Path) -> tuple[list[Path], tuple[Path, ...]]:
+    """Folders that a package of this name may be, and the folders without the one that is for plain paths."""
+    here = Path(os.path.realpath(start))
+    folders = folders[1:] if folders[:1] == (around(here / name),) else folders
+    return [*_around_model(name, folders, here), *installed(name)], folders
 
 
 def _around_model(name: str, folders: tuple[Path, ...], here: Path) -> list[Path]:

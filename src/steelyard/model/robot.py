@@ -24,13 +24,15 @@ class Source:
     """The file a robot was read from; `save` edits a copy of it.
 
     format: name of its `Format`. folders: in which files that it names may lie, its own and those that the user named.
-    locked: joints of the file that the robot does not have, because they stand still, and where, rad or m.
+    locked: joints of the file that the robot does not have, because they stand still, and where, rad or m. arguments:
+    of a xacro file, by name.
     """
 
     path: Path
     format: str
     folders: tuple[Path, ...] = ()
     locked: Mapping[str, np.ndarray] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from steelyard.model.joint import KINDS, SHORTEST, Joint
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
-from steelyard.model.urdf_dialects import implicit_world, leftovers, unread_loops
+from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
 from steelyard.model.xml import Document, Element, Reader, rooted
 
@@ -56,7 +56,9 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UrdfDocument(ModelDocument):
-    """A URDF file."""
+    """A URDF file. format: name of the `Format` of what is read."""
+
+    format: ClassVar[str] = "urdf"
 
     @cached_property
     def xml(self) -> Document:
@@ -76,7 +78,7 @@ class UrdfDocument(ModelDocument):
         if reader.refusals:
             raise ModelError(reader.refusals[0])
         told = (each for each in reader.faults if each.code in TOLD)
-        notes = [*tree.notes, *(f"{path.name}, line {each.place.line}: {each.message}" for each in told)]
+        notes = [*tree.notes, *(f"{each.place.path.name}, line {each.place.line}: {each.message}" for each in told)]
         if not name:
             notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
         return assemble(
@@ -84,7 +86,7 @@ class UrdfDocument(ModelDocument):
             _segments(tree, parts, joints),
             floating=floating,
             gravity=DEFAULT_GRAVITY if gravity is None else gravity,
-            source=Source(path.absolute(), "urdf", self.folders),
+            source=Source(path.absolute(), self.format, self.folders, arguments=self.arguments),
             notes=notes,
         )
 
@@ -98,7 +100,7 @@ class UrdfDocument(ModelDocument):
             return shapes_of(reader, link, label, source, meshes=meshes)
 
         parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
-        return Sketch(self.path, "urdf", "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
+        return Sketch(self.path, self.format, "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
 
     def pieces(self) -> Iterator[Piece]:
         return pieces_of(self.xml, self._meshes)
@@ -275,10 +277,11 @@ def _tensor(reader: Reader, element: Element, label: str) -> np.ndarray:
 def _joints(reader: Reader, tree: Tree) -> list[SketchJoint]:
     index = {name: i for i, name in enumerate(tree.order)}
     carried = {joint: index[child] for child, (joint, _) in tree.incoming.items()}
-    return [_joint(reader, element, carried.get(element), tree.joints) for element in tree.joints.values()]
+    armature = reflected_inertias(reader)
+    return [_joint(reader, element, carried.get(element), tree.joints, armature) for element in tree.joints.values()]
 
 
-def _joint(reader: Reader, element: Element, part: int | None, joints) -> SketchJoint:
+def _joint(reader: Reader, element: Element, part: int | None, joints, armature) -> SketchJoint:
     label, name, given = label_of(element), element.attributes["name"], element.attributes.get("type")
     if given not in TYPES:
         said = f"joint type '{(given or '')[:40]}' is unknown; URDF has {choices(TYPES)}."
@@ -293,7 +296,7 @@ def _joint(reader: Reader, element: Element, part: int | None, joints) -> Sketch
     bounds = dict.fromkeys(("lower", "upper"), 0.0) if limit is not None and given in BOUNDED else {}
     placed = None
     if kind:
-        fields = _properties(reader, element, label)
+        fields = _properties(reader, element, label) | {"armature": armature.get(name, 0.0)}
         if not KINDS[kind].has_axis:
             fields = {}
         if KINDS[kind].nq == 1:

@@ -34,12 +34,13 @@ def _prefixes(root: Element) -> set[str]:
 
 
 def _leftover(document: Document, element: Element) -> str:
-    path, line, name = document.path, document.line(element), element.tag.partition(":")[2]
+    (path, line), name = document.source(element), element.tag.partition(":")[2]
     above = list(_above(element))
     if name in OF_XACRO:
         raise ModelError(
-            f"{path}, line {line}: <{element.tag}> belongs to xacro, so the file is not expanded. Expand it into "
-            f"another file (pip install xacro): xacro {path.name} > {path.stem}_expanded.urdf"
+            f"{path}, line {line}: <{element.tag}> belongs to xacro, so the file is not expanded. Name it {path.stem}"
+            f".urdf.xacro to have it expanded as it is read, or expand it into another file (pip install xacro): xacro "
+            f"{path.name} > {path.stem}_expanded.urdf"
         )
     if above and above[-1].tag in ("link", "joint") and not any(each.tag in DRAWN for each in above):
         raise ModelError(
@@ -72,6 +73,26 @@ def implicit_world(reader: Reader, links: dict[str, Element], joints: dict[str, 
     links |= {WORLD_LINK: ground, **others}
     said = f"{label_of(hung)} hangs on 'world', which is no link of the file; it was taken for the ground."
     reader.fault("SY510", hung, label_of(hung), said)
+
+
+def reflected_inertias(reader: Reader) -> dict[str, float]:
+    """Armature of joints, kg m^2 or kg, by name: the rotor inertias that Drake's dialect states of their actuators.
+
+    Source: Drake, multibody/parsing, drake:rotor_inertia and drake:gear_ratio; reflected inertia is J n^2.
+    """
+    found: dict[str, float] = {}
+    for transmission in reader.document.root.every("transmission"):
+        joint, actuator = transmission.find("joint"), transmission.find("actuator")
+        if joint is None or actuator is None:
+            continue
+        rotor, gear = (actuator.find(f"drake:{name}") for name in ("rotor_inertia", "gear_ratio"))
+        if rotor is None:
+            continue
+        label = f"transmission of joint '{joint.attributes.get('name', '')[:60]}'"
+        inertia = reader.number(rotor, "value", label)
+        ratio = 1.0 if gear is None else reader.number(gear, "value", label)
+        found[joint.attributes.get("name", "")] = inertia * ratio**2
+    return found
 
 
 def unread_loops(reader: Reader, links: dict[str, Element], roots: set[str]) -> None:

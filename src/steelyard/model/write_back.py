@@ -108,6 +108,7 @@ def format_of(robot: Robot, path: Path) -> str:
     """
     suffix, source = path.suffix.lower(), robot.source
     writable = [each for each in FORMATS if each.new is not None]
+    own = source and BY_NAME[source.format]
     if suffix not in [each for format in writable for each in format.suffixes]:
         known = " or ".join(each.files for each in writable)
         raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as {known} files.")
@@ -120,7 +121,8 @@ def format_of(robot: Robot, path: Path) -> str:
             f"{path} is the file the robot was read from; input files are never changed. Choose another name."
         )
     # a URDF called .xml stays one
-    return source.format if suffix == source.path.suffix.lower() else BY_SUFFIX[suffix].name
+    stays = own is not None and suffix == (own.copies or source.path.suffix.lower())
+    return source.format if stays else BY_SUFFIX[suffix].name
 
 
 def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
@@ -131,7 +133,11 @@ def _reference(robot: Robot, format: str) -> tuple[Robot | None, bool | None]:
     for floating in (None, robot.floating):
         try:
             reference = load(
-                robot.source.path, floating=floating, folders=robot.source.folders, lock=robot.source.locked
+                robot.source.path,
+                floating=floating,
+                folders=robot.source.folders,
+                lock=robot.source.locked,
+                arguments=robot.source.arguments,
             )
         except ModelError:
             if floating is None:  # a body that flies is read with a free base alone

@@ -176,6 +176,10 @@ class Document:
     def line(self, element: Element) -> int:
         return bisect_right(self._line_ends, element.start - 1) + 1
 
+    def source(self, element: Element) -> tuple[Path, int]:
+        """File and line where an element is written."""
+        return self.path, self.line(element)
+
     def where(self, element: Element) -> str:
         """`file:line <tag name="...">`, to start a refusal with; of an element without a name, what it is in, too."""
         shown, owner = [], element
@@ -183,7 +187,8 @@ class Document:
             name = owner.attributes.get("name") or owner.attributes.get("link")
             shown.append(f'<{owner.tag} name="{name}">' if name else f"<{owner.tag}>")
             owner = None if name else owner.parent
-        return f"{self.path}:{self.line(element)} {' in '.join(shown) or f'<{element.tag}>'}"
+        path, line = self.source(element)
+        return f"{path}:{line} {' in '.join(shown) or f'<{element.tag}>'}"
 
 
 def read(path) -> Document:
@@ -196,7 +201,7 @@ def read(path) -> Document:
         ModelError: names the file, and line and remedy where they are known.
     """
     path = Path(path)
-    return _document(path, read_bytes(path))
+    return parsed(path, read_bytes(path))
 
 
 def has_root(path: Path, tags: tuple[str, ...]) -> bool:
@@ -216,7 +221,8 @@ def rooted(path, title: str, *tags: str) -> Document:
 
 
 @lru_cache(maxsize=4)  # a model is looked at several times on its way to a robot
-def _document(path: Path, content: bytes) -> Document:
+def parsed(path: Path, content: bytes) -> Document:
+    """`read`, of a file's bytes."""
     text = decoded(content, path)
     return Document(path, text.body, text.encoding, text.bom, _index(text.body, text.start, path), text.notes)
 
@@ -286,10 +292,10 @@ class Reader:
     refusals: list[str] = field(default_factory=list)
 
     def line(self, element: Element) -> int:
-        return self.document.line(element)
+        return self.document.source(element)[1]
 
     def place(self, element: Element, text: str) -> Place:
-        return Place(self.document.path, self.line(element), text)
+        return Place(*self.document.source(element), text)
 
     def fault(self, code: str, element: Element, text: str, message: str, *, file: str = "", remedy: str | None = None):
         """Note a fault; remedy: of one for which a strict reader refuses the document, if only to mend the place."""

@@ -107,7 +107,9 @@ def identify_files(request: Request) -> Outcome:
 
 def _known_arm(request: Request):
     """The arm, what its file cannot state of its joints, and what it leaves without payload (`known_model`)."""
-    return known_model(request.arm, gravity=request.gravity, folders=request.job.folders, lock=request.lock)
+    job = request.job
+    options = {"folders": job.folders, "arguments": job.arguments, "lock": job.lock}
+    return known_model(request.arm, gravity=request.gravity, **options)
 
 
 def _read(request: Request, path: str | Path, robot: Robot | None):

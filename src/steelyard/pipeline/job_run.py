@@ -25,7 +25,7 @@ from steelyard.job_options import options_of
 from steelyard.log import Log, checks
 from steelyard.log.read import READERS
 from steelyard.model import Robot, load
-from steelyard.model.formats import MODEL_SUFFIXES
+from steelyard.model.formats import MODEL_SUFFIXES, arguments_of
 from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.pipeline.sums_of_logs import several, weights_of
@@ -55,6 +55,8 @@ def job_of(model, logs=(), **options) -> Job:
     told: dict[str, Any] = {
         name: _READ[name](value) if name in _READ else _plain(name, value) for name, value in options.items()
     }
+    if isinstance(model, Robot) and model.source is not None:
+        told.setdefault("arguments", _READ["arguments"](model.source.arguments))
     return Job(model=_model_word(model), logs=_log_words(several(logs)), **told)
 
 
@@ -98,7 +100,8 @@ def _drive(value) -> tuple[str, ...]:
     return tuple(f"{joint}={kind}" for joint, kind in value.items()) if isinstance(value, Mapping) else _words(value)
 
 
-_READ = {
+_READ: dict[str, Callable[[Any], Any]] = {
+    "arguments": lambda value: tuple(f"{name}={text}" for name, text in arguments_of(value).items()),
     "drive": _drive,
     "coupling": _coupling,
     "masses": mass_words,
@@ -166,7 +169,9 @@ def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
     robot: instead of that of the job's model file.
     """
     if robot is None:
-        robot = load(job.model, floating=job.floating, gravity=job.gravity, folders=job.folders)
+        robot = load(
+            job.model, floating=job.floating, gravity=job.gravity, folders=job.folders, arguments=job.arguments
+        )
     side = side_of(job)
     robot = robot if side is None else read_side(side, robot, gravity=job.gravity)
     return locked(robot, lock_words(job.lock, robot))

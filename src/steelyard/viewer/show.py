@@ -82,15 +82,16 @@ def _scene(model, estimate, trajectory, beside=None) -> dict:
     return side_by_side(seen, motion, motion_of(other, robot), name)
 
 
-def view_files(model, *, estimate=None, trajectory=None, out, movie=None, folders=()) -> list[str]:
-    """Write the page, and the film where one is asked for. folders: as of `load`. Returns lines to show.
+def view_files(model, *, estimate=None, trajectory=None, out, movie=None, folders=(), arguments=()) -> list[str]:
+    """Write the page, and the film where one is asked for. folders, arguments: as of `load`. Returns lines to
+    show.
 
     Raises SteelyardError.
     """
     require_outputs(out, movie)
     if movie is not None and trajectory is None:
         raise OptionError("--movie films a motion; give one with --trajectory.")
-    robot = load(model, folders=folders)
+    robot = load(model, folders=folders, arguments=arguments)
     motion = None if trajectory is None else motion_of(trajectory, robot)
     return list(written(robot, estimate=estimate, motion=motion, page=out, movie=movie))
 

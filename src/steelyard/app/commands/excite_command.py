@@ -132,6 +132,7 @@ def excite(
             held=held,
             gravity=job.gravity,
             folders=job.folders,
+            arguments=job.arguments,
             read=read,
             show=show,
             progress=progress,

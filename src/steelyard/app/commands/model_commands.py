@@ -84,7 +84,7 @@ def analyze(
         job = options.job()
         stances = tuple(words(each) for each in contacts) if contacts else None
         standing = True if stances and floating else None  # on feet that somebody else's forces would not explain
-        robot = load(model, floating=standing, gravity=job.gravity, folders=job.folders)
+        robot = load(model, floating=standing, gravity=job.gravity, folders=job.folders, arguments=job.arguments)
         side = side_path(model) if job.side is None else Path(job.side)
         robot = read_side(side, robot, gravity=job.gravity) if side.exists() or motors else robot
         robot = lock(robot, lock_words(job.lock, robot))
@@ -181,6 +181,7 @@ def check(
             folders=options.job().folders,
             destination=destination or (),
             engines=engines,
+            arguments=options.job().arguments,
             details=details,
             summary=summary,
             baseline=baseline,
@@ -258,7 +259,7 @@ def convert(
             return
         if job.rotors or job.side:
             raise OptionError(f"--rotors and --side are for code, .h or .py; {out} is a model, which has no rotors.")
-        robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders)
+        robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders, arguments=job.arguments)
         stated, side = (job.floating, job.gravity) != (None, None), side_of(job)
         copied = robot.source is not None and robot.source.format == format_of(robot, out)
         if copied and stated:
@@ -338,8 +339,8 @@ def view(
     with refusals():
         from steelyard.viewer.show import view_files
 
-        folders = options.job().folders
-        lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, folders=folders)
+        named = {"folders": options.job().folders, "arguments": options.job().arguments}
+        lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, **named)
     if browser:
         typer.launch(str(out.absolute()))
     if not quiet:

@@ -43,7 +43,7 @@ def payload(
             require_report_folder(out)  # before the work, not after
         job = options.job()
         reading = {name: getattr(job.corrections, name) for name in ("unit", "order", "leave_out")}
-        known = {"folder": job.folders, "lock": job.lock, "channels": job.channels}
+        known = {"folder": job.folders, "arg": job.arguments, "lock": job.lock, "channels": job.channels}
         request = Request(str(log), **held.of_job(), **known, **reading)
         formats = words(export)
         require_formats(formats)

@@ -57,7 +57,7 @@ def inspect(
             robot = None
             read = read_undone(log, channels=job.channels, corrections=job.corrections)
         else:
-            robot = load(model, gravity=job.gravity, folders=job.folders)
+            robot = load(model, gravity=job.gravity, folders=job.folders, arguments=job.arguments)
             robot = locked(robot, lock_words(job.lock, robot))
             if fix:
                 from steelyard.pipeline.log_repair import fix_log
