@@ -3,6 +3,7 @@
 The points lie in rings around z, from the lowest up, and the poles follow them; so the faces are known.
 """
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -35,8 +36,9 @@ def points(kind: str, size) -> np.ndarray:
     return (cylinder if kind == "cylinder" else capsule)(float(size[0]), float(size[1]) / 2)
 
 
+@cache
 def faces_of_urdf(kind: str) -> np.ndarray:
-    """Triangles (f, 3) of the `points` of a URDF primitive, counterclockwise from outside."""
+    """Triangles (f, 3) of the `points` of a URDF primitive, counterclockwise from outside; not to be written to."""
     if kind == "box":
         rings, poles = np.array([[0, 2, 6, 4], [1, 3, 7, 5]]), (0, 1)
     else:
@@ -50,7 +52,9 @@ def faces_of_urdf(kind: str) -> np.ndarray:
         found += [np.column_stack([lower, upper[:, 1]]), np.column_stack([low, upper[:, ::-1]])]
     faces = np.concatenate(found)
     a, b, c = faces.T
-    return faces[(a != b) & (b != c) & (c != a)]
+    faces = faces[(a != b) & (b != c) & (c != a)]
+    faces.flags.writeable = False
+    return faces
 
 
 def box(half) -> np.ndarray:
