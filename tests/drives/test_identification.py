@@ -53,8 +53,8 @@ def taught(leg, short, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def known(leg, log):
-    return sy.identify(with_drives(leg, kp=60.0), log, drive="position")
+def known(leg):
+    return sy.identify(with_drives(leg, kp=60.0), servo_log(leg, TRUTH, seed=0, duration=10.0), drive="position")
 
 
 def with_drives(robot, **numbers):
@@ -206,7 +206,7 @@ def test_the_file_of_a_robot_that_was_held_keeps_its_ground_and_its_base(tmp_pat
         **{name: np.array([value]) for name, value in {"damping": 0.2, "frictionloss": 0.2, "armature": 0.01}.items()},
         inertias=held.inertias,
     )
-    log = servo_log(held, truth, seed=1, duration=6.0)
+    log = servo_log(held, truth, seed=1, duration=4.0)
     with pytest.raises(OptionError, match=r"'root'.*--fixed"):
         sy.identify(path, log, drive="model")
     sy.identify(path, log, drive="model", floating=False, out=tmp_path / "out")

@@ -27,7 +27,7 @@ def test_healthy_logs_are_accused_of_nothing(name):
     assert_harmless(row)
 
 
-@pytest.mark.exhaustive(keep=4)
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize(
     "name",
     [
@@ -49,7 +49,7 @@ def test_causes_are_named_with_the_remedy(name):
     assert_harmless(row)
 
 
-@pytest.mark.exhaustive(keep=8)
+@pytest.mark.exhaustive(keep=3)
 @pytest.mark.parametrize(
     "name",
     [

@@ -17,26 +17,35 @@ COARSE = 1e-3  # excess of an enclosing volume, where drawings are rough
 
 
 @dataclass(frozen=True, eq=False)
+class Outline:
+    """spanning: indices of the vertices of a shape that span its convex hull, all of them where it has no volume.
+    convex: whether the shape's own faces are the boundary of that hull."""
+
+    spanning: np.ndarray
+    convex: bool
+
+
+@dataclass(frozen=True, eq=False)
 class PartGeometry:
     """Geometry of a part and of what is rigidly fixed to it, in the frame of the part.
 
-    own: shapes of the part; all: shapes of the rigid body, or of the part again. spanning: indices of the vertices of a
-    shape that span its convex hull.
+    own: shapes of the part; all: shapes of the rigid body, or of the part again. outline: of a shape.
     """
 
     own: tuple[Shape, ...]
     all: tuple[Shape, ...]
-    spanning: Callable[[Shape], np.ndarray]
+    outline: Callable[[Shape], Outline]
 
     @cached_property
     def points(self) -> np.ndarray:
         """(n, 3) points in m that span the body."""
-        return np.concatenate([shape.vertices[self.spanning(shape)] for shape in self.all])
+        return np.concatenate([shape.vertices[self.outline(shape).spanning] for shape in self.all])
 
     @cached_property
     def hull(self) -> Hull | None:
         """Convex hull, None where the geometry spans no volume."""
-        surfaces = (convex_surface(shape.vertices, shape.faces, self.points) for shape in self.all)
+        convex = (shape for shape in self.all if self.outline(shape).convex)
+        surfaces = (convex_surface(shape.vertices, shape.faces, self.points) for shape in convex)
         hull = next((each for each in surfaces if each is not None), None) or hull_of(self.points)
         return None if hull is None or self.thickness < THRESHOLDS.thin else hull
 
@@ -47,7 +56,7 @@ class PartGeometry:
         axes = np.linalg.svd(centred, full_matrices=False)[2]
         return float(np.ptp(centred @ axes.T, axis=0).min())
 
-    @property
+    @cached_property
     def diagonal(self) -> float:
         """Diagonal of the bounding box, m."""
         return float(np.linalg.norm(np.ptp(self.points, axis=0)))
@@ -77,7 +86,7 @@ class PartGeometry:
         """(10,) parameters of the geometry filled with water, visual shapes preferred; None where it has no volume."""
         for shapes in (self.own, self.all):
             for role in ("visual", "collision"):
-                thetas = [_solid(shape, self.spanning(shape)) for shape in shapes if shape.role == role]
+                thetas = [_solid(shape, self.outline(shape)) for shape in shapes if shape.role == role]
                 total = sum((theta for theta in thetas if theta is not None), np.zeros(10))
                 if total[0] > 0:
                     return total
@@ -103,38 +112,39 @@ def _geometry(sketch: Sketch, index: int) -> PartGeometry | None:
         moved += [_moved(shape, R0.T @ R, R0.T @ (p - p0)) for shape in sketch.parts[member].shapes]
     if not moved:
         return None
-    spans: dict[tuple[str, int], np.ndarray] = sketch.memo.setdefault("spanning", {})
+    outlines: dict[tuple[str, int], Outline] = sketch.memo.setdefault("outlines", {})
 
-    def spanning(shape: Shape) -> np.ndarray:
+    def outline(shape: Shape) -> Outline:
         """The same for all shapes of a source: scales and poses are affine, and leave a hull's vertices as they are."""
         key = shape.source, len(shape.vertices)
-        if key not in spans:
-            spans[key] = _spanning(shape)
-        return spans[key]
+        if key not in outlines:
+            outlines[key] = _outline(shape)
+        return outlines[key]
 
-    return PartGeometry(sketch.parts[index].shapes, tuple(moved), spanning)
+    return PartGeometry(sketch.parts[index].shapes, tuple(moved), outline)
 
 
 def _moved(shape: Shape, R, p) -> Shape:
     return Shape(shape.place, shape.role, shape.vertices @ R.T + p, shape.faces, shape.source)
 
 
-def _spanning(shape: Shape) -> np.ndarray:
-    """Indices of the vertices that span a shape; all of them where it has no volume."""
-    hull = convex_surface(shape.vertices, shape.faces, shape.vertices)
+def _outline(shape: Shape) -> Outline:
+    surface = convex_surface(shape.vertices, shape.faces, shape.vertices)
+    hull = surface
     if hull is None and len(shape.vertices) > FEW:
         hull = hull_of(shape.vertices)
-    return np.arange(len(shape.vertices)) if hull is None else hull.vertices
+    spanning = np.arange(len(shape.vertices)) if hull is None else hull.vertices
+    return Outline(spanning, surface is not None)
 
 
-def _solid(shape: Shape, spanning: np.ndarray) -> np.ndarray | None:
+def _solid(shape: Shape, outline: Outline) -> np.ndarray | None:
     """Parameters (10,) of one shape filled with water: of the mesh where it is closed, else of its hull."""
-    hull = convex_surface(shape.vertices, shape.faces, shape.vertices)
-    if hull is None and shape.faces is not None and mesh_checks.is_closed(shape.faces, len(shape.vertices)):
+    closed = shape.faces is not None and (outline.convex or mesh_checks.is_closed(shape.faces, len(shape.vertices)))
+    if closed:
         theta = mesh.parameters(shape.vertices, shape.faces, density=THRESHOLDS.water, check=False)
         if theta[0] > 0:
             return theta
-    hull = hull or hull_of(shape.vertices[spanning])
+    hull = hull_of(shape.vertices[outline.spanning])
     if hull is None or hull.volume <= 0:
         return None
     return mesh.parameters(hull.points, hull.faces, density=THRESHOLDS.water, check=False)

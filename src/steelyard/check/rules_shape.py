@@ -54,8 +54,9 @@ def too_spread(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Check units and the reference point of the tensor: URDF and MJCF want it about the centre of mass.
     """
     for w in shaped_inertials(sketch):
-        explained = unit_error(w) or is_placeholder(w.inertial) or wrong_point(w) is not None
-        if w.excess > THRESHOLDS.excess and not explained:
+        if not w.excess > THRESHOLDS.excess:
+            continue
+        if not (unit_error(w) or is_placeholder(w.inertial) or wrong_point(w) is not None):
             message = (
                 f"{sketch.word} '{w.name}': its second moments are {1 + w.excess:.3g} times what mass inside its "
                 "geometry can have."
@@ -169,18 +170,15 @@ def _turned(tensor: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 def wrong_point(w: ShapedInertial) -> np.ndarray | None:
     """The tensor (3, 3) about the centre of mass if the stated one is about the origin, else None."""
     solid = w.solid_tensor
-    if solid is None or not w.centred or unit_error(w):
+    if solid is None or not w.centred or not difference(w.inertial.tensor_in_part, solid) > THRESHOLDS.unlike:
+        return None
+    if unit_error(w):
         return None
     moved = at_centre(w.inertial)
     moments = np.linalg.eigvalsh(moved)
     if moments[0] <= 0 or moments[0] + moments[1] < moments[2]:
         return None
-    return (
-        moved
-        if difference(w.inertial.tensor_in_part, solid) > THRESHOLDS.unlike
-        and difference(moved, solid) < THRESHOLDS.alike
-        else None
-    )
+    return moved if difference(moved, solid) < THRESHOLDS.alike else None
 
 
 def _vector(values) -> str:

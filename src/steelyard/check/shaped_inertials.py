@@ -150,10 +150,10 @@ def tensor_in_grams(w: ShapedInertial) -> bool:
 
 def is_placeholder(inertial: Inertial) -> bool:
     """Whether the tensor is a power of ten times the identity."""
-    I = inertial.tensor
-    if not inertial.mass > 0 or not np.isfinite(I).all() or not I[0, 0] > 0 or (I[0, 0] * np.eye(3) != I).any():
+    I, size = inertial.tensor, float(inertial.tensor[0, 0])
+    if not inertial.mass > 0 or not 0 < size < np.inf or size != I[1, 1] or (size * np.eye(3) != I).any():
         return False
-    power = np.log10(I[0, 0])
+    power = np.log10(size)
     return bool(abs(power - round(power)) < 1e-9)
 
 

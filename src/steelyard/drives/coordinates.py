@@ -120,8 +120,7 @@ class Unknowns:
                 values[name] = np.where(values[name] > 2 * LEAST, values[name], 0.0)
         if len(self.bodies):
             moved = np.tensordot(x[len(self.free) * n :], self.bodies, axes=1)
-            found = np.stack([_changed(t, c) for t, c in zip(self.drives.inertias, moved, strict=True)])
-            values["inertias"] = at_scale(found, self.weights)
+            values["inertias"] = at_scale(_changed(self.drives.inertias, moved), self.weights)
         return self.drives.changed(**values)
 
     def without(self, limits: Mapping[str, np.ndarray], x) -> tuple["Unknowns", np.ndarray]:
@@ -162,14 +161,19 @@ def _without_limit(values) -> np.ndarray:
 
 
 def _changed(theta, change) -> np.ndarray:
-    """(10,) of a body with exp(change[0]) times the mass, its centre moved by change[1:4], m, and its matter stretched
-    about it by the exponential of change[4:]: what moves matter leaves a body that can exist."""
+    """(n, 10) of bodies with exp(change[:, 0]) times the mass, their centres moved by change[:, 1:4], m, and their
+    matter stretched about it by the exponential of change[:, 4:]: what moves matter leaves a body that can exist."""
     mass, center, inertia = to_com_inertia(theta)
-    stretch, turned = np.linalg.eigh(_SYMMETRIC @ change[4:])
-    stretch = (turned * np.exp(stretch)) @ turned.T
-    spread = stretch @ (np.trace(inertia) / 2 * np.eye(3) - inertia) @ stretch
-    more = np.exp(change[0])
-    return from_com_inertia(mass * more, center + change[1:4], more * (np.trace(spread) * np.eye(3) - spread))
+    stretch, turned = np.linalg.eigh(np.einsum("ijk,nk->nij", _SYMMETRIC, change[:, 4:]))
+    stretch = (turned * np.exp(stretch)[:, None]) @ turned.transpose(0, 2, 1)
+    spread = stretch @ (_about(inertia) / 2 - inertia) @ stretch
+    more = np.exp(change[:, 0])
+    return from_com_inertia(mass * more, center + change[:, 1:4], more[:, None, None] * (_about(spread) - spread))
+
+
+def _about(tensor) -> np.ndarray:
+    """(n, 3, 3) trace of each times the identity."""
+    return np.trace(tensor, axis1=1, axis2=2)[:, None, None] * np.eye(3)
 
 
 def _units() -> np.ndarray:
@@ -225,13 +229,12 @@ def unknowns(
     rows = regressor(robot, windows.q, windows.v, windows.a)
     spreads = np.repeat([MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD], [1, 3, 6])
     columns = np.zeros((10 * robot.nb, 10 * robot.nb))
-    for b, theta in enumerate(drives.inertias):
-        for k, spread in enumerate(spreads if inertias else spreads[:4]):
+    for k, spread in enumerate(spreads if inertias else spreads[:4]):
+        more = np.tile(SMALL * spread * np.eye(10)[k], (robot.nb, 1))
+        change = (_changed(drives.inertias, more) - _changed(drives.inertias, -more)) / (2 * SMALL)
+        for b in range(robot.nb):
             if k or weighed is None or not weighed[b]:
-                more = SMALL * spread * np.eye(10)[k]
-                columns[10 * b : 10 * b + 10, 10 * b + k] = (_changed(theta, more) - _changed(theta, -more)) / (
-                    2 * SMALL
-                )
+                columns[10 * b : 10 * b + 10, 10 * b + k] = change[b]
     felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 10 * robot.nb) / np.sqrt(len(windows))
     _, size, axes = np.linalg.svd(felt, full_matrices=False)
     kept = axes[size > FELT][:MOST_DIRECTIONS].reshape(-1, robot.nb, 10)

@@ -269,8 +269,9 @@ def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: boo
     changes = unknowns.changes(together=together)
     ends = windows.spread.mean(axis=(1, 2))
     starts = [np.stack([moved[0] + ends[0], moved[1]]), np.stack([moved[0], moved[1] + ends[1]])]
-    cases = [(moved, unknowns.at(x + change)) for change, _ in [(0 * x, None), *changes]]
-    cases += [(each, unknowns.at(x)) for each in starts]
+    here = unknowns.at(x)
+    cases = [(moved, here), *((moved, unknowns.at(x + change)) for change, _ in changes)]
+    cases += [(each, here) for each in starts]
     error, *found = errors_of(simulation, [_begun(windows, each) for each, _ in cases], [drives for _, drives in cases])
     sizes = [change.max() for change, _ in changes]
     values = np.stack([(new - error) / size for new, size in zip(found, sizes, strict=False)])
@@ -293,7 +294,8 @@ def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequen
     together, found = simulation.together(windows[0]), []
     for first in range(0, len(drives), together):
         part, own = drives[first : first + together], windows[first : first + together]
-        models = [m for each in part for m in own[0].driven(simulation, each)]
+        once = {id(each): own[0].driven(simulation, each) for each in {id(d): d for d in part}.values()}
+        models = [model for each in part for model in once[id(each)]]
         told = {each.told_by: own[0].controls(each) for each in {d.told_by: d for d in part}.values()}
         controls = np.concatenate([told[each.told_by] for each in part])
         q, v = np.concatenate([each.begin for each in own]), np.concatenate([each.v for each in own])

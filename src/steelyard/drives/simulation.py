@@ -106,6 +106,12 @@ class Simulation:
 
         return rollout.Rollout(nthread=threads()), [mujoco.MjData(self.model) for _ in range(threads())]
 
+    @cached_property
+    def _scratch(self):
+        import mujoco
+
+        return mujoco.MjData(self.model)
+
     @captured_warnings()
     def driven(self, drives: DriveArrays, on: np.ndarray | None = None) -> Driven:
         """The robot with these drives. on: (nv,) joints whose drive is on; None: of all."""
@@ -124,11 +130,9 @@ class Simulation:
         more = self.lead * self.step * (drives.damping + drives.kd * on)
         m.dof_armature[self.dofs] = np.maximum(drives.armature - more, LEAST)
         if drives.inertias is not self.robot.inertias:
-            for body, theta in zip(self.bodies, drives.inertias, strict=True):
-                mass, center, inertia = to_com_inertia(theta)
-                m.body_mass[body], m.body_ipos[body] = mass, center
-                m.body_inertia[body], m.body_iquat[body] = principal_moments(inertia)
-        mujoco.mj_setConst(m, mujoco.MjData(m))
+            m.body_mass[self.bodies], m.body_ipos[self.bodies], inertia = to_com_inertia(drives.inertias)
+            m.body_inertia[self.bodies], m.body_iquat[self.bodies] = principal_moments(inertia)
+        mujoco.mj_setConst(m, self._scratch)
         return Driven(m, drives, self.robot.with_inertias(drives.inertias), on)
 
     def together(self, windows) -> int:

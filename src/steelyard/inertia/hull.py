@@ -82,16 +82,16 @@ def convex_surface(vertices: np.ndarray, faces: np.ndarray | None, points: np.nd
         return None
     used = np.flatnonzero(np.bincount(faces.ravel()))  # np.unique loads masked arrays
     normals = _areas(vertices, faces)
-    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    lengths = np.sqrt((normals * normals).sum(axis=1))
     if len(faces) != 2 * len(used) - 4 or not (lengths > 0).all():
         return None
-    normals = normals / lengths
+    normals = normals / lengths[:, None]
     heights = (normals * vertices[faces[:, 0]]).sum(axis=1)
-    if (points @ normals.T - heights).max() > ROUNDING * np.ptp(points, axis=0).max():
+    if (points @ normals.T - heights).max() > ROUNDING * (points.max(axis=0) - points.min(axis=0)).max():
         return None
-    middle = vertices[used].mean(axis=0)
-    volume = float((lengths[:, 0] * (heights - normals @ middle)).sum() / 6)
-    return Hull(vertices, used, faces, np.column_stack([normals, -heights]), volume)
+    middle = vertices[used].sum(axis=0) / len(used)
+    volume = float((lengths * (heights - normals @ middle)).sum() / 6)
+    return Hull(vertices, used, faces, np.concatenate([normals, -heights[:, None]], axis=1), volume)
 
 
 def _is_closed(faces: np.ndarray, count: int) -> bool:
@@ -100,10 +100,14 @@ def _is_closed(faces: np.ndarray, count: int) -> bool:
     return np.array_equal(np.sort(edges @ [count, 1]), np.sort(edges @ [1, count]))
 
 
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
+
+
 def _areas(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """(f, 3) normals of faces, twice as long as their areas."""
     a, b, c = (points[column] for column in faces.T)
-    return np.cross(b - a, c - a)
+    u, w = b - a, c - a
+    return u[:, _NEXT] * w[:, _LAST] - u[:, _LAST] * w[:, _NEXT]  # `numpy.cross` takes far longer
 
 
 FLAT = 1e-6  # ratio of smallest to largest extent below which a cloud counts as flat

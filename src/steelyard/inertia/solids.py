@@ -3,6 +3,7 @@
 The points lie in rings around z, from the lowest up, and the poles follow them; so the faces are known.
 """
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -70,8 +71,9 @@ def filled(kind: str, size, density: float) -> np.ndarray:
     return pseudo.to_parameters(density * volume * J)
 
 
+@cache
 def faces_of_urdf(kind: str) -> np.ndarray:
-    """Triangles (f, 3) of the `points` of a URDF primitive, counterclockwise from outside."""
+    """Triangles (f, 3) of the `points` of a URDF primitive, counterclockwise from outside; not to be written to."""
     if kind == "box":
         rings, poles = np.array([[0, 2, 6, 4], [1, 3, 7, 5]]), (0, 1)
     else:
@@ -85,7 +87,9 @@ def faces_of_urdf(kind: str) -> np.ndarray:
         found += [np.column_stack([lower, upper[:, 1]]), np.column_stack([low, upper[:, ::-1]])]
     faces = np.concatenate(found)
     a, b, c = faces.T
-    return faces[(a != b) & (b != c) & (c != a)]
+    faces = faces[(a != b) & (b != c) & (c != a)]
+    faces.flags.writeable = False
+    return faces
 
 
 def round_surface(semi_axes, latitudes: int, meridians: int) -> tuple[np.ndarray, np.ndarray]:

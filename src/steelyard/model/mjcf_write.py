@@ -249,18 +249,18 @@ def principal_moments(inertia):
     """Principal moments and axes as MJCF has them.
 
     Args:
-        inertia: (3, 3) about the centre of mass, kg m^2.
+        inertia: (..., 3, 3) about the centre of mass, kg m^2.
 
     Returns:
-        Moments (3,), and the quaternion of their axes, w first.
+        Moments (..., 3), and the quaternions (..., 4) of their axes, w first.
     """
-    if not inertia[np.triu_indices(3, 1)].any():
-        return np.diag(inertia), np.array([1.0, 0.0, 0.0, 0.0])
     moments, axes = np.linalg.eigh(inertia)
-    axes[:, 0] *= np.sign(np.linalg.det(axes))
+    axes[..., 0] *= np.sign(np.linalg.det(axes))[..., None]
     # MuJoCo allows no rounding beyond a flat body, where the largest moment is the sum of the others
-    moments[2] = min(moments[2], moments[0] + moments[1])
-    return moments, np.roll(to_quaternion(axes), 1)
+    moments[..., 2] = np.minimum(moments[..., 2], moments[..., 0] + moments[..., 1])
+    aligned = ~inertia[..., *np.triu_indices(3, 1)].any(axis=-1, keepdims=True)
+    moments = np.where(aligned, np.diagonal(inertia, axis1=-2, axis2=-1), moments)
+    return moments, np.where(aligned, [1.0, 0.0, 0.0, 0.0], np.roll(to_quaternion(axes), 1, axis=-1))
 
 
 def _properties(joint: Node, properties: dict[str, float]) -> list[Edit]:

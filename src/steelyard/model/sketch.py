@@ -52,7 +52,7 @@ class Inertial:
     rotation: np.ndarray
     tensor: np.ndarray
 
-    @property
+    @cached_property
     def usable(self) -> bool:
         """Whether every number is finite and the mass positive."""
         return bool(self.mass > 0 and np.isfinite([self.mass, *self.com, *self.tensor.flat, *self.rotation.flat]).all())

@@ -36,7 +36,7 @@ def origin(reader: Reader, element: Element, label: str, *, code="SY104"):
         said = f"rpy of {label} is {' '.join(f'{angle:g}' for angle in rpy)} rad, beyond a turn; degrees?"
         reader.fault("SY511", given, label, said)
     xyz = reader.numbers(given, "xyz", 3, label, default=np.zeros(3), code=code)
-    return rotation_from_rpy(rpy), xyz
+    return (rotation_from_rpy(rpy) if rpy.any() else np.eye(3)), xyz
 
 
 def shapes_of(reader: Reader, link: Element, label: str, source: Meshes, *, meshes: bool) -> tuple[tuple, bool]:

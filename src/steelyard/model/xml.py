@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from math import isfinite
 from pathlib import Path
 from xml.parsers import expat
 
@@ -370,10 +371,11 @@ class Reader:
             values = np.zeros(0)
         else:
             try:
-                values = np.array([to_float(word) for word in raw.split()])
+                words = [to_float(word) for word in raw.split()]
             except ValueError:
-                values = np.zeros(0)
-            if values.size == count and np.isfinite(values).all():
+                words = []
+            values = np.array(words)
+            if len(words) == count and all(map(isfinite, words)):
                 return values
             shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
             said = f"{written[1]}{shown}{written[2]}; expected {expected}."
