@@ -176,6 +176,20 @@ def test_the_side_file_of_another_model_stays(tmp_path):
     assert side.read_text().startswith("version = 1\n[known")
 
 
+def test_the_side_file_of_the_source_serves_both(tmp_path):
+    """Beside arm.urdf lies a file by hand; arm.xml is read with it, too."""
+    source = Path(library.scara().source.path)
+    for path in (source, side_path(source)):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    robot = read(tmp_path / source.name)
+    report = sy.save(robot, tmp_path / "scara.xml")
+    assert (tmp_path / "scara.steelyard.toml").read_bytes() == side_path(source).read_bytes()
+    assert "It does not have velocity limit, which scara.xml has no place for." in " ".join(report.notes)
+    assert len(read(report.path).rotors) == len(robot.rotors) > 0
+    with pytest.raises(ModelError, match="another name"):  # without its rotors it is another robot
+        sy.save(replace(robot, rotors=robot.rotors[1:], source=None), tmp_path / "scara.xml")
+
+
 SHIFTED = """<mujoco><option gravity="0 0 -1"/><worldbody><body name="a"><joint name="j" axis="0 1 0" pos="0 0 1"/>
 <geom size=".1" mass="1" pos="0 0 .5"/></body><body name="b"><joint name="k" axis="0 1 0"/><geom size=".1" mass="1"
 pos="0 0 .5"/></body></worldbody><equality><connect body1="a" body2="b" anchor="0 0 .5"/></equality></mujoco>"""
