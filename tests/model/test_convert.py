@@ -153,7 +153,7 @@ def test_the_side_file_completes_a_robot(tmp_path):
         gravity=np.array([0.0, 1.0, -9.0]),
         loops=(loop,),
         actuated=robot.joint_names[:2],
-        drives=dict.fromkeys(robot.joint_names, drive),
+        drives=dict.fromkeys(robot.joint_names[:2], drive),
         source=None,
     )
     for suffix in (".urdf", ".xml"):
