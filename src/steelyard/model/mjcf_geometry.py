@@ -50,7 +50,8 @@ def mesh_problem(name: str, content: bytes, role: str) -> str:
         with captured_warnings():
             m = mujoco.MjModel.from_xml_string(text, {file: content})
     except (ValueError, RuntimeError) as error:
-        return " ".join(str(error).removeprefix("Error: ").split())
+        said, _, _ = str(error).removeprefix("Error: ").partition("Element name")
+        return "MuJoCo: " + " ".join(said.split())
     lost = _triangles_in_groups(content) - int(m.mesh_facenum[0]) if suffix == ".obj" else 0
     return f"MuJoCo leaves out {lost} triangles that are in groups" if lost > 0 else ""
 

@@ -45,7 +45,7 @@ def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Dra
     def text(excluded) -> bytes:
         pairs = (NewElement("exclude", {"body1": one, "body2": other}) for one, other in excluded)
         sections = [
-            NewElement("compiler", {"angle": "radian", "inertiafromgeom": "false"}),
+            NewElement("compiler", {"angle": "radian"} | ({"inertiafromgeom": "false"} if pieces else {})),
             NewElement("option", {"gravity": number_text(robot.gravity)} | (simulated() if drives else {})),
             *(DEFAULTS if pieces else ()),
             *_section("asset", geometry.assets),
@@ -81,7 +81,9 @@ def _section(tag: str, children) -> Iterator[NewElement]:
 
 
 def mjcf_text(robot: Robot) -> str:
-    """Text of a new MJCF file of a robot, as `save` would write it, for MuJoCo alone: massless bodies weigh 1 mg there.
+    """Text of a new MJCF file of the moving bodies of a robot, for MuJoCo alone: massless bodies weigh 1 mg there.
+
+    Fixed links count to their bodies, and loops are open; otherwise it is as `save` would write it.
 
     Args:
         robot: what is written.
@@ -93,7 +95,8 @@ def mjcf_text(robot: Robot) -> str:
         ModelError: as `save`.
     """
     weighed = np.where(robot.inertias.any(axis=1, keepdims=True), robot.inertias, GRAIN)
-    return new_model(robot.with_inertias(weighed), Path("robot.xml")).files[-1][1].decode()
+    alone = replace(robot.with_inertias(weighed), links=(), sites=(), loops=())
+    return new_model(alone, Path("robot.xml")).files[-1][1].decode()
 
 
 def _require_writable(name: str, theta):

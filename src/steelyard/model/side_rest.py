@@ -61,6 +61,12 @@ def _with_joints(table: Table, robot: Robot) -> Robot:
     return replace(robot, joints=tuple(joints), **arrays)
 
 
+def with_limits(robot: Robot, other: Robot) -> Robot:
+    """A robot with the limits that joints of the same names have in another one."""
+    limits = {joint.name: {key: getattr(joint, key) for key in LIMITS} for joint in other.joints}
+    return replace(robot, joints=tuple(replace(joint, **limits.get(joint.name, {})) for joint in robot.joints))
+
+
 def _values(table: Table, key: str, count: int) -> np.ndarray | None:
     """(count,) numbers: a list, or one for all."""
     if isinstance(table.values.get(key), list):

@@ -20,6 +20,7 @@ from steelyard.model.meshes import Piece
 from steelyard.model.robot import Robot
 from steelyard.model.shape_output import output
 from steelyard.model.side import read_side, side_path
+from steelyard.model.side_rest import with_limits
 from steelyard.model.side_write import contents, side_text
 
 MARK = "# what {} has no place for, written by steelyard\n"
@@ -143,19 +144,33 @@ def _side(
         _require_whole(whole, found, path, precision)
         return None, ()
     if before is not None and not own:
-        try:
-            _require_whole(whole, read_side(target, found), path, precision)
-        except ModelError as error:
-            raise ModelError(
-                f"{path.name} has no place for {said}, which belongs in {target}, and that file is another's. Choose "
-                f"another name for {path.name}."
-            ) from error
-        return None, (f"{target.name}, which is there already, has what {path.name} has no place for: {said}.",)
+        return None, (_left_as_it_is(whole, found, path, said, precision),)
     text = MARK.format(path.name) + text
     temporary.append(place)
     place.write_text(text, "utf-8")
     _require_whole(whole, read_side(place, found), path, precision)
     return text.encode(), (f"{target.name} has what {path.name} has no place for: {said}.",) if said else ()
+
+
+def _left_as_it_is(whole: Robot, found: Robot, path: Path, said: str, precision: float) -> str:
+    """What to say of a side file that somebody else wrote: of one that belongs to the source, or that is true of the
+    new model but for limits.
+
+    Raises ModelError for another one.
+    """
+    target, source = side_path(path), whole.source
+    try:
+        given = read_side(target, found)
+        if source is None or not _same(target, side_path(source.path)):
+            _require_whole(with_limits(whole, given), given, path, precision)
+    except ModelError as error:
+        raise ModelError(
+            f"{path.name} has no place for {said}, which belongs in {target}, and that file is another's. Choose "
+            f"another name for {path.name}."
+        ) from error
+    lost = contents(side_text(replace(whole, rotors=(), drives={}), written=given, tolerance=precision))
+    less = f" It does not have {lost}, which {path.name} has no place for." if lost else ""
+    return f"{target.name} is there already, stays as it is, and is read with {path.name}.{less}"
 
 
 def _same(path: Path, other: Path) -> bool:
