@@ -94,6 +94,7 @@ def _by_motion(summary: dict) -> tuple[_Told, tuple[str, ...]]:
             for key, each in known.items()
             if key not in left_out[joint] and each["value"] is not None
         }
+        left_out[joint].pop("slope_limit", None)  # no destination takes it, so that none lacks it
     notes = ["kd shares its column with damping: what is not stated as kd is in the damping of the joint."]
     if summary["scale"]["open"]:
         where = ", ".join(map(harmless, summary["scale"]["open"]))
