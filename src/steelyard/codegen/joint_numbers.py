@@ -79,8 +79,8 @@ class _Told:
     """What a summary says: numbers by joint, which count over those of the model file (that may have no place for
     them), and reasons by joint and number why it is left out."""
 
-    numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    left_out: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    numbers: dict[str, dict[str, float]] = field(default_factory=dict)
+    left_out: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def _by_motion(summary: dict) -> tuple[_Told, tuple[str, ...]]:
