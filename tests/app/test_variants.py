@@ -1,6 +1,7 @@
 """`steelyard convert RESULT OUT --draws N`: the user's file with the values of rows of draws.npz, and nothing else."""
 
 import json
+import runpy
 import shutil
 from dataclasses import replace
 
@@ -62,6 +63,23 @@ def test_ranges_of_the_summary_are_of_the_samples(result):
     open_ = [name for (group, name), own in found.items() if group == "mass_scale" and own["source"] == "prior"]
     text = (result / "report.md").read_text()
     assert open_ and "rest on the prior about the given model" in text.replace("\\", "")
+
+
+def test_configurations_take_the_numbers_of_the_result(result, tmp_path):
+    """Its summary counts: the URDF has no place for armature, and does not say what the logs determine."""
+    done = CliRunner().invoke(app, ["convert", str(result), str(tmp_path / "n.py"), "--as", "newton", "--json"])
+    left_out, summary = json.loads(done.output)["left_out"], json.loads((result / "summary.json").read_text())
+    joints = runpy.run_path(str(tmp_path / "n.py"))["JOINTS"]
+    names = {"viscous": ("joint_damping", "damping"), "coulomb": ("joint_friction", "frictionloss")}
+    for own in summary["joints"]:
+        for term, (array, key) in (names | {"armature": ("joint_armature", "armature")}).items():
+            determined = own[term]["label"] in ("data-determined", "model-dependent")
+            missing = any(text.startswith(f"Left out: {key} of ") and own["name"] in text for text in left_out)
+            assert missing != determined
+            if determined:
+                assert joints[own["name"]][array] == pytest.approx(own[term]["identified"], rel=1e-8)
+            else:
+                assert array not in joints[own["name"]]
 
 
 def test_drives_go_into_the_files(tmp_path):

@@ -125,6 +125,25 @@ def test_isaac_lab_takes_every_number(robot, tmp_path, isaaclab):
         assert "limit" in own or not {"actuator_effort_limit", "joint_effort_limit"} & vars(group).keys()
 
 
+def test_what_no_destination_takes_is_told(tmp_path):
+    robot = sy.library.scara()
+    robot = replace(robot, drives={"joint1": Drive("position", kp=40.0, slope_limit=5.5, delay=0.02)})
+    text = written(robot, "newton", tmp_path).read_text()
+    assert "# joint1: let its commands change by at most 5.5 rad/s." in text
+    assert "# joint1: delay its commands by 0.02 s yourself." in text
+
+
+def test_back_emf_brakes_where_efforts_are_commanded(tmp_path, isaaclab):
+    robot = sy.library.scara().with_joint_properties(damping=np.full(4, 0.25))
+    robot = replace(robot, drives={"joint1": Drive("voltage", gain=0.8, kd=0.5)})
+    text = written(robot, "newton", tmp_path)
+    assert runpy.run_path(str(text))["JOINTS"]["joint1"]["joint_damping"] == 0.75
+    assert "# joint1: its effort is 0.8 times its voltage." in text.read_text()
+    groups = runpy.run_path(str(written(robot, "isaaclab", tmp_path)))["ACTUATORS"].values()
+    (group,) = [each for each in groups if "joint1" in each.joint_names_expr]
+    assert (group.viscous_friction, group.stiffness, group.damping) == (0.75, 0.0, 0.0)
+
+
 def arrays_of(python, script, *words):
     done = subprocess.run([python, "-c", script, *map(str, words)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -9,6 +9,7 @@ from scipy.stats import chi2, kstest
 
 import steelyard as sy
 from noisy_torques import Repetitions
+from robots import random_state, urdf
 from steelyard import fit
 from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, ModelError, OptionError
@@ -148,6 +149,24 @@ def test_mass_stays_inside_the_ellipsoids_that_hold_it(scara):
         shares.append(1 - np.sum(about / squares, axis=-1) / m)
         assert can_exist(draws.inertias).all()
     assert (shares[0] < -0.1).any() and (shares[1] > -0.01).all()
+
+
+@pytest.mark.exhaustive(keep=2)
+@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("name", ["panda", "go2", "talos_reduced", "allegro_right_hand", "so101", "z1"])
+def test_samples_of_published_robots_can_exist(name, floating):
+    """Of few samples of a noisy log, so that most is open; inertias of the files may be as thin as they are."""
+    robot, rng = sy.load(urdf(name), floating=floating), np.random.default_rng(0)
+    q, v, a = random_state(robot, rng, (200,))
+    tau = sy.inverse_dynamics(robot, q, v, a)
+    tau += 0.05 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.dof_names)
+    estimate = fit.consistent(sy.accumulate(robot, log, friction=("viscous", "coulomb"), armature=True))
+    draws = estimate.draws(8)
+    assert can_exist(draws.inertias).all() and (draws.values["frictionloss"] >= 0).all()
+    base, r = base_of(draws, estimate.layout, estimate.basis), estimate.basis.count
+    deviation = np.sqrt(np.diag(estimate.covariance))
+    assert np.median(np.abs(base.mean(axis=0) - estimate.base) / deviation) < 2 and base.shape == (8, r)
 
 
 def test_a_payload_has_samples():

@@ -195,8 +195,8 @@ def _write(result: Result, stage: Path, out) -> dict:
     stated = side_path(saved.path) in saved.files
     if not stated and (result.job.rotors or set(result.robot.loop_names) - set(in_model)):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
-    save_draws(result.samples, stage / DRAWS)
-    files = [*models, *FILES, DRAWS, *_job_file(result.job, stage, out)]
+    drawn_files = [] if result.samples is None else [save_draws(result.samples, stage / DRAWS).name]
+    files = [*models, *FILES, *drawn_files, *_job_file(result.job, stage, out)]
     notes = [*(note for note in saved.notes if note not in saved.rescaled), *_unwritten(result, saved.path)]
     found = summary(result, out=out, files=files, notes=notes, written=[f"{line} {WEIGH}" for line in saved.rescaled])
     record = Record(found, curves(result))

@@ -1,4 +1,4 @@
-"""Code and configurations: dynamics of one robot in C and NumPy, and what simulators and controllers are told of it."""
+"""Code and configurations: dynamics in C and NumPy, and what simulators and controllers are told of a robot."""
 
 from steelyard.codegen.configurations import configuration
 from steelyard.codegen.generate import controller_code

@@ -6,20 +6,21 @@ Numbers that the logs do not determine are left out, and a comment says so: the 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from math import pi
 from pathlib import Path
 
-from steelyard import storage
 from steelyard.arguments import require_type
 from steelyard.codegen.generate import MARK
 from steelyard.codegen.joint_numbers import Configured, JointNumbers, configured
 from steelyard.codegen.languages import harmless
+from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.model.xml_edit import NewElement, new_file, number_text
+from steelyard.report.outputs import write_file
 
 STEP = "PHYSICS_STEP = 0.005  # s, of your simulation: delays are counted in its steps"
 
@@ -29,7 +30,7 @@ class Destination:
     """A program whose configuration is written.
 
     name: as users say it. suffix: of the file. text: what is written, in a few words. write: the text of the file, of
-    what is known. reader: what tests read the file with.
+    what is known. reader: what tests read the file with. voltages: whether it knows motors that take volts.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Destination:
     text: str
     write: Callable[[Configured], str]
     reader: str
+    voltages: bool = False
 
 
 def configuration(robot: Robot, source, destination: str, path) -> tuple[Path, tuple[str, ...]]:
@@ -65,8 +67,19 @@ def configuration(robot: Robot, source, destination: str, path) -> tuple[Path, t
     if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):
         raise OptionError(f"{path} is there, and not written by Steelyard: it stays as it is. Choose another name.")
     known = configured(robot, source)
-    storage.write_bytes(path, chosen.write(known).encode())
+    if not chosen.voltages:
+        known = replace(known, joints=tuple(map(_braked, known.joints)))
+    write_file(path, chosen.write(known).encode(), what="Configuration")
     return path, tuple(_left_out(known.joints))
+
+
+def _braked(joint: JointNumbers) -> JointNumbers:
+    """A joint whose voltage drive is an effort: its back-EMF brakes as damping of the joint does."""
+    back = joint.numbers.get("kd", 0.0)
+    if joint.kind != "voltage" or not back:
+        return joint
+    numbers = {key: value for key, value in joint.numbers.items() if key != "kd"}
+    return replace(joint, numbers=numbers | {"damping": numbers.get("damping", 0.0) + back})
 
 
 def _left_out(joints: Iterable[JointNumbers]) -> Iterator[str]:
@@ -85,6 +98,7 @@ def _head(known: Configured, *lines: str) -> list[str]:
         f"Robot {harmless(known.robot.name)}, from {harmless(known.source)}. {MARK} {version('steelyard')}.",
         *lines,
         *known.notes,
+        *_slopes(known),
         *_left_out(known.joints),
     ]
 
@@ -141,7 +155,7 @@ def _isaac_lab(known: Configured) -> str:
                 f"        {name}=None,  # not identified: that of the USD file" for name in ("stiffness", "damping")
             ]
         else:
-            stiffness, damping = SERVOS.get(first.kind, (None, "kd" if first.kind == "voltage" else None))
+            stiffness, damping = SERVOS.get(first.kind, (None, None))
             for name, number in (("stiffness", stiffness), ("damping", damping)):
                 own = [each.numbers.get(number, 0.0) if number else 0.0 for each in group]
                 lines.append(f"        {name}={_values(group, own)},")
@@ -306,6 +320,15 @@ def _delays(known: Configured) -> Iterator[str]:
             yield f"{harmless(joint.name)}: delay its commands by {_number(joint.numbers['delay'])} s yourself."
 
 
+def _slopes(known: Configured) -> Iterator[str]:
+    """Limits of the slope of commands, which no destination has a place for."""
+    for joint in known.joints:
+        if joint.kind in SERVOS and "slope_limit" in joint.numbers:
+            unit = DRIVE_NUMBERS["slope_limit"].units[joint.slides]
+            limit = _number(joint.numbers["slope_limit"])
+            yield f"{harmless(joint.name)}: let its commands change by at most {limit} {unit}."
+
+
 USD_FUNCTION = '''
 
 def configure(stage):
@@ -410,7 +433,7 @@ DESTINATIONS = {
             "isaaclab", ".py", "actuators of an Isaac Lab ArticulationCfg", _isaac_lab, "its dataclasses' fields"
         ),
         Destination("mjlab", ".py", "actuators of an mjlab entity", _mjlab, "mjlab.actuator and MuJoCo"),
-        Destination("dcmotor", ".xml", "<dcmotor> actuators to include in MJCF", _dc_motors, "MuJoCo"),
+        Destination("dcmotor", ".xml", "<dcmotor> actuators to include in MJCF", _dc_motors, "MuJoCo", voltages=True),
         Destination("newton", ".py", "a function for newton.ModelBuilder", _newton, "Newton"),
         Destination("usd", ".py", "a function for joints of a USD stage", _usd, "usd-core, and Newton's USD reader"),
         Destination("ros2_control", ".yaml", "gravity compensation of ros2_controllers", _ros2_control, "YAML"),

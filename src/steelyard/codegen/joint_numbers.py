@@ -79,8 +79,8 @@ class _Told:
     """What a summary says: numbers by joint, which count over those of the model file (that may have no place for
     them), and reasons by joint and number why it is left out."""
 
-    numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    left_out: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    numbers: dict[str, dict[str, float]] = field(default_factory=dict)
+    left_out: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def _by_motion(summary: dict) -> tuple[_Told, tuple[str, ...]]:
@@ -94,6 +94,7 @@ def _by_motion(summary: dict) -> tuple[_Told, tuple[str, ...]]:
             for key, each in known.items()
             if key not in left_out[joint] and each["value"] is not None
         }
+        left_out[joint].pop("slope_limit", None)  # no destination takes it, so that none lacks it
     notes = ["kd shares its column with damping: what is not stated as kd is in the damping of the joint."]
     if summary["scale"]["open"]:
         where = ", ".join(map(harmless, summary["scale"]["open"]))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import OptionError, choices
-from steelyard.fit import save_draws
+from steelyard.errors import FitError, OptionError, choices
+from steelyard.fit import Draws, save_draws
 from steelyard.fit.draws import FILE as DRAWS
 from steelyard.job_options import PAYLOAD, path_word, words_of
 from steelyard.payload.payload_estimate import Payload, Status
@@ -187,12 +187,12 @@ def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str]
     Raises:
         OptionError: the files cannot be written.
     """
-    usable = outcome.payload.status.usable
-    files = (*FILES, DRAWS) if usable else FILES
+    draws = _draws(outcome.payload)
+    files = FILES if draws is None else (*FILES, DRAWS)
     record = payload_record(outcome, request, exports, out=out, files=files)
     with staged(out, inputs=[path for _, path in _inputs(request)]) as stage:
-        if usable:
-            save_draws(outcome.payload.draws(), stage / DRAWS)
+        if draws is not None:
+            save_draws(draws, stage / DRAWS)
         write(record, stage)
         render(payload_view(record), stage)
     return record
@@ -215,8 +215,8 @@ def payload_record(
         "relative_error": relative,
         "export": exports,
     }
-    if payload.status.usable:
-        content[RANGES] = _ranges(payload)
+    if (draws := _draws(payload)) is not None:
+        content[RANGES] = _ranges(payload, draws)
     summary = stamped(
         "payload",
         content,
@@ -230,11 +230,19 @@ def payload_record(
     return Record(summary, dict(screen_curves("wrench", signals.t, series)))
 
 
-def _ranges(payload: Payload) -> list[dict]:
+def _draws(payload: Payload) -> Draws | None:
+    """Samples of a payload; None where it is no result, and where too few converge."""
+    try:
+        return payload.draws() if payload.status.usable else None
+    except FitError:
+        return None
+
+
+def _ranges(payload: Payload, draws: Draws) -> list[dict]:
     """Ranges of mass and centre of mass; part of the latter may be assumed."""
     center = PRIOR if payload.status is Status.AXIS else FOUND
     sources = {(SCALE, "payload"): FOUND} | {(CENTER, f"payload {axis}"): center for axis in "xyz"}
-    return body_ranges(payload.draws(), payload.theta[None], sources)
+    return body_ranges(draws, payload.theta[None], sources)
 
 
 def repeat_payload(request: Request, export: Sequence[str] = (), out=None) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.faults import ACCEPTABLE
-from steelyard.errors import LogError, OptionError, choices
+from steelyard.errors import FitError, LogError, OptionError, choices
 from steelyard.fit import Draws, Estimate, Uncertainty, Validation, drives_alone, uncertainty, validate
 from steelyard.fit.gain_of_links import LinksGain, standing_links
 from steelyard.fit.prediction_error import Generalization, generalization, ordinary_use
@@ -90,9 +90,12 @@ class Result(Card):
     narrowing: np.ndarray | None = None
 
     @cached_property
-    def samples(self) -> Draws:
-        """Those of `draws.npz`."""
-        return self.draws()
+    def samples(self) -> Draws | None:
+        """Those of `draws.npz`; None where too few converge."""
+        try:
+            return self.draws()
+        except FitError:
+            return None
 
     def draws(self, count: int | None = None, *, seed: int = 0) -> Draws:
         """Samples of what the logs leave open, of all links, whether or not they are kept as given.

@@ -89,7 +89,7 @@ def _range(group: str, name: str, unit: str, values, own: float | None, sources)
 SOURCES = {Source.DATA: FOUND, Source.MODEL: FOUND, Source.PRIOR: PRIOR, Source.NOTHING: PRIOR, Source.GIVEN: GIVEN}
 
 
-def torque_ranges(result: Result) -> list[dict]:
+def torque_ranges(result: Result, draws: Draws) -> list[dict]:
     """Ranges of a fit to torques; of links kept as given those of the fit in which all links are free."""
     layout = result.free.estimate.layout
     label = dict(zip(layout.names, result.free.parameters.sources, strict=True))
@@ -102,7 +102,7 @@ def torque_ranges(result: Result) -> list[dict]:
     for term in layout.terms:
         for joint in layout.dof_names:
             sources[TERMS[term].stated or term, joint] = SOURCES[label[f"{joint}.{term}"]]
-    return ranges_of(result.robot, result.samples, sources)
+    return ranges_of(result.robot, draws, sources)
 
 
 def drive_ranges(result: DriveResult) -> list[dict]:
@@ -130,14 +130,14 @@ def _shown(fit: MotionFit, names: Iterable[str]) -> Iterator[tuple[tuple[str, st
 
 
 def _numbers(result: Result, _: dict) -> dict:
-    return {KEY: torque_ranges(result)}
+    return {} if result.samples is None else {KEY: torque_ranges(result, result.samples)}
 
 
 def range_parts(summary: dict) -> Iterator[Part]:
     """Tables of a summary's ranges, and in words what was not identified."""
     found = summary.get(KEY)
     if found is None:
-        yield Part(text="This result has no samples of its posterior: identify again to randomise by them.")
+        yield Part(text="This result has no samples of its posterior, so that it gives no ranges.")
         return
     yield Part(
         text=f"Each range holds {LEVEL:.0%} of the samples of the posterior in {FILE}, 5 to 95 %, and the value of the "
