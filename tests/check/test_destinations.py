@@ -79,6 +79,10 @@ BALANCED = """<mujoco model="a"><compiler balanceinertia="true"/><worldbody><bod
 SCALED = """<mujoco model="a"><compiler settotalmass="{}"/><worldbody><body name="a">
 <inertial pos="0 0 0" mass="2" diaginertia="0.01 0.01 0.01"/><joint axis="0 1 0"/></body></worldbody></mujoco>"""
 
+COMPOUND = """<mujoco model="a"><worldbody><body name="a" pos="{}"><joint name="x" axis="1 0 0"/>
+<joint name="y" axis="0 1 0"/><inertial pos="0.1 0 0" mass="2" diaginertia="0.01 0.01 0.01"/></body></worldbody>
+</mujoco>"""
+
 CASES = {  # rule: file with the fault, its twin, and what the message says of the size, as measured in the program
     "SY701": (TURNED, PLAIN, None),
     "SY702": (FIXED, DESCENDING, None),
@@ -101,6 +105,7 @@ CASES = {  # rule: file with the fault, its twin, and what the message says of t
     "SY742": (LOSSY, PLAIN, "0.2 N m"),
     "SY743": (FINGER, PLAIN, "'wrist'"),
     "SY744": (GEARED, PLAIN, "0.1 kg m^2"),
+    "SY745": (COMPOUND.format("0 0 0.3"), COMPOUND.format("0 0 0"), "'x' is 300 mm away"),
     "SY751": (SCALED.format(1), SCALED.format(2), "2 kg for 1, 100 % off"),
     "SY761": (COVERED, PLAIN, "'cover'"),
     "SY762": (MASSLESS, PLAIN, "0.5 of 0.5 kg"),

@@ -7,7 +7,18 @@ import re
 import numpy as np
 import pytest
 
-from check.test_destinations import COVERED, CROSSED, FINGER, FIXED, FRAMED, IMPOSSIBLE, PLAIN, TURNED_TOOL
+from check.test_destinations import (
+    BALANCED,
+    COMPOUND,
+    COVERED,
+    CROSSED,
+    FINGER,
+    FIXED,
+    FRAMED,
+    IMPOSSIBLE,
+    PLAIN,
+    TURNED_TOOL,
+)
 from robots import package_folder, urdf
 from steelyard import check
 from steelyard.check import engines as engine_module
@@ -134,11 +145,7 @@ def test_followers_count_at_the_joint_that_they_follow(model):
 
 def test_balanced_inertias_are_found(model):
     """MuJoCo's own reading is ours; an engine that does not balance differs, and so would one that does."""
-    text = (
-        '<mujoco model="a"><compiler balanceinertia="true"/><worldbody><body name="a"><inertial pos="0 0 0" mass="1" '
-    )
-    text += 'diaginertia="0.01 0.01 0.05"/><joint name="j" axis="0 1 0"/></body></worldbody></mujoco>'
-    found = reading(model(text, "model.xml"), "pinocchio")
+    found = reading(model(BALANCED.format(0.05), "model.xml"), "pinocchio")
     assert size(found, "inertia", "a") == pytest.approx(0.808, abs=1e-3)
 
 
@@ -198,6 +205,11 @@ def test_engines_agree_on_published_models(stem):
     for each in found.readings:
         assert not each.refused, each
         assert each.differences == () or weightless.get(each.engine) in known, each
+
+
+def test_compound_joints_of_drake(model):
+    for place, same in (("0 0 0.3", False), ("0 0 0", True)):
+        assert (size(reading(model(COMPOUND.format(place), "a.xml"), "drake"), "gravity torque", "x") == 0) == same
 
 
 def test_mjcf_in_pinocchio_and_mujoco():

@@ -11,6 +11,7 @@ from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import ModelError
 from steelyard.lazy import later
 from steelyard.model.formats import opened
+from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.sketch import Place, Sketch
 from steelyard.model.xml import Element, Reader, read
 from steelyard.numbers import to_float
@@ -116,6 +117,33 @@ def _number(text: str, other: float) -> float:
 
 
 @rule(
+    "SY745",
+    "compound-joint-displaced",
+    "warning",
+    misread=(Misread(("drake",), "drake", (MJCF,), "measured in 1.51.1"),),
+)
+def compound_joint_displaced(sketch: Sketch) -> Iterator[Hit]:
+    """Of several joints of a body all but the last are at the origin of the parent.
+
+    Why: Drake puts bodies without mass between the joints, and the position of the body behind the last of them. Links
+    swing about points that are as far away as the body is from its parent.
+    Example:
+        <body pos="0 0 0.3"><joint name="hip_x" .../><joint name="hip_y" .../></body>
+    Remedy: Give each joint a body of its own.
+    """
+    for index, part in enumerate(sketch.parts):
+        joints = [joint.name for joint in sketch.joints if joint.part == index]
+        far = float(np.linalg.norm(part.position))
+        if len(joints) > 1 and far > DISPLACED:
+            names = ", ".join(f"'{name}'" for name in joints[:-1])
+            message = f"{label(sketch, part)}: {names} {'are' if len(joints) > 2 else 'is'} {1000 * far:.3g} mm away"
+            yield Hit(part.place, message, "Give each joint a body of its own.")
+
+
+DISPLACED = 1e-6  # m
+
+
+@rule(
     "SY751",
     "total-mass-ignored",
     "warning",
@@ -148,10 +176,11 @@ def total_mass_ignored(sketch: Sketch) -> Iterator[Hit]:
 def _unscaled(sketch: Sketch) -> float:
     """kg of an MJCF file without its total mass; 0 where it cannot be compiled."""
     try:
-        model, _ = compile_files(opened(sketch.path).files, _without_total)
+        document = opened(sketch.path)
+        model = compile_files(document.files, _without_total)[0] if isinstance(document, MjcfDocument) else None
     except ModelError:
         return 0.0
-    return float(model.body_mass.sum())
+    return 0.0 if model is None else float(model.body_mass.sum())
 
 
 def _without_total(spec):
