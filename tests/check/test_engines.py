@@ -100,6 +100,7 @@ def test_every_quantity_is_compared(model, old, new, quantity, element, monkeypa
     assert any(quantity in each.quantity and f"'{element}'" in each.element for each in found.differences)
 
 
+LIGHT_TOOL = FIXED.replace('<mass value="1"/>', '<mass value="0"/>')
 MEASURED = [  # engine, model, rule with its size, quantity, link: what the rule says is what the engine does
     ("newton-collapsed", FIXED, "SY711", "inertia", "arm"),
     ("pybullet-merged", TURNED_TOOL, "SY732", "inertia", "arm"),
@@ -109,6 +110,7 @@ MEASURED = [  # engine, model, rule with its size, quantity, link: what the rule
     ("newton", IMPOSSIBLE, "SY715", "inertia", "arm"),
     ("mujoco", COVERED, "SY705", "mass", "arm"),
     ("newton", COVERED, "SY705", "mass", "arm"),
+    ("drake", LIGHT_TOOL, "SY746", "mass", "arm"),
     ("pybullet", FRAMED, "SY734", "mass", "arm"),
     ("dartpy", FRAMED, "SY734", "mass", "arm"),
 ]
@@ -122,7 +124,7 @@ def test_misreadings_are_those_of_the_linter(model, engine, text, code, quantity
     told = [
         each.message for each in check.run(path, destination=f"{engine.partition('-')[0]}==any") if each.code == code
     ]
-    if code in ("SY705", "SY734"):  # kg, beside the 2 kg of the arm
+    if code in ("SY705", "SY734", "SY746"):  # kg, beside the 2 kg of the arm
         kilograms = float(re.search(r"gets ([\d.]+) kg", told[0])[1])
         assert size(found, quantity, link) == pytest.approx(kilograms / 2, rel=1e-3)
     else:

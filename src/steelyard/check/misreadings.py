@@ -50,6 +50,13 @@ def impossible(sketch: Sketch) -> Iterator[tuple[Part, Inertial]]:
             yield part, inertial
 
 
+def without_mass(sketch: Sketch) -> Iterator[tuple[Part, Inertial]]:
+    """Parts with moments of inertia and a mass of zero."""
+    for _, part, inertial in sketch.stated():
+        if inertial.mass == 0 and np.isfinite(inertial.moments).all() and inertial.moments.any():
+            yield part, inertial
+
+
 def misread_tensors(sketch: Sketch, misread: Callable[[Inertial], np.ndarray], how: str, remedy: str) -> Iterator[Hit]:
     """Inertials whose tensor is read as another one. misread: (3, 3) in the part's axes, of an inertial."""
     for _, part, inertial in usable(sketch):

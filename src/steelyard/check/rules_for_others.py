@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.check.destinations import Misread
-from steelyard.check.misreadings import apart, impossible, label, percent, total
+from steelyard.check.misreadings import apart, impossible, label, percent, total, without_mass
 from steelyard.check.rule import Hit, rule
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import ModelError
@@ -141,6 +141,50 @@ def compound_joint_displaced(sketch: Sketch) -> Iterator[Hit]:
 
 
 DISPLACED = 1e-6  # m
+
+
+@rule(
+    "SY746",
+    "mass-from-nowhere",
+    "warning",
+    misread=(Misread(("drake",), "drake", (URDF,), "measured in 1.51.1"),),
+)
+def mass_from_nowhere(sketch: Sketch) -> Iterator[Hit]:
+    """A link with an inertia and a mass of zero weighs 1 kg.
+
+    Why: Drake takes the inertial for impossible and replaces it by a ball of water of 1 kg, with a warning. Feet and
+    frames of sensors are often written so.
+    Example:
+        <mass value="0"/><inertia ixx="1e-6" .../>
+    Remedy: State the mass, or an inertia of zero.
+    """
+    whole = total(sketch)
+    for part, inertial in without_mass(sketch):
+        message = f"{label(sketch, part)} gets 1 kg, in a robot of {whole:.3g} kg"
+        yield Hit(inertial.place, message, "State the mass, or an inertia of zero.")
+
+
+@rule(
+    "SY747",
+    "inertia-without-mass-dropped",
+    "info",
+    misread=(
+        Misread(("mujoco",), "mujoco", (URDF,), "measured in 4.0.0"),
+        Misread(("idyntree",), "idyntree", (URDF,), "measured in 15.1"),
+    ),
+)
+def inertia_without_mass_dropped(sketch: Sketch) -> Iterator[Hit]:
+    """The inertia of a link whose mass is zero is dropped.
+
+    Why: A body without mass has no inertia; others add the moments to the body that the link is fixed to.
+    Example:
+        <mass value="0"/><inertia ixx="1e-6" .../>
+    Remedy: State the mass, or an inertia of zero.
+    """
+    for part, inertial in without_mass(sketch):
+        largest = np.abs(inertial.moments).max()
+        message = f"{label(sketch, part)}: {largest:.3g} kg m^2 are dropped"
+        yield Hit(inertial.place, message, "State the mass, or an inertia of zero.")
 
 
 @rule(

@@ -122,7 +122,7 @@ def analyze(
     "steelyard check robot.urdf --fix=SY304 -o robot_fixed.urdf",
     "steelyard check robot.urdf --for mujoco==3.12 --for newton",
     "steelyard check robot.urdf --engines",
-    status="0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.",
+    status="0 clean; 1 findings (with --fix: those that remain), or engines differ; 2 a model could not be checked.",
 )
 def check(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, folders, patterns.")],
