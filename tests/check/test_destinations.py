@@ -229,7 +229,9 @@ def test_wrong_destinations_are_refused(given):
         destinations_of(given)
 
 
-def test_rules_of_destinations_are_not_selected_without_one():
+def test_rules_of_destinations_are_not_selected_without_one(model, tmp_path):
+    with pytest.raises(OptionError, match="--for"):
+        check.repair(model(TURNED), tmp_path / "out.urdf", fix=("SY701",))
     with pytest.raises(OptionError, match="--for"):
         selected(["SY701"])
     assert all(not rule.misread for rule in selected())
