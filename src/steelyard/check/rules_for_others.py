@@ -11,7 +11,6 @@ from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import ModelError
 from steelyard.lazy import later
 from steelyard.model.formats import opened
-from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.sketch import Place, Sketch
 from steelyard.model.xml import Element, Reader, read
 from steelyard.numbers import to_float
@@ -219,6 +218,8 @@ def total_mass_ignored(sketch: Sketch) -> Iterator[Hit]:
 
 def _unscaled(sketch: Sketch) -> float:
     """kg of an MJCF file without its total mass; 0 where it cannot be compiled."""
+    from steelyard.model.mjcf import MjcfDocument  # a URDF does without
+
     try:
         document = opened(sketch.path)
         model = compile_files(document.files, _without_total)[0] if isinstance(document, MjcfDocument) else None

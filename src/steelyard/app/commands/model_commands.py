@@ -149,13 +149,10 @@ def check(
         typer.Option(
             "--for",
             metavar="SIMULATOR",
-            help="What this simulator misreads too: mujoco, newton, isaac, gazebo, drake, pybullet, pinocchio, ...; "
-            "mujoco==3.12 for a version.",
+            help="What it misreads: mujoco, newton, isaac, drake, ...; with a version as mujoco==3.12.",
         ),
     ] = None,
-    engines: Annotated[
-        bool, typer.Option("--engines", help="Compare with what each installed engine reads of the model.")
-    ] = False,
+    engines: Annotated[bool, typer.Option("--engines", help="Compare with readings by installed engines.")] = False,
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known findings: only others are shown and count.")
     ] = None,
