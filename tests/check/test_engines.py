@@ -24,6 +24,7 @@ from steelyard import check
 from steelyard.check import engines as engine_module
 from steelyard.check.engines import BY_NAME, ENGINES, compare_engines
 from steelyard.errors import OptionError
+from steelyard.model.formats import opened
 
 HERE = ("mujoco", "pinocchio", "drake", "pybullet", "idyntree", "dartpy")
 USUAL = tuple(each.name for each in ENGINES if each.usual)
@@ -162,6 +163,22 @@ def test_refusals_and_crashes_are_rows(model, monkeypatch):
     found = compare_engines(path, engines=("mujoco",), limit=0.3)
     assert "no answer within 0.3 s" in found.readings[0].refused
     assert found.ok
+
+
+def test_engines_are_given_allowed_files_alone(model, tmp_path):
+    """Meshes by full paths where they may be opened; others, and pictures, are left out, and nothing else."""
+    (tmp_path / "box.stl").write_text("solid\nendsolid\n")
+    box = re.search(r"<box.*?/>", PLAIN)[0]
+    text = PLAIN.replace(box, '<mesh filename="box.stl"/>', 1).replace(box, '<mesh filename="/etc/hostname"/>')
+    text = text.replace("</link>", "<visual><geometry><sphere radius='1'/></geometry></visual></link>", 1)
+    text = text.replace(re.findall(r"<box.*?/>", PLAIN)[1], '<mesh filename="/etc/hostname"/>')
+    document = opened(model(text))
+    whole, bare = (document.alone(geometry=geometry).decode() for geometry in (True, False))
+    assert f'filename="{tmp_path / "box.stl"}"' in whole
+    assert "hostname" not in whole + bare
+    assert "sphere" not in whole
+    assert "<collision>" not in bare
+    assert whole.count("<inertial>") == bare.count("<inertial>") == 2
 
 
 def test_an_engine_that_is_not_there(model, monkeypatch):
