@@ -79,6 +79,11 @@ BALANCED = """<mujoco model="a"><compiler balanceinertia="true"/><worldbody><bod
 SCALED = """<mujoco model="a"><compiler settotalmass="{}"/><worldbody><body name="a">
 <inertial pos="0 0 0" mass="2" diaginertia="0.01 0.01 0.01"/><joint axis="0 1 0"/></body></worldbody></mujoco>"""
 
+WEIGHTLESS = PLAIN.replace('<mass value="0.5"/>', '<mass value="0"/>')
+COMPOUND = """<mujoco model="a"><worldbody><body name="a" pos="{}"><joint name="x" axis="1 0 0"/>
+<joint name="y" axis="0 1 0"/><inertial pos="0.1 0 0" mass="2" diaginertia="0.01 0.01 0.01"/></body></worldbody>
+</mujoco>"""
+
 CASES = {  # rule: file with the fault, its twin, and what the message says of the size, as measured in the program
     "SY701": (TURNED, PLAIN, None),
     "SY702": (FIXED, DESCENDING, None),
@@ -101,6 +106,9 @@ CASES = {  # rule: file with the fault, its twin, and what the message says of t
     "SY742": (LOSSY, PLAIN, "0.2 N m"),
     "SY743": (FINGER, PLAIN, "'wrist'"),
     "SY744": (GEARED, PLAIN, "0.1 kg m^2"),
+    "SY745": (COMPOUND.format("0 0 0.3"), COMPOUND.format("0 0 0"), "'x' is 300 mm away"),
+    "SY746": (WEIGHTLESS, PLAIN, "gets 1 kg, in a robot of 2 kg"),
+    "SY747": (WEIGHTLESS, PLAIN, "0.0006 kg m^2"),
     "SY751": (SCALED.format(1), SCALED.format(2), "2 kg for 1, 100 % off"),
     "SY761": (COVERED, PLAIN, "'cover'"),
     "SY762": (MASSLESS, PLAIN, "0.5 of 0.5 kg"),
@@ -221,7 +229,9 @@ def test_wrong_destinations_are_refused(given):
         destinations_of(given)
 
 
-def test_rules_of_destinations_are_not_selected_without_one():
+def test_rules_of_destinations_are_not_selected_without_one(model, tmp_path):
+    with pytest.raises(OptionError, match="--for"):
+        check.repair(model(TURNED), tmp_path / "out.urdf", fix=("SY701",))
     with pytest.raises(OptionError, match="--for"):
         selected(["SY701"])
     assert all(not rule.misread for rule in selected())

@@ -7,12 +7,24 @@ import re
 import numpy as np
 import pytest
 
-from check.test_destinations import COVERED, CROSSED, FINGER, FIXED, FRAMED, IMPOSSIBLE, PLAIN, TURNED_TOOL
+from check.test_destinations import (
+    BALANCED,
+    COMPOUND,
+    COVERED,
+    CROSSED,
+    FINGER,
+    FIXED,
+    FRAMED,
+    IMPOSSIBLE,
+    PLAIN,
+    TURNED_TOOL,
+)
 from robots import package_folder, urdf
 from steelyard import check
 from steelyard.check import engines as engine_module
 from steelyard.check.engines import BY_NAME, ENGINES, compare_engines
 from steelyard.errors import OptionError
+from steelyard.model.formats import opened
 
 HERE = ("mujoco", "pinocchio", "drake", "pybullet", "idyntree", "dartpy")
 USUAL = tuple(each.name for each in ENGINES if each.usual)
@@ -89,6 +101,7 @@ def test_every_quantity_is_compared(model, old, new, quantity, element, monkeypa
     assert any(quantity in each.quantity and f"'{element}'" in each.element for each in found.differences)
 
 
+LIGHT_TOOL = FIXED.replace('<mass value="1"/>', '<mass value="0"/>')
 MEASURED = [  # engine, model, rule with its size, quantity, link: what the rule says is what the engine does
     ("newton-collapsed", FIXED, "SY711", "inertia", "arm"),
     ("pybullet-merged", TURNED_TOOL, "SY732", "inertia", "arm"),
@@ -98,6 +111,7 @@ MEASURED = [  # engine, model, rule with its size, quantity, link: what the rule
     ("newton", IMPOSSIBLE, "SY715", "inertia", "arm"),
     ("mujoco", COVERED, "SY705", "mass", "arm"),
     ("newton", COVERED, "SY705", "mass", "arm"),
+    ("drake", LIGHT_TOOL, "SY746", "mass", "arm"),
     ("pybullet", FRAMED, "SY734", "mass", "arm"),
     ("dartpy", FRAMED, "SY734", "mass", "arm"),
 ]
@@ -111,7 +125,7 @@ def test_misreadings_are_those_of_the_linter(model, engine, text, code, quantity
     told = [
         each.message for each in check.run(path, destination=f"{engine.partition('-')[0]}==any") if each.code == code
     ]
-    if code in ("SY705", "SY734"):  # kg, beside the 2 kg of the arm
+    if code in ("SY705", "SY734", "SY746"):  # kg, beside the 2 kg of the arm
         kilograms = float(re.search(r"gets ([\d.]+) kg", told[0])[1])
         assert size(found, quantity, link) == pytest.approx(kilograms / 2, rel=1e-3)
     else:
@@ -134,11 +148,7 @@ def test_followers_count_at_the_joint_that_they_follow(model):
 
 def test_balanced_inertias_are_found(model):
     """MuJoCo's own reading is ours; an engine that does not balance differs, and so would one that does."""
-    text = (
-        '<mujoco model="a"><compiler balanceinertia="true"/><worldbody><body name="a"><inertial pos="0 0 0" mass="1" '
-    )
-    text += 'diaginertia="0.01 0.01 0.05"/><joint name="j" axis="0 1 0"/></body></worldbody></mujoco>'
-    found = reading(model(text, "model.xml"), "pinocchio")
+    found = reading(model(BALANCED.format(0.05), "model.xml"), "pinocchio")
     assert size(found, "inertia", "a") == pytest.approx(0.808, abs=1e-3)
 
 
@@ -153,6 +163,22 @@ def test_refusals_and_crashes_are_rows(model, monkeypatch):
     found = compare_engines(path, engines=("mujoco",), limit=0.3)
     assert "no answer within 0.3 s" in found.readings[0].refused
     assert found.ok
+
+
+def test_engines_are_given_allowed_files_alone(model, tmp_path):
+    """Meshes by full paths where they may be opened; others, and pictures, are left out, and nothing else."""
+    (tmp_path / "box.stl").write_text("solid\nendsolid\n")
+    box = re.search(r"<box.*?/>", PLAIN)[0]
+    text = PLAIN.replace(box, '<mesh filename="box.stl"/>', 1).replace(box, '<mesh filename="/etc/hostname"/>')
+    text = text.replace("</link>", "<visual><geometry><sphere radius='1'/></geometry></visual></link>", 1)
+    text = text.replace(re.findall(r"<box.*?/>", PLAIN)[1], '<mesh filename="/etc/hostname"/>')
+    document = opened(model(text))
+    whole, bare = (document.alone(geometry=geometry).decode() for geometry in (True, False))
+    assert f'filename="{tmp_path / "box.stl"}"' in whole
+    assert "hostname" not in whole + bare
+    assert "sphere" not in whole
+    assert "<collision>" not in bare
+    assert whole.count("<inertial>") == bare.count("<inertial>") == 2
 
 
 def test_an_engine_that_is_not_there(model, monkeypatch):
@@ -198,6 +224,11 @@ def test_engines_agree_on_published_models(stem):
     for each in found.readings:
         assert not each.refused, each
         assert each.differences == () or weightless.get(each.engine) in known, each
+
+
+def test_compound_joints_of_drake(model):
+    for place, same in (("0 0 0.3", False), ("0 0 0", True)):
+        assert (size(reading(model(COMPOUND.format(place), "a.xml"), "drake"), "gravity torque", "x") == 0) == same
 
 
 def test_mjcf_in_pinocchio_and_mujoco():

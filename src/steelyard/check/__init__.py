@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 # Loaded on first use: they need the dynamics.
 __getattr__ = lazy(
     __name__,
-    dict.fromkeys(("Repair", "repair"), "repaired_copy") | dict.fromkeys(("Comparison", "compare_engines"), "engines"),
+    {
+        "Repair": "repaired_copy",
+        "repair": "repaired_copy",
+        "Comparison": "engines",
+        "compare_engines": "engines",
+    },
 )
 
 

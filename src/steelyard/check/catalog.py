@@ -20,7 +20,7 @@ from steelyard.check import (
     rules_structure,
     rules_tensor,
 )
-from steelyard.check.destinations import ANY, Destination, wanted
+from steelyard.check.destinations import Destination, wanted
 from steelyard.check.rule import Finding, Findings, Rule
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.model.formats import models_in, read_sketch
@@ -73,18 +73,17 @@ def selected(select=(), ignore=(), destinations: tuple[Destination, ...] = ()) -
     return tuple(rule for rule in chosen if not (ignore and rule.code.startswith(tuple(ignore))))
 
 
-def repairable(what) -> Callable[[Finding], bool]:
+def repairable(what, destinations: tuple[Destination, ...] = ()) -> Callable[[Finding], bool]:
     """Whether a finding is to be repaired. what: "errors", "all", or codes and beginnings of codes of any severity.
 
     A warning may be about a right model that is drawn in part, so it is repaired only when asked for; what destinations
     misread always, as that leaves the robot as it is.
-    Raises OptionError for an unknown word or code.
+    Raises OptionError for an unknown word or code, and for one of destinations without any.
     """
     if what == ERRORS:
         return lambda finding: finding.severity == "error" or BY_CODE[finding.code].mend is not None
     prefixes = () if what == ALL else (what,) if isinstance(what, str) else tuple(what)
-    every = destinations_of([f"{name}=={ANY}" for name in DESTINATIONS])
-    codes = {rule.code for rule in selected(prefixes, destinations=every)}
+    codes = {rule.code for rule in selected(prefixes, destinations=destinations)}
     return lambda finding: finding.code in codes
 
 

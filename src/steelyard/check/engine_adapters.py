@@ -189,9 +189,11 @@ def idyntree(task: dict) -> dict:
 
     def put(q, v):
         s, ds = i.VectorDynSize(n), i.VectorDynSize(n)
-        s.zero(), ds.zero()
+        s.zero()
+        ds.zero()
         for k, where in known:
-            s.setVal(where, q[k]), ds.setVal(where, v[k])
+            s.setVal(where, q[k])
+            ds.setVal(where, v[k])
         g = i.Vector3()
         for axis in range(3):
             g.setVal(axis, gravity[axis])
@@ -268,7 +270,8 @@ def newton(task: dict) -> dict:
     state, home = model.state(), model.joint_q.numpy().copy()
 
     def put(q, v):
-        state.joint_q.assign(q.astype(np.float32)), state.joint_qd.assign(v.astype(np.float32))
+        state.joint_q.assign(q.astype(np.float32))
+        state.joint_qd.assign(v.astype(np.float32))
         nt.eval_fk(model, state.joint_q, state.joint_qd, state)
 
     labels = [name.rpartition("/")[2] for name in getattr(model, "joint_label", None) or model.joint_key]

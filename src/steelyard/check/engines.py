@@ -31,6 +31,7 @@ LIMIT = 180.0  # s: Newton compiles its kernels when it first runs
 RESTING, MOVING = 3, 3  # random states
 LEAST = 1e-3  # of a robot's largest torque: a joint with less is judged by that
 WEIGHTLESS = 1e-9  # kg
+SMALL = 1e-6  # m
 HUGE = 1e9  # relative difference of what is no number
 
 
@@ -54,12 +55,12 @@ ENGINES = (
     Engine("mujoco", ("urdf", "mjcf")),
     Engine("pinocchio", ("urdf", "mjcf")),
     Engine("drake", ("urdf", "sdf", "mjcf")),
-    Engine("pybullet", ("urdf",)),  # with URDF_USE_INERTIA_FROM_FILE
+    Engine("pybullet", ("urdf",), tolerance=1e-5),  # with URDF_USE_INERTIA_FROM_FILE; moments by an iteration
     Engine("idyntree", ("urdf",)),
     Engine("dartpy", ("urdf",)),
     Engine("newton", ("urdf", "mjcf", "usd"), tolerance=2e-4),  # single precision
-    Engine("pybullet-defaults", ("urdf",), "pybullet", options={"inertia_from_file": False}, usual=False),
-    Engine("pybullet-merged", ("urdf",), "pybullet", options={"merge_fixed_links": True}, usual=False),
+    Engine("pybullet-defaults", ("urdf",), "pybullet", 1e-5, options={"inertia_from_file": False}, usual=False),
+    Engine("pybullet-merged", ("urdf",), "pybullet", 1e-5, options={"merge_fixed_links": True}, usual=False),
     Engine(
         "newton-collapsed",
         ("urdf", "mjcf", "usd"),
@@ -220,7 +221,7 @@ def _read(engine: Engine, trial: _Trial, folder: Path, limit: float) -> EngineRe
         if isinstance(found, dict):
             notes = (f"It refused the file with its geometry ({refused}), and read it without.",) if refused else ()
             return _compared(engine, trial, found, notes)
-        refused = refused or found
+        refused = f"{refused}; without geometry: {found}" if refused and found != refused else found
     return EngineReading(engine.name, refused=refused)
 
 
@@ -234,19 +235,36 @@ def _asked(engine: Engine, task: dict, folder: Path, limit: float) -> dict | str
     if not python:
         return None
     command = [python, ADAPTERS, adapter, str(given), str(answer)]
+    environment = os.environ | {"PYTHONSAFEPATH": "1"}  # what lies beside the adapters is no module of theirs
+    complaints = folder / "complaints.txt"
     try:
-        done = subprocess.run(command, capture_output=True, timeout=limit, cwd=folder, stdin=subprocess.DEVNULL)
+        with complaints.open("wb") as said:
+            status = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                timeout=limit,
+                cwd=folder,
+                env=environment,
+            ).returncode
     except subprocess.TimeoutExpired:
         return f"no answer within {limit:g} s"
     except OSError as error:
         raise OptionError(f"{ENVIRONMENT}={python} cannot be run: {error.strerror or error}.") from error
-    if done.returncode == ABSENT:
+    if status == ABSENT:
         return None
-    if done.returncode == 0 and answer.exists():
+    if status == 0 and answer.exists():
         return json.loads(answer.read_text("utf-8"))
-    said = [line.strip() for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-    ending = f"it ended with signal {-done.returncode}" if done.returncode < 0 else ""
-    return ending or (" ".join(said[-2:])[-300:] if said else f"it ended with status {done.returncode}")
+    return f"it ended with signal {-status}" if status < 0 else _last_words(complaints) or f"it ended with {status}"
+
+
+def _last_words(path: Path) -> str:
+    """The last two lines of what a program complained of."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - 2000, 0))
+        lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    return " ".join(lines[-2:])[-300:]
 
 
 def _compared(engine: Engine, trial: _Trial, found: dict, notes: tuple[str, ...]) -> EngineReading:
@@ -300,10 +318,10 @@ def _inertials(element: str, ours, theirs):
     if max(ours[0], theirs[0]) <= WEIGHTLESS:
         return
     (m, c, I), (n, d, J) = (_with_centre(theta) for theta in (ours, theirs))
-    size = np.sqrt(np.trace(I) / max(m, WEIGHTLESS)) + np.linalg.norm(c)  # of the order of the link's
+    size = np.sqrt(max(np.trace(I), 0.0) / max(m, WEIGHTLESS)) + np.linalg.norm(c)  # of the order of the link's
     yield Difference(element, "mass", _ratio(abs(n - m), m), f"{m:.6g} kg, in the engine {n:.6g}")
     far = float(np.linalg.norm(d - c))
-    yield Difference(element, "centre of mass", _ratio(far, size), f"{far:.3g} m apart")
+    yield Difference(element, "centre of mass", _ratio(far, max(size, SMALL)), f"{far:.3g} m apart")
     told = "moments {} kg m^2, in the engine {}".format(*(_three(np.linalg.eigvalsh(each)) for each in (I, J)))
     if np.linalg.norm(I) > WEIGHTLESS * max(m, n):  # kg m^2: of no point mass
         yield Difference(element, "inertia", _ratio(float(np.linalg.norm(J - I)), float(np.linalg.norm(I))), told)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from steelyard.check.rule import Hit
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.inertia import to_com_inertia, transform
+from steelyard.inertia.hull import hull_of
 from steelyard.model.sketch import Inertial, Part, Sketch
 
 AXES = "The same tensor in the axes of the link, with rpy zero."
@@ -47,6 +47,13 @@ def impossible(sketch: Sketch) -> Iterator[tuple[Part, Inertial]]:
     for _, part, inertial in usable(sketch):
         a, b, c = inertial.moments
         if a <= 0 or a + b < c * (1 - THRESHOLDS.rounding):
+            yield part, inertial
+
+
+def without_mass(sketch: Sketch) -> Iterator[tuple[Part, Inertial]]:
+    """Parts with moments of inertia and a mass of zero."""
+    for _, part, inertial in sketch.stated():
+        if inertial.mass == 0 and np.isfinite(inertial.moments).all() and inertial.moments.any():
             yield part, inertial
 
 
@@ -104,19 +111,13 @@ def weighed_by_density(sketch: Sketch, remedy: str) -> Iterator[Hit]:
     whole = total(sketch)
     for index, part in enumerate(sketch.parts):
         if part.inertial is None and weighs(sketch, index):
-            volume = sum(_volume(shape.vertices) for shape in part.shapes if shape.role == "collision")
+            hulls = [hull_of(shape.vertices) for shape in part.shapes if shape.role == "collision"]
+            volume = sum(hull.volume for hull in hulls if hull is not None)
             mass = THRESHOLDS.water * volume
             if mass > THRESHOLDS.misread * whole:
                 heavier = percent(mass / max(whole, mass * 1e-3))
                 message = f"{label(sketch, part)} gets {mass:.3g} kg, the robot of {whole:.3g} kg becomes {heavier}"
                 yield Hit(part.place, f"{message} heavier", remedy)
-
-
-def _volume(vertices: np.ndarray) -> float:
-    try:
-        return float(ConvexHull(vertices).volume)
-    except (QhullError, ValueError):
-        return 0.0
 
 
 def total(sketch: Sketch) -> float:

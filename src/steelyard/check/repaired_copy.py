@@ -107,8 +107,9 @@ def repair(
         raise ModelError(f"{out}: the repaired copy of {path.name} needs a file name that ends in {suffix}.")
     if os.path.exists(out) and out.samefile(path):  # noqa: PTH110
         raise ModelError(f"{out} is the model itself; input files are never changed. Choose another name.")
-    rules = selected(select, ignore, destinations_of(destination))
-    wanted = repairable(fix)
+    destinations = destinations_of(destination)
+    rules = selected(select, ignore, destinations)
+    wanted = repairable(fix, destinations)
     document = opened(path, folders, arguments)
     allowed, sketch = document.folders, document.sketch()
     repaired, changes = repair_inertials(sketch, rules, wanted)

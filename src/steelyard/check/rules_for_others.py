@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.check.destinations import Misread
-from steelyard.check.misreadings import apart, impossible, label, percent, total
+from steelyard.check.misreadings import apart, impossible, label, percent, total, without_mass
 from steelyard.check.rule import Hit, rule
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import ModelError
@@ -116,6 +116,77 @@ def _number(text: str, other: float) -> float:
 
 
 @rule(
+    "SY745",
+    "compound-joint-displaced",
+    "warning",
+    misread=(Misread(("drake",), "drake", (MJCF,), "measured in 1.51.1"),),
+)
+def compound_joint_displaced(sketch: Sketch) -> Iterator[Hit]:
+    """Of several joints of a body all but the last are at the origin of the parent.
+
+    Why: Drake puts bodies without mass between the joints, and the position of the body behind the last of them. Links
+    swing about points that are as far away as the body is from its parent.
+    Example:
+        <body pos="0 0 0.3"><joint name="hip_x" .../><joint name="hip_y" .../></body>
+    Remedy: Give each joint a body of its own.
+    """
+    for index, part in enumerate(sketch.parts):
+        joints = [joint.name for joint in sketch.joints if joint.part == index]
+        far = float(np.linalg.norm(part.position))
+        if len(joints) > 1 and far > DISPLACED:
+            names = ", ".join(f"'{name}'" for name in joints[:-1])
+            message = f"{label(sketch, part)}: {names} {'are' if len(joints) > 2 else 'is'} {1000 * far:.3g} mm away"
+            yield Hit(part.place, message, "Give each joint a body of its own.")
+
+
+DISPLACED = 1e-6  # m
+
+
+@rule(
+    "SY746",
+    "mass-from-nowhere",
+    "warning",
+    misread=(Misread(("drake",), "drake", (URDF,), "measured in 1.51.1"),),
+)
+def mass_from_nowhere(sketch: Sketch) -> Iterator[Hit]:
+    """A link with an inertia and a mass of zero weighs 1 kg.
+
+    Why: Drake takes the inertial for impossible and replaces it by a ball of water of 1 kg, with a warning. Feet and
+    frames of sensors are often written so.
+    Example:
+        <mass value="0"/><inertia ixx="1e-6" .../>
+    Remedy: State the mass, or an inertia of zero.
+    """
+    whole = total(sketch)
+    for part, inertial in without_mass(sketch):
+        message = f"{label(sketch, part)} gets 1 kg, in a robot of {whole:.3g} kg"
+        yield Hit(inertial.place, message, "State the mass, or an inertia of zero.")
+
+
+@rule(
+    "SY747",
+    "inertia-without-mass-dropped",
+    "info",
+    misread=(
+        Misread(("mujoco",), "mujoco", (URDF,), "measured in 4.0.0"),
+        Misread(("idyntree",), "idyntree", (URDF,), "measured in 15.1"),
+    ),
+)
+def inertia_without_mass_dropped(sketch: Sketch) -> Iterator[Hit]:
+    """The inertia of a link whose mass is zero is dropped.
+
+    Why: A body without mass has no inertia; others add the moments to the body that the link is fixed to.
+    Example:
+        <mass value="0"/><inertia ixx="1e-6" .../>
+    Remedy: State the mass, or an inertia of zero.
+    """
+    for part, inertial in without_mass(sketch):
+        largest = np.abs(inertial.moments).max()
+        message = f"{label(sketch, part)}: {largest:.3g} kg m^2 are dropped"
+        yield Hit(inertial.place, message, "State the mass, or an inertia of zero.")
+
+
+@rule(
     "SY751",
     "total-mass-ignored",
     "warning",
@@ -147,11 +218,14 @@ def total_mass_ignored(sketch: Sketch) -> Iterator[Hit]:
 
 def _unscaled(sketch: Sketch) -> float:
     """kg of an MJCF file without its total mass; 0 where it cannot be compiled."""
+    from steelyard.model.mjcf import MjcfDocument  # a URDF does without
+
     try:
-        model, _ = compile_files(opened(sketch.path).files, _without_total)
+        document = opened(sketch.path)
+        model = compile_files(document.files, _without_total)[0] if isinstance(document, MjcfDocument) else None
     except ModelError:
         return 0.0
-    return float(model.body_mass.sum())
+    return 0.0 if model is None else float(model.body_mass.sum())
 
 
 def _without_total(spec):

@@ -122,7 +122,7 @@ def analyze(
     "steelyard check robot.urdf --fix=SY304 -o robot_fixed.urdf",
     "steelyard check robot.urdf --for mujoco==3.12 --for newton",
     "steelyard check robot.urdf --engines",
-    status="0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.",
+    status="0 clean; 1 findings (with --fix: those that remain), or engines differ; 2 a model could not be checked.",
 )
 def check(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, folders, patterns.")],
@@ -149,13 +149,10 @@ def check(
         typer.Option(
             "--for",
             metavar="SIMULATOR",
-            help="What this simulator misreads too: mujoco, newton, isaac, gazebo, drake, pybullet, pinocchio, ...; "
-            "mujoco==3.12 for a version.",
+            help="What it misreads: mujoco, newton, isaac, drake, ...; with a version as mujoco==3.12.",
         ),
     ] = None,
-    engines: Annotated[
-        bool, typer.Option("--engines", help="Compare with what each installed engine reads of the model.")
-    ] = False,
+    engines: Annotated[bool, typer.Option("--engines", help="Compare with readings by installed engines.")] = False,
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known findings: only others are shown and count.")
     ] = None,
