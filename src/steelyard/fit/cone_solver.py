@@ -14,8 +14,9 @@ import numpy as np
 
 from steelyard.fit.cone_blocks import Block, blocks_of
 from steelyard.fit.constraints import Rows
-from steelyard.fit.interior import Point, Problem, certified, effort, minimise, triangular_solve
+from steelyard.fit.interior import Point, Problem, certified, effort, minimise
 from steelyard.fit.program import Infeasible, Program
+from steelyard.fit.qr import triangular_solve
 from steelyard.inertia import cones
 
 Enough = Callable[[np.ndarray], bool]

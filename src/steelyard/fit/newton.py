@@ -11,9 +11,9 @@ import numpy as np
 
 from steelyard.fit.cone_solver import PROVEN, Solution
 from steelyard.fit.constraints import Rows
-from steelyard.fit.interior import triangular_solve
 from steelyard.fit.prior import TRIANGLES
 from steelyard.fit.program import Program
+from steelyard.fit.qr import triangular_solve
 from steelyard.inertia import cones
 
 STEPS = 40  # of which two to six are usual
