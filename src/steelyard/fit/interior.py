@@ -48,12 +48,11 @@ STALLED = 8  # steps without a smaller gap, once there is a point inside, after 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """x (k,), inside all cones, and how far its cost is above the minimum at most, of which some is rounding."""
+    """x (k,), inside all cones, and how far its cost is above the minimum at most."""
 
     x: np.ndarray
     gap: float
     multipliers: list[np.ndarray]
-    rounding: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +133,7 @@ def _followed(state: "_Iterate") -> Point | None:
                 if found is not None:
                     best = found if best is None or found.gap < best.gap else best
                     share = best.gap / max(COST, state.problem.cost(best.x))
-                    enough = (
-                        share < (SMOOTH if all(each.smooth for each in state.scaled) else DONE)
-                        or best.gap < best.rounding / GAINS
-                    )
-                    if enough or (since and share < GOOD):
+                    if share < state.done or (since and share < GOOD):
                         break
                 if since == STALLED:
                     break
@@ -263,8 +258,8 @@ class _Iterate:
         remaining = F.T @ dual + pull @ problem.G
         terms = np.abs(dual) @ np.abs(F) + np.abs(pull) @ problem.sizes
         reach = WIDER * np.maximum(np.abs(self.x), 1.0)
-        rounding = EPSILON * float(terms @ reach)
-        return Point(self.x, gap + float(np.abs(remaining) @ reach) + rounding, [e.Z for e in self.scaled], rounding)
+        gap += float((np.abs(remaining) + EPSILON * terms) @ reach)
+        return Point(self.x, gap, [each.Z for each in self.scaled])
 
     def trivial(self) -> Point | None:
         """x, where it is inside, with the bound that no cost is negative."""

@@ -3,6 +3,7 @@
 The cost `||R w - z||^2 + rho sum (tr S - log det S)` over rho is self-concordant: where its Newton decrement `lambda`
 is below 1, it lies `-lambda - log(1 - lambda)` above its minimum at most (Nesterov, Introductory Lectures on Convex
 Optimization, 4.1). Friction at its lower bound, which the gradient pushes against it, stays there and takes no part.
+An interior-point method starts anew on its central path; these steps start from the minimum before.
 """
 
 from dataclasses import dataclass
