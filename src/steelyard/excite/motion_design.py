@@ -118,30 +118,43 @@ def design(
     course = Course(duration, locked, moved, basis, harmonics, periods, points, ramp)
     aim = Aim(criterion, focus, target, rows, friction, armature, noise, noise_share, rate, after, weight)
     search = Search(seed=seed, starts=starts, workers=workers, time_limit=time_limit)
-    limits, others = Limits() if limits is None else limits, ()
-    if profile is not None:
-        limits = profile.fill(robot, limits)
-        others = () if locked or moved else profile.others(robot)
-        course = replace(course, locked=(*locked, *others))
+    limits, course, stated = _of_make(robot, Limits() if limits is None else limits, course, profile)
     clock = _Clock(time.monotonic(), np.inf if time_limit is None else time_limit)
     bounds = bounds_of(robot, limits, locked=course.locked, moved=course.moved or None, rest=rest)
     if not len(bounds.moving):
         raise OptionError("Every joint is locked; leave one that moves.")
     curves, coefficients = warm_start(warm, robot, bounds, candidate_curves(course))
     problem, said = _problem(robot, limits, bounds, aim, curves[0], start, profile)
+    best, before, notes = _best(problem, curves, coefficients, search, target, clock, progress)
+    notes = (*stated, *said, *scene_notes(robot, problem.scene, limits), *best.notes, *notes)
+    return replace(_design(best, problem.goal, before, notes), make=profile and profile.name)
+
+
+def _of_make(
+    robot: Robot, limits: Limits, course: Course, profile: Profile | None
+) -> tuple[Limits, Course, tuple[str, ...]]:
+    """Limits and course with what the profile of a make says of them, and that in words."""
+    if profile is None:
+        return limits, course, ()
+    others = () if course.locked or course.moved else profile.others(robot)
+    still = f"; {', '.join(others)} stay still" if others else ""
+    said = f"Limits of the {profile.title}, where they are lower than the model's{still}."
+    return profile.fill(robot, limits), replace(course, locked=(*course.locked, *others)), (said,)
+
+
+def _best(
+    problem: Problem, curves, coefficients, search: Search, target: float | None, clock: "_Clock", progress
+) -> tuple[Feasible, float, tuple[str, ...]]:
+    """The best motion that keeps all limits, the condition number of the first one, and what to say of the search."""
     runs = first_runs(problem, curves, search, warm=coefficients, deadline=clock.after(OPENING_SHARE))
     before = condition_of(replace(runs[0], z=runs[0].first))
-    best = best_feasible(runs[:starts], workers=workers, progress=progress, seconds=clock.left)
+    best = best_feasible(runs[: search.starts], workers=search.workers, progress=progress, seconds=clock.left)
     best, notes = pursue_target(best, target, seconds=clock.left)
     if time.monotonic() > clock.after(SHAPE_SHARE):
         notes = (*notes, f"The time limit of {clock.seconds:g} s was reached; a longer one may find a better motion.")
     if progress is not None:
         progress("designed", 1.0)
-    if profile is not None:
-        still = f"; {', '.join(others)} stay still" if others else ""
-        said = (f"Limits of the {profile.title}, where they are lower than the model's{still}.", *said)
-    notes = (*said, *scene_notes(robot, problem.scene, limits), *best.notes, *notes)
-    return replace(_design(best, problem.goal, before, notes), make=profile and profile.name)
+    return best, before, tuple(notes)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 The cost is that of `consistent` with its pullback prior. A chart makes every body consistent and every unknown free,
 so that Levenberg and Marquardt's method applies; in exchange the cost is no longer convex, an optimum on the boundary
 lies at infinity, and where a descent ends depends on where it starts.
+The problem lies on a manifold, which no method for cones solves.
 """
 
 from collections.abc import Callable

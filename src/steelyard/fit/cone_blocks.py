@@ -5,7 +5,7 @@ positive definite, Nesterov and Todd's scaling `R^-1 S R^-T = R^T Z R = diag(e)`
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -25,6 +25,11 @@ class Block:
     h: np.ndarray
     n: int
     floor: float = 0.0
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """(n, n)."""
+        return np.eye(self.n)
 
     @property
     def degree(self) -> int:
@@ -73,15 +78,52 @@ def _arrow(n: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """A block at slacks S and multipliers Z. eigenvalues: (c, n) of both when scaled; to: (c, n, n) `R`; back: its
-    inverse."""
+    """A block at slacks and multipliers, the pair (2, c, n, n). eigenvalues: (c, n) of both when scaled; to: (c, n, n)
+    `R`; back: its inverse."""
 
     block: Block
-    S: np.ndarray
-    Z: np.ndarray
+    pair: np.ndarray
     eigenvalues: np.ndarray
     to: np.ndarray
     back: np.ndarray
+
+    @classmethod
+    def at(cls, block: Block, pair) -> "Scaled":
+        """Raises LinAlgError where one of the pair is not positive definite to rounding."""
+        L, M = np.linalg.cholesky(pair)
+        U, eigenvalues, Vt = np.linalg.svd(M.mT @ L)
+        root = 1 / np.sqrt(eigenvalues)
+        return cls(block, pair, eigenvalues, L @ (Vt.mT * root[:, None, :]), (U.mT * root[:, :, None]) @ M.mT)
+
+    @property
+    def S(self) -> np.ndarray:
+        """(c, n, n) slacks."""
+        return self.pair[0]
+
+    @property
+    def Z(self) -> np.ndarray:
+        """(c, n, n) multipliers."""
+        return self.pair[1]
+
+    @cached_property
+    def products(self) -> np.ndarray:
+        """(c, n) eigenvalues of `S Z`."""
+        return self.eigenvalues**2
+
+    @property
+    def smooth(self) -> bool:
+        """Whether a barrier remains at the end."""
+        return self.block.floor > 0
+
+    @property
+    def pull(self) -> np.ndarray:
+        """(c, n, n) at the slacks."""
+        return self.Z - self.block.floor * self.block.unit if self.smooth else self.Z
+
+    @property
+    def scaled_pull(self) -> np.ndarray:
+        """(c, n, n) the same, scaled."""
+        return self.diagonal - self.block.floor * self.to.mT @ self.to if self.smooth else self.diagonal
 
     @property
     def rows(self) -> np.ndarray:
@@ -90,43 +132,39 @@ class Scaled:
 
     def slack(self, S) -> np.ndarray:
         """Slacks (c, n, n), scaled."""
-        return _symmetric(self.back @ S @ np.swapaxes(self.back, 1, 2))
+        return _symmetric(self.back @ S @ self.back.mT)
 
     def unscaled_multiplier(self, Z) -> np.ndarray:
-        return _symmetric(np.swapaxes(self.back, 1, 2) @ Z @ self.back)
+        return _symmetric(self.back.mT @ Z @ self.back)
 
-    @property
+    @cached_property
     def diagonal(self) -> np.ndarray:
         """(c, n, n) slack and multiplier, scaled."""
-        return self.eigenvalues[:, :, None] * np.eye(self.block.n)
+        return self.eigenvalues[:, :, None] * self.block.unit
 
-    def over(self, X) -> np.ndarray:
-        """(c, n, n) Y of `(D Y + Y D) / 2 = X` with the diagonal D."""
-        return 2 * X / (self.eigenvalues[:, :, None] + self.eigenvalues[:, None, :])
+    def towards(self, aim, bent=None) -> np.ndarray:
+        """(c, n, n) changes of slack and multiplier together, scaled, that take `S Z` to aim (c, n) or a number.
 
-    def room(self, change) -> float:
-        """Share of the way to the border that a scaled change (c, n, n) covers; above 1 it goes beyond."""
-        root = np.sqrt(self.eigenvalues)
-        relative = change / (root[:, :, None] * root[:, None, :])
-        return float(-np.linalg.eigvalsh(relative).min(initial=0.0))
+        bent: (2, c, n, n) changes whose product counts, too.
+        """
+        own = (aim / self.eigenvalues - self.eigenvalues)[:, :, None] * self.block.unit
+        if bent is None:
+            return own
+        product = bent[0] @ bent[1]
+        return own - (product + product.mT) / (self.eigenvalues[:, :, None] + self.eigenvalues[:, None, :])
+
+    def room(self, pair) -> float:
+        """Share of the way to the border that scaled changes (2, c, n, n) cover; above 1 they go beyond."""
+        root = 1 / np.sqrt(self.eigenvalues)
+        return -float(np.linalg.eigvalsh(pair * (root[:, :, None] * root[:, None, :])).min(initial=0.0))
 
 
 def _symmetric(X) -> np.ndarray:
     """The nearest symmetric matrices: beside unlike eigenvalues rounding makes the triangles two different matrices."""
-    return (X + np.swapaxes(X, 1, 2)) / 2
-
-
-def scaled(block: Block, S, Z) -> Scaled:
-    """Raises LinAlgError where S or Z is not positive definite to rounding."""
-    L, M = np.linalg.cholesky(S), np.linalg.cholesky(Z)
-    U, eigenvalues, Vt = np.linalg.svd(np.swapaxes(M, 1, 2) @ L)
-    root = np.sqrt(eigenvalues)
-    to = L @ np.swapaxes(Vt, 1, 2) / root[:, None, :]
-    back = np.swapaxes(U, 1, 2) @ np.swapaxes(M, 1, 2) / root[:, :, None]
-    return Scaled(block, S, Z, eigenvalues, to, back)
+    return (X + X.mT) / 2
 
 
 def products(S, Z) -> np.ndarray:
     """(c, n) eigenvalues of `S Z`; negative where S is not positive definite. Z: positive definite."""
     M = np.linalg.cholesky(Z)
-    return np.linalg.eigvalsh(_symmetric(np.swapaxes(M, 1, 2) @ S @ M))
+    return np.linalg.eigvalsh(_symmetric(M.mT @ S @ M))

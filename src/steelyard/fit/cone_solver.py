@@ -4,7 +4,8 @@ Where no constraint is active, a quadratic cost has its minimum in closed form. 
 optimum: only those that a point violates enter the interior-point method, and it is repeated until none is. Multipliers
 of zero for the others make its bound one of the whole program.
 
-Where our own method leaves a gap open, quadratic costs go to Clarabel, too.
+Where our own method leaves a gap open, quadratic costs go to Clarabel, too. This file chooses constraints and ways;
+steps are those of `interior`.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,8 +15,9 @@ import numpy as np
 
 from steelyard.fit.cone_blocks import Block, blocks_of
 from steelyard.fit.constraints import Rows
-from steelyard.fit.interior import Point, Problem, certified, effort, minimise, triangular_solve
+from steelyard.fit.interior import Point, Problem, certified, effort, minimise
 from steelyard.fit.program import Infeasible, Program
+from steelyard.fit.qr import triangular_solve
 from steelyard.inertia import cones
 
 Enough = Callable[[np.ndarray], bool]

@@ -19,7 +19,7 @@ from steelyard.errors import FitError, OptionError
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
 from steelyard.fit.draws import Draws, drawn
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.intervals import Intervals, Source, find_discrepancy, sources_of
+from steelyard.fit.intervals import Intervals, Source, Sources, find_discrepancy, sources_of
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.posterior import Posterior, constrained, posterior
 from steelyard.fit.prior import consistent_prior
@@ -140,17 +140,7 @@ def uncertainty(
         >>> found.base.labels[0], bool(found.base.lower[0] < 2.0 < found.base.upper[0])
         ('data-determined', True)
     """
-    from scipy.special import stdtrit
-
-    require_type(Estimate, estimate=estimate)
-    require_type(Sequence, blocks=blocks)
-    if not 0 < level < 1:
-        raise OptionError(f"level={level}: the probability of an interval lies between 0 and 1.")
-    draws = affordable(estimate.layout.size) if draws is None else draws
-    if draws < 2 and draws != 0:
-        raise OptionError(f"draws={draws}: a spread needs at least 2 bootstrapped fits; 0 does without.")
-    if not blocks or blocks[0].layout != estimate.layout:
-        raise FitError("These blocks have other columns than the estimate; accumulate them with the same options.")
+    draws = _checked(estimate, blocks, level, draws)
     scores = independent_blocks(sandwich(blocks, noise=estimate.noise, about=estimate.base))
     count = estimate.layout.inertial.stop // 10
     theta0 = consistent_prior(prior, estimate.prior, count)[0] if count else np.zeros((0, 10))
@@ -159,29 +149,15 @@ def uncertainty(
     discrepancy = find_discrepancy(blocks, scores)
     shift = np.zeros(len(scores.solution)) if discrepancy is None else discrepancy.shift
     sources = sources_of(scores, model, contrasts, discrepancy)
-    whitened = sources.lifted @ scores.to_base
-    own = scores.degrees(scores.to_base)  # of other columns than the base's the data shows nothing
-    degrees = np.append(np.ones(estimate.layout.size), own)
-    degrees[estimate.basis.columns] = own
-    typical, outside = float(np.median(degrees)), (1 - level) / 2
-    value = np.concatenate([estimate.parameters, estimate.base])
+    degrees = _degrees(estimate, scores)
+    typical = float(np.median(degrees))
+    found = np.zeros((0, estimate.layout.size))
     if draws:
         found = _bootstrap(scores, shift, model, estimate.physical, draws, typical, seed)
-        spread = found @ contrasts.T
-        leaning, rest = spread.std(axis=0, ddof=1), np.quantile(spread, [outside, 1 - outside], axis=0)
-    else:
-        found, leaning = np.zeros((0, estimate.layout.size)), np.sqrt(sources.variance)
-        rest = value + np.outer([-1, 1], stdtrit(typical, 1 - outside) * leaning)
-    deviation = np.where(sources.seen, np.hypot(np.sqrt(scores.variance(whitened)), whitened @ shift), leaning)
-    least = _least(estimate)
-    middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - outside) * deviation
-    lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], rest), least)
-    lower, upper = np.minimum(lower, value), np.maximum(upper, value)
+    leaning = _leaning(estimate, found, contrasts, sources, typical, level)
+    value = np.concatenate([estimate.parameters, estimate.base])
     wrong = _contradiction(estimate, model, contrasts, value, sources.variance)
-    lower, upper = np.minimum(lower, np.maximum(value - wrong, least)), np.maximum(upper, value + wrong)
-    given = list(estimate.fixed)
-    lower[given] = upper[given] = value[given]
-    deviation[given] = 0.0
+    lower, upper, deviation = _limits(estimate, scores, sources, shift, degrees, level, leaning, wrong)
     labels = [Source.GIVEN if i in estimate.fixed else each for i, each in enumerate(sources.labels)]
 
     def part(names, cut: slice) -> Intervals:
@@ -227,6 +203,63 @@ def _shrunk(scores) -> np.ndarray:
     noise = np.sum(np.sum(scores**2, axis=1) ** 2) - np.sum(found**2) / count
     share = min(max(noise, 0.0) / distance, 1.0) if distance > 0 else 1.0
     return found - share * away
+
+
+def _checked(estimate: Estimate, blocks: Sequence[Information], level: float, draws: int | None) -> int:
+    """How many fits are bootstrapped. Raises as `uncertainty`."""
+    require_type(Estimate, estimate=estimate)
+    require_type(Sequence, blocks=blocks)
+    if not 0 < level < 1:
+        raise OptionError(f"level={level}: the probability of an interval lies between 0 and 1.")
+    draws = affordable(estimate.layout.size) if draws is None else draws
+    if draws < 2 and draws != 0:
+        raise OptionError(f"draws={draws}: a spread needs at least 2 bootstrapped fits; 0 does without.")
+    if not blocks or blocks[0].layout != estimate.layout:
+        raise FitError("These blocks have other columns than the estimate; accumulate them with the same options.")
+    return draws
+
+
+def _degrees(estimate: Estimate, scores: Sandwich) -> np.ndarray:
+    """(p + r,) degrees of freedom of parameters and base parameters."""
+    own = scores.degrees(scores.to_base)  # of other columns than the base's the data shows nothing
+    degrees = np.append(np.ones(estimate.layout.size), own)
+    degrees[estimate.basis.columns] = own
+    return degrees
+
+
+def _leaning(estimate: Estimate, found, contrasts, sources: Sources, degrees: float, level: float):
+    """Deviations (c,) and limits (2, c) of estimates that lean on the prior, from bootstrapped parameters (n, p), or
+    with none of these from the spread alone."""
+    from scipy.special import stdtrit
+
+    outside = (1 - level) / 2
+    if len(found):
+        spread = found @ contrasts.T
+        return spread.std(axis=0, ddof=1), np.quantile(spread, [outside, 1 - outside], axis=0)
+    deviation = np.sqrt(sources.variance)
+    value = np.concatenate([estimate.parameters, estimate.base])
+    return deviation, value + np.outer([-1, 1], stdtrit(degrees, 1 - outside) * deviation)
+
+
+def _limits(estimate: Estimate, scores: Sandwich, sources: Sources, shift, degrees, level: float, leaning, wrong):
+    """(c,) lower and upper limits and deviations of parameters and base parameters.
+
+    shift: of the scores, by what the model lacks. leaning: of `_leaning`. wrong: of `_contradiction`.
+    """
+    from scipy.special import stdtrit
+
+    whitened = sources.lifted @ scores.to_base
+    own = np.hypot(np.sqrt(scores.variance(whitened)), whitened @ shift)
+    deviation = np.where(sources.seen, own, leaning[0])
+    value, least = np.concatenate([estimate.parameters, estimate.base]), _least(estimate)
+    middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - (1 - level) / 2) * deviation
+    lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], leaning[1]), least)
+    lower, upper = np.minimum(lower, value), np.maximum(upper, value)
+    lower, upper = np.minimum(lower, np.maximum(value - wrong, least)), np.maximum(upper, value + wrong)
+    given = list(estimate.fixed)
+    lower[given] = upper[given] = value[given]
+    deviation[given] = 0.0
+    return lower, upper, deviation
 
 
 def affordable(parameters: int) -> int:

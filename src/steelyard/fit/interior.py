@@ -11,14 +11,17 @@ cone program solvers"). Every step is a least-squares problem, solved by a QR de
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from steelyard.fit.cone_blocks import Block, Scaled, products, scaled
+from steelyard.fit.cone_blocks import Block, Scaled, products
+from steelyard.fit.qr import Factors, least_squares
 from steelyard.inertia import cones
 
 STEPS = 60  # the median problem takes 15, one in ten more than 30
 BACK = 0.99  # of the way to the border that a step may go
+CENTRE = 0.02  # of that mean, which a step aims at, at least: half as many steps where constraints nearly bind
 CENTRED = 1e-3  # smallest eigenvalue of all `S Z`, relative to their mean, that a step leaves
 SHORT = 0.1  # length of a step below which one towards the central path is tried
 SHRINK = 0.8  # of a step that is not centred
@@ -28,11 +31,11 @@ WIDE = 10.0  # factor by which a step towards the central path changes an eigenv
 APART = 10.0  # slacks of the unconstrained optimum, relative to those of the start, that say how large slacks become
 CLEAR = 0.1  # smallest eigenvalue of a slack, relative to its size, with which a start is not moved inside
 TINY = 1e-2  # slack of a start on a border, in units of its constraint
-UNREACHABLE = 1e-14  # of the largest singular value: directions in which no step moves a slack
 LEAST = 1e-8  # mean eigenvalue of `S Z` at the start
 # Gap, relative to the cost (and at least to COST), that ends the iteration; smooth costs gain digits at no risk.
 DONE, SMOOTH = 1e-12, 1e-15
 GOOD = 1e-10  # the same, where it ends as soon as a step gains little
+NEAR = 1e-9  # the same, by complementarity alone, below which a bound is worth its time
 GAINS = 0.5  # of the gap: a step that leaves more gains little
 COST = 1e-6
 LIFTS = (1.0, 1e3, 1e6)  # of that, one after the other, where multipliers must become larger than a start tells
@@ -71,6 +74,36 @@ class Problem:
                 value += block.floor * float(np.sum(eigenvalues - 1 - np.log(np.maximum(eigenvalues, 1e-300))))
         return value
 
+    @cached_property
+    def G(self) -> np.ndarray:
+        """(m, k) of all blocks, one below the other."""
+        return np.concatenate([block.G.reshape(-1, self.F.shape[1]) for block in self.blocks])
+
+    @cached_property
+    def h(self) -> np.ndarray:
+        """(m,) of all blocks."""
+        return np.concatenate([block.h.ravel() for block in self.blocks])
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """(m, k) magnitudes of G."""
+        return np.abs(self.G)
+
+    @cached_property
+    def places(self) -> list[tuple[slice, tuple[int, int]]]:
+        """Rows of each block in G, and how many of how many numbers."""
+        stops = np.cumsum([block.h.size for block in self.blocks]).tolist()
+        return [
+            (slice(stop - block.h.size, stop), block.h.shape) for stop, block in zip(stops, self.blocks, strict=True)
+        ]
+
+    def matrices(self, rows) -> list[np.ndarray]:
+        """(c, n, n) of each block, from triangles (m,)."""
+        return [
+            cones.from_triangle(rows[at].reshape(shape), block.n)
+            for (at, shape), block in zip(self.places, self.blocks, strict=True)
+        ]
+
 
 def minimise(problem: Problem, start, *, pivoted: bool = False) -> Point | None:
     """The minimum, from a start (k,); None where no point inside is found.
@@ -88,34 +121,40 @@ def minimise(problem: Problem, start, *, pivoted: bool = False) -> Point | None:
     return None
 
 
-def _followed(state: "_State") -> Point | None:
-    best, since, short = None, 0, 0
-    for _ in range(STEPS * (1 + state.pivoted)):
-        try:
-            state.factorise()
-            found = state.certified()
-            if found is not None:
-                if best is None or found.gap < GAINS * best.gap:
-                    best, since = found, 0
-                else:
-                    since += 1
-                share = best.gap / max(COST, state.problem.cost(best.x))
-                if share < (SMOOTH if state.smooth else DONE) or (since and share < GOOD) or since == STALLED:
+def _followed(state: "_Iterate") -> Point | None:
+    best, least, since, short, inside = None, np.inf, 0, 0, []
+    try:
+        for _ in range(STEPS * (1 + state.pivoted)):
+            if state.inside:
+                inside.append((state.x, state.scaled))
+                found = state.certified() if state.gap < NEAR * max(COST, state.least_cost) else None
+                gap = state.gap if found is None else found.gap
+                least, since = (gap, 0) if gap < GAINS * least else (least, since + 1)
+                if found is not None:
+                    best = found if best is None or found.gap < best.gap else best
+                    share = best.gap / max(COST, state.problem.cost(best.x))
+                    if share < state.done or (since and share < GOOD):
+                        break
+                if since == STALLED:
                     break
-            short = short + 1 if state.step() < SHORT else 0
-            if best is None and short == STUCK:
+            state, length = state.stepped()
+            short = short + 1 if length < SHORT else 0
+            if not inside and short == STUCK:
                 break
-        except np.linalg.LinAlgError:  # on the border to rounding: no more digits
+    except np.linalg.LinAlgError:  # on the border to rounding: no more digits
+        pass
+    for x, scaled in reversed(inside):
+        if best is not None:
             break
-    return best or state.inside()
+        best = _Iterate(state.problem, x, scaled, state.pivoted).certified()
+    return best or state.trivial()
 
 
 def certified(problem: Problem, x, multipliers) -> Point | None:
     """A point x (k,) found otherwise, with the bound that its multipliers prove; None where it is not inside."""
     try:
-        state = _State(problem, x, [block.slack(x) for block in problem.blocks], multipliers)
-        state.factorise()
-        return state.certified()
+        pairs = zip(problem.blocks, multipliers, strict=True)
+        return _Iterate(problem, x, [Scaled.at(block, np.array([block.slack(x), Z])) for block, Z in pairs]).certified()
     except np.linalg.LinAlgError:
         return None
 
@@ -126,231 +165,212 @@ def effort(problem: Problem, x) -> float:
     for block in problem.blocks:
         S = block.slack(x)
         eigenvalues, vectors = np.linalg.eigh(S)
-        moved = (vectors * np.maximum(-eigenvalues, 0.0)[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+        moved = (vectors * np.maximum(-eigenvalues, 0.0)[:, None, :]) @ vectors.mT
         outside.append(cones.triangle(moved).ravel())
-    G = np.concatenate([block.G.reshape(-1, block.G.shape[2]) for block in problem.blocks])
-    step = _least_squares(G, -np.concatenate(outside))
+    step = least_squares(problem.G, -np.concatenate(outside))
     return 0.5 * float(np.sum((problem.F @ step) ** 2))
 
 
-def _least_squares(A, b) -> np.ndarray:
-    from scipy.linalg import lstsq
-
-    return np.asarray(lstsq(A, b, cond=UNREACHABLE, lapack_driver="gelsy", check_finite=False)[0])  # pyright: ignore
-
-
-def _started(problem: Problem, x, pivoted: bool, lift: float) -> "_State":
+def _started(problem: Problem, x, pivoted: bool, lift: float) -> "_Iterate":
     """Slacks at x moved inside, and multipliers with which all products are the same."""
     slacks = _inside(problem.blocks, x, None if pivoted else _unconstrained(problem))
     cost = 0.5 * float(np.sum((problem.F @ x - problem.t) ** 2))
     degree = sum(block.degree for block in problem.blocks)
     floors = [block.floor for block in problem.blocks]
     mean = lift * max([max(cost, effort(problem, x)) / degree, LEAST, *floors])
-    return _State(problem, x, slacks, [mean * np.linalg.inv(S) for S in slacks], pivoted)
+    pairs = zip(problem.blocks, slacks, strict=True)
+    scaled = [Scaled.at(block, np.array([S, mean * np.linalg.inv(S)])) for block, S in pairs]
+    return _Iterate(problem, x, scaled, pivoted)
 
 
-class _State:
-    """An iterate: x, slacks S and multipliers Z of all blocks, and the factors that a step needs."""
+class _Iterate:
+    """x (k,), slacks S and multipliers Z of all blocks, scaled, and the factors that a step needs."""
 
-    def __init__(self, problem: Problem, x, S, Z, pivoted: bool = False):
-        self.problem, self.pivoted = problem, pivoted
-        self.x, self.S, self.Z = np.array(x, dtype=float), list(S), list(Z)
-        self.smooth = all(block.floor > 0 for block in problem.blocks)
-
-    def factorise(self) -> None:
-        problem = self.problem
+    def __init__(self, problem: Problem, x, scaled: Sequence[Scaled], pivoted: bool = False):
+        self.problem, self.x, self.scaled, self.pivoted = problem, np.asarray(x, dtype=float), scaled, pivoted
         self.residual = problem.F @ self.x - problem.t
-        self.missed = [S - block.slack(self.x) for block, S in zip(problem.blocks, self.S, strict=True)]
-        self.scaled = [scaled(*each) for each in zip(problem.blocks, self.S, self.Z, strict=True)]
-        self.rows = [each.rows for each in self.scaled]
-        self.least_squares = _Factors(np.concatenate([problem.F, *self.rows]), self.pivoted)
-        self.gradient = problem.F.T @ self.residual
-        for each in self.scaled:
-            self.gradient += each.block.pull(each.Z - each.block.floor * np.eye(each.block.n))
-        self.means = {smooth: self._mean(smooth) for smooth in (False, True)}
+        slacks = problem.matrices(problem.h - problem.G @ self.x)
+        self.missed = [each.S - slack for each, slack in zip(scaled, slacks, strict=True)]
+        self.A = np.concatenate([problem.F, *(each.rows for each in scaled)])
+        self.factors = Factors(self.A, pivoted)
+        self.gradient = problem.F.T @ self.residual + _triangles([each.pull for each in scaled]) @ problem.G
 
-    def _mean(self, smooth: bool) -> float:
-        """Of the eigenvalues of `S Z`, over the blocks with or without a floor."""
-        own = [each.eigenvalues.ravel() ** 2 for each in self.scaled if (each.block.floor > 0) == smooth]
-        return float(np.mean(np.concatenate(own))) if own else 0.0
+    @cached_property
+    def inside(self) -> bool:
+        """Whether slacks are those of x."""
+        return all(
+            np.abs(missed).max() <= MET * max(1.0, np.abs(each.S).max())
+            for each, missed in zip(self.scaled, self.missed, strict=True)
+        )
+
+    @cached_property
+    def missing(self) -> np.ndarray:
+        """(m,) triangles of what slacks miss, scaled."""
+        return _triangles([each.slack(missed) for each, missed in zip(self.scaled, self.missed, strict=True)])
+
+    @cached_property
+    def pull(self) -> np.ndarray:
+        """(m,) triangles of what pulls at the slacks, scaled."""
+        return _triangles([each.scaled_pull for each in self.scaled])
+
+    @cached_property
+    def products(self) -> dict[bool, np.ndarray]:
+        """Eigenvalues of `S Z` of all blocks with a floor, and of all without, where there are any."""
+        return _by_smoothness(self.scaled)
+
+    @property
+    def done(self) -> float:
+        """Gap, relative to the cost, that ends the iteration."""
+        return SMOOTH if all(each.smooth for each in self.scaled) else DONE
+
+    @cached_property
+    def least_cost(self) -> float:
+        """The cost, without what is entropic."""
+        return self.problem.unexplained + 0.5 * float(self.residual @ self.residual)
+
+    @cached_property
+    def gap(self) -> float:
+        """How far the cost is above the minimum, were x inside and the gradient balanced by the multipliers."""
+        return sum(_complementarity(each.products, each.block.floor) for each in self.scaled)
 
     def certified(self) -> Point | None:
         """x, where it is inside, with a bound of its cost above the minimum (weak duality).
 
         The bound needs multipliers that balance the gradient: the nearest to Z that do, if they are positive definite.
         """
-        blocks = self.problem.blocks
-        for S, missed in zip(self.S, self.missed, strict=True):
-            if np.abs(missed).max() > MET * max(1.0, np.abs(S).max()):
-                return None
-        x = -self.least_squares.solve_normal(self.gradient)
-        F = self.problem.F
-        dual = self.residual + F @ x
-        gap, remaining, terms = 0.5 * float(np.sum((F @ x) ** 2)), F.T @ dual, np.abs(F).T @ np.abs(dual)
-        for block, each, rows in zip(blocks, self.scaled, self.rows, strict=True):
-            change = cones.from_triangle((rows @ x).reshape(len(each.S), -1), block.n)
+        if not self.inside:
+            return None
+        problem, F = self.problem, self.problem.F
+        x = -self.factors.solve_normal(self.gradient)
+        moved = self.A @ x
+        dual, gap = self.residual + moved[: len(F)], 0.5 * float(np.sum(moved[: len(F)] ** 2))
+        pulls, multipliers = [], []
+        for each, change in zip(self.scaled, problem.matrices(moved[len(F) :]), strict=True):
             if np.linalg.eigvalsh(each.diagonal + change).min() <= 0:
                 return None
-            Z = each.Z + each.unscaled_multiplier(change)
-            eigenvalues = products(block.slack(self.x), Z)
+            multipliers.append(each.Z + each.unscaled_multiplier(change))
+            eigenvalues = products(each.block.slack(self.x), multipliers[-1])
             if eigenvalues.min() <= 0:
                 return None
-            if block.floor:
-                relative = eigenvalues / block.floor
-                gap += block.floor * float(np.sum(relative - 1 - np.log(relative)))
-            else:
-                gap += float(np.sum(eigenvalues))
-            pulling = Z - block.floor * np.eye(block.n)
-            remaining += block.pull(pulling)
-            terms += np.tensordot(np.abs(cones.triangle(pulling)), np.abs(block.G), axes=2)
+            gap += _complementarity(eigenvalues, each.block.floor)
+            pulls.append(multipliers[-1] - each.block.floor * each.block.unit)
+        pull = _triangles(pulls)
+        remaining = F.T @ dual + pull @ problem.G
+        terms = np.abs(dual) @ np.abs(F) + np.abs(pull) @ problem.sizes
         reach = WIDER * np.maximum(np.abs(self.x), 1.0)
-        return Point(self.x, gap + float((np.abs(remaining) + EPSILON * terms) @ reach), self.Z)
+        gap += float((np.abs(remaining) + EPSILON * terms) @ reach)
+        return Point(self.x, gap, [each.Z for each in self.scaled])
 
-    def inside(self) -> Point | None:
+    def trivial(self) -> Point | None:
         """x, where it is inside, with the bound that no cost is negative."""
         problem = self.problem
         if min(np.linalg.eigvalsh(block.slack(self.x)).min() for block in problem.blocks) <= 0:
             return None
-        return Point(self.x, problem.cost(self.x) - problem.unexplained, self.Z)
+        return Point(self.x, problem.cost(self.x) - problem.unexplained, [each.Z for each in self.scaled])
 
-    def step(self) -> float:
-        """Go on; the length of the step."""
-        floors = [each.block.floor for each in self.scaled]
-        towards = [np.full_like(each.eigenvalues, floor) for each, floor in zip(self.scaled, floors, strict=True)]
-        affine = self._direction(towards)
-        reached = min(1.0, 1.0 / max(affine.room(self.scaled), 1e-300))
-        share = (1.0 - reached) ** 3
-        towards = [
-            np.full_like(each.eigenvalues, max(share * self.means[floor > 0], floor))
-            for each, floor in zip(self.scaled, floors, strict=True)
-        ]
-        bent = [(S @ Z + Z @ S) / 2 for S, Z in zip(affine.S, affine.Z, strict=True)]
-        direction = self._direction(towards, bent)
-        length = self._length(direction)
+    def stepped(self) -> tuple["_Iterate", float]:
+        """The next iterate, and the length of the step to it."""
+        affine = self._direction([each.block.floor for each in self.scaled], refined=False)
+        share = max((1.0 - min(1.0, 1.0 / affine.room)) ** 3, CENTRE)
+        means = {smooth: float(own.mean()) for smooth, own in self.products.items()}
+        direction = self._direction([max(share * means[e.smooth], e.block.floor) for e in self.scaled], affine.pairs)
+        length, moved = self._moved(direction)
         if length < SHORT:
             towards = [
-                np.clip(max(self.means[floor > 0], floor), own / WIDE, own * WIDE)
-                for own, floor in zip((each.eigenvalues**2 for each in self.scaled), floors, strict=True)
+                np.clip(max(means[each.smooth], each.block.floor), each.products / WIDE, each.products * WIDE)
+                for each in self.scaled
             ]
             for remove in GENTLE:
                 gentle = self._direction(towards, remove=remove)
-                if (other := self._length(gentle)) > length:
-                    direction, length = gentle, other
+                other = self._moved(gentle)
+                if other[0] > length:
+                    direction, (length, moved) = gentle, other
                 if length > SHORT:
                     break
-        self.x = self.x + length * direction.x
-        for i, each in enumerate(self.scaled):
-            change = each.block.change(direction.x) + direction.removed * self.missed[i]
-            self.S[i] = self.S[i] - length * change
-            self.Z[i] = self.Z[i] + length * each.unscaled_multiplier(direction.Z[i])
-        return length
+        return _Iterate(self.problem, self.x + length * direction.x, moved, self.pivoted), length
 
-    def _direction(self, towards, bent=None, remove: float = 1.0) -> "_Direction":
-        """The step to `S Z = towards`. bent: second-order terms (Mehrotra); remove: share of all residuals."""
-        sides, wanted, missing = [remove * self.residual], [], []
-        for i, each in enumerate(self.scaled):
-            target = (towards[i] - each.eigenvalues**2)[:, :, None] * np.eye(each.block.n)
-            wanted.append(each.over(target if bent is None else target - bent[i]))
-            missing.append(remove * each.slack(self.missed[i]))
-            pull = each.diagonal
-            if each.block.floor:
-                pull = pull - each.block.floor * np.swapaxes(each.to, 1, 2) @ each.to
-            sides.append(cones.triangle(missing[i] + wanted[i] + remove * pull).ravel())
-        x = self.least_squares.solve(-np.concatenate(sides))
-        x = x - self.least_squares.solve_normal(self._remaining(x, wanted, missing, remove))
-        S = [
-            -cones.from_triangle((rows @ x).reshape(len(gone), -1), each.block.n) - gone
-            for rows, gone, each in zip(self.rows, missing, self.scaled, strict=True)
+    def _direction(self, towards, bent=None, remove: float = 1.0, *, refined: bool = True) -> "_Direction":
+        """The step to `S Z = towards`. bent: scaled changes whose products count (Mehrotra); remove: share of all
+        residuals; refined: with all digits."""
+        bent = [None] * len(towards) if bent is None else bent
+        wanted = [each.towards(*aim) for each, *aim in zip(self.scaled, towards, bent, strict=True)]
+        r, aims, missing = len(self.residual), _triangles(wanted), remove * self.missing
+        x = -self.factors.solve(np.concatenate([remove * self.residual, missing + aims + remove * self.pull]))
+        if refined:  # large multipliers of the past have left digits behind: the gradient of the Lagrangian then
+            change = self.A @ x
+            change[r:] += aims + missing
+            x = x - self.factors.solve_normal(remove * self.gradient + change @ self.A)
+        slacks = self.problem.matrices(self.A[r:] @ x + missing)
+        pairs = [np.array([-S, want + S]) for S, want in zip(slacks, wanted, strict=True)]
+        return _Direction(x, remove, pairs, max(1e-300, *(e.room(p) for e, p in zip(self.scaled, pairs, strict=True))))
+
+    def _moved(self, direction: "_Direction") -> tuple[float, list[Scaled]]:
+        """Longest step, 1 or less, that stays inside and near the central path, and the blocks after it."""
+        changes = [
+            np.array([-change - direction.removed * missed, each.unscaled_multiplier(pair[1])])
+            for each, change, missed, pair in zip(
+                self.scaled,
+                self.problem.matrices(self.problem.G @ direction.x),
+                self.missed,
+                direction.pairs,
+                strict=True,
+            )
         ]
-        return _Direction(x, S, [want - own for want, own in zip(wanted, S, strict=True)], remove)
-
-    def _remaining(self, x, wanted, missing, remove: float) -> np.ndarray:
-        """(k,) gradient of the Lagrangian after a step x: large multipliers of the past have left digits behind."""
-        gradient = remove * self.gradient + self.problem.F.T @ (self.problem.F @ x)
-        for rows, want, gone in zip(self.rows, wanted, missing, strict=True):
-            gradient += rows.T @ (cones.triangle(want + gone).ravel() + rows @ x)
-        return gradient
-
-    def _length(self, direction: "_Direction") -> float:
-        """Longest step, 1 or less, that stays inside and near the central path."""
-        length = min(1.0, BACK / max(direction.room(self.scaled), 1e-300))
+        length = min(1.0, BACK / direction.room)
         for _ in range(SHRINKS):
-            if all(self._centred(direction, length, smooth) for smooth in (False, True)):
-                break
+            try:
+                moved = _along(self.scaled, changes, length)
+                if self._centred(moved):
+                    return length, moved
+            except np.linalg.LinAlgError:
+                pass
             length *= SHRINK
-        return length
+        return length, _along(self.scaled, changes, length)
 
-    def _centred(self, direction, length: float, smooth: bool) -> bool:
-        now, then = [], []
-        for each, S, Z in zip(self.scaled, direction.S, direction.Z, strict=True):
-            if (each.block.floor > 0) == smooth:
-                now.append(each.eigenvalues.ravel() ** 2)
-                then.append(products(each.diagonal + length * S, each.diagonal + length * Z).ravel())
-        if not now:
-            return True
-        now, then = np.concatenate(now), np.concatenate(then)
-        return then.min() / then.mean() >= min(CENTRED, 0.5 * now.min() / now.mean())
+    def _centred(self, moved: Sequence[Scaled]) -> bool:
+        then = _by_smoothness(moved)
+        return all(
+            then[smooth].min() / then[smooth].mean() >= min(CENTRED, 0.5 * own.min() / own.mean())
+            for smooth, own in self.products.items()
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _Direction:
-    """Changes of x, and of slacks and multipliers, these scaled. removed: share of the residuals that goes."""
+    """Change of x, and changes (2, c, n, n) of slacks and multipliers of each block, scaled. removed: share of the
+    residuals that goes; room: share of the way to the border that it covers."""
 
     x: np.ndarray
-    S: list[np.ndarray]
-    Z: list[np.ndarray]
     removed: float
-
-    def room(self, blocks: Sequence[Scaled]) -> float:
-        return max(max(each.room(S), each.room(Z)) for each, S, Z in zip(blocks, self.S, self.Z, strict=True))
-
-
-class _Factors:
-    """QR decomposition of A (m, k), m >= k: least squares and triangular solves.
-
-    pivoted: columns by size, rows, too: errors are then small beside every row, not only beside the largest (Cox and
-    Higham 1998).
-    """
-
-    def __init__(self, A, pivoted: bool):
-        from scipy.linalg import get_lapack_funcs
-
-        self.size = 1.0 / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
-        A = A * self.size
-        self.columns = np.arange(A.shape[1])
-        self.order = np.argsort(-np.abs(A).max(axis=1), kind="stable") if pivoted else np.arange(len(A))
-        plain, with_pivots, self.apply = get_lapack_funcs(("geqrf", "geqp3", "ormqr"), (A,))
-        if pivoted:
-            self.QR, columns, self.tau, *_ = with_pivots(A[self.order])
-            self.columns = columns - 1
-        else:
-            self.QR, self.tau, *_ = plain(A)
-        if not np.isfinite(self.QR).all() or not np.diag(self.QR).all():
-            raise np.linalg.LinAlgError
-
-    def solve(self, b) -> np.ndarray:
-        """(k,) minimiser of `||A x - b||`."""
-        turned = self.apply("L", "T", self.QR, self.tau, b[self.order][:, None], lwork=64)[0][:, 0]
-        size, x = len(self.columns), np.empty(len(self.columns))
-        x[self.columns] = triangular_solve(self.QR[:size], turned[:size])
-        return x * self.size
-
-    def solve_normal(self, b) -> np.ndarray:
-        """(k,) x of `A^T A x = b`."""
-        x = np.empty(len(b))
-        x[self.columns] = triangular_solve(self.QR[: len(b)], self.solve_transposed(b))
-        return x * self.size
-
-    def solve_transposed(self, b) -> np.ndarray:
-        """(k,) `R^-T b`."""
-        return triangular_solve(self.QR[: len(self.columns)], (b * self.size)[self.columns], transposed=True)
+    pairs: list[np.ndarray]
+    room: float
 
 
-def triangular_solve(R, b, *, transposed: bool = False) -> np.ndarray:
-    """`R^-1 b` of an upper triangle R, or `R^-T b`."""
-    from scipy.linalg import solve_triangular
+def _along(blocks: Sequence[Scaled], changes, length: float) -> list[Scaled]:
+    """Blocks after a step. Raises LinAlgError where they are outside."""
+    return [Scaled.at(e.block, e.pair + length * change) for e, change in zip(blocks, changes, strict=True)]
 
-    return solve_triangular(R, b, trans=int(transposed), check_finite=False)
+
+def _by_smoothness(blocks: Sequence[Scaled]) -> dict[bool, np.ndarray]:
+    found: dict[bool, list[np.ndarray]] = {}
+    for each in blocks:
+        found.setdefault(each.smooth, []).append(each.products.ravel())
+    return {smooth: own[0] if len(own) == 1 else np.concatenate(own) for smooth, own in found.items()}
+
+
+def _complementarity(eigenvalues, floor: float) -> float:
+    """Part of the gap that eigenvalues (c, n) of `S Z` make."""
+    if not floor:
+        return float(eigenvalues.sum())
+    relative = eigenvalues / floor
+    return floor * float(np.sum(relative - 1 - np.log(relative)))
+
+
+def _triangles(matrices: Sequence[np.ndarray]) -> np.ndarray:
+    """(m,) of all blocks (c, n, n)."""
+    if len(matrices) == 1:
+        return cones.triangle(matrices[0]).ravel()
+    return np.concatenate([cones.triangle(each).ravel() for each in matrices])
 
 
 def _unconstrained(problem: Problem) -> np.ndarray:
@@ -360,7 +380,7 @@ def _unconstrained(problem: Problem) -> np.ndarray:
         if block.floor:
             rows.append(np.sqrt(block.floor) * block.G.reshape(-1, block.G.shape[2]))
             sides.append(np.zeros(block.h.size))
-    return _least_squares(np.concatenate(rows), np.concatenate(sides))
+    return least_squares(np.concatenate(rows), np.concatenate(sides))
 
 
 def _inside(blocks: Sequence[Block], x, far) -> list[np.ndarray]:

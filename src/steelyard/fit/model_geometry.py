@@ -58,13 +58,14 @@ def consistent(info: Information, known: Known = TOLD_NOTHING, **more) -> Estima
 
     Example:
         >>> import numpy as np, steelyard as sy
-        >>> robot, rng = sy.library.scara(), np.random.default_rng(0)
-        >>> q, v, a = rng.normal(size=(3, 200, robot.nv))
-        >>> tau = sy.inverse_dynamics(robot, q, v, a)
-        >>> log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.joint_names)
-        >>> estimate = sy.fit.consistent(sy.accumulate(robot, log))
-        >>> estimate.physical, estimate.certificate.duality_gap < 1e-6
+        >>> rng, theta = np.random.default_rng(0), np.array([2.0, 0.1, 0, 0, 0.3, 0, 0.3, 0, 0, 0.3])
+        >>> Y = rng.normal(size=(100, 1, 10))
+        >>> info = sy.Information.from_arrays(Y, Y @ theta, layout=sy.terms.ParameterLayout(("gripper",)))
+        >>> estimate = sy.fit.consistent(info, prior=0.5 * theta[None], weight=1e-4)
+        >>> bool(np.allclose(estimate.theta[0], theta, atol=1e-3)), estimate.physical
         (True, True)
+        >>> estimate.certificate.duality_gap < 1e-6
+        True
     """
     require_type(Information, info=info)
     known = with_options(known, "consistent", more)

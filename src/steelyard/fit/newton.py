@@ -3,6 +3,7 @@
 The cost `||R w - z||^2 + rho sum (tr S - log det S)` over rho is self-concordant: where its Newton decrement `lambda`
 is below 1, it lies `-lambda - log(1 - lambda)` above its minimum at most (Nesterov, Introductory Lectures on Convex
 Optimization, 4.1). Friction at its lower bound, which the gradient pushes against it, stays there and takes no part.
+An interior-point method starts anew on its central path; these steps start from the minimum before.
 """
 
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ import numpy as np
 
 from steelyard.fit.cone_solver import PROVEN, Solution
 from steelyard.fit.constraints import Rows
-from steelyard.fit.interior import triangular_solve
 from steelyard.fit.prior import TRIANGLES
 from steelyard.fit.program import Program
+from steelyard.fit.qr import triangular_solve
 from steelyard.inertia import cones
 
 STEPS = 40  # of which two to six are usual

@@ -67,29 +67,31 @@ def triangle(S):
 
     S: (..., n, n). Returns (..., n (n + 1) / 2) in the order (0,0), (0,1), (1,1), (0,2), (1,2), (2,2), ...
     """
-    row, column, weight = _upper(S.shape[-1])
-    return S[..., row, column] * weight
+    n = S.shape[-1]
+    return S.reshape(*S.shape[:-2], n * n).take(_upper(n).entries, axis=-1) * _upper(n).weight
 
 
 def from_triangle(t, n):
     """Inverse of `triangle`. t: (..., n (n + 1) / 2). Returns (..., n, n)."""
-    return (t / _upper(n)[2])[..., _entries(n)]
+    return (t / _upper(n).weight).take(_upper(n).places, axis=-1)
+
+
+class _Upper:
+    """The upper triangle of (n, n), column by column: row, column and place in the flattened matrix (entries) of each
+    of its numbers, sqrt(2) for what lies off the diagonal (weight); (n, n) places of a matrix's entries in it."""
+
+    def __init__(self, n):
+        self.column, self.row = np.tril_indices(n)
+        self.entries = self.row * n + self.column
+        self.weight = np.where(self.row == self.column, 1.0, np.sqrt(2))
+        self.places = np.zeros((n, n), dtype=int)
+        self.places[self.row, self.column] = self.places[self.column, self.row] = np.arange(len(self.row))
+        self.products = np.outer(self.weight, self.weight) / 2  # of weights, see `congruence_matrix`
 
 
 @lru_cache(maxsize=32)
 def _upper(n):
-    """Rows and columns of the upper triangle, column by column, and sqrt(2) for what lies off the diagonal."""
-    column, row = np.tril_indices(n)
-    return row, column, np.where(row == column, 1.0, np.sqrt(2))
-
-
-@lru_cache(maxsize=32)
-def _entries(n):
-    """(n, n) place of each entry of a symmetric matrix in its triangle."""
-    row, column, _ = _upper(n)
-    entries = np.zeros((n, n), dtype=int)
-    entries[row, column] = entries[column, row] = np.arange(len(row))
-    return entries
+    return _Upper(n)
 
 
 @lru_cache(maxsize=32)
@@ -100,8 +102,10 @@ def units(n):
 
 def congruence_matrix(A):
     """Matrix (..., n (n + 1) / 2, same) of `triangle(W) -> triangle(A W A^T)`. A: (..., n, n)."""
-    A = A[..., None, :, :]
-    return triangle(A @ units(A.shape[-1]) @ A.swapaxes(-1, -2)).swapaxes(-1, -2)
+    upper = _upper(A.shape[-1])
+    first, second = A.take(upper.row, axis=-2), A.take(upper.column, axis=-2)
+    straight = first.take(upper.row, axis=-1) * second.take(upper.column, axis=-1)
+    return (straight + first.take(upper.column, axis=-1) * second.take(upper.row, axis=-1)) * upper.products
 
 
 def relative_basis(root):

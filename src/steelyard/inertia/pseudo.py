@@ -12,13 +12,13 @@ def to_matrix(theta):
     xp = array_namespace(theta)
     m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz = (theta[..., i] for i in range(10))
     half_trace = 0.5 * (Ixx + Iyy + Izz)
-    rows = (
-        (half_trace - Ixx, -Ixy, -Ixz, hx),
-        (-Ixy, half_trace - Iyy, -Iyz, hy),
-        (-Ixz, -Iyz, half_trace - Izz, hz),
-        (hx, hy, hz, m),
+    entries = (
+        *(half_trace - Ixx, -Ixy, -Ixz, hx),
+        *(-Ixy, half_trace - Iyy, -Iyz, hy),
+        *(-Ixz, -Iyz, half_trace - Izz, hz),
+        *(hx, hy, hz, m),
     )
-    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+    return xp.stack(entries, axis=-1).reshape(*theta.shape[:-1], 4, 4)
 
 
 def to_parameters(J):

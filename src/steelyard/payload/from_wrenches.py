@@ -7,8 +7,8 @@ import numpy as np
 from steelyard.arguments import require_type
 from steelyard.errors import InertiaError, LogError, OptionError
 from steelyard.inertia import is_consistent
-from steelyard.payload.gravity_strength import strength_of
-from steelyard.payload.methods import METHODS, Method, Settings, method_named
+from steelyard.payload.gravity_strength import Strength, strength_of
+from steelyard.payload.methods import METHODS, Fit, Method, Settings, method_named
 from steelyard.payload.motion_consistency import with_motion
 from steelyard.payload.motion_signals import smooth_motion
 from steelyard.payload.payload_estimate import Payload, Status, status_of
@@ -97,30 +97,44 @@ def identify(
     log = prepared_log(log, method, tool=tool, smooth=smooth)
     expected = None if prior is None else _consistent_prior(prior)
     problem = make_problem(log, noise=noise, bias=bias, solid=solid, prior=expected)
-    level = log
-    if bias == DRIFT:  # the mistakes are others
-        level = without_drift(log, weighed_fit(problem.information)[0][16:])
-    strength = strength_of(level, bias=bool(bias), noise=noise)
-    findings = examine(level, solid, strength=strength, elsewhere=elsewhere, bias=bool(bias), noise=noise)
+    strength, findings = _examined(problem, elsewhere=elsewhere, noise=noise)
     if not problem.mass > 0 and chosen.needs_mass:
         why = f"{chosen.name} needs a positive mass, and the forces give {problem.mass:.4g} kg"
         chosen = METHODS["ols"]
     theta, covariance, notes = chosen.fit(problem, settings)
     if tool is not None:
         covariance = covariance + tool_spread(problem, theta, covariance, tool)
-    offset, spread = problem.bias_beside(theta, covariance)
-    findings = (*findings, *misfit(problem, theta, offset), *implausibility(theta), *misstated(problem, noise))
     if solid is not None and any(solid.pose_std) and chosen.name != "density":
         notes = (
             *notes,
             f"method {chosen.name} takes the pose of the shape as exact; density accounts for its deviations",
         )
+    return _judged(problem, (theta, covariance, notes), chosen, why, strength, findings, noise)
+
+
+def _examined(problem: Problem, *, elsewhere: bool, noise) -> tuple[Strength | None, tuple]:
+    """The strength of gravity in a log, and findings before anything is fitted."""
+    log, biased = problem.log, bool(problem.bias)
+    if problem.bias == DRIFT:  # the mistakes are others
+        log = without_drift(log, weighed_fit(problem.information)[0][16:])
+    strength = strength_of(log, bias=biased, noise=noise)
+    return strength, tuple(
+        examine(log, problem.solid, strength=strength, elsewhere=elsewhere, bias=biased, noise=noise)
+    )
+
+
+def _judged(problem: Problem, fit: Fit, method: Method, why: str, strength, findings, noise) -> Payload:
+    """The payload of a fit, with the bias beside it, and its status by all findings. noise: as it was stated."""
+    theta, covariance, notes = fit
+    log, bias, solid = problem.log, problem.bias, problem.solid
+    offset, spread = problem.bias_beside(theta, covariance)
+    findings = (*findings, *misfit(problem, theta, offset), *implausibility(theta), *misstated(problem, noise))
     if strength is not None and not strength.checked and not any(each.severity == "fatal" for each in findings):
         notes = (*notes, strength.unchecked)
     payload = Payload(
         theta=theta,
         covariance=covariance,
-        method=chosen.name,
+        method=method.name,
         status=Status.OK,
         noise=problem.noise,
         samples=len(log),
