@@ -148,7 +148,7 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
-        model: path of a URDF or MJCF file, or a Robot; input files are never changed.
+        model: path of a URDF, MJCF or SDF file, or a Robot; input files are never changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
             `report.md` and `curves.npz` (to draw it again), which appear together or not at all; None writes nothing.

@@ -68,7 +68,7 @@ def repairable(what) -> Callable[[Finding], bool]:
 
 
 def run(path, *, select=(), ignore=(), meshes: bool = True, folders=()) -> Findings:
-    """Check a URDF or MJCF file, or every model of a folder.
+    """Check a URDF, MJCF or SDF file, or every model of a folder.
 
     select, ignore: rule codes or beginnings of codes ("SY2"). meshes: whether mesh files are read; without them, rules
     on geometry see primitive shapes only. folders: whose files models may name beside those of their own folder and

@@ -15,7 +15,7 @@ from steelyard.model.changes import Draft, com_form, find_changes
 from steelyard.model.references import Relocation, left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.sdf import TENSOR, SdfDocument, inertial_of
-from steelyard.model.sdf_frames import TRUE, Sheet, identity, inverse, raw_pose, then
+from steelyard.model.sdf_frames import TRUE, Sheet
 from steelyard.model.sdf_joints import AXES, PROPERTIES, ROTOR, gear_of, joint_names
 from steelyard.model.sdf_tree import Body, Connection, Tree
 from steelyard.model.sketch import Inertial, Sketch
@@ -141,9 +141,9 @@ def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> 
 def _joints_of(tree: Tree) -> dict[str, tuple[Connection, str]]:
     """Joints of the robot by name, each with its joint and axis in the file."""
     found = {}
-    for index in tree.incoming.values():
-        joint = tree.joints[index]
-        if joint.child in tree.chosen:
+    for body, carrier in tree.incoming.items():
+        joint = tree.joints[carrier.joint]
+        if body in tree.chosen:
             found |= {name: (joint, axis) for name, axis in zip(joint_names(tree, joint), AXES, strict=False)}
     return found
 
@@ -208,13 +208,13 @@ def _inertial(body: Body, inertial: Inertial) -> list[Edit]:
         edits += insert(document, element, *numbered({"mass": inertial.mass}))
     else:
         edits += set_text_numbers(document, mass, [inertial.mass])
-    edits += _pose(body, element, inertial)
+    edits += _pose(sheet, element, inertial)
     return edits + _children(document, element, "inertia", tensor, dict.fromkeys(("ixy", "ixz", "iyz"), 0.0))
 
 
-def _pose(body: Body, element: Element, inertial: Inertial) -> list[Edit]:
+def _pose(sheet: Sheet, element: Element, inertial: Inertial) -> list[Edit]:
     """Edits of the place of an inertial; its orientation stays, where it is not to be none."""
-    sheet, pose = body.item.sheet, element.find("pose")
+    pose = element.find("pose")
     document = sheet.document
     if pose is None or not pose.text.strip():
         text = number_text([*inertial.com, 0, 0, 0])
@@ -223,16 +223,11 @@ def _pose(body: Body, element: Element, inertial: Inertial) -> list[Edit]:
         if pose is None:
             return insert(document, element, NewElement("pose", {}, text=text))
         return assign_text(document, pose, text)
-    _, named = raw_pose(sheet, element, "", code="SY104")
-    from_link = identity()
-    if named and sheet.version < (1, 8) and body.scope.find(named) is not None:
-        from_link = then(inverse(body.scope.absolute(named)), body.pose)
-    place = then(from_link, (np.eye(3), inertial.com))[1]
     none = [0.0, 0.0, 0.0, 1.0] if pose.attributes.get("rotation_format") == "quat_xyzw" else [0.0, 0.0, 0.0]
     turn = _numbers(pose.text.split()[3:])
-    if len(turn) != len(none) or ((inertial.rotation == np.eye(3)).all() and not named):
+    if len(turn) != len(none) or (inertial.rotation == np.eye(3)).all():
         turn = none
-    return set_text_numbers(document, pose, [*place, *turn])
+    return set_text_numbers(document, pose, [*inertial.com, *turn])
 
 
 def _numbers(words: list[str]) -> list[float]:

@@ -17,7 +17,7 @@ from steelyard.arguments import require_type
 from steelyard.errors import ModelError, choices
 from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference, value_difference
-from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, Format, document_of, load
+from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, Format, document_of, listed, load
 from steelyard.model.robot import Robot, Source
 
 
@@ -103,9 +103,8 @@ def format_of(robot: Robot, path: Path) -> str:
     """
     suffix, source = path.suffix.lower(), robot.source
     writable = [each for each in FORMATS if each.new is not None]
-    if suffix not in [each.suffix for each in writable]:
-        known = " or ".join(each.files for each in writable)
-        raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as {known} files.")
+    if suffix not in [known for each in writable for known in (each.suffix, *each.also)]:
+        raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as {listed('or', writable)} files.")
     if path.is_dir():
         raise ModelError(f"{path} is a folder; give the name of the file to be written.")
     if source is None:

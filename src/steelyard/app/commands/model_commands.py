@@ -123,7 +123,7 @@ def analyze(
     status="0 clean; 1 findings (with --fix: those that remain); 2 a model could not be checked.",
 )
 def check(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, folders, patterns.")],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF, MJCF, SDF files, folders, patterns.")],
     *,
     fix: Annotated[
         str | None,
@@ -175,8 +175,9 @@ def check(
 
 
 @subcommand(
-    "Write URDF as MJCF, MJCF as URDF, or code for controllers.",
+    "Write a model in another format: URDF, MJCF, SDF; or code for controllers.",
     "steelyard convert arm.urdf arm.xml",
+    "steelyard convert arm.urdf arm.sdf",
     "steelyard convert result/arm_identified.urdf arm.h --rotors",
     "steelyard convert quadruped.urdf quadruped.xml --floating",
     "steelyard convert result/arm_identified.xml arm_identified.urdf",
@@ -184,15 +185,15 @@ def check(
 def convert(
     model: Model,
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write: .urdf, .xml for MJCF, .h for C, .py for NumPy.")
+        Path, typer.Argument(metavar="OUT", help="File to write: .urdf, .xml (MJCF), .sdf, .h for C, .py for NumPy.")
     ],
     *,
     options: ConvertOptions,
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Write a robot in the other format, read back and compared: bodies, joints, limits, inertials; no meshes. Or its
-    gravity, inverse dynamics and regressor as code."""
+    """Write a robot in another format, read back and compared: bodies, joints, limits, inertials; geometry in SDF. Or
+    its gravity, inverse dynamics and regressor as code."""
     with refusals():
         from steelyard.codegen import controller_code
         from steelyard.codegen.generate import CODE
@@ -213,7 +214,7 @@ def convert(
         if robot.source and robot.source.format == format_of(robot, out) and stated:
             raise OptionError(
                 f"{out} has the format of {model}: a copy of the file, which keeps its base and gravity. Leave out "
-                "--floating, --fixed and --gravity, or choose the other format."
+                "--floating, --fixed and --gravity, or choose another format."
             )
         written = save(robot, out)
     notes = [*robot.notes, *written.notes]
