@@ -150,9 +150,8 @@ def test_an_unchanged_robot_gives_the_same_bytes(tmp_path):
 
 
 def test_words_that_say_the_same_stay(tmp_path):
-    body = BODY.replace(
-        "<mass>2</mass>", "<!-- weighed --><mass> 2.0<!-- kg --> </mass><pose degrees='true'>0 0 1e-1 30\t0 0</pose>"
-    )
+    pose = "<pose degrees='true'>0 0 1.25e-1 30\t0 0</pose>"
+    body = BODY.replace("<mass>2</mass>", f"<!-- weighed --><mass> 2.0<!-- kg --> </mass>{pose}")
     source = written(tmp_path, two(first=body), "in/robot.sdf")
     robot = load(source)
     theta = robot.inertias.copy()
@@ -163,11 +162,21 @@ def test_words_that_say_the_same_stay(tmp_path):
     theta = load(none).inertias * 2.0
     assert "<inertial>" in save(load(none).with_inertias(theta), tmp_path / "none.sdf").path.read_text()
     ball = "<geometry><sphere><radius>0.1</radius></sphere></geometry>"
+    axis = HINGE.replace("</axis>", "<dynamics/></axis>")
+    empty = load(written(tmp_path, two(of_joint=axis, first="<inertial><inertia/></inertial>"), "in/empty.sdf"))
+    new = empty.with_inertias(empty.inertias * 2.0)
+    new = new.with_joint_properties(damping=np.eye(7)[6], frictionloss=np.eye(7)[6])
+    again = load(save(new, tmp_path / "empty.sdf").path)
+    assert relative_error(again.inertias, new.inertias) < 1e-12 and again.damping[6] == again.frictionloss[6] == 1
+    stated = f"<inertial auto='true'><density>1</density></inertial><collision name='c'>{ball}</collision>"
+    stated = load(written(tmp_path, two(first=stated), "in/stated.sdf"))
+    path = save(stated.with_inertias(stated.inertias * 2.0), tmp_path / "stated.sdf").path
+    assert relative_error(load(path).inertias, stated.inertias * 2.0) < 1e-12 and "auto='false'" in path.read_text()
     auto = f"<inertial auto='true'/><collision name='c'>{ball}</collision>"
     filled = written(tmp_path, two(first=auto), "in/auto.sdf")
     doubled = load(filled).with_inertias(load(filled).inertias * 2.0)
     path = save(doubled, tmp_path / "auto.sdf").path
-    assert relative_error(load(path).inertias, doubled.inertias) < 1e-12 and "auto='false'" in path.read_text()
+    assert relative_error(load(path).inertias, doubled.inertias) < 1e-12 and "auto" not in path.read_text()
 
 
 @pytest.mark.parametrize("merge", ["", ' merge="true"'])

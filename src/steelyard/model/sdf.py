@@ -244,8 +244,7 @@ def _in_robot(tree: Tree, robot: Robot, name: str, kind: str, ends, frames) -> L
     bodies, poses = [], []
     for end, frame in zip(ends, frames, strict=True):
         link = None if end == WORLD else links[tree.name(tree.bodies[end].path)]
-        ground = link is None or link.body == WORLD
-        bodies.append(None if ground else robot.body_names[link.body])
+        bodies.append(None if link is None or link.body == WORLD else robot.body_names[link.body])
         poses.append(frame if link is None else then((link.rotation, link.position), frame))
     return Loop(name, kind, tuple(bodies), np.stack([R for R, _ in poses]), np.stack([p for _, p in poses]))
 

@@ -249,10 +249,10 @@ def geared(tree: Tree, readings: dict[int, Reading]) -> dict[str, tuple[str, flo
         carrier = box.scope.carrier(name) if name and box.scope.find(name) is not None else None
         reference = next((i for i, body in enumerate(tree.bodies) if carrier and body.item is carrier[1]), None)
         leader, follower = (_hinge(tree, readings, reference, end) for end in (box.parent, box.child))
-        first, second = (
-            0.0 if None in (leader, follower) else _side(tree, hinge, reference, axis_of(box, tag))
-            for hinge, tag in ((leader, AXES[0]), (follower, AXES[1]))
-        )
+        first = second = 0.0
+        if leader is not None and follower is not None:
+            first = _side(tree, leader, reference, axis_of(box, AXES[0]))
+            second = _side(tree, follower, reference, axis_of(box, AXES[1]))
         if leader is None or follower is None or not first or not second:
             said = f"{item.label} is a gearbox without a hinge about its axis on either side of a reference link."
             remedy = "State gearbox_reference_body, and the hinges of parent and child on it; or use <mimic>."

@@ -170,7 +170,8 @@ def _expressible(robot: Robot, notes: list[str]) -> Robot:
     bodies = {int(joint): body for body, joint in enumerate(robot.body_joints)}
     joints, parents, names, held, thetas = [], [], [], [], []
     values: dict[str, list[float]] = {each: [] for each in FIELDS}
-    last, lost = {WORLD: WORLD}, dict.fromkeys(FIELDS, False)
+    last: dict[int, int] = {WORLD: WORLD}
+    lost: dict[str, bool] = dict.fromkeys(FIELDS, False)
     for index, joint in enumerate(robot.joints):
         _require_expressible(joint, index)
         parent, pieces = last[int(robot.parents[index])], pieces_of(joint)

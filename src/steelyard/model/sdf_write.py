@@ -29,6 +29,7 @@ from steelyard.model.xml_edit import (
     insert,
     number_text,
     set_text_numbers,
+    substitute,
 )
 from steelyard.numbers import to_float
 
@@ -174,9 +175,9 @@ def _children(document: Document, parent: Element, tag: str, values: dict[str, f
             missing |= {name: value} if value != defaults.get(name) else {}
         else:
             edits += set_text_numbers(document, child, [value])
-    for new in numbered(missing):
-        edits += insert(document, holder, new, last=True)
-    return edits
+    if missing and holder.empty:
+        return substitute(document, holder, NewElement(tag, dict(holder.attributes), numbered(missing)))
+    return edits + [edit for new in numbered(missing) for edit in insert(document, holder, new, last=True)]
 
 
 def numbered(values: dict[str, float]) -> tuple[NewElement, ...]:
@@ -187,7 +188,7 @@ def numbered(values: dict[str, float]) -> tuple[NewElement, ...]:
 def new_inertial(theta) -> NewElement:
     """`<inertial>` of a link. theta: (10,) in its frame."""
     mass, com, inertia = com_form(theta) if np.any(theta) else (0.0, np.zeros(3), np.zeros((3, 3)))
-    tensor = dict(zip(TENSOR, inertia[np.triu_indices(3)], strict=True))
+    tensor: dict[str, float] = dict(zip(TENSOR, inertia[np.triu_indices(3)].tolist(), strict=True))
     pose = (NewElement("pose", {}, text=number_text([*com, 0, 0, 0])),) if np.any(com) else ()
     return NewElement("inertial", {}, (*pose, *numbered({"mass": mass}), NewElement("inertia", {}, numbered(tensor))))
 
@@ -199,10 +200,14 @@ def _inertial(body: Body, inertial: Inertial) -> list[Edit]:
     element = link.find("inertial")
     if element is None:
         return insert(document, link, new_inertial(inertial.theta))
+    if element.empty:
+        others = {name: value for name, value in element.attributes.items() if name != "auto"}
+        new = new_inertial(inertial.theta)
+        return substitute(document, element, NewElement("inertial", others, new.children))
     edits: list[Edit] = []
     if element.attributes.get("auto", "").strip().lower() in TRUE:
         edits += assign(document, element, "auto", "false")
-    tensor = dict(zip(TENSOR, inertial.tensor[np.triu_indices(3)].tolist(), strict=True))
+    tensor: dict[str, float] = dict(zip(TENSOR, inertial.tensor[np.triu_indices(3)].tolist(), strict=True))
     mass = element.find("mass")
     if mass is None:
         edits += insert(document, element, *numbered({"mass": inertial.mass}))
