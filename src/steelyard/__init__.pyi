@@ -154,7 +154,8 @@ def identify(
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
-        model: path of a URDF, MJCF or xacro file, an MjModel or MjSpec, or a Robot; none of them is changed.
+        model: path of a model file (URDF, MJCF, SDF, USD, xacro), an MjModel or MjSpec, or a Robot; none of them is
+            changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
             `report.md`, `draws.npz` (samples of the posterior) and `curves.npz` (to draw the report again), which

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from check.corpus import cases as corpus
+from drake_adapter import Plant
 from edits import differences
 from steelyard import check
 from steelyard.check.catalog import FAMILIES, RULES
@@ -24,7 +25,9 @@ def written(folder, case):
     return path
 
 
-@pytest.mark.parametrize("text, name", [(corpus.URDF, "clean.urdf"), (corpus.MJCF, "clean.xml")])
+@pytest.mark.parametrize(
+    "text, name", [(corpus.URDF, "clean.urdf"), (corpus.MJCF, "clean.xml"), (corpus.SDF, "clean.sdf")]
+)
 def test_the_clean_model_is_clean(tmp_path, text, name):
     path = tmp_path / name
     path.write_text(text)
@@ -68,6 +71,10 @@ def test_after_repair_clean_and_loadable(tmp_path, case):
 def loads_elsewhere(path):
     import mujoco
 
+    if path.suffix == ".sdf":
+        pytest.importorskip("pydrake")
+        assert Plant(path, (0, 0, -9.81)).plant.num_velocities() == 2
+        return
     if path.suffix == ".urdf":
         pinocchio = pytest.importorskip("pinocchio")
         model = pinocchio.buildModelFromUrdf(str(path))

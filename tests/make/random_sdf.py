@@ -39,7 +39,7 @@ def sdf_text(rng, *, links: int = 7, types=TYPES, mimic: bool = True, grounded: 
         if known[home] and rng.uniform() < 0.4:
             attributes += f' placement_frame="{rng.choice([n for n in known[home] if "::" not in n])}"'
         body = f"<model {attributes}>{_pose(rng, [])}{''.join(inside[home])}{body}</model>"
-    return f'<?xml version="1.0"?>\n<sdf version="1.11">\n{body}\n</sdf>\n'
+    return f'<?xml version="1.0"?>\n<sdf version="1.11" xmlns:drake="http://drake.mit.edu">\n{body}\n</sdf>\n'
 
 
 def _link(rng, name, known) -> str:

@@ -1,4 +1,4 @@
-"""The model linter: what is wrong with a URDF or MJCF file, where, why, and how to repair it."""
+"""The model linter: what is wrong with a URDF, MJCF or SDF file, where, why, and how to repair it."""
 
 import sys
 from types import ModuleType

@@ -42,7 +42,7 @@ def density(sketch: Sketch) -> Iterator[Hit]:
 def millimetres(sketch: Sketch) -> Iterator[Hit]:
     """An inertia or a centre of mass is in millimetres.
 
-    Why: CAD programs export kg mm^2 and mm; URDF and MJCF want kg m^2 and m. The tensor is a million times too large
+    Why: CAD programs export kg mm^2 and mm; all formats want kg m^2 and m. The tensor is a million times too large
     (known from the geometry, or from a radius of gyration above 10 m), or the centre of mass is metres away.
     Example:
         <inertia ixx="2500" .../>  for a part of 1 kg and 0.1 m

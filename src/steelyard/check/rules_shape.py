@@ -51,7 +51,7 @@ def too_spread(sketch: Sketch) -> Iterator[Hit]:
     moments: tr(J Q) < 0. Either the tensor is too large or it is about another point.
     Example:
         <mass value="1"/><inertia ixx="0.5" .../>  on a link of 0.2 m
-    Remedy: Check units and the reference point of the tensor: URDF and MJCF want it about the centre of mass.
+    Remedy: Check units and the reference point of the tensor: all formats want it about the centre of mass.
     """
     for w in shaped_inertials(sketch):
         if not w.excess > THRESHOLDS.excess:
@@ -105,7 +105,7 @@ def wrong_axes(sketch: Sketch) -> Iterator[Hit]:
 def wrong_point_rule(sketch: Sketch) -> Iterator[Hit]:
     """The tensor is given about the link's origin instead of the centre of mass.
 
-    Why: URDF and MJCF want the tensor about the centre of mass. Moved there from the origin it fits the geometry well;
+    Why: All formats want the tensor about the centre of mass. Moved there from the origin it fits the geometry well;
     as stated it does not. The link then is harder to turn than it is, by m d^2. Without geometry a whole robot is
     reported: every link's mass is spread at least as far as its origin.
     Example:

@@ -123,7 +123,7 @@ def accumulate(
 ) -> Accumulation:
     """Informations of all logs of a fleet, or of one robot with more logs than one process should read.
 
-    model: path of the URDF or MJCF file that all robots share. logs: see `runs_of`: a folder, a table, a pattern, a
+    model: path of the model file that all robots share. logs: see `runs_of`: a folder, a table, a pattern, a
     list. keep: folder or URL for finished partitions, each under the fingerprint of its log, model, options and
     version: a run that was killed goes on where it was. scheduler, workers: see `WorkerPool`; None works in this
     process, on the same path. retries: of what is not the log's own fault. piece: rows from which a Parquet log is cut

@@ -109,7 +109,7 @@ def read_bytes(path) -> bytes:
     try:
         if not path.is_file():
             kind = "a folder" if path.is_dir() else "missing" if not path.exists() else "not a regular file"
-            raise ModelError(f"Model file {path} is {kind}. Give the path of a .urdf or MJCF .xml file.")
+            raise ModelError(f"Model file {path} is {kind}. Give the path of a .urdf, MJCF .xml or .sdf file.")
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise ModelError(
@@ -128,6 +128,6 @@ def require_path(path):
     """Raise ModelError for the XML of a model in the place of its path."""
     if str(path).lstrip().startswith("<"):
         raise ModelError(
-            f"XML text ({shown(path)}) stands in the place of a path. Write it to a .urdf or MJCF .xml file, and give "
-            "the path of that."
+            f"XML text ({shown(path)}) stands in the place of a path. Write it to a .urdf, MJCF .xml or .sdf file, and "
+            "give the path of that."
         )

@@ -4,7 +4,7 @@ A new format is a module with its `ModelDocument`, and a line in `FORMATS`.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from glob import has_magic
@@ -162,9 +162,8 @@ def load(
         )
     suffix = path.suffix.lower()
     if suffix not in BY_SUFFIX:
-        readable = " and ".join(each.files for each in FORMATS)
         raise ModelError(
-            f"Model file {shown(path)} has suffix '{path.suffix[:20]}'; robots are read from {readable} files."
+            f"Model file {shown(path)} has suffix '{path.suffix[:20]}'; robots are read from {listed('and')} files."
             f"{REMEDIES.get(suffix, '')}"
         )
     format = _format_of(path) if suffix in GENERAL else BY_SUFFIX[suffix]
@@ -174,6 +173,12 @@ def load(
     document = _with_folders(replace(format.open(path), arguments=given), folders)
     robot = document.robot(floating=floating, gravity=gravity)
     return locked(robot, lock or {})
+
+
+def listed(word: str, formats: Sequence[Format] = FORMATS) -> str:
+    """Files of formats in words, such as ".urdf or MJCF .xml"."""
+    *first, last = [each.files for each in formats]
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def of_mujoco(model) -> bool:
@@ -300,13 +305,13 @@ def models_in(path) -> list[Path]:
         models = [each for each in matched if each.suffix in suffixes and not each.is_dir() and _may_be_model(each)]
         models += [model for each in matched if each.is_dir() for model in _in_folder(each)]
         if not models:
-            raise ModelError(f"Pattern {path} matches no model: {' and '.join(f'no {f.files}' for f in FORMATS)} file.")
+            raise ModelError(f"Pattern {path} matches no model: no {listed('or')} file.")
         return list(dict.fromkeys(models))
     if not os.path.isdir(path):  # noqa: PTH112  as in `load`
         return [path]
     models = _in_folder(path)
     if not models:
-        raise ModelError(f"Folder {path} holds {' and '.join(f'no {each.files}' for each in FORMATS)} file.")
+        raise ModelError(f"Folder {path} holds no {listed('or')} file.")
     return models
 
 

@@ -22,7 +22,7 @@ from steelyard.model.robot import WORLD, Frame, Robot, Source
 from steelyard.model.sdf_files import ROOT, Files
 from steelyard.model.sdf_frames import STATED, TRUE, WORLD_FRAME, Pose, identity, inverse, raw_pose, text_of, then
 from steelyard.model.sdf_geometry import automatic, named_files, pieces_of, shapes_of, surroundings_of
-from steelyard.model.sdf_joints import AXES, TYPES, Reading, axis_of, geared, read_joints, relative_pose
+from steelyard.model.sdf_joints import AXES, TYPES, Reading, axis_of, geared, read_joints
 from steelyard.model.sdf_tree import FIXED, FLIES, Body, Tree, tree_of
 from steelyard.model.side_mechanism import z_along
 from steelyard.model.sketch import Inertial, Part, Sketch
@@ -30,7 +30,7 @@ from steelyard.model.xml import Document, rooted
 
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 UNIT = np.asarray(from_com_inertia(1.0, np.zeros(3), np.eye(3)))  # of a link without <inertial>
-TOLD = ("SY507",)  # faults that a robot is read in spite of, and that its user must know of
+TOLD = ("SY507", "SY509")  # faults that a robot is read in spite of, and that its user must know of
 CLOSED = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "connect", FIXED: "weld"}
 """Types of joints in SDF -> kinds of a `Loop` that they close."""
 
@@ -61,8 +61,7 @@ class SdfDocument(ModelDocument):
         files, tree, readings = self.read()
         coupled = geared(tree, readings)
         segments = _segments(tree, readings, coupled, self._thetas(tree))
-        loops = [index for index in tree.closing if tree.joints[index].child in tree.chosen]
-        closures = [_closure(tree, index) for index in loops]
+        closures = [_closure(tree, index) for index in tree.closing if _acts(tree, index)]
         if files.refusals:
             raise ModelError(files.refusals[0])
         model = next(iter(tree.prefix), self.path.stem)
@@ -75,12 +74,14 @@ class SdfDocument(ModelDocument):
             source=Source(self.path.absolute(), "sdf", self.folders),
             notes=_notes(files, tree, floating),
         )
-        closed = tuple(_in_robot(tree, robot, *each) for each in closures)
+        closed = tuple(_in_robot(tree, robot, *each) for each in closures if each is not None)
         return replace(robot, sites=_sites(tree, robot), loops=closed)
 
     def sketch(self, *, meshes: bool = True) -> Sketch:
         files, tree, readings = self.read()
         geared(tree, readings)
+        for index in tree.closing:
+            _closure(tree, index)
         standing = [index for index, body in enumerate(tree.bodies) if body.static]
         if not tree.order and not standing:
             raise ModelError(f"{self.path} has no <link>; there is nothing to check.")
@@ -134,8 +135,9 @@ def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False)
         mass, com, tensor = to_com_inertia(theta)
         return Inertial(place, float(mass), com, np.eye(3), tensor)
     (R, com), named = raw_pose(body.item.sheet, element, label, code=STATED)
-    if named and body.item.sheet.version < (1, 8) and body.scope.find(named) is not None:
-        R, com = then(then(inverse(body.pose), body.scope.absolute(named)), (R, com))
+    if named:
+        said = f"the pose of its <inertial> is relative to '{named[:60]}', which simulators pass over."
+        reader.fault("SY506", element, label, said, remedy="State it in the frame of the link.")
     missing = [tag for tag in ("mass", "inertia") if not _states(element, tag)]
     inertia = element.find("inertia")
     if inertia is not None:
@@ -164,10 +166,10 @@ def _part(tree: Tree, index: int, source: Meshes, *, read: bool) -> Part:
     body = tree.bodies[index]
     name = tree.name(body.path)
     label = f"link '{name}'"
-    carrier = tree.incoming.get(index)
-    joint = None if carrier is None else tree.joints[carrier]
-    flies = not body.static and joint is None
-    R, p = body.pose if joint is None else relative_pose(tree, joint)
+    carrier, parent = tree.incoming.get(index), tree.parent(index)
+    kind = "" if carrier is None else tree.joints[carrier.joint].kind
+    moves = not body.static if carrier is None else kind not in TYPES or bool(TYPES[kind])
+    R, p = tree.relative(index)
     inertial = inertial_of(body, label, source)
     if inertial is None and not body.static:
         said = f"{label} has no <inertial>, so that SDF gives it 1 kg and moments of 1 kg m^2."
@@ -176,10 +178,10 @@ def _part(tree: Tree, index: int, source: Meshes, *, read: bool) -> Part:
     return Part(
         name,
         body.item.sheet.reader.place(body.item.element, label),
-        None if joint is None or joint.parent == WORLD else tree.rank[joint.parent],
+        None if parent == WORLD else tree.rank[parent],
         R,
         p,
-        flies or (joint is not None and bool(TYPES.get(joint.kind, ("",)))),
+        moves,
         inertial,
         shapes,
         1.0 if inertial is None and not body.static else 0.0,
@@ -196,15 +198,12 @@ def _segments(tree: Tree, readings: dict[int, Reading], coupled, thetas) -> list
     place = {index: k + len(found) for k, index in enumerate(chosen)}
     for index in chosen:
         parent = tree.parent(index)
-        if index in tree.incoming:
-            joint = tree.incoming[index]
-            pose, joints = relative_pose(tree, tree.joints[joint]), readings[joint].placed
-        else:
-            pose, joints = tree.bodies[index].pose, (free_joint(),)
+        carrier = tree.incoming.get(index)
+        joints = (free_joint(),) if carrier is None else readings[carrier.joint].placed
         joints = tuple(_coupled(each, coupled) for each in joints)
         above = (0 if grounded else WORLD) if parent == WORLD else place[parent]
         name = tree.name(tree.bodies[index].path)
-        found.append(Segment(name, above, *pose, joints, *thetas[index]))
+        found.append(Segment(name, above, *tree.relative(index), joints, *thetas[index]))
     return found
 
 
@@ -215,21 +214,29 @@ def _coupled(joint, coupled):
     return replace(joint, mimics=master, ratio=ratio, offset=0.0)
 
 
-def _closure(tree: Tree, index: int) -> tuple[str, str, tuple[int, int], tuple[Pose, Pose]]:
-    """Name, kind, bodies and frames in them, z along the axis, of a loop that a joint closes."""
+def _acts(tree: Tree, index: int) -> bool:
+    """Whether a joint is one of the robot's."""
+    joint = tree.joints[index]
+    return not tree.chosen.isdisjoint((joint.parent, joint.child))
+
+
+def _closure(tree: Tree, index: int) -> tuple[str, str, tuple[int, int], tuple[Pose, Pose]] | None:
+    """Name, kind, bodies and frames in them, z along the axis, of a loop that a joint closes; None where it is left
+    open."""
     joint = tree.joints[index]
     kind, name = CLOSED.get(joint.kind), tree.name(joint.path)
     element, reader = joint.item.element, joint.item.sheet.reader
     if kind is None:
-        said = f"joint '{name}' of type '{joint.kind[:40]}' closes a loop, which is read of {choices(CLOSED)} only."
-        reader.fault("SY509", element, f"joint '{name}'", said, remedy="Close it by one of these.")
+        said = f"joint '{name}' of type '{joint.kind[:40]}' closes a loop, which is not read; it is left open."
+        reader.fault("SY509", element, f"joint '{name}'", said)
+        return None
     R, p = joint.pose
     if kind in ("hinge", "slide"):
         axis = axis_of(joint, AXES[0])
         R = z_along(axis) if np.isfinite(axis).all() else R
     ends = joint.parent, joint.child
     frames = [(R, p) if end == WORLD else then(inverse(tree.bodies[end].pose), (R, p)) for end in ends]
-    return name, kind or "weld", ends, (frames[0], frames[1])
+    return name, kind, ends, (frames[0], frames[1])
 
 
 def _in_robot(tree: Tree, robot: Robot, name: str, kind: str, ends, frames) -> Loop:
@@ -237,8 +244,7 @@ def _in_robot(tree: Tree, robot: Robot, name: str, kind: str, ends, frames) -> L
     bodies, poses = [], []
     for end, frame in zip(ends, frames, strict=True):
         link = None if end == WORLD else links[tree.name(tree.bodies[end].path)]
-        ground = link is None or link.body == WORLD
-        bodies.append(None if ground else robot.body_names[link.body])
+        bodies.append(None if link is None or link.body == WORLD else robot.body_names[link.body])
         poses.append(frame if link is None else then((link.rotation, link.position), frame))
     return Loop(name, kind, tuple(bodies), np.stack([R for R, _ in poses]), np.stack([p for _, p in poses]))
 
@@ -271,7 +277,7 @@ def _notes(files: Files, tree: Tree, floating) -> list[str]:
         notes = [note for note in notes if FLIES not in note]
     notes += [f"{each.place.path.name}, line {each.place.line}: {each.message}" for each in told]
     chosen = [tree.bodies[index].item.element for index in tree.chosen]
-    joints = [each.item.element for each in tree.joints if each.child in tree.chosen]
+    joints = [each.item.element for index, each in enumerate(tree.joints) if _acts(tree, index)]
     springs = [each for joint in joints for each in joint.every("spring_stiffness") if each.text.strip(" 0.\n\t")]
     found = {
         "links without gravity": sum(text_of(each, "gravity").lower() in ("false", "0") for each in chosen),

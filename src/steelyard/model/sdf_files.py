@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.errors import ModelError
-from steelyard.model.references import Resolved, resolve
+from steelyard.model.references import SCHEMES, Resolved, resolve
 from steelyard.model.sdf_frames import (
     MODEL_FRAME,
     TRUE,
@@ -48,6 +48,7 @@ class Files:
     faults: list[Fault] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
     gravity: tuple[float, float, float] | None = None
     world: Scope = field(default_factory=lambda: Scope("", WORLD_FRAME))
@@ -166,7 +167,12 @@ class Files:
         if found.path is None:
             said = f"Included {found.message}" if uri else "<include> has no <uri>."
             ways = "Put the model beside the file, or name its folder: --folder DIR."
-            reader.fault(FILE_RULES[found.problem], element, label, said, file=uri, remedy=ways)
+            # what a world includes beside the robot, such as a sun by its address, is not missed
+            needed = scope.frame != WORLD_FRAME or found.problem == "outside"
+            reader.fault(FILE_RULES[found.problem], element, label, said, file=uri, remedy=ways if needed else None)
+            if not needed:
+                self.missing.append(f"{said} {ways}")
+                self.notes.append(f"{sheet.document.path.name}, line {sheet.document.line(element)}: {said}")
             return
         document = self._document(found.path, sheet, element)
         models = [each for each in document.root.children if each.tag == "model"]
@@ -205,7 +211,8 @@ class Files:
         starts = [sheet.document.path.parent, self.main.path.parent]
         if not uri:
             return Resolved(None, "missing", "")
-        if uri.lower().endswith(WHOLE):
+        remote = "://" in uri and not uri.startswith((*SCHEMES, "file://"))
+        if remote or uri.lower().endswith(WHOLE):
             return resolve(uri, starts, self.folders)
         home = uri.rstrip("/")
         config = resolve(f"{home}/{CONFIG}", starts, self.folders)

@@ -95,6 +95,7 @@ class Scope:
     canonical: str = ""
     items: dict[str, Item] = field(default_factory=dict)
     _poses: dict[str, Pose] = field(default_factory=dict)
+    _carriers: dict[str, "tuple[Scope, Item] | None"] = field(default_factory=dict)
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -169,31 +170,34 @@ class Scope:
 
     def carrier(self, name: str) -> "tuple[Scope, Item] | None":
         """The link that a name moves with, and its scope; None for the world. A chain without an end is a fault."""
-        scope, passed, last = self, {}, None
-        while True:
+        scope, passed, last, end = self, {}, None, None
+        while (scope, name) not in passed and name not in scope._carriers:
+            passed[scope, name] = None
             found = scope.find(name)
             if found is None and last is not None:
                 last.fault(f"is attached to '{name[:60]}', which is no frame of its model.", scope.known)
             scope, name = found if found is not None else (scope, scope.frame)
             item = scope.items.get(name)
             if scope.static or (item is None and scope.frame == WORLD_FRAME):
-                return None
+                break
             if item is not None and item.kind == "link":
-                return scope, item
-            if (scope, name) in passed:
-                last = item or last
-                if last is not None:
-                    last.fault("is attached to itself, not to a link.")
-                return None
-            passed[scope, name] = None
+                end = scope, item
+                break
             if item is None:
                 name = scope.canonical or next((each.name for each in (*scope.of("link"), *scope.of("model"))), "")
                 if not name:
-                    return None
+                    break
             elif item.scope is not None:
                 scope, name = item.scope, item.scope.frame
             else:
                 last, name = item, item.attached
+        else:
+            end = scope._carriers.get(name)
+            if name not in scope._carriers and last is not None:
+                last.fault("is attached to itself, not to a link.")
+        for each, called in passed:
+            each._carriers[called] = end
+        return end
 
 
 def raw_pose(sheet: Sheet, element: Element, label: str, *, code: str = "SY506") -> tuple[Pose, str]:
@@ -202,7 +206,9 @@ def raw_pose(sheet: Sheet, element: Element, label: str, *, code: str = "SY506")
     if stated is None:
         return identity(), ""
     label = f"{label} > pose"
-    named = stated.attributes.get("relative_to") if sheet.version >= (1, 7) else stated.attributes.get("frame")
+    named = stated.attributes.get("relative_to", "")
+    if sheet.version < (1, 7):  # it was called otherwise
+        named = named or stated.attributes.get("frame", "")
     if stated.attributes.get("rotation_format") == "quat_xyzw":
         values = sheet.reader.content(element, "pose", 7, label, default=(0, 0, 0, 0, 0, 0, 1), code=code)
         length = np.linalg.norm(values[3:])
@@ -216,7 +222,7 @@ def raw_pose(sheet: Sheet, element: Element, label: str, *, code: str = "SY506")
     pose = rotation, values[:3]
     if code != STATED and not all(np.isfinite(each).all() for each in pose):
         pose = identity()  # it is reported once, then ignored
-    return pose, (named or "").strip()
+    return pose, named.strip()
 
 
 def text_of(element: Element, tag: str) -> str:

@@ -136,8 +136,10 @@ def _triangles(piece: Piece, source: Meshes, *, read: bool = True):
     """Vertices (n, 3) m of a piece in its own frame and faces (f, 3) or None; what is wrong with its file; None where
     no file is read."""
     if piece.vertices is not None:
-        kind = None if piece.solid is None else piece.solid[0]
-        return piece.vertices, kind and solids.faces_of_urdf("sphere" if kind == "ellipsoid" else kind)
+        if piece.solid is None:
+            return piece.vertices, None
+        kind = piece.solid[0]
+        return piece.vertices, solids.faces_of_urdf("sphere" if kind == "ellipsoid" else kind)
     assert piece.file is not None
     loaded = source.load(str(piece.file.path)) if read and piece.file.path is not None else None
     if loaded is None or isinstance(loaded, Resolved):
@@ -227,8 +229,8 @@ def _filled(piece: Piece, density: float, source: Meshes) -> np.ndarray | str:
     if piece.vertices is not None:
         return solids.filled(piece.key[0], piece.key[1:], density)
     found = _triangles(piece, source)
-    if isinstance(found, Resolved):
-        return found.message.rstrip(".")
+    if found is None or isinstance(found, Resolved):
+        return f"'{piece.name[:80]}' was not read" if found is None else found.message.rstrip(".")
     try:
         return mesh.parameters(*found, density=density)
     except InertiaError as error:

@@ -6,10 +6,9 @@ import numpy as np
 
 from steelyard.errors import choices
 from steelyard.model.joint import KINDS, SHORTEST, Joint, revolute_subspace
-from steelyard.model.robot import WORLD
 from steelyard.model.sdf_files import Files
-from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, Pose, identity, inverse, text_of, then
-from steelyard.model.sdf_tree import FIXED, Connection, Tree
+from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, identity, inverse, text_of
+from steelyard.model.sdf_tree import FIXED, Carrier, Connection, Tree
 from steelyard.model.sketch import SketchJoint
 from steelyard.model.xml import Element
 
@@ -42,12 +41,6 @@ class Reading:
     sketched: tuple[SketchJoint, ...]
 
 
-def relative_pose(tree: Tree, joint: Connection) -> Pose:
-    """Pose of the body that a joint carries in that which carries it, at zero."""
-    child = tree.bodies[joint.child].pose
-    return child if joint.parent == WORLD else then(inverse(tree.bodies[joint.parent].pose), child)
-
-
 def joint_names(tree: Tree, joint: Connection) -> tuple[str, ...]:
     """Names of the joints that one of the file is: with its axis behind them where it has two."""
     name, count = tree.name(joint.path), len(TYPES.get(joint.kind, ("",)))
@@ -56,26 +49,30 @@ def joint_names(tree: Tree, joint: Connection) -> tuple[str, ...]:
 
 def read_joints(files: Files, tree: Tree) -> dict[int, Reading]:
     """Joints of a file by their place in the tree; couplings and closures are not among them."""
-    return {index: _joint(files, tree, tree.joints[index]) for index in sorted(tree.incoming.values())}
+    return {carrier.joint: _joint(files, tree, body, carrier) for body, carrier in sorted(tree.incoming.items())}
 
 
-def _joint(files: Files, tree: Tree, joint: Connection) -> Reading:
+def _joint(files: Files, tree: Tree, body: int, carrier: Carrier) -> Reading:
+    joint = tree.joints[carrier.joint]
     item, element = joint.item, joint.item.element
     reader, label = item.sheet.reader, f"joint '{tree.name(joint.path)}'"
     if joint.kind not in TYPES:
         said = f"joint type '{joint.kind[:40]}' is unknown; SDF has {choices(TYPES)}."
         reader.fault("SY506", element, label, said, remedy="")
     kinds, names = TYPES.get(joint.kind, ()), joint_names(tree, joint)
-    to_child = inverse(tree.bodies[joint.child].pose)
-    anchor = to_child[0] @ joint.pose[1] + to_child[1]
+    if carrier.turned and "spherical" in kinds:
+        said = f"{label} is a ball joint whose <child> carries its <parent>."
+        reader.fault("SY505", element, label, said, remedy="Exchange <parent> and <child>.")
+    to_body = inverse(tree.bodies[body].pose)
+    anchor = to_body[0] @ joint.pose[1] + to_body[1]
     placed, sketched = [], []
-    pose = relative_pose(tree, joint)
     for kind, name, axis in zip(kinds, names, AXES, strict=False):
         stated = element.find(axis)
         fields = {}
         subspace = KINDS[kind].subspace(np.zeros(3), anchor)
         if KINDS[kind].has_axis:
-            direction = to_child[0] @ axis_of(joint, axis)
+            # seen from its child, a joint moves its parent the other way
+            direction = (-1.0 if carrier.turned else 1.0) * to_body[0] @ axis_of(joint, axis)
             subspace = KINDS[kind].subspace(direction, anchor)
             if joint.kind == "screw":
                 subspace = revolute_subspace(direction, anchor=anchor, pitch=_pitch(item, label))
@@ -83,15 +80,18 @@ def _joint(files: Files, tree: Tree, joint: Connection) -> Reading:
         if KINDS[kind].nq == 1:
             fields = _fields(files, item, stated, label, limits, joint.kind)
             fields |= _mimicked(tree, joint, stated, label, axis)
-        found = Joint(name, kind, subspace, *identity(), **fields)
-        placed.append(found if placed else replace(found, rotation=pose[0], position=pose[1]))
-        sketched.append(_sketched(tree, joint, name, stated, limits, fields))
+        placed.append(Joint(name, kind, subspace, *identity(), **fields))
+        sketched.append(_sketched(tree, joint, body, name, stated, limits, fields))
     if not sketched:
-        sketched.append(_sketched(tree, joint, names[0], None, {}, {}))
+        sketched.append(_sketched(tree, joint, body, names[0], None, {}, {}))
+    if placed:
+        placed = placed[::-1] if carrier.turned else placed
+        rotation, position = tree.relative(body)
+        placed[0] = replace(placed[0], rotation=rotation, position=position)
     return Reading(tuple(placed), tuple(sketched))
 
 
-def _sketched(tree: Tree, joint: Connection, name: str, axis: Element | None, limits, fields) -> SketchJoint:
+def _sketched(tree: Tree, joint: Connection, body: int, name: str, axis: Element | None, limits, fields) -> SketchJoint:
     reader, element = joint.item.sheet.reader, joint.item.element
     limit = None if axis is None else axis.find("limit")
     label = f"joint '{name}'"
@@ -99,7 +99,7 @@ def _sketched(tree: Tree, joint: Connection, name: str, axis: Element | None, li
         name,
         reader.place(element, label),
         joint.kind,
-        tree.rank[joint.child],
+        tree.rank[body],
         {key: value if np.isfinite(value) else np.nan for key, value in limits.items()},
         None if limit is None else reader.place(limit, f"{label} > limit"),
         mimics="mimics" in fields,
@@ -128,10 +128,8 @@ def _frame_of_axis(joint: Connection, axis: Element, label: str) -> np.ndarray:
     item, scope = joint.item, joint.scope
     xyz, old = axis.find("xyz"), text_of(axis, "use_parent_model_frame").lower()
     named = "" if xyz is None else xyz.attributes.get("expressed_in", "").strip()
-    if item.sheet.version < (1, 7):
-        # up to 1.4 all axes are in the axes of the model
-        in_model = item.sheet.version < (1, 5) or old in TRUE
-        named = MODEL_FRAME if in_model else ""
+    if item.sheet.version < (1, 5) or (item.sheet.version < (1, 7) and old in TRUE):
+        named = MODEL_FRAME  # up to 1.4 all axes are in the axes of the model
     if not named:
         return joint.pose[0]
     named = item.model_frame if named == MODEL_FRAME else named
@@ -251,8 +249,10 @@ def geared(tree: Tree, readings: dict[int, Reading]) -> dict[str, tuple[str, flo
         carrier = box.scope.carrier(name) if name and box.scope.find(name) is not None else None
         reference = next((i for i, body in enumerate(tree.bodies) if carrier and body.item is carrier[1]), None)
         leader, follower = (_hinge(tree, readings, reference, end) for end in (box.parent, box.child))
-        ends = ((leader, AXES[0]), (follower, AXES[1]))
-        first, second = (_side(tree, hinge, reference, axis_of(box, tag)) for hinge, tag in ends)
+        first = second = 0.0
+        if leader is not None and follower is not None:
+            first = _side(tree, leader, reference, axis_of(box, AXES[0]))
+            second = _side(tree, follower, reference, axis_of(box, AXES[1]))
         if leader is None or follower is None or not first or not second:
             said = f"{item.label} is a gearbox without a hinge about its axis on either side of a reference link."
             remedy = "State gearbox_reference_body, and the hinges of parent and child on it; or use <mimic>."
@@ -273,10 +273,8 @@ def _hinge(tree: Tree, readings: dict[int, Reading], reference: int | None, end:
     return None
 
 
-def _side(tree: Tree, hinge: int | None, reference: int | None, axis: np.ndarray) -> float:
+def _side(tree: Tree, hinge: int, reference: int | None, axis: np.ndarray) -> float:
     """+-1: the sign of a hinge's angle in the sense of a gearbox's; 0 where its axis is another line."""
-    if hinge is None:
-        return 0.0
     joint = tree.joints[hinge]
     along = float(axis_of(joint, AXES[0]) @ axis)
     turned = along if joint.parent == reference else -along

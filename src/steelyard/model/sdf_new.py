@@ -200,7 +200,7 @@ def _expressible(robot: Robot) -> Robot:
     bodies = {int(joint): body for body, joint in enumerate(robot.body_joints)}
     joints, parents, names, held, thetas = [], [], [], [], []
     values: dict[str, list[float]] = {each: [] for each in FIELDS}
-    last = {WORLD: WORLD}
+    last: dict[int, int] = {WORLD: WORLD}
     for index, joint in enumerate(robot.joints):
         _require_expressible(joint, index)
         parent, pieces = last[int(robot.parents[index])], pieces_of(joint)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from steelyard.errors import choices
 from steelyard.model.robot import WORLD
 from steelyard.model.sdf_files import Files
-from steelyard.model.sdf_frames import SEPARATOR, WORLD_FRAME, Item, Pose, Scope
+from steelyard.model.sdf_frames import SEPARATOR, WORLD_FRAME, Item, Pose, Scope, inverse, then
 
 FIXED = "fixed"
 FLIES = "no joint holds link"  # of a note
@@ -43,18 +43,25 @@ class Connection(NamedTuple):
     pose: Pose
 
 
+class Carrier(NamedTuple):
+    """What carries a body: a joint, and whether it is turned, the body being its parent."""
+
+    joint: int
+    turned: bool
+
+
 @dataclass(eq=False)
 class Tree:
     """Bodies and joints of a file.
 
-    incoming: body -> the joint that carries it. order: bodies that do not stand still, parents first. root: body -> the
+    incoming: body -> what carries it. order: bodies that do not stand still, parents first. root: body -> the
     first one of its tree. closing: joints beyond those of trees, which close loops. couplings: gearboxes. chosen:
     bodies of the robot. prefix: names of models that are not said, since the robot is in one model.
     """
 
     bodies: list[Body] = field(default_factory=list)
     joints: list[Connection] = field(default_factory=list)
-    incoming: dict[int, int] = field(default_factory=dict)
+    incoming: dict[int, Carrier] = field(default_factory=dict)
     order: list[int] = field(default_factory=list)
     root: dict[int, int] = field(default_factory=dict)
     closing: list[int] = field(default_factory=list)
@@ -79,7 +86,16 @@ class Tree:
 
     def parent(self, body: int) -> int:
         """The body that carries one; WORLD for the world, and for one that flies."""
-        return self.joints[self.incoming[body]].parent if body in self.incoming else WORLD
+        carrier = self.incoming.get(body)
+        if carrier is None:
+            return WORLD
+        joint = self.joints[carrier.joint]
+        return joint.child if carrier.turned else joint.parent
+
+    def relative(self, body: int) -> Pose:
+        """Pose of a body in the one that carries it, at zero; in the world where none does."""
+        parent, pose = self.parent(body), self.bodies[body].pose
+        return pose if parent == WORLD else then(inverse(self.bodies[parent].pose), pose)
 
 
 def tree_of(files: Files) -> Tree:
@@ -130,12 +146,6 @@ def _connection(scope: Scope, item: Item, places: dict[Item, int]) -> Connection
     parent, child = ends
     if parent == child == WORLD:
         return None  # within what stands still
-    if child == WORLD:
-        if kind != FIXED:
-            said = f"{item.label} has the world or a static model as its child."
-            reader.fault("SY505", element, item.label, said, remedy="Exchange <parent> and <child>, and the axis.")
-            return None
-        parent, child = child, parent
     if parent == child:
         said = f"{item.label} ties a link to itself."
         reader.fault("SY505", element, item.label, said, remedy="Correct <parent> or <child>.")
@@ -145,49 +155,66 @@ def _connection(scope: Scope, item: Item, places: dict[Item, int]) -> Connection
 
 
 def _hang(tree: Tree) -> None:
-    """Which joint carries which body: the first of each; what remains closes loops."""
+    """Which joint carries which body. A joint between what is tied already, by joints before it, closes a loop."""
+    tied = _Ties()
+    edges: dict[int, list[tuple[int, Carrier]]] = {}
     for index, joint in enumerate(tree.joints):
         if joint.kind == COUPLING:
             tree.couplings.append(index)
-        elif joint.child in tree.incoming:
+        elif not tied.join(joint.parent, joint.child):
             tree.closing.append(index)
         else:
-            tree.incoming[joint.child] = index
-    children: dict[int, list[int]] = {}
-    for body in tree.incoming:
-        children.setdefault(tree.parent(body), []).append(body)
+            edges.setdefault(joint.parent, []).append((joint.child, Carrier(index, False)))
+            edges.setdefault(joint.child, []).append((joint.parent, Carrier(index, True)))
+    carried = {joint.child for joint in tree.joints if joint.kind != COUPLING}
     moving = [index for index, body in enumerate(tree.bodies) if not body.static]
-
-    def take(start: int):
+    for start in (WORLD, *(index for index in moving if index not in carried), *moving):
+        if start in tree.root:
+            continue
         stack = [start]
         while stack:
             body = stack.pop()
-            tree.root[body] = start
-            tree.order.append(body)
-            stack += reversed(children.get(body, []))
+            if body != WORLD:
+                tree.order.append(body)
+                tree.root[body] = tree.root.get(tree.parent(body), body)
+            for other, carrier in reversed(edges.get(body, ())):
+                if other != WORLD and other not in tree.root and other not in tree.incoming:
+                    tree.incoming[other] = carrier
+                    stack.append(other)
 
-    for body in moving:
-        if tree.parent(body) == WORLD:
-            take(body)
-    for body in moving:
-        if body not in tree.root:  # a ring: it is cut before its first link
-            cut = tree.incoming.pop(body)
-            children[tree.joints[cut].parent].remove(body)
-            tree.closing.append(cut)
-            take(body)
+
+class _Ties:
+    """Which bodies joints tie to each other, the world being one of them."""
+
+    def __init__(self):
+        self._leader: dict[int, int] = {}
+
+    def _first(self, body: int) -> int:
+        while (leader := self._leader.setdefault(body, body)) != body:
+            self._leader[body] = self._leader[leader]
+            body = leader
+        return body
+
+    def join(self, one: int, other: int) -> bool:
+        """Tie two together. False where they are tied already."""
+        one, other = self._first(one), self._first(other)
+        self._leader[other] = one
+        return one != other
 
 
 def _choose(tree: Tree, files: Files) -> None:
     """The bodies of the robot."""
     groups = _groups(tree)
-    movable = {tree.root[each.child] for each in tree.joints if each.kind not in (FIXED, COUPLING)}
+    ends = ((each.parent, each.child) for each in tree.joints if each.kind not in (FIXED, COUPLING))
+    movable = {tree.root[parent if child == WORLD else child] for parent, child in ends}
     free = {root for root in tree.root.values() if root not in tree.incoming}
     able = [group for group in groups if not movable.isdisjoint(group)]
     found = able or groups
     refuse, element = files.sheets[0].reader.refuse, files.main.root
     if not found:
         why = "all models are static" if tree.bodies else "it has no <link>"
-        refuse(element, f"nothing in the file can move: {why}.", "Give the file of a robot, without <static>.")
+        remedy = "Give the file of a robot, without <static>."
+        refuse(element, f"nothing in the file can move: {why}.", next(iter(files.missing), remedy))
         return
     if len(found) > 1:
         names = [tree.bodies[group[0]].path[0] for group in found]
@@ -233,7 +260,7 @@ def _groups(tree: Tree) -> list[list[int]]:
         return model
 
     for joint in tree.joints:
-        if joint.parent != WORLD:
+        if WORLD not in (joint.parent, joint.child):
             one, other = (first(tree.bodies[end].path[0]) for end in (joint.parent, joint.child))
             leader[other] = one
     found: dict[str, list[int]] = {}

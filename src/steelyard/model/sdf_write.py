@@ -15,7 +15,7 @@ from steelyard.model.changes import Draft, com_form, find_changes
 from steelyard.model.references import Relocation, left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.sdf import TENSOR, SdfDocument, inertial_of
-from steelyard.model.sdf_frames import TRUE, Sheet, identity, inverse, raw_pose, then
+from steelyard.model.sdf_frames import TRUE, Sheet
 from steelyard.model.sdf_joints import AXES, PROPERTIES, ROTOR, gear_of, joint_names
 from steelyard.model.sdf_tree import Body, Connection, Tree
 from steelyard.model.sketch import Inertial, Sketch
@@ -29,6 +29,7 @@ from steelyard.model.xml_edit import (
     insert,
     number_text,
     set_text_numbers,
+    substitute,
 )
 from steelyard.numbers import to_float
 
@@ -141,9 +142,9 @@ def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> 
 def _joints_of(tree: Tree) -> dict[str, tuple[Connection, str]]:
     """Joints of the robot by name, each with its joint and axis in the file."""
     found = {}
-    for index in tree.incoming.values():
-        joint = tree.joints[index]
-        if joint.child in tree.chosen:
+    for body, carrier in tree.incoming.items():
+        joint = tree.joints[carrier.joint]
+        if body in tree.chosen:
             found |= {name: (joint, axis) for name, axis in zip(joint_names(tree, joint), AXES, strict=False)}
     return found
 
@@ -174,9 +175,9 @@ def _children(document: Document, parent: Element, tag: str, values: dict[str, f
             missing |= {name: value} if value != defaults.get(name) else {}
         else:
             edits += set_text_numbers(document, child, [value])
-    for new in numbered(missing):
-        edits += insert(document, holder, new, last=True)
-    return edits
+    if missing and holder.empty:
+        return substitute(document, holder, NewElement(tag, dict(holder.attributes), numbered(missing)))
+    return edits + [edit for new in numbered(missing) for edit in insert(document, holder, new, last=True)]
 
 
 def numbered(values: dict[str, float]) -> tuple[NewElement, ...]:
@@ -187,7 +188,7 @@ def numbered(values: dict[str, float]) -> tuple[NewElement, ...]:
 def new_inertial(theta) -> NewElement:
     """`<inertial>` of a link. theta: (10,) in its frame."""
     mass, com, inertia = com_form(theta) if np.any(theta) else (0.0, np.zeros(3), np.zeros((3, 3)))
-    tensor = dict(zip(TENSOR, inertia[np.triu_indices(3)], strict=True))
+    tensor: dict[str, float] = dict(zip(TENSOR, inertia[np.triu_indices(3)].tolist(), strict=True))
     pose = (NewElement("pose", {}, text=number_text([*com, 0, 0, 0])),) if np.any(com) else ()
     return NewElement("inertial", {}, (*pose, *numbered({"mass": mass}), NewElement("inertia", {}, numbered(tensor))))
 
@@ -199,22 +200,26 @@ def _inertial(body: Body, inertial: Inertial) -> list[Edit]:
     element = link.find("inertial")
     if element is None:
         return insert(document, link, new_inertial(inertial.theta))
+    if element.empty:
+        others = {name: value for name, value in element.attributes.items() if name != "auto"}
+        new = new_inertial(inertial.theta)
+        return substitute(document, element, NewElement("inertial", others, new.children))
     edits: list[Edit] = []
     if element.attributes.get("auto", "").strip().lower() in TRUE:
         edits += assign(document, element, "auto", "false")
-    tensor = dict(zip(TENSOR, inertial.tensor[np.triu_indices(3)].tolist(), strict=True))
+    tensor: dict[str, float] = dict(zip(TENSOR, inertial.tensor[np.triu_indices(3)].tolist(), strict=True))
     mass = element.find("mass")
     if mass is None:
         edits += insert(document, element, *numbered({"mass": inertial.mass}))
     else:
         edits += set_text_numbers(document, mass, [inertial.mass])
-    edits += _pose(body, element, inertial)
+    edits += _pose(sheet, element, inertial)
     return edits + _children(document, element, "inertia", tensor, dict.fromkeys(("ixy", "ixz", "iyz"), 0.0))
 
 
-def _pose(body: Body, element: Element, inertial: Inertial) -> list[Edit]:
+def _pose(sheet: Sheet, element: Element, inertial: Inertial) -> list[Edit]:
     """Edits of the place of an inertial; its orientation stays, where it is not to be none."""
-    sheet, pose = body.item.sheet, element.find("pose")
+    pose = element.find("pose")
     document = sheet.document
     if pose is None or not pose.text.strip():
         text = number_text([*inertial.com, 0, 0, 0])
@@ -223,16 +228,11 @@ def _pose(body: Body, element: Element, inertial: Inertial) -> list[Edit]:
         if pose is None:
             return insert(document, element, NewElement("pose", {}, text=text))
         return assign_text(document, pose, text)
-    _, named = raw_pose(sheet, element, "", code="SY104")
-    from_link = identity()
-    if named and sheet.version < (1, 8) and body.scope.find(named) is not None:
-        from_link = then(inverse(body.scope.absolute(named)), body.pose)
-    place = then(from_link, (np.eye(3), inertial.com))[1]
     none = [0.0, 0.0, 0.0, 1.0] if pose.attributes.get("rotation_format") == "quat_xyzw" else [0.0, 0.0, 0.0]
     turn = _numbers(pose.text.split()[3:])
-    if len(turn) != len(none) or ((inertial.rotation == np.eye(3)).all() and not named):
+    if len(turn) != len(none) or (inertial.rotation == np.eye(3)).all():
         turn = none
-    return set_text_numbers(document, pose, [*place, *turn])
+    return set_text_numbers(document, pose, [*inertial.com, *turn])
 
 
 def _numbers(words: list[str]) -> list[float]:

@@ -17,7 +17,7 @@ from steelyard.arguments import require_type
 from steelyard.errors import ModelError
 from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference
-from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, document_of, load
+from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, document_of, listed, load
 from steelyard.model.robot import Robot
 from steelyard.model.write_new import new_file, read_back
 
@@ -110,8 +110,7 @@ def format_of(robot: Robot, path: Path) -> str:
     writable = [each for each in FORMATS if each.new is not None]
     own = source and BY_NAME[source.format]
     if suffix not in [each for format in writable for each in format.suffixes]:
-        known = " or ".join(each.files for each in writable)
-        raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as {known} files.")
+        raise ModelError(f"{path} has suffix '{path.suffix}'; robots are written as {listed('or', writable)} files.")
     if path.is_dir():
         raise ModelError(f"{path} is a folder; give the name of the file to be written.")
     if source is None:

@@ -1,8 +1,8 @@
 """Reading XML model files: as lenient as the formats' own readers, with the bytes at which everything stands.
 
-URDF and MJCF are read by parsers that know no namespaces, pass over a declaration of any version and over what stands
-before it, and take bytes as they are. So do we, and say so in a note. A `Document` is a file and where its elements and
-attribute values lie; a `Reader` takes numbers from it for a sketch.
+URDF, MJCF and SDF are read by parsers that know no namespaces, pass over a declaration of any version and over what
+stands before it, take `--` in comments, and take bytes as they are. So do we, and say so in a note where it matters. A
+`Document` is a file and where its elements and attribute values lie; a `Reader` takes numbers from it for a sketch.
 """
 
 import codecs
@@ -30,6 +30,7 @@ DEEPEST = 256  # elements in each other
 LONGEST = 10_000_000  # characters of a start tag
 HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 ATTRIBUTE = re.compile(rb"""(?<!\s)\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
+ENCLOSED = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"))
 SHOWN = 60  # characters of a value in a message
 LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost where UTF-8 was promised and not kept
 
@@ -271,7 +272,7 @@ def _index(body: bytes, begin: int, path: Path) -> Element:
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = on_start, on_end, on_text
     parser.StartDoctypeDeclHandler = on_doctype
     try:
-        parser.Parse(body[begin:], True)
+        parser.Parse(_with_plain_comments(body[begin:]), True)
     except expat.ExpatError as error:
         line = body.count(b"\n", 0, begin) + error.lineno
         said = expat.ErrorString(error.code)
@@ -279,6 +280,24 @@ def _index(body: bytes, begin: int, path: Path) -> Element:
             f"{path}, line {line}: not well-formed XML ({said}). Correct the file and try again."
         ) from error
     return roots[0]
+
+
+def _with_plain_comments(body: bytes) -> bytes:
+    """The body, of the same length, with comments that XML takes too: `--` in them, as in options of a command, is
+    taken by the formats' own readers."""
+    kept, last, at = [], 0, body.find(b"<!")
+    while at >= 0:
+        opening, closing = next((each for each in ENCLOSED if body.startswith(each[0], at)), (b"<!", b""))
+        start = at + len(opening)
+        end = body.find(closing, start)
+        if end < 0:
+            break
+        inner = body[start:end]
+        if opening == b"<!--" and (b"--" in inner or inner.endswith(b"-")):
+            kept += [body[last:start], inner.replace(b"-", b"_")]
+            last = end
+        at = body.find(b"<!", end)
+    return b"".join([*kept, body[last:]]) if kept else body
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ PAGE = "view.html"
 def embed(model, *, estimate=None, trajectory=None, beside=None) -> str:
     """A piece of HTML with an interactive 3D view of a robot; everything it needs is in it.
 
-    model: Robot, or path of a URDF or MJCF file. estimate: `Uncertainty` (with the 95 % region of each centre of
+    model: Robot, or path of a URDF, MJCF or SDF file. estimate: `Uncertainty` (with the 95 % region of each centre of
     mass), `Estimate`, another Robot with the same bodies, or the path of an output folder of `identify`; drawn beside
     the given masses. trajectory: `Trajectory` (such as a design of `excite`), `Log`, or path of a log, to be played.
     beside: name and motion of the same robot that is played at its side.
@@ -31,7 +31,7 @@ def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
     """Write the 3D view of a robot as a page of its own.
 
     Args:
-        model: Robot, or path of a URDF or MJCF file.
+        model: Robot, or path of a URDF, MJCF or SDF file.
         estimate: drawn beside the model's masses: `Uncertainty` (with the 95 % region of each centre of mass),
             `Estimate`, another Robot with the same bodies, or the path of an output folder of `identify`.
         trajectory: played: `Trajectory` (such as a design of `excite`), `Log`, or path of a log.

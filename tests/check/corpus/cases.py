@@ -59,6 +59,41 @@ MJCF = """<mujoco model="small">
   </actuator>
 </mujoco>
 """
+SDF = """<sdf version="1.9">
+  <!-- a comment that must stay -->
+  <model name="small">
+    <link name="arm">
+      <inertial>
+        <pose>0 0 0.2 0 0 0</pose>
+        <mass>2</mass>
+        <inertia><ixx>0.0283</ixx><iyy>0.0283</iyy><izz>0.0033</izz></inertia>
+      </inertial>
+      <collision name="c">
+        <pose>0 0 0.2 0 0 0</pose><geometry><box><size>0.1 0.1 0.4</size></box></geometry>
+      </collision>
+    </link>
+    <link name="hand">
+      <pose>0 0 0.4 0 0 0</pose>
+      <inertial>
+        <pose>0 0 0.05 0 0 0</pose>
+        <mass>0.5</mass>
+        <inertia><ixx>0.0006</ixx><iyy>0.0005</iyy><izz>0.0004</izz></inertia>
+      </inertial>
+    </link>
+    <joint name="shoulder" type="revolute">
+      <parent>world</parent>
+      <child>arm</child>
+      <axis><xyz>0 1 0</xyz><limit><lower>-1</lower><upper>1</upper><effort>50</effort></limit></axis>
+    </joint>
+    <joint name="wrist" type="revolute">
+      <parent>arm</parent>
+      <child>hand</child>
+      <axis><xyz>1 0 0</xyz><limit><lower>-1</lower><upper>1</upper><effort>20</effort></limit></axis>
+    </joint>
+  </model>
+</sdf>
+"""
+SDF_INERTIAL = SDF[SDF.index("      <inertial>") : SDF.index("      <collision")]
 TENSOR = '<inertia ixx="0.0283" ixy="0" ixz="0" iyy="0.0283" iyz="0" izz="0.0033"/>'
 HAND = '<inertia ixx="0.0006" ixy="0" ixz="0" iyy="0.0005" iyz="0" izz="0.0004"/>'
 ARM_INERTIAL = URDF[URDF.index("    <inertial>") : URDF.index("    <collision>")]
@@ -83,7 +118,7 @@ class Case:
 
     @property
     def suffix(self) -> str:
-        return ".xml" if self.text.startswith("<mujoco") else ".urdf"
+        return {"<mujoco": ".xml", "<sdf": ".sdf"}.get(self.text.split()[0], ".urdf")
 
 
 def case(name, base, old, new, code, *, at=None, repaired=False) -> Case:
@@ -159,6 +194,14 @@ CASES = (
     case("no_mass", URDF, '      <mass value="2"/>\n', "", "SY105", at=INERTIAL, repaired=True),
     case("no_tensor", URDF, TENSOR, "", "SY105", at=INERTIAL, repaired=True),
     case("no_izz", URDF, ' izz="0.0033"', "", "SY105", at='<inertia ixx="0.0283"', repaired=True),
+    case("unit_inertial", SDF, SDF_INERTIAL, "", "SY107", at='<link name="arm">', repaired=True),
+    case("no_mass_in_sdf", SDF, "        <mass>2</mass>\n", "", "SY105", at="<inertial>", repaired=True),
+    case("no_izz_in_sdf", SDF, "<izz>0.0033</izz>", "", "SY105", at="<inertial>", repaired=True),
+    case("mass_nan_in_sdf", SDF, "<mass>2</mass>", "<mass>nan</mass>", "SY104", repaired=True),
+    case("com_five_numbers_in_sdf", SDF, "0 0 0.2 0 0 0</pose>", "0 0 0.2 0 0</pose>", "SY104", repaired=True),
+    case("negative_moment_in_sdf", SDF, "<ixx>0.0283", "<ixx>-0.0283", "SY201", at="<inertial>", repaired=True),
+    case("lost_child_in_sdf", SDF, "<child>hand", "<child>hnad", "SY505"),
+    case("crossed_limits_in_sdf", SDF, "<lower>-1</lower>", "<lower>2</lower>", "SY504"),
     case("massless_leaf", URDF, '<mass value="0.5"/>', '<mass value="1e-6"/>', "SY106", at=HAND_AT),
     # SY2xx
     arm("negative_moment", tensor(-0.0283, 0.0283, 0.0033), "SY201", repaired=True),

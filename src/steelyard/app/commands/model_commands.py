@@ -125,7 +125,7 @@ def analyze(
     status="0 clean; 1 findings (with --fix: those that remain), or engines differ; 2 a model could not be checked.",
 )
 def check(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="URDF or MJCF files, folders, patterns.")],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Model files, folders, patterns.")],
     *,
     fix: Annotated[
         str | None,
@@ -191,6 +191,7 @@ def check(
 @subcommand(
     "Write other formats, code, configurations, variants.",
     "steelyard convert arm.urdf arm.xml",
+    "steelyard convert arm.urdf arm.sdf",
     "steelyard convert result/arm_identified.urdf arm.h --rotors",
     "steelyard convert quadruped.urdf quadruped.xml --floating",
     "steelyard convert result/arm_identified.xml arm_identified.urdf",
@@ -201,7 +202,9 @@ def convert(
     model: Model,
     out: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="File: .urdf, .xml for MJCF, .h for C, .py for NumPy; or a folder."),
+        typer.Argument(
+            metavar="OUT", help="File: .urdf, .xml (MJCF), .sdf, .usda, .h for C, .py for NumPy; or a folder."
+        ),
     ],
     *,
     destination: Annotated[
@@ -222,7 +225,7 @@ def convert(
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Write a robot in the other format, read back and compared: links, joints, inertials, geometry, drives, and beside
+    """Write a robot in another format, read back and compared: links, joints, inertials, geometry, drives, and beside
     it a side file with what has no place there. Or its gravity, inverse dynamics and regressor as code."""
     with refusals():
         from steelyard.codegen import configuration, controller_code
@@ -262,7 +265,7 @@ def convert(
         if copied and stated:
             raise OptionError(
                 f"{out} has the format of {model}: a copy of the file, which keeps its base and gravity. Leave out "
-                "--floating, --fixed and --gravity, or choose the other format."
+                "--floating, --fixed and --gravity, or choose another format."
             )
         robot = robot if copied else load_with_side(job, robot)
         written = save(robot, out)
