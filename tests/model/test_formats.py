@@ -98,7 +98,7 @@ def chain(monkeypatch, tmp_path):
     def new(robot, target) -> Draft:
         raise AssertionError("edited only")
 
-    own = formats.Format("chain", "a chain", ".json", ".json", holds, Chain, new)
+    own = formats.Format("chain", "a chain", ".json", (".json",), holds, Chain, new)
     known = (*formats.FORMATS, own)
     for module in (formats, write_back):
         monkeypatch.setattr(module, "FORMATS", known)

@@ -291,7 +291,7 @@ def _gravity(scene: Scene) -> np.ndarray:
     """(3,) m/s^2 of the first physics scene; that of the earth along the down axis where it leaves it open."""
     from pxr import UsdGeom
 
-    down = -np.eye(3)[1 if UsdGeom.GetStageUpAxis(scene.stage) == "Y" else 2]
+    down = 0.0 - np.eye(3)[1 if UsdGeom.GetStageUpAxis(scene.stage) == "Y" else 2]
     prim = next((each for each in scene.prims if each.GetTypeName() == "PhysicsScene"), None)
     if prim is None:
         return EARTH * down

@@ -184,7 +184,7 @@ def check(
 def convert(
     model: Model,
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write: .urdf, .xml for MJCF, .h for C, .py for NumPy.")
+        Path, typer.Argument(metavar="OUT", help="File to write: .urdf, MJCF .xml, .usda, .h for C, .py for NumPy.")
     ],
     *,
     options: ConvertOptions,
