@@ -1,13 +1,14 @@
 """USD files that are damaged, vast or reach outside: one message, soon, and the process lives."""
 
 import random
+import sys
 import time
 import zipfile
 
 import pytest
 from pxr import Sdf
 
-from steelyard.errors import ModelError
+from steelyard.errors import ModelError, OptionError
 from steelyard.model import load
 from steelyard.model.formats import models_in
 from usd_stages import pendulum, text
@@ -107,3 +108,12 @@ def test_parts_of_models_are_no_models(tmp_path):
     (tmp_path / "arm.usda").write_text(text(pendulum()))
     (tmp_path / "look.usda").write_text('#usda 1.0\ndef Material "m" {\n}\n')
     assert [each.name for each in models_in(tmp_path)] == ["arm.usda"]
+
+
+def test_without_the_extra_a_message_names_it(tmp_path, monkeypatch):
+    (tmp_path / "arm.usda").write_text(text(pendulum()))
+    monkeypatch.setitem(sys.modules, "pxr", None)
+    with pytest.raises(OptionError, match=r"steelyard\[usd\]"):
+        load(tmp_path / "arm.usda")
+    with pytest.raises(ModelError, match="holds no"):
+        models_in(tmp_path)

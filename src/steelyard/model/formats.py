@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from steelyard import storage
 from steelyard.arguments import require_type, shown
-from steelyard.errors import ModelError, choices
+from steelyard.errors import ModelError, OptionError, choices
 from steelyard.lazy import later
 from steelyard.model import urdf
 from steelyard.model.changes import Draft
@@ -250,5 +250,5 @@ def _is_model(path: Path) -> bool:
     try:
         format = _format_of(path)
         return format.holds(path) and format.open(path).whole
-    except ModelError:
+    except (ModelError, OptionError):  # the latter where a library for its format is not installed
         return False

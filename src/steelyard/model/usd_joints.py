@@ -284,15 +284,15 @@ def joint_of(
     """
     assert connection.kind is not None
     R, p = pose
-    placed = {"subspace": connection.subspace(child), "rotation": R, "position": p}
+    placed: dict[str, Any] = {"subspace": connection.subspace(child), "rotation": R, "position": p}
     if KINDS[connection.kind].nq > 1:
-        properties = _properties(scene, connection) if connection.kind == "spherical" else {}
+        properties: dict[str, Any] = _properties(scene, connection) if connection.kind == "spherical" else {}
         return Joint(connection.name, connection.kind, **placed, **properties)
     stated = limits_of(scene, connection)
     lower, upper = stated.get("lower", -np.inf), stated.get("upper", np.inf)
-    bounds = {"lower": lower, "upper": upper} if lower < upper else {}
+    bounds: dict[str, Any] = {"lower": lower, "upper": upper} if lower < upper else {}
     bounds |= {f"{key}_limit": stated[key] for key in ("effort", "velocity") if key in stated}
-    fields = _properties(scene, connection) | bounds | {"offset": -reference_of(scene, connection)}
+    fields: dict[str, Any] = _properties(scene, connection) | bounds | {"offset": -reference_of(scene, connection)}
     if connection.name in mimics:
         master, ratio, offset = mimics[connection.name]
         fields |= {"mimics": master, "ratio": ratio, "offset": offset}

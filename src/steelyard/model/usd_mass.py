@@ -143,5 +143,6 @@ def _of_material(scene: Scene, prim) -> float | None:
 
     material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
     found = value(material.GetPrim(), "physics:density") if material else None
-    usable = found is not None and np.isfinite(found) and found > 0
-    return scene.units.mass / scene.units.length**3 * float(found) if usable else None
+    if found is None or not (np.isfinite(found) and found > 0):
+        return None
+    return scene.units.mass / scene.units.length**3 * float(found)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 TOKEN = re.compile(
     r'(?P<string>"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')'
@@ -38,7 +39,7 @@ class Opinion:
     name: str
     type: str
     text: str
-    value: object
+    value: Any
 
 
 @dataclass(eq=False)
