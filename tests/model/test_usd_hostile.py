@@ -26,6 +26,7 @@ FILES = {
     ),
     "hidden": ('#usda 1.0\n(\nx = "' + "}" * 9000 + '"\ny = ' + "{" * 9000, "levels deep"),
     "words": ("#usda 1.0\nthis is no layer", "parse error|syntax"),
+    "bytes": ("#usda 1.0\ndef \udce9\udcff", "not UTF-8|cannot read|parse error"),
     "magic": ("PXR-USDC garbage", "damaged"),
     "empty": ("", "is empty"),
     "other": ("<robot/>", "is no USD layer"),
@@ -41,7 +42,7 @@ def test_one_message_soon(name, tmp_path):
     folder = tmp_path / "a" / "b"
     folder.mkdir(parents=True)
     path = folder / "robot.usda"
-    path.write_text(words)
+    path.write_bytes(words.encode(errors="surrogateescape"))
     start = time.monotonic()
     with pytest.raises(ModelError, match=expected) as told:
         load(path)

@@ -163,6 +163,34 @@ def test_newtons_tensor_is_kept_and_added_where_single_precision_cannot_hold_the
     assert to_com_inertia(found.inertias[0])[2] == pytest.approx(to_com_inertia(tiny.inertias[0])[2], rel=1e-5)
 
 
+ODD = """#usda 1.0
+# { é (
+def 'robot' (
+    delete apiSchemas = ["X"]
+    payload = @arm.usda@
+    doc = "{"
+)
+{
+    over "link" {}
+    over "base"
+    {
+        custom string note = ''' } " { '''
+    }
+}
+"""
+
+
+def test_text_in_one_line_and_in_odd_words_is_edited(tmp_path):
+    (tmp_path / "arm.usda").write_text(text(pendulum()))
+    source = tmp_path / "odd.usda"
+    source.write_text(ODD, newline="\r\n")
+    robot = load(source)
+    assert robot.body_names == ("link",)
+    found = load(save(identified(robot), tmp_path / "out.usda").path)
+    assert found.inertias == pytest.approx(1.25 * robot.inertias, rel=SINGLE)
+    assert found.armature == pytest.approx([0.01])
+
+
 def test_attributes_that_state_a_property_are_those_that_change(tmp_path):
     stage = pendulum()
     prim = stage.GetPrimAtPath("/arm/hinge")

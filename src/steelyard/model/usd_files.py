@@ -87,7 +87,7 @@ def quiet() -> Iterator[Any]:
     try:
         yield delegate
     except Tf.ErrorException as error:
-        raise ModelError(_told(str(error))) from error
+        raise ModelError(_told(error)) from error
     finally:
         delegate.TakeUncoalescedDiagnostics()
         del delegate
@@ -163,8 +163,12 @@ def composed(layers: Layers, path: Path):
         return stage
 
 
-def _told(text: str) -> str:
+def _told(error: Exception | str) -> str:
     """An error of OpenUSD in its own words, without the place in its source."""
+    try:
+        text = str(error)
+    except UnicodeDecodeError:  # it quotes the file
+        return "it is not UTF-8 where OpenUSD stopped"
     plain = re.sub(r"Error in '[^']*' at line \d+ in file \S+ : |pxrInternal\S*", "", " ".join(text.split()))
     return plain.strip("' ")[:300]
 
@@ -246,7 +250,7 @@ def _opened(Sdf, identifier: str, path: Path):
     except Exception as error:
         if type(error).__module__ != "pxr.Tf":
             raise
-        raise ModelError(f"{identifier}: {_told(str(error))}") from error
+        raise ModelError(f"{identifier}: {_told(error)}") from error
     if layer is None:
         raise ModelError(f"{identifier}, a layer of {path}, is damaged: OpenUSD cannot read it.")
     return layer

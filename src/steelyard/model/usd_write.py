@@ -243,8 +243,9 @@ def _copied(document: UsdDocument, opinions: Opinions, target: Path) -> tuple[by
     mover = Relocation(path.parent, target.parent)
     head = path.read_bytes()[:8]
     if head.startswith(b"#usda") and suffix != ".usdc":
-        text, renamed = edited_text(path.read_bytes().decode(), opinions, mover.moved)
-        return text.encode(), renamed
+        given = path.read_bytes().decode(errors="surrogateescape")
+        text, renamed = edited_text(given, opinions, mover.moved)
+        return text.encode(errors="surrogateescape"), renamed
     from pxr import Sdf, UsdUtils
 
     layer, renamed = Sdf.Layer.CreateAnonymous(suffix), []
