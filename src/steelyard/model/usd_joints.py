@@ -86,6 +86,16 @@ class Connection:
         )
 
 
+def turned_to(axis) -> np.ndarray:
+    """(3, 3) rotation that carries z to a unit axis; of the axes of its frame where it is one of them."""
+    for column, letter in enumerate(AXES):
+        if np.array_equal(axis, np.eye(3)[column]):
+            return UP[letter]
+    side = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
+    side = side / np.linalg.norm(side)
+    return np.column_stack([side, np.cross(axis, side), axis])
+
+
 def connections_of(scene: Scene) -> list[Connection]:
     """Enabled joints of a scene, in the order of the stage."""
     from pxr import UsdPhysics
