@@ -67,7 +67,7 @@ def check_models(
         known = None if baseline is None else read_baseline(Path(baseline))
         given = [Path(path) for path in paths]
         if not given:
-            raise OptionError("no model was given; name a .urdf, MJCF .xml or .sdf file, or a folder.")
+            raise OptionError("no model was given; name a URDF, MJCF, SDF, USD or xacro file, or a folder.")
         named = _models(given, errors)
         for count, (model, base) in enumerate(named):
             if progress is not None:

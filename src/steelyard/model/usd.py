@@ -20,14 +20,13 @@ from steelyard.model.meshes import Piece
 from steelyard.model.robot import WORLD, Frame, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.usd_files import Layers, composed, is_text, layers_of, quiet
-from steelyard.model.usd_geometry import Solid, pieces_of, shapes_of, solids_of, surroundings_of
+from steelyard.model.usd_geometry import SITES, Solid, pieces_of, shapes_of, solids_of, surroundings_of
 from steelyard.model.usd_joints import Connection, connections_of, drives_of, joint_of, limits_of, mimics_of
 from steelyard.model.usd_mass import inertial_of
 from steelyard.model.usd_scene import Scene, applied, names_of, value
 from steelyard.model.usd_tree import Tree, stands_still, tree_of
 
 EARTH = 9.81
-SITES = ("NewtonSiteAPI", "MjcSiteAPI")
 APART = 1e-4  # rad and m: between frames of joints that add up
 
 
@@ -292,7 +291,7 @@ def _gravity(scene: Scene) -> np.ndarray:
     """(3,) m/s^2 of the first physics scene; that of the earth along the down axis where it leaves it open."""
     from pxr import UsdGeom
 
-    down = -np.eye(3)[1 if UsdGeom.GetStageUpAxis(scene.stage) == "Y" else 2]
+    down = 0.0 - np.eye(3)[1 if UsdGeom.GetStageUpAxis(scene.stage) == "Y" else 2]
     prim = next((each for each in scene.prims if each.GetTypeName() == "PhysicsScene"), None)
     if prim is None:
         return EARTH * down

@@ -50,12 +50,17 @@ UNNEEDED = re.compile(rb'"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n
 class Layers:
     """What a stage is composed of.
 
-    root: its layer. paths: identifier of each layer -> its file. missing: names of layers that are not there.
+    opened: them, the root first; OpenUSD forgets those that nobody holds. paths: identifier of each layer -> its file.
+    missing: names of layers that are not there.
     """
 
-    root: Any
+    opened: tuple[Any, ...]
     paths: dict[str, Path]
     missing: tuple[str, ...]
+
+    @property
+    def root(self) -> Any:
+        return self.opened[0]
 
 
 def is_usd(path: Path) -> bool:
@@ -82,7 +87,7 @@ def quiet() -> Iterator[Any]:
     try:
         yield delegate
     except Tf.ErrorException as error:
-        raise ModelError(_told(str(error))) from error
+        raise ModelError(_told(error)) from error
     finally:
         delegate.TakeUncoalescedDiagnostics()
         del delegate
@@ -109,13 +114,13 @@ def layers_of(path: Path, folders: tuple[Path, ...]) -> Layers:
         _require_file(path)
         found, missing = {}, []
         frontier = {str(path.absolute()): path}
-        root = None
+        opened = []
         while frontier:
             _require_readable(path, frontier)
             named: dict[str, Path] = {}
             for identifier, file in frontier.items():
                 layer = _opened(Sdf, identifier, path)
-                root = root or layer
+                opened.append(layer)
                 found[identifier] = file
                 for name in filter(None, layer.GetCompositionAssetDependencies()):  # "" is the layer itself
                     resolved = _resolved(layer, name, path, folders)
@@ -126,7 +131,7 @@ def layers_of(path: Path, folders: tuple[Path, ...]) -> Layers:
             frontier = named
             if len(found) + len(frontier) > MOST_LAYERS:
                 raise ModelError(f"{path} names more than {MOST_LAYERS} layers. No robot needs that; it was not read.")
-        return Layers(root, found, tuple(dict.fromkeys(missing)))
+        return Layers(tuple(opened), found, tuple(dict.fromkeys(missing)))
 
 
 def composed(layers: Layers, path: Path):
@@ -158,9 +163,14 @@ def composed(layers: Layers, path: Path):
         return stage
 
 
-def _told(text: str) -> str:
+def _told(error: Exception | str) -> str:
     """An error of OpenUSD in its own words, without the place in its source."""
-    return re.sub(r"Error in '[^']*' at line \d+ in file \S+ : ", "", " ".join(text.split())).strip("' ")[:300]
+    try:
+        text = str(error)
+    except UnicodeDecodeError:  # it quotes the file
+        return "it is not UTF-8 where OpenUSD stopped"
+    plain = re.sub(r"Error in '[^']*' at line \d+ in file \S+ : |pxrInternal\S*", "", " ".join(text.split()))
+    return plain.strip("' ")[:300]
 
 
 def _require_file(path: Path):
@@ -240,7 +250,7 @@ def _opened(Sdf, identifier: str, path: Path):
     except Exception as error:
         if type(error).__module__ != "pxr.Tf":
             raise
-        raise ModelError(f"{identifier}: {_told(str(error))}") from error
+        raise ModelError(f"{identifier}: {_told(error)}") from error
     if layer is None:
         raise ModelError(f"{identifier}, a layer of {path}, is damaged: OpenUSD cannot read it.")
     return layer

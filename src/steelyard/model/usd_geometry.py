@@ -15,7 +15,7 @@ from steelyard.inertia.mesh_checks import is_closed
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Piece
 from steelyard.model.sketch import Shape
-from steelyard.model.usd_scene import Frame, Scene, value
+from steelyard.model.usd_scene import Frame, Scene, applied, value
 
 # columns: axes of a frame whose z is the named one
 UP = {"X": np.eye(3)[:, [1, 2, 0]], "Y": np.eye(3)[:, [2, 0, 1]], "Z": np.eye(3)}
@@ -27,6 +27,7 @@ SIZES = {
     "Cone": {"radius": 1.0, "height": 2.0},
 }
 """Geometry that is a solid: attributes with the schema's fallbacks, stage units."""
+SITES = ("NewtonSiteAPI", "MjcSiteAPI")  # of gprims that mark a place
 SHOWN = ("default", "render", "proxy")
 MOST = 2_000_000  # corners of a mesh
 STRAIGHT = 1e-6  # relative: of a stretch that leaves a solid of its kind
@@ -160,7 +161,7 @@ def solids_of(scene: Scene) -> dict[int | None, list[Solid]]:
     world = Frame(np.eye(3), np.zeros(3), np.eye(3))
     for prim in scene.prims:
         kind = prim.GetTypeName()
-        if not (kind in SIZES or kind == "Mesh"):
+        if not (kind in SIZES or kind == "Mesh") or applied(prim, *SITES):
             continue
         body = scene.body_of(prim)
         seen = (world if body is None else scene.frames[body]).seen(scene.frame(prim))

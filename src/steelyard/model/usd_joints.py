@@ -86,6 +86,16 @@ class Connection:
         )
 
 
+def turned_to(axis) -> np.ndarray:
+    """(3, 3) rotation that carries z to a unit axis; of the axes of its frame where it is one of them."""
+    for column, letter in enumerate(AXES):
+        if np.array_equal(axis, np.eye(3)[column]):
+            return UP[letter]
+    side = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
+    side = side / np.linalg.norm(side)
+    return np.column_stack([side, np.cross(axis, side), axis])
+
+
 def connections_of(scene: Scene) -> list[Connection]:
     """Enabled joints of a scene, in the order of the stage."""
     from pxr import UsdPhysics
@@ -284,15 +294,15 @@ def joint_of(
     """
     assert connection.kind is not None
     R, p = pose
-    placed = {"subspace": connection.subspace(child), "rotation": R, "position": p}
+    placed: dict[str, Any] = {"subspace": connection.subspace(child), "rotation": R, "position": p}
     if KINDS[connection.kind].nq > 1:
-        properties = _properties(scene, connection) if connection.kind == "spherical" else {}
+        properties: dict[str, Any] = _properties(scene, connection) if connection.kind == "spherical" else {}
         return Joint(connection.name, connection.kind, **placed, **properties)
     stated = limits_of(scene, connection)
     lower, upper = stated.get("lower", -np.inf), stated.get("upper", np.inf)
-    bounds = {"lower": lower, "upper": upper} if lower < upper else {}
+    bounds: dict[str, Any] = {"lower": lower, "upper": upper} if lower < upper else {}
     bounds |= {f"{key}_limit": stated[key] for key in ("effort", "velocity") if key in stated}
-    fields = _properties(scene, connection) | bounds | {"offset": -reference_of(scene, connection)}
+    fields: dict[str, Any] = _properties(scene, connection) | bounds | {"offset": -reference_of(scene, connection)}
     if connection.name in mimics:
         master, ratio, offset = mimics[connection.name]
         fields |= {"mimics": master, "ratio": ratio, "offset": offset}

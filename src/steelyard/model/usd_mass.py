@@ -16,6 +16,7 @@ from steelyard.model.usd_geometry import Solid
 from steelyard.model.usd_scene import Scene, rotation_of, value
 
 WATER = 1000.0  # kg/m^3
+GRAIN = 2e-7  # of single precision, relative
 TENSOR = "newton:inertia"
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of a tensor as `newton:inertia` lists them
 
@@ -54,7 +55,7 @@ def stated(scene: Scene, prim, stretch: np.ndarray) -> Stated:
     moments, axes = value(prim, "physics:diagonalInertia"), value(prim, "physics:principalAxes")
     tensor, R = None, np.eye(3)
     if moments is not None and any(moments):
-        tensor = units.inertia * np.diag(np.array(moments, dtype=float))
+        tensor = units.inertia * np.diag(_possible(np.array(moments, dtype=float)))
         R = np.eye(3) if axes is None else rotation_of(axes)
     six = value(prim, TENSOR)
     if six is not None and len(six):
@@ -68,6 +69,13 @@ def stated(scene: Scene, prim, stretch: np.ndarray) -> Stated:
         R,
         tensor,
     )
+
+
+def _possible(moments: np.ndarray) -> np.ndarray:
+    """Moments (3,) of which none is more than the others together by the rounding of single precision alone."""
+    k = int(np.argmax(moments))
+    others = moments.sum() - moments[k]
+    return np.where(np.arange(3) == k, others, moments) if 0 < moments[k] - others <= GRAIN * moments[k] else moments
 
 
 def _tensor(scene: Scene, prim, six) -> np.ndarray:
@@ -88,7 +96,7 @@ def inertial_of(scene: Scene, body: int, members: list[Solid]) -> tuple[Inertial
     prim, frame = scene.bodies[body], scene.frames[body]
     own = stated(scene, prim, frame.stretch)
     colliders = [each for each in members if each.collides]
-    whole = own.mass is not None and own.tensor is not None
+    whole = all(each is not None for each in (own.mass, own.com, own.tensor))
     if not own.anything and not colliders:
         return None, False
     around = np.zeros(10) if whole else sum((_of_collider(scene, each, own) for each in colliders), np.zeros(10))
@@ -135,5 +143,6 @@ def _of_material(scene: Scene, prim) -> float | None:
 
     material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
     found = value(material.GetPrim(), "physics:density") if material else None
-    usable = found is not None and np.isfinite(found) and found > 0
-    return scene.units.mass / scene.units.length**3 * float(found) if usable else None
+    if found is None or not (np.isfinite(found) and found > 0):
+        return None
+    return scene.units.mass / scene.units.length**3 * float(found)

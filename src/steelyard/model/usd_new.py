@@ -24,8 +24,7 @@ from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.usd_files import quiet
-from steelyard.model.usd_geometry import UP
-from steelyard.model.usd_joints import AXES, DEGREE, SOURCES
+from steelyard.model.usd_joints import DEGREE, SOURCES, turned_to
 from steelyard.model.usd_scene import Units
 from steelyard.model.usd_text import Opinions
 from steelyard.model.usd_write import (
@@ -249,6 +248,10 @@ class _Writer:
         name = next((each.name for each in stated if each.name not in ("world", *self.robot.body_names)), BASE)
         while name in self.robot.body_names:
             name += "_"
+        try:
+            require_consistent(name, theta)
+        except ModelError:  # what stands still may have any inertial in a file, and none is as good
+            theta = np.zeros(10)
         self._body(WORLD, name, theta, np.eye(3), np.zeros(3))
 
     def _body(self, body: int, name: str, theta, R, p):
@@ -279,7 +282,7 @@ class _Writer:
             axis, anchor, _ = screw(joint)
         else:
             axis, anchor = Z, ball_anchor(joint.subspace)
-        along = _turned_to(axis)
+        along = turned_to(axis)
         bodies, (R, p) = self._carriers(index)
         self._ends(path, bodies, (R @ along, along), (p + R @ anchor, anchor))
         if joint.kind != "planar":
@@ -432,13 +435,3 @@ class _Writer:
 def _hull_faces(vertices) -> np.ndarray:
     hull = hull_of(vertices)
     return np.zeros((0, 3), dtype=int) if hull is None else hull.faces
-
-
-def _turned_to(axis) -> np.ndarray:
-    """(3, 3) rotation that carries z to a unit axis; of the axes of its frame where it is one of them."""
-    for column, letter in enumerate(AXES):
-        if np.array_equal(axis, np.eye(3)[column]):
-            return UP[letter]
-    side = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
-    side = side / np.linalg.norm(side)
-    return np.column_stack([side, np.cross(axis, side), axis])

@@ -150,9 +150,11 @@ class Scene:
     def body_names(self) -> list[str]:
         return names_of(self.bodies)
 
-    def place(self, prim, text: str = "") -> Place:
+    def place(self, prim) -> Place:
         path = str(prim.GetPath())
-        return Place(self.path, self.lines.get(path, 1), f"{path}{text}")
+        body = self.body_numbers.get(path)
+        element = f"<{path}>" if body is None else f"body '{self.body_names[body]}'"
+        return Place(self.path, self.lines.get(path, 1), element)
 
     def fault(self, code: str, prim, message: str, *, remedy: str | None = None):
         """Note a fault; remedy: of one for which no robot is made."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 TOKEN = re.compile(
     r'(?P<string>"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')'
@@ -38,7 +39,7 @@ class Opinion:
     name: str
     type: str
     text: str
-    value: object
+    value: Any
 
 
 @dataclass(eq=False)
@@ -125,9 +126,10 @@ def _prim(scopes: list[_Open], statement: list[re.Match], line: int, begin: int)
     if rest and rest[0][0] == "(":
         prim.meta = rest[0].end()
         for k, token in enumerate(rest[:-2]):
-            if token[0] == "apiSchemas" and rest[k + 1][0] == "=" and rest[k + 2][0].startswith("["):
+            taken_away = k > 0 and rest[k - 1][0] in ("delete", "reorder")
+            if token[0] == "apiSchemas" and not taken_away and rest[k + 2][0].startswith("["):
                 prim.schemas = rest[k + 2].start() + 1
-    return f"{scopes[-1].path}/{statement[at][0].strip(chr(34))}", prim
+    return f"{scopes[-1].path}/{statement[at][0][1:-1]}", prim
 
 
 def _attribute(scope: _Open, statement: list[re.Match]):
@@ -160,7 +162,7 @@ def edited_text(text: str, opinions: Opinions, moved: Callable[[str], str | None
     absent = []
     for path in opinions.paths:
         if path in prims:
-            edits += _in_prim(prims[path], opinions, path)
+            edits += _in_prim(text, prims[path], opinions, path)
         else:
             absent.append(path)
     edits += _overs(text, prims, absent, opinions)
@@ -177,7 +179,12 @@ def edited_text(text: str, opinions: Opinions, moved: Callable[[str], str | None
     return text, list(dict.fromkeys(renamed))
 
 
-def _in_prim(prim: PrimText, opinions: Opinions, path: str) -> Iterable[tuple[int, int, str]]:
+def _end_of_line(text: str, at: int, depth: int) -> str:
+    """What has to follow lines that are put behind a "{": nothing where a line ends there anyway."""
+    return "" if text[at:].lstrip(" \t\r").startswith("\n") else f"\n{INDENT * depth}"
+
+
+def _in_prim(text: str, prim: PrimText, opinions: Opinions, path: str) -> Iterable[tuple[int, int, str]]:
     lines = ""
     for opinion in opinions.values.get(path, {}).values():
         if opinion.name in prim.values:
@@ -185,7 +192,7 @@ def _in_prim(prim: PrimText, opinions: Opinions, path: str) -> Iterable[tuple[in
         else:
             lines += f"\n{INDENT * (prim.depth + 1)}{opinion.type} {opinion.name} = {opinion.text}"
     if lines:
-        yield prim.begin, prim.begin, lines
+        yield prim.begin, prim.begin, lines + _end_of_line(text, prim.begin, prim.depth)
     names = ", ".join(f'"{each}"' for each in opinions.schemas.get(path, []))
     if not names:
         return
@@ -214,7 +221,7 @@ def _overs(text: str, prims: dict[str, PrimText], absent: list[str], opinions: O
         )
         at = len(text) if prim is None else prim.begin
         if prim is not None:
-            yield at, at, "\n" + body.rstrip("\n")
+            yield at, at, "\n" + body.rstrip("\n") + _end_of_line(text, at, prim.depth)
         else:
             yield at, at, ("" if text.endswith("\n") else "\n") + "\n" + body
 

@@ -172,11 +172,21 @@ def _write_inertial(scene: Scene, body: int, form, opinions: Opinions):
     found = mass_opinions(
         form, scene.units, stretch, before.rotation if not has_tensor else np.eye(3), tensor=has_tensor
     )
-    opinions.add(path, *found)
+    opinions.add(path, *(each for each in found if not _stands(prim, each)))
     if not applied(prim, "PhysicsMassAPI", "NewtonMassAPI"):
         opinions.apply(path, "PhysicsMassAPI")
     if found[-1].name == TENSOR and not applied(prim, "NewtonMassAPI"):
         opinions.apply(path, "NewtonMassAPI")
+
+
+def _stands(prim, opinion: Opinion) -> bool:
+    """Whether a prim says so already; axes that it does not state are its own."""
+    found = value(prim, opinion.name)
+    if found is None:
+        return opinion.name == "physics:principalAxes" and opinion.value == (1.0, 0.0, 0.0, 0.0)
+    if opinion.type == "quatf":
+        return (found.real, *found.imaginary) == opinion.value
+    return found == opinion.value if opinion.type == "float" else tuple(found) == tuple(opinion.value)
 
 
 def _write_joints(scene: Scene, connections: dict[str, Connection], changes: Changes, opinions: Opinions) -> list[str]:
@@ -233,8 +243,9 @@ def _copied(document: UsdDocument, opinions: Opinions, target: Path) -> tuple[by
     mover = Relocation(path.parent, target.parent)
     head = path.read_bytes()[:8]
     if head.startswith(b"#usda") and suffix != ".usdc":
-        text, renamed = edited_text(path.read_bytes().decode(), opinions, mover.moved)
-        return text.encode(), renamed
+        given = path.read_bytes().decode(errors="surrogateescape")
+        text, renamed = edited_text(given, opinions, mover.moved)
+        return text.encode(errors="surrogateescape"), renamed
     from pxr import Sdf, UsdUtils
 
     layer, renamed = Sdf.Layer.CreateAnonymous(suffix), []
