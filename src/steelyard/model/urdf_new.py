@@ -110,7 +110,7 @@ def _named(whole: Robot, pieces: tuple[Piece, ...]) -> tuple[str, Robot, tuple[s
     )
     sites, renamed, taken = [], [], {*names, root}
     for site in whole.sites:
-        if site.body == WORLD and site.name == root:
+        if site.body == WORLD and site.name == root == GROUND and _is_origin(site):  # the ground, told apart
             continue
         name = unused(site.name, taken)
         taken.add(name)
