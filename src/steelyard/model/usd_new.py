@@ -17,12 +17,12 @@ from steelyard.inertia.hull import hull_of
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.inertia.solids import SIZES
 from steelyard.model.assemble import FLOATING_BASE
-from steelyard.model.changes import Draft, com_form, property_of, require_consistent
+from steelyard.model.changes import Draft, com_form, property_of, require_consistent, unused
 from steelyard.model.compare import PROPERTIES
 from steelyard.model.joint import Joint, ball_anchor, is_helical, joint_pose, screw
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
-from steelyard.model.robot import WORLD, Robot
+from steelyard.model.robot import WORLD, Frame, Robot
 from steelyard.model.usd_files import quiet
 from steelyard.model.usd_joints import DEGREE, SOURCES, turned_to
 from steelyard.model.usd_scene import Units
@@ -38,7 +38,7 @@ from steelyard.model.usd_write import (
 )
 
 SI = Units(1.0, 1.0)
-BASE = "base"
+BASE, GROUND = "base", "world"
 TYPES = {"revolute": "Revolute", "prismatic": "Prismatic", "spherical": "Spherical", "planar": ""}
 LOOP_TYPES = {"weld": "Fixed", "hinge": "Revolute", "slide": "Prismatic", "connect": "Spherical", "cylinder": ""}
 SITE = 0.005  # m: radius at which a site is drawn
@@ -62,7 +62,8 @@ def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Dra
         writer = _Writer(Sdf.Layer.CreateAnonymous(suffix), folded)
         lost = writer.write(pieces)
         content = exported(writer.layer, ".usda" if suffix == ".usda" else ".usdc")
-    whole = _renamed(folded)
+    links = tuple(link for link in folded.links if link.name in folded.body_names)
+    whole = replace(_renamed(folded), links=links, sites=tuple(writer.marked))
     return Draft(
         files=((target, content),),
         expected=_as_read(whole),
@@ -140,6 +141,7 @@ class _Writer:
         self.bodies: dict[int, str] = {}
         self.poses = dict(self._zero_poses())
         self.paths: dict[str, str] = {}  # of joints by name
+        self.marked: list[Frame] = []
 
     def write(self, pieces: Iterable[Piece]) -> list[str]:
         """Everything. Returns names of geometry that cannot be read."""
@@ -244,10 +246,10 @@ class _Writer:
         """What stands still, as one body."""
         links = [link for link in self.robot.links if link.body == WORLD]
         theta = sum((transform(each.theta, each.rotation, each.position) for each in links), np.zeros(10))
-        stated = [each for each in links if each.theta.any()] or links
-        name = next((each.name for each in stated if each.name not in ("world", *self.robot.body_names)), BASE)
-        while name in self.robot.body_names:
-            name += "_"
+        still = [each for each in links if not each.position.any() and np.array_equal(each.rotation, np.eye(3))]
+        stated = [each for each in still if each.theta.any()] or still
+        name = next((each.name for each in stated if each.name not in (GROUND, *self.robot.body_names)), BASE)
+        name = unused(name, self.robot.body_names)
         try:
             require_consistent(name, theta)
         except ModelError:  # what stands still may have any inertial in a file, and none is as good
@@ -358,13 +360,18 @@ class _Writer:
         self._set(path, "physics:excludeFromArticulation", "bool", True, uniform=False)
 
     def _sites(self):
-        for site in self.robot.sites:
-            if site.body in self.bodies:
-                path = self._prim(self.bodies[site.body], site.name, "Sphere")
-                self._pose(path, site.rotation, site.position)
-                self._set(path, "radius", "double", SITE)
-                self._set(path, "purpose", "token", "guide", uniform=True)
-                self.opinions.apply(path, "NewtonSiteAPI")
+        """Mark places: sites, and links that are fixed to others, which have no bodies of their own here."""
+        taken = {GROUND, *self.robot.body_names, self.bodies.get(WORLD, "").rpartition("/")[2]}
+        for place in (*self.robot.links, *self.robot.sites):
+            if place.name in taken or place.body not in self.bodies:
+                continue
+            taken.add(place.name)
+            self.marked.append(place)
+            path = self._prim(self.bodies[place.body], place.name, "Sphere")
+            self._pose(path, place.rotation, place.position)
+            self._set(path, "radius", "double", SITE)
+            self._set(path, "purpose", "token", "guide", uniform=True)
+            self.opinions.apply(path, "NewtonSiteAPI")
 
     # geometry
 
