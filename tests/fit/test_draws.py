@@ -16,6 +16,7 @@ from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.prior import model_parameters
 from steelyard.inertia import pseudo
+from steelyard.information import accumulate
 from steelyard.information.files import npz_bytes
 from steelyard.model import library
 from steelyard.model.drive import Drive
@@ -37,8 +38,8 @@ def can_exist(inertias):
 def base_of(draws, layout, basis):
     """(n, r) base parameters of samples."""
     stated = {"viscous": "damping", "coulomb": "frictionloss", "armature": "armature", "offset": "offset"}
-    parts = [draws.inertias.reshape(len(draws), -1), *(draws.values[stated[term]] for term in layout.terms)]
-    return basis.regroup(np.concatenate(parts, axis=1))
+    effects = [draws.values[stated[term]][:, layout.dofs] for term in layout.terms]
+    return basis.regroup(np.concatenate([draws.inertias.reshape(len(draws), -1), *effects], axis=1))
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +162,7 @@ def test_samples_of_published_robots_can_exist(name, floating):
     tau = sy.inverse_dynamics(robot, q, v, a)
     tau += 0.05 * tau.std(axis=0) * rng.normal(size=tau.shape)
     log = sy.Log(t=np.arange(200) * 0.01, q=q, v=v, a=a, tau=tau, joint_names=robot.dof_names)
-    estimate = fit.consistent(sy.accumulate(robot, log, friction=("viscous", "coulomb"), armature=True))
+    estimate = fit.consistent(accumulate(robot, log, friction=("viscous", "coulomb"), armature=True))
     draws = estimate.draws(8)
     assert can_exist(draws.inertias).all() and (draws.values["frictionloss"] >= 0).all()
     base, r = base_of(draws, estimate.layout, estimate.basis), estimate.basis.count
