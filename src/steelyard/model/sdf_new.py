@@ -46,6 +46,13 @@ class Sheet:
     lost: list[Frame] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def ground(self) -> str:
+        """What stands for the world: the first link, where it is held at its origin, so that a robot can be moved."""
+        first = self.links[0] if self.links and self.links[0].body == WORLD else None
+        held = first is not None and not first.position.any() and np.array_equal(first.rotation, np.eye(3))
+        return first.name if first is not None and held else WORLD_FRAME
+
     def need(self, version: tuple[int, int]) -> None:
         self.version = max(self.version, version)
 
@@ -90,8 +97,9 @@ def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Dra
                 frames.append(link)
                 continue
             on = "" if link.body == WORLD else robot.body_names[link.body]
+            parent = on or sheet.ground
             sheet.link(link, sheet.pose(link.rotation, link.position, on), _drawn(sheet, shapes.get(link.name, ())))
-            sheet.parts.append(_weld(_unused(f"{link.name}_fixed", robot, expected), on or WORLD_FRAME, link.name))
+            sheet.parts.append(_weld(_unused(f"{link.name}_fixed", robot, expected), parent, link.name))
             continue
         own = [*shapes.get(link.name, ()), *_of_frames(robot, link, shapes)]
         while done < expected.nb:  # links without mass between the joints of a body come before it
@@ -290,7 +298,7 @@ def _moving(sheet: Sheet, robot: Robot, body: int, link: Link, pieces) -> None:
     on = carriers.get(parent, "")
     sheet.link(link, sheet.pose(first.rotation, first.position, on), _drawn(sheet, pieces))
     if first.kind != "free":
-        sheet.parts.append(_joint(sheet, robot, chain, on or WORLD_FRAME, link.name))
+        sheet.parts.append(_joint(sheet, robot, chain, on or sheet.ground, link.name))
 
 
 def _joint(sheet: Sheet, robot: Robot, chain: list[int], parent: str, child: str) -> NewElement:

@@ -242,7 +242,7 @@ def _tell(tree: Tree, files: Files, flying: list[int]) -> None:
     name = files.main.path.name
     left = [tree.name(tree.bodies[body].path) for body in tree.order if body not in tree.chosen]
     if left:
-        tree.notes.append(f"{name}: {choices(left)} move on their own and are not part of the robot.")
+        tree.notes.append(f"{name}: no joint ties {choices(left)} to the robot; they are not part of it.")
     for root in flying:
         tree.notes.append(
             f"{name}: {FLIES} '{tree.name(tree.bodies[root].path)}' to the world, so it flies, as SDF says; --fixed "
