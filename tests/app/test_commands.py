@@ -312,14 +312,7 @@ def test_a_robot_that_never_moves_is_refused_but_poses_are_not(case, tmp_path):
     assert "No joint moves" not in run("identify", model, *logs).stderr
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(("name", "words"), [("arm.mjcf", "Name MJCF files .xml")])
-=======
-NAMES = [("arm.urdf.xacro", "xacro robot.urdf.xacro >"), ("arm.mjcf", "Name MJCF files .xml")]
-
-
-@pytest.mark.parametrize(("name", "words"), NAMES)
->>>>>>> sdf
 def test_files_of_robots_that_are_no_models_yet(case, tmp_path, name, words):
     shutil.copy(case[0], tmp_path / name)
     done = run("identify", tmp_path / name, case[1])
