@@ -17,7 +17,14 @@ from steelyard.model.meshes import read_mesh
 
 DECLARED = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
 # of modules with other names, or beneath
-PACKAGES = {"collada": "pycollada", "PIL": "pillow", "markupsafe": "jinja2", "rerun": "rerun-sdk"}
+PACKAGES = {
+    "collada": "pycollada",
+    "PIL": "pillow",
+    "markupsafe": "jinja2",
+    "rerun": "rerun-sdk",
+    "pxr": "usd-core",
+    "yaml": "pyyaml",
+}
 
 
 @pytest.fixture

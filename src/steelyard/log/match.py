@@ -162,6 +162,8 @@ def _matched(
             continue
         if found != width:
             hint = f" {STILL}" if found < width and per_freedom else "" if per_freedom else f" {SEVERAL}"
+            if getattr(robot, "floating", False) and width - found == (7 if key == "q" else 6):
+                hint = " The base of the model flies; if the robot stands, say so: --fixed (floating=False)."
             message = (
                 f"{key} has {found} columns without usable joint names, the robot needs {width} "
                 f"({choices(names)}); name the columns, or choose them with {HOW}.{hint}"

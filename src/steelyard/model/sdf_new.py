@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import transform
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.assemble import DEFAULT_GRAVITY, FLOATING_BASE
-from steelyard.model.changes import Draft, find_changes, property_of, require_consistent
+from steelyard.model.carried import carried
+from steelyard.model.changes import Draft, property_of, require_consistent, unused
 from steelyard.model.compare import PROPERTIES as FIELDS
 from steelyard.model.joint import Joint, ball_anchor, is_helical, pieces_of, screw
 from steelyard.model.meshes import Piece
@@ -84,7 +84,7 @@ def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Dra
         if theta.any():
             require_consistent(name, theta)
     sheet = Sheet(target)
-    robot, names = _named(_with_links(robot), sheet.notes)
+    robot, names = _named(_with_links(robot, sheet.notes), sheet.notes)
     whole = _expressible(robot)
     expected = _as_read(whole)
     shapes: dict[str, list[Piece]] = {}
@@ -99,7 +99,7 @@ def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Dra
             on = "" if link.body == WORLD else robot.body_names[link.body]
             parent = on or sheet.ground
             sheet.link(link, sheet.pose(link.rotation, link.position, on), _drawn(sheet, shapes.get(link.name, ())))
-            sheet.parts.append(_weld(_unused(f"{link.name}_fixed", robot, expected), parent, link.name))
+            sheet.parts.append(_weld(unused(f"{link.name}_fixed", _names(robot, expected)), parent, link.name))
             continue
         own = [*shapes.get(link.name, ()), *_of_frames(robot, link, shapes)]
         while done < expected.nb:  # links without mass between the joints of a body come before it
@@ -118,11 +118,11 @@ def _places(sheet: Sheet, robot: Robot, whole: Robot) -> dict[str, tuple[Frame, 
     """Links and sites of a robot on the bodies that it has in the file, but for those that are lost."""
 
     def placed(frame: Frame) -> Frame:
-        return frame if frame.body == WORLD else replace(frame, body=whole.body_index(robot.body_names[frame.body]))
+        body = WORLD if frame.body == WORLD else whole.body_index(robot.body_names[frame.body])
+        return replace(frame, body=body, name=frame.name.replace(SEPARATOR, "_"))
 
-    return {
-        key: tuple(placed(each) for each in getattr(robot, key) if each not in sheet.lost) for key in ("links", "sites")
-    }
+    kept = {key: [each for each in getattr(robot, key) if each not in sheet.lost] for key in ("links", "sites")}
+    return {key: tuple(map(placed, frames)) for key, frames in kept.items()}
 
 
 def _draft(sheet: Sheet, robot: Robot, expected: Robot, whole: Robot) -> Draft:
@@ -140,26 +140,14 @@ def _draft(sheet: Sheet, robot: Robot, expected: Robot, whole: Robot) -> Draft:
     )
 
 
-def _with_links(robot: Robot) -> Robot:
+def _with_links(robot: Robot, notes: list[str]) -> Robot:
     """The robot with links whose inertials add up to those of its bodies, as `save` divides them."""
-    links = robot.links
-    if not set(robot.body_names) <= {link.name for link in links}:
-        bodies = zip(robot.body_names, robot.inertias, strict=True)
-        links = tuple(Link(name, i, np.eye(3), np.zeros(3), theta, True) for i, (name, theta) in enumerate(bodies))
-    links = tuple(link for link in links if (link.name, link.body) != (WORLD_FRAME, WORLD))
-    stated = np.zeros_like(robot.inertias)
-    for link in (each for each in links if each.body != WORLD):
-        stated[link.body] += transform(link.theta, link.rotation, link.position)
-    robot = replace(robot, links=links)
-    changes = find_changes(
-        robot,
-        robot.with_inertias(stated),
-        format="SDF",
-        hosts=lambda link: True,
-        writable=lambda joint, field: True,
-        drives={},
-    )
-    return replace(robot, links=changes.expected.links)
+    loads = carried(robot)
+    notes += loads.notes
+    shares = {link.name: link for group in (loads.own.values(), *loads.fixed.values()) for link in group}
+    ordered = [shares.pop(link.name) for link in robot.links if link.name in shares]
+    links = (*ordered, *shares.values())
+    return replace(robot, links=tuple(each for each in links if (each.name, each.body) != (WORLD_FRAME, WORLD)))
 
 
 def _named(robot: Robot, notes: list[str]) -> tuple[Robot, dict[str, str]]:
@@ -220,7 +208,7 @@ def _expressible(robot: Robot) -> Robot:
             if body is None and _universal(robot, index):
                 continue
             held.append(parent)
-            names.append(_unused(f"{piece.name}_link", robot) if body is None else robot.body_names[body])
+            names.append(unused(f"{piece.name}_link", _names(robot)) if body is None else robot.body_names[body])
             thetas.append(ZERO if body is None else robot.inertias[body])
         last[index] = parent
         for each, rows in values.items():
@@ -458,9 +446,5 @@ def _tell(sheet: Sheet, robot: Robot, expected: Robot, pieces: tuple[Piece, ...]
         notes.append(f"Armature is written as <{ROTOR}>, which Drake reads and others pass over.")
 
 
-def _unused(name: str, *robots: Robot) -> str:
-    """The name, longer where something of the robots has it."""
-    taken = {each for robot in robots for each in (*robot.frames, *(joint.name for joint in robot.joints))}
-    while name in taken:
-        name += "_"
-    return name
+def _names(*robots: Robot) -> set[str]:
+    return {each for robot in robots for each in (*robot.frames, *(joint.name for joint in robot.joints))}
