@@ -72,7 +72,7 @@ def test_a_loop_goes_to_the_side_file_and_back(tmp_path):
     [
         (("ball.xml", "ball.urdf"), "'hip' is a ball joint, which URDF cannot say"),
         (("ball.xml", "ball.xml"), "input files are never changed"),
-        (("ball.xml", "ball.stl"), "written as .urdf, MJCF .xml or .sdf"),
+        (("ball.xml", "ball.stl"), "written as .urdf, MJCF .xml, .sdf or USD"),
         (("ball.xml", "other.xml", "--floating"), "a copy of the file, which keeps its base"),
         (("gone.xml", "other.xml"), "gone.xml"),
     ],

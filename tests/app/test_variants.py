@@ -17,7 +17,8 @@ from steelyard.app import app
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import is_consistent
 from steelyard.model.drive import Drive
-from steelyard.model.side import read_side, side_path, write_side
+from steelyard.model.side import read_side, side_path
+from steelyard.model.side_write import write_side
 
 
 @pytest.fixture(scope="module")

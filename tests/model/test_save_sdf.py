@@ -23,7 +23,7 @@ SUITE = package_folder("dm_control") / "suite"
 ROTOR = "<drake:rotor_inertia>0.01</drake:rotor_inertia><drake:gear_ratio>-5</drake:gear_ratio>"
 
 
-@pytest.mark.claim("models.sdf_new", "a URDF saved as SDF has the torques of the URDF, in Drake too, to 1e-9")
+@pytest.mark.claim("pipeline.sdf_new", "a URDF saved as SDF has the torques of the URDF, in Drake too, to 1e-9")
 @pytest.mark.exhaustive(keep=4)
 @pytest.mark.parametrize("name", NAMES)
 def test_drake_computes_the_torques_of_a_urdf_from_its_sdf(name, tmp_path):

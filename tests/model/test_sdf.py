@@ -38,7 +38,7 @@ def two(inside="", kind="revolute", of_joint=HINGE, first=BODY):
     return f'<model name="m">{links}{joint("j", "a", "b", kind, of_joint)}{inside}</model>'
 
 
-@pytest.mark.claim("models.sdf", "SDF of random models means to Steelyard what it means to Drake, to 1e-9")
+@pytest.mark.claim("pipeline.sdf", "SDF of random models means to Steelyard what it means to Drake, to 1e-9")
 @pytest.mark.parametrize("seed", range(12))
 def test_drake_reads_the_same_robot(tmp_path, seed):
     pytest.importorskip("pydrake")

@@ -132,7 +132,8 @@ def test_a_joint_that_is_worse_is_named_among_better_ones():
 def test_a_model_is_good_for_logs_that_it_meets_well():
     def judged_alone(*errors, findings=()):
         models = tuple((f"m{i}", SimpleNamespace(relative_error=error)) for i, error in enumerate(errors))
-        return ModelValidation(logs=("log",), models=models, units=(), findings=findings, notes=()).good
+        about = {"units": (), "notes": (), "robot": None, "log": None}
+        return ModelValidation(logs=("log",), models=models, findings=findings, **about).good
 
     assert judged_alone(0.24) and not judged_alone(0.26) and not judged_alone(0.1, findings=("gap",))
     assert judged_alone(0.1, 0.2) and not judged_alone(0.1, 0.101) and not judged_alone(0.2, 0.1)

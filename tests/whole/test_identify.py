@@ -155,7 +155,8 @@ def test_mjcf_in_mjcf_out(tmp_path):
     spec.compile()
     (tmp_path / "arm.xml").write_text(spec.to_xml())
     result = identify(tmp_path / "arm.xml", log, out=tmp_path / "out")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"arm_identified.xml", "job.toml", *FILES}
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"arm_identified.xml", "draws.npz", "job.toml", *FILES}
     m = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "arm_identified.xml"))
     np.testing.assert_allclose(m.dof_armature, result.estimate.friction["armature"], rtol=1e-9, atol=1e-15)
 

@@ -46,7 +46,7 @@ def _written_model(folder: Path) -> str:
 SUMMARY = "summary.json"
 Model = Annotated[
     Path,
-    typer.Argument(metavar="MODEL", callback=model_in, help="Robot model (URDF, MJCF, SDF, USD, xacro) or a result."),
+    typer.Argument(metavar="MODEL", callback=model_in, help="Robot model of any format, or a result."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]

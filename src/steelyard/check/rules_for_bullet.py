@@ -108,7 +108,7 @@ def inertia_zeroed(sketch: Sketch) -> Iterator[Hit]:
 
 @rule(
     "SY734",
-    "unit-inertial",
+    "assumed-unit-inertial",
     "warning",
     repairs=EXPLICIT,
     mend=massless,

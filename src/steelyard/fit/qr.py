@@ -3,6 +3,8 @@
 LAPACK is called without SciPy's checks: for ten unknowns, these take ten times as long as the solve.
 """
 
+from typing import Any
+
 import numpy as np
 
 UNREACHABLE = 1e-14  # of the largest singular value: directions in which no step moves a slack
@@ -18,16 +20,17 @@ class Factors:
     def __init__(self, A, pivoted: bool):
         from scipy.linalg import lapack
 
-        self.lapack, k = lapack, A.shape[1]
+        self.lapack: Any = lapack  # its functions are made as SciPy is loaded
+        k = A.shape[1]
         self.columns = self.order = self.size = None
         if pivoted:
             self.size = 1.0 / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
             A = A * self.size
             self.order = np.argsort(-np.abs(A).max(axis=1), kind="stable")
-            self.QR, columns, self.tau, *_ = lapack.dgeqp3(A[self.order])
+            self.QR, columns, self.tau, *_ = self.lapack.dgeqp3(A[self.order])
             self.columns = columns - 1
         else:
-            self.QR, self.tau, *_ = lapack.dgeqrf(A)
+            self.QR, self.tau, *_ = self.lapack.dgeqrf(A)
         self.R = np.asfortranarray(self.QR[:k])
         if not (np.isfinite(self.R).all() and np.diag(self.R).all()):
             raise np.linalg.LinAlgError
@@ -45,7 +48,7 @@ class Factors:
 
     def _placed(self, x) -> np.ndarray:
         """Unknowns (k,) of the columns in order of size, in their own order and units."""
-        if self.columns is None:
+        if self.columns is None or self.size is None:
             return x
         placed = np.empty(len(x))
         placed[self.columns] = x

@@ -116,7 +116,6 @@ def analyze(
     "Check and repair models.",
     "steelyard check robot.urdf",
     "steelyard check models/ --summary",
-    "steelyard check models/ --baseline known.json",
     "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
     "steelyard check robot.urdf --fix robot_fixed.urdf",
     "steelyard check robot.urdf --fix=SY304 -o robot_fixed.urdf",
