@@ -21,7 +21,10 @@ def doubtful(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "robot.xml"
     path.write_text(f"<mujoco>{BODY}</mujoco>")
-    return path
+    before = mujoco.get_mju_user_warning()  # dm_control sets one as it is imported
+    mujoco.set_mju_user_warning(None)
+    yield path
+    mujoco.set_mju_user_warning(before)
 
 
 def files(path):
