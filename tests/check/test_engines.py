@@ -3,6 +3,7 @@ linter says."""
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +23,8 @@ from check.test_destinations import (
 from robots import package_folder, urdf
 from steelyard import check
 from steelyard.check import engines as engine_module
-from steelyard.check.engines import BY_NAME, ENGINES, compare_engines
+from steelyard.check.engines import BY_NAME, ENGINES, Comparison, EngineReading, compare_engines
+from steelyard.check.render import engine_lines
 from steelyard.errors import OptionError
 from steelyard.model.formats import opened
 
@@ -236,3 +238,13 @@ def test_mjcf_in_pinocchio_and_mujoco():
     found = compare_engines(path, engines=("mujoco", "pinocchio"))
     assert all(each.differences == () for each in found.readings)
     assert np.isfinite([each.largest for each in found.readings]).all()
+
+
+def test_no_agreement_is_told_where_nothing_was_compared():
+    refused, empty = EngineReading("mujoco", refused="no"), EngineReading("drake", "1.0")
+    for readings in ((), (refused,), (refused, empty)):
+        assert "no engine has read it" in repr(Comparison(Path("a.urdf"), readings))
+    agrees = EngineReading("drake", "1.0", bodies=2)
+    assert "1 engine agrees on what was compared" in repr(Comparison(Path("a.urdf"), (refused, agrees)))
+    shown = "\n".join(engine_lines(Comparison(Path("a.urdf"), (empty,), missing=("newton",))))
+    assert "nothing in it could be compared" in shown and "steelyard[engines]" not in shown

@@ -121,7 +121,13 @@ class Comparison(Card):
         return not any(each.differences for each in self.readings)
 
     def _title(self) -> str:
-        return f"{self.path.name}: {'all engines agree' if self.ok else 'engines differ'}"
+        compared = [each for each in self.readings if not each.refused and each.bodies + each.joints]
+        if not compared:
+            return f"{self.path.name}: no engine has read it"
+        agree = (
+            f"{len(compared)} engine{'s' * (len(compared) != 1)} agree{'s' * (len(compared) == 1)} on what was compared"
+        )
+        return f"{self.path.name}: {agree if self.ok else 'engines differ'}"
 
     def _rows(self):
         return {each.title: each.refused or f"{len(each.differences)} differences" for each in self.readings}

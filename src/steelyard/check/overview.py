@@ -43,7 +43,9 @@ def places(group: list[Finding]) -> str:
     kinds, names = _elements(group)
     if len(kinds) != 1:
         return f"{len(group)} places"
-    return f"{len(names)} {kinds.pop()}{'s' * (len(names) != 1)}"
+    kind = kinds.pop()
+    plural = f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
+    return f"{len(names)} {kind if len(names) == 1 else plural}"
 
 
 def _one(group: list[Finding], home: str) -> Finding:

@@ -214,6 +214,7 @@ def _engines_object(comparison: "Comparison") -> dict:
 
 
 MOST = 20  # rows of a table
+ELSEWHERE = "newton"  # no extra brings it, as it wants another OpenUSD
 
 
 def engine_lines(comparison: "Comparison") -> list[str]:
@@ -226,10 +227,12 @@ def engine_lines(comparison: "Comparison") -> list[str]:
         lines.append(f"  {each.title:<24} {told or _equal(each)}".translate(HARMLESS))
         lines += [f"  {'':<24} {note}".translate(HARMLESS) for note in each.notes]
     lines += [f"  {name:<24} not installed" for name in comparison.missing]
-    if comparison.missing:
+    if set(comparison.missing) - {ELSEWHERE}:
         lines.append(
             f"  To install: pip install 'steelyard[engines]', or name a Python that has them in {ENVIRONMENT}."
         )
+    if ELSEWHERE in comparison.missing:
+        lines.append(f"  To ask {ELSEWHERE}: name a Python that has it in {ENVIRONMENT}.")
     differing = [each for each in comparison.readings if each.differences]
     if not differing:
         return lines
@@ -251,6 +254,8 @@ def engine_lines(comparison: "Comparison") -> list[str]:
 
 
 def _equal(reading: "EngineReading") -> str:
+    if not reading.bodies + reading.joints:
+        return "read, and nothing in it could be compared"
     return f"equal: {reading.bodies} links, {reading.joints} joints, within {reading.largest:.1g}"
 
 

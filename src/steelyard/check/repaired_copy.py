@@ -153,7 +153,7 @@ def _write(
 def _verify(planned: Sketch, found: Sketch, out: Path):
     """Raise ModelError unless every inertial reads back as planned, those of untouched parts included."""
     if [p.name for p in planned.parts] != [p.name for p in found.parts]:
-        raise ModelError(f"{out} was not written: it would not read back with the same {planned.word}s.")
+        raise ModelError(f"{out} was not written: it would not read back with each {planned.word} where it was.")
     same = max(SAME, BY_NAME[planned.format].precision)
     for part, other in zip(planned.parts, found.parts, strict=True):
         if not _same(part.inertial, other.inertial, same):
