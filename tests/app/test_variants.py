@@ -140,3 +140,22 @@ def test_refusals_write_nothing(result, tmp_path):
     with pytest.raises(OptionError, match="holds no result"):
         sy.variants(tmp_path, tmp_path / "out", 3)
     assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_exported_of_a_result_that_is_not_to_be_used(result, tmp_path):
+    """Three quarters of the torque is friction that was left out: the verdict is to keep the nominal model."""
+    robot = sy.library.scara()
+    rubbing = robot.with_joint_properties(damping=5 * robot.damping, frictionloss=5 * robot.frictionloss)
+    log = sy.simulate.record(rubbing, duration=4.0).log
+    kept = tmp_path / "kept"
+    sy.identify(robot.with_inertias(1.15 * robot.inertias), log, friction=(), out=kept)
+    assert json.loads((kept / "summary.json").read_text())["verdict"]["level"] == "keep"
+    assert "these ranges are of a fit that is not to be used" in (kept / "report.md").read_text()
+    model = next(kept.glob("*_identified.urdf"))
+    for source in (kept, model):
+        for words in (["m.py", "--as", "newton"], ["variants", "--draws", "2"]):
+            out = tmp_path / words[0]
+            done = CliRunner().invoke(app, ["convert", str(source), str(out), *words[1:]])
+            told = " ".join(done.stderr.split())
+            assert done.exit_code == 2 and "Keep the nominal model until you know why" in told and not out.exists()
+    assert "these ranges are of" not in (result / "report.md").read_text()

@@ -264,3 +264,13 @@ def test_hostile_files_are_refused_at_once(tmp_path, case):
         sy.load(path)
     assert time.process_time() - start < 10
     assert len(str(caught.value)) < 600 and "root:" not in str(caught.value)
+
+
+def test_check_refuses_arguments_that_no_model_takes(arm):
+    plain = arm.with_name("plain.urdf")
+    sy.save(sy.load(arm, arguments={"name": "a"}), plain)
+    for words, said in ((["--arg", "a=1"], "Only xacro models take arguments"), (["--arg", "a"], "write NAME=VALUE")):
+        done = CliRunner().invoke(app, ["check", str(plain), *words])
+        assert done.exit_code == 2 and said in done.stderr
+    both = CliRunner().invoke(app, ["check", str(plain), str(arm), "--arg", "name=a"])
+    assert both.exit_code < 2, both.stderr

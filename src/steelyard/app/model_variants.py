@@ -11,7 +11,7 @@ from steelyard.model.formats import BY_SUFFIX, MODEL_SUFFIXES
 from steelyard.model.side import side_path
 from steelyard.pipeline.job_run import load_with_side
 from steelyard.report.outputs import staged
-from steelyard.report.record import read
+from steelyard.report.record import usable
 
 
 def variants(result, out, count: int = 20) -> tuple[Path, ...]:
@@ -27,7 +27,8 @@ def variants(result, out, count: int = 20) -> tuple[Path, ...]:
         Paths of the models.
 
     Raises:
-        SteelyardError: a folder without samples or without a model, or fewer samples than models.
+        SteelyardError: a folder without samples or without a model, a verdict to keep the nominal model, or fewer
+            samples than models.
 
     Example:
         >>> import steelyard as sy
@@ -42,7 +43,7 @@ def variants(result, out, count: int = 20) -> tuple[Path, ...]:
     draws = load_draws(folder)
     if not 0 < count <= len(draws):
         raise OptionError(f"{count} models: {folder / FILE} has {len(draws)} samples, so give 1 to {len(draws)}.")
-    given = read(folder).summary["job"]
+    given = usable(folder).summary["job"]
     gravity, side = given.get("gravity"), side_path(path)
     job = Job(
         str(path),
@@ -63,10 +64,10 @@ def variants(result, out, count: int = 20) -> tuple[Path, ...]:
 def _model_of(result: Path) -> tuple[Path, Path]:
     """Folder of a result, and the model file in it. Raises OptionError."""
     if not result.is_dir():
-        if result.name not in read(result.parent).summary["files"]:
+        if result.name not in usable(result.parent).summary["files"]:
             raise OptionError(f"{result} is no model of the result in {result.parent}; give that folder.")
         return result.parent, result
-    found = [name for name in read(result).summary["files"] if name.endswith(MODEL_SUFFIXES)]
+    found = [name for name in usable(result).summary["files"] if name.endswith(MODEL_SUFFIXES)]
     if not found:
         raise OptionError(f"{result} holds no identified model; give the folder that steelyard identify wrote.")
     return result, result / found[0]

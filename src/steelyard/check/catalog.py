@@ -23,7 +23,7 @@ from steelyard.check import (
 from steelyard.check.destinations import Destination, wanted
 from steelyard.check.rule import Finding, Findings, Rule
 from steelyard.errors import ModelError, OptionError, choices
-from steelyard.model.formats import models_in, read_sketch
+from steelyard.model.formats import models_in, read_sketch, require_takers
 from steelyard.model.sketch import Sketch
 
 FAMILIES = (
@@ -109,6 +109,7 @@ def run(
     rules = selected(select, ignore, destinations)
     whole = Findings((), (), tuple(each.note for each in destinations if each.note))
     models = models_in(path)
+    require_takers(models, arguments)
     for model in models:
         try:
             sketch = read_sketch(model, meshes=meshes, folders=folders, arguments=arguments)

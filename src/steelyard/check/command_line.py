@@ -13,8 +13,8 @@ from steelyard.check.baseline import write_baseline as write
 from steelyard.check.catalog import ALL, BY_CODE, ERRORS, destinations_of, look, selected, with_engines
 from steelyard.check.overview import Checked
 from steelyard.check.rule import Findings
-from steelyard.errors import OptionError, SteelyardError, choices
-from steelyard.model.formats import models_in, read_sketch
+from steelyard.errors import ModelError, OptionError, SteelyardError, choices
+from steelyard.model.formats import models_in, read_sketch, require_takers
 
 CLEAN, FOUND, REFUSED = 0, 1, 2
 
@@ -69,6 +69,7 @@ def check_models(
         if not given:
             raise OptionError("no model was given; name a URDF, MJCF, SDF, USD or xacro file, or a folder.")
         named = _models(given, errors)
+        require_takers([model for model, _ in named], arguments)
         for count, (model, base) in enumerate(named):
             if progress is not None:
                 progress(model.name, count / len(named))
@@ -93,7 +94,7 @@ def check_models(
                     models.append(Checked(model, 0, Findings((), ()), str(error)))
         if write_baseline is not None:
             write(Path(write_baseline), _whole(models))
-    except OptionError as error:
+    except (ModelError, OptionError) as error:
         errors.append(str(error))
     if known is not None and models:
         gone = known.fixed(_whole(models), selected(select, ignore, destinations_of(destination)))

@@ -10,7 +10,7 @@ from steelyard.model import Robot
 from steelyard.model.drive import Drive
 from steelyard.model.formats import BY_NAME
 from steelyard.report.labels import dof_units
-from steelyard.report.record import SUMMARY, read
+from steelyard.report.record import SUMMARY, read, usable
 from steelyard.terms import TERMS
 
 UNDETERMINED = "the motion does not show it"
@@ -67,7 +67,7 @@ def configured(robot: Robot, source: str | Path) -> Configured:
         kinds = {"drives": _by_motion, "identification": _by_torques}
         if summary["kind"] not in kinds:
             raise OptionError(f"{folder} holds no identified robot; give a model, or a folder of steelyard identify.")
-        told, notes = kinds[summary["kind"]](summary)
+        told, notes = kinds[summary["kind"]](usable(folder).summary)
     joints = tuple(_joints(robot, told))
     if not joints:
         raise OptionError(f"Robot '{robot.name}' has no joint of one degree of freedom to configure.")

@@ -183,6 +183,8 @@ def load_draws(path) -> Draws:
         FitError: another file, arrays that do not belong together, or bodies that cannot exist.
     """
     path = Path(path) / FILE if Path(path).is_dir() else Path(path)
+    if not path.is_file():
+        raise FitError(f"{path} is missing: no samples were written there. Identify again with --out.")
     _, arrays = read_npz(path, FORMAT, "a file of samples (draws.npz of a result)")
     try:
         return _checked(arrays)

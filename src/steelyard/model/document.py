@@ -109,7 +109,7 @@ def read_bytes(path) -> bytes:
     try:
         if not path.is_file():
             kind = "a folder" if path.is_dir() else "missing" if not path.exists() else "not a regular file"
-            raise ModelError(f"Model file {path} is {kind}. Give the path of a .urdf, MJCF .xml or .sdf file.")
+            raise ModelError(f"Model file {path} is {kind}. Give the path of a URDF, MJCF, SDF, USD or xacro file.")
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise ModelError(

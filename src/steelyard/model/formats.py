@@ -227,8 +227,8 @@ def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = (
         ModelError: a named folder that is none, or a file that cannot be read.
     """
     path = Path(path)
-    format = _format_of(path)
-    given = arguments_of(arguments) if format.arguments else {}
+    format, given = _format_of(path), arguments_of(arguments)
+    given = given if format.arguments else {}
     return _with_folders(replace(format.open(path), arguments=given), folders)
 
 
@@ -246,6 +246,13 @@ def read_sketch(
         ModelError: one message, for a file that is no model or cannot be read.
     """
     return opened(path, folders, arguments).sketch(meshes=meshes)
+
+
+def require_takers(models: Sequence[Path], arguments: Mapping[str, object] | Iterable[str]) -> None:
+    """Raise ModelError for arguments where none of the models takes any."""
+    given = arguments_of(arguments)
+    if given and models and not any(_format_of(path).arguments for path in models):
+        raise ModelError(f"Only xacro models take arguments, and none was given; '{next(iter(given))}' was.")
 
 
 def document_of(robot: Robot) -> ModelDocument | None:

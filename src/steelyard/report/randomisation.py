@@ -14,6 +14,7 @@ from steelyard.pipeline.drive_identification import DriveResult
 from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import interval, plural
+from steelyard.report.record import KEEP
 from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import TERMS
 
@@ -139,6 +140,8 @@ def range_parts(summary: dict) -> Iterator[Part]:
     if found is None:
         yield Part(text="This result has no samples of its posterior, so that it gives no ranges.")
         return
+    if summary.get("verdict", {}).get("level") == KEEP:
+        yield Part(text="The verdict is to keep the nominal model: these ranges are of a fit that is not to be used.")
     yield Part(
         text=f"Each range holds {LEVEL:.0%} of the samples of the posterior in {FILE}, 5 to 95 %, and the value of the "
         "model file. Randomise by rows of that file: numbers of one row belong together, and independent ranges allow "

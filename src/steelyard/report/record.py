@@ -14,6 +14,7 @@ from steelyard.report.signal_curves import Curves, load_curves, save_curves
 
 KINDS = ("identification", "drives", "payload")
 SUMMARY, CURVES, PAGE, TEXT = "summary.json", "curves.npz", "report.html", "report.md"
+KEEP = "keep"  # the level of a verdict that nothing of a result is to be used
 FILES = (SUMMARY, PAGE, TEXT, CURVES)
 COMPARISON_FILES = (SUMMARY, PAGE, TEXT)
 
@@ -29,6 +30,20 @@ class Record(Card):
     def kind(self) -> str:
         """`identification`, `drives` or `payload`."""
         return self.summary["kind"]
+
+
+def usable(folder) -> Record:
+    """Record of a result whose model may be used: nothing else goes into simulators and controllers. Raises OptionError
+    as `read`, and for a verdict that says to keep the nominal model."""
+    found = read(folder)
+    verdict = found.summary.get("verdict", {})
+    if verdict.get("level") == KEEP:
+        advice = verdict["advice"].removesuffix(": look at these first.")
+        raise OptionError(
+            f"{folder}: {verdict['headline']} {advice}, so nothing of this result is exported. Its report names what "
+            "to mend."
+        )
+    return found
 
 
 def read(folder) -> Record:
