@@ -1,5 +1,6 @@
 """Side files: placement of rotors against compositions written out by hand, strictness, messages."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from steelyard.errors import ModelError
 from steelyard.inertia import parameters
 from steelyard.model import library, load, locking, write_side
 from steelyard.model.compare import fingerprint
+from steelyard.model.robot import Link
 from steelyard.model.side import read_side, side_path
 from steelyard.model.side_mechanism import ROTOR_KEYS
 
@@ -261,3 +263,16 @@ def test_files_that_cannot_be_read(tmp_path):
     binary.write_bytes(b"#" * (2**20 + 1))
     with pytest.raises(ModelError, match="is larger than 1 MB"):
         read_side(binary, robot)
+
+
+def test_the_documented_example_of_what_a_format_lacks_reads(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "side_file.md").read_text()
+    example = re.search(r"## What a format lacks\n\n```toml\n(.*?)```", page, flags=re.DOTALL)[1]
+    robot = library.scara()
+    tool = Link("tool", robot.nb - 1, np.eye(3), np.array([0.1, 0.0, 0.0]), np.zeros(10), False)
+    path = tmp_path / "arm.steelyard.toml"
+    path.write_text("version = 1\n" + example)
+    found = read_side(path, replace(robot, links=(tool,), gravity=np.zeros(3)))
+    assert found.gravity.tolist() == [0, 0, -9.81] and [site.name for site in found.sites] == ["tool"]
+    assert (found.armature[0], found.damping[0], found.frictionloss[0]) == (0.1, 0.2, 0.3)
+    assert found.velocity_limits[0] == 2.2 and np.array_equal(found.armature[1:], robot.armature[1:])
