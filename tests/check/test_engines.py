@@ -26,6 +26,7 @@ from steelyard.check import engines as engine_module
 from steelyard.check.engines import BY_NAME, ENGINES, Comparison, EngineReading, compare_engines
 from steelyard.check.render import engine_lines
 from steelyard.errors import OptionError
+from steelyard.model.formats import load as sy_load
 from steelyard.model.formats import opened
 
 HERE = ("mujoco", "pinocchio", "drake", "pybullet", "idyntree", "dartpy")
@@ -248,3 +249,10 @@ def test_no_agreement_is_told_where_nothing_was_compared():
     assert "1 engine agrees on what was compared" in repr(Comparison(Path("a.urdf"), (refused, agrees)))
     shown = "\n".join(engine_lines(Comparison(Path("a.urdf"), (empty,), missing=("newton",))))
     assert "nothing in it could be compared" in shown and "steelyard[engines]" not in shown
+
+
+def test_identifiers_stand_for_names(model):
+    """An engine that reads USD calls link 'arm-1.0' arm_1_0."""
+    robot = sy_load(model(PLAIN.replace('"arm"', '"arm-1.0"')))
+    said = engine_module._by_our_names(robot, {"arm_1_0": 1, "elsewhere": 2})
+    assert said == {"arm-1.0": 1, "elsewhere": 2}

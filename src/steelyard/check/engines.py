@@ -6,6 +6,7 @@ is a row of the table.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -274,6 +275,7 @@ def _last_words(path: Path) -> str:
 
 
 def _compared(engine: Engine, trial: _Trial, found: dict, notes: tuple[str, ...]) -> EngineReading:
+    found |= {key: _by_our_names(trial.robot, found[key]) for key in ("poses", "bodies", "torques")}
     every = [*_bodies(trial.robot, found), *_torques(trial, found["torques"])]
     apart = sorted((each for each in every if not each.relative <= engine.tolerance), key=lambda each: -each.relative)
     elements = {each.element for each in every}
@@ -286,6 +288,13 @@ def _compared(engine: Engine, trial: _Trial, found: dict, notes: tuple[str, ...]
         sum(each.startswith("joint") for each in elements),
         notes=notes,
     )
+
+
+def _by_our_names(robot: Robot, found: dict) -> dict:
+    """What an engine says of parts and joints, some of which it may call by identifiers, as those of USD do."""
+    ours = {*(link.name for link in robot.links), *(joint.name for joint in robot.joints)}
+    identifiers = {re.sub(r"\W", "_", name): name for name in ours}
+    return {name if name in ours else identifiers.get(name, name): value for name, value in found.items()}
 
 
 def _bodies(robot: Robot, found: dict):
