@@ -135,7 +135,7 @@ def test_refusals_write_nothing(result, tmp_path):
     (tmp_path / "old").mkdir()
     for name in ("summary.json", "arm_identified.urdf"):
         shutil.copy(result / name, tmp_path / "old" / name)
-    with pytest.raises(FitError, match="not a file of samples"):  # of an earlier program
+    with pytest.raises(FitError, match="no samples were written there"):  # of an earlier program
         sy.variants(tmp_path / "old", tmp_path / "out", 3)
     with pytest.raises(OptionError, match="holds no result"):
         sy.variants(tmp_path, tmp_path / "out", 3)
