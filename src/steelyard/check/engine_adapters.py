@@ -10,6 +10,7 @@ has inverse dynamics of the tree; notes.
 """
 
 import json
+import re
 import sys
 from importlib import import_module
 from importlib.metadata import version
@@ -276,7 +277,9 @@ def newton(task: dict) -> dict:
 
     labels = [name.rpartition("/")[2] for name in getattr(model, "joint_label", None) or model.joint_key]
     starts_q, starts_v = model.joint_q_start.numpy(), model.joint_qd_start.numpy()
-    known = [(k, labels.index(name)) for k, name in enumerate(task["joints"]) if name in labels]
+    places = {re.sub(r"\W", "_", label): k for k, label in enumerate(labels)}  # USD has identifiers for names
+    called = [re.sub(r"\W", "_", name) for name in task["joints"]]
+    known = [(k, places[name]) for k, name in enumerate(called) if name in places]
     known = [(k, joint) for k, joint in known if starts_v[joint + 1] - starts_v[joint] == 1]
     for _, joint in known:
         home[starts_q[joint]] = 0.0
