@@ -15,7 +15,8 @@ from steelyard.fit.whitening import weigh_by_noise
 from steelyard.information import accumulate, accumulate_blocks
 from steelyard.log import split_blocks
 from steelyard.prepare.prepared import with_motion
-from steelyard.simulate import Sensors, record
+from steelyard.simulate import PERFECT, Sensors, record, rich_motion
+from steelyard.simulate.trajectories import Trajectory
 from steelyard.terms import COULOMB_WIDTH
 
 COLUMNS = {"friction": ("viscous", "coulomb", "offset"), "armature": True}
@@ -58,6 +59,21 @@ def test_right_links_stand_and_wrong_ones_are_better_identified(seed):
         np.linalg.norm(sy.inverse_dynamics(each, fast.q, fast.v, fast.a) - right) for each in (model, everything.robot)
     ]
     assert errors[1] < 0.5 * errors[0]
+
+
+@pytest.mark.parametrize("still", [3, 5])
+def test_a_joint_that_stands_still_is_no_reason_against_the_others(still):
+    """Nothing is learnt of its friction; links that are far better still are, in other poses of this joint, too."""
+    truth = friction_of(sy.library.puma560())
+    model, course = given(truth, 0, 0.3), rich_motion(truth, duration=10.0)
+    moving = np.arange(truth.nv) != still
+    log = record(truth, Trajectory(lambda t: tuple(moving * x for x in course.evaluate(t)), 10.0)).log
+    result = sy.identify(model, log)
+    assert result.links.certain and not result.kept
+    other = record(truth, rich_motion(truth, duration=5.0, seed=9), sensors=PERFECT).truth
+    right = sy.inverse_dynamics(truth, other.q, other.v, other.a)
+    rigid = [sy.inverse_dynamics(each, other.q, other.v, other.a) - right for each in (model, result.robot)]
+    assert np.linalg.norm(rigid[1]) < 0.3 * np.linalg.norm(rigid[0])
 
 
 def test_links_get_no_credit_for_friction():

@@ -120,7 +120,7 @@ class Unknowns:
                 values[name] = np.where(values[name] > 2 * LEAST, values[name], 0.0)
         if len(self.bodies):
             moved = np.tensordot(x[len(self.free) * n :], self.bodies, axes=1)
-            values["inertias"] = at_scale(_changed(self.drives.inertias, moved), self.weights)
+            values["inertias"] = at_scale(changed_bodies(self.drives.inertias, moved), self.weights)
         return self.drives.changed(**values)
 
     def without(self, limits: Mapping[str, np.ndarray], x) -> tuple["Unknowns", np.ndarray]:
@@ -160,7 +160,7 @@ def _without_limit(values) -> np.ndarray:
     return np.where(values > 0.99 * FAR, np.inf, values)
 
 
-def _changed(theta, change) -> np.ndarray:
+def changed_bodies(theta, change) -> np.ndarray:
     """(n, 10) of bodies with exp(change[:, 0]) times the mass, their centres moved by change[:, 1:4], m, and their
     matter stretched about it by the exponential of change[:, 4:]: what moves matter leaves a body that can exist."""
     mass, center, inertia = to_com_inertia(theta)
@@ -231,7 +231,7 @@ def unknowns(
     columns = np.zeros((10 * robot.nb, 10 * robot.nb))
     for k, spread in enumerate(spreads if inertias else spreads[:4]):
         more = np.tile(SMALL * spread * np.eye(10)[k], (robot.nb, 1))
-        change = (_changed(drives.inertias, more) - _changed(drives.inertias, -more)) / (2 * SMALL)
+        change = (changed_bodies(drives.inertias, more) - changed_bodies(drives.inertias, -more)) / (2 * SMALL)
         for b in range(robot.nb):
             if k or weighed is None or not weighed[b]:
                 columns[10 * b : 10 * b + 10, 10 * b + k] = change[b]

@@ -6,6 +6,7 @@ from steelyard.excite.motion_formats import write
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for
 from steelyard.excite.promise import simulated
+from steelyard.excite.rehearsal import rehearse
 from steelyard.excite.static_poses import poses
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "design",
     "poses",
     "profile_for",
+    "rehearse",
     "simulated",
     "write",
 ]

@@ -21,6 +21,7 @@ from steelyard.fit.posterior import posterior
 from steelyard.fit.prior import consistent_prior
 from steelyard.information import Information, accumulate
 from steelyard.log import Log
+from steelyard.log.checks import STILL
 from steelyard.model import Robot
 
 PARTS = 4  # of a single log, each predicted from the others
@@ -156,7 +157,9 @@ def ordinary_use(robot: Robot, logs: Sequence[Log], **columns) -> Information | 
 
     Positions are spread evenly over the limits, or over twice what the logs show where there are none; speeds and
     accelerations are normal, those of a joint that sweeps its range in 2 pi seconds, or those of the liveliest joint of
-    its kind in the logs where that is more. A free base and other composite joints move as they did in the logs.
+    its kind in the logs where that is more. A free base and other composite joints move as they did in the logs. A
+    joint that stood still in all logs stands still elsewhere: that nothing was learnt of its friction is no reason
+    against what was learnt of the others.
 
     Args:
         robot: the robot.
@@ -181,8 +184,9 @@ def ordinary_use(robot: Robot, logs: Sequence[Log], **columns) -> Information | 
         speed, pull = (max(rms[key][alike].max(), half * SWEEP**n / np.sqrt(2)) for n, key in enumerate("va", start=1))
         most = SPEED_SHARE * robot.velocity_limits[dof]
         q[:, at] = middle + half * rng.uniform(-1, 1, SAMPLES)
-        v[:, dof] = np.clip(speed * rng.normal(size=SAMPLES), -most, most)
-        a[:, dof] = pull * rng.normal(size=SAMPLES)
+        moves = np.ptp(whole["q"][:, at]) >= STILL
+        v[:, dof] = moves * np.clip(speed * rng.normal(size=SAMPLES), -most, most)
+        a[:, dof] = moves * pull * rng.normal(size=SAMPLES)
     log = Log(t=np.arange(SAMPLES) / 1.0, q=q, v=v, a=a, tau=np.zeros_like(v), joint_names=logs[0].joint_names)
     return accumulate(robot, log, engine="numpy", **columns).base
 

@@ -187,12 +187,16 @@ def _gains(
             return gains, ["Torques of the drives show little but friction: gains were guessed, and refined by motion."]
         source = "their common scale is that of the nominal model's masses; give --load to have it measured"
     gains = found.gains
+    shown = np.isfinite(found.deviation)
+    if guess and (gains <= 0).any():  # no drive pushes away from where it is told to go
+        shown &= gains > 0
+        gains = np.where(shown, gains, np.median(gains[shown]) if shown.any() else _guessed(robot, logs))
     if not loads and not unknown.all():
         gains, source = gains / np.median(gains[~unknown]), "the scale is that of the known gains"
     gains = np.where(unknown, gains, 1.0)
     names = np.array(found.joint_names)
     text = ", ".join(f"{name} {gain:.4g}" for name, gain in zip(names[unknown], gains[unknown], strict=True))
-    guessed = names[unknown & ~np.isfinite(found.deviation)]
+    guessed = names[unknown & ~shown]
     notes = [f"Drive gains, N m per unit: {text}; {source}."]
     if len(guessed):
         notes.append(f"The motion does not show the gains of {', '.join(guessed)}: they are the median of the others.")

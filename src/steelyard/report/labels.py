@@ -53,7 +53,9 @@ def sizes(robot: Robot, estimate) -> np.ndarray:
     if "offset" in layout.terms and "coulomb" in layout.terms:
         size[layout.term("offset")] += size[layout.term("coulomb")]
     if "armature" in layout.terms:
-        size[layout.term("armature")] += (xx + yy + zz)[_bodies_of(robot)[list(layout.dofs)]]
+        slides = np.array([units is LINEAR for units in dof_units(robot)])
+        own = np.where(slides, m[_bodies_of(robot)], (xx + yy + zz)[_bodies_of(robot)])
+        size[layout.term("armature")] += own[list(layout.dofs)]
     return size
 
 

@@ -5,8 +5,24 @@ from steelyard.app.commands.fleet_command import fleet
 from steelyard.app.commands.identify_command import demo, identify
 from steelyard.app.commands.model_commands import analyze, check, convert, mesh, view
 from steelyard.app.commands.payload_command import payload
+from steelyard.app.commands.rehearse_command import rehearse
 from steelyard.app.commands.result_commands import inspect, report, validate
 
 __all__ = ["COMMANDS"]
 
-COMMANDS = (identify, fleet, validate, demo, analyze, inspect, mesh, payload, excite, report, check, convert, view)
+COMMANDS = (
+    identify,
+    fleet,
+    validate,
+    demo,
+    analyze,
+    inspect,
+    mesh,
+    payload,
+    excite,
+    rehearse,
+    report,
+    check,
+    convert,
+    view,
+)

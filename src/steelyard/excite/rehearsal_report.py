@@ -1,0 +1,184 @@
+"""What a rehearsal says: verdict, what would be identified and how well, and figures of both."""
+
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.excite.rehearsal import Rehearsal
+from steelyard.report.document import Part, Screen, Section, View
+from steelyard.report.figure_style import IDENTIFIED, NOMINAL, drawn, log_axis, points
+from steelyard.report.numbers import number, percent, plural
+from steelyard.report.outputs import write_file
+from steelyard.sheets import Sheet, sheet
+
+USABLE, COVERED = 0.5, 0.8  # of the model's error, and of the truths in their intervals: a rehearsal that went well
+SMALLEST = 1e-3  # of natural sizes, that figures show
+
+
+def rehearsal_view(found: Rehearsal) -> View:
+    """The report.
+
+    Args:
+        found: the rehearsal.
+
+    Returns:
+        The View, with a table and two figures.
+    """
+    screen = _screen(found)
+    parts = (Part(sheet=_by_part(found)), Part(figures=(("promise", 0),)), Part(sheet=_table(found)))
+    shorter = Section("How much of the motion is needed", "shorter", (Part(figures=(("shorter", 0),)),))
+    return View(
+        summary={"kind": "rehearsal", "verdict": screen.as_json(), **as_json(found)},
+        title=f"Rehearsal of {found.robot.name}",
+        subtitle=f"{number(found.duration)} s, {plural(len(found.trials), 'truth')} in MuJoCo",
+        sections=(Section("What would be identified", "identified", parts), shorter),
+        figures={("promise", 0): _promise(found), ("shorter", 0): _shorter(found)},
+        files="",
+    )
+
+
+def write_rehearsal_page(found: Rehearsal, path: Path, *, inputs=()) -> Path:
+    """The report as a page.
+
+    Args:
+        found: the rehearsal.
+        path: to write, as a whole or not at all.
+        inputs: files that it must not replace.
+
+    Returns:
+        The path.
+
+    Raises:
+        OptionError: it cannot be written, or is one of `inputs`.
+    """
+    from steelyard.report.html import page
+
+    return write_file(path, page(rehearsal_view(found)).encode(), what="Page", inputs=inputs)
+
+
+def as_json(found: Rehearsal) -> dict:
+    """Plain values; the keys are in docs/files.md."""
+    given, left = found.errors
+    columns = zip(found.names, found.units, found.shown, found.promised, found.reached, found.held, strict=True)
+    return {
+        "robot": found.robot.name,
+        "duration": found.duration,
+        "truths": len(found.trials),
+        "error_of": "motion" if found.moved else "torque",
+        "model_error": given,
+        "identified_error": left,
+        "shortest": found.shortest,
+        "shorter": [{"duration": share * found.duration, "identified_error": error} for share, error in found.shorter],
+        "parameters": [
+            {
+                "name": name,
+                "unit": unit,
+                "shown": bool(shown),
+                "promised": _finite(promised),
+                "reached": _finite(reached),
+                "held": int(held),
+            }
+            for name, unit, shown, promised, reached, held in columns
+        ],
+    }
+
+
+def _finite(value) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _error(found: Rehearsal, value: float) -> str:
+    return f"{number(1e3 * value)} mrad (mm)" if found.moved else percent(value)
+
+
+def _screen(found: Rehearsal) -> Screen:
+    given, left = found.errors
+    count, covered = int(found.shown.sum()), found.covered
+    what = "windows of motion" if found.moved else "torques"
+    headline = (
+        f"Of {plural(len(found.names), 'parameter')} the data would decide {count}, and {what} of a random motion as "
+        f"fast as limits allow would be predicted to {_error(found, left)} "
+        f"({'going where commanded' if found.moved else 'the model'}: {_error(found, given)})."
+    )
+    reasons = []
+    if left > USABLE * given:
+        reasons.append("Little is gained: move faster or through more of the range (steelyard excite), or longer.")
+    if covered < COVERED:
+        reasons.append(
+            f"Only {percent(covered)} of the truths lie in their 95 % intervals: these promise too much here."
+        )
+    if found.shortest is not None:
+        reasons.append(f"{number(found.shortest)} s of it would do: the rest hardly makes errors smaller.")
+    elif found.shorter[-2][1] is None or found.shorter[-2][1] > found.enough:
+        reasons.append("Errors still fall at its end: a longer motion shows more.")
+    reasons += found.trials[0].notes
+    level = "keep" if left >= given else "good" if left <= USABLE * given and covered >= COVERED else "care"
+    advice = {"good": "Record it.", "care": "Record it with these in mind:", "keep": "Do not record it:"}[level]
+    return Screen(level, headline, advice, tuple(reasons))
+
+
+def _by_part(found: Rehearsal) -> Sheet:
+    """A row a link or joint."""
+    rows = []
+    own = np.array([name.rpartition(".")[0] for name in found.names])
+    for part in dict.fromkeys(own):
+        chosen = own == part
+        shown = chosen & found.shown
+        worst = [percent(x[shown].max()) if shown.any() else "" for x in (found.promised, found.reached)]
+        held = f"{found.held[shown].sum()} of {shown.sum() * len(found.trials)}" if shown.any() else ""
+        rows.append((part, f"{shown.sum()} of {chosen.sum()}", *worst, held))
+    return sheet(
+        "Links and joints",
+        "Parameters that the data decide. Of these, in shares of each one's natural size: half of the widest 95 % "
+        "interval, the largest error that was made (RMS over the truths), and how many truths lay in their intervals.",
+        (("Part", "text"), "Decided", "Promised up to ±", "Error up to", "In the interval"),
+        rows,
+    )
+
+
+def _table(found: Rehearsal) -> Sheet:
+    order = np.argsort(np.where(found.shown, found.promised, np.inf), kind="stable")
+    rows = [
+        (
+            found.names[k],
+            percent(found.promised[k]) if found.shown[k] else "not shown",
+            percent(found.reached[k]),
+            f"{found.held[k]} of {len(found.trials)}",
+        )
+        for k in order
+    ]
+    return sheet(
+        "Parameters",
+        "Shares of each one's natural size: half of its 95 % interval, the error that was made (RMS over the truths), "
+        "and how many truths lay in their intervals.",
+        (("Parameter", "text"), "Promised ±", "Error", "In the interval"),
+        rows,
+        folded="Every parameter",
+    )
+
+
+def _promise(found: Rehearsal) -> dict:
+    shown = np.flatnonzero(found.shown)
+    promised, reached = (np.maximum(100 * x[shown], 100 * SMALLEST).tolist() for x in (found.promised, found.reached))
+    names = [found.names[k] for k in shown]
+    marker = {"color": IDENTIFIED, "size": 8}
+    ends = [min([*promised, *reached], default=1.0), max([*promised, *reached], default=100.0)]
+    line = {"type": "scatter", "x": ends, "y": ends, "mode": "lines", "name": "as promised"}
+    traces = [points("parameter", promised, reached, names, unit="%", marker=marker)]
+    traces.append(line | {"line": {"color": NOMINAL, "dash": "dash", "width": 1.2}})
+    x = {"title": "promised: half of the interval over natural size [%]", "type": "log", "exponentformat": "none"}
+    return drawn(traces, "Promised and made errors", x, log_axis("error over natural size [%]"))
+
+
+def _shorter(found: Rehearsal) -> dict:
+    told = [(share * found.duration, error) for share, error in found.shorter if error is not None]
+    factor, unit = (1e3, "mrad (mm)") if found.moved else (100.0, "%")
+    x, y = [each[0] for each in told], [factor * each[1] for each in told]
+    look = {"color": IDENTIFIED, "width": 2}
+    trace = {"type": "scatter", "x": x, "y": y, "mode": "lines+markers", "name": "identified", "line": look}
+    given = factor * found.trials[0].given
+    other = {"type": "scatter", "x": [0.0, found.duration], "y": [given, given], "mode": "lines"}
+    name = "going where commanded" if found.moved else "model"
+    other |= {"name": name, "line": {"color": NOMINAL, "dash": "dot"}}
+    title = "Error on unlike motion, by how much of the motion is recorded"
+    return drawn([trace, other], title, {"title": "duration [s]"}, log_axis(f"error [{unit}]"))
