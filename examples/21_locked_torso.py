@@ -41,8 +41,8 @@ def parameters(robot):
 
 def run():
     """RMS torque errors `{(identified, validated): (3,) or (9,)}`: ab/ad, hip, knee of the front left leg; of a gallop
-    then torques and forces of the torso, too. "locked, scaled" is the other choice of norm. Also "theory": the joints that the locked experiment must mispredict,
-    and "counts": identifiable combinations seen by each experiment."""
+    then torques and forces of the torso, too. "locked, scaled" is the other choice of norm. Also "theory": the joints
+    that the locked experiment must mispredict, and "counts": identifiable combinations seen by each experiment."""
     cheetah, leg = library.cheetah3(), library.cheetah3_leg()
     exact = sy.simulate.walk("gallop", robot=cheetah, duration=SECONDS).exact
     q, v, a = exact.require("q", "v", "a")
