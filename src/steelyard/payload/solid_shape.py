@@ -22,6 +22,7 @@ FEWEST_CLOUD = 150  # points; a sparser cloud shows its hull and nothing more
 EVEN = 1 / np.sqrt(12)  # standard deviation of what lies anywhere within one
 ONE_OF_SIX = np.sqrt(5) / 6  # standard deviation of what is one on one of six sides and zero on the others
 TOUCHED = "voxel grid"  # of trimesh: its outer voxels are those that the surface touches, so their centres lie on it
+ALIKE = 0.01  # of the trace of second moments: less does not tell axes apart
 MOST_UNSEEN = 0.7  # of a shape; of less than that nothing follows
 LARGEST = 3.0  # m: nothing held by an arm is larger, so the file is in millimetres
 
@@ -254,16 +255,18 @@ def _of_voxels(centers, steps, source, spacing, rng) -> Solid:
     reach = np.abs(steps).sum(axis=0) / 2
     edges = np.linalg.norm(steps, axis=1)
     size = " x ".join(f"{1e3 * edge:.3g}" for edge in edges)
+    moments = pseudo.to_matrix(unit_masses(centers).mean(axis=1))
+    moments[:3, :3] += steps.T @ steps / 12
     return Solid(
         points,
         spacing,
         centers.min(axis=0) - reach,
         centers.max(axis=0) + reach,
-        small_boxes(points, spacing).mean(axis=1),
+        pseudo.to_parameters(moments),
         source,
         (f"{source}: taken as the centres of {len(centers)} voxels of {size} mm; the shape ends half a voxel beyond",),
         side_std=np.full(3, EVEN * edges.mean()),
-        axes=_principal_axes(points),
+        axes=_principal_axes(points, (steps / edges[:, None]).T),
     )
 
 
@@ -280,9 +283,10 @@ def _enlarged(solid: Solid, unseen: float) -> Solid:
     return replace(wider, side_std=np.hypot(solid.side_std, ONE_OF_SIX * missing), notes=(*solid.notes, note))
 
 
-def _principal_axes(points) -> np.ndarray:
-    """(3, 3) columns, of points (n, 3)."""
-    return np.linalg.eigh(np.cov(points.T))[1]
+def _principal_axes(points, usual=None) -> np.ndarray:
+    """(3, 3) columns, of points (n, 3); near usual ones (3, 3), or those of the sensor, where extents are alike."""
+    usual, spread = np.eye(3) if usual is None else usual, np.cov(points.T)
+    return np.linalg.eigh(spread + ALIKE * np.trace(spread) * (usual * [1, 2, 3]) @ usual.T)[1]
 
 
 def _outward(vertices, faces):
