@@ -15,15 +15,7 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.fit.constraints import Constraint, body_index, equality
 from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, effect_scale
-from steelyard.fit.volumes import (
-    GEOMETRY,
-    OTHERS,
-    WORDS,
-    around_prior,
-    body_constraints,
-    center_constraints,
-    volumes,
-)
+from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS, around_prior, body_constraints, volumes
 from steelyard.fit.whitening import known_noise
 from steelyard.inertia import Ellipsoid, pseudo
 from steelyard.inertia.body_set import MOMENTS
@@ -139,8 +131,7 @@ def knowledge_of(info: Information, known: Known) -> Knowledge:
         *mass_constraints(layout, known.masses or {}),
         *fixed_constraints(layout, theta0, fixed),
         *tied_constraints(layout, theta0, known.tied),
-        *body_constraints(layout, theta0, held),
-        *center_constraints(layout, theta0, known.centers or {}),
+        *body_constraints(layout, theta0, held, known.centers or {}),
         *bound_constraints(layout, lower, upper, size),
     )
     return Knowledge(
@@ -176,12 +167,11 @@ def model_facts(
         raise OptionError(f"within is {within!r}. Choose from {choices(WORDS)}.")
     known = SideFacts() if side is None else read_known(side, robot)
     own = {OTHERS: within} if isinstance(within, str) else within
-    left = set() if rotors else {rotor.name for rotor in robot.rotors}
+    absent = () if rotors else {rotor.name for rotor in robot.rotors}
+    sets, held = ({k: x for k, x in each.items() if k not in absent} for each in (known.ellipsoids, known.centers))
     return {
-        "within": {OTHERS: GEOMETRY}
-        | {name: each for name, each in known.ellipsoids.items() if name not in left}
-        | own,
-        "centers": {name: each for name, each in known.centers.items() if name not in left} | (centers or {}),
+        "within": {OTHERS: GEOMETRY} | sets | own,
+        "centers": held | (centers or {}),
         "masses": known.masses | (masses or {}),
         "fixed": known.fixed | (fixed or {}),
         "tied": tuple(dict.fromkeys((*(Tied(*tie) for tie in known.tied), *tied))),

@@ -112,8 +112,8 @@ def around_prior(held: Volumes, theta0, bodies: Sequence[str], fixed: Mapping[st
     return Volumes(kept, held.geometric.difference(free), tuple(notes))
 
 
-def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes) -> list[Constraint]:
-    """Each body in its set; bodies without one are consistent.
+def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes, centers: Mapping) -> list[Constraint]:
+    """Each body in its set; bodies without one are consistent. And centres of mass in ellipsoids, by body.
 
     Wherever a set asks for `J > 0`, that is written as `J >= THRESHOLDS.eigenvalue J0` with the prior J0, which is free
     of units.
@@ -133,12 +133,6 @@ def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes) -> list[
         if rest is not None:
             what = "inside its geometry" if name in volumes.geometric else f"in its {type(body_set).__name__}"
             made.append(_on_body(layout, i, rest, f"{name} is {what}"))
-    return made
-
-
-def center_constraints(layout: ParameterLayout, theta0, centers: Mapping[str, object]) -> list[Constraint]:
-    """Centres of mass in ellipsoids, by body."""
-    made = []
     for name, each in centers.items():
         if not isinstance(each, Ellipsoid):
             raise OptionError(f"centers['{name}'] is an Ellipsoid; got {type(each).__name__}.")
