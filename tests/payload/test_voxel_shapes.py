@@ -11,7 +11,7 @@ from payload_logs import swing
 from random_bodies import rotations
 from steelyard.errors import OptionError
 from steelyard.inertia import parameters
-from steelyard.payload import identify, solid_of
+from steelyard.payload import Status, identify, solid_of
 from steelyard.payload.filling import lattice_of
 from steelyard.payload.shape_uncertainty import ERRORS, error_columns, moved
 from steelyard.payload.solid_shape import small_boxes
@@ -133,26 +133,32 @@ def deviations(found, theta):
 TOLD = {"none": {}, "scale": {"scale_std": 0.05}, "unseen": {"unseen": 1 / 3}}
 
 
-@pytest.mark.exhaustive(keep=3)
-@pytest.mark.parametrize(("runs", "wrong"), [(n, wrong) for n in (16, 100) for wrong in TOLD])
-def test_coverage(runs, wrong, record_property):
-    """64 to 1,000 centres: 95 % intervals of results whose status is OK hold the truth, of every quantity; those of
-    centres without their voxels, of a scale or a missing third that nobody stated, are overconfident."""
-    inside = {"told": [], "not told": []}
-    for seed in range(runs):
-        rng = np.random.default_rng([9, seed])
-        theta, lower, sides = thing(seed, rng)
-        points = voxels(lower, sides, int(64 * (1000 / 64) ** rng.uniform()), rng)
-        speed = rng.choice([1.5, 2.0, 3.0, 4.0])
-        log = swing(theta, speed=speed, duration=4.0, noise=SENSOR, seed=seed)
-        points = as_seen(points, wrong, rng)
-        bare = np.array([points.min(axis=0), points.max(axis=0)])[np.array(list(np.ndindex(2, 2, 2))), np.arange(3)]
-        for told, shape in (("told", solid_of(points, **TOLD[wrong])), ("not told", solid_of(bare))):
-            found = identify(log, shape=shape)
-            if found.status.name == "OK" and not found.findings:
-                inside[told].append(np.abs(deviations(found, theta)) < 1.96)
-    right, bare = (np.mean(inside[told], axis=0) for told in inside)
-    record_property("results", {told: len(each) for told, each in inside.items()})
-    record_property("coverage", (right.round(3).tolist(), bare.round(3).tolist()))
-    assert 0.92 <= right.mean() <= 0.99 or runs < 50
-    assert right.mean() > 0.9 and right.mean() > bare.mean()
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("runs", [5, 100])
+def test_coverage(runs, record_property):
+    """64 to 1,000 centres: 95 % intervals of results whose status is OK hold the truth, with a scale that is off by 5 %
+    and a missing third as well, where they are stated. Those of the box around the centres are overconfident."""
+    for wrong, stated in TOLD.items():
+        inside: dict[str, list] = {"stated": [], "box": []}
+        for seed in range(runs):
+            rng = np.random.default_rng([9, seed])
+            theta, lower, sides = thing(seed, rng)
+            points = voxels(lower, sides, int(64 * (1000 / 64) ** rng.uniform()), rng)
+            speed = rng.choice([1.5, 2.0, 3.0, 4.0])
+            log = swing(theta, speed=speed, duration=4.0, noise=SENSOR, seed=seed)
+            points = as_seen(points, wrong, rng)
+            for name, shape in (("stated", solid_of(points, **stated)), ("box", solid_of(corners(points)))):
+                found = identify(log, shape=shape)
+                if found.status is Status.OK and not found.findings:
+                    inside[name].append(np.abs(deviations(found, theta)) < 1.96)
+        held, box = (np.mean(each) for each in inside.values())
+        counts = [len(each) for each in inside.values()]
+        record_property(f"coverage, wrong: {wrong}", (counts, round(held, 3), round(box, 3)))
+        assert held > 0.9
+        assert runs < 50 or (0.92 <= held <= 0.98 and box < held - 0.02)
+
+
+def corners(points):
+    """(8, 3) of the box around points."""
+    ends = np.array([points.min(axis=0), points.max(axis=0)])
+    return ends[np.array(list(np.ndindex(2, 2, 2))), np.arange(3)]
