@@ -42,7 +42,7 @@ def test_voxels_are_boxes_around_their_centres(counts, turned):
     assert f"{len(points)} voxels of 10 x 10 x 10 mm" in solid.notes[0]
     np.testing.assert_allclose(solid.side_std, 0.01 / np.sqrt(12))
     rough = lattice_of(points @ R.T + 0.0005 * rng.uniform(-1, 1, points.shape))
-    assert rough is not None and np.linalg.norm(rough, axis=1) == pytest.approx(0.01, rel=0.03)
+    assert rough is not None and np.linalg.norm(rough[0], axis=1) == pytest.approx(0.01, rel=0.03)
 
 
 def test_voxels_of_unlike_sides():
@@ -60,6 +60,8 @@ def test_what_is_no_lattice_of_voxels():
     surface = whole[((whole == 0) | (whole == 0.08)).any(axis=1)]
     assert lattice_of(surface) is None
     np.testing.assert_allclose(solid_of(surface).sides, 0.08, atol=1e-9)
+    open_box = surface[surface[:, 2] < 0.08]
+    assert "walls without an inside" in solid_of(open_box).notes[1]
     assert lattice_of(trimesh.creation.icosphere(3, 0.1).vertices) is None
 
 

@@ -13,6 +13,7 @@ NEIGHBOURS = 7  # of a cloud's point, whose distance sets the size of voxels tha
 SPREAD = 0.98  # share of the points whose neighbours must be that near
 FEWEST_VOXELS = 27  # of a lattice: fewer points are corners
 ROUNDED = 0.15  # of a lattice's step, by which its points may be rounded
+ROOMY = 5  # voxels across, of which a solid body has some that others surround
 SQUARE = 0.97  # sine of the angle between the edges of a voxel
 LEAK = 1.02  # filled over occupied voxels below which the cloud encloses nothing
 OFFSET = 1e-3  # of a lattice, in spacings
@@ -158,9 +159,9 @@ def _thinned(filled, inner, wanted, rng) -> tuple[np.ndarray, float]:
     return rng.permutation(filled)[:keep], inner * (len(filled) / keep) ** (1 / 3)
 
 
-def lattice_of(points) -> np.ndarray | None:
-    """Edges (3, 3) of the voxels whose centres are points (n, 3), in any orientation. None where they are no lattice of
-    right angles, enclose a hollow as surfaces do, or are too few to tell."""
+def lattice_of(points) -> tuple[np.ndarray, bool] | None:
+    """Edges (3, 3) of the voxels whose centres are points (n, 3), in any orientation, and whether they are walls alone.
+    None where they are no lattice of right angles, enclose a hollow as surfaces do, or are too few to tell."""
     from scipy import ndimage
     from scipy.spatial import KDTree
 
@@ -186,7 +187,9 @@ def lattice_of(points) -> np.ndarray | None:
         return None
     occupied = np.zeros(index.max(axis=0) + 1, dtype=bool)
     occupied[tuple(index.T)] = True
-    return None if ndimage.binary_fill_holes(occupied).sum() > len(points) else steps
+    if np.asarray(ndimage.binary_fill_holes(occupied)).sum() > len(points):
+        return None
+    return steps, min(occupied.shape) >= ROOMY and not np.any(ndimage.binary_erosion(occupied))
 
 
 def _steps(apart) -> np.ndarray | None:

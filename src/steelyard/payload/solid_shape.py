@@ -229,9 +229,9 @@ def solid_of(
         vertices = filling.surface_points(vertices, faces, rng)
         notes.append(f"{source} is not closed: its surface was sampled and filled through voxels")
         faces = None
-    steps = filling.lattice_of(vertices) if faces is None and not source.startswith(TOUCHED) else None
-    if steps is not None:
-        return _of_voxels(vertices, steps, source, _spacing(density), rng)
+    lattice = filling.lattice_of(vertices) if faces is None and source != TOUCHED else None
+    if lattice is not None:
+        return _of_voxels(vertices, *lattice, source, _spacing(density), rng)
     if faces is None and len(vertices) < FEWEST_CLOUD:
         notes.append(f"{source} has only {len(vertices)} points: its convex hull stands for the shape")
         vertices, faces = filling.hull(vertices)
@@ -248,7 +248,7 @@ def solid_of(
     return Solid(points, spacing, lower, upper, homogeneous, source, tuple(notes))
 
 
-def _of_voxels(centers, steps, source, spacing, rng) -> Solid:
+def _of_voxels(centers, steps, walls: bool, source, spacing, rng) -> Solid:
     """The union of voxels with these centres (n, 3) and edges (3, 3). The surface is anywhere within half a voxel of
     theirs, as a voxel belongs to a shape that holds its centre."""
     points, spacing = filling.fill_voxels(centers, steps, spacing, POINTS, rng)
@@ -257,6 +257,11 @@ def _of_voxels(centers, steps, source, spacing, rng) -> Solid:
     size = " x ".join(f"{1e3 * edge:.3g}" for edge in edges)
     moments = pseudo.to_matrix(unit_masses(centers).mean(axis=1))
     moments[:3, :3] += steps.T @ steps / 12
+    notes = [
+        f"{source}: taken as the centres of {len(centers)} voxels of {size} mm; the shape ends half a voxel beyond"
+    ]
+    if walls:
+        notes.append(f"{source} is walls without an inside: mass is assumed in them only")
     return Solid(
         points,
         spacing,
@@ -264,7 +269,7 @@ def _of_voxels(centers, steps, source, spacing, rng) -> Solid:
         centers.max(axis=0) + reach,
         pseudo.to_parameters(moments),
         source,
-        (f"{source}: taken as the centres of {len(centers)} voxels of {size} mm; the shape ends half a voxel beyond",),
+        tuple(notes),
         side_std=np.full(3, EVEN * edges.mean()),
         axes=_principal_axes(points, (steps / edges[:, None]).T),
     )
