@@ -167,11 +167,10 @@ def model_facts(
         raise OptionError(f"within is {within!r}. Choose from {choices(WORDS)}.")
     known = SideFacts() if side is None else read_known(side, robot)
     own = {OTHERS: within} if isinstance(within, str) else within
-    absent = () if rotors else {rotor.name for rotor in robot.rotors}
-    sets, held = ({k: x for k, x in each.items() if k not in absent} for each in (known.ellipsoids, known.centers))
+    known = known if rotors else known.without_rotors(robot)
     return {
-        "within": {OTHERS: GEOMETRY} | sets | own,
-        "centers": held | (centers or {}),
+        "within": {OTHERS: GEOMETRY} | known.ellipsoids | own,
+        "centers": known.centers | (centers or {}),
         "masses": known.masses | (masses or {}),
         "fixed": known.fixed | (fixed or {}),
         "tied": tuple(dict.fromkeys((*(Tied(*tie) for tie in known.tied), *tied))),

@@ -1,7 +1,7 @@
 """The `[known]` tables of a side file: masses, what stays as in the model, ties, and where mass can be."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,6 +31,12 @@ class Known:
     tied: tuple[tuple[str, str, str | None], ...] = ()
     ellipsoids: dict[str, list[Ellipsoid]] = field(default_factory=dict)
     centers: dict[str, Ellipsoid] = field(default_factory=dict)
+
+    def without_rotors(self, robot: Robot) -> "Known":
+        """The same for a fit in which rotors are no bodies."""
+        rotors = {rotor.name for rotor in robot.rotors}
+        sets, held = ({k: x for k, x in each.items() if k not in rotors} for each in (self.ellipsoids, self.centers))
+        return replace(self, ellipsoids=sets, centers=held)
 
     def words(self) -> Iterator[str]:
         """What is known, in a few words, for the notes of a run."""

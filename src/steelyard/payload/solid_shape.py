@@ -193,7 +193,7 @@ def solid_of(
         pose_std: (rad, m), standard deviations of that rotation about the shape's centre and of that position, an
             axis; zero by default, and for a Solid its own. Only method "density" accounts for what is uncertain.
         scale_std: standard deviation of the scale, as a share.
-        unseen: share of the true volume that is missing on one side, nobody knows on which: what a camera has not seen.
+        unseen: share of the true volume that is missing on one side, not known which, as it was hidden from a camera.
         seed: of the offset of the lattice.
 
     Returns:
