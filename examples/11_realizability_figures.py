@@ -22,6 +22,7 @@ from steelyard.inertia.realizability import four_point_masses
 
 GREY, BLUE, RED = (150, 160, 170), (30, 95, 200), (205, 35, 35)
 LIGHTING = {"ambient": 0.65, "diffuse": 0.5, "specular": 0.1}
+SHEET = 0.02  # m, semi-axis with which a flat ellipsoid is drawn
 YES, NO = (40, 150, 70), (205, 35, 35)
 SHAPE = Ellipsoid.from_semi_axes(np.sqrt([5.0, 2.0, 1.0]))
 LONG_X, LONG_Y, LONG_Z = np.array([0.9, 0.2, 0.2]), np.array([0.2, 0.9, 0.2]), np.array([0.2, 0.2, 0.9])
@@ -48,16 +49,16 @@ def point_layers(points, masses, size=0.13):
 
 
 def figure_2():
-    """Covariance ellipsoids of masses in space and of nearly flat ones, `[(title, [(ellipsoid, color, opacity)],
-    color)]`.
+    """Covariance ellipsoids of masses in space and on an infinitely thin plate,
+    `[(title, [(ellipsoid, color, opacity)], color)]`.
     """
     rng = np.random.default_rng(5)
     panels = []
-    for title, thickness in (("masses in space", 1.0), ("masses on a plate", 0.02)):
+    for title, thickness in (("masses in space", 1.0), ("masses on a plate", 0.0)):
         points = rng.normal(size=(8, 3)) * [0.9, 0.8, 0.9 * thickness]
         masses = rng.uniform(0.3, 1.0, size=8)
         q = np.column_stack([points, np.ones(8)])
-        ellipsoid = covariance_ellipsoid(pseudo.to_parameters((q.T * masses) @ q))
+        ellipsoid = covariance_ellipsoid(pseudo.to_parameters((q.T * masses) @ q), thinnest=SHEET)
         panels.append((title, [*point_layers(points, masses), (ellipsoid, BLUE, 0.6)], GREY))
     return panels
 

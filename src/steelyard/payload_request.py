@@ -34,6 +34,10 @@ class Request:
     shape_pose_std: tuple[float, float] | None = _own(
         None, "Standard deviations of that pose, rotation and position.", metavar="RAD M", unset="0 0"
     )
+    scale_std: float | None = _own(
+        None, "Standard deviation of the shape's scale, a share.", metavar="SHARE", unset="0"
+    )
+    unseen: float = _own(0.0, "Share of the volume that the shape lacks on one side.", metavar="SHARE")
     method: str = _own(
         "auto", "auto, density, pmd, pmd-squared, geo, ellipsoid, hull, consistent, ols, rtls.", metavar="NAME"
     )

@@ -1,6 +1,7 @@
 """Every kind of knowledge about bodies, mixed at random: the fit equals the same problem in a modelling layer."""
 
 import warnings
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -10,6 +11,7 @@ from problems import random_log, scattered, with_friction
 from steelyard import fit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError
+from steelyard.fit.knowledge import model_facts
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import whiten
@@ -282,6 +284,38 @@ def test_tighter_sets_bind_and_are_named():
     assert f"{name} is in its EllipsoidRealizable" in estimate.binding
     assert not sets.EllipsoidRealizable(small).contains(truth.inertias[2])
     assert sets.EllipsoidRealizable(small).contains(estimate.theta[2])
+
+
+def test_centres_of_mass_are_held_beside_the_mass():
+    """As both sets in one, and of rotors, whose side file counts where they are bodies of the fit."""
+    model, truth, info = leg(1)
+    name, hull, center = model.body_names[2], around(truth.inertias[2], 2.4), around(truth.inertias[2], 0.02)
+    both = sets.Intersection((sets.EllipsoidRealizable(hull), sets.ComInEllipsoid(center)))
+    as_one = fit.consistent(info, within={name: both})
+    apart = fit.consistent(info, within={name: hull}, centers={name: center})
+    np.testing.assert_allclose(apart.theta, as_one.theta, atol=1e-6)
+    assert f"centre of mass of {name} is in its ellipsoid" in apart.binding
+    free = fit.consistent(info, within={name: hull})
+    assert center.contains(apart.theta[2, 1:4] / apart.theta[2, 0], tolerance=1e-6)
+    assert not center.contains(free.theta[2, 1:4] / free.theta[2, 0])
+    with pytest.raises(OptionError, match=r"centers\['.*'\] is an Ellipsoid; got int"):
+        fit.consistent(info, centers={name: 3})
+
+
+def test_an_ellipsoid_of_a_rotor_counts_where_rotors_are_bodies(tmp_path):
+    model = library.cheetah3_leg()
+    rotor, side = model.rotors[0].name, tmp_path / "leg.steelyard.toml"
+    place = "center = [0, 0, 0.01]\nsemi_axes = [1e-3, 1e-3, 1e-3]\n"
+    side.write_text(f'version = 1\n[[known.ellipsoid]]\nrotor = "{rotor}"\nholds = "com"\n{place}')
+    assert model_facts(model, side, rotors=False)["centers"] == {}
+    known = model_facts(model, side, rotors=True)
+    bare = model.with_joint_properties(**{k: np.zeros(model.nv) for k in ("armature", "damping", "frictionloss")})
+    torque = partial(inverse_dynamics, bare, rotors=True)
+    log = random_log(model, np.random.default_rng(0), samples=60, noise=0.1, torque=torque)
+    info = accumulate(model, log, rotors=True)
+    found = fit.consistent(info, **known | {"within": "consistent"})
+    m, hx, hy, hz = found.parameters[info.layout.body(info.layout.bodies.index(rotor))][:4]
+    assert known["centers"][rotor].contains(np.array([hx, hy, hz]) / m, tolerance=1e-6)
 
 
 FAR = sets.ComInEllipsoid(Ellipsoid([9.0, 9.0, 9.0], 1e-4 * np.eye(3)))

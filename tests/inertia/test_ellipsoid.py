@@ -107,6 +107,8 @@ def test_flat_bodies_have_a_covariance_ellipsoid(seed, flat):
     assert np.count_nonzero(lengths) == 3 - flat
     with pytest.raises(InertiaError, match="the body is flat"):
         covariance_ellipsoid(theta)
+    semi_axes, _ = covariance_ellipsoid(theta, thinnest=1e-4).semi_axes
+    np.testing.assert_allclose(np.sort(semi_axes), np.sort(np.maximum(lengths, 1e-4)), rtol=1e-6)
     assert drawing.image(np.eye(3), [[0, 1, 2]], theta, size=(40, 30)).startswith(b"\x89PNG")
     assert (mass_of(theta)["ellipsoid"] is None) == (flat == 3)
 

@@ -41,6 +41,31 @@ def test_ellipsoids_are_in_the_frame_of_their_link(tmp_path, robot):
     np.testing.assert_allclose(plain.Q, np.diag([0.01, 0.04, 0.09]), atol=1e-12)
 
 
+def test_ellipsoids_of_centres_of_mass_and_of_rotors(tmp_path):
+    rotor = '[[rotor]]\njoint = "joint1"\ngear_ratio = 50\n'
+    place = "semi_axes = [0.1, 0.2, 0.3]\ncenter = [0, 0, 0.05]\n"
+    holds = '[[known.ellipsoid]]\n{} = "{}"\nholds = "{}"\n'.format
+    entries = ("link", "link2", "com"), ("rotor", "rotor(joint1)", "com"), ("rotor", "rotor(joint1)", "mass")
+    text = "version = 1\n" + rotor + "".join(holds(*each) + place for each in entries)
+    (tmp_path / "r.steelyard.toml").write_text(text)
+    robot = read_side(tmp_path / "r.steelyard.toml", library.puma560())
+    known = read_known(tmp_path / "r.steelyard.toml", robot)
+    assert set(known.centers) == {"link2", "rotor(joint1)"} and set(known.ellipsoids) == {"rotor(joint1)"}
+    for each in (known.centers["link2"], *known.ellipsoids["rotor(joint1)"]):  # in the frame of link or rotor
+        np.testing.assert_allclose(each.center, [0, 0, 0.05])
+        np.testing.assert_allclose(each.Q, np.diag([0.01, 0.04, 0.09]), atol=1e-12)
+    assert any("the centre of mass of" in text and "rotor(joint1)" in text for text in known.words())
+    for again, message in (
+        (holds("link", "link2", "com") + place, "has an ellipsoid already"),
+        (holds("rotor", "link2", "com") + place, r"is no rotor of robot.*It has rotor\(joint1\)"),
+        (holds("link", "link2", "inertia") + place, 'expected "mass" or "com"'),
+        ('[[known.ellipsoid]]\nlink = "link2"\nrotor = "rotor(joint1)"\n' + place, "belongs to one of them"),
+    ):
+        (tmp_path / "r.steelyard.toml").write_text(text + again)
+        with pytest.raises(ModelError, match=message):
+            read_known(tmp_path / "r.steelyard.toml", robot)
+
+
 def test_the_documented_example_reads(tmp_path):
     robot = library.puma560()
     known = known_of(tmp_path, robot, re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)[1])

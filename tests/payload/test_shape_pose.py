@@ -11,9 +11,10 @@ from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import parameters
 from steelyard.inertia.rotation import from_vector, to_vector
 from steelyard.payload import errors, identify, locate, solid_of
-from steelyard.payload.density import moved, pose_columns
 from steelyard.payload.payload_estimate import Payload, Status
+from steelyard.payload.shape_uncertainty import ERRORS, error_columns, moved
 from steelyard.payload.solid_shape import small_boxes
+from steelyard.spatial import skew
 
 STD = (np.radians(5.0), 0.01)  # rad, m
 CENTER = np.array([0.05, 0.0, 0.06])
@@ -25,18 +26,20 @@ def box(*sides, center=CENTER):
     )
 
 
-def test_columns_are_differences_of_moved_bodies():
-    solid = replace(test_object("hammer").solid, pose_std=STD)
-    step = 1e-4
-    for k, column in enumerate(pose_columns(solid).T):
-        there, back = (moved(solid, sign * step * np.eye(6)[k]).homogeneous for sign in (1, -1))
-        np.testing.assert_allclose((there - back) / (2 * step), column, atol=1e-8)
-    np.testing.assert_allclose(moved(solid, np.eye(6)[1]).points, solid.points + np.array([0, 0.01, 0]), atol=1e-12)
-    turned = moved(solid, np.arange(6.0) / 5).homogeneous
+def test_a_pose_moves_a_body_as_a_whole():
+    solid, each = replace(test_object("hammer").solid, pose_std=STD), np.eye(ERRORS)
+    np.testing.assert_allclose(moved(solid, each[1]).points, solid.points + np.array([0, 0.01, 0]), atol=1e-12)
+    turned = moved(solid, np.arange(6.0) / 5 @ each[:6]).homogeneous
     for body in (turned, solid.homogeneous):  # principal moments stay
         assert np.linalg.eigvalsh(parameters.to_com_inertia(body)[2]) == pytest.approx(
             np.linalg.eigvalsh(parameters.to_com_inertia(solid.homogeneous)[2]), rel=1e-12
         )
+    # paper D, 30-34: the rows of a frame change, an independent form of the first six columns
+    D, center = parameters.transform_derivative(solid.homogeneous), solid.homogeneous[1:4]
+    turn, shift = solid.pose_std
+    expected = np.concatenate([shift * D[:, :3], turn * (D[:, 3:] + D[:, :3] @ skew(center))], axis=1)
+    np.testing.assert_allclose(error_columns(solid)[:, :6], expected, atol=1e-15)
+    assert not error_columns(solid)[:, 6:].any()
 
 
 def test_an_exact_pose_changes_nothing_and_options_are_checked():
@@ -45,7 +48,7 @@ def test_an_exact_pose_changes_nothing_and_options_are_checked():
     log = swing(test_object("tee").theta, noise=MODERATE)
     exact, same = (identify(log, shape=each) for each in (solid, solid_of(solid, pose_std=(0.0, 0.0))))
     np.testing.assert_array_equal(exact.theta, same.theta)
-    assert any("takes the pose" in note for note in identify(log, "hull", shape=solid_of(solid, pose_std=STD)).notes)
+    assert any("takes the shape" in note for note in identify(log, "hull", shape=solid_of(solid, pose_std=STD)).notes)
     with pytest.raises(OptionError, match="two standard deviations"):
         solid_of(solid, pose_std=(0.1, -1.0))
 

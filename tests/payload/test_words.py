@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import mujoco
 import numpy as np
 import pytest
+from evidence.draws.payload_jobs import felt
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
@@ -72,6 +73,28 @@ def test_gravity_alone_has_rank_four():
     )
     found = observability(planar)
     assert found.rank < 10 and "inertia" not in found.known
+
+
+def test_share_of_gravity_and_condition_number():
+    """Against Newton and Euler written out, with and without gravity, and NumPy's condition number of those columns."""
+    log = swing(noise=(0.01, 0.0005, 0.0, 0.0), speed=3.0)
+    found = observability(log)
+    still = log.replace(gravity=np.zeros(3))
+    whole, moving = felt(log, THETA), felt(still, THETA)
+    parts = [[np.mean(x[:, part] ** 2) for part in (slice(3), slice(3, 6))] for x in (whole - moving, moving)]
+    np.testing.assert_allclose(found.gravity, np.divide(parts[0], np.sum(parts, axis=0)), atol=2e-3)
+    assert found.gravity[0] > found.gravity[1] > 0.5  # gravity dominates (E, III-A)
+    columns = np.stack([_column(log, k) for k in range(10)])
+    scaled = columns.T / np.linalg.norm(columns, axis=1)
+    assert found.condition == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
+    resting = observability(static())
+    assert resting.gravity == pytest.approx((1.0, 1.0)) and resting.condition < 10
+
+
+def _column(log, k):
+    """(6n,) wrench by Newton and Euler of one parameter, as a difference of two bodies."""
+    heavy = 10 * np.array([1.0, 0, 0, 0, 1, 0, 1, 0, 0, 1])
+    return (felt(log, heavy + np.eye(10)[k]) - felt(log, heavy)).ravel()
 
 
 def _numbers(text):

@@ -17,7 +17,7 @@ from steelyard.fit.constraints import Constraint, body_index, equality
 from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, effect_scale
 from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS, around_prior, body_constraints, volumes
 from steelyard.fit.whitening import known_noise
-from steelyard.inertia import pseudo
+from steelyard.inertia import Ellipsoid, pseudo
 from steelyard.inertia.body_set import MOMENTS
 from steelyard.information import Information
 from steelyard.model import Robot
@@ -75,6 +75,7 @@ class Known:
             `sy.inertia`; others are physically consistent (`J >= eps J0`). "geometry" stands
             for an ellipsoid around what the model file shows of a body: within="geometry" for all bodies, or
             {"all": "geometry", "link3": ellipsoid, "link4": "consistent"}; bodies of which nothing is shown are noted.
+        centers: ellipsoids that hold a body's centre of mass, by name, beside its set of `within`.
         masses: known masses [kg], {"link1": 2.5, ("link2", "link3"): 7.0, "all": 18.0}.
         fixed: what keeps the prior's values, {"link1": "mass", "link2": ("com", "inertia"), "link3": "all"}.
         tied: bodies that are equal or mirrored, see `Tied`.
@@ -90,6 +91,7 @@ class Known:
 
     prior: Any = None
     within: str | Mapping[str, object] | None = None
+    centers: Mapping[str, Ellipsoid] | None = None
     masses: Mapping | None = None
     fixed: Mapping[str, str | Iterable[str]] | None = None
     tied: Iterable[Tied] = ()
@@ -104,11 +106,13 @@ class Known:
             return self
         source = info.robot.source
         side = None if source is None else side_path(source.path)
-        told = {name: given for name in ("within", "masses", "fixed", "tied") if (given := getattr(self, name))}
-        return replace(self, **model_facts(info.robot, side if side is not None and side.is_file() else None, **told))
+        told = {name: given for name in FACTS if (given := getattr(self, name))}
+        file, rotors = side if side is not None and side.is_file() else None, bool(info.layout.rotor_names)
+        return replace(self, **model_facts(info.robot, file, rotors=rotors, **told))
 
 
 TOLD_NOTHING = Known()
+FACTS = ("within", "centers", "masses", "fixed", "tied")  # of a Known, that the files of a model may state too
 
 
 def knowledge_of(info: Information, known: Known) -> Knowledge:
@@ -127,7 +131,7 @@ def knowledge_of(info: Information, known: Known) -> Knowledge:
         *mass_constraints(layout, known.masses or {}),
         *fixed_constraints(layout, theta0, fixed),
         *tied_constraints(layout, theta0, known.tied),
-        *body_constraints(layout, theta0, held),
+        *body_constraints(layout, theta0, held, known.centers or {}),
         *bound_constraints(layout, lower, upper, size),
     )
     return Knowledge(
@@ -141,16 +145,19 @@ def knowledge_of(info: Information, known: Known) -> Knowledge:
     )
 
 
-def model_facts(robot: Robot, side: Path | None, *, within=GEOMETRY, masses=None, fixed=None, tied=()) -> dict:
+def model_facts(
+    robot: Robot, side: Path | None, *, rotors: bool, within=GEOMETRY, centers=None, masses=None, fixed=None, tied=()
+) -> dict:
     """What the files of a model know of its bodies, as options of `consistent`: its geometry and its side file.
 
     Args:
         robot: of the model.
         side: its side file, None where there is none.
-        within, masses, fixed, tied: what is known besides, as of `consistent`; of a body it counts more.
+        rotors: whether rotors are bodies of the fit; else what is known of them is left out.
+        within, centers, masses, fixed, tied: what is known besides, as of `consistent`; of a body it counts more.
 
     Returns:
-        The options within, masses, fixed and tied.
+        The options within, centers, masses, fixed and tied.
 
     Raises:
         OptionError: a word for `within` that there is not.
@@ -160,8 +167,10 @@ def model_facts(robot: Robot, side: Path | None, *, within=GEOMETRY, masses=None
         raise OptionError(f"within is {within!r}. Choose from {choices(WORDS)}.")
     known = SideFacts() if side is None else read_known(side, robot)
     own = {OTHERS: within} if isinstance(within, str) else within
+    known = known if rotors else known.without_rotors(robot)
     return {
         "within": {OTHERS: GEOMETRY} | known.ellipsoids | own,
+        "centers": known.centers | (centers or {}),
         "masses": known.masses | (masses or {}),
         "fixed": known.fixed | (fixed or {}),
         "tied": tuple(dict.fromkeys((*(Tied(*tie) for tie in known.tied), *tied))),

@@ -8,7 +8,15 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.fit.constraints import Constraint, body_index
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.inertia import Ellipsoid, EllipsoidRealizable, UnionRealizable, cones, is_realizable, pseudo
+from steelyard.inertia import (
+    ComInEllipsoid,
+    Ellipsoid,
+    EllipsoidRealizable,
+    UnionRealizable,
+    cones,
+    is_realizable,
+    pseudo,
+)
 from steelyard.inertia.body_set import MOMENTS, BodySet
 from steelyard.inertia.cones import ConeRows
 from steelyard.model import Robot
@@ -104,8 +112,8 @@ def around_prior(held: Volumes, theta0, bodies: Sequence[str], fixed: Mapping[st
     return Volumes(kept, held.geometric.difference(free), tuple(notes))
 
 
-def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes) -> list[Constraint]:
-    """Each body in its set; bodies without one are consistent.
+def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes, centers: Mapping) -> list[Constraint]:
+    """Each body in its set; bodies without one are consistent. And centres of mass in ellipsoids, by body.
 
     Wherever a set asks for `J > 0`, that is written as `J >= THRESHOLDS.eigenvalue J0` with the prior J0, which is free
     of units.
@@ -125,6 +133,13 @@ def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes) -> list[
         if rest is not None:
             what = "inside its geometry" if name in volumes.geometric else f"in its {type(body_set).__name__}"
             made.append(_on_body(layout, i, rest, f"{name} is {what}"))
+    for name, each in centers.items():
+        if not isinstance(each, Ellipsoid):
+            raise OptionError(f"centers['{name}'] is an Ellipsoid; got {type(each).__name__}.")
+        i = body_index(layout, name, "centers")
+        rows = ComInEllipsoid(each).cone_rows(0.0)
+        rows = ConeRows(rows.A_theta / theta0[i, 0], rows.A_aux, rows.b, rows.cones)
+        made.append(_on_body(layout, i, rows, f"centre of mass of {name} is in its ellipsoid"))
     return made
 
 

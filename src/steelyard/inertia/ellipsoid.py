@@ -161,24 +161,26 @@ def covariance_axes(theta):
     return com, np.sqrt(np.where(squares < rounding, 0.0, squares)), directions
 
 
-def covariance_ellipsoid(theta):
+def covariance_ellipsoid(theta, *, thinnest: float = 0.0):
     """Ellipsoid of the second moments of one body: centre of mass, and `Q = Sigma_C / m`.
 
     Args:
-        theta: (10,), physically consistent.
+        theta: (10,), physically consistent, or at the border of that with `thinnest`.
+        thinnest: semi-axis in m that shorter ones get, so that plates, rods and point masses have an ellipsoid, too.
 
     Returns:
         The Ellipsoid, with the axes of `covariance_axes`.
 
     Raises:
-        InertiaError: no body has these parameters, or a flat one, which `covariance_axes` takes.
+        InertiaError: no body has these parameters, or a flat one without `thinnest`.
 
     Source: paper B, Figure 2.
     """
     com, lengths, directions = covariance_axes(theta)
+    lengths = np.maximum(lengths, thinnest)
     if not lengths[0] > 0:
         raise InertiaError(
-            f"the body is flat: its covariance ellipsoid has semi-axes {lengths.tolist()} m; covariance_axes has those "
-            "of plates, rods and point masses"
+            f"the body is flat: its covariance ellipsoid has semi-axes {lengths.tolist()} m. Plates, rods and point "
+            "masses have one with thinnest=, in m; covariance_axes has their lengths"
         )
     return Ellipsoid(com, directions * lengths**2 @ directions.T)

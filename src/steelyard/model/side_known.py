@@ -1,7 +1,7 @@
 """The `[known]` tables of a side file: masses, what stays as in the model, ties, and where mass can be."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from steelyard.spatial import rotation_from_rpy
 KEYS = ("masses", "fixed", "tie", "ellipsoid")
 PARTS = ("mass", "com", "inertia", "all")
 ALL = "all"
+MASS, CENTER = "mass", "com"  # what an ellipsoid holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,13 +22,21 @@ class Known:
     """What a side file knows of bodies, by body name; arguments of `fit.consistent`.
 
     masses: kg of a body, of several (a tuple of names) or of "all"; fixed: parts that stay as in the model; tied:
-    (first, second, mirror axis or None); ellipsoids: in body frames, their union holds the body's mass.
+    (first, second, mirror axis or None); ellipsoids: in body frames, their union holds the body's mass; centers: in
+    body frames, hold its centre of mass. Rotors are bodies, in their own frames.
     """
 
     masses: dict[str | tuple[str, ...], float] = field(default_factory=dict)
     fixed: dict[str, tuple[str, ...] | str] = field(default_factory=dict)
     tied: tuple[tuple[str, str, str | None], ...] = ()
     ellipsoids: dict[str, list[Ellipsoid]] = field(default_factory=dict)
+    centers: dict[str, Ellipsoid] = field(default_factory=dict)
+
+    def without_rotors(self, robot: Robot) -> "Known":
+        """The same for a fit in which rotors are no bodies."""
+        rotors = {rotor.name for rotor in robot.rotors}
+        sets, held = ({k: x for k, x in each.items() if k not in rotors} for each in (self.ellipsoids, self.centers))
+        return replace(self, ellipsoids=sets, centers=held)
 
     def words(self) -> Iterator[str]:
         """What is known, in a few words, for the notes of a run."""
@@ -39,20 +48,32 @@ class Known:
             yield f"{second} {f'is the {mirror} mirror image of' if mirror else 'equals'} {first}."
         if self.ellipsoids:
             yield f"ellipsoids hold the mass of {choices(self.ellipsoids)}."
+        if self.centers:
+            yield f"ellipsoids hold the centre of mass of {choices(self.centers)}."
 
 
 def known(table: Table, robot: Robot) -> Known:
     """Knowledge of a `[known]` table. Raises ModelError that names the key."""
     table.refuse_unknown(KEYS)
     ellipsoids: dict[str, list[Ellipsoid]] = {}
+    centers: dict[str, Ellipsoid] = {}
     for entry in table.tables("ellipsoid"):
         name, ellipsoid = _ellipsoid(entry, robot)
-        ellipsoids.setdefault(name, []).append(ellipsoid)
+        holds = entry.text("holds") or MASS
+        if holds not in (MASS, CENTER):
+            entry.refuse("holds", f'"{MASS}" or "{CENTER}"')
+        if holds == MASS:
+            ellipsoids.setdefault(name, []).append(ellipsoid)
+        elif name in centers:
+            raise ModelError(f"{entry.where}: the centre of mass of '{name}' has an ellipsoid already; give one.")
+        else:
+            centers[name] = ellipsoid
     return Known(
         dict(_mass(table.table("masses"), key, robot) for key in table.table("masses").values),
         dict(_fixed(table.table("fixed"), key, robot) for key in table.table("fixed").values),
         tuple(_tie(entry, robot) for entry in table.tables("tie")),
         ellipsoids,
+        centers,
     )
 
 
@@ -88,28 +109,33 @@ def _tie(table: Table, robot: Robot) -> tuple[str, str, str | None]:
 
 def _ellipsoid(table: Table, robot: Robot) -> tuple[str, Ellipsoid]:
     """Body, and the ellipsoid in its frame."""
-    table.refuse_unknown(("link", "center", "semi_axes", "rotation"))
-    moving = {link.name: link for link in robot.links if link.body != WORLD}
-    link: Link = moving[_named(table, "link", moving, robot)]
+    table.refuse_unknown(("link", "rotor", "holds", "center", "semi_axes", "rotation"))
     center, lengths, rpy = (table.numbers(key, 3) for key in ("center", "semi_axes", "rotation"))
     if lengths is None:
         raise ModelError(f"{table.name('semi_axes')} is missing; expected three lengths in m.")
-    R = link.rotation @ rotation_from_rpy(np.zeros(3) if rpy is None else rpy)
-    place = link.position + link.rotation @ (np.zeros(3) if center is None else center)
+    R, place = rotation_from_rpy(np.zeros(3) if rpy is None else rpy), np.zeros(3) if center is None else center
+    if "rotor" in table.values:
+        if "link" in table.values:
+            raise ModelError(f"{table.where} names a link and a rotor; an ellipsoid belongs to one of them.")
+        name = _named(table, "rotor", {rotor.name for rotor in robot.rotors}, robot, "rotor")
+    else:
+        moving = {link.name: link for link in robot.links if link.body != WORLD}
+        link: Link = moving[_named(table, "link", moving, robot)]
+        R, place = link.rotation @ R, link.position + link.rotation @ place
+        name = robot.body_names[link.body]
     try:
-        return robot.body_names[link.body], Ellipsoid.from_semi_axes(lengths, center=place, rotation=R)
+        return name, Ellipsoid.from_semi_axes(lengths, center=place, rotation=R)
     except InertiaError as error:
         raise ModelError(f"{table.where}: {error}.") from error
 
 
-def _named(table: Table, key: str, names, robot: Robot) -> str:
+def _named(table: Table, key: str, names, robot: Robot, kind: str = "moving link") -> str:
     name = table.text(key)
+    there = choices(names) if names else f"no {kind}s"
     if name is None:
-        raise ModelError(f"{table.name(key)} is missing. Links of robot '{robot.name}': {choices(names)}.")
+        raise ModelError(f"{table.name(key)} is missing. Robot '{robot.name}' has {there}.")
     if name not in names:
-        raise ModelError(
-            f"{table.name(key)} is '{name}', which is no moving link of robot '{robot.name}'. It has {choices(names)}."
-        )
+        raise ModelError(f"{table.name(key)} is '{name}', which is no {kind} of robot '{robot.name}'. It has {there}.")
     return name
 
 

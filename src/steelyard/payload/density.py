@@ -13,25 +13,23 @@ data does not show, though: a core and a shell have the centre of mass of a homo
 those of the widest prior, any density inside the shape, and hold the estimate's distance from it. A result that no
 density inside the shape has is moved to the nearest that one does, in the metric of its own covariance.
 
-Where the shape's pose is uncertain (`Solid.pose_std`), all of these priors are wider by what a motion of the shape
-does, to first order at its likely place, and the density may be inside the shape that is moved there. Its errors are
-three turns about the centre of the homogeneous shape and three shifts, independent and Gaussian; to first order they
-change the parameters of the homogeneous body along six directions (paper D, 30-34).
+Where the shape is uncertain (`Solid.uncertain`), all of these priors are wider by what its errors do, to first order
+at the likely shape, and the density may be inside that one. The errors are affine, independent and Gaussian
+(`shape_uncertainty`), so they change the parameters of the homogeneous body along as many directions.
 
 All of it happens in coordinates in which the homogeneous kilogram is the unit matrix, `J = L W L^T`, so that thin
 shapes are as well conditioned as compact ones.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.inertia import cones, parameters
-from steelyard.inertia.rotation import from_vector
+from steelyard.inertia import cones
 from steelyard.payload.entropic import unit_basis
+from steelyard.payload.shape_uncertainty import ERRORS, error_columns, moved, moved_points
 from steelyard.payload.solid_shape import Solid, unit_masses
-from steelyard.spatial import skew
 
 CELLS = 96
 SIGMAS = (0.1, 0.2, 0.4, 0.8, 1.6)
@@ -44,10 +42,10 @@ LEVEL = 1.0  # of the mass: how far the overall level may be from what forces al
 WORTH = 0.02  # evidence share below which a prior is left out
 ATOMS = 400  # points inside the shape that stand for all of it
 SOLID = 1e-4  # share of the homogeneous body in every result: no body is flat
-POSE_STEPS, POSE_FOUND = 5, 0.05  # of the pose, and its change in deviations that ends them
+SHAPE_STEPS, SHAPE_FOUND = 5, 0.05  # towards the likely shape, and the change in deviations that ends them
 FLOOR = 1e-12  # of a variance: thin shapes leave hardly any across
 UNIT = cones.triangle(np.eye(4))
-SIX, NOWHERE = np.eye(6), np.zeros(6)
+NOWHERE = np.zeros(ERRORS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +66,21 @@ def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
             f"the forces give a mass of {mass:.4g} kg, so there is nothing to spread over the shape. Nothing is held, "
             "or the sign of wrench or gravity is wrong: sy.payload.diagnose(log) says which"
         )
-    fit, offset = _fit_at(A, b, solid, mass, np.zeros(6))
-    for _ in range(POSE_STEPS if any(solid.pose_std) else 0):  # a thin body is far from linear in its pose
+    fit, offset = _fit_at(A, b, solid, mass, NOWHERE)
+    for _ in range(SHAPE_STEPS if solid.uncertain else 0):  # a thin body is far from linear in its pose
         start = offset
         fit, offset = _fit_at(A, b, moved(solid, start), mass, start)
-        if np.abs(offset - start).max() < POSE_FOUND:
+        if np.abs(offset - start).max() < SHAPE_FOUND:
             break
     return fit
 
 
 def _fit_at(A, b, solid: Solid, mass: float, offset) -> tuple[DensityFit, np.ndarray]:
-    """The fit with the effect of the pose to first order at a shape that was moved by `offset` (6,), in deviations of
-    the pose; and where the shape is likely to be."""
+    """The fit with the effect of the shape's errors to first order at a shape that was changed by `offset` (13,), in
+    their deviations; and which ones are likely."""
     basis = unit_basis(solid.homogeneous)
-    pose = np.linalg.solve(basis, pose_columns(solid))
-    mean, level = UNIT - pose @ offset, LEVEL**2 * np.outer(UNIT, UNIT) + pose @ pose.T
+    errors = np.linalg.solve(basis, error_columns(solid))
+    mean, level = UNIT - errors @ offset, LEVEL**2 * np.outer(UNIT, UNIT) + errors @ errors.T
     spreads = np.array([*field_spreads(solid, basis), *(lump_spread(solid, basis) / count for count in LUMPS)]) + level
     B = mass * A @ basis
     means, covariances, evidence = zip(*(condition(B, b, spread, mean) for spread in spreads), strict=True)
@@ -90,16 +88,18 @@ def _fit_at(A, b, solid: Solid, mass: float, offset) -> tuple[DensityFit, np.nda
     weight = np.where(weight >= WORTH, weight, 0.0) / weight[weight >= WORTH].sum()
     w = np.tensordot(weight, means, axes=1)
     own = np.tensordot(weight, [C + np.outer(m - w, m - w) for m, C in zip(means, covariances, strict=True)], axes=1)
-    likely = sum(p * _pose_of(m - mean, spread, pose) for p, m, spread in zip(weight, means, spreads, strict=True) if p)
+    likely = sum(
+        p * _errors_of(m - mean, spread, errors) for p, m, spread in zip(weight, means, spreads, strict=True) if p
+    )
     w = nearest_inside(w, own, solid, basis, offset)
     wide, spread, _ = condition(B, b, any_spread(solid, basis), mean)
     theta, covariance = mass * basis @ w, mass**2 * basis @ (spread + np.outer(wide - w, wide - w)) @ basis.T
     return DensityFit(theta, covariance), np.asarray(likely)
 
 
-def _pose_of(change, spread, pose) -> np.ndarray:
-    """(6,) deviations of the pose that are expected where w is off its mean by `change`."""
-    return pose.T @ np.linalg.solve(spread + FLOOR * np.trace(spread) * np.eye(10), change)
+def _errors_of(change, spread, errors) -> np.ndarray:
+    """(13,) errors of the shape that are expected where w is off its mean by `change`."""
+    return errors.T @ np.linalg.solve(spread + FLOOR * np.trace(spread) * np.eye(10), change)
 
 
 def field_spreads(solid: Solid, basis) -> list[np.ndarray]:
@@ -118,19 +118,19 @@ def lump_spread(solid: Solid, basis) -> np.ndarray:
 
 def precisions(solid: Solid, basis) -> tuple[np.ndarray, np.ndarray]:
     """(10, 10) precisions of w of 1 kg: in four lumps, and of any density inside the shape."""
-    usual = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT) + pose_spread(solid, basis)
+    usual = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT) + shape_spread(solid, basis)
     narrow, wide = (np.linalg.inv(spread + FLOOR * np.eye(10)) for spread in (usual, any_spread(solid, basis)))
     return narrow, wide
 
 
 def any_spread(solid: Solid, basis) -> np.ndarray:
     """(10, 10) covariance of w of the widest prior: any density inside the shape, and a mass that is hardly known."""
-    return ANY**2 * lump_spread(solid, basis) + LEVEL**2 * np.outer(UNIT, UNIT) + pose_spread(solid, basis)
+    return ANY**2 * lump_spread(solid, basis) + LEVEL**2 * np.outer(UNIT, UNIT) + shape_spread(solid, basis)
 
 
-def pose_spread(solid: Solid, basis) -> np.ndarray:
-    """(10, 10) covariance of w of 1 kg from the pose of the shape."""
-    columns = np.linalg.solve(basis, pose_columns(solid))
+def shape_spread(solid: Solid, basis) -> np.ndarray:
+    """(10, 10) covariance of w of 1 kg from the errors of the shape."""
+    columns = np.linalg.solve(basis, error_columns(solid))
     return columns @ columns.T
 
 
@@ -147,18 +147,18 @@ def condition(B, b, spread, mean=UNIT):
 
 def nearest_inside(w, covariance, solid: Solid, basis, offset=NOWHERE) -> np.ndarray:
     """The w (10,) of a positive density inside the shape that is nearest, in units of the covariance; w itself where it
-    is one. A shape of uncertain pose, which has been moved by `offset` (6,) deviations, is moved on as costs least."""
+    is one. An uncertain shape, which has been changed by `offset` (13,) deviations, is changed on as costs least."""
     from scipy.optimize import nnls
 
     points = np.concatenate([solid.sample(ATOMS), solid.corners])
     values, axes = np.linalg.eigh(covariance)
     whiten = axes.T / np.sqrt(np.maximum(values, FLOOR * values[-1]))[:, None]
     atoms = np.linalg.solve(basis, unit_masses(points))
-    if any(solid.pose_std):
-        poses = np.linalg.solve(basis, pose_columns(solid))
-        rows = np.block([[whiten @ atoms, whiten @ poses, -whiten @ poses], [np.zeros((6, len(points))), SIX, -SIX]])
+    if solid.uncertain:
+        errors, each = whiten @ np.linalg.solve(basis, error_columns(solid)), np.eye(ERRORS)
+        rows = np.block([[whiten @ atoms, errors, -errors], [np.zeros((ERRORS, len(points))), each, -each]])
         found = nnls(rows, np.concatenate([whiten @ w, -offset]))[0]
-        points = moved_points(points, solid, found[-12:-6] - found[-6:])
+        points = moved_points(points, solid, found[-2 * ERRORS : -ERRORS] - found[-ERRORS:])
         atoms = np.linalg.solve(basis, unit_masses(points))
     masses, _ = nnls(whiten @ atoms, whiten @ w)
     return (1 - SOLID) * atoms @ masses + SOLID * masses.sum() * UNIT
@@ -168,45 +168,3 @@ def _separation(centers, solid):
     """(k, k) squared distances of cells, in radii of gyration of the shape."""
     radius = np.trace(np.atleast_2d(np.cov(solid.points.T)))
     return np.sum((centers[:, None] - centers) ** 2, axis=-1) / radius
-
-
-def pose_columns(solid: Solid) -> np.ndarray:
-    """(10, 6) change of the homogeneous kilogram with one deviation of each shift and turn."""
-    D, center = parameters.transform_derivative(solid.homogeneous), solid.homogeneous[1:4]
-    turn, shift = solid.pose_std
-    return np.concatenate([shift * D[:, :3], turn * (D[:, 3:] + D[:, :3] @ skew(center))], axis=1)
-
-
-def place_deviation(solid: Solid) -> float:
-    """Standard deviation of the place of a point at the shape's end, m."""
-    turn, shift = solid.pose_std
-    return float(np.hypot(shift, turn * np.linalg.norm(solid.sides) / 2))
-
-
-def moved(solid: Solid, deviations) -> Solid:
-    """The shape after shifts and turns (6,), in deviations."""
-    points = moved_points(solid.points, solid, deviations)
-    half = solid.spacing / 2
-    R, shift = _motion(solid, deviations)
-    center = solid.homogeneous[1:4]
-    homogeneous = parameters.transform(solid.homogeneous, R, center + shift - R @ center)
-    return replace(
-        solid,
-        points=points,
-        lower=points.min(axis=0) - half,
-        upper=points.max(axis=0) + half,
-        homogeneous=homogeneous,
-    )
-
-
-def moved_points(points, solid: Solid, deviations) -> np.ndarray:
-    """Points (n, 3) of the shape after shifts and turns (6,), in deviations."""
-    R, shift = _motion(solid, deviations)
-    center = solid.homogeneous[1:4]
-    return (points - center) @ R.T + center + shift
-
-
-def _motion(solid, deviations):
-    """Rotation (3, 3) about the centre of the homogeneous shape, and shift (3,) in m."""
-    turn, shift = solid.pose_std
-    return from_vector(turn * np.asarray(deviations[3:])), shift * np.asarray(deviations[:3])

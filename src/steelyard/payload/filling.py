@@ -1,4 +1,5 @@
-"""Points that fill the inside of a surface evenly: a closed mesh by parity along lines, a cloud through voxels."""
+"""Points that fill the inside of a shape evenly: a closed mesh by parity along lines, a cloud through voxels, voxel
+centres by their voxels."""
 
 import numpy as np
 
@@ -10,6 +11,10 @@ MOST_PAIRS = 1 << 27
 MOST_LINES, MOST_CELLS = 1 << 20, 1 << 27  # of a lattice
 NEIGHBOURS = 7  # of a cloud's point, whose distance sets the size of voxels that leave no gaps on its surface
 SPREAD = 0.98  # share of the points whose neighbours must be that near
+FEWEST_VOXELS = 27  # of a lattice: fewer points are corners
+ROUNDED = 0.15  # of a lattice's step, by which its points may be rounded
+ROOMY = 5  # voxels across, of which a solid body has some that others surround
+SQUARE = 0.97  # sine of the angle between the edges of a voxel
 LEAK = 1.02  # filled over occupied voxels below which the cloud encloses nothing
 OFFSET = 1e-3  # of a lattice, in spacings
 MOST = 60_000  # points of one solid
@@ -116,18 +121,96 @@ def fill_cloud(points, spacing, target, rng):
     closed = ndimage.binary_closing(occupied, np.ones((3, 3, 3))) | occupied
     solid = np.asarray(ndimage.binary_fill_holes(closed)) | _enclosed(closed)
     centers = (np.argwhere(solid) + 0.5) * pitch + lower
-    wanted = (len(centers) * pitch**3 / target) ** (1 / 3) if spacing is None else spacing
-    split = int(np.clip(np.ceil(pitch / wanted), 1, max(1.0, (MOST / len(centers)) ** (1 / 3))))
-    inner = pitch / split
-    steps = (np.arange(split) - (split - 1) / 2) * inner
-    offsets = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
-    filled = (centers[:, None] + offsets).reshape(-1, 3)
+    filled, inner = _divided(centers, pitch * np.eye(3), spacing, target)
     inside = ((filled >= points.min(axis=0)) & (filled <= points.max(axis=0))).all(axis=1)  # voxels overhang the box
     filled = filled[inside] if inside.sum() > 10 else filled
-    if wanted > 1.3 * inner:
-        keep = max(10, round(len(filled) * (inner / wanted) ** 3))
-        filled, inner = rng.permutation(filled)[:keep], inner * (len(filled) / keep) ** (1 / 3)
+    filled, inner = _thinned(filled, inner, _wanted(len(centers) * pitch**3, spacing, target), rng)
     return filled, np.full(3, inner), bool(solid.sum() < LEAK * occupied.sum() and (extent > 6 * pitch).all())
+
+
+def fill_voxels(centers, steps, spacing, target, rng):
+    """Points (n, 3) that fill the voxels around centers, and their spacing (3,), m. steps: (3, 3) edges of a voxel."""
+    filled, inner = _divided(centers, steps, spacing, target)
+    volume = len(centers) * abs(np.linalg.det(steps))
+    filled, inner = _thinned(filled, inner, _wanted(volume, spacing, target), rng)
+    return filled, np.full(3, inner)
+
+
+def _wanted(volume, spacing, target) -> float:
+    """m between points, as asked for or for `target` of them."""
+    return (volume / target) ** (1 / 3) if spacing is None else spacing
+
+
+def _divided(centers, steps, spacing, target) -> tuple[np.ndarray, float]:
+    """Points of voxels that are divided until they are as near as wanted, and how near that is, m."""
+    wanted = _wanted(len(centers) * abs(np.linalg.det(steps)), spacing, target)
+    most = max(1.0, (MOST / len(centers)) ** (1 / 3))
+    splits = np.clip(np.ceil(np.linalg.norm(steps, axis=1) / wanted), 1, most).astype(int)
+    axes = [(np.arange(split) - (split - 1) / 2) / split for split in splits]
+    offsets = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3) @ steps
+    return (centers[:, None] + offsets).reshape(-1, 3), float((abs(np.linalg.det(steps)) / splits.prod()) ** (1 / 3))
+
+
+def _thinned(filled, inner, wanted, rng) -> tuple[np.ndarray, float]:
+    """Fewer of the points where they are nearer than wanted."""
+    if wanted <= 1.3 * inner:
+        return filled, inner
+    keep = max(10, round(len(filled) * (inner / wanted) ** 3))
+    return rng.permutation(filled)[:keep], inner * (len(filled) / keep) ** (1 / 3)
+
+
+def lattice_of(points) -> tuple[np.ndarray, bool] | None:
+    """Edges (3, 3) of the voxels whose centres are points (n, 3), in any orientation, and whether they are walls alone.
+    None where they are no lattice of right angles, enclose a hollow as surfaces do, or are too few to tell."""
+    from scipy import ndimage
+    from scipy.spatial import KDTree
+
+    if len(points) < FEWEST_VOXELS:
+        return None
+    near = KDTree(points).query(points, k=min(FEWEST_VOXELS, len(points)))[1][:, 1:]
+    steps = _steps((points[near] - points[:, None]).reshape(-1, 3))
+    if steps is None:
+        return None
+    place = (points - points[0]) @ np.linalg.inv(steps)
+    for _ in range(3):  # a long row shows its step better than neighbours do
+        index = np.round(place)
+        whole = np.column_stack([index, np.ones(len(points))])
+        fitted = np.linalg.lstsq(whole, points, rcond=None)[0]
+        rows = np.ptp(index, axis=0) > 0
+        steps[rows] = fitted[:3][rows]
+        place = (points - fitted[3]) @ np.linalg.inv(steps)
+    if np.abs(place - np.round(place)).max() > ROUNDED or len(np.unique(np.round(place), axis=0)) < len(points):
+        return None
+    index = np.round(place).astype(int)
+    index -= index.min(axis=0)
+    if np.prod(index.max(axis=0) + 1.0) > MOST_CELLS:
+        return None
+    occupied = np.zeros(index.max(axis=0) + 1, dtype=bool)
+    occupied[tuple(index.T)] = True
+    if np.asarray(ndimage.binary_fill_holes(occupied)).sum() > len(points):
+        return None
+    return steps, min(occupied.shape) >= ROOMY and not np.any(ndimage.binary_erosion(occupied))
+
+
+def _steps(apart) -> np.ndarray | None:
+    """(3, 3) shortest differences (k, 3) of neighbours at right angles to each other; a layer is as thick as its voxels
+    are wide."""
+    steps = np.zeros((0, 3))
+    length = np.linalg.norm(apart, axis=1)
+    for _ in range(3):
+        across = np.linalg.norm(apart - apart @ np.linalg.pinv(steps) @ steps, axis=1) if len(steps) else length
+        square = (length > 0) & (across > SQUARE * length)
+        if not square.any():
+            break
+        first = apart[square][np.argmin(length[square])]
+        size = np.linalg.norm(first)
+        sign = np.sign(apart @ first)
+        alike = np.linalg.norm(apart * sign[:, None] - first, axis=1) < 2 * ROUNDED * size
+        steps = np.vstack([steps, np.mean((apart * sign[:, None])[alike], axis=0)])
+    if not len(steps):
+        return None
+    size = np.linalg.norm(steps, axis=1).mean()
+    return np.vstack([steps, size * np.linalg.svd(steps)[2][len(steps) :]])
 
 
 def _enclosed(occupied):

@@ -104,11 +104,8 @@ def identify(
     theta, covariance, notes = chosen.fit(problem, settings)
     if tool is not None:
         covariance = covariance + tool_spread(problem, theta, covariance, tool)
-    if solid is not None and any(solid.pose_std) and chosen.name != "density":
-        notes = (
-            *notes,
-            f"method {chosen.name} takes the pose of the shape as exact; density accounts for its deviations",
-        )
+    if solid is not None and solid.uncertain and chosen.name != "density":
+        notes = (*notes, f"method {chosen.name} takes the shape as exact; density accounts for its deviations")
     return _judged(problem, (theta, covariance, notes), chosen, why, strength, findings, noise)
 
 

@@ -132,7 +132,14 @@ def _shape(request: Request):
     if request.shape_pose is not None:
         placed = np.array(request.shape_pose)
         pose = rotation_from_rpy(placed[3:]), placed[:3]
-    return solid_of(request.shape, scale=request.scale, pose=pose, pose_std=request.shape_pose_std)
+    return solid_of(
+        request.shape,
+        scale=request.scale,
+        pose=pose,
+        pose_std=request.shape_pose_std,
+        scale_std=request.scale_std,
+        unseen=request.unseen,
+    )
 
 
 def _from_torques(request: Request, known) -> Outcome:

@@ -4,7 +4,7 @@ Everything becomes a `Solid`: points that fill the inside evenly. A closed mesh 
 mesh through voxels, which need no topology; too few points through their convex hull. What was assumed is in `notes`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,11 @@ from steelyard.payload import filling
 
 POINTS = 2000  # target number of points of a solid: its moments are then right to about a per cent
 FEWEST_CLOUD = 150  # points; a sparser cloud shows its hull and nothing more
+EVEN = 1 / np.sqrt(12)  # standard deviation of what lies anywhere within one
+ONE_OF_SIX = np.sqrt(5) / 6  # standard deviation of what is one on one of six sides and zero on the others
+TOUCHED = "voxel grid"  # of trimesh: its outer voxels are those that the surface touches, so their centres lie on it
+ALIKE = 0.01  # of the trace of second moments: less does not tell axes apart
+MOST_UNSEEN = 0.7  # of a shape; of less than that nothing follows
 LARGEST = 3.0  # m: nothing held by an arm is larger, so the file is in millimetres
 
 
@@ -28,7 +33,9 @@ class Solid:
 
     points: (n, 3) in m, each standing for the same small box; spacing: (3,) sides of that box, m; lower, upper: (3,)
     corners of the bounding box; homogeneous: (10,) inertial parameters of 1 kg spread evenly; source: what it was made
-    from, in words; pose_std: standard deviations of its rotation about its centre, rad, and of its position, m.
+    from, in words. How far the true shape may be another, as standard deviations: pose_std of its rotation about its
+    centre, rad, and of its position, m; scale_std of its size, a share; side_std (3,) of each of the two sides along
+    axes (3, 3), columns, m.
     """
 
     points: np.ndarray
@@ -39,6 +46,14 @@ class Solid:
     source: str
     notes: tuple[str, ...] = ()
     pose_std: tuple[float, float] = (0.0, 0.0)
+    scale_std: float = 0.0
+    side_std: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    axes: np.ndarray = field(default_factory=lambda: np.eye(3))
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the true shape may be another."""
+        return any(self.pose_std) or self.scale_std > 0 or bool(self.side_std.any())
 
     @property
     def sides(self) -> np.ndarray:
@@ -49,6 +64,30 @@ class Solid:
     def volume(self) -> float:
         """Volume in m^3, as far as the points know it."""
         return len(self.points) * float(np.prod(self.spacing))
+
+    @property
+    def extents(self) -> np.ndarray:
+        """(3,) lengths along `axes`, m."""
+        return np.ptp(self.points @ self.axes, axis=0) + np.abs(self.axes).T @ self.spacing
+
+    def mapped(self, linear, shift) -> "Solid":
+        """The shape after a linear map (3, 3) about the centre of the homogeneous shape, and a shift (3,), m.
+
+        `x -> T x` makes `T J T^T` of a pseudo-inertia J, whatever the form.
+        """
+        center, T = self.homogeneous[1:4], np.eye(4)
+        T[:3, :3], T[:3, 3] = linear, center + shift - linear @ center
+        points, spacing = self.points @ linear.T + T[:3, 3], self.spacing * np.linalg.det(linear) ** (1 / 3)
+        axes, upper = np.linalg.qr(linear @ self.axes)
+        return replace(
+            self,
+            points=points,
+            spacing=spacing,
+            lower=points.min(axis=0) - spacing / 2,
+            upper=points.max(axis=0) + spacing / 2,
+            homogeneous=pseudo.to_parameters(T @ pseudo.to_matrix(self.homogeneous) @ T.T),
+            axes=axes * np.sign(np.diag(upper)),
+        )
 
     @cached_property
     def ellipsoid(self) -> Ellipsoid:
@@ -131,19 +170,30 @@ def small_boxes(points, spacing) -> np.ndarray:
 
 
 def solid_of(
-    shape, *, density: float | None = None, scale: float = 1.0, pose=None, pose_std=None, seed: int = 0
+    shape,
+    *,
+    density: float | None = None,
+    scale: float = 1.0,
+    pose=None,
+    pose_std=None,
+    scale_std: float | None = None,
+    unseen: float = 0.0,
+    seed: int = 0,
 ) -> Solid:
     """A `Solid` of any shape, in the sensor frame.
 
     Args:
         shape: a Solid (returned as it is); path of a mesh or point cloud; trimesh mesh, primitive, scene, point cloud
-            or voxel grid; `Ellipsoid`; (vertices, faces); or points (n, 3) in m.
+            or voxel grid; `Ellipsoid`; (vertices, faces); or points (n, 3) in m, on the surface or the centres of
+            voxels.
         density: points per cm^3 (paper E uses 0.04); by default about 2000 points in all.
         scale: metres per unit of a file.
         pose: (R, p), rotation (3, 3) and position (3,) in m of the shape's own frame in the sensor frame, by default
             the same frame.
         pose_std: (rad, m), standard deviations of that rotation about the shape's centre and of that position, an
-            axis; zero by default, and for a Solid its own. Only method "density" accounts for them.
+            axis; zero by default, and for a Solid its own. Only method "density" accounts for what is uncertain.
+        scale_std: standard deviation of the scale, as a share.
+        unseen: share of the true volume that is missing on one side, not known which, as it was hidden from a camera.
         seed: of the offset of the lattice.
 
     Returns:
@@ -151,7 +201,7 @@ def solid_of(
 
     Raises:
         InertiaError: a shape without inside, or larger than an arm can hold.
-        OptionError: an unknown kind, density or pose.
+        OptionError: an unknown kind, density, pose or share.
 
     Example:
         >>> import numpy as np, steelyard as sy
@@ -159,8 +209,12 @@ def solid_of(
         >>> box.sides.round(3).tolist(), round(box.volume, 4)
         ([0.1, 0.2, 0.3], 0.006)
     """
-    if pose_std is not None:
-        return replace(solid_of(shape, density=density, scale=scale, pose=pose, seed=seed), pose_std=_spread(pose_std))
+    if pose_std is not None or scale_std is not None or unseen:
+        solid = solid_of(shape, density=density, scale=scale, pose=pose, seed=seed)
+        stated = {} if pose_std is None else {"pose_std": _spread(pose_std)}
+        if scale_std is not None:
+            stated["scale_std"] = _share(scale_std, "scale_std", 1.0)
+        return _enlarged(replace(solid, **stated), _share(unseen, "unseen", MOST_UNSEEN))
     if isinstance(shape, Solid):
         return shape
     if density is not None and not (np.isfinite(density) and density > 0):
@@ -175,6 +229,9 @@ def solid_of(
         vertices = filling.surface_points(vertices, faces, rng)
         notes.append(f"{source} is not closed: its surface was sampled and filled through voxels")
         faces = None
+    lattice = filling.lattice_of(vertices) if faces is None and source != TOUCHED else None
+    if lattice is not None:
+        return _of_voxels(vertices, *lattice, source, _spacing(density), rng)
     if faces is None and len(vertices) < FEWEST_CLOUD:
         notes.append(f"{source} has only {len(vertices)} points: its convex hull stands for the shape")
         vertices, faces = filling.hull(vertices)
@@ -189,6 +246,52 @@ def solid_of(
             notes.append(f"{source} does not enclose an inside: mass is assumed near its points only")
         homogeneous = small_boxes(points, spacing).mean(axis=1)
     return Solid(points, spacing, lower, upper, homogeneous, source, tuple(notes))
+
+
+def _of_voxels(centers, steps, walls: bool, source, spacing, rng) -> Solid:
+    """The union of voxels with these centres (n, 3) and edges (3, 3). The surface is anywhere within half a voxel of
+    theirs, as a voxel belongs to a shape that holds its centre."""
+    points, spacing = filling.fill_voxels(centers, steps, spacing, POINTS, rng)
+    reach = np.abs(steps).sum(axis=0) / 2
+    edges = np.linalg.norm(steps, axis=1)
+    size = " x ".join(f"{1e3 * edge:.3g}" for edge in edges)
+    moments = pseudo.to_matrix(unit_masses(centers).mean(axis=1))
+    moments[:3, :3] += steps.T @ steps / 12
+    notes = [
+        f"{source}: taken as the centres of {len(centers)} voxels of {size} mm; the shape ends half a voxel beyond"
+    ]
+    if walls:
+        notes.append(f"{source} is walls without an inside: mass is assumed in them only")
+    return Solid(
+        points,
+        spacing,
+        centers.min(axis=0) - reach,
+        centers.max(axis=0) + reach,
+        pseudo.to_parameters(moments),
+        source,
+        tuple(notes),
+        side_std=np.full(3, EVEN * edges.mean()),
+        axes=_principal_axes(points, (steps / edges[:, None]).T),
+    )
+
+
+def _enlarged(solid: Solid, unseen: float) -> Solid:
+    """The shape as it is on average if a share of its volume is missing on one of six sides, and by how much each side
+    may be elsewhere."""
+    if not unseen:
+        return solid
+    solid = solid if solid.side_std.any() else replace(solid, axes=_principal_axes(solid.points))
+    more = unseen / (1 - unseen)
+    missing = solid.extents * more
+    note = f"{unseen:.3g} of the volume was not seen: the shape may be longer by {more:.2g} of its length, on one side"
+    wider = solid.mapped((solid.axes * (1 + more / 3)) @ solid.axes.T, np.zeros(3))
+    return replace(wider, side_std=np.hypot(solid.side_std, ONE_OF_SIX * missing), notes=(*solid.notes, note))
+
+
+def _principal_axes(points, usual=None) -> np.ndarray:
+    """(3, 3) columns, of points (n, 3); near usual ones (3, 3), or those of the sensor, where extents are alike."""
+    usual, spread = np.eye(3) if usual is None else usual, np.cov(points.T)
+    return np.linalg.eigh(spread + ALIKE * np.trace(spread) * (usual * [1, 2, 3]) @ usual.T)[1]
 
 
 def _outward(vertices, faces):
@@ -211,6 +314,12 @@ def _spread(pose_std) -> tuple[float, float]:
             f"pose_std is two standard deviations, of the shape's rotation in rad and position in m; got {pose_std!r}"
         )
     return float(found[0]), float(found[1])
+
+
+def _share(value, name: str, most: float) -> float:
+    if not (np.ndim(value) == 0 and 0 <= value < most):
+        raise OptionError(f"{name} is a share, from 0 to less than {most:g}; got {value!r}")
+    return float(value)
 
 
 def _spacing(density):
@@ -245,7 +354,7 @@ def _read_object(shape: Any, scale):
     """The same of a trimesh object, known by its attributes, or of an array of points."""
     kind = type(shape).__name__
     if hasattr(shape, "matrix") and hasattr(shape, "points") and hasattr(shape, "pitch"):  # trimesh.voxel.VoxelGrid
-        return np.asarray(shape.points) * scale, None, "voxel grid"
+        return np.asarray(shape.points) * scale, None, TOUCHED
     if hasattr(shape, "to_mesh"):
         shape = shape.to_mesh()
     if hasattr(shape, "vertices"):

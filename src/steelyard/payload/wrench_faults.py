@@ -8,10 +8,10 @@ import numpy as np
 from steelyard.diagnose.fault_record import FaultRecord, Severity
 from steelyard.log import Finding
 from steelyard.log.stamps import gaps
-from steelyard.payload.density import place_deviation
 from steelyard.payload.gravity_strength import Strength, doubt, strength_of
 from steelyard.payload.motion_consistency import motion_findings
 from steelyard.payload.payload_estimate import implausible
+from steelyard.payload.shape_uncertainty import place_deviation
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_causes import explanation

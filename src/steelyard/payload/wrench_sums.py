@@ -206,10 +206,20 @@ PARTS = {"mass": (0,), "centre of mass": (1, 2, 3), "inertia": tuple(range(4, 10
 
 @dataclass(frozen=True, repr=False)
 class Observability(Card):
-    """rank: identifiable combinations of the ten parameters; known: groups wholly determined; text: in words."""
+    """What a log can reveal of a payload.
+
+    rank: identifiable combinations of the ten parameters.
+    known: groups wholly determined.
+    condition: condition number of the regressor in these combinations, its columns scaled to length one.
+    gravity: shares (2,) of gravity in the mean square of force and of torque, beside that of the motion; NaN where none
+        is felt. The payload is that of least squares.
+    text: in words.
+    """
 
     rank: int
     known: tuple[str, ...]
+    condition: float
+    gravity: tuple[float, float]
     text: str
 
 
@@ -225,12 +235,27 @@ def observability(log: WrenchLog, *, reduced: bool = False, bias: bool | str = F
         The Observability.
     """
     units = np.array([1.0] + [1 / LENGTH] * 3 + [1 / LENGTH**2] * 6)
-    R = eliminated(accumulate(log, bias=bias, reduced=reduced), (1.0, 1.0))[:, :10] * units
+    info = accumulate(log, bias=bias, reduced=reduced)
+    R = eliminated(info, (1.0, 1.0))[:, :10] * units
     _, singular, Vt = np.linalg.svd(R)
     rank = int(np.count_nonzero(singular > RANK * max(singular[0], 1e-300)))
     hidden = Vt[rank:]
     known = tuple(name for name, columns in PARTS.items() if np.abs(hidden[:, columns]).max(initial=0.0) < 1e-6)
-    return Observability(rank, known, _words(rank, known, log, reduced))
+    size = np.linalg.norm(R, axis=0)
+    scaled = np.linalg.svd(R / np.where(size > 0, size, 1.0))[1]
+    condition = float(scaled[0] / scaled[rank - 1]) if rank else np.inf
+    gravity = _gravity(log, weighed_fit(info)[0][:10])
+    return Observability(rank, known, condition, gravity, _words(rank, known, log, reduced))
+
+
+def _gravity(log, theta) -> tuple[float, float]:
+    """Shares of gravity in the mean square of the force and of the torque of a payload theta (10,)."""
+    weight = wrench_regressor(log, reduced=True) @ theta
+    motion = wrench_regressor(log) @ theta - weight
+    ours, others = group_rms(weight) ** 2, group_rms(motion) ** 2
+    with np.errstate(invalid="ignore"):
+        force, torque = ours / (ours + others)
+    return float(force), float(torque)
 
 
 def _words(rank, known, log, reduced):

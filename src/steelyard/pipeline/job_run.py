@@ -192,10 +192,11 @@ def knowledge_of(job: Job, robot: Robot) -> tuple[dict, tuple[str, ...]]:
     """
     side = side_of(job)
     told = {"masses": masses_from(job.masses), "fixed": fixed_from(job.fixed), "tied": tied_from(job.tied)}
-    facts = model_facts(robot, side, within=job.within, **told)
+    facts = model_facts(robot, side, rotors=job.rotors, within=job.within, **told)
     if side is None:
         return facts, ()
-    return facts, tuple(f"{side.name}: {text}" for text in read_known(side, robot).words())
+    known = read_known(side, robot) if job.rotors else read_known(side, robot).without_rotors(robot)
+    return facts, tuple(f"{side.name}: {text}" for text in known.words())
 
 
 def recorded(
