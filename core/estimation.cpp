@@ -125,16 +125,19 @@ StreamSamples stream_samples(const Numbers& t, const Numbers& R, const double* w
 }
 
 std::int64_t bound_advance(Numbers t, Numbers R, Numbers wrench, Numbers twist, Numbers acceleration, Numbers gravity,
-                           Numbers basis, Numbers Q, Numbers config, Out state, Out G, Out h, Out w, Out H, Out L,
-                           Out thetas, Out events) {
+                           Numbers basis, Numbers Q, Numbers wide, Numbers config, Out state, Out G, Out h, Out w,
+                           Out H, Out L, Out shift, Out bias, Out past, Out thetas, Out events) {
     const Count n = samples(t);
     const StreamSamples x =
         stream_samples(t, R, checked(wrench, "wrench", {n, 6}), twist, acceleration);
     const Stream s{checked(gravity, "gravity", {3}), checked(basis, "basis", {10, 10}), checked(Q, "Q", {10, 10}),
-                   checked(config, "config", {CONFIG_SIZE}), checked(state, "state", {STATE_SIZE}),
-                   checked(G, "G", {10, 10}), checked(h, "h", {10}), checked(w, "w", {10}),
-                   checked(H, "H", {10, 10}), checked(L, "L", {10, 10})};
-    for (const int entry : {NEWTON_STEPS, YOUNG_STEPS, HALVINGS}) steps_of(s.config[entry]);
+                   checked(wide, "wide", {10, 10}), checked(config, "config", {CONFIG_SIZE}),
+                   checked(state, "state", {STATE_SIZE}), checked(G, "G", {10, 10}), checked(h, "h", {10}),
+                   checked(w, "w", {10}), checked(H, "H", {10, 10}), checked(L, "L", {10, 10}),
+                   checked(shift, "shift", {10}),
+                   reinterpret_cast<Bias*>(checked(bias, "bias", {sizeof(Bias) / sizeof(double)})),
+                   reinterpret_cast<Past*>(checked(past, "past", {sizeof(Past) / sizeof(double)}))};
+    for (const int entry : {NEWTON_STEPS, YOUNG_STEPS, HALVINGS, PATH_STEPS, PATH_TRIALS}) steps_of(s.config[entry]);
     auto* found = rows_of<10>(checked(thetas, "thetas", {n, 10}));
     auto* told = rows_of<4>(checked(events, "events", {n, 4}));
     nb::gil_scoped_release release;
@@ -178,8 +181,9 @@ void bind_estimation(nb::module_& m) {
     m.def("constrained_fits", bound_constrained_fits, "S"_a, "bodies"_a, "bounded"_a, "lower"_a, "rules"_a, "free"_a,
           "first"_a, "last"_a, "z"_a.noconvert(), "arrived"_a.noconvert(), "instructions"_a = "");
     m.def("advance", bound_advance, "t"_a, "R"_a, "wrench"_a, "twist"_a, "acceleration"_a, "gravity"_a, "basis"_a,
-          "Q"_a, "config"_a, "state"_a.noconvert(), "G"_a.noconvert(), "h"_a.noconvert(), "w"_a.noconvert(),
-          "H"_a.noconvert(), "L"_a.noconvert(), "thetas"_a.noconvert(), "events"_a.noconvert());
+          "Q"_a, "wide"_a, "config"_a, "state"_a.noconvert(), "G"_a.noconvert(), "h"_a.noconvert(), "w"_a.noconvert(),
+          "H"_a.noconvert(), "L"_a.noconvert(), "shift"_a.noconvert(), "bias"_a.noconvert(), "past"_a.noconvert(),
+          "thetas"_a.noconvert(), "events"_a.noconvert());
     m.def("without_tool", bound_without_tool, "R"_a, "wrench"_a.noconvert(), "twist"_a, "acceleration"_a, "gravity"_a,
           "theta"_a, "bias"_a);
 }

@@ -68,9 +68,9 @@ struct NewtonRules {
 };
 
 // Damped Newton steps, eigenvalues of W above a margin; H and its factor L are left at the last point. False where
-// they are not.
+// they are not. left: squared decrement there, which is far below one at the minimum.
 inline bool newton(const Ten& gram, const double* pull, double* w, Ten& H, Ten& L, int steps, double margin,
-                   const NewtonRules& rules) {
+                   const NewtonRules& rules, double* left = nullptr) {
     Four W, X, C;
     double step[10], slope[10], trial[10];
     for (int turn = 0; turn <= steps; ++turn) {
@@ -79,7 +79,7 @@ inline bool newton(const Ten& gram, const double* pull, double* w, Ten& H, Ten& 
         invert(C, X);
         hessian(gram, X, H);
         if (!cholesky<10>(H, L)) return false;
-        if (turn == steps) return true;
+        if (turn == steps && !left) return true;
         residual_at(gram, pull, w, X, slope);
         std::memcpy(step, slope, sizeof step);
         solve<10>(L, step);
@@ -89,6 +89,8 @@ inline bool newton(const Ten& gram, const double* pull, double* w, Ten& H, Ten& 
             for (int j = 0; j < 10; ++j) size += w[i] * gram[i][j] * w[j];
         }
         if (!(decrement < std::numeric_limits<double>::infinity())) return false;
+        if (left) *left = decrement;
+        if (turn == steps) return true;
         if (decrement < rules.converged * std::max(1.0, size)) return true;
         double length = 1;
         for (int halving = 0; halving < rules.halvings; ++halving, length *= 0.5) {

@@ -57,7 +57,7 @@ def test_the_core_and_python_agree(monkeypatch):
 def test_it_arrives_where_the_offline_fit_is():
     """Without shape, forgetting or change, the running optimum is the entropic fit to the same data and prior."""
     log = swing(THETA, noise=(*NOISE, 0.0, 0.0), speed=1.5, duration=4.0)
-    estimator = OnlineEstimator(noise=NOISE)
+    estimator = OnlineEstimator(noise=NOISE, drift=(0, 0))
     estimator.update_many(log)
     problem = make_problem(log)
     T = eliminated(problem.information, NOISE)[:10]
@@ -160,7 +160,7 @@ def test_forgetting_follows_what_changes_slowly():
 def test_forgetting_is_the_fit_of_discounted_sums():
     """Each sample counts exp(-age / memory): in the estimate, in its spread and in the number of samples."""
     log = swing(THETA, noise=(*NOISE, 0.0, 0.0), speed=1.5, duration=3.0)
-    estimator = OnlineEstimator(noise=NOISE, memory=40.0)
+    estimator = OnlineEstimator(noise=NOISE, memory=40.0, drift=(0, 0))
     estimator.update_many(log)
     factor = np.exp(-1 / 40) ** np.arange(len(log))[::-1]
     T = eliminated(accumulate(log, weights=np.sqrt(factor)), NOISE)[:10]

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.arguments import require_type
-from steelyard.errors import OptionError
+from steelyard.dynamics import closed_loop
+from steelyard.errors import OptionError, choices
 from steelyard.fit.cone_program import solve
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.program import Program, assembled, build
@@ -24,6 +25,7 @@ from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import joint_noise
 from steelyard.inertia import pseudo
 from steelyard.information import Information, accumulate
+from steelyard.information.row_kinds import groups_of
 from steelyard.log import Log
 from steelyard.model import Robot
 
@@ -43,8 +45,8 @@ class RecursiveEstimator:
 
         Args:
             robot: prior of all parameters.
-            noise: (nv,) standard deviations of the torques, N m or N, or one for all; where estimates leave clearly
-                more, torques count as noisy as that.
+            noise: (g,) standard deviations of the torques, N m or N, or one for all; where estimates leave clearly
+                more, torques count as noisy as that. g is nv, or with closed loops the number of motors.
             memory: samples after which data counts 1/e; None never forgets.
             friction: terms that are identified, too, as of `accumulate`.
             armature: whether it is identified, too.
@@ -53,7 +55,8 @@ class RecursiveEstimator:
             OptionError: noise or memory is not positive.
         """
         require_type(Robot, robot=robot)
-        self.noise = _positive(noise, robot.nv)
+        robot = closed_loop.with_motors(robot)
+        self.noise = _positive(noise, groups_of(robot, "joints"))
         if memory is not None and not memory >= 1:
             raise OptionError(f"memory={memory!r}: expected 1 sample or more, or None to never forget.")
         self.robot = robot
@@ -61,13 +64,15 @@ class RecursiveEstimator:
         self.columns = {"friction": tuple(friction), "armature": armature}
         self.information: Information | None = None
         self._past: tuple[Program, np.ndarray] | None = None  # the last program and its minimum
+        self._pose: np.ndarray | None = None  # (nq,) where closed loops were last
 
     def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> Estimate:
         """The estimate with further samples.
 
         Args:
-            q: (nq,) positions, rad or m, or (n, nq) of a chunk.
-            v: (nv,) or (n, nv) velocities.
+            q: (nq,) positions, rad or m, or (n, nq) of a chunk; with closed loops those of the motors alone will do,
+                and passive joints then follow from the last update.
+            v: (nv,) or (n, nv) velocities; with closed loops v, a and tau are of all joints or of the motors.
             a: (nv,) or (n, nv) accelerations.
             tau: (nv,) or (n, nv) torques, N m or N.
 
@@ -75,9 +80,12 @@ class RecursiveEstimator:
             The Estimate; its status says how well the samples so far excite the robot.
 
         Raises:
-            SteelyardError: samples of other widths, or that are not finite; they leave the sums as they were.
+            SteelyardError: samples of other widths, that are not finite, or at which loops cannot close; they leave
+                the sums as they were.
         """
         q, v, a, tau = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (q, v, a, tau))
+        if self.robot.loops:
+            q = closed_loop.tree_state(self.robot, q, v, a, start=self._pose)[0]
         log = Log(t=np.arange(len(q), dtype=float), q=q, v=v, a=a, tau=tau, name="update")
         new = accumulate(self.robot, log, **self.columns).as_gram()
         if self.information is not None:
@@ -90,7 +98,7 @@ class RecursiveEstimator:
             past, near = self._past
             program = assembled(new, past.knowledge, ratios=past.ratios, noise=self._left(new, near))
         estimate = solve(program, near=near)
-        self.information, self._past = new, (program, estimate.parameters)
+        self.information, self._past, self._pose = new, (program, estimate.parameters), q[-1]
         return estimate
 
     def _left(self, info: Information, parameters) -> np.ndarray:
@@ -105,10 +113,14 @@ def _without_margins(program: Program) -> Program:
     return replace(program, knowledge=replace(program.knowledge, constraints=kept))
 
 
-def _positive(noise: ArrayLike, count: int):
+def _positive(noise: ArrayLike, names: tuple[str, ...]):
+    count = len(names)
     found = np.broadcast_to(np.asarray(noise, dtype=float), (count,)) if np.size(noise) in (1, count) else None
     if found is None or not (np.isfinite(found) & (found > 0)).all():
-        raise OptionError(f"noise is a positive standard deviation, or one for each of {count} torques; got {noise!r}.")
+        raise OptionError(
+            f"noise is a positive standard deviation, or one for each of the {count} torques of {choices(names)}; got "
+            f"{noise!r}."
+        )
     return found
 
 

@@ -13,6 +13,7 @@ from steelyard.errors import ModelError, OptionError
 from steelyard.identifiable.basis import Basis, RankDecisions
 from steelyard.identifiable.contacts import Hidden, Stances
 from steelyard.identifiable.from_robot import mechanism_of
+from steelyard.identifiable.lifting import nearest_consistent
 from steelyard.identifiable.mechanism import Experiment, Mechanism
 from steelyard.identifiable.null_space import Block, basis_of_blocks, dependent_columns, regrouped, sparse_null_space
 from steelyard.identifiable.recursion import Recursion, null_space_recursion
@@ -151,8 +152,26 @@ class Analysis:
         moved = regrouped(self.mechanism, self.blocks, theta / self.mechanism.scale)
         return (moved * self.mechanism.scale)[..., self.columns]
 
-    def lift(self, base, prior=None) -> np.ndarray:
-        """Full parameters (p,) with these base parameters (r,), nearest to a prior (p,), or to the model's own."""
+    def lift(self, base, prior=None, *, method: str = "consistent") -> np.ndarray:
+        """Full parameters with given base parameters, nearest to a prior: least sum of squares in kg and robot lengths.
+
+        Args:
+            base: (r,) base parameters, SI units.
+            prior: (p,) full parameters; the model's own by default.
+            method: "consistent", with bodies that can exist, and friction and armature that are not negative where the
+                base parameters leave them open; or "linear", without these conditions.
+
+        Returns:
+            (p,).
+
+        Raises:
+            OptionError: base parameters of another number, or another method.
+            FitError: no bodies that can exist have these base parameters, as is usual for those of noisy data.
+
+        Source: paper B, Theorem 3.
+        """
+        if method not in ("consistent", "linear"):
+            raise OptionError(f"method is 'consistent' or 'linear'; got {method!r}.")
         prior = self.values if prior is None else self._full(prior)
         base = np.asarray(base, dtype=float)
         if base.shape != (self.count,):
@@ -162,7 +181,8 @@ class Analysis:
         change = np.linalg.lstsq(
             matrix / scale[self.columns, None], (base - self.regroup(prior)) / scale[self.columns]
         )[0]
-        return prior + scale * change
+        linear = prior + scale * change
+        return linear if method == "linear" else nearest_consistent(self.mechanism, self.null_space, linear, prior)
 
     def project(self, theta) -> np.ndarray:
         """The part (..., p) of parameters that matters: the smallest that this experiment cannot tell from them."""

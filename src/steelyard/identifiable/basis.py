@@ -95,7 +95,8 @@ class Basis(Card):
         return np.asarray(theta) @ self.regrouping.T
 
     def lift(self, base, prior=None):
-        """Full parameters (p,) with these base parameters (r,), nearest to a prior (p,) or to zero."""
+        """Full parameters (p,) with these base parameters (r,), nearest to a prior (p,) or to zero; columns know no
+        bodies, so these need not be such that can exist (`Analysis.lift`)."""
         prior = np.zeros(self.regrouping.shape[1]) if prior is None else np.asarray(prior, dtype=float)
         return prior + self._pseudo_inverse @ (np.asarray(base) - self.regroup(prior))
 

@@ -21,7 +21,17 @@ from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
 from steelyard.native import require_core
 from steelyard.payload.density import UNIT, precisions
-from steelyard.payload.entropic import CONVERGED, HALVINGS, unit_basis
+from steelyard.payload.entropic import (
+    ACCEPTED,
+    BOUNDARY,
+    CENTERED,
+    CONVERGED,
+    HALVINGS,
+    SHORTER,
+    STEPS,
+    TRIALS,
+    unit_basis,
+)
 from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
@@ -30,27 +40,37 @@ from steelyard.payload.wrench_log import GRAVITY, WrenchLog
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
 UNKNOWN_RADIUS = 0.1  # m, radius of gyration about the sensor of a payload of unknown shape
 BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 0.1
-CHANGED, EXCESS = 12.0, 2.0  # of the cumulative sum, and the excess over the usual surprise that is not yet counted
+CHANGED, EXCESS = 12.0, 1.5  # of the cumulative sum, and the excess over the usual surprise that is not yet counted
 SETTLING = 20  # samples after a fresh start before a change is named, and before the next can be seen
 NEWTON_STEPS = 2
 TYPICAL, LEARNING = 40.0, 100.0  # largest surprise that teaches what is usual, and samples that it takes
-SAME = 0.1  # m: a first moment moved by less than this times the empty mass is the same payload
 YOUNG, YOUNG_STEPS = 5, 12  # samples after a fresh start that take more Newton steps
 WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less
 ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to have begun
 LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
+MEMORY = 0.975  # from sample to sample, of sums of what was not predicted: half a second at 100 Hz
+LASTING = 2.5  # of the usual surprise: sums that are so much larger show errors that last longer than a sample
+FAR = 0.1  # squared Newton decrement after these steps, above which the central path is followed
+FADING = 100.0  # s, after which the rate of a bias is another one
+DIFFERENT = 100.0  # squared difference of two payloads (chi-square of 10) that makes a swap
+PATIENCE = 300.0  # samples after which payloads that do not differ are the same
 
 RULES = np.array(  # behind the configuration, for the core
-    [NEWTON_STEPS, TYPICAL, LEARNING, SAME, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS],
+    [
+        *(NEWTON_STEPS, TYPICAL, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS),
+        *(DIFFERENT, PATIENCE, MEMORY, LASTING, FAR, STEPS, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER),
+    ],
     dtype=float,
 )
 
-# entries of the scalar state
-FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL = range(10)
-HELD_MOMENT, BEFORE_MOMENT = 10, 13  # first moments, three numbers each
-ENERGY, TRUSTED, STATE_SIZE = 16, 17, 18  # sums of whitened wrenches squared, and of the samples' weights
+# entries of the scalar state; ENERGY, TRUSTED: sums of whitened wrenches squared, and of the samples' weights
+FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG, RUN = range(16)
+STATE_SIZE = RUN + 6
 # entries of the configuration
-FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY = range(8)
+FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY, FORCE_RATE, TORQUE_RATE, FADE = range(11)
+# of the bias: values and rates of six channels per unit of ten numbers and as measured, and two covariances
+BIAS_SIZE = 2 * 6 * 11 + 2 * 3
+PAST_SIZE = BIAS_SIZE + 10 + 100 + 100 + 10 + 5 + 3  # of what held before a change that is not named yet
 
 
 @dataclass(frozen=True)
@@ -74,11 +94,21 @@ class OnlineEstimator:
     """
 
     def __init__(
-        self, *, shape=None, noise=(0.1, 0.005), memory: float | None = None, empty=0.02, gravity=GRAVITY, tool=None
+        self,
+        *,
+        shape=None,
+        noise=(0.1, 0.005),
+        drift=(0.02, 0.001),
+        memory: float | None = None,
+        empty=0.02,
+        gravity=GRAVITY,
+        tool=None,
     ):
-        noise = np.asarray(noise, dtype=float)
+        noise, drift = np.asarray(noise, dtype=float), np.asarray(drift, dtype=float)
         if noise.shape != (2,) or not (noise > 0).all():
             raise OptionError(f"noise is two positive standard deviations, force [N] and torque [N m]; got {noise!r}")
+        if drift.shape != (2,) or not (np.isfinite(drift) & (drift >= 0)).all():
+            raise OptionError(f"drift is two rates, force [N/s] and torque [N m/s], 0 for none; got {drift!r}")
         if memory is not None and not memory >= 10:
             raise OptionError(f"memory={memory!r}: expected 10 samples or more, or None to never forget")
         if not empty > 0:
@@ -89,11 +119,11 @@ class OnlineEstimator:
         self._size = None if solid is None else float(np.linalg.norm(solid.sides)) / 2
         self._tool, self._gravity = tool, np.asarray(gravity if tool is None else tool.gravity, dtype=float)
         nothing = np.zeros((10, 10)), np.zeros((10, 10))
-        narrow, self._wide = nothing if solid is None else precisions(solid, self._basis)
-        self._Q = np.ascontiguousarray(narrow)
+        self._Q, self._wide = map(np.ascontiguousarray, nothing if solid is None else precisions(solid, self._basis))
         barrier = BARRIER_ALONE if solid is None else BARRIER_WITH_SHAPE
         forget = 1.0 if memory is None else float(np.exp(-1 / memory))
-        self._config = np.array([*noise, barrier, forget, CHANGED, EXCESS, SETTLING, empty], dtype=float)
+        told = [*noise, barrier, forget, CHANGED, EXCESS, SETTLING, empty, *drift / noise, FADING]
+        self._config = np.array(told, dtype=float)
         self._rules = np.concatenate([self._config, RULES])
         self._noise = noise
         self.changes: list[Change] = []
@@ -104,9 +134,11 @@ class OnlineEstimator:
 
     def _reset(self):
         self._state = np.zeros(STATE_SIZE)
-        self._state[LAST], self._state[USUAL] = -1.0, 1.0
+        self._state[LAST], self._state[TIME], self._state[USUAL], self._state[SEEN] = -1.0, -np.inf, 1.0, 10.0
         self._G, self._h, self._H, self._L = np.zeros((10, 10)), np.zeros(10), np.eye(10), np.eye(10)
-        self._w = 0.3 * self._config[EMPTY] * UNIT
+        self._w, self._shift = 0.3 * self._config[EMPTY] * UNIT, np.zeros(10)
+        self._bias, self._past = np.zeros(BIAS_SIZE), np.zeros(PAST_SIZE)
+        self._bias[[-4, -1]] = self._config[[FORCE_RATE, TORQUE_RATE]] ** 2
 
     @property
     def theta(self) -> np.ndarray:
@@ -117,11 +149,16 @@ class OnlineEstimator:
     def covariance(self) -> np.ndarray:
         """(10, 10) of the current estimate, at the noise that the stream really has, for any density inside the shape:
         it holds the way to the estimate that assumes nothing else."""
-        mass = max(self._state[PULLED] / max(self._state[FELT], 1e-12), 0.3 * self._config[EMPTY])  # as in the core
-        H = self._H + (self._wide - self._Q) / mass**2
-        shift = np.linalg.solve(H, (self._wide - self._Q) @ (self._w - mass * UNIT) / mass**2)
-        spread = self._state[USUAL] * np.linalg.inv(H) + np.outer(shift, shift)
-        return self._basis @ spread @ self._basis.T
+        factor = self._basis @ np.linalg.inv(self._L).T
+        shift = self._basis @ self._shift
+        usual, lasting = self._state[[USUAL, LONG]]
+        return (lasting if lasting > LASTING * usual else usual) * factor @ factor.T + np.outer(shift, shift)
+
+    @property
+    def bias(self) -> np.ndarray:
+        """(6,) current bias of the sensor, N and N m."""
+        value = self._bias[:66].reshape(6, 11)
+        return np.repeat(self._noise, 3) * (value[:, 10] - value[:, :10] @ self._w)
 
     @property
     def holding(self) -> bool:
@@ -131,8 +168,7 @@ class OnlineEstimator:
     @property
     def state(self) -> str:
         """What is going on: "empty", "holding", or "changing" while a change is too fresh to be named."""
-        age, last = self._state[AGE], self._state[LAST]
-        if last >= 0 and age <= SETTLING:
+        if self._state[LAST] >= 0:
             return "changing"
         return "holding" if self.holding else "empty"
 
@@ -159,7 +195,8 @@ class OnlineEstimator:
 
     @property
     def share_left(self) -> float:
-        """What the estimate leaves of the wrench beyond the sensor's noise, as a part of it, both in units of noise."""
+        """What the estimate leaves of the wrench beyond the sensor's noise, as a part of it, both in units of noise and
+        without what a drifting bias can be."""
         energy, w = self._state[ENERGY], self._w
         left = energy - 2 * self._h @ w + w @ self._G @ w - 6 * self._state[TRUSTED]
         return float(np.sqrt(max(left, 0.0) / max(energy, 1e-300)))
@@ -189,8 +226,9 @@ class OnlineEstimator:
         moved = rotation, wrench, twist, acceleration, self._gravity
         if self._tool is not None:
             core.without_tool(*moved, self._tool.theta, self._tool.bias)
-        sums = self._state, self._G, self._h, self._w, self._H, self._L
-        count = core.advance(t, *moved, self._basis, self._Q, self._rules, *sums, thetas, events)
+        fit = self._G, self._h, self._w, self._H, self._L, self._shift, self._bias, self._past
+        told = self._basis, self._Q, self._wide, self._rules
+        count = core.advance(t, *moved, *told, self._state, *fit, thetas, events)
         self.samples += len(t)
         for time, kind, before, after in events[:count]:
             self.changes.append(Change(float(time), KINDS[int(kind)], float(before), float(after)))

@@ -2,32 +2,44 @@
 
 import numpy as np
 
+from steelyard.inertia import cones
+from steelyard.payload import entropic
 from steelyard.payload.online import (
     AGE,
     ALARM,
     BEFORE,
-    BEFORE_MOMENT,
+    BIAS_SIZE,
     COUNT,
+    DIFFERENT,
     DRIFT,
     EMPTY,
     ENERGY,
+    FADE,
+    FAR,
     FELT,
     FORCE,
+    FORCE_RATE,
     FORGET,
     HELD,
-    HELD_MOMENT,
     KAPPA,
     LAST,
+    LASTING,
     LEARNING,
     LEAST,
+    LONG,
+    MEMORY,
     NEWTON_STEPS,
     ONSET,
     ONSET_SHARE,
+    PATIENCE,
     PULLED,
-    SAME,
+    RUN,
+    SEEN,
     SETTLE,
     THRESHOLD,
+    TIME,
     TORQUE,
+    TORQUE_RATE,
     TRUSTED,
     TYPICAL,
     USUAL,
@@ -35,7 +47,11 @@ from steelyard.payload.online import (
     YOUNG,
     YOUNG_STEPS,
 )
-from twins.small_matrices import cholesky, newton, solve
+from twins.small_matrices import newton
+
+SUMMED = [FELT, PULLED, COUNT, ENERGY, TRUSTED]
+UNIT = cones.triangle(np.eye(4))
+COLUMN, ROW = np.tril_indices(4)
 
 
 def rows_of(R, twist, acceleration, gravity, Y):
@@ -73,167 +89,183 @@ def without_tool(R, wrench, twist, acceleration, gravity, theta, bias):
                 wrench[k, i] -= Y[i, j] * theta[j]
 
 
-def _times_basis(Y, basis, out):
-    for i in range(6):
-        for j in range(10):
-            total = 0.0
-            for k in range(10):
-                total += Y[i, k] * basis[k, j]
-            out[i, j] = total
+class Bias:
+    """Views of an array of BIAS_SIZE: values and rates (6, 11), covariances (2, 3) of bias, both, and rate."""
+
+    def __init__(self, array):
+        self.value, self.rate, self.spread = array[:66].reshape(6, 11), array[66:132].reshape(6, 11), array[132:]
+        self.spread = self.spread.reshape(2, 3)
+
+    def covariances(self):
+        return self.spread[:, [[0, 1], [1, 2]]]
+
+    def set(self, P):
+        self.spread[:] = P[:, [0, 0, 1], [0, 1, 1]]
+
+    def predict(self, dt, config):
+        kept = np.exp(-dt / config[FADE])
+        F = np.array([[1.0, config[FADE] * (1 - kept)], [0.0, kept]])
+        self.value[:], self.rate[:] = self.value + F[0, 1] * self.rate, kept * self.rate
+        driven = config[[FORCE_RATE, TORQUE_RATE], None, None] ** 2 * (1 - kept**2)
+        self.set(F @ self.covariances() @ F.T + driven * np.array([[dt**2 / 3, dt / 2], [dt / 2, 1.0]]))
+
+    def update(self, found, variance):
+        P = self.covariances()
+        gain = P[:, :, 0] / (P[:, :1, 0] + variance)
+        each = np.repeat(gain, 3, axis=0)
+        self.value += each[:, :1] * found
+        self.rate += each[:, 1:] * found
+        self.set(P - gain[:, :, None] * P[:, None, 0])
+
+    def settle(self, w, C):
+        parts = np.stack([self.value[:, :10], self.rate[:, :10]], axis=1)  # (6, 2, 10)
+        self.set(self.covariances() + (parts @ C @ parts.mT).reshape(2, 3, 2, 2).mean(axis=1))
+        for each in (self.value, self.rate):
+            each[:, 10] -= each[:, :10] @ w
+            each[:, :10] = 0.0
 
 
-def _follow(G, h, Q, w, mass, kappa, row, column, H, L, steps):
-    """Newton steps towards the minimum; H and its factor L are left at the last point. True if they are."""
-    half = 0.5 * kappa  # the barrier's share of half the cost, which `newton` takes as one
-    gram, pull = np.empty((10, 10)), np.empty(10)
-    for i in range(10):
-        pull[i] = h[i] / half - (1.0 / mass if row[i] == column[i] else 0.0)
-        for j in range(10):
-            near = Q[i, j] / (mass * mass * half)
-            gram[i, j] = G[i, j] / half + near
-            pull[i] += near * mass if row[j] == column[j] else 0.0
+class Past:
+    """Views of an array of PAST_SIZE."""
+
+    def __init__(self, array):
+        sizes = (BIAS_SIZE, 10, 100, 100, 10, len(SUMMED), 1, 1, 1)
+        self.bias, self.w, C, G, self.h, self.sums, self.time, self.usual, self.age = np.split(
+            array, np.cumsum(sizes)[:-1]
+        )
+        self.covariance, self.G = C.reshape(10, 10), G.reshape(10, 10)
+
+
+def _follow(G, h, Q, wide, w, mass, kappa, H, L, shift, steps):
+    """Newton steps towards the minimum; H, L and shift are left at the last point. True if they are."""
+    half, near = 0.5 * kappa, Q / mass**2
+    gram, pull = (G + near) / half, h / half - UNIT / mass + near @ UNIT * mass / half
     found, factor = np.empty((10, 10)), np.zeros((10, 10))
-    if not newton(gram, pull, w, row, column, found, factor, steps, LEAST * mass):
+    if not newton(gram, pull, w, ROW, COLUMN, found, factor, steps, LEAST * mass):
         return False
-    H[:], L[:] = half * found, np.sqrt(half) * factor
+    slope = pull - gram @ w + cones.triangle(np.linalg.inv(cones.from_triangle(w, 4)))
+    if slope @ np.linalg.solve(found, slope) > FAR:
+        (middle,), _, (arrived,) = entropic._by_core(mass**2 * gram[None], mass * pull[None])
+        if not arrived:
+            return False
+        w[:] = mass * middle
+        if not newton(gram, pull, w, ROW, COLUMN, found, factor, steps, LEAST * mass):
+            return False
+    less = (wide - Q) / mass**2
+    H[:] = half * found
+    L[:] = np.linalg.cholesky(H + less)
+    shift[:] = np.linalg.solve(H + less, less @ (w - mass * UNIT))
     return True
 
 
-def _surprise(rows, w, r, L, ready, S):
-    """How unlikely a whitened sample r (6,) is, as a chi-square of 6: innovation over its own variance."""
-    e, solved = np.empty(6), np.empty((6, 10))
-    for i in range(6):
-        e[i] = r[i]
-        for k in range(10):
-            e[i] -= rows[i, k] * w[k]
-            solved[i, k] = rows[i, k]
-    for i in range(6):
-        if ready:
-            solve(L, solved[i], 10)
-        for j in range(6):
-            S[i, j] = 1.0 if i == j else 0.0
-            if ready:
-                for k in range(10):
-                    S[i, j] += solved[i, k] * rows[j, k]
-    for i in range(6):  # symmetric up to rounding; the factor reads the lower half
-        for j in range(i):
-            S[i, j] = 0.5 * (S[i, j] + S[j, i])
-    C = np.zeros((6, 6))
-    if not cholesky(S, C, 6):
-        return 0.0
-    total = 0.0
-    for i in range(6):
-        for k in range(i):
-            e[i] -= C[i, k] * e[k]
-        e[i] /= C[i, i]
-        total += e[i] * e[i]
-    return total
+def _surprise(found, w, spread, L, ready):
+    """How unlikely what was not predicted of a whitened sample (6, 11) is: six numbers of variance one."""
+    e, S = found[:, 10] - found[:, :10] @ w, np.diag(1 + np.repeat(spread[:, 0], 3))
+    if ready:
+        reach = np.linalg.solve(L, found[:, :10].T)
+        S = S + reach.T @ reach
+    return np.linalg.solve(np.linalg.cholesky(S), e)
 
 
-def _watch(level, t, config, state, G, h):
-    """Has the payload changed? Sums up how surprising samples are; at an alarm, sums of the new payload begin."""
-    excess = level / state[USUAL] - 1.0 - config[DRIFT] if state[AGE] > config[SETTLE] else 0.0
-    excess = min(excess, config[THRESHOLD] / 3)  # one wild sample is no change
-    if state[ALARM] < ONSET_SHARE * config[THRESHOLD]:
-        state[ONSET] = t
-    state[ALARM] = max(0.0, state[ALARM] + excess)
-    if state[ALARM] > config[THRESHOLD]:
-        state[BEFORE], state[LAST] = state[HELD], state[ONSET]
-        state[BEFORE_MOMENT : BEFORE_MOMENT + 3] = state[HELD_MOMENT : HELD_MOMENT + 3]
-        G[:, :] = 0.0
-        h[:] = 0.0
-        state[FELT] = state[PULLED] = state[COUNT] = state[AGE] = state[ALARM] = state[ENERGY] = state[TRUSTED] = 0.0
+def _loudness(state):
+    return state[LONG] if state[LONG] > LASTING * state[USUAL] else state[USUAL]
 
 
-def _add(rows, r, felt, wrench, trust, forget, state, G, h):
-    """Add a sample to the sums, in which a wild one counts little and old ones are forgotten."""
-    strength = force = 0.0
-    for i in range(3):
-        strength += felt[i] * felt[i]
-        force += felt[i] * wrench[i]
-    state[FELT] = forget * state[FELT] + trust * strength
-    state[PULLED] = forget * state[PULLED] + trust * force
-    state[COUNT] = forget * state[COUNT] + 1
-    state[TRUSTED] = forget * state[TRUSTED] + trust
-    state[ENERGY] *= forget
-    for m in range(6):
-        state[ENERGY] += trust * r[m] * r[m]
-    for i in range(10):
-        total = 0.0
-        for m in range(6):
-            total += rows[m, i] * r[m]
-        h[i] = forget * h[i] + trust * total
-        for j in range(10):
-            total = 0.0
-            for m in range(6):
-                total += rows[m, i] * rows[m, j]
-            G[i, j] = forget * G[i, j] + trust * total
+def _covariance(state, L, shift):
+    inverse = np.linalg.inv(L)
+    return _loudness(state) * inverse.T @ inverse + np.outer(shift, shift)
 
 
-def _start(w, mass, row, column):
-    """The body from which Newton's steps start: a multiple of the unit."""
-    for i in range(10):
-        w[i] = mass if row[i] == column[i] else 0.0
-
-
-def _change(mass, theta, config, state):
-    """What has happened to the payload, now that the new sums have settled: a kind of `advance`, 0 for nothing."""
-    was, now = state[BEFORE] > config[EMPTY], mass > config[EMPTY]
-    if state[LAST] < 0:
-        return 0.0
-    kind = 1.0 if now and not was else 3.0 if was and not now else 2.0 if was else 0.0
-    if kind == 2.0 and abs(mass - state[BEFORE]) < config[EMPTY]:
-        moved = 0.0
-        for i in range(3):
-            moved += (theta[1 + i] - state[BEFORE_MOMENT + i]) ** 2
-        if np.sqrt(moved) < SAME * config[EMPTY]:
-            return 0.0  # the same payload: a disturbance
-    return kind
-
-
-def advance(t, R, wrench, twist, acceleration, gravity, basis, Q, config, state, G, h, w, H, L, thetas, events):
+def advance(
+    t, R, wrench, twist, acceleration, gravity, basis, Q, wide, config, state, G, h, w, H, L, shift, bias, past, thetas,
+    events,
+):  # fmt: skip
     """That of the core."""
-    n, count = t.size, 0
-    column, row = np.tril_indices(4)
-    Y, rows, S, r = np.empty((6, 10)), np.empty((6, 10)), np.empty((6, 6)), np.empty(6)
-    for k in range(n):
+    count, Y, whole, now, before = 0, np.empty((6, 10)), np.empty((6, 11)), Bias(bias), Past(past)
+    scale = np.repeat(config[[FORCE, TORQUE]], 3)
+    for k in range(t.size):
         felt = rows_of(R[k], twist[k], acceleration[k], gravity, Y)
-        for i in range(6):
-            scale = 1.0 / (config[FORCE] if i < 3 else config[TORQUE])
-            r[i] = wrench[k, i] * scale
-            for j in range(10):
-                Y[i, j] *= scale
-        _times_basis(Y, basis, rows)
-        surprise = _surprise(rows, w, r, L, state[AGE] > 0, S)
+        if state[TIME] >= 0:
+            now.predict(t[k] - state[TIME], config)
+        state[TIME] = t[k]
+        whole[:, :10], whole[:, 10] = Y @ basis / scale[:, None], wrench[k] / scale
+        e = _surprise(whole - now.value, w, now.spread, L, state[AGE] > 0)
+        surprise = e @ e
         state[AGE] += 1
-        level = surprise / 6.0
-        _watch(level, t[k], config, state, G, h)
+        level = surprise / 6
+        excess = level / state[USUAL] - 1.0 - config[DRIFT] if state[AGE] > config[SETTLE] else 0.0
+        if state[ALARM] < ONSET_SHARE * config[THRESHOLD]:
+            state[ONSET] = t[k]
+            if state[LAST] < 0:
+                before.bias[:], before.w[:], before.time[:] = bias, w, t[k]
+        state[ALARM] = max(0.0, state[ALARM] + min(excess, config[THRESHOLD] / 3))
+        if state[ALARM] > config[THRESHOLD]:
+            if state[LAST] < 0:
+                state[BEFORE], state[LAST] = state[HELD], state[ONSET]
+                before.covariance[:] = _covariance(state, L, shift)
+                before.usual[:], before.age[:] = _loudness(state), state[AGE]
+                before.G[:], before.h[:], before.sums[:] = G, h, state[SUMMED]
+            bias[:] = before.bias
+            now.settle(before.w, before.covariance)
+            now.predict(t[k] - before.time[0], config)
+            G[:], h[:], state[SUMMED], state[AGE], state[ALARM] = 0.0, 0.0, 0.0, 0.0, 0.0
+            state[RUN : RUN + 6] = 0.0
+        found = whole - now.value
         trust = min(1.0, WILD * state[USUAL] / max(surprise, 1e-300)) if state[AGE] > config[SETTLE] else 1.0
-        _add(rows, r, felt, wrench[k], trust, config[FORGET], state, G, h)
+        free = wrench[k, :3] - config[FORCE] * (now.value[:3, 10] - now.value[:3, :10] @ w)
+        share = np.repeat(now.spread[:, 0], 3)
+        weight = 1 / (share + 1 / trust)
+        state[SUMMED] *= config[FORGET]
+        state[SUMMED] += [
+            trust * felt @ felt,
+            trust * felt @ free,
+            1,
+            weight @ found[:, 10] ** 2,
+            weight @ (share + 1) / 6,
+        ]
+        h[:] = config[FORGET] * h + found[:, :10].T @ (weight * found[:, 10])
+        G[:] = config[FORGET] * G + found[:, :10].T @ (weight[:, None] * found[:, :10])
+        now.update(found, 1 / trust)
         mass = state[PULLED] / state[FELT]
         held = max(mass, 0.3 * config[EMPTY])
-        if state[AGE] == 0:
-            _start(w, held, row, column)
         steps = YOUNG_STEPS if state[AGE] < YOUNG else NEWTON_STEPS
-        if not _follow(G, h, Q, w, held, config[KAPPA], row, column, H, L, steps):
-            _start(w, held, row, column)
-        for i in range(10):
-            total = 0.0
-            for j in range(10):
-                total += basis[i, j] * w[j]
-            thetas[k, i] = total
+        if state[AGE] == 0:
+            w[:] = held * UNIT
+        if not _follow(G, h, Q, wide, w, held, config[KAPPA], H, L, shift, steps):
+            w[:] = held * UNIT
+        thetas[k] = basis @ w
         # how surprising samples usually are, motion errors included: never less than the sensor alone
         if state[AGE] > YOUNG:
-            state[USUAL] = max(1.0, state[USUAL] + (min(level, TYPICAL) - state[USUAL]) / LEARNING)
-        # a change is named once the new sums have settled
-        if state[AGE] == config[SETTLE]:
-            kind = _change(mass, thetas[k], config, state)
-            if kind > 0:
-                events[count, 0], events[count, 1] = state[LAST], kind
-                events[count, 2], events[count, 3] = state[BEFORE], mass
-                count += 1
+            state[RUN : RUN + 6] = MEMORY * state[RUN : RUN + 6] + e * np.sqrt(trust)
+            run = (1 - MEMORY**2) * np.mean(state[RUN : RUN + 6] ** 2)
+            state[SEEN] = min(state[SEEN] + 1, LEARNING)
+            state[USUAL] = max(1.0, state[USUAL] + (min(level, TYPICAL) - state[USUAL]) / state[SEEN])
+            state[LONG] += (run - state[LONG]) / state[SEEN]
+        if state[AGE] < config[SETTLE]:
+            continue
+        kind = 0 if state[LAST] < 0 else _change(mass, w, _covariance(state, L, shift), before, config, state)
+        if kind > 0:
+            events[count] = state[LAST], kind, state[BEFORE], mass
+            count += 1
+        elif state[LAST] >= 0 and kind == 0:  # the same payload after all
+            faded = config[FORGET] ** (state[AGE] + 1)
+            state[SUMMED] += faded * before.sums
+            G += faded * before.G
+            h += faded * before.h
+        if kind >= 0:
             state[LAST] = -1.0
-        if state[AGE] >= config[SETTLE]:
+        if state[LAST] < 0:
             state[HELD] = mass
-            state[HELD_MOMENT : HELD_MOMENT + 3] = thetas[k, 1:4]
     return count
+
+
+def _change(mass, w, covariance, before, config, state):
+    """What has happened to the payload: a kind of `KINDS`, 0 for nothing, -1 where that is not known yet."""
+    was, now = state[BEFORE] > config[EMPTY], mass > config[EMPTY]
+    if was != now:
+        return 1 if now else 3
+    apart, louder = w - before.w, _loudness(state) / before.usual
+    different = apart @ np.linalg.solve(covariance + louder * before.covariance, apart) > DIFFERENT
+    if was and before.age > LEARNING and different:
+        return 2
+    return -1 if was and state[AGE] < PATIENCE else 0
