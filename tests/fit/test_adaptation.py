@@ -1,5 +1,6 @@
 """Natural adaptation and recursive identification: bodies at every step, and the laws that they follow."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.linalg
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from mujoco_loops import hold_still, model_with_loops, motion_and_torque
 from random_bodies import bodies
 from steelyard.errors import SteelyardError
 from steelyard.inertia import is_consistent, pseudo
@@ -157,3 +159,64 @@ def test_bad_samples_leave_the_sums_as_they_were(recorded):
     for wrong in ({"noise": 0.0}, {"noise": [1.0, 2.0]}, {"noise": 1.0, "memory": 0}):
         with pytest.raises(SteelyardError, match=r"expected|positive"):
             sy.fit.RecursiveEstimator(robot, **wrong)
+
+
+@pytest.fixture(scope="module", params=["five_bar", "four_bar_leg"])
+def linkage(request):
+    """A robot with a loop, and a motion of its motors with torques (n, ni) by MuJoCo's bodies and noise."""
+    robot = getattr(sy.library, request.param)()
+    still = np.zeros(robot.nv)
+    robot = robot.with_joint_properties(damping=still, frictionloss=still)
+    m = hold_still(model_with_loops(robot).compile())
+    t, rates = np.arange(0, 12, 0.12)[:, None], np.array([2.0, 3.3])
+    q, v, a = 0.4 * np.sin(rates * t), 0.4 * rates * np.cos(rates * t), -0.4 * rates**2 * np.sin(rates * t)
+    driven = [robot.joint_names.index(name) for name in robot.actuated]
+    tree = sy.closed_loop.tree_state(robot, q, v, a)
+    tau = np.array([motion_and_torque(m, *row, driven)[2] for row in zip(tree[0], v, a, strict=True)])
+    return robot, (q, v, a, tau + 1e-3 * np.random.default_rng(1).normal(size=tau.shape)), tree
+
+
+def test_closed_loops_are_the_batch_solution(linkage):
+    """Samples one by one, of the motors alone or with all joints' positions, against CVXPY on all rows at once."""
+    robot, (q, v, a, tau), tree = linkage
+    given = robot.with_inertias(1.2 * robot.inertias)
+    noise = np.array([1e-3, 2e-3])
+    narrow, wide = (sy.fit.RecursiveEstimator(given, noise=noise) for _ in range(2))
+    for k in range(len(q)):
+        found = narrow.update(q[k], v[k], a[k], tau[k])
+    again = wide.update(tree[0], v, a, tau)
+    np.testing.assert_allclose(found.theta, again.theta, rtol=1e-4, atol=1e-6)
+    assert found.physical and narrow.information.group_names == robot.actuated
+
+    wanted = entropic_batch(given, sy.closed_loop.regressor(robot, q, v, a), tau, noise)
+    np.testing.assert_allclose(found.theta, wanted, rtol=1e-3, atol=2e-5)
+    motors = [robot.joint_names.index(name) for name in robot.actuated]
+    open_tree = entropic_batch(given, sy.regressor(robot, *tree)[:, motors], tau, noise)
+    assert np.abs(found.theta - open_tree).max() > 0.01
+
+
+def entropic_batch(given, Y, tau, noise):
+    """theta (nb, 10) of least squares on rows Y (n, g, 10 nb) with the entropic divergence to the model, by CVXPY."""
+    theta = cp.Variable((given.nb, 10))
+    triangle = np.linalg.qr(
+        np.concatenate([Y / noise[:, None], (tau / noise)[..., None]], 2).reshape(-1, Y.shape[2] + 1)
+    )[1]
+    cost = cp.sum_squares(triangle[:, :-1] @ cp.vec(theta, order="C") - triangle[:, -1])
+    units = pseudo.to_matrix(np.eye(10))
+    for body, prior in enumerate(given.inertias):
+        J = sum(theta[body, k] * units[k] for k in range(10))
+        cost += cp.trace(np.linalg.inv(pseudo.to_matrix(prior)) @ J) - cp.log_det(J)
+    cp.Problem(cp.Minimize(cost)).solve(solver=cp.CLARABEL)
+    return theta.value
+
+
+def test_noise_of_closed_loops_is_that_of_motors(linkage):
+    robot, (q, v, a, tau), _ = linkage
+    with pytest.raises(SteelyardError, match=f"2 torques of {robot.actuated[0]}, {robot.actuated[1]}"):
+        sy.fit.RecursiveEstimator(robot, noise=np.ones(robot.nv))
+    estimator = sy.fit.RecursiveEstimator(robot, noise=1e-3)
+    estimator.update(q, v, a, tau)
+    before = estimator.information
+    with pytest.raises(SteelyardError):
+        estimator.update(q[0] + 40.0, v[0], np.array([np.nan, 0.0]), tau[0])
+    assert estimator.information is before

@@ -1,5 +1,9 @@
 """Closed loops: what torques of the motors alone reveal, against a regressor that MuJoCo's bodies give."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
+import mujoco
 import numpy as np
 import pytest
 
@@ -10,6 +14,7 @@ from steelyard.identifiable import excitation
 from steelyard.inertia import from_com_inertia
 from steelyard.information import accumulate
 from steelyard.model import library
+from steelyard.model.rotor import Rotor
 from steelyard.terms import COULOMB_WIDTH
 
 pytestmark = pytest.mark.claim("loops.four_bar", "a four-bar leg from its two motors")
@@ -69,9 +74,53 @@ def test_null_space_is_that_of_the_independent_regressor(measured):
     assert by_name.count == idn.count
 
 
-def test_motors_reveal_less_than_all_joints_of_the_open_tree(measured):
-    from dataclasses import replace
+def test_motors_of_closed_loops_are_bodies_of_mujoco():
+    """With `motors=True`: MuJoCo has the rotors as bodies on hinges that equations couple to their joints."""
+    gears, places, axis = (-7.0, 11.0), ((0.1, 0.0, 0.2), (0.05, -0.02, 0.03)), np.array([0.0, 0.6, 0.8])
+    robot, names = library.five_bar(), ("rotor(joint1)", "rotor(joint4)")
+    theta = from_com_inertia(0.4, 0.01 * axis, 1e-3 * (2 * np.eye(3) + np.outer(axis, axis)))
+    rotors = tuple(
+        Rotor(joint, gear, carrier, axis, np.eye(3), np.array(place), theta)
+        for joint, gear, carrier, place in zip(robot.actuated, gears, (None, "link1"), places, strict=True)
+    )
+    robot = replace(robot, rotors=rotors)
+    spec = model_with_loops(robot)
+    for rotor in rotors:
+        carrier = spec.worldbody if rotor.carrier is None else spec.body(rotor.carrier)
+        body = carrier.add_body(name=rotor.name, pos=rotor.position, mass=1.0, inertia=[1, 1, 1], explicitinertial=True)
+        body.add_joint(name=rotor.name, axis=axis)
+        equality = spec.add_equality(name=rotor.name, type=mujoco.mjtEq.mjEQ_JOINT)
+        equality.objtype, equality.name1, equality.name2 = mujoco.mjtObj.mjOBJ_JOINT, rotor.name, rotor.joint
+        equality.data[:2] = 0.0, rotor.gear_ratio
+    m = hold_still(spec.compile())
+    at = [[m.joint(name).dofadr[0] for name in each] for each in (robot.joint_names, names, robot.actuated)]
+    rng = np.random.default_rng(2)
+    narrow = rng.uniform(-SIZE, SIZE, (SAMPLES, 2)), 2 * rng.normal(size=(SAMPLES, 2)), rng.normal(size=(SAMPLES, 2))
+    q = np.zeros((SAMPLES, m.nv))
+    q[:, at[0]], q[:, at[1]] = sy.closed_loop.tree_state(robot, *narrow)[0], narrow[0] * gears
 
+    def torques(bodies):
+        set_inertias(m, SimpleNamespace(body_names=(*robot.body_names, *names)), bodies)
+        return np.array([motion_and_torque(m, *row, at[2])[2] for row in zip(q, *narrow[1:], strict=True)])
+
+    idn = sy.identifiability(robot, motors=True)
+    assert idn.method == "numeric, closed loops" and idn.size == 48 and "rotor(joint4).Im" in idn.names
+    plain = np.tile(from_com_inertia(5.0, np.zeros(3), np.diag([0.3, 0.35, 0.4])), (6, 1))
+    shifts = np.zeros((48, 60))
+    shifts[:40, :40] = np.eye(40)
+    for k, rotor in enumerate(rotors):
+        shifts[40 + 4 * k : 44 + 4 * k, 40 + 10 * k : 50 + 10 * k] = rotor.content.T
+    still = torques(plain)
+    Y = np.stack([(torques(plain + 0.02 * shift.reshape(6, 10)) - still).ravel() / 0.02 for shift in shifts], axis=1)
+    sizes = np.linalg.norm(Y, axis=0)
+    sizes[sizes < 1e-8 * sizes.max()] = 1.0
+    singular = np.linalg.svd(Y / sizes, compute_uv=False)
+    assert singular[idn.count - 1] > 1e-4 * singular[0] and singular[idn.count] < 1e-6 * singular[0]
+    assert np.abs(Y @ idn.null_space).max() < 1e-6 * np.abs(Y).max() * np.abs(idn.null_space).max()
+    assert idn.count > sy.identifiability(robot).count
+
+
+def test_motors_reveal_less_than_all_joints_of_the_open_tree(measured):
     robot, _, state = measured
     tree = sy.identifiability(replace(robot, loops=()))
     closed = sy.identifiability(robot)

@@ -105,8 +105,8 @@ class RecursiveEstimator:
 
         Args:
             robot: prior of all parameters; with closed loops, torques are those of its motors.
-            noise: (nv,) standard deviations of the torques, N m or N, or one for all; where estimates leave clearly
-                more, torques count as noisy as that.
+            noise: (g,) standard deviations of the torques, N m or N, or one for all; where estimates leave clearly
+                more, torques count as noisy as that. g is nv, or with closed loops the number of motors.
             memory: samples after which data counts 1/e; None never forgets.
             friction: terms that are identified, too, as of `accumulate`.
             armature: whether it is identified, too.
@@ -141,9 +141,10 @@ class RecursiveEstimator:
         """The estimate with further samples.
 
         Args:
-            q: (nq,) positions, rad or m, or (n, nq) of a chunk.
-            v: (nv,) or (n, nv) velocities.
-            a: (nv,) or (n, nv) accelerations; rows of momentum need none.
+            q: (nq,) positions, rad or m, or (n, nq) of a chunk; with closed loops those of the motors alone will do,
+                and passive joints then follow from the last update.
+            v: (nv,) or (n, nv) velocities; with closed loops v, a and tau are of all joints or of the motors.
+            a: (nv,) or (n, nv) accelerations; None for rows of momentum.
             tau: (nv,) or (n, nv) torques, N m or N.
             t: (n,) time, s, of rows of momentum, which follow those before; after a pause longer than the filter's time
                 constant it starts anew.
@@ -153,7 +154,8 @@ class RecursiveEstimator:
 
         Raises:
             FitError: pieces of knowledge contradict each other (they are named).
-            SteelyardError: samples of other widths, or that are not finite; they leave the sums as they were.
+            SteelyardError: samples of other widths, that are not finite, or at which loops cannot close; they leave
+                the sums as they were.
         """
         stream = self._stream.after(q, v, a, tau, t)
         new = stream.information
