@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from steelyard.arguments import as_array
 from steelyard.dynamics.closed_loop.assembly import choose_independent
 from steelyard.dynamics.closed_loop.states import State, gamma_rate, named, state
 from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
@@ -15,6 +16,7 @@ from steelyard.dynamics.newton_euler import inverse_dynamics as tree_inverse_dyn
 from steelyard.dynamics.newton_euler import regressor as tree_regressor
 from steelyard.dynamics.newton_euler import regressor_rows, regressor_rows_with_rotors
 from steelyard.dynamics.newton_euler import slotine_li_regressor as tree_slotine_li_regressor
+from steelyard.errors import OptionError
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
@@ -80,9 +82,12 @@ def slotine_li_regressor(robot: Robot, q, v, vr, ar, *, actuated=None, start=Non
     Raises:
         LoopError, OptionError: as `closed_loop.inverse_dynamics`.
     """
+    names, vr, ar = independent(robot, actuated=actuated), as_array("vr", vr), as_array("ar", ar)
+    if {x.shape[-1:] for x in (vr, ar)} != {(len(names),)}:
+        raise OptionError(f"vr and ar need (..., {len(names)}) of {', '.join(names)}; got {vr.shape} and {ar.shape}.")
+    vr, ar = np.broadcast_arrays(vr, ar)
     at = state(robot, q, v, ar, actuated=actuated, start=start)
-    count = at.transmission.gamma.shape[2]
-    vr, ar = (np.broadcast_to(np.asarray(x, dtype=float), (*at.batch, count)).reshape(-1, count, 1) for x in (vr, ar))
+    vr, ar = (np.broadcast_to(x, (*at.batch, len(names))).reshape(-1, len(names), 1) for x in (vr, ar))
     gamma = at.transmission.gamma
     vr, ar = (gamma @ vr)[..., 0], (gamma @ ar + gamma_rate(robot, at) @ vr)[..., 0]
     Y = on_independent_joints(at, tree_slotine_li_regressor(robot, at.q, at.v, vr, ar))
