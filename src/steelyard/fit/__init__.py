@@ -1,6 +1,6 @@
 """Information in, Estimate out; one estimator a file."""
 
-from steelyard.fit.adaptation import RecursiveEstimator, natural_step
+from steelyard.fit.adaptation import CompositeAdaptation, RecursiveEstimator, natural_step
 from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repeatability
 from steelyard.fit.chart_descent import nonconvex
 from steelyard.fit.cone_program import solve
@@ -19,11 +19,13 @@ from steelyard.fit.model_geometry import consistent
 from steelyard.fit.noisy_motion import column_noise, compensated, instrumental, output_torque, total
 from steelyard.fit.prior_weight import choose_weight
 from steelyard.fit.program import Program, build
+from steelyard.fit.projection import Projection
 from steelyard.fit.validation import TorqueBand, TorquePredictor, Validation, predict, validate
 from steelyard.fit.whitening import weigh_by_noise
 
 __all__ = [
     "Certificate",
+    "CompositeAdaptation",
     "Draws",
     "DriveGains",
     "Estimate",
@@ -33,6 +35,7 @@ __all__ = [
     "Known",
     "Load",
     "Program",
+    "Projection",
     "RecursiveEstimator",
     "Repeatability",
     "Source",

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.fit.cone_blocks import Block, blocks_of
 from steelyard.fit.constraints import Rows
 from steelyard.fit.interior import Point, Problem, certified, effort, minimise
-from steelyard.fit.program import Infeasible, Program
+from steelyard.fit.program import Infeasible, Objective
 from steelyard.fit.qr import triangular_solve
 from steelyard.inertia import cones
 
@@ -46,7 +46,7 @@ class Solution:
 
 
 def minimum(
-    program: Program, *, enough: Enough | None = None, like: Solution | None = None, rough: bool = False
+    program: Objective, *, enough: Enough | None = None, like: Solution | None = None, rough: bool = False
 ) -> Solution:
     """The global minimum. like: solution of a similar program, whose constraints are likely to bind here.
 
@@ -80,7 +80,7 @@ class _Found:
     gap: float
 
 
-def _round(program: Program, rows: Rows, entered, rough: bool) -> tuple[_Found, np.ndarray]:
+def _round(program: Objective, rows: Rows, entered, rough: bool) -> tuple[_Found, np.ndarray]:
     """A minimum within the constraints that entered, and which of the others it misses; its gap is closed, if that can
     be, where it misses none: where more have to enter, no digits are needed. Raises Infeasible."""
     minima = _minima(program, rows.only(entered), rough)
@@ -96,7 +96,7 @@ def _round(program: Program, rows: Rows, entered, rough: bool) -> tuple[_Found, 
         found = better
 
 
-def _minima(program: Program, rows: Rows, rough: bool) -> Iterator[_Found]:
+def _minima(program: Objective, rows: Rows, rough: bool) -> Iterator[_Found]:
     """The minimum subject to some of the constraints, each time by another way and better. Raises Infeasible."""
     F, target = program.quadratic
     if not rows.constraints and not program.entropic_weight:
@@ -150,7 +150,7 @@ def _spanned(problem: Problem, size: int, start):
     return short, whole, np.append(basis.T @ (F @ (start - middle)[:size]), np.zeros(count))
 
 
-def _blocks(program: Program, rows: Rows, free: "_Free") -> list[Block]:
+def _blocks(program: Objective, rows: Rows, free: "_Free") -> list[Block]:
     blocks = []
     if rows.constraints:
         G = np.column_stack([rows.A @ program.directions, free.columns])

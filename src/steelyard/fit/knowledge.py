@@ -63,6 +63,10 @@ class Knowledge:
     noise: np.ndarray | None = None
     lower_bounds: np.ndarray | None = None
 
+    def without_margins(self) -> "Knowledge":
+        """Without the margins that keep bodies off the border: an entropic cost does, however near data drives them."""
+        return replace(self, constraints=tuple(each for each in self.constraints if not each.definite))
+
 
 @dataclass(frozen=True, eq=False)
 class Known:
@@ -117,32 +121,34 @@ FACTS = ("within", "centers", "masses", "fixed", "tied")  # of a Known, that the
 
 def knowledge_of(info: Information, known: Known) -> Knowledge:
     """What a fit is told, checked and read. Raises OptionError and what `fit.build` raises."""
+    bodies = knowledge_of_bodies(info.robot, info.layout, known)
+    lower, upper = effect_bounds(info.layout, known.bounds or {})
+    size = np.ones(info.layout.size)
+    size[info.layout.inertial.stop :] = effect_scale(info)
+    return replace(
+        bodies,
+        constraints=(*bodies.constraints, *bound_constraints(info.layout, lower, upper, size)),
+        noise=known_noise(info, known.noise),
+        lower_bounds=lower,
+    )
+
+
+def knowledge_of_bodies(robot: Robot | None, layout: ParameterLayout, known: Known) -> Knowledge:
+    """`knowledge_of` without what concerns friction and data."""
     if known.regularizer not in REGULARIZERS:
         raise OptionError(f"Unknown regularizer {known.regularizer!r}. Choose from {choices(REGULARIZERS)}.")
     if not (np.isfinite(known.weight) and known.weight > 0):
         raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {known.weight!r}.")
-    layout, fixed = info.layout, known.fixed or {}
-    theta0, notes = consistent_prior(known.prior, info.robot, len(layout.bodies))
-    held = around_prior(volumes(known.within, info.robot), theta0, layout.bodies, fixed)
-    lower, upper = effect_bounds(layout, known.bounds or {})
-    size = np.ones(layout.size)
-    size[layout.inertial.stop :] = effect_scale(info)
+    fixed = known.fixed or {}
+    theta0, notes = consistent_prior(known.prior, robot, len(layout.bodies))
+    held = around_prior(volumes(known.within, robot), theta0, layout.bodies, fixed)
     constraints = (
         *mass_constraints(layout, known.masses or {}),
         *fixed_constraints(layout, theta0, fixed),
         *tied_constraints(layout, theta0, known.tied),
         *body_constraints(layout, theta0, held, known.centers or {}),
-        *bound_constraints(layout, lower, upper, size),
     )
-    return Knowledge(
-        prior=theta0,
-        constraints=constraints,
-        notes=(*notes, *held.notes),
-        regularizer=REGULARIZERS[known.regularizer],
-        weight=known.weight,
-        noise=known_noise(info, known.noise),
-        lower_bounds=lower,
-    )
+    return Knowledge(theta0, constraints, (*notes, *held.notes), REGULARIZERS[known.regularizer], known.weight)
 
 
 def model_facts(

@@ -94,44 +94,32 @@ class Coordinates:
             constant[at] = np.linalg.solve(C, self.start[at] - self.prior[at])
         return constant, change
 
+    def within(self, freedom: tuple[np.ndarray, np.ndarray] | None) -> dict[str, np.ndarray]:
+        """The fields of an Objective that unknowns decide, those left by equalities (see `freedom`)."""
+        start, directions, (offset, spread) = self.start, self.directions, self.relative
+        if freedom is not None:
+            y, N = freedom
+            start, directions, offset, spread = start + directions @ y, directions @ N, offset + spread @ y, spread @ N
+        return {"start": start, "directions": directions, "offset": offset, "spread": spread}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Program:
+class Objective:
     """`min residual(w) + entropic_weight * sum d(J || J0)` over w (k,), subject to constraints by name.
 
     Parameters are `x = start + directions @ w`, the relative change of the bodies' second moments is `Y = offset +
-    spread @ w`, ten numbers a body. Made by `fit.build`, solved by `fit.solve`; `table()` shows it.
+    spread @ w`, ten numbers a body.
 
-    info: Information that is fitted. knowledge: prior, its weight, and all that is known. noise: (g,) standard
-    deviations by which row groups are weighed [N m or N]. ratios: what rows without torque tell. weighted: the
-    Information as it counts; problem: the same whitened. coordinates: the unknowns before equalities were solved for.
-    residual: weighed data and the quadratic part of the prior. start: (p,), directions: (p, k), offset: (10 nb,),
-    spread: (10 nb, k). fixed: columns that equalities settle.
+    knowledge: prior, its weight, and all that is known. residual: weighed data and the quadratic part of the prior.
+    start: (p,), directions: (p, k), offset: (10 nb,), spread: (10 nb, k).
     """
 
-    info: Information
     knowledge: Knowledge
-    noise: np.ndarray
-    ratios: Ratios
-    weighted: Information
-    problem: Whitened
-    coordinates: Coordinates
     residual: Residual
     start: np.ndarray
     directions: np.ndarray
     offset: np.ndarray
     spread: np.ndarray
-    fixed: tuple[int, ...] = ()
-
-    def at(self, noise, ratios: Ratios) -> "Program":
-        """The same fit at another noise (g,): the data is weighed anew, unknowns and constraints stay.
-
-        ratios: what rows without torque tell now.
-        """
-        data = _weighed(self.info, ratios, noise)
-        unknowns = self.start, self.directions, self.offset, self.spread
-        residual = _residual(self.info, self.knowledge, self.coordinates.prior, data, *unknowns)
-        return replace(self, ratios=ratios, **data, residual=residual)
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -150,28 +138,6 @@ class Program:
     def size(self) -> int:
         """Number of unknowns."""
         return self.directions.shape[1]
-
-    def __repr__(self) -> str:
-        equal = sum(each.equality for each in self.constraints)
-        return (
-            f"Program({self.size} unknowns, {equal} equalities, {len(self.constraints) - equal} inequalities, "
-            f"{self.knowledge.regularizer.name} prior of weight {self.knowledge.weight:g}, {self.info.n} samples)"
-        )
-
-    def table(self) -> str:
-        """Cost, unknowns and constraints, one line each."""
-        layout, prior = self.info.layout, self.knowledge
-        rows = ", ".join(f"{n} {s:.3g}" for n, s in zip(self.info.group_names, self.noise, strict=True))
-        lines = [
-            f"unknowns     {self.size} of {layout.size} parameters; the data shows {self.problem.rank} of "
-            f"{self.info.basis.count} identifiable combinations",
-            f"data         {self.info.n} samples, least squares weighed by noise: {rows}",
-            f"prior        {prior.regularizer.name}, weight {prior.weight:g}: {prior.regularizer.meaning}",
-        ]
-        if self.fixed:
-            lines.append(f"fixed        {', '.join(layout.names[column] for column in self.fixed)}")
-        lines += [f"{'equality' if each.equality else 'inequality':<13}{each.label}" for each in self.constraints]
-        return "\n".join([*lines, *(f"note         {note}" for note in prior.notes)])
 
     def parameters(self, w) -> np.ndarray:
         """(p,) in SI units."""
@@ -210,6 +176,56 @@ class Program:
             local = cones.congruence_matrix(inverse)
             rows.append(np.sqrt(self.entropic_weight) * local @ self.spread[10 * i : 10 * i + 10])
         return np.asarray(np.linalg.qr(np.concatenate(rows), mode="r"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Program(Objective):
+    """The Objective of an Information. Made by `fit.build`, solved by `fit.solve`; `table()` shows it.
+
+    info: Information that is fitted. noise: (g,) standard deviations by which row groups are weighed [N m or N].
+    ratios: what rows without torque tell. weighted: the Information as it counts; problem: the same whitened.
+    coordinates: the unknowns before equalities were solved for. fixed: columns that equalities settle.
+    """
+
+    info: Information
+    noise: np.ndarray
+    ratios: Ratios
+    weighted: Information
+    problem: Whitened
+    coordinates: Coordinates
+    fixed: tuple[int, ...] = ()
+
+    def at(self, noise, ratios: Ratios) -> "Program":
+        """The same fit at another noise (g,): the data is weighed anew, unknowns and constraints stay.
+
+        ratios: what rows without torque tell now.
+        """
+        data = _weighed(self.info, ratios, noise)
+        unknowns = self.start, self.directions, self.offset, self.spread
+        residual = _residual(self.info, self.knowledge, self.coordinates.prior, data, *unknowns)
+        return replace(self, ratios=ratios, **data, residual=residual)
+
+    def __repr__(self) -> str:
+        equal = sum(each.equality for each in self.constraints)
+        return (
+            f"Program({self.size} unknowns, {equal} equalities, {len(self.constraints) - equal} inequalities, "
+            f"{self.knowledge.regularizer.name} prior of weight {self.knowledge.weight:g}, {self.info.n} samples)"
+        )
+
+    def table(self) -> str:
+        """Cost, unknowns and constraints, one line each."""
+        layout, prior = self.info.layout, self.knowledge
+        rows = ", ".join(f"{n} {s:.3g}" for n, s in zip(self.info.group_names, self.noise, strict=True))
+        lines = [
+            f"unknowns     {self.size} of {layout.size} parameters; the data shows {self.problem.rank} of "
+            f"{self.info.basis.count} identifiable combinations",
+            f"data         {self.info.n} samples, least squares weighed by noise: {rows}",
+            f"prior        {prior.regularizer.name}, weight {prior.weight:g}: {prior.regularizer.meaning}",
+        ]
+        if self.fixed:
+            lines.append(f"fixed        {', '.join(layout.names[column] for column in self.fixed)}")
+        lines += [f"{'equality' if each.equality else 'inequality':<13}{each.label}" for each in self.constraints]
+        return "\n".join([*lines, *(f"note         {note}" for note in prior.notes)])
 
 
 def build(info: Information, known: Known = TOLD_NOTHING, **more) -> Program:
@@ -267,27 +283,17 @@ def assembled(info: Information, knowledge: Knowledge, *, ratios: Ratios, noise=
         bodies=congruence(start[layout.inertial].reshape(-1, 10)),
         effects=1.0 / np.hypot(told, effect_pull(weighted, knowledge.weight)),
     )
-    directions, (offset, spread) = coordinates.directions, coordinates.relative
-    reach = np.linalg.norm(directions, axis=1)
-    if any(each.equality for each in knowledge.constraints):
-        try:
-            y, N = _met(knowledge.constraints, start, directions)
-        except Infeasible as error:
-            raise contradiction(coordinates, knowledge.constraints) from error
-        start, directions = start + directions @ y, directions @ N
-        offset, spread = offset + spread @ y, spread @ N
+    reach = np.linalg.norm(coordinates.directions, axis=1)
+    unknowns = coordinates.within(freedom(coordinates, knowledge.constraints))
     return Program(
         info=info,
         knowledge=knowledge,
         ratios=ratios,
         **data,
         coordinates=coordinates,
-        residual=_residual(info, knowledge, prior, data, start, directions, offset, spread),
-        start=start,
-        directions=directions,
-        offset=offset,
-        spread=spread,
-        fixed=tuple(np.flatnonzero(np.linalg.norm(directions, axis=1) <= SETTLED * reach).tolist()),
+        residual=_residual(info, knowledge, prior, data, **unknowns),
+        **unknowns,
+        fixed=tuple(np.flatnonzero(np.linalg.norm(unknowns["directions"], axis=1) <= SETTLED * reach).tolist()),
     )
 
 
@@ -339,12 +345,22 @@ def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
     return factor[:, :-1], factor[:, -1]
 
 
-def _met(known: Sequence[Constraint], start, directions) -> tuple[np.ndarray, np.ndarray]:
-    """Particular y and orthonormal N with all equalities met by `start + directions @ (y + N w)`, whatever w.
+def freedom(coordinates: Coordinates, known: Sequence[Constraint]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Particular y and orthonormal N with all equalities met by unknowns `y + N w`, whatever w; None without any.
 
-    Raises Infeasible where they contradict each other.
+    Args:
+        coordinates: the unknowns.
+        known: constraints, equalities among them.
+
+    Returns:
+        y (p,), N (p, k).
+
+    Raises:
+        FitError: they contradict each other; names them.
     """
-    equalities = [each for each in known if each.equality]
+    equalities, start, directions = [each for each in known if each.equality], coordinates.start, coordinates.directions
+    if not equalities:
+        return None
     A = np.concatenate([each.A for each in equalities])
     missing = np.concatenate([each.b for each in equalities]) - A @ start
     rows = A @ directions
@@ -356,7 +372,7 @@ def _met(known: Sequence[Constraint], start, directions) -> tuple[np.ndarray, np
     y, N = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1] - rank))
     y[touched] = Vt[:rank].T @ ((U[:, :rank].T @ missing) / singular[:rank])
     if np.abs(rows @ y - missing).max(initial=0.0) > CONTRADICTION:
-        raise Infeasible("Equalities contradict each other.")
+        raise contradiction(coordinates, known)
     free = int(np.count_nonzero(~touched))
     N[np.flatnonzero(~touched), np.arange(free)] = 1.0
     N[touched, free:] = Vt[rank:].T

@@ -25,6 +25,7 @@ from steelyard.information.contact_rows import (
     require_usable,
 )
 from steelyard.information.engines import CHUNK, ENGINES, JointRows, Sums
+from steelyard.information.filtered_rows import RowFilter
 from steelyard.information.gram import Grams, Squares, Triangles
 from steelyard.information.regression_rows import (
     Raw,
@@ -164,11 +165,12 @@ class RegressionSpec:
 class Collector:
     """Sums over logs of all rows of a regression.
 
-    independent: samples whose noise is. complete: whether the sums hold whole logs only.
+    independent: samples whose noise is. complete: whether the sums hold whole logs only. stream: the filter of weak
+    rows of logs that continue each other; without it, each log has windows of its own.
     """
 
-    def __init__(self, spec: RegressionSpec):
-        self.spec, self.count, self.independent, self.complete = spec, 0, 0.0, True
+    def __init__(self, spec: RegressionSpec, stream: RowFilter | None = None):
+        self.spec, self.stream, self.count, self.independent, self.complete = spec, stream, 0, 0.0, True
         fast = "joints" in spec.kinds and spec.told.sums == "gram" and not spec.robot.loops
         self.joints = Sums(spec.joints, spec.told.engine) if fast else None
         make = Triangles if spec.told.sums == "qr" else Grams
@@ -189,7 +191,7 @@ class Collector:
         wrenches = {
             kind: wrench_of(log, link_of(kind)) for kind in spec.kinds if kind == BASE or kind.startswith(WRENCH)
         }
-        if set(spec.kinds) & set(WEAK):
+        if set(spec.kinds) & set(WEAK) and self.stream is None:
             require_windows(log, spec.told.cutoff)
         q, v, a, tau = (found.get(name) for name in ("q", "v", "a", "tau"))
         flags = require_usable(spec.robot, spec.kinds, log)
@@ -209,7 +211,8 @@ class Collector:
             self.joints.add(*channels, weights=weights)
         for kind, kept in self.others.items():
             if kind in WEAK:
-                for piece in weak_rows(spec, kind, log.t, channels, CHUNK):
+                balances = weak_rows if self.stream is None else self.stream.rows
+                for piece in balances(spec, kind, log.t, channels):
                     kept.add(*piece)
             else:
                 self._add_samples(kind, kept, channels, wrenches.get(kind), weights)
@@ -260,6 +263,8 @@ class Collector:
         if self.count == 0:
             raise LogError("No samples to accumulate: the log is empty.")
         share = self.independent / self.count
+        if set(spec.kinds) <= set(WEAK):
+            share = 1.0 if self.stream is None else self.stream.share
         totals = [self._of_kind(kind) for kind in spec.kinds]
         parts, moment, energy, triangles, counts = zip(*totals, strict=True)
         squares = Squares.stacked(parts)
@@ -277,7 +282,7 @@ class Collector:
             basis=spec.basis,
             robot=spec.robot,
             coulomb_width=spec.coulomb_width,
-            independence=1.0 if set(spec.kinds) <= set(WEAK) else share,
+            independence=share,
             engine=self._engine,
             factors=np.concatenate(triangles) if spec.told.sums == "qr" else None,
             projection=self.touching.weights,
@@ -365,9 +370,9 @@ def specified(robot: Robot, log: Log | Iterable[Log], told: Columns) -> Regressi
     )
 
 
-def collected(spec: RegressionSpec, log: Log) -> Information:
-    """The Information of one log."""
-    collector = Collector(spec)
+def collected(spec: RegressionSpec, log: Log, stream: RowFilter | None = None) -> Information:
+    """The Information of one log, or of a stream's next samples, which pass its filter of weak rows."""
+    collector = Collector(spec, stream)
     collector.add(log)
     return collector.information()
 

@@ -21,9 +21,10 @@ import numpy as np
 from steelyard.dynamics.balances import base_wrench_rows, energy_rows, link_wrench_rows, momentum_blocks, sensor_frame
 from steelyard.dynamics.closed_loop.assembly import choose_independent
 from steelyard.dynamics.closed_loop.projection import columns, on_independent_joints
-from steelyard.dynamics.closed_loop.states import tree_state_of
+from steelyard.dynamics.closed_loop.states import gamma_rate, tree_state_of
 from steelyard.dynamics.kinematics import motion
 from steelyard.errors import LogError, OptionError, choices
+from steelyard.information.engines import CHUNK
 from steelyard.information.regression_rows import chunk_rows, effect_values, known_torque
 from steelyard.log import Log
 from steelyard.log.stamps import segments
@@ -116,7 +117,6 @@ def _antiderivative(x, times: int):
 
 
 OF_JOINTS = ("joints", "momentum", "power", "energy")  # they all follow from torques of all joints
-OF_LOOPS = ("joints", "power", "energy")  # forces in closed loops do no work
 WEAK = ("momentum", "energy")  # integrals over windows, without acceleration
 BASE, WRENCH = "base", "wrench:"
 AXES = ("fx", "fy", "fz", "nx", "ny", "nz")
@@ -149,9 +149,9 @@ def kinds_of(robot: Robot, rows: str | Iterable[str]) -> tuple[str, ...]:
 
 def refuse_for_loops(robot: Robot, kinds: tuple[str, ...], *, engine: str):
     """Raise OptionError for what `accumulate` does not do for robots with closed loops."""
-    untold, about = [kind for kind in kinds if kind not in OF_LOOPS], f"robot '{robot.name}' has closed loops"
+    untold, about = [kind for kind in kinds if kind not in OF_JOINTS], f"robot '{robot.name}' has closed loops"
     if untold:
-        raise OptionError(f"rows: {about}; of it, {choices(OF_LOOPS)} can be used, and not {choices(untold)}.")
+        raise OptionError(f"rows: {about}; of it, {choices(OF_JOINTS)} can be used, and not {choices(untold)}.")
     if engine not in ("auto", "numpy"):
         raise OptionError(f"engine: {about}; engine '{engine}' is for trees. Leave it at 'auto'.")
 
@@ -178,10 +178,9 @@ def groups_of(robot: Robot, kind: str) -> tuple[str, ...]:
     Returns:
         The names.
     """
-    if kind == "joints":
-        return robot.dof_names if not robot.loops else choose_independent(robot).names
-    if kind == "momentum":
-        return tuple(f"momentum({name})" for name in robot.dof_names)
+    if kind in ("joints", "momentum"):
+        names = choose_independent(robot).names if robot.loops else robot.dof_names
+        return names if kind == "joints" else tuple(f"momentum({name})" for name in names)
     return (kind,) if kind in OF_JOINTS else tuple(f"{kind}.{axis}" for axis in AXES)
 
 
@@ -247,9 +246,16 @@ def wrench_rows(spec, kind: str, chunk, wrench) -> Pieces:
         yield axis, places, rows[axis, columns], wrench[axis]
 
 
-def weak_rows(spec, kind: str, t, channels, chunk_size: int) -> Pieces:
+def balance_of(spec, kind: str):
+    """The balance of a weak kind, a function of spec and chunk."""
+    if kind == "energy":
+        return energy_balance
+    return independent_balance if spec.robot.loops else momentum_balance
+
+
+def weak_rows(spec, kind: str, t, channels, chunk_size: int = CHUNK) -> Pieces:
     """Balances of momentum or energy over the windows of a whole log. channels: as `spec.part` takes them."""
-    balance = momentum_balance if kind == "momentum" else energy_balance
+    balance = balance_of(spec, kind)
     open_windows: dict[int, np.ndarray] = {}
     for part in parts(t, spec.told.cutoff, chunk_size):
         chunk = spec.chunk(channels, part.samples)
@@ -277,6 +283,21 @@ def momentum_balance(spec, chunk):
             np.concatenate([-drift[dof][row.in_block], *static, left[None]]),
             np.concatenate([momentum[dof][row.in_block], *rate, -rate_known[None, dof]]),
         )
+
+
+def independent_balance(spec, chunk):
+    """The same of every independent joint of a robot with closed loops, whose momentum is `Gamma^T p`: its rate is
+    `Gamma^T dp/dt + (dGamma/dt)^T p`."""
+    q, v = chunk[:2]
+    places, shape = np.arange(len(spec.raw.columns)), (len(v), len(spec.raw.columns) + 1, v.shape[1])
+    static, rate = np.zeros(shape), np.zeros(shape)
+    for dof, own, still, moving in momentum_balance(spec, chunk):
+        static[dof, [*own, -1]], rate[dof, [*own, -1]] = still, moving
+    at = tree_state_of(spec.robot, q.T, v.T, 0 * v.T)
+    gamma, turning = at.transmission.gamma, gamma_rate(spec.robot, at)
+    static = np.einsum("nvi,vkn->ikn", gamma, static) - np.einsum("nvi,vkn->ikn", turning, rate)
+    for joint, pair in enumerate(zip(static, np.einsum("nvi,vkn->ikn", gamma, rate), strict=True)):
+        yield joint, places, *pair
 
 
 def energy_balance(spec, chunk):

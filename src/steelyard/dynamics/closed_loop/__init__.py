@@ -9,6 +9,7 @@ from steelyard.dynamics.closed_loop.projection import (
     independent,
     inverse_dynamics,
     regressor,
+    slotine_li_regressor,
     tree_state,
     with_motors,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "regressor",
+    "slotine_li_regressor",
     "torque_function",
     "tree_state",
     "with_motors",

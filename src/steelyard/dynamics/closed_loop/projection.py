@@ -7,13 +7,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from steelyard.arguments import as_array
 from steelyard.dynamics.closed_loop.assembly import choose_independent
-from steelyard.dynamics.closed_loop.states import State, named, state
+from steelyard.dynamics.closed_loop.states import State, gamma_rate, named, state
 from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
 from steelyard.dynamics.external_wrenches import external_rows
 from steelyard.dynamics.newton_euler import inverse_dynamics as tree_inverse_dynamics
 from steelyard.dynamics.newton_euler import regressor as tree_regressor
 from steelyard.dynamics.newton_euler import regressor_rows, regressor_rows_with_rotors
+from steelyard.dynamics.newton_euler import slotine_li_regressor as tree_slotine_li_regressor
+from steelyard.errors import OptionError
 from steelyard.model import Robot
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
@@ -54,6 +57,40 @@ def regressor(robot: Robot, q, v, a, *, actuated=None, start=None):
     """
     at = state(robot, q, v, a, actuated=actuated, start=start)
     Y = on_independent_joints(at, tree_regressor(robot, at.q, at.v, at.a))
+    return Y.reshape(*at.batch, *Y.shape[1:])
+
+
+def slotine_li_regressor(robot: Robot, q, v, vr, ar, *, actuated=None, start=None):
+    """`slotine_li_regressor` of the independent joints: `Y theta = M ar + C vr + g`, where `dM/dt - 2 C` is skew.
+
+    With `v = Gamma v_independent`, `M = Gamma^T M_tree Gamma` and `C = Gamma^T (M_tree dGamma/dt + C_tree Gamma)`: the
+    tree follows the references `Gamma vr` and `Gamma ar + dGamma/dt vr`.
+
+    Args:
+        robot: with closed loops.
+        q: (..., nq), or (..., ni) of the independent joints, as of `closed_loop.inverse_dynamics`; v (..., nv) or
+            (..., ni) likewise.
+        v: velocities, rad/s or m/s.
+        vr: (..., ni) reference velocities of the independent joints, rad/s or m/s.
+        ar: (..., ni) reference accelerations, rad/s^2 or m/s^2.
+        actuated: names of the independent joints, as of `closed_loop.inverse_dynamics`.
+        start: (nq,) configuration on the branch of assembly, as there.
+
+    Returns:
+        (..., ni, 10 nb) in N m or N per unit of each parameter; armature is left aside.
+
+    Raises:
+        LoopError, OptionError: as `closed_loop.inverse_dynamics`.
+    """
+    names, vr, ar = independent(robot, actuated=actuated), as_array("vr", vr), as_array("ar", ar)
+    if {x.shape[-1:] for x in (vr, ar)} != {(len(names),)}:
+        raise OptionError(f"vr and ar need (..., {len(names)}) of {', '.join(names)}; got {vr.shape} and {ar.shape}.")
+    vr, ar = np.broadcast_arrays(vr, ar)
+    at = state(robot, q, v, ar, actuated=actuated, start=start)
+    vr, ar = (np.broadcast_to(x, (*at.batch, len(names))).reshape(-1, len(names), 1) for x in (vr, ar))
+    gamma = at.transmission.gamma
+    vr, ar = (gamma @ vr)[..., 0], (gamma @ ar + gamma_rate(robot, at) @ vr)[..., 0]
+    Y = on_independent_joints(at, tree_slotine_li_regressor(robot, at.q, at.v, vr, ar))
     return Y.reshape(*at.batch, *Y.shape[1:])
 
 

@@ -289,6 +289,13 @@ def rate(robot: Robot, choice: Choice, transmission: Transmission, u, v, acceler
     return out
 
 
+def gamma_rate(robot: Robot, at: State):
+    """Rate (n, nv, ni) at which Gamma changes along the motion of a state."""
+    gamma = at.transmission.gamma
+    along = np.broadcast_to(at.v[..., None], gamma.shape)
+    return rate(robot, at.choice, at.transmission, along, gamma)
+
+
 def accelerations(robot: Robot, choice: Choice, transmission: Transmission, v, a):
     """Accelerations of all joints of closed loops.
 
