@@ -44,6 +44,7 @@ _HOMES = {
     "load_information": "information",
     "Log": "log",
     "momentum_drift_regressor": "dynamics",
+    "momentum_observer": "dynamics",
     "momentum_regressor": "dynamics",
     "payload": "payload",
     "Payload": "payload",
