@@ -33,6 +33,7 @@ _HOMES = {
     "frame_velocity": "dynamics",
     "identifiability": "identifiable",
     "Identifiability": "identifiable",
+    "identifiable_wrench": "identifiable",
     "identify": "app.identification",
     "inertia": "inertia",
     "Information": "information",
