@@ -25,6 +25,7 @@ from steelyard.dynamics import (
     inverse_dynamics_derivatives,
     jacobian,
     momentum_drift_regressor,
+    momentum_observer,
     momentum_regressor,
     power_regressor,
     regressor,
@@ -34,7 +35,7 @@ from steelyard.dynamics import (
 from steelyard.errors import SteelyardError
 from steelyard.excite import Design
 from steelyard.fit import Estimate, Tied, Uncertainty, Validation
-from steelyard.identifiable import Identifiability, identifiability
+from steelyard.identifiable import Identifiability, identifiability, identifiable_wrench
 from steelyard.information import (
     Information,
     load_information,
@@ -85,6 +86,7 @@ __all__ = [
     "fleet",
     "frame_velocity",
     "identifiability",
+    "identifiable_wrench",
     "identify",
     "inertia",
     "inverse_dynamics",
@@ -94,6 +96,7 @@ __all__ = [
     "load",
     "load_information",
     "momentum_drift_regressor",
+    "momentum_observer",
     "momentum_regressor",
     "payload",
     "plot",

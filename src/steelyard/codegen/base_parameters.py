@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.identifiable import identifiability
+from steelyard.inertia.parameters import NAMES
 from steelyard.model import Robot
 from steelyard.model.rotor import Rotor
 
@@ -52,6 +53,16 @@ def base_parameters(robot: Robot, *, rotors: bool) -> BaseParameters:
         found.base_names,
         frozenset(int(joint) for joint, rotor in zip(joints[robot.nb :], robot.rotors, strict=True) if rotor.symmetric),
     )
+
+
+def all_parameters(robot: Robot, *, rotors: bool) -> BaseParameters:
+    """The ten of every link, and behind them of every rotor where they count, in the place of base parameters."""
+    made = with_rotor_bodies(robot if rotors else replace(robot, rotors=()))
+    joints = made.robot.body_joints[made.order]
+    names = [f"{name}.{each}" for name in np.array(made.robot.body_names)[made.order] for each in NAMES]
+    values = made.robot.inertias[made.order].ravel().tolist()
+    unit = np.tile(np.eye(10), (len(joints), 1)).tolist()
+    return BaseParameters(made.robot, np.repeat(joints, 10).tolist(), unit, values, tuple(names), frozenset())
 
 
 def _as_stated(rotor: Rotor) -> Rotor:

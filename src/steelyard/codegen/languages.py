@@ -97,9 +97,14 @@ def expression(program: Program, language: Language, number: int, name: Callable
 
 
 def c_text(
-    prefix: str, about: Sequence[str], tables: Mapping[str, int | list[float]], functions: Sequence[Function]
+    prefix: str,
+    about: Sequence[str],
+    tables: Mapping[str, int | list[float]],
+    functions: Sequence[Function],
+    more: Sequence[str] = (),
 ) -> str:
-    """A header of C99 that is C++ as well. about: lines of its comment; tables: constants by name."""
+    """A header of C99 that is C++ as well. about: lines of its comment; tables: constants by name; more: text that
+    calls the functions."""
     guard = f"STEELYARD_{prefix.upper()}_H"
     comment = "\n".join(f" * {line}".rstrip() for line in about)
     parts = [HEADER.substitute(about=comment, guard=guard)]
@@ -109,7 +114,7 @@ def c_text(
         elif value:
             entries = ", ".join(map(repr, value))
             parts.append(f"#define {prefix.upper()}_{name} {{{entries}}}")
-    return "\n".join([*parts, *_c_functions(prefix, functions), f"#endif /* {guard} */", ""])
+    return "\n".join([*parts, *_c_functions(prefix, functions), *more, f"#endif /* {guard} */", ""])
 
 
 def _c_functions(prefix: str, functions: Sequence[Function]) -> Iterator[str]:
@@ -213,11 +218,17 @@ $about
 #define STEELYARD_SIN(x) sinf(x)
 #define STEELYARD_COS(x) cosf(x)
 #define STEELYARD_SQRT(x) sqrtf(x)
+#define STEELYARD_EXP(x) expf(x)
+#define STEELYARD_EXPM1(x) expm1f(x)
+#define STEELYARD_TANH(x) tanhf(x)
 #else
 #define STEELYARD_REAL double
 #define STEELYARD_SIN(x) sin(x)
 #define STEELYARD_COS(x) cos(x)
 #define STEELYARD_SQRT(x) sqrt(x)
+#define STEELYARD_EXP(x) exp(x)
+#define STEELYARD_EXPM1(x) expm1(x)
+#define STEELYARD_TANH(x) tanh(x)
 #endif
 #endif
 

@@ -6,10 +6,14 @@ origins go out, wrenches come back. With l + [s] the linear and angular rates of
     d_j = R^T (d_p + B_p p) + l' + (w_j + R^T w_p) x l        force = m d + B h        tau = Phi^T (force, moment)
 
 Bodies have base parameters (Khalil and Kleinfinger 1987): most of the ten numbers of a body are 0 then.
+
+All this is quadratic in velocities. Passive tracking, `M ar + C(q, v) vr + g`, has the symmetric bilinear form in its
+place, of v and a reference vr, and half the Lie bracket of the two in joints of several degrees.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +37,13 @@ from steelyard.model import Joint, Robot
 from steelyard.model.joint import ball_anchor, twist_pose_coefficients
 from steelyard.model.robot import WORLD
 
-FUNCTIONS = "gravity", "inverse_dynamics", "regressor"
+FUNCTIONS = {  # inputs by name
+    "gravity": ("q",),
+    "inverse_dynamics": ("q", "v", "a"),
+    "regressor": ("q", "v", "a"),
+    "slotine_li_regressor": ("q", "v", "vr", "ar"),
+    "momentum": ("q", "v"),
+}
 ZERO: list[Value] = [0.0, 0.0, 0.0]
 NOTHING = [ZERO, ZERO, ZERO]
 
@@ -52,12 +62,14 @@ class Axis:
 class Body:
     """A joint's child, in its own axes at its origin.
 
-    rotation, position: in the parent. spin: w; turning: aw; fall: d; field: B (3, 3). axes: of its joint.
+    rotation, position: in the parent. spins: w by v and by the reference, the same list where that is v; velocities: of
+    the origin alike; turning: aw; fall: d; field: B (3, 3). axes: of its joint.
     """
 
     rotation: list
     position: list
-    spin: list
+    spins: tuple[list, list]
+    velocities: tuple[list, list]
     turning: list
     fall: list
     field: list
@@ -78,11 +90,7 @@ def torques(base: BaseParameters, q, v, a) -> list[Value]:
         force, moment = wrenches[j]
         for axis in bodies[j].axes:
             tau[axis.coordinate] = tau[axis.coordinate] + _power(axis, force, moment)
-        if (parent := int(robot.parents[j])) != WORLD:
-            R, p = bodies[j].rotation, bodies[j].position
-            force, moment = times(R, force), times(R, moment)
-            above = wrenches[parent]
-            wrenches[parent] = plus(above[0], force), plus(above[1], moment, cross(p, force))
+        _carry(base, bodies, wrenches, j)
     return tau
 
 
@@ -96,12 +104,50 @@ def _felt(robot: Robot, v, a) -> list[Value]:
     return felt
 
 
-def regressor_columns(base: BaseParameters, q, v, a) -> list[list[Value]]:
-    """Rows (nv, r) of torques per unit of base parameters, armature left aside."""
+def momentum(base: BaseParameters, q, v) -> list[list[Value]]:
+    """Generalised momentum, armature included, and the rate at which it changes without torques: two rows (nv,)."""
+    robot, bodies, momenta = base.robot, [], []
+    for j, body in enumerate(_outwards(base, q, v, [0.0] * robot.nv)):
+        own = [scaled(base.values[k], base.contents[k]) for k in base.of_joint(j)]
+        bodies.append(body)
+        momenta.append(_momentum(body, plus(*own)) if own else (ZERO, ZERO))
+    still: list[Value] = [0.0] * robot.nv
+    held, armature = torques(base, q, still, still), robot.armature.tolist()
+    p: list[Value] = [own * rate for own, rate in zip(armature, v, strict=True)]
+    drift = [-own * felt - hold for own, felt, hold in zip(armature, _felt(robot, v, still), held, strict=True)]
+    for j in reversed(range(robot.nj)):
+        (linear, angular), w, u = momenta[j], bodies[j].spins[0], bodies[j].velocities[0]
+        change = cross(w, linear), plus(cross(w, angular), cross(u, linear))
+        for axis in bodies[j].axes:
+            p[axis.coordinate] = p[axis.coordinate] + _power(axis, linear, angular)
+            drift[axis.coordinate] = drift[axis.coordinate] - _power(axis, *change)
+        _carry(base, bodies, momenta, j)
+    return [p, drift]
+
+
+def _momentum(body: Body, theta) -> tuple[list, list]:
+    """Linear and angular momentum of a body of parameters theta (10,), in its axes about its origin."""
+    (mass, *h), (xx, xy, yy, xz, yz, zz) = theta[:4], theta[4:]
+    w, u = body.spins[0], body.velocities[0]
+    turned = times([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], w)
+    return plus(scaled(mass, u), cross(w, h)), plus(cross(h, u), turned)
+
+
+def _carry(base: BaseParameters, bodies, wrenches, j: int) -> None:
+    """Add what acts on a joint's child to what acts on its parent, moved there."""
+    if (parent := int(base.robot.parents[j])) != WORLD:
+        (force, moment), R, p = wrenches[j], bodies[j].rotation, bodies[j].position
+        force, moment = times(R, force), times(R, moment)
+        above = wrenches[parent]
+        wrenches[parent] = plus(above[0], force), plus(above[1], moment, cross(p, force))
+
+
+def regressor_columns(base: BaseParameters, q, v, a, vr=None) -> list[list[Value]]:
+    """Rows (nv, r) of torques per unit of parameters, armature left aside; vr: reference of passive tracking."""
     robot = base.robot
     rows: list[list[Value]] = [[0.0] * len(base.values) for _ in range(robot.nv)]
     above: list[list[Axis]] = []
-    for j, body in enumerate(_outwards(base, q, v, a)):
+    for j, body in enumerate(_outwards(base, q, v, a, vr)):
         parent = int(robot.parents[j])
         above.append([*([] if parent == WORLD else [_carried(axis, body) for axis in above[parent]]), *body.axes])
         for k in base.of_joint(j):
@@ -122,33 +168,62 @@ def _carried(axis: Axis, body: Body) -> Axis:
     return Axis(linear, times(back, axis.angular), axis.coordinate, axis.ratio)
 
 
-def _outwards(base: BaseParameters, q, v, a) -> Iterator[Body]:
-    """All joints' children, parents first."""
-    robot, bodies = base.robot, []
-    ground = Body(NOTHING, ZERO, ZERO, ZERO, constants(-robot.gravity), NOTHING, [])
+def _outwards(base: BaseParameters, q, v, a, vr=None) -> Iterator[Body]:
+    """All joints' children, parents first. vr: reference velocities; by default v."""
+    robot, bodies, vr = base.robot, [], v if vr is None else vr
+    still = ZERO, ZERO
+    ground = Body(NOTHING, ZERO, still, still, ZERO, constants(-robot.gravity), NOTHING, [])
     for joint, parent, at_q, at_v in zip(robot.joints, robot.parents, robot.q_slices, robot.v_slices, strict=True):
         R, p = _pose(joint, [0.0] if len(bodies) in base.symmetric else q[at_q])
         linear, angular = (constants(each.T) for each in (joint.subspace[:3], joint.subspace[3:]))
         axes = [Axis(*each, at_v.start + k, joint.ratio) for k, each in enumerate(zip(linear, angular, strict=True))]
         below = ground if parent == WORLD else bodies[parent]
-        back = transpose(R)
-        (slide, turn), (slides, turns) = _along(axes, v), _along(axes, a)
-        carried = times(back, below.spin)
-        w = plus(carried, turn)
-        aw = plus(times(back, below.turning), turns, cross(w, turn))
-        d = plus(times(back, plus(below.fall, times(below.field, p))), slides, cross(plus(w, carried), slide))
-        bodies.append(Body(R, p, w, aw, d, _field(w, aw), axes))
+        back, (slides, turns) = transpose(R), _along(axes, a)
+        slide, turn = zip(*_each(lambda x, axes=axes: _along(axes, x), (v, vr)), strict=True)
+        carried = _each(lambda w, back=back: times(back, w), below.spins)
+        w = _each(plus, carried, turn)
+        moved = [plus(u, cross(spin, p)) for u, spin in zip(below.velocities, below.spins, strict=True)]
+        u = _each(lambda x, l, back=back: plus(times(back, x), l), moved, slide)
+        aw = plus(times(back, below.turning), turns, _crossed(w, turn))
+        d = plus(times(back, plus(below.fall, times(below.field, p))), slides, _crossed(_each(plus, w, carried), slide))
+        if v is not vr and joint.nv > 1:
+            half = [scaled(0.5, x) for x in (slide[0], turn[0])]
+            d = plus(d, cross(half[1], slide[1]), cross(half[0], turn[1]))
+            aw = plus(aw, cross(half[1], turn[1]))
+        bodies.append(Body(R, p, w, u, aw, d, _field(w, aw), axes))
         yield bodies[-1]
 
 
-def _field(w, aw) -> list:
+def _each(function, *pairs) -> tuple[Any, Any]:
+    """A function of what v and the reference give; once where these are the same."""
+    first = function(*(pair[0] for pair in pairs))
+    same = all(pair[0] is pair[1] for pair in pairs)
+    return first, first if same else function(*(pair[1] for pair in pairs))
+
+
+def _crossed(a, b) -> list:
+    """Cross product of pairs, symmetric in v and the reference."""
+    if a[0] is a[1] and b[0] is b[1]:
+        return cross(a[0], b[0])
+    return scaled(0.5, plus(cross(a[0], b[1]), cross(a[1], b[0])))
+
+
+def _squares(spins) -> list:
+    """w w^T, symmetric in v and the reference."""
+    w, r = spins
+    if w is r:
+        return [[x * y for y in w] for x in w]
+    return [[w[i] * r[i] if i == j else 0.5 * (w[i] * r[j] + r[i] * w[j]) for j in range(3)] for i in range(3)]
+
+
+def _field(spins, aw) -> list:
     """B = [aw] + [w]^2: acceleration of points of a body per distance from its origin."""
-    (x, y, z), (ax, ay, az) = w, aw
-    xx, yy, zz = x * x, y * y, z * z
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = _squares(spins)
+    ax, ay, az = aw
     return [
-        [-(yy + zz), x * y - az, x * z + ay],
-        [x * y + az, -(xx + zz), y * z - ax],
-        [x * z - ay, y * z + ax, -(xx + yy)],
+        [-(yy + zz), xy - az, xz + ay],
+        [xy + az, -(xx + zz), yz - ax],
+        [xz - ay, yz + ax, -(xx + yy)],
     ]
 
 
@@ -165,12 +240,13 @@ def _wrench(body: Body, theta) -> tuple[list, list]:
     """Force and moment that a body of parameters theta (10,) takes, in its axes at its origin."""
     mass, h = theta[0], theta[1:4]
     xx, xy, yy, xz, yz, zz = theta[4:]
-    B, (x, y, z), (ax, ay, az) = body.field, body.spin, body.turning
+    B, (ax, ay, az) = body.field, body.turning
+    (wxx, wxy, wxz), (_, wyy, wyz), (_, _, wzz) = _squares(body.spins)
     force = plus(scaled(mass, body.fall), times(B, h))
     turned = [  # I aw + w x I w
-        dot([xx, zz - yy, xy, xz, yz], [ax, y * z, -B[2][0], B[1][0], y * y - z * z]),
-        dot([yy, xx - zz, xy, yz, xz], [ay, x * z, B[2][1], -B[0][1], z * z - x * x]),
-        dot([zz, yy - xx, xz, yz, xy], [az, x * y, -B[1][2], B[0][2], x * x - y * y]),
+        dot([xx, zz - yy, xy, xz, yz], [ax, wyz, -B[2][0], B[1][0], wyy - wzz]),
+        dot([yy, xx - zz, xy, yz, xz], [ay, wxz, B[2][1], -B[0][1], wzz - wxx]),
+        dot([zz, yy - xx, xz, yz, xy], [az, wxy, -B[1][2], B[0][2], wxx - wyy]),
     ]
     return force, plus(cross(h, body.fall), turned)
 
@@ -215,10 +291,14 @@ def _rotation(quaternion) -> list[list[Value]]:
     ]
 
 
-def program_of(name: str, base: BaseParameters) -> tuple[Program, str, list]:
-    """The program of one of `FUNCTIONS`, the arrays that it takes, and what it returns: values, or rows of them."""
-    program, inputs, robot = Program(), "q" if name == "gravity" else "qva", base.robot
-    q = program.inputs("q", robot.nq)
-    v, a = (program.inputs(x, robot.nv) if x in inputs else [0.0] * robot.nv for x in "va")
-    result = regressor_columns(base, q, v, a) if name == "regressor" else torques(base, q, v, a)
-    return program, inputs, result
+def program_of(name: str, base: BaseParameters, whole: BaseParameters) -> tuple[Program, list]:
+    """The program of one of `FUNCTIONS`, and what it returns: values, or rows of them. whole: all parameters of the
+    bodies, which passive tracking adapts."""
+    program, robot = Program(), base.robot
+    given = {x: program.inputs(x, robot.nq if x == "q" else robot.nv) for x in FUNCTIONS[name]}
+    q, v, a = (given.get(x, [0.0] * robot.nv) for x in "qva")
+    if name == "slotine_li_regressor":
+        return program, regressor_columns(whole, q, v, given["ar"], given["vr"])
+    if name == "momentum":
+        return program, momentum(base, q, v)
+    return program, regressor_columns(base, q, v, a) if name == "regressor" else torques(base, q, v, a)

@@ -12,6 +12,7 @@ from steelyard.dynamics.balances import (
 from steelyard.dynamics.contact_forces import contact_jacobian, orthonormal
 from steelyard.dynamics.derivatives import inverse_dynamics_derivatives
 from steelyard.dynamics.frames import bias_acceleration, frame_velocity, jacobian
+from steelyard.dynamics.generalised_momentum import momentum_observer
 from steelyard.dynamics.mujoco_bodies import mujoco_inertias
 from steelyard.dynamics.newton_euler import (
     body_regressor,
@@ -33,6 +34,7 @@ __all__ = [
     "inverse_dynamics_derivatives",
     "jacobian",
     "momentum_drift_regressor",
+    "momentum_observer",
     "momentum_regressor",
     "mujoco_inertias",
     "orthonormal",

@@ -270,14 +270,17 @@ def momentum_blocks(robot: Robot, q, v):
     state = motion(robot, q, v, xp.zeros_like(v))
     still = xp.zeros_like(state.twist)
     momentum = body_wrench_regressors(xp, replace(state, twist=still, acceleration=state.twist))
-    first, inertia = body_wrench_regressors(xp, replace(state, twist=still, acceleration=_gravity(xp, robot, still)))
+    first, inertia = body_wrench_regressors(
+        xp, replace(state, twist=still, acceleration=gravity_rows(xp, robot, still))
+    )
     pulled = projected_blocks(xp, robot, state.axes, first, inertia)
     turned = projected_blocks(xp, robot, state.axis_rates, *momentum)
     drift = [turn + pull for turn, pull in zip(turned, pulled, strict=True)]
     return projected_blocks(xp, robot, state.axes, *momentum), drift
 
 
-def _gravity(xp, robot: Robot, like):
+def gravity_rows(xp, robot: Robot, like):
+    """Gravity as an acceleration `[g; 0]`, in the shape of accelerations of bodies (nb, 6, n)."""
     g = xp.concat([xp.asarray(robot.gravity, dtype=like.dtype), xp.zeros(3, dtype=like.dtype)])
     return xp.broadcast_to(g[None, :, None], like.shape)
 

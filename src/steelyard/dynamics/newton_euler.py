@@ -77,20 +77,38 @@ def _by_core(robot: Robot, q, v, a) -> np.ndarray:
 def _by_arrays(xp, robot: Robot, q, v, a):
     """(nv, n) by whole arrays, samples last."""
     state = motion(robot, q, v, a)
-    force, torque = _body_wrenches(robot, xp, state, q.dtype)
-    constants = tree(robot)
-    behind = xp.asarray(constants.ancestors[robot.body_joints].T, dtype=q.dtype)
-    wrench = xp.concat([force, torque], axis=1)
-    n = q.shape[-1]
-    below = xp.reshape(behind @ xp.reshape(wrench, (robot.nb, 6 * n)), (behind.shape[0], 6, n))
-    per_degree = xp.sum(state.axes * below, axis=1)
-    tau = xp.asarray(coordinate_map(robot), dtype=q.dtype) @ per_degree
-    return tau + armature_torque(robot, v, a)
+    return generalised_forces(xp, robot, state.axes, body_wrenches(robot, xp, state)) + armature_torque(robot, v, a)
 
 
-def _body_wrenches(robot, xp, state, dtype):
-    """Wrench of each body in world axes at the world origin: force, torque (nb, 3, n)."""
-    d, w, aw = body_motion(xp, state)
+def generalised_forces(xp, robot: Robot, axes, wrenches):
+    """`sum S^T F` of the bodies behind each degree.
+
+    Args:
+        xp: namespace of the arrays.
+        robot: the robot.
+        axes: (nt, 6, n) axes S, or their rates.
+        wrenches: (nb, 6, n) F of each body, in world axes at the world origin.
+
+    Returns:
+        (nv, n).
+    """
+    behind, n = xp.asarray(tree(robot).ancestors[robot.body_joints].T, dtype=axes.dtype), axes.shape[-1]
+    below = xp.reshape(behind @ xp.reshape(wrenches, (robot.nb, 6 * n)), (behind.shape[0], 6, n))
+    return xp.asarray(coordinate_map(robot), dtype=axes.dtype) @ xp.sum(axes * below, axis=1)
+
+
+def body_wrenches(robot: Robot, xp, state: Motion):
+    """Wrench of each body.
+
+    Args:
+        robot: the robot.
+        xp: namespace of the arrays.
+        state: motion of all bodies.
+
+    Returns:
+        (nb, 6, n) in world axes at the world origin.
+    """
+    (d, w, aw), dtype = body_motion(xp, state), state.twist.dtype
     theta = xp.asarray(robot.inertias, dtype=dtype)
     mass, h = theta[:, 0, None, None], theta[:, 1:4, None]
     I = xp.reshape(theta[:, [4, 5, 7, 5, 6, 8, 7, 8, 9]], (robot.nb, 3, 3))[..., None]
@@ -98,7 +116,7 @@ def _body_wrenches(robot, xp, state, dtype):
     force = mass * d + cross(xp, aw, h) + cross(xp, w, cross(xp, w, h))
     torque = cross(xp, h, d) + times(I, aw) + cross(xp, w, times(I, w))
     force, torque = times(state.rotation, force), times(state.rotation, torque)
-    return force, torque + cross(xp, state.position, force)
+    return xp.concat([force, torque + cross(xp, state.position, force)], axis=1)
 
 
 def regressor(robot: Robot, q, v, a):

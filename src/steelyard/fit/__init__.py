@@ -5,6 +5,7 @@ from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repe
 from steelyard.fit.chart_descent import nonconvex
 from steelyard.fit.cone_program import solve
 from steelyard.fit.confidence import Uncertainty, uncertainty
+from steelyard.fit.contact_detection import Contact, ContactDetector, ExternalTorque
 from steelyard.fit.draws import Draws, load_draws, save_draws
 from steelyard.fit.drive_calibration import DriveGains, Load, drive_gains
 from steelyard.fit.estimate import Certificate, Estimate, Status
@@ -26,9 +27,12 @@ from steelyard.fit.whitening import weigh_by_noise
 __all__ = [
     "Certificate",
     "CompositeAdaptation",
+    "Contact",
+    "ContactDetector",
     "Draws",
     "DriveGains",
     "Estimate",
+    "ExternalTorque",
     "Huber",
     "Intervals",
     "JointFriction",

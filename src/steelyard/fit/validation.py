@@ -211,6 +211,22 @@ class TorqueBand(Card):
         return self.torque + self.quantile * self.deviation
 
 
+def raw_values(uncertainty: Uncertainty):
+    """The columns that the dynamics computes, their values and deviations.
+
+    Args:
+        uncertainty: of a fit.
+
+    Returns:
+        The Raw columns, values (k,), and a root (k, r) of their covariance.
+    """
+    estimate = uncertainty.estimate
+    raw = raw_columns(estimate.require_robot(), estimate.layout, estimate.basis.columns)
+    values, axes = np.linalg.eigh(uncertainty.covariance)
+    root = axes * np.sqrt(np.maximum(values, 0.0))
+    return raw, raw.values(estimate.base), raw.values(root)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class TorquePredictor(Card):
     """Torque bands for states of the robot that was identified, one at a time or many.
@@ -244,12 +260,7 @@ class TorquePredictor(Card):
     def _raw(self):
         """What the dynamics computes: its columns, rows of every degree, values (k,) and a root (k, r) of their
         covariance."""
-        estimate = self.uncertainty.estimate
-        raw = raw_columns(estimate.require_robot(), estimate.layout, estimate.basis.columns)
-        values, axes = np.linalg.eigh(self.uncertainty.covariance)
-        base, root = estimate.base, axes * np.sqrt(np.maximum(values, 0.0))
-        if raw.mixing is not None:
-            base, root = raw.mixing @ base, raw.mixing @ root
+        raw, base, root = raw_values(self.uncertainty)
         return raw, rows_of(raw.robot, raw.layout, raw.columns), base, root
 
     def __call__(self, q, v, a, *, direction=None) -> TorqueBand:

@@ -6,17 +6,25 @@ from steelyard.identifiable.practical import regression_basis
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
+    from steelyard.identifiable.contact_wrenches import identifiable_wrench
     from steelyard.identifiable.practical import excitation
     from steelyard.identifiable.structural import Identifiability, identifiability
 
 # Loaded on first use.
 __getattr__ = lazy(
-    __name__, {"Identifiability": "structural", "excitation": "practical", "identifiability": "structural"}
+    __name__,
+    {
+        "Identifiability": "structural",
+        "excitation": "practical",
+        "identifiability": "structural",
+        "identifiable_wrench": "contact_wrenches",
+    },
 )
 
 __all__ = [
     "Identifiability",
     "excitation",
     "identifiability",
+    "identifiable_wrench",
     "regression_basis",
 ]

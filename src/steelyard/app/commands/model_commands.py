@@ -192,6 +192,7 @@ def check(
     "steelyard convert arm.urdf arm.xml",
     "steelyard convert arm.urdf arm.sdf",
     "steelyard convert result/arm_identified.urdf arm.h --rotors",
+    "steelyard convert arm.urdf arm.h --functions slotine_li_regressor,natural_step,momentum_observer",
     "steelyard convert quadruped.urdf quadruped.xml --floating",
     "steelyard convert result/arm_identified.xml arm_identified.urdf",
     "steelyard convert result actuators.py --as isaaclab",
@@ -218,6 +219,14 @@ def convert(
         int | None,
         typer.Option(
             metavar="N", help="Folder of N models, samples of a result's posterior, to randomise simulations."
+        ),
+    ] = None,
+    functions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Of code, joined by commas: gravity, inverse_dynamics, regressor (by default), slotine_li_regressor, "
+            "momentum, and in C natural_step, momentum_observer.",
         ),
     ] = None,
     options: ConvertOptions,
@@ -252,12 +261,13 @@ def convert(
             finish(found, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
             return
         if out.suffix in CODE:
-            code = controller_code(load_with_side(job), out, rotors=job.rotors)
+            asked = {} if functions is None else {"functions": tuple(functions.split(","))}
+            code = controller_code(load_with_side(job), out, rotors=job.rotors, **asked)
             found = {name: getattr(code, name) for name in ("operations", "compiled", "left_out")}
             finish({"files": [str(code.path)], **found}, lambda: repr(code), as_json=as_json, quiet=quiet)
             return
-        if job.rotors or job.side:
-            raise OptionError(f"--rotors and --side are for code, .h or .py; {out} is a model, which has no rotors.")
+        if job.rotors or job.side or functions is not None:
+            raise OptionError(f"--rotors, --side and --functions are for code, .h or .py; {out} is a model.")
         robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders, arguments=job.arguments)
         stated, side = (job.floating, job.gravity) != (None, None), side_of(job)
         copied = robot.source is not None and robot.source.format == format_of(robot, out)

@@ -1,0 +1,287 @@
+"""Contacts in logs of joint torques: the momentum observer, with thresholds that the identified model states.
+
+The observer's residual is the torque from outside behind a low-pass filter (`momentum_observer`). Without a contact it
+is what the model has wrong: uncertain parameters, whose covariance passes the same filter with the columns of the
+regression, and noise with friction of another shape, whose size and tail a log without contacts has. Peaks over a
+threshold of such residuals are exponential far out (Pickands 1975), so the rate of false alarms has a known threshold.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.arguments import require_each, require_type
+from steelyard.cards import Card
+from steelyard.dynamics.contact_forces import CONTACT_KINDS, contact_jacobian, require_contact_kinds
+from steelyard.dynamics.generalised_momentum import gains_of, lagged
+from steelyard.dynamics.kinematics import tree
+from steelyard.errors import LogError, OptionError
+from steelyard.fit.confidence import Uncertainty
+from steelyard.fit.validation import raw_values
+from steelyard.identifiable.contact_wrenches import identifiable_wrench
+from steelyard.information.accumulation import Columns, RegressionSpec
+from steelyard.information.contact_rows import explained_torque
+from steelyard.information.engines import CHUNK
+from steelyard.information.regression_rows import channels_of, recorded_direction, require_tree
+from steelyard.information.row_kinds import momentum_balance
+from steelyard.log import Log
+from steelyard.log.stamps import runs, segments
+from steelyard.model import Robot
+
+COMMON = 0.9  # quantile above which peaks of a log without contacts make the tail
+MEMORY = 3.0  # over the gain: after as long, 5 % of a contact is left in the filter, and alarms are of another one
+FEWEST = 10  # peaks that make a tail
+STILL = 1e-9  # of the largest torque of a joint, below which a residual is rounding
+HOUR = 3600.0
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """Alarms that belong together.
+
+    begin, end: of the alarms, s. joints: degrees that gave them, the first first. torque: (nv,) of the largest
+    residual of each, N m or N. links: of the last joints with an alarm: it is there, or at what they carry.
+    """
+
+    begin: float
+    end: float
+    joints: tuple[str, ...]
+    torque: np.ndarray
+    links: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExternalTorque(Card):
+    """Torques from outside over time, (n, nv) in N m or N, behind the observer's filter.
+
+    t: (n,) s. torque: of what acts on the robot. deviation: standard deviation that it has without contacts; threshold:
+    of an alarm. memory: s within which alarms are of one contact.
+    """
+
+    robot: Robot
+    t: np.ndarray
+    q: np.ndarray
+    torque: np.ndarray
+    deviation: np.ndarray
+    threshold: np.ndarray
+    memory: float
+
+    @property
+    def alarms(self) -> np.ndarray:
+        """(n, nv) whether a torque is beyond its threshold."""
+        return np.abs(self.torque) > self.threshold
+
+    @cached_property
+    def contacts(self) -> tuple[Contact, ...]:
+        """In time."""
+        found, alarms = [], self.alarms
+        for start, stop in _merged(self.t, alarms.any(axis=1), self.memory):
+            own = alarms[start:stop]
+            dofs = sorted(np.flatnonzero(own.any(axis=0)), key=lambda dof, own=own: int(np.argmax(own[:, dof])))
+            part = self.torque[start:stop]
+            largest = part[np.argmax(np.abs(part), axis=0), np.arange(part.shape[1])]
+            names = tuple(self.robot.dof_names[dof] for dof in dofs)
+            links = touched(self.robot, dofs)
+            found.append(Contact(float(self.t[start]), float(self.t[stop - 1]), names, largest, links))
+        return tuple(found)
+
+    def wrench(self, frame: str, kind: str = "flat") -> tuple[np.ndarray, np.ndarray]:
+        """The wrench on a frame that explains the torques best, each over its deviation.
+
+        Args:
+            frame: where the contact is.
+            kind: "point" (a force at the frame's origin), "line" or "flat" (all six components).
+
+        Returns:
+            (n, m) the components of the kind, N and N m, in world axes at the frame's origin (moments of a line in
+            those of the frame), and their standard deviations. NaN where the joints do not determine a component.
+
+        Raises:
+            ModelError: no such frame.
+            OptionError: another kind.
+        """
+        require_contact_kinds(kind)
+        wrench, deviation = np.empty((2, len(self.t), len(CONTACT_KINDS[kind])))
+        for start in range(0, len(self.t), CHUNK):
+            part = slice(start, start + CHUNK)
+            size = self.deviation[part]
+            J = contact_jacobian(self.robot, self.q[part].T, (frame,), (kind,)) / size[..., None]
+            wrench[part], deviation[part] = _explained(J, self.torque[part] / size)
+        return wrench, deviation
+
+    def _title(self) -> str:
+        return f"{len(self.contacts)} contacts in {self.t[-1] - self.t[0]:.4g} s"
+
+    def _rows(self):
+        return {
+            f"{each.begin:.2f} to {each.end:.2f} s": f"{', '.join(each.links)} or beyond, by {', '.join(each.joints)}"
+            for each in self.contacts
+        }
+
+
+def _explained(J, torque):
+    """Least squares (n, m) of J (n, nv, m) and torques (n, nv) of unit variance, deviations (n, m); NaN if open."""
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    kept = s > 1e-9 * s.max(axis=1, initial=0.0, keepdims=True)
+    inverse = np.where(kept, 1 / np.where(kept, s, 1.0), 0.0)
+    found = np.einsum("nkm,nk,nvk,nv->nm", Vt, inverse, U, torque)
+    deviation = np.sqrt(np.einsum("nkm,nk->nm", Vt**2, inverse**2))
+    seen = np.einsum("nkm,nk->nm", Vt**2, kept)
+    return tuple(np.where(seen > 1 - 1e-9, x, np.nan) for x in (found, deviation))
+
+
+def _merged(t, alarms, memory: float):
+    """Start and stop of runs of alarms (n,), those together between which less time passes than a memory."""
+    found: list[list[int]] = []
+    for start, stop in runs(alarms):
+        if found and t[start] - t[found[-1][1] - 1] < memory:
+            found[-1][1] = stop
+        else:
+            found.append([start, stop])
+    return [(start, stop) for start, stop in found]
+
+
+def touched(robot: Robot, dofs: Sequence[int]) -> tuple[str, ...]:
+    """Links that something touches, if these degrees feel it: those that the last of them carry.
+
+    Args:
+        robot: the robot.
+        dofs: degrees.
+
+    Returns:
+        Names of bodies, one for each branch of the robot; what touches is there, or at what they carry.
+    """
+    constants = tree(robot)
+    joints = [int(constants.degree_joint[np.flatnonzero(constants.coordinates == dof)[0]]) for dof in dofs]
+    above = {int(j) for k in set(joints) for j in constants.degree_joint[constants.ancestors[k] > 0] if j != k}
+    bodies = {constants.subtree_bodies[joint].start for joint in joints if joint not in above}
+    return tuple(robot.body_names[body] for body in sorted(bodies))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactDetector(Card):
+    """Alarms of the momentum observer at a known rate of false ones.
+
+    uncertainty: of the identified model. quiet: logs without contact, with q, v and tau as those to be observed are
+    (as recorded, or filtered alike); those that were identified will do. gain: K of the observer, 1/s.
+    false_alarms: expected in an hour of motion, over all joints.
+    """
+
+    uncertainty: Uncertainty
+    quiet: Log | Sequence[Log]
+    gain: float = 30.0
+    false_alarms: float = 1.0
+
+    def __post_init__(self):
+        require_type(Uncertainty, uncertainty=self.uncertainty)
+        require_each(Log, quiet=self.quiet)
+        if not self.false_alarms > 0:
+            raise OptionError(f"false_alarms={self.false_alarms}: a rate in 1/h is positive.")
+        gains_of(self.gain, 1)
+        require_tree(self.robot, "ContactDetector")
+
+    @property
+    def robot(self) -> Robot:
+        """As identified."""
+        return self.uncertainty.estimate.require_robot()
+
+    @cached_property
+    def _calibration(self) -> tuple[np.ndarray, np.ndarray]:
+        """(nv,) noise of the residual, and how many deviations a threshold is, from logs without contact."""
+        logs = (self.quiet,) if isinstance(self.quiet, Log) else tuple(self.quiet)
+        parts = [self._residual(log) for log in logs]
+        time = sum(float(log.t[s.stop - 1] - log.t[s.start]) for log in logs for s in segments(log.t))
+        if not time > 0:
+            raise LogError("quiet: a detector is calibrated by logs of motion without contact; these have no samples.")
+        torque, parameter = (np.concatenate(each) for each in zip(*parts, strict=True))
+        least = STILL * np.ptp(np.concatenate([log.require("tau")[0] for log in logs]), axis=0)
+        noise = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), np.maximum(least, np.finfo(float).tiny))
+        share = self.false_alarms / HOUR / self.robot.nv
+        stamps = np.concatenate([log.t + k * (1e6 + time) for k, log in enumerate(logs)])
+        z = np.abs(torque) / np.hypot(parameter, noise)
+        return noise, np.array([_level(stamps, each, MEMORY / self.gain, share * time) for each in z.T])
+
+    def __call__(self, log: Log) -> ExternalTorque:
+        """Torques from outside, and the contacts that they show.
+
+        Args:
+            log: with q, v and tau, as the quiet ones; wrenches of `log.external` are known, and taken off.
+
+        Returns:
+            The ExternalTorque.
+
+        Raises:
+            LogError: a missing channel, values that are not finite, joints of another robot; contacts that are flagged.
+        """
+        noise, level = self._calibration
+        torque, parameter = self._residual(log)
+        deviation = np.hypot(parameter, noise)
+        threshold = level * deviation
+        if log.weights is not None:
+            threshold = np.where(log.weights > 0, threshold, np.inf)
+        return ExternalTorque(self.robot, log.t, log.q, torque, deviation, threshold, MEMORY / self.gain)
+
+    @cached_property
+    def _regression(self):
+        estimate = self.uncertainty.estimate
+        spec = RegressionSpec(
+            robot=self.robot,
+            layout=estimate.layout,
+            basis=estimate.basis,
+            kept=estimate.basis.columns,
+            kinds=("momentum",),
+            told=Columns(rows="momentum", coulomb_width=estimate.coulomb_width),
+        )
+        return spec, *raw_values(self.uncertainty)[1:]
+
+    def _residual(self, log: Log) -> tuple[np.ndarray, np.ndarray]:
+        """(n, nv) torque from outside, and its standard deviation by uncertain parameters."""
+        spec, base, root = self._regression
+        if log.contacts:
+            raise LogError(
+                f"Log '{log.name}': forces of contacts that it flags are not known. Leave the flags out to observe "
+                "them, log.replace(contacts={}), or give their wrenches as external."
+            )
+        names = ("q", "v", "tau", *(["a"] if any(extra.function is not None for extra in spec.layout.extras) else []))
+        q, v, tau, *a = channels_of(spec.robot, log, names)
+        tau = explained_torque(spec.robot, log, q, tau)
+        channels = q, v, (a or [None])[0], tau, recorded_direction(log, spec.coulomb_width, spec.layout)
+        torque, parameter = np.empty(tau.shape), np.empty(tau.shape)
+        for stretch in segments(log.t):
+            before: dict[int, tuple] = {}
+            for start in range(stretch.start, stretch.stop, CHUNK):
+                at = slice(start, min(start + CHUNK, stretch.stop))
+                for dof, places, static, rate in momentum_balance(spec, spec.chunk(channels, at)):
+                    static, rate = (np.broadcast_to(x, (len(x), at.stop - at.start)).T for x in (static, rate))
+                    gain = np.full(static.shape[1], self.gain)
+                    lag, before[dof] = lagged(log.t[at], static, rate, gain, before.get(dof))
+                    torque[at, dof] = lag[:, :-1] @ base[places] - lag[:, -1]
+                    parameter[at, dof] = np.linalg.norm(lag[:, :-1] @ root[places], axis=1)
+        return torque, parameter
+
+    def blind(self, frame: str) -> tuple[str, ...]:
+        """Components of a wrench on a frame, in its axes, that no pose shows; see `identifiable_wrench`."""
+        return identifiable_wrench(self.robot, frame).blind_words
+
+    def _title(self) -> str:
+        return f"ContactDetector({self.robot.name}, {self.false_alarms:g} false alarms an hour)"
+
+    def _rows(self):
+        noise, level = self._calibration
+        told = zip(self.robot.dof_names, noise, level, strict=True)
+        return {name: f"{own:.3g}, alarm at {factor:.2f} deviations" for name, own, factor in told}
+
+
+def _level(t, z, memory: float, count: float) -> float:
+    """Deviations that z (n,) >= 0 exceeds so often in this log: peaks over a common quantile, of exponential excess.
+
+    Fewer peaks than make a tail count as that of a normal distribution.
+    """
+    common = float(np.quantile(z, COMMON))
+    peaks = np.array([z[start:stop].max() for start, stop in _merged(t, z > common, memory)])
+    if len(peaks) < FEWEST:
+        return max(common, float(np.sqrt(2 * np.log(max(len(z) / count, np.e)))))
+    excess = float(np.mean(peaks - common))
+    return common + excess * max(0.0, float(np.log(len(peaks) / count)))
