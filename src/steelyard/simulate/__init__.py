@@ -1,14 +1,18 @@
 """Logs with known truth, from MuJoCo: robots along a joint motion, and a quadruped that walks."""
 
 from steelyard.simulate.trajectories import PERFECT, STEP, JointPD, Sensors, follow, record, rich_motion
-from steelyard.simulate.walking import FEET, walk
+from steelyard.simulate.truth import Truth
+from steelyard.simulate.walking import EXACT, FEET, WalkNoise, walk
 
 __all__ = [
+    "EXACT",
     "FEET",
     "PERFECT",
     "STEP",
     "JointPD",
     "Sensors",
+    "Truth",
+    "WalkNoise",
     "follow",
     "record",
     "rich_motion",

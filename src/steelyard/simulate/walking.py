@@ -5,8 +5,9 @@ The legs follow a clock: feet swing ahead, land and push back, by inverse kinema
 land is corrected by how fast and how tilted the trunk is. Feet are spheres on a plane with Coulomb friction.
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
@@ -15,16 +16,19 @@ from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.errors import OptionError, choices
 from steelyard.inertia import rotational_inertia, transform
 from steelyard.log import Log
-from steelyard.model import Robot, library, mjcf_text
+from steelyard.model import Robot, library
 from steelyard.model.mjcf_compile import captured_warnings
 from steelyard.model.robot import Frame
 from steelyard.simulate.legs import AHEAD, ASIDE, FEET, Legs
+from steelyard.simulate.trajectories import JointPD
+from steelyard.simulate.truth import INTEGRATORS, SAMPLE, Ground, Truth, on_ground, with_servos
 from steelyard.spatial import rotation_from_quaternion
 
-STEP, SAMPLE = 1e-3, 5e-3  # s of the simulation, of the log
+STEP = 1e-3  # s of the simulation, where no other is stated
 VISCOUS, COULOMB, STICTION = 0.1, 0.2, 0.05  # N m s/rad, N m, rad/s: friction of the drives, between motor and joint
 KP, KD, LIMIT = 150.0, 4.0, 45.0  # N m/rad, N m s/rad, N m, of a robot of
 MASS, HEIGHT = 15.34, 0.30  # kg, and m of its hips above its feet
+POINT, BALL = 2e-3, 0.022  # m, radius of feet: nearly points, and as they are
 GRAVITY = np.array([0.0, 0.0, -9.81])
 UPRIGHT = 0.5  # cosine of the tilt from which a robot falls
 SENSOR = "imu"  # frame of the inertial sensor in the trunk
@@ -65,18 +69,28 @@ class WalkNoise:
     force: float = 1.0
 
 
+EXACT = WalkNoise(**dict.fromkeys(WalkNoise.__dataclass_fields__, 0.0))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Walk(Card):
-    """true, nominal: the robot that walked, and the model of it with wrong masses. log: what sensors said, with flags
-    of contact and an inertial sensor in the base; its torques are those of motors. exact: the motion itself at the same
-    times, with accelerations, torques behind the friction of drives and the wrenches at the feet. forces: (n, 3) by
-    foot, what sensors in the feet said."""
+    """true, nominal: the robot that walked, and the model of it with wrong masses, or without what a `Truth` adds. log:
+    what sensors said, with flags of contact, an inertial sensor in the base, and the goals of joints as sent; its
+    torques are those of motors. exact: the motion itself at the same times, with accelerations, torques behind the
+    friction of drives and the wrenches at the feet. forces: (n, 3) by foot, what sensors in the feet said. mjcf: the
+    nominal model as a user has it, with servos, feet and a floor."""
 
     true: Robot
     nominal: Robot
     log: Log
     exact: Log
     forces: dict[str, np.ndarray]
+    mjcf: str
+
+    def file(self, path: str | PathLike) -> Path:
+        """Write the nominal model as MJCF; returns where."""
+        Path(path).write_text(self.mjcf, encoding="utf-8")
+        return Path(path)
 
     def _title(self) -> str:
         return f"Walk('{self.log.name}', {len(self.log)} samples, {self.log.duration:.3g} s)"
@@ -96,8 +110,11 @@ def walk(
     friction: float = 0.8,
     softness: float = 0.02,
     slope: float = 0.0,
-    radius: float = 0.002,
+    radius: float | None = None,
     turn: float = 0.0,
+    pace: float = 1.0,
+    controller: JointPD | None = None,
+    truth: Truth | None = None,
 ) -> Walk:
     """A quadruped walks, and its log is recorded at 200 Hz.
 
@@ -112,37 +129,47 @@ def walk(
         friction: coefficient of the ground.
         softness: s, time constant of the ground.
         slope: rad, uphill.
-        radius: m, of the feet, about their frames; a foot that is no point rolls.
+        radius: m, of the feet, about their frames; a foot that is no point rolls. None: 2 mm, with a truth 22 mm.
         turn: rad/s, to the left.
+        pace: factor of the gait's frequency and speed.
+        controller: stiffness and damping of the servos, numbers; None: by the size of the robot.
+        truth: how the robot differs from `robot`, which is then the nominal model, with the friction of its joints. The
+            log has positions, commands, each until the next, flags and the inertial sensor, but neither velocities nor
+            torques. None: servos without delay, which interpolate between goals, and wrong masses in the nominal model.
 
     Returns:
         The Walk: truth, a wrong model, and what was recorded.
 
     Raises:
-        OptionError: an unknown gait, or the robot falls.
+        OptionError: an unknown gait, a load stated twice, or the robot falls.
         ModelError: a robot with other legs.
     """
     if gait not in GAITS:
         raise OptionError(f"There is no gait {gait!r}; choose from {choices(GAITS)}.")
+    if truth is not None and payload:
+        raise OptionError("payload and truth both say what is on the trunk; state load in truth.")
     robot, rng = robot or library.quadruped(), np.random.default_rng(seed)
-    true = robot.with_inertias(_with_payload(robot, payload))
-    ground = (friction, softness, slope, radius)
-    q, v, a, tau, wrenches = _simulated(_spinning_as_armature(true), GAITS[gait], duration, rng, turn, *ground)
+    legs, stated = Legs.of(robot), truth or Truth(load=payload)
+    mass = _spinning_as_armature(robot).inertias[:, 0].sum() + payload
+    size = round(mass * legs.height / (MASS * HEIGHT), 3)  # torques grow with it
+    own = controller or JointPD(KP * size, KD * size**1.15)
+    given = with_servos(robot, float(own.stiffness), float(own.damping), LIMIT * size)
+    true = stated.robot(given)
+    floor, radius = Ground(friction, softness, slope), radius or (BALL if truth else POINT)
+    moved, still = _spinning_as_armature(true), np.zeros(true.nv)
+    if truth is None:
+        moved = moved.with_joint_properties(damping=still, frictionloss=still)
+    plan = replace(GAITS[gait], period=GAITS[gait].period / pace, speed=GAITS[gait].speed * pace)
+    motion = _simulated(moved, legs, plan, duration, rng, turn, floor, radius, stated, truth is not None)
+    q, v, a, tau, wrenches = motion.q, motion.v, motion.a, motion.tau, motion.wrenches
     t = SAMPLE * np.arange(len(q), dtype=np.float64)
     external = dict(zip(FEET, wrenches, strict=True))
     if true.rotors:  # what they add as they spin is left out by MuJoCo, and small: the same motion at another moment
         a = _accelerations(true, q, v, tau, external)
     exact = Log(t=t, q=q, v=v, a=a, tau=tau, external=external, joint_names=true.dof_names, name=f"{gait}, exact")
-    return Walk(true, _nominal(robot, rng), *_recorded(robot, exact, noise or WalkNoise(), rng, gait))
-
-
-def _with_payload(robot, mass: float):
-    """A box on the trunk."""
-    inertias = robot.inertias.copy()
-    at, size = np.array([0.05, 0.02, 0.11]), np.array([0.2, 0.15, 0.1])
-    I = mass / 12 * np.diag(np.sum(size**2) - size**2) + mass * (at @ at * np.eye(3) - np.outer(at, at))
-    inertias[0] += np.r_[mass, mass * at, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
-    return inertias
+    nominal = given if truth else _nominal(given, rng)
+    log, forces = _recorded(robot, exact, motion, noise or WalkNoise(), rng, truth is not None)
+    return Walk(true, nominal, log, exact, forces, on_ground(nominal, FEET, (SENSOR,), floor, radius).to_xml())
 
 
 def _nominal(robot, rng):
@@ -160,60 +187,73 @@ def _spinning_as_armature(robot):
         spin = rotor.own_axis @ rotational_inertia(rotor.theta) @ rotor.own_axis
         for joint, ratio in rotor.gears:
             armature[robot.dof_names.index(joint)] += ratio**2 * spin
-    still = np.zeros(robot.nv)
-    return robot.with_inertias(inertias).with_joint_properties(armature=armature, damping=still, frictionloss=still)
+    return robot.with_inertias(inertias).with_joint_properties(armature=armature)
 
 
-@lru_cache
-def _compiled(text: str, feet: tuple, size: float, friction: float, softness: float, slope: float, radius: float):
-    """MuJoCo's model on its ground; feet: body and (3,) place of each; size: see `_simulated`."""
+@dataclass(frozen=True, eq=False)
+class _Motion:
+    """In Steelyard's convention: q; v; a, accelerations that forces make at once, mean, as steps go on; tau, torques
+    behind friction, motor, torques of motors (n, 12); wrenches (4, n, 6) at the feet in their axes; goals (n, 12)."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    mean: np.ndarray
+    tau: np.ndarray
+    motor: np.ndarray
+    wrenches: np.ndarray
+    goals: np.ndarray
+
+
+def _compiled(robot: Robot, ground: Ground, radius: float, truth: Truth):
+    """MuJoCo's model of a robot as it is."""
     import mujoco
 
-    spec = mujoco.MjSpec.from_string(text)
-    ground = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[50, 50, 1], name="ground")
-    ground.quat = [np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
-    ground.contype, ground.conaffinity, ground.condim = 1, 0, 3
-    ground.friction, ground.solref = [friction, 0, 0], [softness, 1]
-    ground.priority = 1
-    for name, (body, place) in zip(FEET, feet, strict=True):
-        shank = next(each for each in spec.bodies if each.name == body)
-        foot = shank.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], pos=place)
-        foot.name, foot.mass, foot.contype, foot.conaffinity = name, 0.0, 0, 1
-    for joint in spec.joints:
-        if joint.type == mujoco.mjtJoint.mjJNT_HINGE:
-            servo = spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
-            servo.set_to_position(kp=KP * size, kv=KD * size**1.15)
-            servo.forcelimited, servo.forcerange = True, [-LIMIT * size, LIMIT * size]
-    m = spec.compile()
-    m.opt.timestep, m.opt.cone, m.opt.impratio = STEP, mujoco.mjtCone.mjCONE_ELLIPTIC, 20
-    m.opt.integrator, m.opt.tolerance = mujoco.mjtIntegrator.mjINT_EULER, 1e-13
-    m.dof_damping[:], m.dof_frictionloss[:] = 0, 0
+    friction, softness = (getattr(truth, key) or getattr(ground, key) for key in ("friction", "softness"))
+    own = replace(ground, friction=friction, softness=softness, ledge=truth.ledge)
+    m = on_ground(robot, FEET, (SENSOR,), own, radius).compile()
+    m.opt.timestep, m.opt.integrator, m.opt.tolerance = truth.step, INTEGRATORS[truth.integrator], 1e-13
+    m.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if truth.cone == "elliptic" else mujoco.mjtCone.mjCONE_PYRAMIDAL
     return m
 
 
 @captured_warnings()
-def _simulated(robot, gait, duration, rng, turn, *ground):
-    """q, v, a, tau in Steelyard's convention, and wrenches (4, n, 6) at the feet in their axes."""
+def _simulated(robot, legs, gait, duration, rng, turn, ground, radius, truth, holds) -> _Motion:
+    """The motion. holds: whether goals hold until the next and come late, or drives interpolate between them."""
     import mujoco
 
-    legs = Legs.of(robot)
-    size = robot.inertias[:, 0].sum() * legs.height / (MASS * HEIGHT)  # torques grow with it
     frames = [robot.frame(foot) for foot in FEET]
-    places = tuple((robot.body_names[frame.body], tuple(frame.position)) for frame in frames)
-    m = _compiled(mjcf_text(robot), places, round(size, 3), *ground)
-    d, every = mujoco.MjData(m), round(SAMPLE / STEP)
-    feet = [m.geom(foot).id for foot in FEET]
-    *_, slope, radius = ground
-    sway = _sway(rng)
+    m = _compiled(robot, ground, radius, truth)
+    d, every = mujoco.MjData(m), round(SAMPLE / truth.step)
+    feet, floor, slope = [m.geom(foot).id for foot in FEET], m.geom("ground").id, ground.slope
+    firm, sway = m.geom_friction[floor, 0], _sway(rng)
     up = np.array([-np.sin(slope), 0, np.cos(slope)])
     d.qpos[:7] = [*(up * (legs.height + radius)), np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
     d.qpos[7:] = legs.angles(np.zeros(3), legs.stood(np.zeros(3))).ravel()
     settle, n = round(1.0 / SAMPLE), round(duration / SAMPLE)
-    q, v, a, tau = np.empty((n, 19)), np.empty((n, 18)), np.empty((n, 18)), np.zeros((n, 18))
-    pushes, held, force = [], np.zeros((4, 3)), np.zeros(6)
+    q, v, a, mean = np.empty((n, 19)), np.empty((n, 18)), np.empty((n, 18)), np.empty((n, 18))
+    tau, motor, told = np.zeros((n, 18)), np.empty((n, 12)), np.empty((settle + n, 12))
+    pushes, held, force, before = [], np.zeros((4, 3)), np.zeros(6), np.zeros(18)
     d.ctrl[:] = d.qpos[7:]
+
+    def note(at):
+        """Accelerations and forces are those of the state before a step."""
+        a[at], motor[at] = d.qacc, d.qfrc_actuator[6:]
+        tau[at, 6:] = motor[at] + d.qfrc_passive[6:]
+        stick = d.efc_type == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF
+        np.add.at(tau[at], d.efc_id[stick], d.efc_force[stick])
+        for i in range(d.ncon):
+            foot = feet.index(max(d.contact.geom[i]))
+            mujoco.mj_contactForce(m, d, i, force)
+            upwards = 1.0 if d.contact.geom[i, 1] == feet[foot] else -1.0
+            pushed = d.contact.frame[i].reshape(3, 3).T @ force[:3] * upwards
+            arm = d.contact.pos[i] - d.geom_xpos[feet[foot]]
+            R = d.xmat[m.geom_bodyid[feet[foot]]].reshape(3, 3) @ frames[foot].rotation
+            pushes.append((foot, at, R.T, arm, pushed))
+
     for at in range(-settle, n):
         goals, held = _goals(gait, legs, at * SAMPLE, d, sway, held, up, turn)
+        told[settle + at] = goals
         step = (goals - d.ctrl) / every  # drives interpolate between goals: no kick every sample
         if at >= 0:
             q[at], v[at] = d.qpos, d.qvel
@@ -221,20 +261,25 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
                 raise OptionError(
                     f"The robot falls after {at * SAMPLE:.2g} s: firmer ground, less payload, or another gait."
                 )
-        d.ctrl += step
-        mujoco.mj_step(m, d)
-        if at >= 0:  # accelerations and forces are those of the state before the step
-            a[at], tau[at, 6:] = d.qacc, d.qfrc_actuator[6:]
-            for i in range(d.ncon):
-                foot = feet.index(max(d.contact.geom[i]))
-                mujoco.mj_contactForce(m, d, i, force)
-                pushed = d.contact.frame[i].reshape(3, 3).T @ force[:3]
-                arm = d.contact.pos[i] - d.geom_xpos[feet[foot]]
-                R = d.xmat[m.geom_bodyid[feet[foot]]].reshape(3, 3) @ frames[foot].rotation
-                pushes.append((foot, at, R.T, arm, pushed))
-        for _ in range(every - 1):
-            d.ctrl += step
+        if truth.slip:
+            start, end, slippery = truth.slip
+            m.geom_friction[floor, 0] = slippery if start <= at * SAMPLE < end else firm
+        for k in range(every):
+            if holds:
+                late = int(np.floor((k - truth.delay / truth.step) / every + 1e-9))
+                d.ctrl = told[max(settle + at + late, 0)]
+            else:
+                d.ctrl += step
+            last = d.qvel.copy()
+            if at >= 0 and k == 0 and holds:
+                mujoco.mj_forward(m, d)
+                note(at)
             mujoco.mj_step(m, d)
+            if at >= 0 and k == 0:
+                mean[at] = (d.qvel - before) / (2 * truth.step)
+                if not holds:
+                    note(at)
+            before = last
     wrenches = np.zeros((4, n, 6))
     if pushes:
         foot, at, turned, arm, pushed = map(np.array, zip(*pushes, strict=True))
@@ -243,9 +288,11 @@ def _simulated(robot, gait, duration, rng, turn, *ground):
         np.add.at(wrenches, (foot, at), own)
     q[:, 3:7] = np.roll(q[:, 3:7], -1, axis=1)
     R = rotation_from_quaternion(q[:, 3:7])
-    v[:, :3], a[:, :3] = (np.einsum("nji,nj->ni", R, x[:, :3]) for x in (v, a))
-    a[:, :3] -= np.cross(v[:, 3:6], v[:, :3])
-    return q, v, a, tau, wrenches
+    for x in (v, a, mean):
+        x[:, :3] = np.einsum("nji,nj->ni", R, x[:, :3])
+    for x in (a, mean):
+        x[:, :3] -= np.cross(v[:, 3:6], v[:, :3])
+    return _Motion(q, v, a, mean, tau, motor, wrenches, told[settle:])
 
 
 def _accelerations(robot, q, v, tau, external):
@@ -292,8 +339,9 @@ def _goals(gait, legs, time, d, sway, held, up, turn):
     return legs.angles(lean, foot).ravel(), held
 
 
-def _recorded(robot, exact, noise, rng, name):
-    """The log, the motion itself, and forces of the feet."""
+def _recorded(robot, exact, motion: _Motion, noise, rng, hidden: bool):
+    """The log, and forces of the feet. hidden: whether friction acted in the simulation, and speeds and torques are not
+    recorded."""
     n = len(exact)
 
     def drawn(size, columns):
@@ -301,7 +349,7 @@ def _recorded(robot, exact, noise, rng, name):
 
     q, tau = exact.q.copy(), exact.tau.copy()
     v = exact.v + 0.5 * STEP * exact.a  # whose derivative a is: that of a step of Euler's is half a step late
-    sensor = felt(robot.frame(SENSOR), exact.q, v, exact.a)
+    sensor = felt(robot.frame(SENSOR), exact.q, *((exact.v, motion.mean) if hidden else (v, exact.a)))
     sensor += np.concatenate([drawn(noise.gyro, 3), drawn(noise.acceleration, 3)], axis=1)
     q[:, :3] += _estimated(drawn(noise.position, 3))
     q[:, 3:7] = _turned(q[:, 3:7], _estimated(drawn(noise.turn, 3)))
@@ -313,7 +361,8 @@ def _recorded(robot, exact, noise, rng, name):
     forces = {foot: wrench[:, :3] + drawn(noise.force, 3) for foot, wrench in exact.external.items()}
     flags = {foot: (np.linalg.norm(wrench[:, :3], axis=1) > 5).astype(float) for foot, wrench in exact.external.items()}
     known = {"contacts": flags, "imu": {SENSOR: sensor}, "joint_names": exact.joint_names}
-    return Log(t=exact.t, q=q, v=v, tau=tau, name=name, **known), exact, forces
+    known |= {"command": np.concatenate([np.zeros((n, 6)), motion.goals], axis=1), "name": exact.name.split(",")[0]}
+    return Log(t=exact.t, q=q, **({} if hidden else {"v": v, "tau": tau}), **known), forces
 
 
 def felt(frame: Frame, q, v, a):
