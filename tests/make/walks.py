@@ -6,7 +6,7 @@ import numpy as np
 
 import steelyard as sy
 from steelyard.simulate import FEET
-from steelyard.simulate.walking import COULOMB, VISCOUS, WalkNoise, felt
+from steelyard.simulate.motion import COULOMB, VISCOUS, WalkNoise, felt
 
 __all__ = [
     "ARMATURE",

@@ -7,6 +7,7 @@ import pytest
 import steelyard as sy
 from steelyard.errors import OptionError
 from steelyard.simulate import JointPD, Truth
+from steelyard.spatial import rotation_from_quaternion
 
 PER_JOINT = np.tile([0.2, 0.3, 0.5], 4)
 HIDDEN = Truth(
@@ -89,7 +90,7 @@ def test_without_hidden_truth_mujoco_moves_the_file_as_the_log_moved(tmp_path):
     d = mujoco.MjData(m)
     q, v, start, n = walk.exact.q, walk.exact.v, 100, 40
     d.qpos[:] = np.r_[q[start, :3], np.roll(q[start, 3:7], 1), q[start, 7:]]
-    R = sy.simulate.walking.rotation_from_quaternion(q[start, 3:7])
+    R = rotation_from_quaternion(q[start, 3:7])
     d.qvel[:] = np.r_[R @ v[start, :3], v[start, 3:]]
     for k in range(n):
         d.ctrl[:] = walk.log.command[start + k, 6:]

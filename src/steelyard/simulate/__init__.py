@@ -1,8 +1,9 @@
 """Logs with known truth, from MuJoCo: robots along a joint motion, and a quadruped that walks."""
 
+from steelyard.simulate.motion import EXACT, WalkNoise
 from steelyard.simulate.trajectories import PERFECT, STEP, JointPD, Sensors, follow, record, rich_motion
 from steelyard.simulate.truth import Truth
-from steelyard.simulate.walking import EXACT, FEET, WalkNoise, walk
+from steelyard.simulate.walking import FEET, walk
 
 __all__ = [
     "EXACT",

@@ -102,18 +102,26 @@ class Ground:
     ledge: float = 0.0
 
 
-def on_ground(robot: Robot, feet: Sequence[str], frames: Sequence[str], ground: Ground, radius: float):
+def on_ground(
+    robot: Robot,
+    feet: Sequence[str],
+    sensors: Sequence[str],
+    ground: Ground,
+    radius: float,
+    sole: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),),
+):
     """The MjSpec of a robot with servos on a floor, as a user has it.
 
     Args:
         robot: with a free base, and drives.
-        feet: frames that are spheres, and sites.
-        frames: further frames, which are sites.
+        feet: frames under which spheres touch the ground.
+        sensors: further frames.
         ground: the floor.
-        radius: m, of the feet.
+        radius: m, of the spheres.
+        sole: m, where they are in the frame of a foot.
 
     Returns:
-        A MjSpec; its geoms are the floor and the feet.
+        A MjSpec; its geoms are the floor and the feet, and frames that are no bodies are its sites.
     """
     import mujoco
 
@@ -128,13 +136,15 @@ def on_ground(robot: Robot, feet: Sequence[str], frames: Sequence[str], ground: 
         each.contype, each.conaffinity, each.condim, each.priority = 1, 0, 3, 1
         each.friction, each.solref = [ground.friction, 0, 0], [ground.softness, 1]
     bodies = {body.name: body for body in spec.bodies}
-    for name in (*feet, *frames):
+    for name in (*feet, *sensors):
         frame = robot.frame(name)
         body = bodies[robot.body_names[frame.body]]
-        body.add_site(name=name, pos=frame.position, quat=np.roll(to_quaternion(frame.rotation), 1))
-        if name in feet:
-            foot = body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], pos=frame.position)
-            foot.name, foot.mass, foot.contype, foot.conaffinity = name, 0.0, 0, 1
+        if name not in bodies:
+            body.add_site(name=name, pos=frame.position, quat=np.roll(to_quaternion(frame.rotation), 1))
+        for k, place in enumerate(sole if name in feet else ()):
+            foot = body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0])
+            foot.pos, foot.mass, foot.contype, foot.conaffinity = frame.position + frame.rotation @ place, 0.0, 0, 1
+            foot.name = name if len(sole) == 1 else f"{name}_{k}"
     for name, drive in robot.drives.items():
         servo = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         servo.set_to_position(kp=drive.kp, kv=drive.kd)
@@ -142,3 +152,15 @@ def on_ground(robot: Robot, feet: Sequence[str], frames: Sequence[str], ground: 
     spec.option.timestep, spec.option.cone = FRAMEWORK, mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.integrator, spec.option.impratio = mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 20
     return spec
+
+
+def compiled(robot: Robot, feet, sensors, ground: Ground, radius: float, truth: Truth, **options):
+    """The MjModel of a robot as it is. robot: as `truth.robot` makes it; others as of `on_ground`."""
+    import mujoco
+
+    stated = {key: value for key in ("friction", "softness") if (value := getattr(truth, key)) is not None}
+    own = replace(ground, ledge=truth.ledge, **stated)
+    m = on_ground(robot, feet, sensors, own, radius, **options).compile()
+    m.opt.timestep, m.opt.integrator, m.opt.tolerance = truth.step, INTEGRATORS[truth.integrator], 1e-13
+    m.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if truth.cone == "elliptic" else mujoco.mjtCone.mjCONE_PYRAMIDAL
+    return m

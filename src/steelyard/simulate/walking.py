@@ -17,20 +17,14 @@ from steelyard.errors import OptionError, choices
 from steelyard.inertia import rotational_inertia, transform
 from steelyard.log import Log
 from steelyard.model import Robot, library
-from steelyard.model.mjcf_compile import captured_warnings
-from steelyard.model.robot import Frame
 from steelyard.simulate.legs import AHEAD, ASIDE, FEET, Legs
+from steelyard.simulate.motion import WalkNoise, recorded, simulated
 from steelyard.simulate.trajectories import JointPD
-from steelyard.simulate.truth import INTEGRATORS, SAMPLE, Ground, Truth, on_ground, with_servos
-from steelyard.spatial import rotation_from_quaternion
+from steelyard.simulate.truth import SAMPLE, Ground, Truth, compiled, on_ground, with_servos
 
-STEP = 1e-3  # s of the simulation, where no other is stated
-VISCOUS, COULOMB, STICTION = 0.1, 0.2, 0.05  # N m s/rad, N m, rad/s: friction of the drives, between motor and joint
 KP, KD, LIMIT = 150.0, 4.0, 45.0  # N m/rad, N m s/rad, N m, of a robot of
 MASS, HEIGHT = 15.34, 0.30  # kg, and m of its hips above its feet
 POINT, BALL = 2e-3, 0.022  # m, radius of feet: nearly points, and as they are
-GRAVITY = np.array([0.0, 0.0, -9.81])
-UPRIGHT = 0.5  # cosine of the tilt from which a robot falls
 SENSOR = "imu"  # frame of the inertial sensor in the trunk
 
 
@@ -52,24 +46,6 @@ GAITS = {
     "gallop": Gait(0.4, 0.45, (0.0, 0.2, 0.5, 0.7), 1.0, 0.08),
     "stance": Gait(1.0, 1.0, (0.0, 0.0, 0.0, 0.0), 0.0),
 }
-
-
-@dataclass(frozen=True)
-class WalkNoise:
-    """Standard deviations of the sensors, SI; 0: exact."""
-
-    angle: float = 2e-4
-    rate: float = 0.01
-    torque: float = 0.1
-    position: float = 1e-3
-    turn: float = 5e-4
-    velocity: float = 0.01
-    gyro: float = 3e-3
-    acceleration: float = 0.05
-    force: float = 1.0
-
-
-EXACT = WalkNoise(**dict.fromkeys(WalkNoise.__dataclass_fields__, 0.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,15 +136,19 @@ def walk(
     if truth is None:
         moved = moved.with_joint_properties(damping=still, frictionloss=still)
     plan = replace(GAITS[gait], period=GAITS[gait].period / pace, speed=GAITS[gait].speed * pace)
-    motion = _simulated(moved, legs, plan, duration, rng, turn, floor, radius, stated, truth is not None)
-    q, v, a, tau, wrenches = motion.q, motion.v, motion.a, motion.tau, motion.wrenches
+    m, up = compiled(moved, FEET, (SENSOR,), floor, radius, stated), np.array([-np.sin(slope), 0, np.cos(slope)])
+    stand = legs.angles(np.zeros(3), legs.stood(np.zeros(3))).ravel()
+    start = [*(up * (legs.height + radius)), np.cos(slope / 2), 0, -np.sin(slope / 2), 0, *stand]
+    feet = {foot: (m.body(robot.body_names[robot.frame(foot).body]).id, robot.frame(foot)) for foot in FEET}
+    goals = _Goals(plan, legs, up, turn, _sway(rng))
+    motion = simulated(m, start, goals, duration, feet, stated, holds=truth is not None)
+    q, v, a, tau, external = motion.q, motion.v, motion.a, motion.tau, motion.wrenches
     t = SAMPLE * np.arange(len(q), dtype=np.float64)
-    external = dict(zip(FEET, wrenches, strict=True))
     if true.rotors:  # what they add as they spin is left out by MuJoCo, and small: the same motion at another moment
         a = _accelerations(true, q, v, tau, external)
     exact = Log(t=t, q=q, v=v, a=a, tau=tau, external=external, joint_names=true.dof_names, name=f"{gait}, exact")
     nominal = given if truth else _nominal(given, rng)
-    log, forces = _recorded(robot, exact, motion, noise or WalkNoise(), rng, truth is not None)
+    log, forces = recorded(robot, (SENSOR,), exact, motion, noise or WalkNoise(), rng, hidden=truth is not None)
     return Walk(true, nominal, log, exact, forces, on_ground(nominal, FEET, (SENSOR,), floor, radius).to_xml())
 
 
@@ -190,111 +170,6 @@ def _spinning_as_armature(robot):
     return robot.with_inertias(inertias).with_joint_properties(armature=armature)
 
 
-@dataclass(frozen=True, eq=False)
-class _Motion:
-    """In Steelyard's convention: q; v; a, accelerations that forces make at once, mean, as steps go on; tau, torques
-    behind friction, motor, torques of motors (n, 12); wrenches (4, n, 6) at the feet in their axes; goals (n, 12)."""
-
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    mean: np.ndarray
-    tau: np.ndarray
-    motor: np.ndarray
-    wrenches: np.ndarray
-    goals: np.ndarray
-
-
-def _compiled(robot: Robot, ground: Ground, radius: float, truth: Truth):
-    """MuJoCo's model of a robot as it is."""
-    import mujoco
-
-    friction, softness = (getattr(truth, key) or getattr(ground, key) for key in ("friction", "softness"))
-    own = replace(ground, friction=friction, softness=softness, ledge=truth.ledge)
-    m = on_ground(robot, FEET, (SENSOR,), own, radius).compile()
-    m.opt.timestep, m.opt.integrator, m.opt.tolerance = truth.step, INTEGRATORS[truth.integrator], 1e-13
-    m.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if truth.cone == "elliptic" else mujoco.mjtCone.mjCONE_PYRAMIDAL
-    return m
-
-
-@captured_warnings()
-def _simulated(robot, legs, gait, duration, rng, turn, ground, radius, truth, holds) -> _Motion:
-    """The motion. holds: whether goals hold until the next and come late, or drives interpolate between them."""
-    import mujoco
-
-    frames = [robot.frame(foot) for foot in FEET]
-    m = _compiled(robot, ground, radius, truth)
-    d, every = mujoco.MjData(m), round(SAMPLE / truth.step)
-    feet, floor, slope = [m.geom(foot).id for foot in FEET], m.geom("ground").id, ground.slope
-    firm, sway = m.geom_friction[floor, 0], _sway(rng)
-    up = np.array([-np.sin(slope), 0, np.cos(slope)])
-    d.qpos[:7] = [*(up * (legs.height + radius)), np.cos(slope / 2), 0, -np.sin(slope / 2), 0]
-    d.qpos[7:] = legs.angles(np.zeros(3), legs.stood(np.zeros(3))).ravel()
-    settle, n = round(1.0 / SAMPLE), round(duration / SAMPLE)
-    q, v, a, mean = np.empty((n, 19)), np.empty((n, 18)), np.empty((n, 18)), np.empty((n, 18))
-    tau, motor, told = np.zeros((n, 18)), np.empty((n, 12)), np.empty((settle + n, 12))
-    pushes, held, force, before = [], np.zeros((4, 3)), np.zeros(6), np.zeros(18)
-    d.ctrl[:] = d.qpos[7:]
-
-    def note(at):
-        """Accelerations and forces are those of the state before a step."""
-        a[at], motor[at] = d.qacc, d.qfrc_actuator[6:]
-        tau[at, 6:] = motor[at] + d.qfrc_passive[6:]
-        stick = d.efc_type == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF
-        np.add.at(tau[at], d.efc_id[stick], d.efc_force[stick])
-        for i in range(d.ncon):
-            foot = feet.index(max(d.contact.geom[i]))
-            mujoco.mj_contactForce(m, d, i, force)
-            upwards = 1.0 if d.contact.geom[i, 1] == feet[foot] else -1.0
-            pushed = d.contact.frame[i].reshape(3, 3).T @ force[:3] * upwards
-            arm = d.contact.pos[i] - d.geom_xpos[feet[foot]]
-            R = d.xmat[m.geom_bodyid[feet[foot]]].reshape(3, 3) @ frames[foot].rotation
-            pushes.append((foot, at, R.T, arm, pushed))
-
-    for at in range(-settle, n):
-        goals, held = _goals(gait, legs, at * SAMPLE, d, sway, held, up, turn)
-        told[settle + at] = goals
-        step = (goals - d.ctrl) / every  # drives interpolate between goals: no kick every sample
-        if at >= 0:
-            q[at], v[at] = d.qpos, d.qvel
-            if d.xmat[1, 8] < UPRIGHT:
-                raise OptionError(
-                    f"The robot falls after {at * SAMPLE:.2g} s: firmer ground, less payload, or another gait."
-                )
-        if truth.slip:
-            start, end, slippery = truth.slip
-            m.geom_friction[floor, 0] = slippery if start <= at * SAMPLE < end else firm
-        for k in range(every):
-            if holds:
-                late = int(np.floor((k - truth.delay / truth.step) / every + 1e-9))
-                d.ctrl = told[max(settle + at + late, 0)]
-            else:
-                d.ctrl += step
-            last = d.qvel.copy()
-            if at >= 0 and k == 0 and holds:
-                mujoco.mj_forward(m, d)
-                note(at)
-            mujoco.mj_step(m, d)
-            if at >= 0 and k == 0:
-                mean[at] = (d.qvel - before) / (2 * truth.step)
-                if not holds:
-                    note(at)
-            before = last
-    wrenches = np.zeros((4, n, 6))
-    if pushes:
-        foot, at, turned, arm, pushed = map(np.array, zip(*pushes, strict=True))
-        moments = np.einsum("nij,nj->ni", turned, np.cross(arm, pushed))
-        own = np.concatenate([np.einsum("nij,nj->ni", turned, pushed), moments], axis=1)
-        np.add.at(wrenches, (foot, at), own)
-    q[:, 3:7] = np.roll(q[:, 3:7], -1, axis=1)
-    R = rotation_from_quaternion(q[:, 3:7])
-    for x in (v, a, mean):
-        x[:, :3] = np.einsum("nji,nj->ni", R, x[:, :3])
-    for x in (a, mean):
-        x[:, :3] -= np.cross(v[:, 3:6], v[:, :3])
-    return _Motion(q, v, a, mean, tau, motor, wrenches, told[settle:])
-
-
 def _accelerations(robot, q, v, tau, external):
     """(n, nv) of the robot with its rotors as spinning bodies."""
     still = np.zeros_like(v)
@@ -309,92 +184,38 @@ def _sway(rng):
     return rng.uniform(0.2, 0.9, size=(2, 6)), size * np.array([[0.6], [0.4]]), rng.uniform(0, 6, size=(2, 6))
 
 
-def _goals(gait, legs, time, d, sway, held, up, turn):
-    """Angles (12,) of the legs; how far (4, 3) each foot is put aside to catch the trunk."""
-    w, size, phase = sway
-    ramp = float(np.clip((time + 0.9) / 0.9, 0, 1))
-    share = ramp * (1.0 if gait.stance == 1 else 0.4)
-    shift = share * np.sum(size * np.sin(2 * np.pi * w * max(time, 0) + phase), axis=0)
-    R = d.xmat[1].reshape(3, 3)
-    tilt = R.T @ up  # the ground's normal as the trunk sees it
-    pitch, roll = np.arctan2(-tilt[0], tilt[2]), np.arctan2(tilt[1], tilt[2])
-    speed = R.T @ d.qvel[:3]
-    heading = np.arctan2(R[1, 0], R[0, 0])
-    foot = legs.stood(shift[:3])
-    if gait.stance < 1 and time > 0:
-        s = (time / gait.period + np.array(gait.phase)) % 1.0
-        off = (turn * time - heading + np.pi) % (2 * np.pi) - np.pi
-        turning = np.clip(turn + 1.5 * off, -0.5, 0.5)  # rad/s
-        path = np.stack([gait.speed - turning * legs.hip_y * ASIDE, turning * legs.hip_x * AHEAD], axis=1)
-        stride = path * gait.period * gait.stance
-        swing = s >= gait.stance
-        along = np.where(swing, (s - gait.stance) / (1 - gait.stance), s / gait.stance)
-        ease = along - np.sin(2 * np.pi * along) / (2 * np.pi)
-        foot[:, :2] += np.where(swing, ease - 0.5, 0.5 - along)[:, None] * stride
-        foot[:, 2] += np.where(swing, gait.lift * np.sin(np.pi * along) ** 2, 0)
-        caught = np.array([0.12 * (speed[0] - gait.speed), 0.14 * speed[1], 0])  # where a fall ends
-        held = np.where(swing[:, None], held + 0.05 * (caught - held), held)
-        foot += np.clip(held, -0.08, 0.08)
-    lean = np.array([0.6 * roll + shift[3], 0.6 * pitch + shift[4], shift[5]])
-    return legs.angles(lean, foot).ravel(), held
+class _Goals:
+    """Angles (12,) of the legs at a time, for what the trunk does."""
 
+    def __init__(self, gait: Gait, legs: Legs, up: np.ndarray, turn: float, sway):
+        self.gait, self.legs, self.up, self.turn, self.sway = gait, legs, up, turn, sway
+        self.held = np.zeros((4, 3))  # how far each foot is put aside to catch the trunk
 
-def _recorded(robot, exact, motion: _Motion, noise, rng, hidden: bool):
-    """The log, and forces of the feet. hidden: whether friction acted in the simulation, and speeds and torques are not
-    recorded."""
-    n = len(exact)
-
-    def drawn(size, columns):
-        return size * rng.normal(size=(n, columns))
-
-    q, tau = exact.q.copy(), exact.tau.copy()
-    v = exact.v + 0.5 * STEP * exact.a  # whose derivative a is: that of a step of Euler's is half a step late
-    sensor = felt(robot.frame(SENSOR), exact.q, *((exact.v, motion.mean) if hidden else (v, exact.a)))
-    sensor += np.concatenate([drawn(noise.gyro, 3), drawn(noise.acceleration, 3)], axis=1)
-    q[:, :3] += _estimated(drawn(noise.position, 3))
-    q[:, 3:7] = _turned(q[:, 3:7], _estimated(drawn(noise.turn, 3)))
-    q[:, 7:] += drawn(noise.angle, 12)
-    v[:, :3] += _estimated(drawn(noise.velocity, 3))
-    v[:, 3:6] += drawn(noise.gyro, 3)
-    v[:, 6:] += drawn(noise.rate, 12)
-    tau[:, 6:] += VISCOUS * exact.v[:, 6:] + COULOMB * np.tanh(exact.v[:, 6:] / STICTION) + drawn(noise.torque, 12)
-    forces = {foot: wrench[:, :3] + drawn(noise.force, 3) for foot, wrench in exact.external.items()}
-    flags = {foot: (np.linalg.norm(wrench[:, :3], axis=1) > 5).astype(float) for foot, wrench in exact.external.items()}
-    known = {"contacts": flags, "imu": {SENSOR: sensor}, "joint_names": exact.joint_names}
-    known |= {"command": np.concatenate([np.zeros((n, 6)), motion.goals], axis=1), "name": exact.name.split(",")[0]}
-    return Log(t=exact.t, q=q, **({} if hidden else {"v": v, "tau": tau}), **known), forces
-
-
-def felt(frame: Frame, q, v, a):
-    """What an inertial sensor measures.
-
-    Args:
-        frame: of the sensor, on the base.
-        q: (n, nq) of a robot with a free base.
-        v: (n, nv).
-        a: (n, nv).
-
-    Returns:
-        (n, 6) angular velocity and acceleration less gravity in the axes of the frame, rad/s and m/s^2.
-    """
-    w, dw, r = v[:, 3:6], a[:, 3:6], frame.position
-    p = a[:, :3] + np.cross(w, v[:, :3]) - rotation_from_quaternion(q[:, 3:7]).mT @ GRAVITY
-    p = p + np.cross(dw, r) + np.cross(w, np.cross(w, r))
-    return np.concatenate([w @ frame.rotation, p @ frame.rotation], axis=1)
-
-
-def _estimated(noise):
-    """Errors of an estimator: slow, of the size of the noise that it was made from."""
-    slow = np.zeros_like(noise)
-    for k in range(1, len(noise)):
-        slow[k] = 0.97 * slow[k - 1] + np.sqrt(1 - 0.97**2) * noise[k]
-    return slow
-
-
-def _turned(quaternion, turn):
-    """x y z w turned by small rotation vectors in the body."""
-    x, w = quaternion[:, :3], quaternion[:, 3:]
-    found = np.concatenate(
-        [x + 0.5 * (w * turn + np.cross(x, turn)), w - 0.5 * np.sum(x * turn, axis=1, keepdims=True)], axis=1
-    )
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
+    def __call__(self, time: float, d) -> np.ndarray:
+        gait, legs, turn = self.gait, self.legs, self.turn
+        w, size, phase = self.sway
+        ramp = float(np.clip((time + 0.9) / 0.9, 0, 1))
+        share = ramp * (1.0 if gait.stance == 1 else 0.4)
+        shift = share * np.sum(size * np.sin(2 * np.pi * w * max(time, 0) + phase), axis=0)
+        R = d.xmat[1].reshape(3, 3)
+        tilt = R.T @ self.up  # the ground's normal as the trunk sees it
+        pitch, roll = np.arctan2(-tilt[0], tilt[2]), np.arctan2(tilt[1], tilt[2])
+        speed = R.T @ d.qvel[:3]
+        heading = np.arctan2(R[1, 0], R[0, 0])
+        foot = legs.stood(shift[:3])
+        if gait.stance < 1 and time > 0:
+            s = (time / gait.period + np.array(gait.phase)) % 1.0
+            off = (turn * time - heading + np.pi) % (2 * np.pi) - np.pi
+            turning = np.clip(turn + 1.5 * off, -0.5, 0.5)  # rad/s
+            path = np.stack([gait.speed - turning * legs.hip_y * ASIDE, turning * legs.hip_x * AHEAD], axis=1)
+            stride = path * gait.period * gait.stance
+            swing = s >= gait.stance
+            along = np.where(swing, (s - gait.stance) / (1 - gait.stance), s / gait.stance)
+            ease = along - np.sin(2 * np.pi * along) / (2 * np.pi)
+            foot[:, :2] += np.where(swing, ease - 0.5, 0.5 - along)[:, None] * stride
+            foot[:, 2] += np.where(swing, gait.lift * np.sin(np.pi * along) ** 2, 0)
+            caught = np.array([0.12 * (speed[0] - gait.speed), 0.14 * speed[1], 0])  # where a fall ends
+            self.held = np.where(swing[:, None], self.held + 0.05 * (caught - self.held), self.held)
+            foot += np.clip(self.held, -0.08, 0.08)
+        lean = np.array([0.6 * roll + shift[3], 0.6 * pitch + shift[4], shift[5]])
+        return legs.angles(lean, foot).ravel()
