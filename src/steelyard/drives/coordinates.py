@@ -49,13 +49,15 @@ SMALL = 1e-4  # share of the prior's spread, over which bodies are differentiate
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """Coordinates x: those of every joint for each name in `free`, one after the other, then of the bodies.
+    """Coordinates x: those of every joint, or of every group of joints alike, for each name in `free`, one after the
+    other, then of the bodies.
 
     bodies: (k, nb, 10) what each of their coordinates adds to the logarithm of mass, to the centre of mass, m, and to
     the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz.
     known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go, one or
     (nv,). weights: (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its scale:
-    their product with the group's inertias stays 1. groups: joints each with the same motor.
+    their product with the group's inertias stays 1. groups: joints each with the same motor. shared: (nv,) which of the
+    coordinates of a name each joint has, -1 for none; None: each has its own.
     """
 
     drives: DriveArrays
@@ -65,25 +67,42 @@ class Unknowns:
     soonest: float | np.ndarray = 0.0
     weights: tuple[np.ndarray, ...] = ()
     groups: tuple[np.ndarray, ...] = ()
+    shared: np.ndarray | None = None
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """(nv,) which of the coordinates of a name each joint has, -1: none."""
+        return np.arange(len(self.drives.gain)) if self.shared is None else self.shared
 
     @property
-    def joints(self) -> int:
-        return len(self.drives.gain)
+    def each(self) -> int:
+        """How many coordinates a name has."""
+        return int(self.places.max()) + 1
+
+    def of(self, name: str) -> np.ndarray:
+        """(nv,) coordinates of the joints for a name; that of a joint without one is not to be used."""
+        return self.free.index(name) * self.each + self.places
+
+    def gathered(self, values, how=np.mean) -> np.ndarray:
+        """(each,) one value of those (nv,) of the joints that share a coordinate."""
+        values = np.broadcast_to(values, self.places.shape)
+        return values if self.shared is None else np.array([how(values[self.places == k]) for k in range(self.each)])
 
     @cached_property
     def start(self) -> np.ndarray:
         values = [np.asarray(getattr(self.drives, name), dtype=float) for name in self.free]
-        own = [np.log(x) if KINDS[name].logarithm else x for name, x in zip(self.free, values, strict=True)]
-        return np.concatenate([*own, np.zeros(len(self.bodies))])
+        with np.errstate(divide="ignore"):  # of a base
+            own = [np.log(x) if KINDS[name].logarithm else x for name, x in zip(self.free, values, strict=True)]
+        return np.concatenate([*(self.gathered(each) for each in own), np.zeros(len(self.bodies))])
 
     def prior(self, x) -> tuple[np.ndarray, np.ndarray]:
         """Mean (p,) and covariance (p, p) of the coordinates before the data: weak about where they begin, next to
         nothing for what is known, and together for what drives of a group have. A motor unlike the others of its group
         counts as such (Student's t of one degree, as the normal distribution that is tangent to it at x)."""
-        n, mean = self.joints, self.start.copy()
+        n, mean = self.each, self.start.copy()
         covariance = np.eye(len(mean))
         for i, name in enumerate(self.free):
-            kind, stays = KINDS[name], np.broadcast_to(self.known.get(name, False), n)
+            kind, stays = KINDS[name], self.gathered(self.known.get(name, False), np.all)
             first = i * n
             if name in LOAD_FRICTION:
                 mean[first : first + n] = np.where(stays, mean[first : first + n], np.log(USUAL))
@@ -101,25 +120,26 @@ class Unknowns:
         """Coordinates as near as the bounds allow."""
         x = np.array(x)
         if "delay" in self.free:
-            first = self.free.index("delay") * self.joints
-            delays = slice(first, first + self.joints)
-            x[delays] = np.maximum(x[delays], self.soonest)
+            first = self.free.index("delay") * self.each
+            delays = slice(first, first + self.each)
+            x[delays] = np.maximum(x[delays], self.gathered(self.soonest, np.min))
         for name in set(LOAD_FRICTION) & set(self.free):
-            first = self.free.index(name) * self.joints
-            shares = slice(first, first + self.joints)
+            first = self.free.index(name) * self.each
+            shares = slice(first, first + self.each)
             x[shares] = np.minimum(x[shares], 0.0)  # of more than all torque, nothing would move
         return x
 
     def at(self, x) -> DriveArrays:
         """The drives of coordinates x."""
-        n, values = self.joints, {}
-        for i, name in enumerate(self.free):
-            own = x[i * n : (i + 1) * n]
-            values[name] = _without_limit(np.exp(own)) if KINDS[name].logarithm else own
+        values, some = {}, self.places >= 0
+        for name in self.free:
+            own = np.where(some, x[self.of(name)], 0.0)
+            found = _without_limit(np.exp(own)) if KINDS[name].logarithm else own
+            values[name] = np.where(some, found, getattr(self.drives, name))
             if name in LOAD_FRICTION:
                 values[name] = np.where(values[name] > 2 * LEAST, values[name], 0.0)
         if len(self.bodies):
-            moved = np.tensordot(x[len(self.free) * n :], self.bodies, axes=1)
+            moved = np.tensordot(x[len(self.free) * self.each :], self.bodies, axes=1)
             values["inertias"] = at_scale(_changed(self.drives.inertias, moved), self.weights)
         return self.drives.changed(**values)
 
@@ -127,8 +147,8 @@ class Unknowns:
         """These without limits of some joints, (nv,) by name, and their coordinates."""
         x, values, known = np.array(x), {}, dict(self.known)
         for name in set(limits) & set(self.free):
-            first, own = self.free.index(name) * self.joints, limits[name]
-            x[first : first + self.joints][own] = np.log(FAR)
+            own = limits[name] & (self.places >= 0)
+            x[self.of(name)[own]] = np.log(FAR)
             values[name] = np.where(own, FAR, getattr(self.drives, name))
             known[name] = own | known.get(name, False)
         return replace(self, drives=self.drives.changed(**values), known=known), x
@@ -143,15 +163,15 @@ class Unknowns:
 
         together: all joints at once, each answering to its own coordinate alone; else one coordinate after the other.
         """
-        n, found = self.joints, []
+        n, joints, found = self.each, len(self.places), []
         for i, name in enumerate(self.free):
             at = i * n + np.arange(n)
             for own in [at] if together else at[:, None]:
                 change = np.zeros(len(self.start))
                 change[own] = KINDS[name].change
-                found.append((change, np.broadcast_to(own, n)))
+                found.append((change, np.broadcast_to(own, joints)))
         for k in range(len(self.free) * n, len(self.start)):
-            found.append((BODY_CHANGE * np.eye(len(self.start))[k], np.full(n, k)))
+            found.append((BODY_CHANGE * np.eye(len(self.start))[k], np.full(joints, k)))
         return found
 
 
@@ -222,7 +242,7 @@ def unknowns(
         The Unknowns.
     """
     free = tuple(name for name in free if np.isfinite(getattr(drives, name)).any() and _has(drives, name))
-    drives, known = _finite(drives, free, dict(known or {}))
+    drives, known = finite(drives, free, dict(known or {}))
     plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, tuple(groups))
     if not bodies:
         return plain
@@ -278,13 +298,26 @@ def _has(drives: DriveArrays, name: str) -> bool:
     return name not in LOAD_FRICTION or bool(getattr(drives, name).any())
 
 
-def _finite(drives: DriveArrays, free, known: dict) -> tuple[DriveArrays, dict]:
-    """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero."""
+def finite(
+    drives: DriveArrays, free: Iterable[str], known: dict, some: Sequence[int] | slice = slice(None)
+) -> tuple[DriveArrays, dict]:
+    """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero.
+
+    Args:
+        drives: where they begin.
+        free: names of `KINDS`.
+        known: by name, (nv,) the joints whose value stays.
+        some: degrees of freedom that have drives.
+
+    Returns:
+        Both.
+    """
     values = {}
     for name in free:
-        own = np.asarray(getattr(drives, name), dtype=float)
+        own = np.array(getattr(drives, name), dtype=float)
         if KINDS[name].logarithm:
-            values[name] = np.clip(own, LEAST, FAR)
+            values[name] = own.copy()
+            values[name][some] = np.clip(own[some], LEAST, FAR)
             absent = ~np.isfinite(own) | ((own == 0) & (name in LOAD_FRICTION))
             if absent.any():
                 known[name] = absent | known.get(name, False)

@@ -36,6 +36,7 @@ from steelyard.prepare import Prepared, prepare
 
 LEAST = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-4}  # of starts, times the gain: steps are of logarithms
 EVIDENCE = 1.1  # times as large an error of faster motion must drives of twins make together to be fitted one by one
+STILL = Drive("torque", limit=1.0, delay=0.0, slope_limit=1.0)  # of a free base, nothing of whose drive is open
 FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 
 
@@ -48,7 +49,8 @@ class DriveResult(Card):
         prior: the given model.
         robot: the model with new drives, friction, armature and bodies.
         drives: by joint.
-        start: the fit to torques of drives that the refinement began with.
+        start: the fit to torques of drives that the refinement began with; None of a walking robot, whose refinement
+            begins with the given model.
         motion: errors of motion on held-out blocks: of what the others show, where it began, the given model where its
             drives are known, and of a robot that goes where it is told or stays. Then all samples were fitted.
         proven: how motion is predicted that is faster than what was fitted, and up to where.
@@ -69,7 +71,7 @@ class DriveResult(Card):
     prior: Robot
     robot: Robot
     drives: Mapping[str, DriveEstimate]
-    start: Estimate
+    start: Estimate | None
     motion: tuple[Motion, ...]
     proven: Proven
     scale: tuple[str, ...]
@@ -134,14 +136,15 @@ def run_drives(
     require_driven(robot, drives)
     inputs = [[prepare(log, robot, **job.preparation) for log in own] for own in _inputs(drives, begun.logs)]
     require_motion([each.raw for each in inputs[0]], job)
-    robot, beyond = unbounded(robot, [own for each in inputs[0] for own in stretches(robot, [each.raw], drives)])
-    task = _Task(replace(begun, robot=robot), drives, step_for(min(each.raw.rate for each in inputs[0])))
+    robot, beyond = unbounded(robot, [own for each in inputs[0] for own in _recorded(robot, each, drives)])
+    step = STEP if robot.floating else step_for(min(each.raw.rate for each in inputs[0]))
+    task = _Task(replace(begun, robot=robot), drives, step)
     report("judging by faster motion", 0.1)
     proven, groups, read, chosen = _by_speed(
         task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share)
     )
-    moved = [stretches(robot, [each.raw], drives) for each in read]
-    free = swings(robot, [each.raw for each in read], drives)
+    moved = [_recorded(robot, each, drives) for each in read]
+    free = _swings(robot, read, drives)
     parts = [parted(each, job.validation) for each in moved]
     train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
     require_windows(train, test)
@@ -190,9 +193,15 @@ def run_drives(
     return result
 
 
+def _recorded(robot: Robot, read: Prepared, drives: Mapping[str, Drive]) -> list[Recorded]:
+    return stretches(robot, [read.raw], drives, [read.states])
+
+
+def _swings(robot: Robot, read: Sequence[Prepared], drives: Mapping[str, Drive]) -> list[Recorded]:
+    return [] if robot.floating else swings(robot, [each.raw for each in read], drives)
+
+
 def _refuse(job: Job, robot: Robot) -> None:
-    if robot.floating:
-        require_driven(robot, {})
     if job.chosen_friction or job.springs:
         raise OptionError(
             "--spring and --friction stribeck,load are for logs with torques; leave them out with --drive."
@@ -224,9 +233,13 @@ class _Task:
 
     def search(
         self, read: Sequence[Prepared], train: list[Recorded], free: list[Recorded], progress
-    ) -> tuple[tuple[Refined, DriveArrays], Estimate, tuple]:
+    ) -> tuple[tuple[Refined, DriveArrays], Estimate | None, tuple]:
         """What moves most as some recordings of logs do, and as joints swing whose drives are off; the fit to their
         torques; and notes on it."""
+        robot, known = self.run.robot, self.run.known["masses"]
+        if robot.floating:
+            given = _with_masses(robot, _with_friction(arrays_of(robot, self.drives)), known)
+            return search(robot, [given], self.stated, train, self.step, progress=progress), None, ()
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
         own, notes, gains = settled_logs(
             self.run.job, self.run.robot, [each for each in own if len(each.log)], self.drives
@@ -257,11 +270,11 @@ def _by_speed(
     robot, found = task.run.robot, []
     alike = twins(robot, task.drives)
     for read in inputs:
-        recordings = [own for each in read for own in stretches(robot, [each.raw], task.drives)]
-        free = swings(robot, [each.raw for each in read], task.drives)
+        recordings = [own for each in read for own in _recorded(robot, each, task.drives)]
+        free = _swings(robot, read, task.drives)
         slow, fast = parted_by_speed(recordings, task.run.job.validation)
         require_windows(slow, fast)
-        for groups in [alike, ()] if alike else [()]:
+        for groups in [alike, ()] if alike and not robot.floating else [alike]:
             (near, _), *_ = replace(task, groups=groups).search(read, slow, free, progress)
             motion, _ = _judged(replace(task, groups=groups), near.drives, None, fast)
             found.append((motion[0].pooled[0], motion, slow, fast, groups, read))
@@ -329,9 +342,13 @@ def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estima
         "frictionloss": friction.get("coulomb", robot.frictionloss),
         "armature": friction.get("armature", robot.armature),
     }
-    found = {name: np.maximum(value, LEAST[name] * arrays.gain) for name, value in found.items()}
-    plain = arrays.changed(**found)
+    plain = _with_friction(arrays.changed(**found))
     return [plain, plain.changed(inertias=estimate.theta)]
+
+
+def _with_friction(arrays: DriveArrays) -> DriveArrays:
+    """Drives with some friction and armature at least: steps are of logarithms."""
+    return arrays.changed(**{key: np.maximum(getattr(arrays, key), least * arrays.gain) for key, least in LEAST.items()})
 
 
 def _with_gain(drive: Drive, gain: float) -> Drive:
@@ -340,7 +357,7 @@ def _with_gain(drive: Drive, gain: float) -> Drive:
 
 def _known(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.ndarray]:
     """What is stated of drives, (nv,) by name."""
-    own = [drives[name] for name in robot.dof_names]
+    own = [drives.get(name, STILL) for name in robot.dof_names]
     stated = {
         "gain": [each.torque_per_unit is not None or bool(job.loads) for each in own],
         "delay": [each.delay is not None or not each.features.late for each in own],
