@@ -22,7 +22,7 @@ NEAR = 1e-6  # s, by which stamps and delays are rounded
 class DriveArrays:
     """Drives of all joints and what they move, as the simulation takes them; arrays (nv,).
 
-    A free base has no drive: zeros, without limits. The torque of a joint is `clip(gain (command - follows_q q) - kd v, +-limit)`, for a position servo with
+    The torque of a joint is `clip(gain (command - follows_q q) - kd v, +-limit)`, for a position servo with
     follows_q = 1, for a velocity servo with gain = kd, for voltage, current and torque with kd = 0; against it stand
     damping and friction of the joint. kd and damping share their column: only their sum shows.
 
@@ -31,6 +31,7 @@ class DriveArrays:
     the command, its unit per s, inf where unknown. damping, frictionloss, armature:
     of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies. load_friction_motor,
     load_friction_external: friction loss per torque of the drive, and of gravity and speeds, beside the constant one.
+    A free base has no drive: zeros, without limits. ground: m, by which the ground is higher than in the file, as the positions of a walking robot say.
     """
 
     follows_q: np.ndarray
@@ -45,6 +46,7 @@ class DriveArrays:
     inertias: np.ndarray
     load_friction_motor: np.ndarray | float = 0.0
     load_friction_external: np.ndarray | float = 0.0
+    ground: float = 0.0
 
     def __post_init__(self):
         for name in LOAD_FRICTION:

@@ -39,8 +39,9 @@ KINDS = {
     "delay": Kind(2e-3, 0.02, 1e-3, logarithm=False),  # s
 }
 USUAL = 0.3  # of load_friction: gears of servos lose about so much of the torque that they carry
-MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD = 0.5, 0.03, 0.3  # of the prior of bodies: logarithm of mass, m, of lengths
+SPREADS = np.repeat([0.5, 0.03, 0.3], [1, 3, 6])  # of the prior of bodies: logarithm of mass, m, of lengths
 BODY_CHANGE = 0.05  # of these, that derivatives are taken over
+GROUND_SPREAD, GROUND_CHANGE = 3e-3, 3e-4  # m, as these two
 LEAST, FAR = 1e-6, 1e6  # of what has a logarithm
 KNOWN = 1e-6  # times the spread, of what is known
 FELT, MOST_DIRECTIONS = 1e-3, 12  # rad or m by which joints must feel a direction, and how many are free
@@ -50,7 +51,7 @@ SMALL = 1e-4  # share of the prior's spread, over which bodies are differentiate
 @dataclass(frozen=True, eq=False)
 class Unknowns:
     """Coordinates x: those of every joint, or of every group of joints alike, for each name in `free`, one after the
-    other, then of the bodies.
+    other, then of the bodies, and last, where it may change, the height of the ground.
 
     bodies: (k, nb, 10) what each of their coordinates adds to the logarithm of mass, to the centre of mass, m, and to
     the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz.
@@ -68,6 +69,7 @@ class Unknowns:
     weights: tuple[np.ndarray, ...] = ()
     groups: tuple[np.ndarray, ...] = ()
     shared: np.ndarray | None = None
+    ground: bool = False
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -78,6 +80,12 @@ class Unknowns:
     def each(self) -> int:
         """How many coordinates a name has."""
         return int(self.places.max()) + 1
+
+    @property
+    def of_bodies(self) -> slice:
+        """Coordinates of the bodies."""
+        first = len(self.free) * self.each
+        return slice(first, first + len(self.bodies))
 
     def of(self, name: str) -> np.ndarray:
         """(nv,) coordinates of the joints for a name; that of a joint without one is not to be used."""
@@ -93,7 +101,8 @@ class Unknowns:
         values = [np.asarray(getattr(self.drives, name), dtype=float) for name in self.free]
         with np.errstate(divide="ignore"):  # of a base
             own = [np.log(x) if KINDS[name].logarithm else x for name, x in zip(self.free, values, strict=True)]
-        return np.concatenate([*(self.gathered(each) for each in own), np.zeros(len(self.bodies))])
+        own = [self.gathered(each) for each in own]
+        return np.concatenate([*own, np.zeros(len(self.bodies)), [self.drives.ground] * self.ground])
 
     def prior(self, x) -> tuple[np.ndarray, np.ndarray]:
         """Mean (p,) and covariance (p, p) of the coordinates before the data: weak about where they begin, next to
@@ -101,6 +110,8 @@ class Unknowns:
         counts as such (Student's t of one degree, as the normal distribution that is tangent to it at x)."""
         n, mean = self.each, self.start.copy()
         covariance = np.eye(len(mean))
+        if self.ground:
+            covariance[-1, -1] = GROUND_SPREAD**2
         for i, name in enumerate(self.free):
             kind, stays = KINDS[name], self.gathered(self.known.get(name, False), np.all)
             first = i * n
@@ -139,8 +150,10 @@ class Unknowns:
             if name in LOAD_FRICTION:
                 values[name] = np.where(values[name] > 2 * LEAST, values[name], 0.0)
         if len(self.bodies):
-            moved = np.tensordot(x[len(self.free) * self.each :], self.bodies, axes=1)
+            moved = np.tensordot(x[self.of_bodies], self.bodies, axes=1)
             values["inertias"] = at_scale(_changed(self.drives.inertias, moved), self.weights)
+        if self.ground:
+            values["ground"] = float(x[-1])
         return self.drives.changed(**values)
 
     def without(self, limits: Mapping[str, np.ndarray], x) -> tuple["Unknowns", np.ndarray]:
@@ -171,7 +184,8 @@ class Unknowns:
                 change[own] = KINDS[name].change
                 found.append((change, np.broadcast_to(own, joints)))
         for k in range(len(self.free) * n, len(self.start)):
-            found.append((BODY_CHANGE * np.eye(len(self.start))[k], np.full(joints, k)))
+            size = BODY_CHANGE if k < self.of_bodies.stop else GROUND_CHANGE
+            found.append((size * np.eye(len(self.start))[k], np.full(joints, k)))
         return found
 
 
@@ -247,9 +261,8 @@ def unknowns(
     if not bodies:
         return plain
     rows = regressor(robot, windows.q, windows.v, windows.a)
-    spreads = np.repeat([MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD], [1, 3, 6])
     columns = np.zeros((10 * robot.nb, 10 * robot.nb))
-    for k, spread in enumerate(spreads if inertias else spreads[:4]):
+    for k, spread in enumerate(SPREADS if inertias else SPREADS[:4]):
         more = np.tile(SMALL * spread * np.eye(10)[k], (robot.nb, 1))
         change = (_changed(drives.inertias, more) - _changed(drives.inertias, -more)) / (2 * SMALL)
         for b in range(robot.nb):
@@ -258,7 +271,7 @@ def unknowns(
     felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 10 * robot.nb) / np.sqrt(len(windows))
     _, size, axes = np.linalg.svd(felt, full_matrices=False)
     kept = axes[size > FELT][:MOST_DIRECTIONS].reshape(-1, robot.nb, 10)
-    return replace(plain, bodies=kept * spreads)
+    return replace(plain, bodies=kept * SPREADS)
 
 
 def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:

@@ -72,6 +72,4 @@ def of_joints(q, nv: int) -> np.ndarray:
 def _product(one, other) -> np.ndarray:
     """Of quaternions (..., 4), x y z w."""
     (a, w), (b, u) = ((x[..., :3], x[..., 3:]) for x in (one, other))
-    return np.concatenate(
-        [w * b + u * a + np.cross(a, b), w * u - np.sum(a * b, axis=-1, keepdims=True)], axis=-1
-    )
+    return np.concatenate([w * b + u * a + np.cross(a, b), w * u - np.sum(a * b, axis=-1, keepdims=True)], axis=-1)

@@ -14,11 +14,25 @@ from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import body_name, compiled_rotation
 from steelyard.model.robot import WORLD
 
-ALIKE = "contype conaffinity condim priority friction solmix solref solimp margin gap".split()
-OPTIONS = (
-    "cone impratio o_margin o_solref o_solimp o_friction enableflags disableflags solver iterations tolerance "
-    "noslip_iterations noslip_tolerance ccd_iterations ccd_tolerance jacobian"
-).split()
+ALIKE = ["contype", "conaffinity", "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap"]
+OPTIONS = [
+    "cone",
+    "impratio",
+    "o_margin",
+    "o_solref",
+    "o_solimp",
+    "o_friction",
+    "enableflags",
+    "disableflags",
+    "solver",
+    "iterations",
+    "tolerance",
+    "noslip_iterations",
+    "noslip_tolerance",
+    "ccd_iterations",
+    "ccd_tolerance",
+    "jacobian",
+]
 FLOOR = "The file has no ground: a plane at z = 0 of the world is added, with MuJoCo's friction of 1."
 
 

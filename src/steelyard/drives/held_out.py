@@ -17,7 +17,10 @@ from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import Recorded, Windows, cuts, smoothed, windows_of
 from steelyard.model import Robot
 
-WINDOW, STRIDE = 0.5, 0.2  # s, long enough for a servo to settle, too short for small errors to grow; for a foot to land
+WINDOW, STRIDE = (
+    0.5,
+    0.2,
+)  # s, long enough for a servo to settle, too short for small errors to grow; for a foot to land
 WALKED = 1.0  # s of a walk in one piece: sooner or later, any model falls
 COMMANDED, STAYS = "goes where commanded", "stays"
 IDLE = (COMMANDED, STAYS)
@@ -61,13 +64,7 @@ class Judges:
         """Errors of a robot that stays where it is, and, where commands are positions, of one that goes there; a free
         base moves on as it did."""
         both = (self.windows, self.whole)
-        stays, told = [], []
-        for each in both:
-            still = each.idle
-            stays.append(rms(still))
-            goes = each.commanded - each.joints
-            goes[:, : each.base] = still[:, : each.base]
-            told.append(rms(goes))
+        stays, told = ([rms(errors) for errors in each] for each in ([w.idle for w in both], [w.goes for w in both]))
         return (*([Motion(COMMANDED, *told)] if positions else []), Motion(STAYS, *stays))
 
 

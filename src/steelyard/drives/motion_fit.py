@@ -21,6 +21,7 @@ from steelyard.model import Robot
 MOST = 96  # windows that are simulated again and again
 FEW = 24  # windows, of which a search can spare none to compare its ends
 FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
+PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be within soft ground
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
 LIMITS = (0.04, 0.08, 0.15, 0.3, 0.5, 0.8)  # times what the drive would reach without one
@@ -154,17 +155,24 @@ def _walked(
 ) -> tuple[Refined, DriveArrays]:
     """As `search`, of a robot that walks: joints move each other, so that nothing is tried for each of them alone."""
     robot, late = simulation.robot, -float(np.median(np.diff(seen.recordings[0].t)))
-    if not np.all(np.broadcast_to(stated.known["delay"], robot.nv)[list(robot.driven_dofs)]):
-        some = seen[:: max(1, len(seen) // FEW)]
-        cases = [_but(start, stated.known, {"delay": np.full(robot.nv, each)}) for each in LATE]
-        costs = [np.mean(e[:, some.base :] ** 2) for e in errors_of(simulation, [some], cases)]
-        start = cases[int(np.argmin(costs))]
+    some = seen[:: max(1, len(seen) // FEW)]
+    touching = float(np.median(simulation.gap(some.q)))
+    start = start.changed(ground=touching if np.isfinite(touching) else 0.0)
+    deeper = [start.changed(ground=start.ground + each) for each in PRESSED]
+    start = _least(simulation, some, deeper)
+    start = _least(simulation, some, [_but(start, stated.known, {"delay": np.full(robot.nv, each)}) for each in LATE])
     known = dict(stated.known) | {name: np.ones(robot.nv, dtype=bool) for name in LIMITING}
     free = walking_unknowns(robot, start, WALKING, known, weighed=stated.weighed, groups=stated.groups, soonest=late)
     near = refine(Simulated(simulation, seen, simulation, seen), free, progress=progress)
     near = _best(simulation, unseen, [near, replace(near, x=free.start)])
     free, x = free.in_time(_early(simulation, seen, near.drives), near.x)
     return replace(near, unknowns=free, x=x), start
+
+
+def _least(simulation: Simulation, windows: Windows, cases: Sequence[DriveArrays]) -> DriveArrays:
+    """The case whose joints err least."""
+    costs = [np.mean(e[:, windows.base :] ** 2) for e in errors_of(simulation, [windows], cases)]
+    return cases[int(np.argmin(costs))]
 
 
 def fit_motion(
@@ -192,10 +200,10 @@ def fit_motion(
     simulation, free, length = Simulation(robot, step, centred=True), near.unknowns, window_of(robot)
     seen, _, chosen = _shared(windows_of(recordings, step, length, lead=simulation.lead))
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
-    finest = step / 2 if robot.floating else finest
-    fine = Simulated.of(robot, recordings, length, chosen, step / 2, finest)
+    steps = (step, step / 2) if robot.floating else (step / 2, finest)
+    fine = Simulated.of(robot, recordings, length, chosen, *steps)
     begun = replace(near, moved=np.zeros((2, *seen.v.shape)))
-    _, unseen, _ = _shared(windows_of(recordings, finest, length, lead=simulation.lead))
+    _, unseen, _ = _shared(windows_of(recordings, steps[1], length, lead=simulation.lead))
     refined = _best(fine.finer, unseen, [refine(fine, free, begun=begun, progress=progress), begun])
     undetermined = _undetermined(simulation, seen, refined.drives, stated.known)
     shown = shown_by(fine, refined)

@@ -26,6 +26,7 @@ from steelyard.native import threads
 FINEST, COARSEST, STEPS_A_SAMPLE = 2e-3, 5e-3, 2  # s, s, of the simulation
 LEAST = 1e-6  # kg m^2, of armature
 ENDLESS = 1e30  # N m, of drives whose limit is unknown
+NEAR_GROUND = 0.2  # m
 GIVE = 0.05  # of the range of a joint, by which its stops may yield
 ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
 
@@ -104,6 +105,7 @@ class Simulation:
         self.bodies = [self.model.body(name).id for name in robot.body_names]
         self.dofs = [self.model.joint(name).dofadr[0] for name in names]
         self.actuators = [self.model.actuator(name).id for name in names]
+        self.floor = np.flatnonzero(self.model.body_weldid[self.model.geom_bodyid] == 0)
         self._stepped = Stepped(self)
 
     @cached_property
@@ -139,6 +141,7 @@ class Simulation:
         if drives.inertias is not self.robot.inertias:
             m.body_mass[self.bodies], m.body_ipos[self.bodies], inertia = to_com_inertia(drives.inertias)
             m.body_inertia[self.bodies], m.body_iquat[self.bodies] = principal_moments(inertia)
+        m.geom_pos[self.floor, 2] += drives.ground
         mujoco.mj_setConst(m, self._scratch)
         return Driven(m, drives, self.robot.with_inertias(drives.inertias), on)
 
@@ -161,6 +164,23 @@ class Simulation:
         else:
             states = self.rolled([each.model for each in driven], start, self.ordered(controls))
         return np.concatenate([np.asarray(q)[:, None], self.positions(states)[0]], axis=1)
+
+    def gap(self, q) -> np.ndarray:
+        """(k,) height of the lowest part of the robot above the ground, m, at positions (k, nq): negative within it, inf
+        where it is further away than `NEAR_GROUND`."""
+        import copy
+
+        import mujoco
+
+        m, d = copy.copy(self.model), mujoco.MjData(self.model)
+        m.geom_margin[:] = NEAR_GROUND
+        qpos, _, _ = to_mujoco(m, self.robot, q, np.zeros((len(q), m.nv)), np.zeros((len(q), m.nv)))
+        found = []
+        for d.qpos[:] in qpos:
+            mujoco.mj_fwdPosition(m, d)
+            touching = np.isin(d.contact.geom, self.floor).any(axis=1)
+            found.append(np.min(d.contact.dist[touching], initial=np.inf))
+        return np.array(found)
 
     def ordered(self, controls) -> np.ndarray:
         """Controls (k, s, nu) as the model has them."""

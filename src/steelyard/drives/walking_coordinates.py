@@ -11,11 +11,11 @@ from itertools import product
 import numpy as np
 
 from steelyard.drives.arrays import DriveArrays
-from steelyard.drives.coordinates import CENTER_SPREAD, MASS_SPREAD, STRETCH_SPREAD, Unknowns, finite
+from steelyard.drives.coordinates import SPREADS, Unknowns, finite
 from steelyard.inertia import pseudo
 from steelyard.model import Robot
 
-SPREADS = np.repeat([MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD], [1, 3, 6])
+TRUNK_SPREADS = np.repeat([1.0, 0.1, 1.0], [1, 3, 6])  # as of limbs: loads of the trunk are what models lack most
 EQUAL = 0.01  # of the size of a body's moments, by which those of its twin may differ
 PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 
@@ -50,10 +50,10 @@ def walking_unknowns(
     shared, alone = np.full(robot.nv, -1), [dof for dof in driven if not any(dof in group for group in groups)]
     for place, own in enumerate([*groups, *([dof] for dof in alone)]):
         shared[own] = place
-    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, shared=shared)
+    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, shared=shared, ground=True)
     bodies = []
     for twins in _body_twins(robot, groups):
-        for k, spread in enumerate(SPREADS):
+        for k, spread in enumerate(TRUNK_SPREADS if twins[0][0] == 0 else SPREADS):
             own = np.zeros((robot.nb, 10))
             for body, signs in twins:
                 if k or weighed is None or not weighed[body]:

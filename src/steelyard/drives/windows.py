@@ -154,6 +154,13 @@ class Windows:
         stays = moved(np.repeat(self.q, self.counts, axis=0), since[:, None] * speed)
         return apart(stays, self.measured, self.nv)
 
+    @property
+    def goes(self) -> np.ndarray:
+        """(m, nv) errors of a robot whose joints are where they are told to be, and whose base moves on."""
+        found = self.commanded - self.joints
+        found[:, : self.base] = self.idle[:, : self.base]
+        return found
+
     def _of_first(self, name: str) -> np.ndarray:
         """(k, ...) of the sample that each window begins with."""
         spans = zip(self.source, self.first, strict=True)

@@ -12,8 +12,9 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.drives.arrays import DriveArrays, arrays_of, require_driven
 from steelyard.drives.drive import drives_of, twins
+from steelyard.drives.free_base import apart, moved
 from steelyard.drives.free_swings import swings
-from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by
+from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by, window_of
 from steelyard.drives.motion_fit import MotionFit, Stated, draws, fit_motion, search
 from steelyard.drives.refinement import Refined, errors_of
 from steelyard.drives.simulation import Simulation, step_for, unbounded
@@ -140,19 +141,20 @@ def run_drives(
     step = STEP if robot.floating else step_for(min(each.raw.rate for each in inputs[0]))
     task = _Task(replace(begun, robot=robot), drives, step)
     report("judging by faster motion", 0.1)
-    proven, groups, read, chosen = _by_speed(
-        task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share)
-    )
-    moved = [_recorded(robot, each, drives) for each in read]
+    faster, chosen = _by_speed(task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share))
+    task, read = replace(task, groups=faster.groups), faster.read
+    pieces = [_recorded(robot, each, drives) for each in read]
     free = _swings(robot, read, drives)
-    parts = [parted(each, job.validation) for each in moved]
-    train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
-    require_windows(train, test)
-    task = replace(task, groups=groups)
-    (near, start), estimate, more = task.search(
-        read, train, free, lambda share: report("searching", 0.35 + 0.2 * share)
-    )
-    every = [*(own for each in moved for own in each), *free]
+    if robot.floating:  # strides of one gait are alike: what judges is the faster motion
+        test, (near, start), estimate, more = faster.fast, faster.found, None, task.simulated
+    else:
+        parts = [parted(each, job.validation) for each in pieces]
+        train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
+        require_windows(train, test)
+        (near, start), estimate, more = task.search(
+            read, train, free, lambda share: report("searching", 0.35 + 0.2 * share)
+        )
+    every = [*(own for each in pieces for own in each), *free]
     fit = fit_motion(
         robot, near, task.stated, every, task.step, progress=lambda share: report("refining", 0.55 + 0.35 * share)
     )
@@ -167,7 +169,7 @@ def run_drives(
         drives=named,
         start=estimate,
         motion=motion,
-        proven=proven,
+        proven=proven_by(faster.motion, faster.slow, faster.fast),
         scale=task.scale[0],
         scaled=tuple(name for each in task.scale[1] for name in each.joints),
         fit=fit,
@@ -188,6 +190,7 @@ def run_drives(
             )
         ),
         log_names=tuple(Path(path).name for path in job.logs),
+        window=window_of(robot),
     )
     report("done", 1.0)
     return result
@@ -221,6 +224,11 @@ class _Task:
     @cached_property
     def scale(self) -> tuple[tuple[str, ...], tuple[Scale, ...]]:
         return _scales(self.run.job, self.run.robot, self.drives, self.run.known)
+
+    @cached_property
+    def simulated(self) -> tuple[str, ...]:
+        """Notes on the ground that a robot walks on in simulations."""
+        return Simulation(self.run.robot, self.step).notes
 
     @property
     def stated(self) -> Stated:
@@ -262,9 +270,23 @@ def _inputs(drives: Mapping[str, Drive], logs: Sequence) -> list[list]:
     return [list(logs), measured] if both and torques else [list(logs)]
 
 
-def _by_speed(
-    task: _Task, inputs: list[list[Prepared]], progress
-) -> tuple[Proven, tuple[np.ndarray, ...], list[Prepared], tuple[str, ...]]:
+@dataclass(frozen=True, eq=False)
+class _Faster:
+    """A fit to the slower part of logs and how it predicts their faster part."""
+
+    found: tuple[Refined, DriveArrays]
+    motion: tuple[Motion, ...]
+    slow: list[Recorded]
+    fast: list[Recorded]
+    groups: tuple[np.ndarray, ...]
+    read: list[Prepared]
+
+    @property
+    def error(self) -> float:
+        return self.motion[0].pooled[0]
+
+
+def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Faster, tuple[str, ...]]:
     """How motion is predicted that is faster than what was fitted; and what predicts it best, with notes: drives of
     twins alike or each of its own, commanded or measured torques."""
     robot, found = task.run.robot, []
@@ -275,22 +297,20 @@ def _by_speed(
         slow, fast = parted_by_speed(recordings, task.run.job.validation)
         require_windows(slow, fast)
         for groups in [alike, ()] if alike and not robot.floating else [alike]:
-            (near, _), *_ = replace(task, groups=groups).search(read, slow, free, progress)
-            motion, _ = _judged(replace(task, groups=groups), near.drives, None, fast)
-            found.append((motion[0].pooled[0], motion, slow, fast, groups, read))
-    best = min(found, key=lambda each: each[0] * (EVIDENCE if alike and not each[4] else 1.0))
-    error, motion, slow, fast, groups, read = best
-    others = (
-        f"error of faster motion {_mrad(error)}, otherwise {choices([_mrad(e[0]) for e in found if e is not best])}"
-    )
+            own, *_ = replace(task, groups=groups).search(read, slow, free, progress)
+            motion, _ = _judged(replace(task, groups=groups), own[0].drives, None, fast)
+            found.append(_Faster(own, motion, slow, fast, groups, read))
+    best = min(found, key=lambda each: each.error * (EVIDENCE if alike and not each.groups else 1.0))
+    rest = choices([_mrad(each.error) for each in found if each is not best])
+    others = f" (error of faster motion {_mrad(best.error)}, otherwise {rest})" if rest else ""
     notes = []
     if alike:
         names = "; ".join(", ".join(robot.dof_names[j] for j in group) for group in alike)
-        notes.append(f"Same motor: {names}. Drives {'share' if groups else 'do not share'} their numbers ({others}).")
+        notes.append(f"Same motor: {names}. Drives {'share' if best.groups else 'do not share'} their numbers{others}.")
     if len(inputs) > 1:
-        which = "commanded" if read is inputs[0] else "measured"
-        notes.append(f"Of commanded and measured torques, the {which} ones drive the joints ({others}).")
-    return proven_by(motion, slow, fast), groups, read, tuple(notes)
+        which = "commanded" if best.read is inputs[0] else "measured"
+        notes.append(f"Of commanded and measured torques, the {which} ones drive the joints{others}.")
+    return best, tuple(notes)
 
 
 def _notes(read: Sequence[Prepared]) -> Iterator[str]:
@@ -348,7 +368,9 @@ def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estima
 
 def _with_friction(arrays: DriveArrays) -> DriveArrays:
     """Drives with some friction and armature at least: steps are of logarithms."""
-    return arrays.changed(**{key: np.maximum(getattr(arrays, key), least * arrays.gain) for key, least in LEAST.items()})
+    return arrays.changed(
+        **{key: np.maximum(getattr(arrays, key), least * arrays.gain) for key, least in LEAST.items()}
+    )
 
 
 def _with_gain(drive: Drive, gain: float) -> Drive:
@@ -374,10 +396,10 @@ def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -
         for name, each in named.items()
     }
     arrays = fit.drives
-    moved = robot.with_inertias(arrays.inertias).with_joint_properties(
+    changed = robot.with_inertias(arrays.inertias).with_joint_properties(
         damping=arrays.damping, frictionloss=fit.friction, armature=arrays.armature
     )
-    return replace(moved, drives=plain)
+    return replace(changed, drives=plain)
 
 
 def _judged(
@@ -389,9 +411,12 @@ def _judged(
     if all(each.torque_per_unit is not None for each in task.drives.values()):
         sets[GIVEN] = arrays_of(task.run.robot, task.drives)
     motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
-    followed, whole = bool(found.follows_q.all()), judges.whole
+    whole = judges.whole
+    followed = bool(found.follows_q[whole.base :].all())
     (error,) = errors_of(simulation, [whole], [found])
-    overlay = (whole.times, whole.measured, whole.measured + error, whole.commanded if followed else None)
+    begin = task.run.robot.neutral
+    paths = (apart(q, begin, whole.nv) for q in (whole.measured, moved(whole.measured, error)))
+    overlay = (whole.times, *paths, whole.commanded if followed else None)
     return (*motion, *judges.idle(positions=followed)), overlay
 
 

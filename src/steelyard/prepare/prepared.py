@@ -152,12 +152,14 @@ def prepare(
         refilter = partial(_without_unweighted, band, refilter)
     try:
         filtered = refilter(raw)
-        if robot is not None and robot.floating and own:
+        if states is not None:  # the ground's forces are simulated, not taken out of torques
+            findings += required(states.findings)
+        elif robot is not None and robot.floating and own:
             findings += required(sensor_faults(robot, raw, filtered))
             if raw.imu:
                 refilter = partial(_with_inertial_sensor, robot, refilter)
                 filtered = refilter(raw)
-        if robot is not None and (raw.contacts or contacts):
+        if robot is not None and states is None and (raw.contacts or contacts):
             found = contact_faults(robot, with_contacts(robot, filtered, contacts), found=from_motion(contacts))
             findings += required(found)
             refilter = partial(_in_contact, robot, contacts, own, refilter)

@@ -44,7 +44,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
     found = {
         "verdict": _screen(result).as_json(),
         "robot": {"name": robot.name, "joints": list(robot.dof_names), "bodies": list(robot.body_names)},
-        "drives": {name: _drive(result, name, j) for j, name in enumerate(robot.dof_names)},
+        "drives": {robot.dof_names[j]: _drive(result, robot.dof_names[j], j) for j in robot.driven_dofs},
         "scale": {"lines": list(result.scale), "open": list(result.scaled)},
         "motion": [
             {
