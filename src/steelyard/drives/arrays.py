@@ -31,7 +31,8 @@ class DriveArrays:
     the command, its unit per s, inf where unknown. damping, frictionloss, armature:
     of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies. load_friction_motor,
     load_friction_external: friction loss per torque of the drive, and of gravity and speeds, beside the constant one.
-    A free base has no drive: zeros, without limits. ground: m, by which the ground is higher than in the file, as the positions of a walking robot say.
+    ground: m, by which the ground is higher than in the file, as positions of a walking robot say. A free base has no
+    drive: zeros, without limits.
     """
 
     follows_q: np.ndarray

@@ -61,8 +61,8 @@ def with_ground(spec: Any, robot: Robot) -> tuple[dict, tuple[str, ...]]:
     floor = [each for each in made.values() if each.parent.name == "world"]
     if len(made) == len(floor):
         raise ModelError(
-            f"Robot '{robot.name}' has no geometry that can touch the ground. Give its feet collision geometry, such as "
-            "a sphere each, in the model file."
+            f"Robot '{robot.name}' has no geometry that can touch the ground. Give its feet collision geometry, such "
+            "as a sphere each, in the model file."
         )
     for k in range(m.npair):
         ends = [made[int(each[k])].name for each in (m.pair_geom1, m.pair_geom2)]

@@ -35,8 +35,8 @@ COARSE = 0.05  # rad or m in windows, above which it is predicted roughly at bes
 class Motion:
     """Errors of motion of a model, (nv,) root mean squares in rad or m.
 
-    windows: of pieces that start anew every `WINDOW` (of a walk, `STRIDE`); whole: of each stretch of a log in one piece
-    (of a walk, of `WALKED`). Those of a free base are in its own axes, m and rad.
+    windows: of pieces that start anew every `WINDOW` (of a walk, `STRIDE`); whole: of each stretch of a log in one
+    piece (of a walk, of `WALKED`). Those of a free base are in its own axes, m and rad.
     """
 
     name: str

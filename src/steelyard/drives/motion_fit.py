@@ -18,7 +18,7 @@ from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot
 
-MOST = 96  # windows that are simulated again and again
+MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
 FEW = 24  # windows, of which a search can spare none to compare its ends
 FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
 PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be within soft ground
@@ -154,13 +154,13 @@ def _walked(
     simulation: Simulation, start: DriveArrays, stated: Stated, seen: Windows, unseen: Windows, progress
 ) -> tuple[Refined, DriveArrays]:
     """As `search`, of a robot that walks: joints move each other, so that nothing is tried for each of them alone."""
+    seen = seen[:: max(1, len(seen) // FEW)]
     robot, late = simulation.robot, -float(np.median(np.diff(seen.recordings[0].t)))
-    some = seen[:: max(1, len(seen) // FEW)]
-    touching = float(np.median(simulation.gap(some.q)))
+    touching = float(np.median(simulation.gap(seen.q)))
     start = start.changed(ground=touching if np.isfinite(touching) else 0.0)
     deeper = [start.changed(ground=start.ground + each) for each in PRESSED]
-    start = _least(simulation, some, deeper)
-    start = _least(simulation, some, [_but(start, stated.known, {"delay": np.full(robot.nv, each)}) for each in LATE])
+    start = _least(simulation, seen, deeper)
+    start = _least(simulation, seen, [_but(start, stated.known, {"delay": np.full(robot.nv, each)}) for each in LATE])
     known = dict(stated.known) | {name: np.ones(robot.nv, dtype=bool) for name in LIMITING}
     free = walking_unknowns(robot, start, WALKING, known, weighed=stated.weighed, groups=stated.groups, soonest=late)
     near = refine(Simulated(simulation, seen, simulation, seen), free, progress=progress)
@@ -230,7 +230,7 @@ def _mean_friction(simulation: Simulation, windows: Windows, drives: DriveArrays
 
 def _shared(windows: Windows, least: int = 1) -> tuple[Windows, Windows, np.ndarray]:
     """Windows to fit and windows to judge by, and the numbers of the first. least: of how many one is fitted."""
-    every = max(least, -(-len(windows) // MOST))
+    every = max(least, -(-len(windows) // (STRIDES if windows.walking else MOST)))
     chosen, others = np.arange(0, len(windows), every), np.arange(every // 2, len(windows), every)
     return windows[chosen], windows[others], chosen
 

@@ -23,6 +23,8 @@ from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.model import Robot
 
 STEPS, LAST = 12, 8  # with the derivatives of all joints at once, and with those of each
+WALKED, SLOPES = 30, 4  # steps of walks, whose derivatives are dear, and how often these are taken
+STALE = 0.1  # of the cost of a walk, below which a step along derivatives from elsewhere makes new ones worth it
 PRIOR = 30.0  # samples that the prior counts as much as
 SETTLED = 2e-3  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
@@ -107,13 +109,15 @@ def refine(
     else:
         x, moved, rms, most = begun.x, begun.moved, [*begun.rms], LAST
     (error,) = simulated.errors([moved], [unknowns.at(x)])
+    most, left = (WALKED, SLOPES) if windows.walking else (most, most)
     for step in range(most):
         if progress:
             progress(step / most)
         rms.append(float(np.sqrt(np.mean(error**2))))
         cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
-        slopes = slopes or _slopes(simulated, moved, unknowns, x, together=together)
+        if slopes is None:
+            slopes, left = _slopes(simulated, moved, unknowns, x, together=together), left - 1
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
             tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
@@ -125,9 +129,10 @@ def refine(
             if better > 0:
                 (x, moved), error = tried[best], errors[best]
         little = better < (SETTLED * before if together else ENDED * cost.deviation(x, moved, slopes))
-        if little and fresh:
+        if little and (fresh or not left):
             break
-        if little or together:  # the derivatives of every number serve as long as steps along them help
+        stale = windows.walking and better < STALE * before
+        if left and (little or stale or together):  # derivatives of every number serve as long as steps along them help
             slopes, damping = None, min(damping, FIRST)
     rms.append(float(np.sqrt(np.mean(error**2))))
     return Refined(unknowns, x, moved, tuple(rms), None if together else slopes)

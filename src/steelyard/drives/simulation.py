@@ -1,7 +1,8 @@
 """A robot and its drives in MuJoCo: what they do when they are told the commands of a log.
 
 The simulation is the one that users will run: position actuators, joint damping, friction loss, armature. Contacts are
-off for robots that stand; those on a free base walk on the ground of their file. Commands reach the drives late and with a limited slope before MuJoCo sees them.
+off for robots that stand; those on a free base walk on the ground of their file. Commands reach the drives late and
+with a limited slope before MuJoCo sees them.
 """
 
 from collections.abc import Sequence
@@ -166,8 +167,8 @@ class Simulation:
         return np.concatenate([np.asarray(q)[:, None], self.positions(states)[0]], axis=1)
 
     def gap(self, q) -> np.ndarray:
-        """(k,) height of the lowest part of the robot above the ground, m, at positions (k, nq): negative within it, inf
-        where it is further away than `NEAR_GROUND`."""
+        """(k,) height of the lowest part of the robot above the ground, m, at positions (k, nq): negative within it,
+        inf where it is further away than `NEAR_GROUND`."""
         import copy
 
         import mujoco

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.drives.arrays import DriveArrays, arrays_of, require_driven
 from steelyard.drives.drive import drives_of, twins
-from steelyard.drives.free_base import apart, moved
+from steelyard.drives.free_base import TWIST, apart, moved
 from steelyard.drives.free_swings import swings
 from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by, window_of
 from steelyard.drives.motion_fit import MotionFit, Stated, draws, fit_motion, search
@@ -37,6 +37,7 @@ from steelyard.prepare import Prepared, prepare
 
 LEAST = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-4}  # of starts, times the gain: steps are of logarithms
 EVIDENCE = 1.1  # times as large an error of faster motion must drives of twins make together to be fitted one by one
+HELD = 5e-3  # m and rad, that the base of a walking robot moves at least
 STILL = Drive("torque", limit=1.0, delay=0.0, slope_limit=1.0)  # of a free base, nothing of whose drive is open
 FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 
@@ -138,6 +139,8 @@ def run_drives(
     inputs = [[prepare(log, robot, **job.preparation) for log in own] for own in _inputs(drives, begun.logs)]
     require_motion([each.raw for each in inputs[0]], job)
     robot, beyond = unbounded(robot, [own for each in inputs[0] for own in _recorded(robot, each, drives)])
+    if robot.floating:
+        require_walking(robot, [own for each in inputs[0] for own in _recorded(robot, each, drives)])
     step = STEP if robot.floating else step_for(min(each.raw.rate for each in inputs[0]))
     task = _Task(replace(begun, robot=robot), drives, step)
     report("judging by faster motion", 0.1)
@@ -198,6 +201,18 @@ def run_drives(
 
 def _recorded(robot: Robot, read: Prepared, drives: Mapping[str, Drive]) -> list[Recorded]:
     return stretches(robot, [read.raw], drives, [read.states])
+
+
+def require_walking(robot: Robot, recordings: Sequence[Recorded]) -> None:
+    """Raise OptionError for a free base that is held: a simulation would let it fall."""
+    poses = np.concatenate([apart(own.q, own.q[:1], robot.nv)[:, :TWIST] for own in recordings])
+    if np.abs(poses).max(initial=0.0) < HELD:
+        base = robot.joints[0].name
+        raise OptionError(
+            f"The base of '{robot.name}' is free (joint '{base}') and does not move in the logs. If it was held, as on "
+            "a stand with the legs in the air, give --fixed (in Python floating=False): the free joint stays in the "
+            "written model. A robot that stands on the ground shows no drives; let it walk."
+        )
 
 
 def _swings(robot: Robot, read: Sequence[Prepared], drives: Mapping[str, Drive]) -> list[Recorded]:
@@ -368,9 +383,8 @@ def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estima
 
 def _with_friction(arrays: DriveArrays) -> DriveArrays:
     """Drives with some friction and armature at least: steps are of logarithms."""
-    return arrays.changed(
-        **{key: np.maximum(getattr(arrays, key), least * arrays.gain) for key, least in LEAST.items()}
-    )
+    least = {key: share * arrays.gain for key, share in LEAST.items()}
+    return arrays.changed(**{key: np.maximum(getattr(arrays, key), own) for key, own in least.items()})
 
 
 def _with_gain(drive: Drive, gain: float) -> Drive:
