@@ -24,7 +24,9 @@ from steelyard.log.false_samples import believable
 from steelyard.log.findings import accepted
 from steelyard.log.masks import masked, saturated
 from steelyard.log.smoothers import BUTTERWORTH
+from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
+from steelyard.prepare.base_states import base_states
 from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
@@ -43,7 +45,7 @@ class Prepared(Card):
     of the checks. cutoff, torque_cutoff: of positions and torques, Hz; 0 as recorded, None where they cannot be told.
     refilter: what made `filtered`, for other torques of the same samples. unfilled: what to judge a model by where
     `log` has torques that a fit filled in. notes: on what could not be done. repaired: codes of findings that were
-    undone.
+    undone. states: of the base of a robot that walks by its drives.
     """
 
     raw: Log
@@ -56,6 +58,7 @@ class Prepared(Card):
     unfilled: Log | None = None
     notes: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
+    states: BaseStates | None = None
 
     @property
     def remaining(self) -> tuple[Finding, ...]:
@@ -125,7 +128,12 @@ def prepare(
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     log, lost = (log, ()) if drives else believable(log)
     raw = corrected(robot, log, corrections, drives)
+    states = None
     if robot is not None and drives:
+        if robot.floating:
+            states = base_states(robot, raw, contacts=contacts or None)
+            pose = states.q[:, : robot.nq - robot.nv + 6]
+            raw = raw.replace(q=np.concatenate([pose, raw.q[:, pose.shape[1] :]], axis=1), v=states.v)
         raw = raw.replace(tau=effort(robot, raw, drives))
     required = partial(accepted, log.name, accept=accept) if refuse else tuple
     findings = required(checks.check(raw, robot)) + lost
@@ -144,12 +152,14 @@ def prepare(
         refilter = partial(_without_unweighted, band, refilter)
     try:
         filtered = refilter(raw)
-        if robot is not None and robot.floating and own:
+        if states is not None:  # the ground's forces are simulated, not taken out of torques
+            findings += required(states.findings)
+        elif robot is not None and robot.floating and own:
             findings += required(sensor_faults(robot, raw, filtered))
             if raw.imu:
                 refilter = partial(_with_inertial_sensor, robot, refilter)
                 filtered = refilter(raw)
-        if robot is not None and (raw.contacts or contacts):
+        if robot is not None and states is None and (raw.contacts or contacts):
             found = contact_faults(robot, with_contacts(robot, filtered, contacts), found=from_motion(contacts))
             findings += required(found)
             refilter = partial(_in_contact, robot, contacts, own, refilter)
@@ -158,7 +168,7 @@ def prepare(
         if refuse:
             raise
         return Prepared(raw, None, raw, findings, own, band, notes=(f"motion not analysed: {error}",))
-    ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired)
+    ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired, states=states)
     fitted = ready.clear if corrections.saturation else filtered
     return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
 
