@@ -25,6 +25,7 @@ from steelyard.log.findings import accepted
 from steelyard.log.masks import masked, saturated
 from steelyard.log.smoothers import BUTTERWORTH
 from steelyard.model import Robot
+from steelyard.prepare.base_states import with_base
 from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
@@ -124,11 +125,11 @@ def prepare(
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     log, lost = (log, ()) if drives else believable(log)
-    raw = corrected(robot, log, corrections, drives)
+    raw, told = with_base(robot, corrected(robot, log, corrections, drives))
     if robot is not None and drives:
         raw = raw.replace(tau=effort(robot, raw, drives))
     required = partial(accepted, log.name, accept=accept) if refuse else tuple
-    findings = required(checks.check(raw, robot)) + lost
+    findings = required(checks.check(raw, robot)) + lost + told
     if not refuse and not filterable(findings):
         return Prepared(raw, None, raw, findings, None, None)
     if drives:  # joints that stick repeat themselves
