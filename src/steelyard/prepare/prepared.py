@@ -26,7 +26,7 @@ from steelyard.log.masks import masked, saturated
 from steelyard.log.smoothers import BUTTERWORTH
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
-from steelyard.prepare.base_states import base_states
+from steelyard.prepare.base_states import base_states, with_base
 from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
@@ -127,16 +127,18 @@ def prepare(
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     log, lost = (log, ()) if drives else believable(log)
-    raw = corrected(robot, log, corrections, drives)
-    states = None
+    raw, told, states = corrected(robot, log, corrections, drives), (), None
+    if not (robot is not None and drives and robot.floating):
+        raw, told = with_base(robot, raw)
     if robot is not None and drives:
         if robot.floating:
             states = base_states(robot, raw, contacts=contacts or None)
+            told = states.findings
             pose = states.q[:, : robot.nq - robot.nv + 6]
             raw = raw.replace(q=np.concatenate([pose, raw.q[:, pose.shape[1] :]], axis=1), v=states.v)
         raw = raw.replace(tau=effort(robot, raw, drives))
     required = partial(accepted, log.name, accept=accept) if refuse else tuple
-    findings = required(checks.check(raw, robot)) + lost
+    findings = required(checks.check(raw, robot)) + lost + told
     if not refuse and not filterable(findings):
         return Prepared(raw, None, raw, findings, None, None)
     if drives:  # joints that stick repeat themselves
