@@ -297,6 +297,18 @@ def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarra
     return tuple(found)
 
 
+def total_mass(inertias) -> np.ndarray:
+    """Weights as of `weights_of` that keep the mass of all bodies together.
+
+    Args:
+        inertias: (nb, 10).
+
+    Returns:
+        (nb, 10).
+    """
+    return np.outer(np.ones(len(inertias)), np.eye(10)[0]) / np.sum(inertias[:, 0])
+
+
 def at_scale(inertias, weights: Iterable[np.ndarray]) -> np.ndarray:
     """Inertias (nb, 10) with each group at the scale of the model. weights: as of `weights_of`."""
     found = np.array(inertias)

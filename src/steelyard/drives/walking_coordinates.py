@@ -29,6 +29,7 @@ def walking_unknowns(
     weighed: np.ndarray | None = None,
     groups: Sequence[np.ndarray] = (),
     soonest: float = 0.0,
+    weights: tuple[np.ndarray, ...] = (),
 ) -> Unknowns:
     """What the log of a walking robot may show.
 
@@ -39,7 +40,7 @@ def walking_unknowns(
         known: by name, (nv,) the joints whose value stays.
         weighed: (nb,) bodies whose mass stays; None: of none.
         groups: joints each with the same motor.
-        soonest: as of `unknowns`.
+        soonest, weights: as of `unknowns`.
 
     Returns:
         The Unknowns.
@@ -50,7 +51,7 @@ def walking_unknowns(
     shared, alone = np.full(robot.nv, -1), [dof for dof in driven if not any(dof in group for group in groups)]
     for place, own in enumerate([*groups, *([dof] for dof in alone)]):
         shared[own] = place
-    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, shared=shared, ground=True)
+    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, shared=shared, ground=True)
     bodies = []
     for twins in _body_twins(robot, groups):
         for k, spread in enumerate(TRUNK_SPREADS if twins[0][0] == 0 else SPREADS):
