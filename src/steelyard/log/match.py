@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from steelyard.errors import LogError, UnrecordedJoints, choices
 from steelyard.log.channels import COMMON, DRIVE
 from steelyard.log.frame_channels import require_frames
@@ -32,6 +34,7 @@ def to_log(
     if frames := getattr(robot, "frames", None):
         require_frames(frames, raw.by_frame)
     _leave_out_rates(channels, () if robot is None else tuple(robot.joint_names), notes)
+    _add_base(channels, robot, raw.by_frame.imu, notes)
     if robot is None:
         channels, names = _agreed(channels, notes)
     else:
@@ -91,6 +94,29 @@ def _leave_out_rates(channels: dict[str, Channel], known: Collection[str], notes
             if lacking and set(told.names) & set(measured):
                 del channels[key]
                 notes.append(f"{key}: not used, as it lacks joints {choices(lacking)}, whose positions were recorded")
+
+
+def _add_base(channels: dict[str, Channel], robot: RobotNames | None, sensors: Collection[str], notes: list[str]):
+    """Columns of a free base that a log with a sensor on it does not have: not finite for its motion, which is found
+    later (`prepare.base_states`), and zero for torques and what drives are told and do.
+    """
+    joints = tuple(getattr(robot, "dof_names", ()))[BASE[1] :]
+    if not (sensors and "q" in channels and getattr(robot, "floating", False)):
+        return
+    found = _respelled(channels, joints, notes)
+    fits = {
+        key: set(joints) <= set(x.names) if x.names else x.values.shape[1] == len(joints) for key, x in found.items()
+    }
+    if not fits["q"] or len(joints) + BASE[0] != getattr(robot, "nq", 0):
+        return
+    for key in [key for key, fit in fits.items() if fit]:
+        x = _picked(found[key], joints) if found[key].names else found[key]
+        empty = np.full((len(x.values), BASE[key != "q"]), np.nan if key in ("q", "v", "a") else 0.0)
+        channels[key] = Channel(np.concatenate([empty, x.values], axis=1))
+    notes.append(f"base: not recorded, found from the inertial sensor {choices(sensors)} and the legs")
+
+
+BASE = 7, 6  # columns of a free base in q, and in others
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:
