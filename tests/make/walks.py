@@ -17,6 +17,7 @@ __all__ = [
     "felt",
     "walk",
     "with_flag",
+    "with_late_base",
     "with_late_flags",
     "with_late_imu",
     "without_base",
@@ -54,3 +55,10 @@ def with_late_imu(log: sy.Log, late: float) -> sy.Log:
         name: np.stack([np.interp(then, log.t, column) for column in rows.T], axis=1) for name, rows in log.imu.items()
     }
     return log.replace(imu=imu)
+
+
+def with_late_base(log: sy.Log, late: float) -> sy.Log:
+    """The log with a pose of the base that comes late, s."""
+    samples = round(late / float(np.median(np.diff(log.t))))
+    before = np.clip(np.arange(len(log)) - samples, 0, None)
+    return log.replace(q=np.concatenate([log.q[before, :7], log.q[:, 7:]], axis=1))
