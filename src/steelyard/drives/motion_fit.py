@@ -11,9 +11,9 @@ from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, total_mass, unknowns, weights_of
 from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
 from steelyard.drives.held_out import window_of
-from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
+from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, felt_by, refine, shown_by
 from steelyard.drives.simulation import Simulation
-from steelyard.drives.walking_coordinates import walking_unknowns
+from steelyard.drives.walking_coordinates import single, walking_unknowns
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot
@@ -159,8 +159,8 @@ def _walked(
     seen = seen[:: max(1, len(seen) // FEW)]
     robot, late = simulation.robot, -float(np.median(np.diff(seen.recordings[0].t)))
     touching = float(np.median(simulation.gap(seen.q)))
-    start = start.changed(ground=touching if np.isfinite(touching) else 0.0)
-    deeper = [start.changed(ground=start.ground + each) for each in PRESSED]
+    height = touching if np.isfinite(touching) else 0.0
+    deeper = [start.changed(ground=(height + each, 0.0, 0.0)) for each in PRESSED]
     start, given = _least(simulation, seen, deeper), np.broadcast_to(stated.known["gain"], robot.nv)
     if not given.all():
         start = _least(simulation, seen, [_stronger(start, ~given, each) for each in GAINS])
@@ -171,10 +171,11 @@ def _walked(
         "weights": () if given.all() and not stated.total else (total_mass(start.inertias),),
     }
     free = walking_unknowns(robot, start, WALKING, known, groups=stated.groups, soonest=late, **weighed)
-    near = refine(Simulated(simulation, seen, simulation, seen), free, progress=progress)
-    near = _best(simulation, unseen, [near, replace(near, x=free.start)])
+    simulated = Simulated(simulation, seen, simulation, seen)
+    near = refine(simulated, free, progress=progress)
+    near = _best(simulation, unseen, [near, replace(near, x=free.start, slopes=None)])
     free, x = free.in_time(_early(simulation, seen, near.drives), near.x)
-    return replace(near, unknowns=free, x=x), start
+    return replace(near, unknowns=free, x=x, felt=felt_by(simulated, near)), start
 
 
 def _stronger(start: DriveArrays, some: np.ndarray, gain: float) -> DriveArrays:
@@ -216,7 +217,10 @@ def fit_motion(
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
     steps = (step, step / 2) if robot.floating else (step / 2, finest)
     fine = Simulated.of(robot, recordings, length, chosen, *steps)
-    begun = replace(near, moved=np.zeros((2, *seen.v.shape)))
+    begun = replace(near, moved=np.zeros((2, *seen.v.shape)), slopes=None)
+    if near.felt is not None:
+        free, x = single(free, near.x, stated.groups, near.felt * len(seen) / near.moved.shape[1])
+        begun = replace(begun, unknowns=free, x=x)
     _, unseen, _ = _shared(windows_of(recordings, steps[1], length, lead=simulation.lead))
     refined = _best(fine.finer, unseen, [refine(fine, free, begun=begun, progress=progress), begun])
     groups = stated.groups if robot.floating else ()
