@@ -14,6 +14,7 @@ from steelyard.model import Robot
 
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
 FAR = 100.0  # s
+LEVEL = (0.0, 0.0, 0.0)
 LOAD_FRICTION = ("load_friction_motor", "load_friction_external")
 NEAR = 1e-6  # s, by which stamps and delays are rounded
 
@@ -31,8 +32,8 @@ class DriveArrays:
     the command, its unit per s, inf where unknown. damping, frictionloss, armature:
     of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies. load_friction_motor,
     load_friction_external: friction loss per torque of the drive, and of gravity and speeds, beside the constant one.
-    ground: m, by which the ground is higher than in the file, as positions of a walking robot say. A free base has no
-    drive: zeros, without limits.
+    ground: how the one that a robot walks on differs from that of its file: height, m, and logarithms of factors of
+    friction and of the time constant. A free base has no drive: zeros, without limits.
     """
 
     follows_q: np.ndarray
@@ -47,7 +48,7 @@ class DriveArrays:
     inertias: np.ndarray
     load_friction_motor: np.ndarray | float = 0.0
     load_friction_external: np.ndarray | float = 0.0
-    ground: float = 0.0
+    ground: tuple[float, float, float] = LEVEL
 
     def __post_init__(self):
         for name in LOAD_FRICTION:

@@ -41,7 +41,7 @@ KINDS = {
 USUAL = 0.3  # of load_friction: gears of servos lose about so much of the torque that they carry
 SPREADS = np.repeat([0.5, 0.03, 0.3], [1, 3, 6])  # of the prior of bodies: logarithm of mass, m, of lengths
 BODY_CHANGE = 0.05  # of these, that derivatives are taken over
-GROUND_SPREAD, GROUND_CHANGE = 3e-3, 3e-4  # m, as these two
+GROUND_SPREADS, GROUND_CHANGES = np.array([0.01, 1.0, 1.0]), np.array([3e-4, 0.1, 0.05])  # as these two
 LEAST, FAR = 1e-6, 1e6  # of what has a logarithm
 KNOWN = 1e-6  # times the spread, of what is known
 FELT, MOST_DIRECTIONS = 1e-3, 12  # rad or m by which joints must feel a direction, and how many are free
@@ -51,14 +51,15 @@ SMALL = 1e-4  # share of the prior's spread, over which bodies are differentiate
 @dataclass(frozen=True, eq=False)
 class Unknowns:
     """Coordinates x: those of every joint, or of every group of joints alike, for each name in `free`, one after the
-    other, then of the bodies, and last, where it may change, the height of the ground.
+    other, then of the bodies, and last, where it may change, the three of the ground.
 
     bodies: (k, nb, 10) what each of their coordinates adds to the logarithm of mass, to the centre of mass, m, and to
     the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz.
     known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go, one or
     (nv,). weights: (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its scale:
     their product with the group's inertias stays 1. groups: joints each with the same motor. shared: (nv,) which of the
-    coordinates of a name each joint has, -1 for none; None: each has its own.
+    coordinates of a name each joint has, -1 for none; None: each has its own. active: (p,) those whose derivatives are
+    taken; the others stay with the prior. None: all.
     """
 
     drives: DriveArrays
@@ -70,6 +71,7 @@ class Unknowns:
     groups: tuple[np.ndarray, ...] = ()
     shared: np.ndarray | None = None
     ground: bool = False
+    active: np.ndarray | None = None
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -102,7 +104,7 @@ class Unknowns:
         with np.errstate(divide="ignore"):  # of a base
             own = [np.log(x) if KINDS[name].logarithm else x for name, x in zip(self.free, values, strict=True)]
         own = [self.gathered(each) for each in own]
-        return np.concatenate([*own, np.zeros(len(self.bodies)), [self.drives.ground] * self.ground])
+        return np.concatenate([*own, np.zeros(len(self.bodies)), self.drives.ground if self.ground else ()])
 
     def prior(self, x) -> tuple[np.ndarray, np.ndarray]:
         """Mean (p,) and covariance (p, p) of the coordinates before the data: weak about where they begin, next to
@@ -111,7 +113,7 @@ class Unknowns:
         n, mean = self.each, self.start.copy()
         covariance = np.eye(len(mean))
         if self.ground:
-            covariance[-1, -1] = GROUND_SPREAD**2
+            covariance[self.of_bodies.stop :, self.of_bodies.stop :] = np.diag(GROUND_SPREADS**2)
         for i, name in enumerate(self.free):
             kind, stays = KINDS[name], self.gathered(self.known.get(name, False), np.all)
             first = i * n
@@ -120,7 +122,7 @@ class Unknowns:
             for j in range(n):
                 covariance[first + j, first + j] = (kind.spread * (KNOWN if stays[j] else 1.0)) ** 2
             for group in self.groups:
-                own = first + np.array([j for j in group if not stays[j]], dtype=int)
+                own = first + np.array([k for k in self.places[group] if not stays[k]], dtype=int)
                 if len(own):
                     mean[own] = mean[own].mean()
                     unlike = (kind.unit**2 + (x[own] - np.median(x[own])) ** 2) / 2
@@ -153,7 +155,7 @@ class Unknowns:
             moved = np.tensordot(x[self.of_bodies], self.bodies, axes=1)
             values["inertias"] = at_scale(_changed(self.drives.inertias, moved), self.weights)
         if self.ground:
-            values["ground"] = float(x[-1])
+            values["ground"] = tuple(x[self.of_bodies.stop :].tolist())
         return self.drives.changed(**values)
 
     def without(self, limits: Mapping[str, np.ndarray], x) -> tuple["Unknowns", np.ndarray]:
@@ -183,9 +185,11 @@ class Unknowns:
                 change = np.zeros(len(self.start))
                 change[own] = KINDS[name].change
                 found.append((change, np.broadcast_to(own, joints)))
-        for k in range(len(self.free) * n, len(self.start)):
-            size = BODY_CHANGE if k < self.of_bodies.stop else GROUND_CHANGE
+        sizes = [BODY_CHANGE] * len(self.bodies) + [*GROUND_CHANGES] * self.ground
+        for k, size in enumerate(sizes, len(self.free) * n):
             found.append((size * np.eye(len(self.start))[k], np.full(joints, k)))
+        if self.active is not None:
+            found = [(change, at) for change, at in found if self.active[at[0]]]
         return found
 
 
@@ -295,6 +299,18 @@ def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarra
         else:
             found.append(np.outer(group, np.eye(10)[0]) / np.sum(robot.inertias[group, 0]))
     return tuple(found)
+
+
+def total_mass(inertias) -> np.ndarray:
+    """Weights as of `weights_of` that keep the mass of all bodies together.
+
+    Args:
+        inertias: (nb, 10).
+
+    Returns:
+        (nb, 10).
+    """
+    return np.outer(np.ones(len(inertias)), np.eye(10)[0]) / np.sum(inertias[:, 0])
 
 
 def at_scale(inertias, weights: Iterable[np.ndarray]) -> np.ndarray:

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
-from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, unknowns, weights_of
+from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, total_mass, unknowns, weights_of
 from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
 from steelyard.drives.held_out import window_of
-from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
+from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, felt_by, refine, shown_by
 from steelyard.drives.simulation import Simulation
-from steelyard.drives.walking_coordinates import walking_unknowns
+from steelyard.drives.walking_coordinates import single, walking_unknowns
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot
@@ -21,6 +21,7 @@ from steelyard.model import Robot
 MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
 FEW = 24  # windows, of which a search can spare none to compare its ends
 FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
+GAINS, DAMPED = tuple(5.0 * 1.5 ** np.arange(13)), 0.03  # N m/rad tried of all, times which damping is, N m s/rad
 PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be within soft ground
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
@@ -80,13 +81,14 @@ class Stated:
 
     known: by name of `FREE`, (nv,) the joints whose value is known and stays. weighed: (nb,) bodies whose mass is known
     and stays. scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their
-    scale. groups: joints each with the same motor.
+    scale. groups: joints each with the same motor. total: whether the mass of all bodies together is known.
     """
 
     known: Mapping[str, np.ndarray]
     weighed: np.ndarray | None = None
     scaled: Sequence[np.ndarray] = ()
     groups: tuple[np.ndarray, ...] = ()
+    total: bool = False
 
 
 def search(
@@ -157,16 +159,29 @@ def _walked(
     seen = seen[:: max(1, len(seen) // FEW)]
     robot, late = simulation.robot, -float(np.median(np.diff(seen.recordings[0].t)))
     touching = float(np.median(simulation.gap(seen.q)))
-    start = start.changed(ground=touching if np.isfinite(touching) else 0.0)
-    deeper = [start.changed(ground=start.ground + each) for each in PRESSED]
-    start = _least(simulation, seen, deeper)
+    height = touching if np.isfinite(touching) else 0.0
+    deeper = [start.changed(ground=(height + each, 0.0, 0.0)) for each in PRESSED]
+    start, given = _least(simulation, seen, deeper), np.broadcast_to(stated.known["gain"], robot.nv)
+    if not given.all():
+        start = _least(simulation, seen, [_stronger(start, ~given, each) for each in GAINS])
     start = _least(simulation, seen, [_but(start, stated.known, {"delay": np.full(robot.nv, each)}) for each in LATE])
     known = dict(stated.known) | {name: np.ones(robot.nv, dtype=bool) for name in LIMITING}
-    free = walking_unknowns(robot, start, WALKING, known, weighed=stated.weighed, groups=stated.groups, soonest=late)
-    near = refine(Simulated(simulation, seen, simulation, seen), free, progress=progress)
-    near = _best(simulation, unseen, [near, replace(near, x=free.start)])
+    weighed = {
+        "weighed": stated.weighed,
+        "weights": () if given.all() and not stated.total else (total_mass(start.inertias),),
+    }
+    free = walking_unknowns(robot, start, WALKING, known, groups=stated.groups, soonest=late, **weighed)
+    simulated = Simulated(simulation, seen, simulation, seen)
+    near = refine(simulated, free, progress=progress)
+    near = _best(simulation, unseen, [near, replace(near, x=free.start, slopes=None)])
     free, x = free.in_time(_early(simulation, seen, near.drives), near.x)
-    return replace(near, unknowns=free, x=x), start
+    return replace(near, unknowns=free, x=x, felt=felt_by(simulated, near)), start
+
+
+def _stronger(start: DriveArrays, some: np.ndarray, gain: float) -> DriveArrays:
+    """Drives some of which (nv,) have another gain, and the damping that goes with it."""
+    numbers = {"gain": gain, "damping": DAMPED * gain, "frictionloss": DAMPED * gain / 10}
+    return start.changed(**{name: np.where(some, value, getattr(start, name)) for name, value in numbers.items()})
 
 
 def _least(simulation: Simulation, windows: Windows, cases: Sequence[DriveArrays]) -> DriveArrays:
@@ -202,10 +217,14 @@ def fit_motion(
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
     steps = (step, step / 2) if robot.floating else (step / 2, finest)
     fine = Simulated.of(robot, recordings, length, chosen, *steps)
-    begun = replace(near, moved=np.zeros((2, *seen.v.shape)))
+    begun = replace(near, moved=np.zeros((2, *seen.v.shape)), slopes=None)
+    if near.felt is not None:
+        free, x = single(free, near.x, stated.groups, near.felt * len(seen) / near.moved.shape[1])
+        begun = replace(begun, unknowns=free, x=x)
     _, unseen, _ = _shared(windows_of(recordings, steps[1], length, lead=simulation.lead))
     refined = _best(fine.finer, unseen, [refine(fine, free, begun=begun, progress=progress), begun])
-    undetermined = _undetermined(simulation, seen, refined.drives, stated.known)
+    groups = stated.groups if robot.floating else ()
+    undetermined = _undetermined(simulation, seen, refined.drives, stated.known, groups)
     shown = shown_by(fine, refined)
     return MotionFit(
         drives=refined.drives,
@@ -344,8 +363,10 @@ def _but(start: DriveArrays, known: Mapping[str, np.ndarray], values: dict) -> D
     return start.changed(**{name: np.where(fixed, getattr(start, name), value) for name, value in values.items()})
 
 
-def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays, known) -> dict[str, np.ndarray]:
-    """Delays, slope limits and limits that could as well be none, or much more."""
+def _undetermined(
+    simulation: Simulation, windows: Windows, drives: DriveArrays, known, groups: Sequence[np.ndarray] = ()
+) -> dict[str, np.ndarray]:
+    """Delays, slope limits and limits that could as well be none, or much more. groups: joints that have one number."""
     n = len(drives.gain)
     others = {
         "delay": [np.zeros(n), drives.delay + LATE[1], drives.delay + LATE[2]],
@@ -360,6 +381,8 @@ def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays,
         errors = errors_of(simulation, [windows], [drives, *(drives.changed(**{name: each}) for each in values)])
         costs = np.array([np.mean(e**2, axis=0) for e in errors])
         shown = costs[1:].max(axis=0) > (1 + LIMITING.get(name, TELLS)) * costs[0]
+        for group in groups:
+            shown[group] = shown[group].any()
         found[name] = ~shown & ~np.broadcast_to(known.get(name, False), n)
     return found
 

@@ -40,13 +40,14 @@ FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
 class Refined:
     """unknowns: where it began; x: (p,) where it ended; moved: (2, k, nv) added to positions and speeds that windows
     begin with; rms: error over the windows, rad or m, before every step and at the end; slopes: of the errors by every
-    number, near where it ended, where they are known."""
+    number, near where it ended, where they are known; felt: as of `felt_by`, where it was asked for."""
 
     unknowns: Unknowns
     x: np.ndarray
     moved: np.ndarray
     rms: tuple[float, ...]
     slopes: "_Slopes | None" = None
+    felt: np.ndarray | None = None
 
     @property
     def drives(self) -> DriveArrays:
@@ -174,11 +175,13 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x, together=False)
     cost = _Cost(unknowns, windows, x, error)
     gram, _, scores, (inverse, mixed, _) = cost.normal(x, refined.moved, slopes)
-    own = -np.einsum("cakj,cdkj,dbkj->kab", mixed, inverse, mixed, optimize=True)
+    part = -np.einsum("cakj,cdkj,dbkj->kab", mixed, inverse, mixed, optimize=True)
     values = np.sqrt(cost.weight) * cost.rows(slopes.values)
     for k, rows in enumerate(cost.spans):
-        felt = values[:, rows].reshape(len(x), -1)
-        own[k] += felt @ felt.T
+        felt = values[:, rows].reshape(len(values), -1)
+        part[k] += felt @ felt.T
+    own, places = np.zeros((len(part), len(x), len(x))), slopes.at[:, 0]
+    own[:, places[:, None], places] = part
     without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
     inverse = np.linalg.inv(gram)
     spread = (len(own) - 1) / len(own) * without.T @ without
@@ -188,6 +191,20 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
     return Shown(spread + prior + np.outer(stepped, stepped) / 3, freedom, -scores / curvature, curvature)
+
+
+def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
+    """(p,) information of windows about each coordinate alone, times that of its prior.
+
+    Args:
+        simulated: windows of the logs.
+        refined: what was found from them.
+    """
+    (error,) = simulated.errors([refined.moved], [refined.drives])
+    slopes = refined.slopes or _slopes(simulated, refined.moved, refined.unknowns, refined.x, together=False)
+    cost = _Cost(refined.unknowns, simulated.windows, refined.x, error)
+    gram, *_ = cost.normal(refined.x, refined.moved, slopes)
+    return np.diag(gram) / np.diag(cost.own) - 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,7 +142,7 @@ class Simulation:
         if drives.inertias is not self.robot.inertias:
             m.body_mass[self.bodies], m.body_ipos[self.bodies], inertia = to_com_inertia(drives.inertias)
             m.body_inertia[self.bodies], m.body_iquat[self.bodies] = principal_moments(inertia)
-        m.geom_pos[self.floor, 2] += drives.ground
+        _change_ground(m, self.floor, *drives.ground)
         mujoco.mj_setConst(m, self._scratch)
         return Driven(m, drives, self.robot.with_inertias(drives.inertias), on)
 
@@ -199,6 +199,16 @@ class Simulation:
         m = self.model
         q, v, _ = from_mujoco(m, self.robot, *_parts(states, m), np.zeros((*states.shape[:-1], m.nv)))
         return q, v
+
+
+def _change_ground(m, floor, height: float, friction: float, softness: float):
+    """Change what is touched, as of `DriveArrays.ground`. floor: geoms that stand."""
+    m.geom_pos[floor, 2] += height
+    m.geom_friction[:, 0] *= np.exp(friction)
+    m.pair_friction[:, :2] *= np.exp(friction)
+    for solref in (m.geom_solref, m.pair_solref):
+        constants = solref[:, :1] > 0  # else stiffness and damping, negative
+        solref *= np.where(constants, [np.exp(softness), 1.0], [np.exp(-2 * softness), np.exp(-softness)])
 
 
 def _parts(states, m):

@@ -16,6 +16,7 @@ from steelyard.inertia import pseudo
 from steelyard.model import Robot
 
 TRUNK_SPREADS = np.repeat([1.0, 0.1, 1.0], [1, 3, 6])  # as of limbs: loads of the trunk are what models lack most
+FELT = 0.3  # times what the prior says of a coordinate, that windows have to say of it for its derivatives to be taken
 EQUAL = 0.01  # of the size of a body's moments, by which those of its twin may differ
 PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 
@@ -29,6 +30,7 @@ def walking_unknowns(
     weighed: np.ndarray | None = None,
     groups: Sequence[np.ndarray] = (),
     soonest: float = 0.0,
+    weights: tuple[np.ndarray, ...] = (),
 ) -> Unknowns:
     """What the log of a walking robot may show.
 
@@ -39,7 +41,7 @@ def walking_unknowns(
         known: by name, (nv,) the joints whose value stays.
         weighed: (nb,) bodies whose mass stays; None: of none.
         groups: joints each with the same motor.
-        soonest: as of `unknowns`.
+        soonest, weights: as of `unknowns`.
 
     Returns:
         The Unknowns.
@@ -50,7 +52,7 @@ def walking_unknowns(
     shared, alone = np.full(robot.nv, -1), [dof for dof in driven if not any(dof in group for group in groups)]
     for place, own in enumerate([*groups, *([dof] for dof in alone)]):
         shared[own] = place
-    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, shared=shared, ground=True)
+    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, shared=shared, ground=True)
     bodies = []
     for twins in _body_twins(robot, groups):
         for k, spread in enumerate(TRUNK_SPREADS if twins[0][0] == 0 else SPREADS):
@@ -61,6 +63,31 @@ def walking_unknowns(
             if own.any():
                 bodies.append(own)
     return replace(plain, bodies=np.array(bodies))
+
+
+def single(free: Unknowns, x, groups: Sequence[np.ndarray], felt: np.ndarray) -> tuple[Unknowns, np.ndarray]:
+    """Coordinates with a number of its own for each joint, drawn towards those of its group, without derivatives of
+    what is hardly felt.
+
+    Args:
+        free: with shared numbers.
+        x: (p,) of these.
+        groups: joints each with the same motor.
+        felt: (p,) what windows say of each, times what the prior says.
+
+    Returns:
+        The Unknowns, and their coordinates.
+    """
+    driven = np.flatnonzero(free.places >= 0)
+    alone = np.full(len(free.places), -1)
+    alone[driven] = np.arange(len(driven))
+    own = [x[free.of(name)[driven]] for name in free.free]
+    rest, told = x[free.of_bodies.start :].copy(), felt[free.of_bodies.start :] > FELT
+    told[len(free.bodies) :] = True
+    rest[~told] = 0.0
+    active = np.concatenate([np.ones(len(own) * len(driven), dtype=bool), told])
+    found = replace(free, shared=alone, groups=tuple(groups), active=active)
+    return found, np.concatenate([*own, rest])
 
 
 def _body_twins(robot: Robot, groups: Sequence[np.ndarray]) -> Iterator[list[tuple[int, np.ndarray]]]:

@@ -17,6 +17,7 @@ SHIFT = 0.2  # of its length, by which a window may begin sooner or later
 NEAR = 0.1  # s from where a recording is to be cut
 STILL = 1e-5  # rad or m, added to what a quadratic leaves
 LONG = 1.0  # samples, over which an error of position is one of speed
+SLIDING = 0.15  # s, of a foot that slips from which on: as they land, all slip a little, in simulations, too
 SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of positions makes no speed
 
 
@@ -69,7 +70,7 @@ def stretches(
 
     Returns:
         The stretches, in order; those too short to start from are left out. Of a walking robot they end where a foot
-        slips.
+        slips for long.
 
     Raises:
         LogError: a log lacks what a drive takes.
@@ -82,7 +83,9 @@ def stretches(
         if base is not None:
             q = np.concatenate([base.q[:, :POSE], own.q[:, POSE:]], axis=1)
             own = replace(own, q=q, twist=base.v[:, :TWIST], covariance=base.covariance)
-            on &= ~np.any([*base.slips.values(), np.zeros(len(log), dtype=bool)], axis=0)
+            for slips in base.slips.values():
+                for a, b in runs(slips):
+                    on[a:b] &= own.t[b - 1] - own.t[a] < SLIDING
         for part in segments(own.t):
             found += [own[part.start + a : part.start + b] for a, b in runs(on[part])]
     return [each for each in found if len(each) > SMOOTHED]

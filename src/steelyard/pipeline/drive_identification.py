@@ -24,21 +24,20 @@ from steelyard.fit import Draws, Estimate
 from steelyard.fit.draws import COUNT
 from steelyard.identifiable import identifiability
 from steelyard.identifiable.scale import Scale
-from steelyard.identifiable.scale_words import scale_lines
+from steelyard.identifiable.scale_words import ALL, scale_lines
 from steelyard.information import accumulate
 from steelyard.job import Job
 from steelyard.log import Finding
 from steelyard.model import STEP, Robot
 from steelyard.model.drive import Drive
 from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
+from steelyard.pipeline.drive_starts import from_earlier, known_of, starts_of, with_friction, with_gain, with_masses
 from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
 from steelyard.pipeline.sums_of_logs import weights_of
 from steelyard.prepare import Prepared, prepare
 
-LEAST = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-4}  # of starts, times the gain: steps are of logarithms
 EVIDENCE = 1.1  # times as large an error of faster motion must drives of twins make together to be fitted one by one
 HELD = 5e-3  # m and rad, that the base of a walking robot moves at least
-STILL = Drive("torque", limit=1.0, delay=0.0, slope_limit=1.0)  # of a free base, nothing of whose drive is open
 FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 
 
@@ -248,7 +247,8 @@ class _Task:
     @property
     def stated(self) -> Stated:
         return Stated(
-            known=_known(self.run.robot, self.drives, self.run.job),
+            known=known_of(self.run.robot, self.drives, self.run.job),
+            total=ALL in self.run.known["masses"],
             weighed=np.array([name in self.run.known["masses"] for name in self.run.robot.body_names]),
             scaled=[np.isin(self.run.robot.body_names, each.bodies) for each in self.scale[1]],
             groups=self.groups,
@@ -259,19 +259,24 @@ class _Task:
     ) -> tuple[tuple[Refined, DriveArrays], Estimate | None, tuple]:
         """What moves most as some recordings of logs do, and as joints swing whose drives are off; the fit to their
         torques; and notes on it."""
-        robot, known = self.run.robot, self.run.known["masses"]
+        robot, known, stated = self.run.robot, self.run.known["masses"], self.stated
         if robot.floating:
-            given = _with_masses(robot, _with_friction(arrays_of(robot, self.drives)), known)
-            return search(robot, [given], self.stated, train, self.step, progress=progress), None, ()
+            told = {name: with_gain(each, 1.0) for name, each in self.drives.items()}
+            given = with_masses(
+                robot, with_friction(from_earlier(robot, arrays_of(robot, told), stated.known, self.run.job)), known
+            )
+            return search(robot, [given], stated, train, self.step, progress=progress), None, ()
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
         own, notes, gains = settled_logs(
             self.run.job, self.run.robot, [each for each in own if len(each.log)], self.drives
         )
         estimate = _estimate(self.run, own)
-        starts = _starts(self.run.robot, self.drives, gains, estimate)
-        starts = [_with_masses(self.run.robot, each, self.run.known["masses"]) for each in starts]
+        starts = starts_of(self.run.robot, self.drives, gains, estimate)
+        if self.run.job.start:
+            starts.insert(0, from_earlier(robot, starts[0], stated.known, self.run.job))
+        starts = [with_masses(robot, each, known) for each in starts]
         return (
-            search(self.run.robot, starts, self.stated, [*train, *free], self.step, progress=progress),
+            search(robot, starts, stated, [*train, *free], self.step, progress=progress),
             estimate,
             notes,
         )
@@ -367,42 +372,6 @@ def require_windows(train: list[Recorded], test: list[Recorded]) -> None:
         )
 
 
-def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estimate: Estimate) -> list[DriveArrays]:
-    """Drives with the friction of a fit, with the bodies of the given model and with those of the fit."""
-    told = {name: _with_gain(drives[name], gain) for name, gain in zip(robot.dof_names, gains, strict=True)}
-    arrays = arrays_of(robot, told)
-    friction = estimate.friction
-    found = {
-        "damping": np.maximum(friction.get("viscous", robot.damping) - arrays.kd, 0.0),
-        "frictionloss": friction.get("coulomb", robot.frictionloss),
-        "armature": friction.get("armature", robot.armature),
-    }
-    plain = _with_friction(arrays.changed(**found))
-    return [plain, plain.changed(inertias=estimate.theta)]
-
-
-def _with_friction(arrays: DriveArrays) -> DriveArrays:
-    """Drives with some friction and armature at least: steps are of logarithms."""
-    least = {key: share * arrays.gain for key, share in LEAST.items()}
-    return arrays.changed(**{key: np.maximum(getattr(arrays, key), own) for key, own in least.items()})
-
-
-def _with_gain(drive: Drive, gain: float) -> Drive:
-    return drive if drive.torque_per_unit is not None else replace(drive, **{drive.features.gain: float(gain)})
-
-
-def _known(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.ndarray]:
-    """What is stated of drives, (nv,) by name."""
-    own = [drives.get(name, STILL) for name in robot.dof_names]
-    stated = {
-        "gain": [each.torque_per_unit is not None or bool(job.loads) for each in own],
-        "delay": [each.delay is not None or not each.features.late for each in own],
-        "slope_limit": [each.slope_limit is not None or "slope_limit" not in each.features.numbers for each in own],
-        "limit": [each.limit is not None for each in own],
-    }
-    return {name: np.array(each) for name, each in stated.items()}
-
-
 def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -> Robot:
     """The robot with what was found."""
     plain = {
@@ -432,15 +401,6 @@ def _judged(
     paths = (apart(q, begin, whole.nv) for q in (whole.measured, moved(whole.measured, error)))
     overlay = (whole.times, *paths, whole.commanded if followed else None)
     return (*motion, *judges.idle(positions=followed)), overlay
-
-
-def _with_masses(robot: Robot, arrays: DriveArrays, masses: Mapping) -> DriveArrays:
-    """Drives that move bodies of known mass, their shape unchanged."""
-    inertias = arrays.inertias.copy()
-    for body, name in enumerate(robot.body_names):
-        if name in masses and inertias[body, 0] > 0:
-            inertias[body] *= masses[name] / inertias[body, 0]
-    return arrays.changed(inertias=inertias)
 
 
 def _scales(

@@ -16,6 +16,7 @@ from steelyard.cards import Card
 from steelyard.corrections import NOTHING, Corrections
 from steelyard.drives.arrays import effort
 from steelyard.drives.drive import drives_of
+from steelyard.drives.free_base import POSE
 from steelyard.errors import LogError, choices
 from steelyard.identifiable.loop_completion import on_tree
 from steelyard.log import Finding, Log, checks, filters
@@ -127,15 +128,14 @@ def prepare(
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     log, lost = (log, ()) if drives else believable(log)
-    raw, told, states = corrected(robot, log, corrections, drives), (), None
-    if not (robot is not None and drives and robot.floating):
+    raw, states = corrected(robot, log, corrections, drives), None
+    if robot is not None and robot.floating and drives:
+        states = base_states(robot, raw, contacts=contacts or None)
+        q = np.concatenate([states.q[:, :POSE], raw.q[:, POSE:]], axis=1)
+        raw, told = raw.replace(q=q, v=states.v).noted(*states.notes), states.findings
+    else:
         raw, told = with_base(robot, raw)
     if robot is not None and drives:
-        if robot.floating:
-            states = base_states(robot, raw, contacts=contacts or None)
-            told = states.findings
-            pose = states.q[:, : robot.nq - robot.nv + 6]
-            raw = raw.replace(q=np.concatenate([pose, raw.q[:, pose.shape[1] :]], axis=1), v=states.v)
         raw = raw.replace(tau=effort(robot, raw, drives))
     required = partial(accepted, log.name, accept=accept) if refuse else tuple
     findings = required(checks.check(raw, robot)) + lost + told
@@ -154,14 +154,12 @@ def prepare(
         refilter = partial(_without_unweighted, band, refilter)
     try:
         filtered = refilter(raw)
-        if states is not None:  # the ground's forces are simulated, not taken out of torques
-            findings += required(states.findings)
-        elif robot is not None and robot.floating and own:
+        if robot is not None and robot.floating and own and states is None:
             findings += required(sensor_faults(robot, raw, filtered))
             if raw.imu:
                 refilter = partial(_with_inertial_sensor, robot, refilter)
                 filtered = refilter(raw)
-        if robot is not None and states is None and (raw.contacts or contacts):
+        if robot is not None and (raw.contacts or contacts) and states is None:  # drives: the ground is simulated
             found = contact_faults(robot, with_contacts(robot, filtered, contacts), found=from_motion(contacts))
             findings += required(found)
             refilter = partial(_in_contact, robot, contacts, own, refilter)

@@ -47,10 +47,10 @@ def walk_words(fit: MotionFit, robot: Robot) -> Iterator[str]:
 def _numbers(fit: MotionFit, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
     """Names of what was found, each with its coordinates."""
     unknowns = fit.refined.unknowns
+    alone = [[dof] for dof in robot.driven_dofs if not any(dof in group for group in unknowns.groups)]
     for key in unknowns.free:
-        for place in range(unknowns.each):
-            joints = [name for name, own in zip(robot.dof_names, unknowns.places, strict=True) if own == place]
-            yield f"{NAMES.get(key, key)} of {_alike(joints)}", unknowns.free.index(key) * unknowns.each + [place]
+        for group in (*unknowns.groups, *alone):
+            yield f"{NAMES.get(key, key)} of {_alike([robot.dof_names[dof] for dof in group])}", unknowns.of(key)[group]
     first, bodies = unknowns.of_bodies.start, unknowns.bodies.any(axis=2)
     for own in dict.fromkeys(tuple(np.flatnonzero(each).tolist()) for each in bodies):
         names = [robot.body_names[body] for body in own]
