@@ -138,6 +138,14 @@ class Job:
         commands=(IDENTIFY, ANALYZE, VALIDATE, FLEET),
         accepts="str | Mapping[str, str] | Sequence[str]",
     )
+    start: str | None = option(
+        None,
+        "Earlier result of drives to start from.",
+        more="Its folder, such as that of a robot on a stand, or the model file in it: drives, friction and bodies of "
+        "the same names.",
+        metavar="RESULT",
+        path=True,
+    )
     contacts: tuple[str, ...] = option(
         (),
         "Frames that touch the ground, with commas; auto, none.",

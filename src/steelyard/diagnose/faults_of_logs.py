@@ -194,6 +194,11 @@ OF_LOGS = (
         "Calibrate it, and check its place in the model.",
     ),
     _of_log(
+        "base_late",
+        "The inertial sensor, or the recorded pose of a base, comes late against the encoders.",
+        "Shift its columns, or stamp all channels by one clock.",
+    ),
+    _of_log(
         "imu_missing",
         "Accelerations of the base are derivatives of an estimated velocity, whose noise makes masses too small.",
         "Record an inertial sensor, or weigh the robot.",

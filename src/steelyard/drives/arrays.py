@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.drives.drive import Drive
+from steelyard.drives.free_base import of_joints
 from steelyard.errors import OptionError, choices
 from steelyard.log import Log
 from steelyard.log.channels import held
@@ -13,6 +14,7 @@ from steelyard.model import Robot
 
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
 FAR = 100.0  # s
+LEVEL = (0.0, 0.0, 0.0)
 LOAD_FRICTION = ("load_friction_motor", "load_friction_external")
 NEAR = 1e-6  # s, by which stamps and delays are rounded
 
@@ -30,6 +32,8 @@ class DriveArrays:
     the command, its unit per s, inf where unknown. damping, frictionloss, armature:
     of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies. load_friction_motor,
     load_friction_external: friction loss per torque of the drive, and of gravity and speeds, beside the constant one.
+    ground: how the one that a robot walks on differs from that of its file: height, m, and logarithms of factors of
+    friction and of the time constant. A free base has no drive: zeros, without limits.
     """
 
     follows_q: np.ndarray
@@ -44,6 +48,7 @@ class DriveArrays:
     inertias: np.ndarray
     load_friction_motor: np.ndarray | float = 0.0
     load_friction_external: np.ndarray | float = 0.0
+    ground: tuple[float, float, float] = LEVEL
 
     def __post_init__(self):
         for name in LOAD_FRICTION:
@@ -112,29 +117,38 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
         OptionError: joints without a drive, or without its gain.
     """
     require_driven(robot, drives)
-    own = [drives[name] for name in robot.dof_names]
+    driven = list(robot.driven_dofs)
+    own = [drives[robot.dof_names[dof]] for dof in driven]
     gains = [drive.torque_per_unit for drive in own]
-    unknown = [name for name, gain in zip(robot.dof_names, gains, strict=True) if gain is None]
+    unknown = [robot.dof_names[dof] for dof, gain in zip(driven, gains, strict=True) if gain is None]
     if unknown:
         raise OptionError(
             f"The gain of the drives of {choices(unknown)} is not known: they cannot be simulated. State kp (or kd, or "
             "gain) in [drives] of the side file."
         )
 
+    def placed(values, otherwise: float = 0.0) -> np.ndarray:
+        found = np.full(robot.nv, otherwise)
+        found[driven] = values
+        return found
+
     def values(name: str, otherwise: float) -> np.ndarray:
         held = [getattr(drive, name) for drive in own]
-        return np.array([otherwise if value is None else value for value in held], dtype=float)
+        return placed([otherwise if value is None else value for value in held], otherwise)
 
     return DriveArrays(
-        follows_q=np.array([drive.features.follows_q for drive in own], dtype=float),
-        gain=np.array(gains, dtype=float),
+        follows_q=placed([drive.features.follows_q for drive in own]),
+        gain=placed(gains),
         kd=values("kd", 0.0),
         limit=values("limit", np.inf),
         delay=values("delay", 0.0) - values("early", 0.0),
         slope_limit=values("slope_limit", np.inf),
         damping=robot.damping,
-        frictionloss=np.array(
-            [fc if x.friction_base is None else x.friction_base for x, fc in zip(own, robot.frictionloss, strict=True)]
+        frictionloss=placed(
+            [
+                fc if drive.friction_base is None else drive.friction_base
+                for drive, fc in zip(own, robot.frictionloss[driven], strict=True)
+            ]
         ),
         armature=robot.armature,
         inertias=robot.inertias,
@@ -152,14 +166,7 @@ def require_driven(robot: Robot, drives: Mapping[str, Drive]) -> None:
     Raises:
         OptionError: that names them, with what to do.
     """
-    base = next((joint.name for joint in robot.joints if joint.kind == "free"), None)
-    if base is not None:
-        raise OptionError(
-            f"The base of '{robot.name}' is free (joint '{base}'); drives are identified with a base that stands. If "
-            "it was held, as on a stand with the legs in the air, give --fixed (in Python floating=False): the free "
-            "joint stays in the written model. From a robot on the ground identify with torques: leave out --drive."
-        )
-    absent = [name for name in robot.dof_names if name not in drives]
+    absent = [robot.dof_names[dof] for dof in robot.driven_dofs if robot.dof_names[dof] not in drives]
     if absent:
         raise OptionError(
             f"Nothing says what drives {choices(absent)}. Give --drive a kind for all joints, say it in [drives] of "
@@ -182,9 +189,11 @@ def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
     Raises:
         LogError: a channel is missing.
     """
-    return np.stack(
-        [drives[name].features.taken(log, drives[name], j) for j, name in enumerate(robot.dof_names)], axis=1
-    )
+    found = np.zeros((len(log), robot.nv))
+    for dof in robot.driven_dofs:
+        drive = drives[robot.dof_names[dof]]
+        found[:, dof] = drive.features.taken(log, drive, dof)
+    return found
 
 
 def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
@@ -202,17 +211,18 @@ def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
     Raises:
         LogError: a channel is missing.
     """
-    columns = []
+    columns, q = [], of_joints(log.q, robot.nv)
     for dof, name in enumerate(robot.dof_names):
-        if name not in drives:
-            columns.append(log.require("tau")[0][:, dof])
+        if name not in drives:  # nothing pushes a free base but the ground
+            pushed = log.tau is None and dof not in robot.driven_dofs
+            columns.append(np.zeros(len(log)) if pushed else log.require("tau")[0][:, dof])
             continue
         drive, kind = drives[name], drives[name].features
         sent, late = kind.taken(log, drive, dof), (drive.delay or 0.0) - (drive.early or 0.0)
         if late and kind.late:
             sent = held(log.t - late + NEAR, log.t, sent[:, None])[:, 0]
         if kind.follows_q:
-            sent = sent - log.q[:, dof]
+            sent = sent - q[:, dof]
         gain, most = drive.torque_per_unit, np.inf if drive.limit is None else drive.limit
         columns.append(sent if gain is None else np.clip(gain * sent, -most, most))
     return np.stack(columns, axis=1)

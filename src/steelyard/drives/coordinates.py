@@ -39,8 +39,9 @@ KINDS = {
     "delay": Kind(2e-3, 0.02, 1e-3, logarithm=False),  # s
 }
 USUAL = 0.3  # of load_friction: gears of servos lose about so much of the torque that they carry
-MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD = 0.5, 0.03, 0.3  # of the prior of bodies: logarithm of mass, m, of lengths
+SPREADS = np.repeat([0.5, 0.03, 0.3], [1, 3, 6])  # of the prior of bodies: logarithm of mass, m, of lengths
 BODY_CHANGE = 0.05  # of these, that derivatives are taken over
+GROUND_SPREADS, GROUND_CHANGES = np.array([0.01, 1.0, 1.0]), np.array([3e-4, 0.1, 0.05])  # as these two
 LEAST, FAR = 1e-6, 1e6  # of what has a logarithm
 KNOWN = 1e-6  # times the spread, of what is known
 FELT, MOST_DIRECTIONS = 1e-3, 12  # rad or m by which joints must feel a direction, and how many are free
@@ -49,13 +50,16 @@ SMALL = 1e-4  # share of the prior's spread, over which bodies are differentiate
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """Coordinates x: those of every joint for each name in `free`, one after the other, then of the bodies.
+    """Coordinates x: those of every joint, or of every group of joints alike, for each name in `free`, one after the
+    other, then of the bodies, and last, where it may change, the three of the ground.
 
     bodies: (k, nb, 10) what each of their coordinates adds to the logarithm of mass, to the centre of mass, m, and to
     the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz.
     known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go, one or
     (nv,). weights: (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its scale:
-    their product with the group's inertias stays 1. groups: joints each with the same motor.
+    their product with the group's inertias stays 1. groups: joints each with the same motor. shared: (nv,) which of the
+    coordinates of a name each joint has, -1 for none; None: each has its own. active: (p,) those whose derivatives are
+    taken; the others stay with the prior. None: all.
     """
 
     drives: DriveArrays
@@ -65,32 +69,60 @@ class Unknowns:
     soonest: float | np.ndarray = 0.0
     weights: tuple[np.ndarray, ...] = ()
     groups: tuple[np.ndarray, ...] = ()
+    shared: np.ndarray | None = None
+    ground: bool = False
+    active: np.ndarray | None = None
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """(nv,) which of the coordinates of a name each joint has, -1: none."""
+        return np.arange(len(self.drives.gain)) if self.shared is None else self.shared
 
     @property
-    def joints(self) -> int:
-        return len(self.drives.gain)
+    def each(self) -> int:
+        """How many coordinates a name has."""
+        return int(self.places.max()) + 1
+
+    @property
+    def of_bodies(self) -> slice:
+        """Coordinates of the bodies."""
+        first = len(self.free) * self.each
+        return slice(first, first + len(self.bodies))
+
+    def of(self, name: str) -> np.ndarray:
+        """(nv,) coordinates of the joints for a name; that of a joint without one is not to be used."""
+        return self.free.index(name) * self.each + self.places
+
+    def gathered(self, values, how=np.mean) -> np.ndarray:
+        """(each,) one value of those (nv,) of the joints that share a coordinate."""
+        values = np.broadcast_to(values, self.places.shape)
+        return values if self.shared is None else np.array([how(values[self.places == k]) for k in range(self.each)])
 
     @cached_property
     def start(self) -> np.ndarray:
         values = [np.asarray(getattr(self.drives, name), dtype=float) for name in self.free]
-        own = [np.log(x) if KINDS[name].logarithm else x for name, x in zip(self.free, values, strict=True)]
-        return np.concatenate([*own, np.zeros(len(self.bodies))])
+        with np.errstate(divide="ignore"):  # of a base
+            own = [np.log(x) if KINDS[name].logarithm else x for name, x in zip(self.free, values, strict=True)]
+        own = [self.gathered(each) for each in own]
+        return np.concatenate([*own, np.zeros(len(self.bodies)), self.drives.ground if self.ground else ()])
 
     def prior(self, x) -> tuple[np.ndarray, np.ndarray]:
         """Mean (p,) and covariance (p, p) of the coordinates before the data: weak about where they begin, next to
         nothing for what is known, and together for what drives of a group have. A motor unlike the others of its group
         counts as such (Student's t of one degree, as the normal distribution that is tangent to it at x)."""
-        n, mean = self.joints, self.start.copy()
+        n, mean = self.each, self.start.copy()
         covariance = np.eye(len(mean))
+        if self.ground:
+            covariance[self.of_bodies.stop :, self.of_bodies.stop :] = np.diag(GROUND_SPREADS**2)
         for i, name in enumerate(self.free):
-            kind, stays = KINDS[name], np.broadcast_to(self.known.get(name, False), n)
+            kind, stays = KINDS[name], self.gathered(self.known.get(name, False), np.all)
             first = i * n
             if name in LOAD_FRICTION:
                 mean[first : first + n] = np.where(stays, mean[first : first + n], np.log(USUAL))
             for j in range(n):
                 covariance[first + j, first + j] = (kind.spread * (KNOWN if stays[j] else 1.0)) ** 2
             for group in self.groups:
-                own = first + np.array([j for j in group if not stays[j]], dtype=int)
+                own = first + np.array([k for k in self.places[group] if not stays[k]], dtype=int)
                 if len(own):
                     mean[own] = mean[own].mean()
                     unlike = (kind.unit**2 + (x[own] - np.median(x[own])) ** 2) / 2
@@ -101,34 +133,37 @@ class Unknowns:
         """Coordinates as near as the bounds allow."""
         x = np.array(x)
         if "delay" in self.free:
-            first = self.free.index("delay") * self.joints
-            delays = slice(first, first + self.joints)
-            x[delays] = np.maximum(x[delays], self.soonest)
+            first = self.free.index("delay") * self.each
+            delays = slice(first, first + self.each)
+            x[delays] = np.maximum(x[delays], self.gathered(self.soonest, np.min))
         for name in set(LOAD_FRICTION) & set(self.free):
-            first = self.free.index(name) * self.joints
-            shares = slice(first, first + self.joints)
+            first = self.free.index(name) * self.each
+            shares = slice(first, first + self.each)
             x[shares] = np.minimum(x[shares], 0.0)  # of more than all torque, nothing would move
         return x
 
     def at(self, x) -> DriveArrays:
         """The drives of coordinates x."""
-        n, values = self.joints, {}
-        for i, name in enumerate(self.free):
-            own = x[i * n : (i + 1) * n]
-            values[name] = _without_limit(np.exp(own)) if KINDS[name].logarithm else own
+        values, some = {}, self.places >= 0
+        for name in self.free:
+            own = np.where(some, x[self.of(name)], 0.0)
+            found = _without_limit(np.exp(own)) if KINDS[name].logarithm else own
+            values[name] = np.where(some, found, getattr(self.drives, name))
             if name in LOAD_FRICTION:
                 values[name] = np.where(values[name] > 2 * LEAST, values[name], 0.0)
         if len(self.bodies):
-            moved = np.tensordot(x[len(self.free) * n :], self.bodies, axes=1)
+            moved = np.tensordot(x[self.of_bodies], self.bodies, axes=1)
             values["inertias"] = at_scale(changed_bodies(self.drives.inertias, moved), self.weights)
+        if self.ground:
+            values["ground"] = tuple(x[self.of_bodies.stop :].tolist())
         return self.drives.changed(**values)
 
     def without(self, limits: Mapping[str, np.ndarray], x) -> tuple["Unknowns", np.ndarray]:
         """These without limits of some joints, (nv,) by name, and their coordinates."""
         x, values, known = np.array(x), {}, dict(self.known)
         for name in set(limits) & set(self.free):
-            first, own = self.free.index(name) * self.joints, limits[name]
-            x[first : first + self.joints][own] = np.log(FAR)
+            own = limits[name] & (self.places >= 0)
+            x[self.of(name)[own]] = np.log(FAR)
             values[name] = np.where(own, FAR, getattr(self.drives, name))
             known[name] = own | known.get(name, False)
         return replace(self, drives=self.drives.changed(**values), known=known), x
@@ -143,15 +178,18 @@ class Unknowns:
 
         together: all joints at once, each answering to its own coordinate alone; else one coordinate after the other.
         """
-        n, found = self.joints, []
+        n, joints, found = self.each, len(self.places), []
         for i, name in enumerate(self.free):
             at = i * n + np.arange(n)
             for own in [at] if together else at[:, None]:
                 change = np.zeros(len(self.start))
                 change[own] = KINDS[name].change
-                found.append((change, np.broadcast_to(own, n)))
-        for k in range(len(self.free) * n, len(self.start)):
-            found.append((BODY_CHANGE * np.eye(len(self.start))[k], np.full(n, k)))
+                found.append((change, np.broadcast_to(own, joints)))
+        sizes = [BODY_CHANGE] * len(self.bodies) + [*GROUND_CHANGES] * self.ground
+        for k, size in enumerate(sizes, len(self.free) * n):
+            found.append((size * np.eye(len(self.start))[k], np.full(joints, k)))
+        if self.active is not None:
+            found = [(change, at) for change, at in found if self.active[at[0]]]
         return found
 
 
@@ -222,14 +260,13 @@ def unknowns(
         The Unknowns.
     """
     free = tuple(name for name in free if np.isfinite(getattr(drives, name)).any() and _has(drives, name))
-    drives, known = _finite(drives, free, dict(known or {}))
+    drives, known = finite(drives, free, dict(known or {}))
     plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, tuple(groups))
     if not bodies:
         return plain
     rows = regressor(robot, windows.q, windows.v, windows.a)
-    spreads = np.repeat([MASS_SPREAD, CENTER_SPREAD, STRETCH_SPREAD], [1, 3, 6])
     columns = np.zeros((10 * robot.nb, 10 * robot.nb))
-    for k, spread in enumerate(spreads if inertias else spreads[:4]):
+    for k, spread in enumerate(SPREADS if inertias else SPREADS[:4]):
         more = np.tile(SMALL * spread * np.eye(10)[k], (robot.nb, 1))
         change = (changed_bodies(drives.inertias, more) - changed_bodies(drives.inertias, -more)) / (2 * SMALL)
         for b in range(robot.nb):
@@ -238,7 +275,7 @@ def unknowns(
     felt = (rows @ columns / drives.gain[:, None]).reshape(-1, 10 * robot.nb) / np.sqrt(len(windows))
     _, size, axes = np.linalg.svd(felt, full_matrices=False)
     kept = axes[size > FELT][:MOST_DIRECTIONS].reshape(-1, robot.nb, 10)
-    return replace(plain, bodies=kept * spreads)
+    return replace(plain, bodies=kept * SPREADS)
 
 
 def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -264,6 +301,18 @@ def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarra
     return tuple(found)
 
 
+def total_mass(inertias) -> np.ndarray:
+    """Weights as of `weights_of` that keep the mass of all bodies together.
+
+    Args:
+        inertias: (nb, 10).
+
+    Returns:
+        (nb, 10).
+    """
+    return np.outer(np.ones(len(inertias)), np.eye(10)[0]) / np.sum(inertias[:, 0])
+
+
 def at_scale(inertias, weights: Iterable[np.ndarray]) -> np.ndarray:
     """Inertias (nb, 10) with each group at the scale of the model. weights: as of `weights_of`."""
     found = np.array(inertias)
@@ -278,13 +327,26 @@ def _has(drives: DriveArrays, name: str) -> bool:
     return name not in LOAD_FRICTION or bool(getattr(drives, name).any())
 
 
-def _finite(drives: DriveArrays, free, known: dict) -> tuple[DriveArrays, dict]:
-    """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero."""
+def finite(
+    drives: DriveArrays, free: Iterable[str], known: dict, some: Sequence[int] | slice = slice(None)
+) -> tuple[DriveArrays, dict]:
+    """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero.
+
+    Args:
+        drives: where they begin.
+        free: names of `KINDS`.
+        known: by name, (nv,) the joints whose value stays.
+        some: degrees of freedom that have drives.
+
+    Returns:
+        Both.
+    """
     values = {}
     for name in free:
-        own = np.asarray(getattr(drives, name), dtype=float)
+        own = np.array(getattr(drives, name), dtype=float)
         if KINDS[name].logarithm:
-            values[name] = np.clip(own, LEAST, FAR)
+            values[name] = own.copy()
+            values[name][some] = np.clip(own[some], LEAST, FAR)
             absent = ~np.isfinite(own) | ((own == 0) & (name in LOAD_FRICTION))
             if absent.any():
                 known[name] = absent | known.get(name, False)

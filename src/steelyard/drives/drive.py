@@ -78,12 +78,13 @@ def twins(robot: Robot, drives: Mapping[str, Drive]) -> tuple[np.ndarray, ...]:
     Returns:
         For each group of two joints or more, their degrees of freedom.
     """
-    ranges = robot.upper - robot.lower
+    ranges = {joint.name: float(joint.upper[0] - joint.lower[0]) for joint in robot.free_joints}
     found: list[tuple[object, np.ndarray, list[int]]] = []
-    for dof, name in enumerate(robot.dof_names):
+    for dof in robot.driven_dofs:
+        name = robot.dof_names[dof]
         drive = drives[name]
         told = [getattr(drive, key) or np.inf for key in ("kp", "kd", "limit", "gain", "volts")]
-        own = [robot.effort_limits[dof], robot.velocity_limits[dof], ranges[dof], robot.armature[dof]]
+        own = [robot.effort_limits[dof], robot.velocity_limits[dof], ranges.get(name, np.inf), robot.armature[dof]]
         numbers = np.array([*own, robot.damping[dof], robot.frictionloss[dof], *told])
         key = (drive.kind, "group", drive.group) if drive.group else (drive.kind, *_stem(name))
         for other, theirs, dofs in found:

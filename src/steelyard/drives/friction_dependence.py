@@ -67,7 +67,9 @@ def friction_laws(
     """
     if "frictionloss" not in unknowns.free:
         return ()
-    first = unknowns.free.index("frictionloss") * unknowns.joints
+    if windows.walking:  # joints carry the ground's forces, too
+        return ()
+    places = unknowns.of("frictionloss")
     moved = robot.with_inertias(drives.inertias)
     still = np.zeros((len(windows), robot.nv))
     quantities = {
@@ -78,7 +80,7 @@ def friction_laws(
     for j, name in enumerate(robot.dof_names):
         if drives.loaded[j]:
             continue
-        wanted, curvature = shown.wanted[:, first + j], shown.curvature[:, first + j]
+        wanted, curvature = shown.wanted[:, places[j]], shown.curvature[:, places[j]]
         friction = float(drives.frictionloss[j])
         laws = [_law(name, by, x[:, j], wanted, curvature, friction) for by, x in quantities.items()]
         laws = [each for each in laws if each is not None]

@@ -15,8 +15,13 @@ from steelyard.drives.refinement import errors_of
 from steelyard.drives.rollouts import rms
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import Recorded, Windows, cuts, smoothed, windows_of
+from steelyard.model import Robot
 
-WINDOW = 0.5  # s, long enough for a servo to settle, too short for small errors to grow
+WINDOW, STRIDE = (
+    0.5,
+    0.2,
+)  # s, long enough for a servo to settle, too short for small errors to grow; for a foot to land
+WALKED = 1.0  # s of a walk in one piece: sooner or later, any model falls
 COMMANDED, STAYS = "goes where commanded", "stays"
 IDLE = (COMMANDED, STAYS)
 BLOCK = 10.0  # s of a log, of which the end is held out
@@ -30,7 +35,8 @@ COARSE = 0.05  # rad or m in windows, above which it is predicted roughly at bes
 class Motion:
     """Errors of motion of a model, (nv,) root mean squares in rad or m.
 
-    windows: of pieces that start anew every `WINDOW`; whole: of each stretch of a log in one piece.
+    windows: of pieces that start anew every `WINDOW` (of a walk, `STRIDE`); whole: of each stretch of a log in one
+    piece (of a walk, of `WALKED`). Those of a free base are in its own axes, m and rad.
     """
 
     name: str
@@ -55,10 +61,10 @@ class Judges:
         return Motion(name, *(rms(errors_of(simulation, [each], [drives])[0]) for each in (self.windows, self.whole)))
 
     def idle(self, *, positions: bool) -> tuple[Motion, ...]:
-        """Errors of a robot that stays where it is, and, where commands are positions, of one that goes there."""
+        """Errors of a robot that stays where it is, and, where commands are positions, of one that goes there; a free
+        base moves on as it did."""
         both = (self.windows, self.whole)
-        told = [rms(each.commanded - each.measured) for each in both]
-        stays = [rms(np.repeat(each.q, each.counts, axis=0) - each.measured) for each in both]
+        stays, told = ([rms(errors) for errors in each] for each in ([w.idle for w in both], [w.goes for w in both]))
         return (*([Motion(COMMANDED, *told)] if positions else []), Motion(STAYS, *stays))
 
 
@@ -72,7 +78,20 @@ def judges_of(recordings: Sequence[Recorded], step: float) -> Judges:
     Returns:
         The Judges.
     """
-    return Judges(windows_of(recordings, step, WINDOW), windows_of(recordings, step, None))
+    length, whole = (STRIDE, WALKED) if recordings[0].walking else (WINDOW, None)
+    return Judges(windows_of(recordings, step, length), windows_of(recordings, step, whole))
+
+
+def window_of(robot: Robot) -> float:
+    """Length of windows of a robot's motion.
+
+    Args:
+        robot: the model.
+
+    Returns:
+        s.
+    """
+    return STRIDE if robot.floating else WINDOW
 
 
 @dataclass(frozen=True, eq=False)

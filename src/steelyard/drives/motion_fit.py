@@ -8,18 +8,21 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
-from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, unknowns, weights_of
+from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, total_mass, unknowns, weights_of
 from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
-from steelyard.drives.held_out import WINDOW
-from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, refine, shown_by
+from steelyard.drives.held_out import window_of
+from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, felt_by, refine, shown_by
 from steelyard.drives.simulation import Simulation
+from steelyard.drives.walking_coordinates import single, walking_unknowns
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot
 
-MOST = 96  # windows that are simulated again and again
+MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
 FEW = 24  # windows, of which a search can spare none to compare its ends
 FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
+GAINS, DAMPED = tuple(5.0 * 1.5 ** np.arange(13)), 0.03  # N m/rad tried of all, times which damping is, N m s/rad
+PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be within soft ground
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
 LIMITS = (0.04, 0.08, 0.15, 0.3, 0.5, 0.8)  # times what the drive would reach without one
@@ -34,6 +37,7 @@ LEVEL = 0.95  # of intervals
 LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing is left where they are not shown
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
 FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit", *LOAD_FRICTION)
+WALKING = tuple(name for name in FREE if name not in (*LIMITING, *LOAD_FRICTION))  # what walks show
 LOADED = ((0.2, 0.1), (0.5, 0.25))  # friction per torque of the drive, and per that of gravity, tried
 LOADABLE = 1  # joints, up to which friction under load is looked for: of more, commands of other joints pass for it
 HOPE = 2.5  # times the mean square error, from which on refinement is not expected to help
@@ -77,13 +81,14 @@ class Stated:
 
     known: by name of `FREE`, (nv,) the joints whose value is known and stays. weighed: (nb,) bodies whose mass is known
     and stays. scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their
-    scale. groups: joints each with the same motor.
+    scale. groups: joints each with the same motor. total: whether the mass of all bodies together is known.
     """
 
     known: Mapping[str, np.ndarray]
     weighed: np.ndarray | None = None
     scaled: Sequence[np.ndarray] = ()
     groups: tuple[np.ndarray, ...] = ()
+    total: bool = False
 
 
 def search(
@@ -109,8 +114,10 @@ def search(
         The end that moves best, where none moves better than where it began the latter; and the start that it is from.
     """
     simulation, known = Simulation(robot, step, centred=True), stated.known
-    windows = windows_of(recordings, step, WINDOW, lead=simulation.lead)
+    windows = windows_of(recordings, step, window_of(robot), lead=simulation.lead)
     seen, unseen, _ = _shared(windows, least=1 if len(windows) < FEW else 2)
+    if windows.walking:
+        return _walked(simulation, starts[0], stated, seen, unseen, progress)
     best = partial(_best, simulation, unseen)
     weights = weights_of(robot, seen.q, stated.scaled)
     late = -float(np.median(np.diff(recordings[0].t)))
@@ -145,6 +152,44 @@ def search(
     return replace(near, unknowns=free, x=x), start
 
 
+def _walked(
+    simulation: Simulation, start: DriveArrays, stated: Stated, seen: Windows, unseen: Windows, progress
+) -> tuple[Refined, DriveArrays]:
+    """As `search`, of a robot that walks: joints move each other, so that nothing is tried for each of them alone."""
+    seen = seen[:: max(1, len(seen) // FEW)]
+    robot, late = simulation.robot, -float(np.median(np.diff(seen.recordings[0].t)))
+    touching = float(np.median(simulation.gap(seen.q)))
+    height = touching if np.isfinite(touching) else 0.0
+    deeper = [start.changed(ground=(height + each, 0.0, 0.0)) for each in PRESSED]
+    start, given = _least(simulation, seen, deeper), np.broadcast_to(stated.known["gain"], robot.nv)
+    if not given.all():
+        start = _least(simulation, seen, [_stronger(start, ~given, each) for each in GAINS])
+    start = _least(simulation, seen, [_but(start, stated.known, {"delay": np.full(robot.nv, each)}) for each in LATE])
+    known = dict(stated.known) | {name: np.ones(robot.nv, dtype=bool) for name in LIMITING}
+    weighed = {
+        "weighed": stated.weighed,
+        "weights": () if given.all() and not stated.total else (total_mass(start.inertias),),
+    }
+    free = walking_unknowns(robot, start, WALKING, known, groups=stated.groups, soonest=late, **weighed)
+    simulated = Simulated(simulation, seen, simulation, seen)
+    near = refine(simulated, free, progress=progress)
+    near = _best(simulation, unseen, [near, replace(near, x=free.start, slopes=None)])
+    free, x = free.in_time(_early(simulation, seen, near.drives), near.x)
+    return replace(near, unknowns=free, x=x, felt=felt_by(simulated, near)), start
+
+
+def _stronger(start: DriveArrays, some: np.ndarray, gain: float) -> DriveArrays:
+    """Drives some of which (nv,) have another gain, and the damping that goes with it."""
+    numbers = {"gain": gain, "damping": DAMPED * gain, "frictionloss": DAMPED * gain / 10}
+    return start.changed(**{name: np.where(some, value, getattr(start, name)) for name, value in numbers.items()})
+
+
+def _least(simulation: Simulation, windows: Windows, cases: Sequence[DriveArrays]) -> DriveArrays:
+    """The case whose joints err least."""
+    costs = [np.mean(e[:, windows.base :] ** 2) for e in errors_of(simulation, [windows], cases)]
+    return cases[int(np.argmin(costs))]
+
+
 def fit_motion(
     robot: Robot,
     near: Refined,
@@ -167,14 +212,19 @@ def fit_motion(
     Returns:
         The MotionFit, on windows that no step has seen no worse than where it began.
     """
-    simulation, free = Simulation(robot, step, centred=True), near.unknowns
-    seen, _, chosen = _shared(windows_of(recordings, step, WINDOW, lead=simulation.lead))
+    simulation, free, length = Simulation(robot, step, centred=True), near.unknowns, window_of(robot)
+    seen, _, chosen = _shared(windows_of(recordings, step, length, lead=simulation.lead))
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
-    fine = Simulated.of(robot, recordings, WINDOW, chosen, step / 2, finest)
-    begun = replace(near, moved=np.zeros((2, *seen.q.shape)))
-    _, unseen, _ = _shared(windows_of(recordings, finest, WINDOW, lead=simulation.lead))
+    steps = (step, step / 2) if robot.floating else (step / 2, finest)
+    fine = Simulated.of(robot, recordings, length, chosen, *steps)
+    begun = replace(near, moved=np.zeros((2, *seen.v.shape)), slopes=None)
+    if near.felt is not None:
+        free, x = single(free, near.x, stated.groups, near.felt * len(seen) / near.moved.shape[1])
+        begun = replace(begun, unknowns=free, x=x)
+    _, unseen, _ = _shared(windows_of(recordings, steps[1], length, lead=simulation.lead))
     refined = _best(fine.finer, unseen, [refine(fine, free, begun=begun, progress=progress), begun])
-    undetermined = _undetermined(simulation, seen, refined.drives, stated.known)
+    groups = stated.groups if robot.floating else ()
+    undetermined = _undetermined(simulation, seen, refined.drives, stated.known, groups)
     shown = shown_by(fine, refined)
     return MotionFit(
         drives=refined.drives,
@@ -190,6 +240,8 @@ def fit_motion(
 
 def _mean_friction(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.ndarray:
     """(nv,) friction loss in the measured motion of driven joints, on the whole."""
+    if not drives.loaded.any():
+        return drives.frictionloss
     every = simulation.driven(drives).friction(windows.measured, windows.speeds, windows.commanded)
     on = windows.on
     return np.where(drives.loaded, np.sum(every * on, axis=0) / np.maximum(on.sum(axis=0), 1), drives.frictionloss)
@@ -197,7 +249,7 @@ def _mean_friction(simulation: Simulation, windows: Windows, drives: DriveArrays
 
 def _shared(windows: Windows, least: int = 1) -> tuple[Windows, Windows, np.ndarray]:
     """Windows to fit and windows to judge by, and the numbers of the first. least: of how many one is fitted."""
-    every = max(least, -(-len(windows) // MOST))
+    every = max(least, -(-len(windows) // (STRIDES if windows.walking else MOST)))
     chosen, others = np.arange(0, len(windows), every), np.arange(every // 2, len(windows), every)
     return windows[chosen], windows[others], chosen
 
@@ -311,8 +363,10 @@ def _but(start: DriveArrays, known: Mapping[str, np.ndarray], values: dict) -> D
     return start.changed(**{name: np.where(fixed, getattr(start, name), value) for name, value in values.items()})
 
 
-def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays, known) -> dict[str, np.ndarray]:
-    """Delays, slope limits and limits that could as well be none, or much more."""
+def _undetermined(
+    simulation: Simulation, windows: Windows, drives: DriveArrays, known, groups: Sequence[np.ndarray] = ()
+) -> dict[str, np.ndarray]:
+    """Delays, slope limits and limits that could as well be none, or much more. groups: joints that have one number."""
     n = len(drives.gain)
     others = {
         "delay": [np.zeros(n), drives.delay + LATE[1], drives.delay + LATE[2]],
@@ -322,9 +376,13 @@ def _undetermined(simulation: Simulation, windows: Windows, drives: DriveArrays,
     }
     found = {}
     for name, values in others.items():
+        if windows.walking and name in LIMITING:
+            continue
         errors = errors_of(simulation, [windows], [drives, *(drives.changed(**{name: each}) for each in values)])
         costs = np.array([np.mean(e**2, axis=0) for e in errors])
         shown = costs[1:].max(axis=0) > (1 + LIMITING.get(name, TELLS)) * costs[0]
+        for group in groups:
+            shown[group] = shown[group].any()
         found[name] = ~shown & ~np.broadcast_to(known.get(name, False), n)
     return found
 
@@ -339,9 +397,9 @@ def _early(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.
 def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:
     """Of intervals by Student's t."""
     half = stdtrit(shown.freedom, 1 - (1 - LEVEL) / 2) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
-    found, n = {}, free.joints
-    for i, name in enumerate(free.free):
-        own = half[i * n : (i + 1) * n]
+    found = {}
+    for name in free.free:
+        own = np.where(free.places >= 0, half[free.of(name)], 0.0)
         found[name] = own * (getattr(refined.drives, name) if KINDS[name].logarithm else 1.0)
     return found
 

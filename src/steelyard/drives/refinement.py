@@ -10,17 +10,21 @@ from all answers, and from how unlike windows are: errors within one are no inde
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
+from steelyard.drives import free_base
 from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.coordinates import Unknowns
+from steelyard.drives.free_base import TWIST
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.model import Robot
 
 STEPS, LAST = 12, 8  # with the derivatives of all joints at once, and with those of each
+WALKED, SLOPES = 30, 4  # steps of walks, whose derivatives are dear, and how often these are taken
+STALE = 0.1  # of the cost of a walk, below which a step along derivatives from elsewhere makes new ones worth it
 PRIOR = 30.0  # samples that the prior counts as much as
 SETTLED = 2e-3  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
@@ -28,6 +32,7 @@ STANDING = 0.2  # of the root mean square, that the typical error is at least: m
 CAREFUL = 5e-4  # s, step of a careful simulation
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
+NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
 FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
 
 
@@ -35,13 +40,14 @@ FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
 class Refined:
     """unknowns: where it began; x: (p,) where it ended; moved: (2, k, nv) added to positions and speeds that windows
     begin with; rms: error over the windows, rad or m, before every step and at the end; slopes: of the errors by every
-    number, near where it ended, where they are known."""
+    number, near where it ended, where they are known; felt: as of `felt_by`, where it was asked for."""
 
     unknowns: Unknowns
     x: np.ndarray
     moved: np.ndarray
     rms: tuple[float, ...]
     slopes: "_Slopes | None" = None
+    felt: np.ndarray | None = None
 
     @property
     def drives(self) -> DriveArrays:
@@ -98,19 +104,21 @@ def refine(
         The Refined.
     """
     windows = simulated.windows
-    together, damping, slopes = begun is None, FIRST, None
+    together, damping, slopes = begun is None and not windows.walking, FIRST, None
     if begun is None:
-        x, moved, rms, most = unknowns.start, np.zeros((2, *windows.q.shape)), [], STEPS
+        x, moved, rms, most = unknowns.start, np.zeros((2, *windows.v.shape)), [], STEPS
     else:
         x, moved, rms, most = begun.x, begun.moved, [*begun.rms], LAST
     (error,) = simulated.errors([moved], [unknowns.at(x)])
+    most, left = (WALKED, SLOPES) if windows.walking else (most, most)
     for step in range(most):
         if progress:
             progress(step / most)
         rms.append(float(np.sqrt(np.mean(error**2))))
         cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
-        slopes = slopes or _slopes(simulated, moved, unknowns, x, together=together)
+        if slopes is None:
+            slopes, left = _slopes(simulated, moved, unknowns, x, together=together), left - 1
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
             tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
@@ -122,9 +130,10 @@ def refine(
             if better > 0:
                 (x, moved), error = tried[best], errors[best]
         little = better < (SETTLED * before if together else ENDED * cost.deviation(x, moved, slopes))
-        if little and fresh:
+        if little and (fresh or not left):
             break
-        if little or together:  # the derivatives of every number serve as long as steps along them help
+        stale = windows.walking and better < STALE * before
+        if left and (little or stale or together):  # derivatives of every number serve as long as steps along them help
             slopes, damping = None, min(damping, FIRST)
     rms.append(float(np.sqrt(np.mean(error**2))))
     return Refined(unknowns, x, moved, tuple(rms), None if together else slopes)
@@ -166,20 +175,36 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x, together=False)
     cost = _Cost(unknowns, windows, x, error)
     gram, _, scores, (inverse, mixed, _) = cost.normal(x, refined.moved, slopes)
-    own = -np.einsum("cakj,cdkj,dbkj->kab", mixed, inverse, mixed, optimize=True)
-    for k, (first, count) in enumerate(zip(cost.edges, windows.counts, strict=True)):
-        rows = slice(first, first + count)
-        felt = (np.sqrt(cost.weight[rows]) * slopes.values[:, rows]).reshape(len(x), -1)
-        own[k] += felt @ felt.T
+    part = -np.einsum("cakj,cdkj,dbkj->kab", mixed, inverse, mixed, optimize=True)
+    values = np.sqrt(cost.weight) * cost.rows(slopes.values)
+    for k, rows in enumerate(cost.spans):
+        felt = values[:, rows].reshape(len(values), -1)
+        part[k] += felt @ felt.T
+    own, places = np.zeros((len(part), len(x), len(x))), slopes.at[:, 0]
+    own[:, places[:, None], places] = part
     without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
     inverse = np.linalg.inv(gram)
     spread = (len(own) - 1) / len(own) * without.T @ without
     curvature = np.maximum(np.diagonal(own, axis1=1, axis2=2), np.finfo(float).tiny)
-    prior = PRIOR * cost.typical**2 * inverse @ cost.own @ inverse
+    prior = PRIOR * inverse @ cost.own @ inverse
     stepped = inverse @ cost.pulled(simulated.by_step(refined.moved, refined.drives), refined.moved, slopes)
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
     return Shown(spread + prior + np.outer(stepped, stepped) / 3, freedom, -scores / curvature, curvature)
+
+
+def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
+    """(p,) information of windows about each coordinate alone, times that of its prior.
+
+    Args:
+        simulated: windows of the logs.
+        refined: what was found from them.
+    """
+    (error,) = simulated.errors([refined.moved], [refined.drives])
+    slopes = refined.slopes or _slopes(simulated, refined.moved, refined.unknowns, refined.x, together=False)
+    cost = _Cost(refined.unknowns, simulated.windows, refined.x, error)
+    gram, *_ = cost.normal(refined.x, refined.moved, slopes)
+    return np.diag(gram) / np.diag(cost.own) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +212,7 @@ class _Slopes:
     """Derivatives of errors.
 
     values: (s, m, nv), and at: (s, nv), the coordinate that each joint's are taken with. starts: (2, m, nv) by the
-    position and the speed that a joint's windows begin with.
+    position and the speed that a joint's windows begin with; of a walking robot (2 nv, m, nv), by those of all joints.
     """
 
     values: np.ndarray
@@ -196,51 +221,87 @@ class _Slopes:
 
 
 class _Cost:
-    """Huber's of errors about as large as the given ones, and the priors of coordinates and of where windows begin."""
+    """Huber's of errors about as large as the given ones, and the priors of coordinates and of where windows begin.
+
+    Errors count in what is typical of them. Rows (r, j) are those of every joint; of a walking robot, whose joints all
+    move each other, those of all joints are one.
+    """
 
     def __init__(self, unknowns: Unknowns, windows: Windows, x, error):
         self.mean, covariance = unknowns.prior(x)
         self.most = np.sqrt(np.diag(covariance))
-        self.edges = np.cumsum(windows.counts) - windows.counts
-        size = np.abs(error)
-        self.typical = max(1.4826 * float(np.median(size)), STANDING * float(np.sqrt(np.mean(size**2))), 1e-9)
-        self.edge = OUTLIER * self.typical
-        self.error, self.weight = error, np.minimum(1.0, self.edge / np.maximum(np.abs(error), 1e-300))
-        self.own = PRIOR * self.typical**2 * np.linalg.inv(covariance)
-        self.begin = self.typical**2 / windows.spread**2
+        self.walking = windows.walking
+        counts = windows.counts * (windows.nv if self.walking else 1)
+        edges = np.concatenate([[0], np.cumsum(counts)])
+        self.spans = [slice(a, b) for a, b in pairwise(edges)]
+        self.typical = np.ones(windows.nv)
+        kinds = [np.arange(3), np.arange(3, TWIST), np.arange(TWIST, windows.nv)]
+        for kind in kinds if self.walking else [np.arange(windows.nv)]:
+            size = np.abs(error[:, kind])
+            most = STANDING * float(np.sqrt(np.mean(size**2)))
+            self.typical[kind] = max(1.4826 * float(np.median(size)), most, 1e-9)
+        self.error = self.rows(error)
+        self.weight = np.minimum(1.0, OUTLIER / np.maximum(np.abs(self.error), 1e-300))
+        self.own = PRIOR * np.linalg.inv(covariance)
+        if self.walking:
+            self.begin = windows.information.transpose(1, 2, 0)[..., None]
+        else:
+            self.begin = np.zeros((2, 2, *windows.v.shape))
+            self.begin[[0, 1], [0, 1]] = 1 / windows.spread**2
+
+    def rows(self, errors) -> np.ndarray:
+        """(..., r, j) of (..., m, nv)."""
+        errors = errors / self.typical
+        return errors.reshape(*errors.shape[:-2], -1, 1) if self.walking else errors
+
+    def begun(self, moved) -> np.ndarray:
+        """(c, k, j) of where windows begin, (2, k, nv)."""
+        return moved.transpose(0, 2, 1).reshape(-1, moved.shape[1], 1) if self.walking else moved
 
     def value(self, x, moved, error) -> float:
-        size = np.abs(error)
-        far = 2 * self.edge * size - self.edge**2
-        priors = (x - self.mean) @ self.own @ (x - self.mean) + np.sum(self.begin * moved**2)
-        return float(np.sum(np.where(size < self.edge, size**2, far)) + priors)
+        size, begun = np.abs(self.rows(error)), self.begun(moved)
+        far = 2 * OUTLIER * size - OUTLIER**2
+        priors = (x - self.mean) @ self.own @ (x - self.mean) + np.sum(begun * self._held(begun))
+        return float(np.sum(np.where(size < OUTLIER, size**2, far)) + priors)
+
+    def _held(self, begun) -> np.ndarray:
+        return np.einsum("cdkj,dkj->ckj", self.begin, begun)
+
+    def _sums(self, one, other) -> np.ndarray:
+        """(a, b, k, j) of products over each window. one, other: (a, r, j), (b, r, j)."""
+        one, other = (each.transpose(2, 0, 1) for each in (one, other))
+        return np.stack(
+            [(one[:, :, rows] @ other[:, :, rows].transpose(0, 2, 1)).transpose(1, 2, 0) for rows in self.spans], axis=2
+        )
 
     def normal(self, x, moved, slopes: _Slopes, damping: float = 0.0):
         """Gauss-Newton's matrix (p, p) and gradient (p,), halved; what each window adds to the gradient (k, p); and
         what beginnings of windows follow from. These are taken out: each window decides them on its own."""
-        weighted = self.weight * slopes.values
-        sums = partial(np.add.reduceat, indices=self.edges, axis=-2)
-        own = np.einsum("amj,bmj->abj", weighted, slopes.values, optimize=True)
-        scores = sums(weighted * self.error)
-        inner = sums((self.weight * slopes.starts)[:, None] * slopes.starts)
-        inner[[0, 1], [0, 1]] = (1 + damping) * (inner[[0, 1], [0, 1]] + self.begin)
-        mixed = sums((self.weight * slopes.starts)[:, None] * slopes.values)
-        pulls = sums(self.weight * slopes.starts * self.error) + self.begin * moved
+        values, starts, error = self.rows(slopes.values), self.rows(slopes.starts), self.error[None]
+        weighted, pushed = self.weight * values, self.weight * starts
+        own = np.einsum("amj,bmj->abj", weighted, values, optimize=True)
+        scores = self._sums(weighted, error)[:, 0]
+        inner = self._sums(pushed, starts) + self.begin
+        every = np.arange(len(inner))
+        inner[every, every] *= 1 + damping
+        mixed = self._sums(pushed, values)
+        pulls = self._sums(pushed, error)[:, 0] + self._held(self.begun(moved))
         inverse = np.moveaxis(np.linalg.inv(np.moveaxis(inner, (0, 1), (-2, -1))), (-2, -1), (0, 1))
-        solved = np.einsum("cdkj,dakj->cakj", inverse, mixed)
-        own -= np.einsum("cakj,cbkj->abj", solved, mixed)
+        solved = np.einsum("cdkj,dakj->cakj", inverse, mixed, optimize=True)
+        own -= np.einsum("cakj,cbkj->abj", solved, mixed, optimize=True)
         scores = scores - np.einsum("cakj,ckj->akj", solved, pulls)
         gram, parts = self.own.copy(), np.zeros((scores.shape[1], len(x)))
-        for one, at in enumerate(slopes.at):
+        places = slopes.at[:, :1] if self.walking else slopes.at
+        for one, at in enumerate(places):
             np.add.at(parts.T, at, scores[one].T)
-            for other, also in enumerate(slopes.at):
+            for other, also in enumerate(places):
                 np.add.at(gram, (at, also), own[one, other])
         return gram, parts.sum(axis=0) + self.own @ (x - self.mean), parts, (inverse, mixed, pulls)
 
     def pulled(self, more, moved, slopes: _Slopes) -> np.ndarray:
         """(p,) by what errors that change by `more` (m, nv) change the gradient."""
         other = copy(self)
-        other.error = self.error + more
+        other.error = self.error + self.rows(more)
         return other.normal(self.mean, moved, slopes)[1] - self.normal(self.mean, moved, slopes)[1]
 
     def deviation(self, x, moved, slopes: _Slopes) -> float:
@@ -254,21 +315,28 @@ class _Cost:
         gram, pull, _, (inverse, mixed, pulls) = self.normal(x, moved, slopes, damping)
         move = -np.linalg.solve(gram + damping * np.diag(np.diag(gram)), pull)
         move = np.clip(move, -self.most, self.most)
-        left = pulls + np.einsum("cakj,aj->ckj", mixed, move[slopes.at])
-        return x + move, moved - np.einsum("cdkj,dkj->ckj", inverse, left)
+        places = slopes.at[:, :1] if self.walking else slopes.at
+        left = pulls + np.einsum("cakj,aj->ckj", mixed, move[places])
+        begun = -np.einsum("cdkj,dkj->ckj", inverse, left)
+        if self.walking:
+            begun = begun.reshape(2, -1, begun.shape[1]).transpose(0, 2, 1)
+        return x + move, moved + begun
 
 
 def _begun(windows: Windows, moved) -> Windows:
     """Windows that begin elsewhere: (2, k, nv) added to positions and speeds."""
-    return replace(windows, q=windows.q + moved[0], v=windows.v + moved[1])
+    return replace(windows, q=free_base.moved(windows.q, moved[0]), v=windows.v + moved[1])
 
 
 def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool) -> _Slopes:
     """Derivatives of the errors."""
     simulation, windows = simulated.simulation, simulated.windows
     changes = unknowns.changes(together=together)
-    ends = windows.spread.mean(axis=(1, 2))
-    starts = [np.stack([moved[0] + ends[0], moved[1]]), np.stack([moved[0], moved[1] + ends[1]])]
+    ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
+    if windows.walking:  # each on its own
+        ends = NEARBY * windows.spread.mean(axis=1).ravel()
+        aside = np.eye(len(ends)).reshape(-1, 2, windows.nv)
+    starts = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)]
     here = unknowns.at(x)
     cases = [(moved, here), *((moved, unknowns.at(x + change)) for change, _ in changes)]
     cases += [(each, here) for each in starts]

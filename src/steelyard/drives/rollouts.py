@@ -10,10 +10,12 @@ from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import Drive
+from steelyard.drives.free_base import TWIST, moved
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import OptionError
 from steelyard.log import Log
+from steelyard.log.walk_states import BaseStates
 from steelyard.model import STEP, Robot
 
 
@@ -23,10 +25,10 @@ class Rollout(Card):
 
     Attributes:
         t: (n,) times, s; those of the log but for rests that are shorter than a window.
-        q: (n, nv) simulated positions, rad or m.
-        error: (n, nv) simulated minus measured positions.
+        q: (n, nq) simulated positions, rad or m.
+        error: (n, nv) simulated minus measured positions; of a free base in its own axes.
         commanded: (n, nv) error of a robot that is where it is told to be, None where commands are no positions.
-        stays: (n, nv) error of a robot that stays where each window begins.
+        stays: (n, nv) error of a robot that stays where each window begins; free bases move on as they did there.
         joint_names: (nv,).
         window: s after which the simulation began anew; None: at gaps alone.
     """
@@ -54,6 +56,13 @@ class Rollout(Card):
         return told | {name: f"{np.sqrt(np.mean(e**2)):.4g}" for name, e in others.items() if e is not None}
 
 
+def _recorded(log: Log) -> BaseStates:
+    """The state of a free base as it is in a log."""
+    q, v = log.require("q", "v")
+    covariance = np.broadcast_to(np.eye(2 * TWIST), (len(log), 2 * TWIST, 2 * TWIST))
+    return BaseStates(t=log.t, q=q, v=v, covariance=covariance, ground=np.zeros(len(log)), slope=np.zeros(2))
+
+
 def rms(error) -> np.ndarray:
     """(nv,) of errors (n, nv)."""
     return np.sqrt(np.mean(np.square(error), axis=0))
@@ -66,7 +75,7 @@ def rollout(
 
     Args:
         robot: the model, with friction and armature.
-        log: with q and what the drives take, one column a joint.
+        log: with q and what the drives take, one column a joint; of a robot on a free base with its pose and v, too.
         drives: by joint; None takes those of the model's actuators and side file.
         window: s after which the simulation starts anew from the measured state, as it does after gaps; None: never.
 
@@ -86,16 +95,17 @@ def rollout(
         )
     drives = robot.drives if drives is None else drives
     simulation, arrays = Simulation(robot, STEP), arrays_of(robot, drives)
-    windows = windows_of(stretches(robot, [log], drives), simulation.step, window)
+    bases = [_recorded(log)] if robot.floating else None
+    windows = windows_of(stretches(robot, [log], drives, bases), simulation.step, window)
     driven = windows.driven(simulation, arrays)
     error = windows.errors(simulation.run(driven, windows.begin, windows.v, windows.controls(arrays)))
     measured = windows.measured
     return Rollout(
         t=windows.times,
-        q=measured + error,
+        q=moved(measured, error),
         error=error,
-        commanded=windows.commanded - measured if arrays.follows_q.all() else None,
-        stays=np.repeat(windows.q, windows.counts, axis=0) - measured,
+        commanded=windows.goes if arrays.follows_q[windows.base :].all() else None,
+        stays=windows.idle,
         joint_names=robot.dof_names,
         window=window,
     )

@@ -1,7 +1,8 @@
 """A robot and its drives in MuJoCo: what they do when they are told the commands of a log.
 
 The simulation is the one that users will run: position actuators, joint damping, friction loss, armature. Contacts are
-off. Commands reach the drives late and with a limited slope before MuJoCo sees them.
+off for robots that stand; those on a free base walk on the ground of their file. Commands reach the drives late and
+with a limited slope before MuJoCo sees them.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.drives.arrays import DriveArrays
+from steelyard.drives.ground import with_ground
 from steelyard.drives.under_load import Driven, Stepped
 from steelyard.drives.windows import Recorded
 from steelyard.errors import ModelError, choices
@@ -25,6 +27,7 @@ from steelyard.native import threads
 FINEST, COARSEST, STEPS_A_SAMPLE = 2e-3, 5e-3, 2  # s, s, of the simulation
 LEAST = 1e-6  # kg m^2, of armature
 ENDLESS = 1e30  # N m, of drives whose limit is unknown
+NEAR_GROUND = 0.2  # m
 GIVE = 0.05  # of the range of a joint, by which its stops may yield
 ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
 
@@ -52,7 +55,7 @@ def unbounded(robot: Robot, recordings: Sequence[Recorded]) -> tuple[Robot, tupl
     Returns:
         The Robot, and a note for each joint whose limits were taken away.
     """
-    lowest, highest = (np.stack([f(own.q, axis=0) for own in recordings]) for f in (np.min, np.max))
+    lowest, highest = (np.stack([f(own.joints, axis=0) for own in recordings]) for f in (np.min, np.max))
     spans = dict(zip(robot.dof_names, zip(lowest.min(axis=0), highest.max(axis=0), strict=True), strict=True))
     notes, joints = [], []
     for joint in robot.joints:
@@ -83,20 +86,27 @@ class Simulation:
 
         _require_plain(robot)
         spec = mujoco.MjSpec.from_string(mjcf_text(replace(robot, drives={})))
-        for joint in spec.joints:
-            actuator = spec.add_actuator(name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        self.driven_dofs = list(robot.driven_dofs)
+        names = [robot.dof_names[dof] for dof in self.driven_dofs]
+        options, self.notes = with_ground(spec, robot) if robot.floating else ({}, ())
+        for name in names:
+            actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
             actuator.forcelimited, actuator.forcerange = True, [-ENDLESS, ENDLESS]
         self.robot, self.step, self.model = robot, step, spec.compile()
         self.lead = 0.5 if centred else 0.0
+        for name, value in options.items():
+            setattr(self.model.opt, name, value)
         self.model.opt.timestep = step
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        if not robot.floating:
+            self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         self.model.dof_solimp[:, :2] = IMPEDANCE
         self.model.dof_solref[:, 0] = 2 * step
         self.bodies = [self.model.body(name).id for name in robot.body_names]
-        self.dofs = [self.model.joint(name).dofadr[0] for name in robot.dof_names]
-        self.actuators = [self.model.actuator(name).id for name in robot.dof_names]
+        self.dofs = [self.model.joint(name).dofadr[0] for name in names]
+        self.actuators = [self.model.actuator(name).id for name in names]
+        self.floor = np.flatnonzero(self.model.body_weldid[self.model.geom_bodyid] == 0)
         self._stepped = Stepped(self)
 
     @cached_property
@@ -120,18 +130,19 @@ class Simulation:
         import mujoco
 
         m = copy.copy(self.model)
-        at, on = self.actuators, np.ones(self.robot.nv, dtype=bool) if on is None else on
-        m.actuator_gainprm[at, 0] = drives.gain * on
-        m.actuator_biasprm[at, 1] = -drives.gain * drives.follows_q * on
-        m.actuator_biasprm[at, 2] = -drives.kd * on
-        most = np.minimum(drives.limit, ENDLESS)
+        at, own, on = self.actuators, self.driven_dofs, np.ones(self.robot.nv, dtype=bool) if on is None else on
+        m.actuator_gainprm[at, 0] = (drives.gain * on)[own]
+        m.actuator_biasprm[at, 1] = (-drives.gain * drives.follows_q * on)[own]
+        m.actuator_biasprm[at, 2] = (-drives.kd * on)[own]
+        most = np.minimum(drives.limit, ENDLESS)[own]
         m.actuator_forcerange[at] = np.stack([-most, most], axis=1)
-        m.dof_damping[self.dofs], m.dof_frictionloss[self.dofs] = drives.damping, drives.frictionloss
+        m.dof_damping[self.dofs], m.dof_frictionloss[self.dofs] = drives.damping[own], drives.frictionloss[own]
         more = self.lead * self.step * (drives.damping + drives.kd * on)
-        m.dof_armature[self.dofs] = np.maximum(drives.armature - more, LEAST)
+        m.dof_armature[self.dofs] = np.maximum(drives.armature - more, LEAST)[own]
         if drives.inertias is not self.robot.inertias:
             m.body_mass[self.bodies], m.body_ipos[self.bodies], inertia = to_com_inertia(drives.inertias)
             m.body_inertia[self.bodies], m.body_iquat[self.bodies] = principal_moments(inertia)
+        _change_ground(m, self.floor, *drives.ground)
         mujoco.mj_setConst(m, self._scratch)
         return Driven(m, drives, self.robot.with_inertias(drives.inertias), on)
 
@@ -141,8 +152,8 @@ class Simulation:
 
     @captured_warnings()
     def run(self, driven: Sequence[Driven], q, v, controls) -> np.ndarray:
-        """Positions (k, s + 1, nv) of every run from its start on. driven: k robots; q, v: (k, nv); controls: (k, s,
-        nv) at the beginning of every step."""
+        """Positions (k, s + 1, nq) of every run from its start on. driven: k robots; q, v: (k, nq), (k, nv); controls:
+        (k, s, nv) at the beginning of every step."""
         import mujoco
 
         m, kind = self.model, mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -155,10 +166,27 @@ class Simulation:
             states = self.rolled([each.model for each in driven], start, self.ordered(controls))
         return np.concatenate([np.asarray(q)[:, None], self.positions(states)[0]], axis=1)
 
+    def gap(self, q) -> np.ndarray:
+        """(k,) height of the lowest part of the robot above the ground, m, at positions (k, nq): negative within it,
+        inf where it is further away than `NEAR_GROUND`."""
+        import copy
+
+        import mujoco
+
+        m, d = copy.copy(self.model), mujoco.MjData(self.model)
+        m.geom_margin[:] = NEAR_GROUND
+        qpos, _, _ = to_mujoco(m, self.robot, q, np.zeros((len(q), m.nv)), np.zeros((len(q), m.nv)))
+        found = []
+        for d.qpos[:] in qpos:
+            mujoco.mj_fwdPosition(m, d)
+            touching = np.isin(d.contact.geom, self.floor).any(axis=1)
+            found.append(np.min(d.contact.dist[touching], initial=np.inf))
+        return np.array(found)
+
     def ordered(self, controls) -> np.ndarray:
         """Controls (k, s, nu) as the model has them."""
         found = np.zeros((*controls.shape[:2], self.model.nu))
-        found[:, :, self.actuators] = controls
+        found[:, :, self.actuators] = controls[:, :, self.driven_dofs]
         return found
 
     def rolled(self, models: Sequence, start, controls) -> np.ndarray:
@@ -173,13 +201,24 @@ class Simulation:
         return q, v
 
 
+def _change_ground(m, floor, height: float, friction: float, softness: float):
+    """Change what is touched, as of `DriveArrays.ground`. floor: geoms that stand."""
+    m.geom_pos[floor, 2] += height
+    m.geom_friction[:, 0] *= np.exp(friction)
+    m.pair_friction[:, :2] *= np.exp(friction)
+    for solref in (m.geom_solref, m.pair_solref):
+        constants = solref[:, :1] > 0  # else stiffness and damping, negative
+        solref *= np.where(constants, [np.exp(softness), 1.0], [np.exp(-2 * softness), np.exp(-softness)])
+
+
 def _parts(states, m):
     return states[..., 1 : 1 + m.nq], states[..., 1 + m.nq : 1 + m.nq + m.nv]
 
 
 def _require_plain(robot: Robot):
-    if robot.loops or robot.mimic_names or robot.nq != robot.nv:
-        odd = (*robot.loop_names, *robot.mimic_names, *(j.name for j in robot.free_joints if j.nq != j.nv))
+    several = [joint.name for joint in robot.free_joints if joint.nv != 1 and joint.kind != "free"]
+    if robot.loops or robot.mimic_names or several:
+        odd = (*robot.loop_names, *robot.mimic_names, *several)
         raise ModelError(
             f"Robot '{robot.name}' cannot be rolled out: {choices(odd)} would need more than one motor a joint. Lock "
             "these joints (--lock), or use the part of the robot without them."

@@ -60,7 +60,7 @@ class Stepped:
             for each, rows in groups:
                 friction = each.friction(q[rows], v[rows], controls[rows, first])
                 for place, values in zip(range(rows.start, rows.stop), friction, strict=True):
-                    models[place].dof_frictionloss[own.dofs] = values
+                    models[place].dof_frictionloss[own.dofs] = values[own.driven_dofs]
             states = own.rolled(models, start, told[:, first : first + every])
             found.append(states)
             start = states[:, -1]

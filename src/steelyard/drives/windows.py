@@ -7,52 +7,85 @@ import numpy as np
 
 from steelyard.drives.arrays import DriveArrays, commanded, told
 from steelyard.drives.drive import Drive
+from steelyard.drives.free_base import POSE, TWIST, apart, moved, of_joints
 from steelyard.log import Log
 from steelyard.log.stamps import segments
+from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
 
 SHIFT = 0.2  # of its length, by which a window may begin sooner or later
 NEAR = 0.1  # s from where a recording is to be cut
 STILL = 1e-5  # rad or m, added to what a quadratic leaves
 LONG = 1.0  # samples, over which an error of position is one of speed
+SLIDING = 0.15  # s, of a foot that slips from which on: as they land, all slip a little, in simulations, too
 SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of positions makes no speed
 
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Positions (n, nv) at times t (n,), and commands (n, nv) that hold from their time on. off: (nv,) joints whose
-    drive is switched off, None: of none."""
+    """Positions (n, nq) at times t (n,), and commands (n, nv) that hold from their time on. off: (nv,) joints whose
+    drive is switched off, None: of none. twist: (n, 6) of a free base, in its own axes, None: the base stands; and
+    covariance (n, 12, 12) of its pose and twist."""
 
     t: np.ndarray
     q: np.ndarray
     command: np.ndarray
     off: np.ndarray | None = None
+    twist: np.ndarray | None = None
+    covariance: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.t)
 
     def __getitem__(self, part: slice) -> "Recorded":
-        return Recorded(self.t[part], self.q[part], self.command[part], self.off)
+        base = {name: None if (own := getattr(self, name)) is None else own[part] for name in ("twist", "covariance")}
+        return Recorded(self.t[part], self.q[part], self.command[part], self.off, **base)
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return self.command.shape[1]
+
+    @property
+    def walking(self) -> bool:
+        """Whether the base is free."""
+        return self.twist is not None
+
+    @property
+    def joints(self) -> np.ndarray:
+        """(n, nv) positions of joints, zero in the place of a base."""
+        return of_joints(self.q, self.nv)
 
 
-def stretches(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
+def stretches(
+    robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive], bases: Iterable[BaseStates | None] | None = None
+) -> list[Recorded]:
     """What logs recorded of motion and commands, each stretch without gaps in which all drives are on.
 
     Args:
         robot: the model.
         logs: with q and what the drives take, one column a joint.
         drives: by joint, all of them.
+        bases: states of a free base, one of each log; None: bases stand.
 
     Returns:
-        The stretches, in order; those too short to start from are left out.
+        The stretches, in order; those too short to start from are left out. Of a walking robot they end where a foot
+        slips for long.
 
     Raises:
         LogError: a log lacks what a drive takes.
     """
     found = []
-    for log in logs:
+    logs = list(logs)
+    for log, base in zip(logs, [None] * len(logs) if bases is None else bases, strict=True):
         own = Recorded(np.asarray(log.t), np.asarray(log.q), told(robot, log, drives))
         on = np.ones(len(log), dtype=bool) if log.enable is None else (log.enable != 0).all(axis=1)
+        if base is not None:
+            q = np.concatenate([base.q[:, :POSE], own.q[:, POSE:]], axis=1)
+            own = replace(own, q=q, twist=base.v[:, :TWIST], covariance=base.covariance)
+            for slips in base.slips.values():
+                for a, b in runs(slips):
+                    on[a:b] &= own.t[b - 1] - own.t[a] < SLIDING
         for part in segments(own.t):
             found += [own[part.start + a : part.start + b] for a, b in runs(on[part])]
     return [each for each in found if len(each) > SMOOTHED]
@@ -76,8 +109,8 @@ class Windows:
     """Windows of recordings, all of `steps` steps of a simulation.
 
     source: (k,) the recording of each; first: (k,) its first sample; counts: (k,) samples that it covers.
-    q, v: (k, nv) smoothed state at its beginning, and a its acceleration. spread: (2, k, nv) standard deviations of the
-    state. lead: steps by which positions of the simulation are ahead of their time.
+    q, v: (k, nq), (k, nv) smoothed state at its beginning, and a its acceleration. spread: (2, k, nv) standard
+    deviations of the state. lead: steps by which positions of the simulation are ahead of their time.
     """
 
     recordings: tuple[Recorded, ...]
@@ -97,8 +130,55 @@ class Windows:
 
     @property
     def begin(self) -> np.ndarray:
-        """(k, nv) positions that a simulation begins with."""
-        return self.q + self.lead * self.step * self.v
+        """(k, nq) positions that a simulation begins with."""
+        return moved(self.q, self.lead * self.step * self.v)
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return self.v.shape[1]
+
+    @property
+    def walking(self) -> bool:
+        """Whether the base is free: then all joints move each other through it."""
+        return self.recordings[0].walking
+
+    @property
+    def base(self) -> int:
+        """Degrees of freedom of a free base, 0 where it stands."""
+        return TWIST if self.walking else 0
+
+    @property
+    def idle(self) -> np.ndarray:
+        """(m, nv) errors of a robot whose joints stay where windows begin, and whose base moves on as it does there."""
+        speed = np.repeat(self.v, self.counts, axis=0)
+        speed[:, self.base :] = 0.0
+        since = self.times - np.repeat(self._of_first("t"), self.counts)
+        stays = moved(np.repeat(self.q, self.counts, axis=0), since[:, None] * speed)
+        return apart(stays, self.measured, self.nv)
+
+    @property
+    def goes(self) -> np.ndarray:
+        """(m, nv) errors of a robot whose joints are where they are told to be, and whose base moves on."""
+        found = self.commanded - self.joints
+        found[:, : self.base] = self.idle[:, : self.base]
+        return found
+
+    def _of_first(self, name: str) -> np.ndarray:
+        """(k, ...) of the sample that each window begins with."""
+        spans = zip(self.source, self.first, strict=True)
+        return np.stack([getattr(self.recordings[s], name)[i] for s, i in spans])
+
+    @property
+    def information(self) -> np.ndarray:
+        """(k, 2 nv, 2 nv) inverse covariance of the state at the beginning: positions, then speeds."""
+        found = np.zeros((len(self), 2 * self.nv, 2 * self.nv))
+        every = np.arange(2 * self.nv)
+        found[:, every, every] = 1 / np.concatenate(self.spread, axis=1) ** 2
+        if self.walking:
+            base = np.r_[:TWIST, self.nv : self.nv + TWIST]
+            found[:, base[:, None], base] = np.linalg.inv(self._of_first("covariance"))
+        return found
 
     def __getitem__(self, chosen) -> "Windows":
         """Some of the windows: indices or a mask (k,)."""
@@ -108,8 +188,13 @@ class Windows:
 
     @property
     def measured(self) -> np.ndarray:
-        """(m, nv) positions at the samples of all windows."""
+        """(m, nq) positions at the samples of all windows."""
         return self._rows("q")
+
+    @property
+    def joints(self) -> np.ndarray:
+        """(m, nv) positions of joints at the samples of all windows, zero in the place of a base."""
+        return self._rows("joints")
 
     @property
     def commanded(self) -> np.ndarray:
@@ -119,12 +204,12 @@ class Windows:
     @property
     def on(self) -> np.ndarray:
         """(m, nv) bool: drives that are on, at the samples of all windows."""
-        every = [np.ones(self.q.shape[1], dtype=bool) if r.off is None else ~r.off for r in self.recordings]
+        every = [np.ones(self.nv, dtype=bool) if r.off is None else ~r.off for r in self.recordings]
         return np.repeat(np.array([every[s] for s in self.source]), self.counts, axis=0)
 
     def asked(self, drives: DriveArrays) -> np.ndarray:
         """(m, nv) what drives make their torque of, at the samples of all windows; zero where they are off."""
-        return (self.commanded - drives.follows_q * self.measured) * self.on
+        return (self.commanded - drives.follows_q * self.joints) * self.on
 
     @property
     def speeds(self) -> np.ndarray:
@@ -154,7 +239,7 @@ class Windows:
         return commanded(drives, self.recordings, self.source, self.first, self.step, self.steps)
 
     def errors(self, q) -> np.ndarray:
-        """(m, nv) simulated minus measured positions at the samples of all windows. q: (k, steps + 1, nv)."""
+        """(m, nv) simulated minus measured positions at the samples of all windows. q: (k, steps + 1, nq)."""
         return np.concatenate([self._at(q[k], k) for k in range(len(self))])
 
     def _at(self, q, k: int) -> np.ndarray:
@@ -163,7 +248,7 @@ class Windows:
         place = (own.t[samples] - own.t[first]) / self.step - self.lead
         before = np.clip(np.floor(place), 0, self.steps - 1).astype(int)
         share = (place - before)[:, None]
-        return (1 - share) * q[before] + share * q[before + 1] - own.q[samples]
+        return apart((1 - share) * q[before] + share * q[before + 1], own.q[samples], self.nv)
 
 
 def windows_of(recordings: Sequence[Recorded], step: float, length: float | None, *, lead: float = 0.0) -> Windows:
@@ -189,7 +274,11 @@ def windows_of(recordings: Sequence[Recorded], step: float, length: float | None
         v.append(speed[edges[:-1]])
         a.append(acceleration[edges[:-1]])
         noise = np.sqrt(np.maximum(left[edges[:-1]], np.median(left, axis=0)) / SMOOTHED) + STILL
-        spread.append(np.stack([noise, noise / (LONG * np.median(np.diff(own.t)))]))
+        both = np.stack([noise, noise / (LONG * np.median(np.diff(own.t)))])
+        if own.covariance is not None:
+            variances = np.einsum("kii->ki", own.covariance[edges[:-1]]).reshape(-1, 2, TWIST)
+            both[:, :, :TWIST] = np.sqrt(variances).transpose(1, 0, 2)
+        spread.append(both)
     spans = [recordings[s].t[i + n - 1] - recordings[s].t[i] for s, i, n in zip(source, first, counts, strict=True)]
     steps = max(1, int(np.ceil(max(spans) / step)))
     arrays = (
@@ -234,15 +323,22 @@ def cuts(own: Recorded, times) -> list[int]:
 
 
 def smoothed(own: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Positions, speeds and accelerations (n, nv) at each sample by a quadratic through its neighbours, and the sum of
-    squares that it leaves (n, nv)."""
-    half = SMOOTHED // 2
-    n = len(own)
+    """Positions (n, nq), speeds and accelerations (n, nv) at each sample by a quadratic through its neighbours, and the
+    sum of squares (n, nv) that it leaves of positions; pose and twist of a free base are smooth already."""
+    q, v, a, left = _quadratic(own.t, own.joints)
+    if own.twist is not None:
+        q = np.concatenate([own.q[:, :POSE], q[:, TWIST:]], axis=1)
+        v[:, :TWIST], a[:, :TWIST] = own.twist, _quadratic(own.t, own.twist)[1]
+    return q, v, a, left
+
+
+def _quadratic(t, values) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    half, n = SMOOTHED // 2, len(t)
     start = np.clip(np.arange(n) - half, 0, max(n - SMOOTHED, 0))
     near = start[:, None] + np.arange(min(SMOOTHED, n))
-    since = own.t[near] - own.t[:, None]
+    since = t[near] - t[:, None]
     scale = np.abs(since).max(axis=1, keepdims=True)
     columns = np.stack([np.ones_like(since), since / scale, (since / scale) ** 2], axis=-1)
-    found = np.linalg.pinv(columns) @ own.q[near]
-    left = own.q[near] - columns @ found
+    found = np.linalg.pinv(columns) @ values[near]
+    left = values[near] - columns @ found
     return found[:, 0], found[:, 1] / scale, 2 * found[:, 2] / scale**2, np.sum(left**2, axis=1)

@@ -14,7 +14,7 @@ from steelyard.errors import OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Status
 from steelyard.identifiable.explanation import Again, candidates, changed
 from steelyard.identifiable.practical import Excitation, excitation, regression_basis
-from steelyard.identifiable.scale_words import MARK, marked, scale_lines, scale_sentence
+from steelyard.identifiable.scale_words import MARK, WALKING, marked, scale_lines, scale_sentence
 from steelyard.identifiable.structural import Identifiability, identifiability
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
@@ -135,6 +135,8 @@ def analyze_report(
         found = {"opening": list(sentences)} | document(result, links=links, motors=motors, data=data)
         return json.dumps(found, indent=1, ensure_ascii=False)
     sections = [("Scale", [_folded(line, width) for line in scale_lines(result)])] if result.scales else []
+    if result.scales and result.robot.floating:
+        sections.append(("Walking", [_folded(WALKING, width)]))
     if result.hidden is not None and result.hidden.lines:
         sections.append(("Contacts", [_folded(line, width) for line in result.hidden.lines]))
     if expressions:

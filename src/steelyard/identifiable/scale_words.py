@@ -88,6 +88,12 @@ def _span(layout: ParameterLayout, name: str, option: str) -> slice:
 
 MARK = "†"
 CAPTION = "known only up to a common factor of masses, friction and gains, which nothing fixes"
+WALKING = (
+    "A walk on the ground shows loads of the trunk, and of legs what their swing needs: delays, friction, and armature "
+    "together with their inertia. Friction of the ground shows where feet slip. Motion of the legs in the air (base "
+    "held, --fixed), of each joint at several speeds, tells armature from the inertia of legs, and friction loss from "
+    "damping; squats and sways of the trunk on standing feet show its inertia."
+)
 SHOWN = 3  # places for a load, links to weigh
 
 

@@ -30,7 +30,8 @@ class DriveEstimate(Drive):
 def named_drives(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[str, DriveEstimate]:
     """The drive of each joint as a fit to motion has it. drives: by joint, as the model and the job say."""
     found, means = {}, fit.friction
-    for j, name in enumerate(robot.dof_names):
+    for j in robot.driven_dofs:
+        name = robot.dof_names[j]
         drive = drives[name]
         values, intervals, open_ends, loaded = {}, {}, [], bool(fit.drives.loaded[j])
         for array in FREE:

@@ -12,8 +12,9 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.drives.arrays import DriveArrays, arrays_of, require_driven
 from steelyard.drives.drive import drives_of, twins
+from steelyard.drives.free_base import TWIST, apart, moved
 from steelyard.drives.free_swings import swings
-from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by
+from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by, window_of
 from steelyard.drives.motion_fit import MotionFit, Stated, draws, fit_motion, search
 from steelyard.drives.refinement import Refined, errors_of
 from steelyard.drives.simulation import Simulation, step_for, unbounded
@@ -23,19 +24,20 @@ from steelyard.fit import Draws, Estimate
 from steelyard.fit.draws import COUNT
 from steelyard.identifiable import identifiability
 from steelyard.identifiable.scale import Scale
-from steelyard.identifiable.scale_words import scale_lines
+from steelyard.identifiable.scale_words import ALL, scale_lines
 from steelyard.information import accumulate
 from steelyard.job import Job
 from steelyard.log import Finding
 from steelyard.model import STEP, Robot
 from steelyard.model.drive import Drive
 from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
+from steelyard.pipeline.drive_starts import from_earlier, known_of, starts_of, with_friction, with_gain, with_masses
 from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
 from steelyard.pipeline.sums_of_logs import weights_of
 from steelyard.prepare import Prepared, prepare
 
-LEAST = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-4}  # of starts, times the gain: steps are of logarithms
 EVIDENCE = 1.1  # times as large an error of faster motion must drives of twins make together to be fitted one by one
+HELD = 5e-3  # m and rad, that the base of a walking robot moves at least
 FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 
 
@@ -48,7 +50,8 @@ class DriveResult(Card):
         prior: the given model.
         robot: the model with new drives, friction, armature and bodies.
         drives: by joint.
-        start: the fit to torques of drives that the refinement began with.
+        start: the fit to torques of drives that the refinement began with; None of a walking robot, whose refinement
+            begins with the given model.
         motion: errors of motion on held-out blocks: of what the others show, where it began, the given model where its
             drives are known, and of a robot that goes where it is told or stays. Then all samples were fitted.
         proven: how motion is predicted that is faster than what was fitted, and up to where.
@@ -69,7 +72,7 @@ class DriveResult(Card):
     prior: Robot
     robot: Robot
     drives: Mapping[str, DriveEstimate]
-    start: Estimate
+    start: Estimate | None
     motion: tuple[Motion, ...]
     proven: Proven
     scale: tuple[str, ...]
@@ -134,22 +137,26 @@ def run_drives(
     require_driven(robot, drives)
     inputs = [[prepare(log, robot, **job.preparation) for log in own] for own in _inputs(drives, begun.logs)]
     require_motion([each.raw for each in inputs[0]], job)
-    robot, beyond = unbounded(robot, [own for each in inputs[0] for own in stretches(robot, [each.raw], drives)])
-    task = _Task(replace(begun, robot=robot), drives, step_for(min(each.raw.rate for each in inputs[0])))
+    robot, beyond = unbounded(robot, [own for each in inputs[0] for own in _recorded(robot, each, drives)])
+    if robot.floating:
+        require_walking(robot, [own for each in inputs[0] for own in _recorded(robot, each, drives)])
+    step = STEP if robot.floating else step_for(min(each.raw.rate for each in inputs[0]))
+    task = _Task(replace(begun, robot=robot), drives, step)
     report("judging by faster motion", 0.1)
-    proven, groups, read, chosen = _by_speed(
-        task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share)
-    )
-    moved = [stretches(robot, [each.raw], drives) for each in read]
-    free = swings(robot, [each.raw for each in read], drives)
-    parts = [parted(each, job.validation) for each in moved]
-    train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
-    require_windows(train, test)
-    task = replace(task, groups=groups)
-    (near, start), estimate, more = task.search(
-        read, train, free, lambda share: report("searching", 0.35 + 0.2 * share)
-    )
-    every = [*(own for each in moved for own in each), *free]
+    faster, chosen = _by_speed(task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share))
+    task, read = replace(task, groups=faster.groups), faster.read
+    pieces = [_recorded(robot, each, drives) for each in read]
+    free = _swings(robot, read, drives)
+    if robot.floating:  # strides of one gait are alike: what judges is the faster motion
+        test, (near, start), estimate, more = faster.fast, faster.found, None, task.simulated
+    else:
+        parts = [parted(each, job.validation) for each in pieces]
+        train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
+        require_windows(train, test)
+        (near, start), estimate, more = task.search(
+            read, train, free, lambda share: report("searching", 0.35 + 0.2 * share)
+        )
+    every = [*(own for each in pieces for own in each), *free]
     fit = fit_motion(
         robot, near, task.stated, every, task.step, progress=lambda share: report("refining", 0.55 + 0.35 * share)
     )
@@ -164,7 +171,7 @@ def run_drives(
         drives=named,
         start=estimate,
         motion=motion,
-        proven=proven,
+        proven=proven_by(faster.motion, faster.slow, faster.fast),
         scale=task.scale[0],
         scaled=tuple(name for each in task.scale[1] for name in each.joints),
         fit=fit,
@@ -185,14 +192,33 @@ def run_drives(
             )
         ),
         log_names=tuple(Path(path).name for path in job.logs),
+        window=window_of(robot),
     )
     report("done", 1.0)
     return result
 
 
+def _recorded(robot: Robot, read: Prepared, drives: Mapping[str, Drive]) -> list[Recorded]:
+    return stretches(robot, [read.raw], drives, [read.states])
+
+
+def require_walking(robot: Robot, recordings: Sequence[Recorded]) -> None:
+    """Raise OptionError for a free base that is held: a simulation would let it fall."""
+    poses = np.concatenate([apart(own.q, own.q[:1], robot.nv)[:, :TWIST] for own in recordings])
+    if np.abs(poses).max(initial=0.0) < HELD:
+        base = robot.joints[0].name
+        raise OptionError(
+            f"The base of '{robot.name}' is free (joint '{base}') and does not move in the logs. If it was held, as on "
+            "a stand with the legs in the air, give --fixed (in Python floating=False): the free joint stays in the "
+            "written model. A robot that stands on the ground shows no drives; let it walk."
+        )
+
+
+def _swings(robot: Robot, read: Sequence[Prepared], drives: Mapping[str, Drive]) -> list[Recorded]:
+    return [] if robot.floating else swings(robot, [each.raw for each in read], drives)
+
+
 def _refuse(job: Job, robot: Robot) -> None:
-    if robot.floating:
-        require_driven(robot, {})
     if job.chosen_friction or job.springs:
         raise OptionError(
             "--spring and --friction stribeck,load are for logs with torques; leave them out with --drive."
@@ -213,10 +239,16 @@ class _Task:
     def scale(self) -> tuple[tuple[str, ...], tuple[Scale, ...]]:
         return _scales(self.run.job, self.run.robot, self.drives, self.run.known)
 
+    @cached_property
+    def simulated(self) -> tuple[str, ...]:
+        """Notes on the ground that a robot walks on in simulations."""
+        return Simulation(self.run.robot, self.step).notes
+
     @property
     def stated(self) -> Stated:
         return Stated(
-            known=_known(self.run.robot, self.drives, self.run.job),
+            known=known_of(self.run.robot, self.drives, self.run.job),
+            total=ALL in self.run.known["masses"],
             weighed=np.array([name in self.run.known["masses"] for name in self.run.robot.body_names]),
             scaled=[np.isin(self.run.robot.body_names, each.bodies) for each in self.scale[1]],
             groups=self.groups,
@@ -224,18 +256,27 @@ class _Task:
 
     def search(
         self, read: Sequence[Prepared], train: list[Recorded], free: list[Recorded], progress
-    ) -> tuple[tuple[Refined, DriveArrays], Estimate, tuple]:
+    ) -> tuple[tuple[Refined, DriveArrays], Estimate | None, tuple]:
         """What moves most as some recordings of logs do, and as joints swing whose drives are off; the fit to their
         torques; and notes on it."""
+        robot, known, stated = self.run.robot, self.run.known["masses"], self.stated
+        if robot.floating:
+            told = {name: with_gain(each, 1.0) for name, each in self.drives.items()}
+            given = with_masses(
+                robot, with_friction(from_earlier(robot, arrays_of(robot, told), stated.known, self.run.job)), known
+            )
+            return search(robot, [given], stated, train, self.step, progress=progress), None, ()
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
         own, notes, gains = settled_logs(
             self.run.job, self.run.robot, [each for each in own if len(each.log)], self.drives
         )
         estimate = _estimate(self.run, own)
-        starts = _starts(self.run.robot, self.drives, gains, estimate)
-        starts = [_with_masses(self.run.robot, each, self.run.known["masses"]) for each in starts]
+        starts = starts_of(self.run.robot, self.drives, gains, estimate)
+        if self.run.job.start:
+            starts.insert(0, from_earlier(robot, starts[0], stated.known, self.run.job))
+        starts = [with_masses(robot, each, known) for each in starts]
         return (
-            search(self.run.robot, starts, self.stated, [*train, *free], self.step, progress=progress),
+            search(robot, starts, stated, [*train, *free], self.step, progress=progress),
             estimate,
             notes,
         )
@@ -249,35 +290,47 @@ def _inputs(drives: Mapping[str, Drive], logs: Sequence) -> list[list]:
     return [list(logs), measured] if both and torques else [list(logs)]
 
 
-def _by_speed(
-    task: _Task, inputs: list[list[Prepared]], progress
-) -> tuple[Proven, tuple[np.ndarray, ...], list[Prepared], tuple[str, ...]]:
+@dataclass(frozen=True, eq=False)
+class _Faster:
+    """A fit to the slower part of logs and how it predicts their faster part."""
+
+    found: tuple[Refined, DriveArrays]
+    motion: tuple[Motion, ...]
+    slow: list[Recorded]
+    fast: list[Recorded]
+    groups: tuple[np.ndarray, ...]
+    read: list[Prepared]
+
+    @property
+    def error(self) -> float:
+        return self.motion[0].pooled[0]
+
+
+def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Faster, tuple[str, ...]]:
     """How motion is predicted that is faster than what was fitted; and what predicts it best, with notes: drives of
     twins alike or each of its own, commanded or measured torques."""
     robot, found = task.run.robot, []
     alike = twins(robot, task.drives)
     for read in inputs:
-        recordings = [own for each in read for own in stretches(robot, [each.raw], task.drives)]
-        free = swings(robot, [each.raw for each in read], task.drives)
+        recordings = [own for each in read for own in _recorded(robot, each, task.drives)]
+        free = _swings(robot, read, task.drives)
         slow, fast = parted_by_speed(recordings, task.run.job.validation)
         require_windows(slow, fast)
-        for groups in [alike, ()] if alike else [()]:
-            (near, _), *_ = replace(task, groups=groups).search(read, slow, free, progress)
-            motion, _ = _judged(replace(task, groups=groups), near.drives, None, fast)
-            found.append((motion[0].pooled[0], motion, slow, fast, groups, read))
-    best = min(found, key=lambda each: each[0] * (EVIDENCE if alike and not each[4] else 1.0))
-    error, motion, slow, fast, groups, read = best
-    others = (
-        f"error of faster motion {_mrad(error)}, otherwise {choices([_mrad(e[0]) for e in found if e is not best])}"
-    )
+        for groups in [alike, ()] if alike and not robot.floating else [alike]:
+            own, *_ = replace(task, groups=groups).search(read, slow, free, progress)
+            motion, _ = _judged(replace(task, groups=groups), own[0].drives, None, fast)
+            found.append(_Faster(own, motion, slow, fast, groups, read))
+    best = min(found, key=lambda each: each.error * (EVIDENCE if alike and not each.groups else 1.0))
+    rest = choices([_mrad(each.error) for each in found if each is not best])
+    others = f" (error of faster motion {_mrad(best.error)}, otherwise {rest})" if rest else ""
     notes = []
     if alike:
         names = "; ".join(", ".join(robot.dof_names[j] for j in group) for group in alike)
-        notes.append(f"Same motor: {names}. Drives {'share' if groups else 'do not share'} their numbers ({others}).")
+        notes.append(f"Same motor: {names}. Drives {'share' if best.groups else 'do not share'} their numbers{others}.")
     if len(inputs) > 1:
-        which = "commanded" if read is inputs[0] else "measured"
-        notes.append(f"Of commanded and measured torques, the {which} ones drive the joints ({others}).")
-    return proven_by(motion, slow, fast), groups, read, tuple(notes)
+        which = "commanded" if best.read is inputs[0] else "measured"
+        notes.append(f"Of commanded and measured torques, the {which} ones drive the joints{others}.")
+    return best, tuple(notes)
 
 
 def _notes(read: Sequence[Prepared]) -> Iterator[str]:
@@ -319,37 +372,6 @@ def require_windows(train: list[Recorded], test: list[Recorded]) -> None:
         )
 
 
-def _starts(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estimate: Estimate) -> list[DriveArrays]:
-    """Drives with the friction of a fit, with the bodies of the given model and with those of the fit."""
-    told = {name: _with_gain(drives[name], gain) for name, gain in zip(robot.dof_names, gains, strict=True)}
-    arrays = arrays_of(robot, told)
-    friction = estimate.friction
-    found = {
-        "damping": np.maximum(friction.get("viscous", robot.damping) - arrays.kd, 0.0),
-        "frictionloss": friction.get("coulomb", robot.frictionloss),
-        "armature": friction.get("armature", robot.armature),
-    }
-    found = {name: np.maximum(value, LEAST[name] * arrays.gain) for name, value in found.items()}
-    plain = arrays.changed(**found)
-    return [plain, plain.changed(inertias=estimate.theta)]
-
-
-def _with_gain(drive: Drive, gain: float) -> Drive:
-    return drive if drive.torque_per_unit is not None else replace(drive, **{drive.features.gain: float(gain)})
-
-
-def _known(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.ndarray]:
-    """What is stated of drives, (nv,) by name."""
-    own = [drives[name] for name in robot.dof_names]
-    stated = {
-        "gain": [each.torque_per_unit is not None or bool(job.loads) for each in own],
-        "delay": [each.delay is not None or not each.features.late for each in own],
-        "slope_limit": [each.slope_limit is not None or "slope_limit" not in each.features.numbers for each in own],
-        "limit": [each.limit is not None for each in own],
-    }
-    return {name: np.array(each) for name, each in stated.items()}
-
-
 def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -> Robot:
     """The robot with what was found."""
     plain = {
@@ -357,10 +379,10 @@ def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -
         for name, each in named.items()
     }
     arrays = fit.drives
-    moved = robot.with_inertias(arrays.inertias).with_joint_properties(
+    changed = robot.with_inertias(arrays.inertias).with_joint_properties(
         damping=arrays.damping, frictionloss=fit.friction, armature=arrays.armature
     )
-    return replace(moved, drives=plain)
+    return replace(changed, drives=plain)
 
 
 def _judged(
@@ -372,19 +394,13 @@ def _judged(
     if all(each.torque_per_unit is not None for each in task.drives.values()):
         sets[GIVEN] = arrays_of(task.run.robot, task.drives)
     motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
-    followed, whole = bool(found.follows_q.all()), judges.whole
+    whole = judges.whole
+    followed = bool(found.follows_q[whole.base :].all())
     (error,) = errors_of(simulation, [whole], [found])
-    overlay = (whole.times, whole.measured, whole.measured + error, whole.commanded if followed else None)
+    begin = task.run.robot.neutral
+    paths = (apart(q, begin, whole.nv) for q in (whole.measured, moved(whole.measured, error)))
+    overlay = (whole.times, *paths, whole.commanded if followed else None)
     return (*motion, *judges.idle(positions=followed)), overlay
-
-
-def _with_masses(robot: Robot, arrays: DriveArrays, masses: Mapping) -> DriveArrays:
-    """Drives that move bodies of known mass, their shape unchanged."""
-    inertias = arrays.inertias.copy()
-    for body, name in enumerate(robot.body_names):
-        if name in masses and inertias[body, 0] > 0:
-            inertias[body] *= masses[name] / inertias[body, 0]
-    return arrays.changed(inertias=inertias)
 
 
 def _scales(

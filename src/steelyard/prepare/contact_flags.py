@@ -81,8 +81,7 @@ def _found(robot: Robot, log: Log, frames: Sequence[str]) -> Log:
 
     if not robot.floating:
         raise OptionError("contacts auto looks for feet on the ground, and the base is fixed: flag what touches.")
-    named = [name for name in robot.frames if name.lower().endswith(FEET)]
-    chosen = tuple(frames) or (*log.contacts, *alike(robot, tuple(log.contacts))) or _ends(robot, named)
+    chosen = tuple(frames) or (*log.contacts, *alike(robot, tuple(log.contacts))) or standing_frames(robot)
     if not chosen:
         raise OptionError("contacts auto finds no link named as a foot; name them: --contacts auto,FL_foot,FR_foot,...")
     motion = foot_motion(robot, log, chosen)
@@ -94,9 +93,10 @@ def _found(robot: Robot, log: Log, frames: Sequence[str]) -> Log:
     )
 
 
-def _ends(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
-    """One frame a body, the last of those that are named."""
-    return tuple({robot.frame(name).body: name for name in names}.values())
+def standing_frames(robot: Robot) -> tuple[str, ...]:
+    """Frames that are named as feet, one a body, the last of them. robot: with named frames."""
+    named = [name for name in robot.frames if name.lower().removesuffix("_link").endswith(FEET)]
+    return tuple({robot.frame(name).body: name for name in named}.values())
 
 
 def in_steady_contact(robot: Robot, log: Log, cutoff: float) -> Log:

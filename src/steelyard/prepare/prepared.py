@@ -16,6 +16,7 @@ from steelyard.cards import Card
 from steelyard.corrections import NOTHING, Corrections
 from steelyard.drives.arrays import effort
 from steelyard.drives.drive import drives_of
+from steelyard.drives.free_base import POSE
 from steelyard.errors import LogError, choices
 from steelyard.identifiable.loop_completion import on_tree
 from steelyard.log import Finding, Log, checks, filters
@@ -24,7 +25,9 @@ from steelyard.log.false_samples import believable
 from steelyard.log.findings import accepted
 from steelyard.log.masks import masked, saturated
 from steelyard.log.smoothers import BUTTERWORTH
+from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
+from steelyard.prepare.base_states import base_states, with_base
 from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
@@ -43,7 +46,7 @@ class Prepared(Card):
     of the checks. cutoff, torque_cutoff: of positions and torques, Hz; 0 as recorded, None where they cannot be told.
     refilter: what made `filtered`, for other torques of the same samples. unfilled: what to judge a model by where
     `log` has torques that a fit filled in. notes: on what could not be done. repaired: codes of findings that were
-    undone.
+    undone. states: of the base of a robot that walks by its drives.
     """
 
     raw: Log
@@ -56,6 +59,7 @@ class Prepared(Card):
     unfilled: Log | None = None
     notes: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
+    states: BaseStates | None = None
 
     @property
     def remaining(self) -> tuple[Finding, ...]:
@@ -124,11 +128,17 @@ def prepare(
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     log, lost = (log, ()) if drives else believable(log)
-    raw = corrected(robot, log, corrections, drives)
+    raw, states = corrected(robot, log, corrections, drives), None
+    if robot is not None and robot.floating and drives:
+        states = base_states(robot, raw, contacts=contacts or None)
+        q = np.concatenate([states.q[:, :POSE], raw.q[:, POSE:]], axis=1)
+        raw, told = raw.replace(q=q, v=states.v).noted(*states.notes), states.findings
+    else:
+        raw, told = with_base(robot, raw)
     if robot is not None and drives:
         raw = raw.replace(tau=effort(robot, raw, drives))
     required = partial(accepted, log.name, accept=accept) if refuse else tuple
-    findings = required(checks.check(raw, robot)) + lost
+    findings = required(checks.check(raw, robot)) + lost + told
     if not refuse and not filterable(findings):
         return Prepared(raw, None, raw, findings, None, None)
     if drives:  # joints that stick repeat themselves
@@ -144,12 +154,12 @@ def prepare(
         refilter = partial(_without_unweighted, band, refilter)
     try:
         filtered = refilter(raw)
-        if robot is not None and robot.floating and own:
+        if robot is not None and robot.floating and own and states is None:
             findings += required(sensor_faults(robot, raw, filtered))
             if raw.imu:
                 refilter = partial(_with_inertial_sensor, robot, refilter)
                 filtered = refilter(raw)
-        if robot is not None and (raw.contacts or contacts):
+        if robot is not None and (raw.contacts or contacts) and states is None:  # drives: the ground is simulated
             found = contact_faults(robot, with_contacts(robot, filtered, contacts), found=from_motion(contacts))
             findings += required(found)
             refilter = partial(_in_contact, robot, contacts, own, refilter)
@@ -158,7 +168,7 @@ def prepare(
         if refuse:
             raise
         return Prepared(raw, None, raw, findings, own, band, notes=(f"motion not analysed: {error}",))
-    ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired)
+    ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired, states=states)
     fitted = ready.clear if corrections.saturation else filtered
     return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
 

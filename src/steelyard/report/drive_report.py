@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
-from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, COMMANDED, STAYS
+from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, COMMANDED, STAYS, WALKED
 from steelyard.pipeline.drive_identification import FOUND, START, DriveResult
 from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import friction, motion
@@ -18,6 +18,7 @@ from steelyard.report.randomisation import KEY as RANGES
 from steelyard.report.randomisation import TITLE as RANGE_TITLE
 from steelyard.report.randomisation import drive_ranges, range_parts
 from steelyard.report.record import Record
+from steelyard.report.walk_words import walk_words
 from steelyard.sheets import Cell, Sheet, sheet
 
 KIND = "drives"
@@ -44,7 +45,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
     found = {
         "verdict": _screen(result).as_json(),
         "robot": {"name": robot.name, "joints": list(robot.dof_names), "bodies": list(robot.body_names)},
-        "drives": {name: _drive(result, name, j) for j, name in enumerate(robot.dof_names)},
+        "drives": {robot.dof_names[j]: _drive(result, robot.dof_names[j], j) for j in robot.driven_dofs},
         "scale": {"lines": list(result.scale), "open": list(result.scaled)},
         "motion": [
             {
@@ -71,7 +72,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
         RANGES: drive_ranges(result),
         "held_out": {"samples": sum(map(len, result.held_out)), "window": result.window, "step": result.step},
         "findings": [{key: getattr(each, key) for key in ("code", "severity", "message")} for each in result.findings],
-        "notes": [*result.notes, *notes],
+        "notes": [*result.notes, *(walk_words(result.fit, robot) if robot.floating else ()), *notes],
     }
     return stamped(
         KIND,
@@ -147,7 +148,7 @@ def _screen(result: DriveResult) -> Screen:
     headline = (
         f"{like} the robot{f', proven up to {limits}' if beaten else ''}: error of held-out motion "
         f"{number(1e3 * own.pooled[0])} {unit} in windows of {result.window:g} s and {number(1e3 * own.pooled[1])} "
-        f"in one piece ({said})."
+        f"{_piece(result)} ({said})."
     )
     questions = (
         Question("May I use it?", USABLE[level], ADVICE[level]),
@@ -162,15 +163,24 @@ def _screen(result: DriveResult) -> Screen:
     return Screen(level, headline, ADVICE[level], tuple(reasons), questions)
 
 
+def _piece(result: DriveResult) -> str:
+    return f"in pieces of {WALKED:g} s" if result.prior.floating else "in one piece"
+
+
 def _unit(result: DriveResult) -> str:
     return "mm" if {each["q"] for each in dof_units(result.prior)} == {"m"} else "mrad"
 
 
 def _limits(result: DriveResult) -> str:
-    """Speed and acceleration of the fastest joint up to which predictions hold."""
+    """Speed and acceleration of the fastest joint, and speeds of a free base, up to which predictions hold."""
     unit = "m" if {each["q"] for each in dof_units(result.prior)} == {"m"} else "rad"
-    speed, acceleration = result.proven.range.max(axis=1)
-    return f"{number(speed)} {unit}/s and {number(acceleration)} {unit}/s²"
+    base = result.prior.nv - len(result.prior.driven_dofs)
+    speed, acceleration = result.proven.range[:, base:].max(axis=1)
+    said = f"{number(speed)} {unit}/s and {number(acceleration)} {unit}/s²"
+    if not base:
+        return said
+    ahead, turning = (np.linalg.norm(result.proven.range[0, part]) for part in (slice(0, 3), slice(3, 6)))
+    return f"{said} at joints, {number(ahead)} m/s and {number(turning)} rad/s of the base"
 
 
 def _reasons(result: DriveResult, own, others) -> Iterator[str]:
@@ -187,8 +197,9 @@ def _reasons(result: DriveResult, own, others) -> Iterator[str]:
             f"{number(1e3 * proven.motion[0].pooled[0])} {_unit(result)} on their faster part, {proven.left:.0%} of "
             "the error of a robot that does nothing."
         )
-    stated = np.isfinite(result.prior.velocity_limits)
-    share = (proven.range[0] / result.prior.velocity_limits).max()
+    driven = list(result.prior.driven_dofs)
+    stated = np.isfinite(result.prior.velocity_limits[driven])
+    share = (proven.range[0] / result.prior.velocity_limits)[driven].max()
     if stated.all() and share < SLOW:
         yield (
             f"The logs are slow: no joint exceeds {share:.0%} of its speed limit in the model. Record faster motion, "
@@ -271,7 +282,7 @@ def motion_sheet(summary: dict) -> Sheet:
     return sheet(
         "Error of motion",
         f"On held-out samples, over all joints, mrad (mm): in windows that start anew every {window:g} s from the "
-        "measured state, and in one piece.",
+        "measured state, and in one piece (of a walk, of 1 s).",
         (("Model", "text"), "Windows", "Whole"),
         rows,
     )

@@ -120,8 +120,8 @@ def drive_ranges(result: DriveResult) -> list[dict]:
 def _shown(fit: MotionFit, names: Iterable[str]) -> Iterator[tuple[tuple[str, str], str]]:
     """What motion shows of masses and centres: most of the prior's variance is gone, or it is the prior's own."""
     unknowns = fit.refined.unknowns
-    first = len(unknowns.free) * unknowns.joints
-    after, before = fit.covariance[first:, first:], unknowns.prior(fit.refined.x)[1][first:, first:]
+    own = unknowns.of_bodies
+    after, before = fit.covariance[own, own], unknowns.prior(fit.refined.x)[1][own, own]
     for i, name in enumerate(names):
         for k, key in enumerate(((SCALE, name), *((CENTER, f"{name} {axis}") for axis in "xyz"))):
             row = unknowns.bodies[:, i, k]

@@ -1,0 +1,128 @@
+"""What a walking robot touches: the floor and the geoms of its own file, with their contact parameters."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import ModelError
+from steelyard.inertia.rotation import to_quaternion
+from steelyard.model import Robot, load, save
+from steelyard.model.formats import document_of
+from steelyard.model.mjcf import MjcfDocument
+from steelyard.model.mjcf_compile import body_name, compiled_rotation
+from steelyard.model.robot import WORLD
+
+ALIKE = ["contype", "conaffinity", "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap"]
+OPTIONS = [
+    "cone",
+    "impratio",
+    "o_margin",
+    "o_solref",
+    "o_solimp",
+    "o_friction",
+    "enableflags",
+    "disableflags",
+    "solver",
+    "iterations",
+    "tolerance",
+    "noslip_iterations",
+    "noslip_tolerance",
+    "ccd_iterations",
+    "ccd_tolerance",
+    "jacobian",
+]
+FLOOR = "The file has no ground: a plane at z = 0 of the world is added, with MuJoCo's friction of 1."
+
+
+def with_ground(spec: Any, robot: Robot) -> tuple[dict, tuple[str, ...]]:
+    """Add to bodies of a robot what they touch with, and the ground.
+
+    Args:
+        spec: MjSpec of the robot's moving bodies.
+        robot: read from a file with geometry.
+
+    Returns:
+        Options of the file by name, and notes.
+
+    Raises:
+        ModelError: nothing of the robot can touch anything.
+    """
+    m, links = _compiled(robot)
+    bodies = {body.name: body for body in spec.bodies}
+    made: dict[int, Any] = {}
+    for geom in range(m.ngeom):
+        paired = geom in m.pair_geom1 or geom in m.pair_geom2
+        if m.geom_contype[geom] or m.geom_conaffinity[geom] or paired:
+            link = links[body_name(m, int(m.geom_bodyid[geom]))]
+            body = spec.worldbody if link.body == WORLD else bodies[robot.body_names[link.body]]
+            made[geom] = _geom(spec, body, m, geom, link)
+    floor = [each for each in made.values() if each.parent.name == "world"]
+    if len(made) == len(floor):
+        raise ModelError(
+            f"Robot '{robot.name}' has no geometry that can touch the ground. Give its feet collision geometry, such "
+            "as a sphere each, in the model file."
+        )
+    for k in range(m.npair):
+        ends = [made[int(each[k])].name for each in (m.pair_geom1, m.pair_geom2)]
+        pair = spec.add_pair(geomname1=ends[0], geomname2=ends[1], condim=int(m.pair_dim[k]))
+        for key in ("solref", "solreffriction", "solimp", "margin", "gap", "friction"):
+            setattr(pair, key, getattr(m, f"pair_{key}")[k])
+    for one, other in {tuple(sorted((each >> 16, each & 0xFFFF))) for each in m.exclude_signature.tolist()}:
+        ends = [links[body_name(m, each)].body for each in (one, other)]
+        names = ["world" if each == WORLD else robot.body_names[each] for each in ends]
+        if names[0] != names[1]:
+            spec.add_exclude(bodyname1=names[0], bodyname2=names[1])
+    if not floor:
+        _plane(spec)
+    return {name: getattr(m.opt, name) for name in OPTIONS}, () if floor else (FLOOR,)
+
+
+def _compiled(robot: Robot) -> tuple[Any, dict]:
+    """MuJoCo's model of what a robot was read from, and its links by name."""
+    document = document_of(robot) if robot.source else None
+    if isinstance(document, MjcfDocument):
+        return document.compiled[0], {link.name: link for link in robot.links}
+    with TemporaryDirectory() as folder:
+        written = load(save(robot, Path(folder) / "robot.xml").path)
+        found = document_of(written)
+        assert isinstance(found, MjcfDocument)
+        return found.compiled[0], {link.name: link for link in written.links}
+
+
+def _geom(spec: Any, body: Any, m: Any, geom: int, link: Any) -> Any:
+    """A geom of the file, on the body that its link rides on."""
+    import mujoco
+
+    kinds = mujoco.mjtGeom
+    kind, data, name = kinds(int(m.geom_type[geom])), int(m.geom_dataid[geom]), f"geom {geom}"
+    more: dict[str, Any] = {}
+    if kind == kinds.mjGEOM_MESH:
+        first, count = m.mesh_vertadr[data], m.mesh_vertnum[data]
+        spec.add_mesh(name=name, uservert=m.mesh_vert[first : first + count].ravel())
+        more["meshname"] = name
+    elif kind == kinds.mjGEOM_HFIELD:
+        first, rows, columns = m.hfield_adr[data], m.hfield_nrow[data], m.hfield_ncol[data]
+        heights = m.hfield_data[first : first + rows * columns]
+        spec.add_hfield(name=name, size=m.hfield_size[data], nrow=rows, ncol=columns, userdata=heights)
+        more["hfieldname"] = name
+    R = link.rotation @ compiled_rotation(m.geom_quat[geom])
+    found = body.add_geom(
+        name=name,
+        type=kind,
+        size=m.geom_size[geom],
+        pos=link.position + link.rotation @ m.geom_pos[geom],
+        quat=np.roll(to_quaternion(R), 1),
+        mass=0.0,
+        **more,
+    )
+    for key in ALIKE:
+        setattr(found, key, getattr(m, f"geom_{key}")[geom])
+    return found
+
+
+def _plane(spec: Any) -> None:
+    import mujoco
+
+    spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])

@@ -1,0 +1,371 @@
+"""Fixed-interval smoother of a base that walks: the most likely states of all samples at once, and their covariances.
+
+The state of a sample is pose and twist of the base in world axes and the points of its feet; errors of rotation are
+small rotations of the world, `R <- exp(S(d)) R`. Common to all samples are the plane of the ground and the biases of
+the inertial sensor, lines between knots. Factors between samples are inertial integration and feet that stay or roll;
+factors at a sample are angular velocity, legs, recorded poses and the ground (feet as states: Bloesch et al. 2012).
+
+The Hessian is block tridiagonal with a border, so a Gauss-Newton step is one banded Cholesky factorisation. Covariances
+of single samples follow from a recursion over its blocks (Rauch, Tung and Striebel 1965; Takahashi et al. 1973).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.spatial.transform import Rotation
+
+from steelyard.errors import LogError
+from steelyard.spatial import cross, rotate, skew
+
+P, TURN, V, W = (slice(k, k + 3) for k in (0, 3, 6, 9))  # position, rotation and twist of a sample
+BASE = 12  # columns of a sample before those of feet
+PLANE, SENSOR = 3, 6  # columns of the border: height and slope of the ground, biases at each knot
+KNOT = 60.0  # s between knots of biases
+LOOSE = 1e-6  # 1/m^2, information that a free foot has of itself
+BIAS = np.repeat([0.02, 0.1], 3)  # rad/s and m/s^2, standard deviations of biases of calibrated sensors
+DRIFT = np.repeat([2e-4, 4e-3], 3)  # the same of their random walk, per root of a second
+TIED = 1e-5  # m and rad, of what an unmeasured first pose counts from
+
+
+@dataclass(frozen=True, eq=False)
+class Inertial:
+    """What an inertial sensor measured, in axes of the base.
+
+    gyro, acceleration: (n, 3) rad/s, m/s^2, less gravity. lever: (3,) m, place of the sensor. gyro_noise,
+    acceleration_noise: of a sample.
+    """
+
+    gyro: NDArray[np.float64]
+    acceleration: NDArray[np.float64]
+    lever: NDArray[np.float64]
+    gyro_noise: float
+    acceleration_noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """Poses of the base as something else measured them. position: (n, 3) m, rotation: (n, 3, 3). weights: (n, 2)
+    inverse variances of both, zero where there is none."""
+
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Feet:
+    """Points of feet.
+
+    points: (f, n, 3) m, in axes of the base at its origin. noise: (f,) m, of each. rolled: (f, n - 1, 3) m by which
+    each moves in the world as its foot rolls. stays: (f, n - 1, 3) inverse variances of the way of a point between
+    samples less that, 1/m^2, along the world's axes; zero where it is free. ground: (f, n) inverse variances of the
+    height of a point over the plane, 1/m^2.
+    """
+
+    points: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    rolled: NDArray[np.float64]
+    stays: NDArray[np.float64]
+    ground: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that is known of a walk.
+
+    t: (n,) s. feet, inertial, poses: see there; the latter two None where there are none. gravity: (3,) m/s^2. jitter:
+    (n - 1, 12) standard deviations of the changes of position, rotation, velocity and angular velocity between samples
+    that integration leaves open. flat: standard deviation that the slope of the ground has from a level one.
+    """
+
+    t: NDArray[np.float64]
+    feet: Feet
+    inertial: Inertial | None
+    poses: Poses | None
+    gravity: NDArray[np.float64]
+    jitter: NDArray[np.float64]
+    flat: float
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """States of all samples, world axes. p, v, w: (n, 3) m, m/s, rad/s; R: (n, 3, 3); feet: (f, n, 3) m; plane: (3,)
+    height of the ground at the origin, m, and slope; biases: (knots, 6) of gyro and accelerometer, axes of the base."""
+
+    p: NDArray[np.float64]
+    R: NDArray[np.float64]
+    v: NDArray[np.float64]
+    w: NDArray[np.float64]
+    feet: NDArray[np.float64]
+    plane: NDArray[np.float64]
+    biases: NDArray[np.float64]
+
+    @property
+    def heights(self) -> NDArray[np.float64]:
+        """(f, n) m of feet over the plane, along the vertical."""
+        return self.feet[..., 2] - self.plane[0] - self.feet[..., :2] @ self.plane[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class _Normal:
+    """The normal equations. diagonal (n, m, m), lower (n - 1, m, m): blocks of samples; side (n, m, r): of samples and
+    border; corner (r, r); gradient (n, m), edge (r,)."""
+
+    diagonal: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    side: NDArray[np.float64]
+    corner: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    edge: NDArray[np.float64]
+
+
+def hats(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, knots) shares that biases at knots have at times t (n,)."""
+    count = 1 + int((t[-1] - t[0]) / KNOT + 0.01)
+    place = (t - t[0]) / max(t[-1] - t[0], 1e-9) * (count - 1)
+    return np.clip(1 - np.abs(place[:, None] - np.arange(count)), 0, 1)
+
+
+def improved(evidence: Evidence, path: Path) -> tuple[Path, float]:
+    """One Gauss-Newton step.
+
+    Args:
+        evidence: what is known.
+        path: where it is linearised.
+
+    Returns:
+        The path after it, and the root mean square of the changes of twists, m/s and rad/s.
+
+    Raises:
+        LogError: the state is not determined.
+    """
+    equations = _normal(evidence, path)
+    step, border, _ = _solved(equations)
+    turned = Rotation.from_rotvec(step[:, TURN]).as_matrix()
+    feet = step[:, BASE:].reshape(len(step), -1, 3).swapaxes(0, 1)
+    after = Path(
+        p=path.p + step[:, P],
+        R=turned @ path.R,
+        v=path.v + step[:, V],
+        w=path.w + step[:, W],
+        feet=path.feet + feet,
+        plane=path.plane + border[:PLANE],
+        biases=path.biases + border[PLANE:].reshape(path.biases.shape),
+    )
+    return after, float(np.sqrt(np.mean(step[:, 6:BASE] ** 2)))
+
+
+def covariances(evidence: Evidence, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Covariances of the errors of the base, and of what is common to all samples.
+
+    Args:
+        evidence: what is known.
+        path: where it is most likely.
+
+    Returns:
+        (n, 12, 12) of position, rotation, velocity and angular velocity, in world axes; (r, r) of plane and biases.
+    """
+    equations = _normal(evidence, path)
+    diagonal, lower = equations.diagonal, equations.lower
+    inverse, gain = np.empty_like(diagonal), np.empty_like(lower)
+    inverse[0] = np.linalg.inv(diagonal[0])
+    for k in range(len(lower)):
+        gain[k] = inverse[k] @ lower[k].T
+        inverse[k + 1] = np.linalg.inv(diagonal[k + 1] - lower[k] @ gain[k])
+    for k in range(len(lower) - 1, -1, -1):
+        inverse[k] += gain[k] @ inverse[k + 1] @ gain[k].T
+    _, _, (lever, common) = _solved(equations)
+    return inverse[:, :BASE, :BASE] + lever[:, :BASE] @ common @ lever[:, :BASE].mT, common
+
+
+def _normal(evidence: Evidence, path: Path) -> _Normal:
+    f, n = path.feet.shape[:2]
+    m, shares = BASE + 3 * f, hats(evidence.t)
+    knots = shares.shape[1]
+    r = PLANE + SENSOR * knots
+    sums = _Normal(*map(np.zeros, ((n, m, m), (n - 1, m, m), (n, m, r), (r, r), (n, m), r)))
+    _add_motion(evidence, path, sums, shares)
+    _add_legs(evidence.feet, path, sums)
+    _add_steps(evidence.feet, path, sums)
+    _add_ground(evidence, path, sums)
+    if evidence.inertial is not None:
+        _add_gyro(evidence.inertial, path, sums, shares)
+    if evidence.poses is not None:
+        _add_poses(evidence.poses, path, sums)
+    if evidence.poses is None or not np.any(evidence.poses.weights[:, 0]):  # it counts from the first sample
+        sums.diagonal[0, 0, 0] += TIED**-2
+        sums.diagonal[0, 1, 1] += TIED**-2
+        sums.corner[0, 0] += TIED**-2
+        sums.edge[0] += TIED**-2 * path.plane[0]
+    if evidence.poses is None:
+        sums.diagonal[0, 5, 5] += TIED**-2
+    k = np.arange(1, PLANE)
+    sums.corner[k, k] += evidence.flat**-2
+    sums.edge[k] += evidence.flat**-2 * path.plane[1:]
+    _add_biases(path, sums, KNOT)
+    return sums
+
+
+def _add_biases(path: Path, sums: _Normal, span: float):
+    """Biases of a calibrated sensor, which drift between knots."""
+    for j, bias in enumerate(path.biases):
+        own = PLANE + SENSOR * j + np.arange(SENSOR)
+        sums.corner[own, own] += BIAS**-2
+        sums.edge[own] += BIAS**-2 * bias
+        if j:
+            weight, change = 1 / (DRIFT**2 * span), bias - path.biases[j - 1]
+            for at, sign in ((own, 1), (own - SENSOR, -1)):
+                sums.corner[at, at] += weight
+                sums.edge[at] += sign * weight * change
+            sums.corner[own, own - SENSOR] -= weight
+            sums.corner[own - SENSOR, own] -= weight
+
+
+def _add_motion(evidence: Evidence, path: Path, sums: _Normal, shares):
+    """Integration between samples: of velocities by the trapezoidal rule, and of what the sensor feels."""
+    n, step = len(path.p), np.diff(evidence.t)[:, None]
+    eye, before, after = np.eye(3), *np.zeros((2, n - 1, BASE, BASE))
+    rest = np.empty((n - 1, BASE))
+    rest[:, P] = np.diff(path.p, axis=0) - step / 2 * (path.v[1:] + path.v[:-1])
+    turned = Rotation.from_matrix(path.R[1:] @ path.R[:-1].mT).as_rotvec()
+    rest[:, TURN] = turned - step / 2 * (path.w[1:] + path.w[:-1])
+    rest[:, V], rest[:, W] = np.diff(path.v, axis=0), np.diff(path.w, axis=0)
+    for rows in (P, TURN, V, W):
+        before[:, rows, rows], after[:, rows, rows] = -eye, eye
+    before[:, TURN, TURN] -= skew(turned) / 2  # the logarithm's Jacobians: what turns as a whole has the same residual
+    after[:, TURN, TURN] -= skew(turned) / 2
+    for rows, rates in ((P, V), (TURN, W)):
+        before[:, rows, rates] = after[:, rows, rates] = -step[:, :, None] / 2 * eye
+    sensor = evidence.inertial
+    if sensor is not None:
+        arm = path.R @ sensor.lever
+        felt = rotate(path.R, sensor.acceleration - shares @ path.biases[:, 3:])
+        rest[:, V] += np.diff(cross(path.w, arm), axis=0)
+        rest[:, V] -= step * (evidence.gravity + (felt[1:] + felt[:-1]) / 2)
+        levers = skew(path.w) @ skew(arm)
+        half = step[:, :, None] / 2
+        for block, at, sign in ((before, slice(None, -1), -1), (after, slice(1, None), 1)):
+            block[:, V, TURN] = -sign * levers[at] + half * skew(felt[at])
+            block[:, V, W] = -sign * skew(arm[at])
+    weights = evidence.jitter**-2
+    first, second = weights[..., None] * before, weights[..., None] * after
+    sums.diagonal[:-1, :BASE, :BASE] += before.mT @ first
+    sums.diagonal[1:, :BASE, :BASE] += after.mT @ second
+    sums.lower[:, :BASE, :BASE] += after.mT @ first
+    sums.gradient[:-1, :BASE] += rotate(first.mT, rest)
+    sums.gradient[1:, :BASE] += rotate(second.mT, rest)
+    if sensor is not None:
+        J = half * (path.R[1:] + path.R[:-1])
+        own = weights[:, V, None] * J
+        middle = (shares[1:] + shares[:-1]) / 2
+        _add_border(sums, middle, 3, J, own, rest[:, V])
+        for block, at in ((before, slice(None, -1)), (after, slice(1, None))):
+            _add_side(sums, middle, 3, at, slice(0, BASE), block[:, V].mT @ own)
+
+
+def _add_side(sums: _Normal, shares, first: int, at, columns, product):
+    """Add to blocks of samples and biases. product: (n, k, 3) of the columns of samples and the bias at the sample."""
+    for j in range(shares.shape[1]):
+        own = PLANE + SENSOR * j + first
+        sums.side[at, columns, own : own + 3] += shares[:, j, None, None] * product
+
+
+def _add_border(sums: _Normal, shares, first: int, J, weighted, rest):
+    """Add to the blocks of biases alone. J: (n, k, 3) by the bias at the sample, weighted: the same times weights."""
+    square, pulled = J.mT @ weighted, rotate(weighted.mT, rest)
+    for i in range(shares.shape[1]):
+        rows = PLANE + SENSOR * i + first + np.arange(3)
+        sums.edge[rows] += shares[:, i] @ pulled
+        for j in range(shares.shape[1]):
+            both = np.einsum("n,nij->ij", shares[:, i] * shares[:, j], square)
+            sums.corner[np.ix_(rows, rows + SENSOR * (j - i))] += both
+
+
+def _add_gyro(sensor: Inertial, path: Path, sums: _Normal, shares):
+    """Angular velocity in axes of the base is what the gyro measured less its bias."""
+    rest = rotate(path.R.mT, path.w) + shares @ path.biases[:, :3] - sensor.gyro
+    weight, eye = sensor.gyro_noise**-2, np.broadcast_to(np.eye(3), path.R.shape)
+    parts = ((TURN, path.R.mT @ skew(path.w)), (W, path.R.mT))
+    for columns, J in parts:
+        for others, other in parts:
+            sums.diagonal[:, columns, others] += weight * J.mT @ other
+        sums.gradient[:, columns] += weight * rotate(J.mT, rest)
+        _add_side(sums, shares, 0, slice(None), columns, weight * J.mT)
+    _add_border(sums, shares, 0, eye, weight * eye, rest)
+
+
+def _add_legs(feet: Feet, path: Path, sums: _Normal):
+    """Feet are where the joints put them."""
+    eye = np.eye(3)
+    for i, (point, noise) in enumerate(zip(feet.points, feet.noise, strict=True)):
+        arm, weight = rotate(path.R, point), noise**-2
+        own = _own(i)
+        rest, S = path.feet[i] - path.p - arm, skew(arm)
+        parts = ((P, -eye), (TURN, S), (own, eye))
+        for columns, J in parts:
+            for others, other in parts:
+                sums.diagonal[:, columns, others] += weight * J.mT @ other
+            sums.gradient[:, columns] += weight * rotate(J.mT, rest)
+
+
+def _own(i: int) -> slice:
+    """Columns of a foot's point."""
+    return slice(BASE + 3 * i, BASE + 3 * i + 3)
+
+
+def _add_steps(feet: Feet, path: Path, sums: _Normal):
+    """Feet that stand stay or roll."""
+    f, n = path.feet.shape[:2]
+    rest, weight = (x.swapaxes(0, 1).reshape(n - 1, -1) for x in (np.diff(path.feet, axis=1) - feet.rolled, feet.stays))
+    k = np.arange(BASE, BASE + 3 * f)
+    sums.diagonal[:-1, k, k] += weight
+    sums.diagonal[1:, k, k] += weight
+    sums.diagonal[:, k, k] += LOOSE
+    sums.lower[:, k, k] -= weight
+    sums.gradient[:-1, k] -= weight * rest
+    sums.gradient[1:, k] += weight * rest
+
+
+def _add_ground(evidence: Evidence, path: Path, sums: _Normal):
+    """Feet stand near a plane."""
+    normal = np.r_[-path.plane[1:], 1.0]
+    for i, weight in enumerate(evidence.feet.ground):
+        at = np.flatnonzero(weight)
+        own, w = _own(i), weight[at]
+        by_plane = -np.c_[np.ones(len(at)), path.feet[i, at, :2]]
+        rest = path.heights[i, at]
+        sums.diagonal[at, own, own] += w[:, None, None] * np.outer(normal, normal)
+        sums.gradient[at, own] += (w * rest)[:, None] * normal
+        sums.side[at, own, :PLANE] += w[:, None, None] * normal[:, None] * by_plane[:, None]
+        sums.corner[:PLANE, :PLANE] += by_plane.T @ (w[:, None] * by_plane)
+        sums.edge[:PLANE] += by_plane.T @ (w * rest)
+
+
+def _add_poses(poses: Poses, path: Path, sums: _Normal):
+    turned = Rotation.from_matrix(path.R @ poses.rotation.mT).as_rotvec()
+    for columns, rest, weight in zip((P, TURN), (path.p - poses.position, turned), poses.weights.T, strict=True):
+        there = weight[:, None] > 0
+        sums.gradient[:, columns] += weight[:, None] * np.where(there, rest, 0)
+        sums.diagonal[:, columns, columns] += weight[:, None, None] * np.eye(3)
+
+
+def _solved(equations: _Normal):
+    """The step (n, m), that of the border (r,), and how they hang together: (n, m, r) change of the step by the border,
+    (r, r) covariance of the border."""
+    n, m = equations.gradient.shape
+    band = np.zeros((n, m, 2 * m))
+    for j in range(m):
+        band[:, j, : m - j] = equations.diagonal[:, j:, j]
+        band[:-1, j, m - j : 2 * m - j] = equations.lower[:, :, j]
+    right = np.concatenate([equations.gradient[..., None], equations.side], axis=2).reshape(n * m, -1)
+    try:
+        factor = cholesky_banded(band.reshape(n * m, 2 * m).T, lower=True, overwrite_ab=True, check_finite=False)
+        found = cho_solve_banded((factor, True), right, check_finite=False).reshape(n, m, -1)
+        free, lever = -found[..., 0], -found[..., 1:]
+        common = np.linalg.inv(equations.corner + np.einsum("nmr,nms->rs", equations.side, lever))
+    except np.linalg.LinAlgError as error:
+        raise LogError("The state of the base is not determined: no pose, sensor or standing foot tells it.") from error
+    border = -common @ (equations.edge + np.einsum("nmr,nm->r", equations.side, free))
+    return free + lever @ border, border, (lever, common)

@@ -1,0 +1,74 @@
+"""What a walk shows of a robot and what it does not, in words, with the motion that would."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from steelyard.drives.motion_fit import MotionFit
+from steelyard.errors import choices
+from steelyard.model import Robot
+
+OPEN = 0.5  # of the prior's standard deviation, above which a number rests on the prior
+TOGETHER = 0.9  # correlation from which on two numbers are not told apart
+PARTS = (("mass", slice(0, 1)), ("centre of mass", slice(1, 4)), ("inertia", slice(4, 10)))
+NAMES = {"frictionloss": "friction loss"}
+MORE = (
+    "Motion of the legs in the air (base held, --fixed), of each joint at several speeds, tells armature from the "
+    "inertia of legs, and friction loss from damping; squats and sways of the trunk on standing feet show its inertia."
+)
+
+
+def walk_words(fit: MotionFit, robot: Robot) -> Iterator[str]:
+    """Sentences on what a walk shows.
+
+    Args:
+        fit: to the motion of a robot that walks.
+        robot: the model.
+
+    Returns:
+        The sentences.
+    """
+    named = dict(_numbers(fit, robot))
+    before, after = fit.refined.unknowns.prior(fit.refined.x)[1], fit.covariance
+    left = {name: np.sqrt(np.mean(np.diag(after)[own] / np.diag(before)[own])) for name, own in named.items()}
+    shown = [name for name, share in left.items() if share < OPEN]
+    hidden = [name for name, share in left.items() if share >= OPEN]
+    if shown:
+        yield f"The walk shows {choices(shown)}."
+    if hidden:
+        yield f"It hardly shows {choices(hidden)}: these rest on the given model."
+    pairs = list(_pairs(after, named))
+    if pairs:
+        yield f"Not told apart, so that only both together are known: {'; '.join(pairs)}."
+    if hidden or pairs:
+        yield MORE
+
+
+def _numbers(fit: MotionFit, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
+    """Names of what was found, each with its coordinates."""
+    unknowns = fit.refined.unknowns
+    alone = [[dof] for dof in robot.driven_dofs if not any(dof in group for group in unknowns.groups)]
+    for key in unknowns.free:
+        for group in (*unknowns.groups, *alone):
+            yield f"{NAMES.get(key, key)} of {_alike([robot.dof_names[dof] for dof in group])}", unknowns.of(key)[group]
+    first, bodies = unknowns.of_bodies.start, unknowns.bodies.any(axis=2)
+    for own in dict.fromkeys(tuple(np.flatnonzero(each).tolist()) for each in bodies):
+        names = [robot.body_names[body] for body in own]
+        for part, columns in PARTS:
+            some = unknowns.bodies[:, own[0], columns].any(axis=1)
+            if some.any():
+                yield f"{part} of {_alike(names)}", first + np.flatnonzero(some)
+
+
+def _alike(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and its like"
+
+
+def _pairs(covariance: np.ndarray, named: dict[str, np.ndarray]) -> Iterator[str]:
+    size = np.sqrt(np.diag(covariance))
+    alike = np.abs(covariance / np.outer(size, size))
+    names = list(named)
+    for i, one in enumerate(names):
+        for other in names[i + 1 :]:
+            if alike[np.ix_(named[one], named[other])].max() > TOGETHER:
+                yield f"{one} and {other}"

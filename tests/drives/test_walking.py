@@ -1,0 +1,209 @@
+"""Robots that walk by their drives: the ground of their own file, states of a free base, and what a walk shows."""
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import mujoco
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import steelyard as sy
+from steelyard.drives.arrays import arrays_of
+from steelyard.drives.drive import drives_of, twins
+from steelyard.drives.free_base import apart, moved
+from steelyard.drives.held_out import STRIDE
+from steelyard.drives.refinement import Simulated, refine, shown_by
+from steelyard.drives.rollouts import _recorded as _states
+from steelyard.drives.simulation import Simulation
+from steelyard.drives.walking_coordinates import walking_unknowns
+from steelyard.drives.windows import stretches, windows_of
+from steelyard.model.mujoco_state import to_mujoco
+from steelyard.simulate.truth import Truth
+
+TRUTH = Truth(load=3.0, armature=0.008, damping=0.4, frictionloss=0.4, delay=0.006)
+ODD = """<mujoco><compiler angle="radian"/><option timestep="0.002" cone="elliptic" impratio="5"/>
+<asset><mesh name="toe" vertex="-.03 -.02 -.02  .05 -.02 -.02  .05 .02 -.02  -.03 .02 -.02  0 0 .03"/></asset>
+<worldbody>
+  <geom name="floor" type="plane" size="5 5 .1" friction=".7 .01 .001" solref=".015 1"/>
+  <geom name="step" type="box" size=".2 .2 .02" pos=".3 0 .02" euler="0 .1 0"/>
+  <body name="trunk" pos="0 0 .4"><freejoint name="root"/><geom type="box" size=".1 .08 .04" mass="4"/>
+    <body name="left" pos="0 .1 0"><joint name="left" axis="0 1 0" ref=".2" damping=".1" armature=".01"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -.3" size=".02" mass=".6"/>
+      <body name="left foot" pos="0 0 -.3" euler="0 .2 .1">
+        <geom type="mesh" mesh="toe" mass=".2" condim="4"/></body></body>
+    <body name="right" pos="0 -.1 0"><joint name="right" axis="0 1 0" damping=".1" armature=".01"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -.3" size=".02" mass=".6"/>
+      <body name="right foot" pos="0 0 -.3">
+        <geom name="ball" type="sphere" size=".03" mass=".2" margin=".002"/></body></body>
+  </body></worldbody>
+<contact><exclude body1="left" body2="right"/>
+  <pair geom1="floor" geom2="ball" condim="3" friction="2 2 .01 .001 .001"/></contact>
+<actuator><position name="left" joint="left" kp="40" kv="1"/>
+  <position name="right" joint="right" kp="40" kv="1"/></actuator>
+</mujoco>"""
+
+
+@lru_cache
+def walked(duration: float = 8.0, pace: float = 1.0, seed: int = 1):
+    return sy.simulate.walk("trot", truth=TRUTH, duration=duration, pace=pace, seed=seed)
+
+
+def file_of(text: str) -> Path:
+    path = Path(mkdtemp()) / "robot.xml"
+    path.write_text(text)
+    return path
+
+
+def test_changes_of_a_free_base_are_those_of_rotations():
+    rng = np.random.default_rng(0)
+    q, change = rng.normal(size=(50, 9)), rng.normal(size=(50, 8))
+    q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
+    found, R = moved(q, change), Rotation.from_quat(q[:, 3:7])
+    assert np.allclose(found[:, :3], q[:, :3] + R.apply(change[:, :3]))
+    expected = (R * Rotation.from_rotvec(change[:, 3:6])).as_matrix()
+    assert np.allclose(Rotation.from_quat(found[:, 3:7]).as_matrix(), expected)
+    assert np.allclose(apart(found, q, 8), change)
+    assert np.allclose(apart(q, q, 8), 0)
+
+
+@pytest.mark.parametrize("text", [ODD, None], ids=["odd", "quadruped"])
+def test_the_simulation_is_that_of_the_users_file(text):
+    """All that touches, its parameters and options, also geoms of fixed links, meshes, pairs and exclusions."""
+    path = file_of(text or walked().mjcf)
+    robot, m = sy.load(path), mujoco.MjModel.from_xml_path(str(path))
+    simulation, drives = Simulation(robot, m.opt.timestep), arrays_of(robot, drives_of(robot, ("model",)))
+    m.opt.integrator = simulation.model.opt.integrator
+    q, v, rng = robot.neutral, np.zeros(robot.nv), np.random.default_rng(1)
+    q[2], q[7:] = (0.33, 0.1) if text else (0.3, walked().log.q[0, 7:])
+    v[:2], goal = (0.3, 0.05), q[7:] + rng.uniform(-0.1, 0.1, robot.nv - 6)
+    d = mujoco.MjData(m)
+    d.qpos[:], d.qvel[:], _ = to_mujoco(m, robot, q, v, 0 * v)
+    own = [m.joint(name).qposadr[0] for name in robot.joint_names[1:]]
+    d.ctrl[:] = goal + (m.qpos0[own] if text else 0)
+    path, touched = [], 0
+    for _ in range(200):
+        mujoco.mj_step(m, d)
+        path.append(d.qpos.copy())
+        touched = max(touched, d.ncon)
+    controls = np.broadcast_to(np.r_[np.zeros(6), goal], (1, 200, robot.nv))
+    found = simulation.run([simulation.driven(drives)], q[None], v[None], controls)[0, 1:]
+    expected, _, _ = to_mujoco(m, robot, found, np.zeros((200, robot.nv)), np.zeros((200, robot.nv)))
+    assert touched >= 2
+    assert np.abs(expected - np.array(path)).max() < 1e-6
+
+
+def test_a_file_without_ground_gets_one_and_feet_without_geometry_are_refused():
+    text = walked().mjcf
+    floorless = "\n".join(line for line in text.splitlines() if 'name="ground"' not in line)
+    simulation = Simulation(sy.load(file_of(floorless)), 2e-3)
+    assert "no ground" in simulation.notes[0]
+    bare = "\n".join(line for line in floorless.splitlines() if "<geom" not in line)
+    with pytest.raises(sy.ModelError, match="can touch the ground"):
+        Simulation(sy.load(file_of(bare)), 2e-3)
+
+
+def test_mirrored_legs_change_alike():
+    robot = sy.load(file_of(walked().mjcf))
+    drives = drives_of(robot, ("model",))
+    arrays = arrays_of(robot, drives)
+    known = {"gain": np.ones(robot.nv, dtype=bool)}
+    free = walking_unknowns(robot, arrays, ("damping", "gain", "delay"), known, groups=twins(robot, drives))
+    assert free.free == ("damping", "delay") and free.each == 3
+    assert len(free.bodies) == 40  # trunk, hip, thigh and calf
+    moved_to = free.at(free.start + 0.1 * np.random.default_rng(0).normal(size=len(free.start)))
+    theta = moved_to.inertias.reshape(-1, 10)
+    legs = [theta[[robot.body_index(f"{leg}_{part}") for part in ("hip", "thigh", "calf")]] for leg in ("FL", "FR")]
+    signs = np.array([1, 1, -1, 1, 1, -1, 1, 1, -1, 1])
+    assert np.allclose(legs[0], legs[1] * signs)
+    assert not np.allclose(legs[0], legs[1])
+
+
+def test_the_written_file_walks_on_from_a_recorded_state(tmp_path):
+    """The user's floor, feet and free joint stay; half a second of the log's commands moves it as the log does, without
+    a kick at the start."""
+    walk = walked()
+    robot = sy.load(file_of(walk.mjcf))
+    found = robot.with_inertias(walk.true.inertias).with_joint_properties(
+        **{name: getattr(walk.true, name) for name in ("armature", "damping", "frictionloss")}
+    )
+    path = sy.save(replace(found, drives=walk.true.drives), tmp_path / "found.xml").path
+    before, m = mujoco.MjSpec.from_string(walk.mjcf), mujoco.MjModel.from_xml_path(str(path))
+    assert m.ngeom == len(before.geoms) and m.opt.timestep == before.option.timestep
+    log, first = _based(walk), 400
+    q, v = log.q[first], log.v[first]
+    d = mujoco.MjData(m)
+    d.qpos[:], d.qvel[:], _ = to_mujoco(m, robot, q, v, 0 * v)
+    errors = []
+    for step in range(250):
+        now = min(first + int(step * m.opt.timestep / 5e-3 + 1e-9), len(log) - 1)
+        d.ctrl[:] = log.command[now, 6:]
+        if step == 0:
+            for i in m.actuator_delay.nonzero()[0]:
+                mujoco.mj_initCtrlHistory(m, d, i, None, d.ctrl[[i]].repeat(m.actuator_history[i, 0])[:, None])
+        mujoco.mj_step(m, d)
+        t = (step + 1) * m.opt.timestep + log.t[first]
+        measured = np.array([np.interp(t, log.t, log.q[:, 7 + j]) for j in range(12)])
+        errors.append(np.abs(d.qpos[7:] - measured).max())
+    assert max(errors[:10]) < 5e-3
+    assert np.sqrt(np.mean(np.square(errors))) < 0.02
+
+
+def _based(walk, seed: int = 0):
+    """The log of a walk with the pose of its base, and twist, as a good estimator has them."""
+    log, exact, rng = walk.log, walk.exact, np.random.default_rng(seed)
+    base = moved(exact.q[:, :7], 3e-4 * rng.normal(size=(len(log), 6)))
+    v = np.concatenate([exact.v[:, :6] + 3e-3 * rng.normal(size=(len(log), 6)), exact.v[:, 6:]], axis=1)
+    return log.replace(q=np.concatenate([base, log.q[:, 7:]], axis=1), v=v)
+
+
+def _trunk(robot, drives, inertias):
+    """Numbers of motors and of the trunk may change."""
+    known = {key: np.ones(robot.nv, dtype=bool) for key in ("gain", "limit", "slope_limit")}
+    arrays = arrays_of(robot, drives).changed(inertias=inertias)
+    arrays = arrays.changed(damping=arrays.damping + 0.1, frictionloss=arrays.frictionloss + 0.1)
+    free = walking_unknowns(
+        robot, arrays, ("damping", "frictionloss", "armature", "delay"), known, groups=twins(robot, drives)
+    )
+    return replace(free, bodies=free.bodies[:4])
+
+
+@lru_cache
+def _refined(ground: bool = True, gravity: float = 9.81):
+    walk = walked(4.0)
+    robot = sy.load(file_of(walk.mjcf), gravity=(0, 0, -gravity))
+    drives = drives_of(robot, ("model",))
+    recordings = stretches(robot, [_based(walk)], drives, [_states(_based(walk))])
+    simulation = Simulation(robot, 2e-3, centred=True)
+    if not ground:
+        simulation.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    windows = windows_of(recordings, 2e-3, STRIDE, lead=simulation.lead)
+    simulated = Simulated(simulation, windows, simulation, windows)
+    found = refine(simulated, _trunk(robot, drives, robot.inertias))
+    return walk, found, shown_by(simulated, found)
+
+
+def test_a_walk_shows_the_load_of_the_trunk_and_the_drives():
+    walk, found, shown = _refined()
+    drives, width = found.drives, np.sqrt(np.diag(shown.covariance))
+    assert found.rms[-1] < 0.2 * found.rms[0]
+    assert drives.inertias[0, 0] == pytest.approx(walk.true.inertias[0, 0], rel=0.03)  # 43 % more than in the model
+    center = walk.true.inertias[0, 1:4] / walk.true.inertias[0, 0]
+    assert np.allclose(drives.inertias[0, 1:4] / drives.inertias[0, 0], center, atol=5e-3)
+    for name, tolerance in {"delay": 1e-3, "damping": 0.1, "frictionloss": 0.15}.items():
+        true = 0.006 if name == "delay" else 0.4
+        free = found.unknowns
+        error = np.abs(getattr(drives, name)[6:] - true) - 2 * width[free.of(name)[6:]] * (
+            1 if name == "delay" else true
+        )
+        assert error.max() < tolerance
+
+
+@pytest.mark.parametrize("wrong", [{"ground": False}, {"gravity": 9.0}], ids=["no ground", "gravity"])
+def test_a_wrong_world_is_seen(wrong):
+    walk, found, _ = _refined(**wrong)
+    best = _refined()[1]
+    off = found.drives.inertias[0, 0] / walk.true.inertias[0, 0] - 1
+    assert found.rms[-1] > 1.5 * best.rms[-1] or abs(off) > 0.05
