@@ -88,7 +88,7 @@ def sources_of(robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callabl
     if inertial is None and poses is None:
         raise LogError(
             f"log {log.name!r} has neither poses of the base nor an inertial sensor on it, so its orientation is not "
-            "known. Record columns imu_FRAME_wx, wy, wz, ax, ay, az of a frame on the base, or fix the base: --fixed."
+            "known. Record columns imu_FRAME_wx, wy, wz, ax, ay, az of a frame on its link, or fix the base: --fixed."
         )
     mount = np.eye(3) if sensor is None else robot.frame(sensor).rotation
     rate, delays = log.rate, {}
@@ -141,6 +141,12 @@ def white_noise(x: NDArray) -> float:
 def _inertial(robot: Robot, log: Log, name: str) -> Inertial:
     frame = robot.frame(name)
     gyro, acceleration = (log.imu[name][:, part] @ frame.rotation.T for part in (slice(0, 3), slice(3, 6)))
+    size, weight = np.linalg.norm(acceleration.mean(axis=0)), np.linalg.norm(robot.gravity)
+    if not 0.7 < size / weight < 1.4:
+        raise LogError(
+            f"log {log.name!r}: the inertial sensor {name} feels {size:.3g} m/s^2 on average, where {weight:.3g} holds "
+            f"the base up. Columns imu_{name}_ax, ay, az are m/s^2 with gravity, 9.81 upwards at rest."
+        )
     noise = (max(least, white_noise(x)) for least, x in zip(LEAST, (gyro, acceleration), strict=True))
     return Inertial(gyro, acceleration, frame.position, *noise)
 

@@ -20,6 +20,7 @@ from steelyard.log.kalman import smooth
 from steelyard.log.stamps import gaps, runs
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
+from steelyard.native import one_blas_thread
 from steelyard.prepare.base_smoother import BASE, Evidence, Feet, Path, covariances, hats, improved
 from steelyard.prepare.base_sources import (
     POSE,
@@ -52,7 +53,7 @@ SLIDES = 0.1  # m/s, of feet that slip
 LANDING = 4  # samples of a stance at either end, in which feet move
 OFTEN = 0.1  # share of the standing samples
 LOST = np.repeat([1.0, 0.5, 1.0, 3.0], 3)  # m, rad, m/s, rad/s that may change over a gap
-SEARCHES = 3  # for contacts in the motion that they give
+SEARCHES = 2  # for contacts in the motion that they give
 
 
 def base_states(
@@ -82,8 +83,18 @@ def base_states(
     """
     if not robot.floating:
         raise OptionError(f"robot '{robot.name}' has a fixed base, whose state is known: load it with floating=True.")
+    if np.any(robot.gravity[:2]) or robot.gravity[2] >= 0:
+        raise OptionError(
+            f"robot '{robot.name}' has gravity {robot.gravity}: heights of feet count along z, against it."
+        )
     _require_numbers(robot, log)
     kinds = _kinds(robot, log, contacts)
+    with one_blas_thread():
+        return _smoothed(robot, log, kinds, radius)
+
+
+def _smoothed(robot: Robot, log: Log, kinds: Mapping[str, str], radius: float) -> BaseStates:
+    """The states with contacts of these kinds."""
     flags = {frame: np.asarray(log.contacts[frame]) for frame in kinds if frame in log.contacts}
     given = bool(kinds) and len(flags) == len(kinds)
 
@@ -98,13 +109,11 @@ def base_states(
     stands = first_stands(legs, R[:, 2]) if kinds else np.zeros((0, len(log)))
     joints = _joint_rates(robot, log)
     path = _begun(sources, R, stands)
-    for _ in range(1 if given or not kinds else SEARCHES):
-        evidence, path = _settled(sources, stands, path, radius)
-        if kinds and not given:
-            found = _touching(robot, log, joints, sources, path, tuple(kinds))
-            stands = np.stack([flags.get(frame, found[frame]) for frame in legs.frames])
-    if kinds and not given:
-        evidence, path = _settled(sources, stands, path, radius)
+    for _ in range(0 if given or not kinds else SEARCHES):
+        _, path = _settled(sources, stands, path, radius, len(SPEEDS))
+        found = _touching(robot, log, joints, path, tuple(kinds))
+        stands = np.stack([flags.get(frame, found[frame]) for frame in legs.frames])
+    evidence, path = _settled(sources, stands, path, radius, ROUNDS)
     return _states(log, joints, sources, evidence, path, stands, radius, given)
 
 
@@ -175,13 +184,13 @@ def _begun(sources: Sources, R, stands) -> Path:
     return Path(p, R, v, w, p + arms, np.zeros(3), np.zeros((hats(t).shape[1], 6)))
 
 
-def _settled(sources: Sources, stands, path: Path, radius: float) -> tuple[Evidence, Path]:
-    """The most likely path, and the evidence that it is of."""
+def _settled(sources: Sources, stands, path: Path, radius: float, rounds: int) -> tuple[Evidence, Path]:
+    """The most likely path after so many rounds, or where it is steady, and the evidence that it is of."""
     jitter, poses, flat = jitter_of(sources), sources.poses, SLOPED
     apart = gaps(sources.t)
     jitter[apart] = LOST
     evidence = None
-    for k in range(ROUNDS):
+    for k in range(rounds):
         feet = _feet(sources, path, stands, radius, k)
         feet.stays[:, apart] = 0
         evidence = Evidence(sources.t, feet, sources.inertial, poses, sources.gravity, jitter, flat)
@@ -189,7 +198,7 @@ def _settled(sources: Sources, stands, path: Path, radius: float) -> tuple[Evide
         if change < STEADY and k >= len(SPEEDS):
             break
         poses = poses and weighed(poses, path, sources.inertial is None)
-        if k == len(SPEEDS) and np.linalg.norm(path.plane[1:]) < SLOPES:
+        if k == len(SPEEDS) - 1 and np.linalg.norm(path.plane[1:]) < SLOPES:
             flat = LEVEL
     assert evidence is not None
     return evidence, path
@@ -255,7 +264,7 @@ def _wander(places, on, t, noise) -> NDArray[np.float64]:
     return np.maximum(WANDER, np.sqrt(np.maximum(variance, 0) / m))
 
 
-def _touching(robot: Robot, log: Log, joints, sources: Sources, path: Path, frames) -> dict[str, NDArray[np.float64]]:
+def _touching(robot: Robot, log: Log, joints, path: Path, frames) -> dict[str, NDArray[np.float64]]:
     """Shares to which frames stand, by their speed and height in the motion found so far."""
     motion = foot_motion(robot, log.replace(q=_positions(log, path), v=_rates(path, joints)), frames)
     edges = uniform_filter1d(motion.touching.astype(float), 2 * BETWEEN + 1, axis=1)
