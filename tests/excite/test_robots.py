@@ -143,6 +143,52 @@ def test_surroundings_of_an_mjcf_file_and_a_ball_joint_that_stays(tmp_path):
     np.testing.assert_allclose(sy.inverse_dynamics(robot, truth.q, truth.v, truth.a), truth.tau, atol=1e-9)
 
 
+CELL = """<mujoco><worldbody><body pos="{0} {1} {2}" euler="0 0 90"><geom type="box" size="{3} {4} {5}"/>
+<body pos="0 0 -9"><geom type="sphere" size="0.1"/></body></body></worldbody></mujoco>"""
+
+
+def _contacts(path, q, box) -> int:
+    """Poses in which MuJoCo finds a box, added to the file's own model, in contact."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    spec.worldbody.add_geom(name="box", type=mujoco.mjtGeom.mjGEOM_BOX, pos=box[:3], size=np.array(box[3:]) / 2)
+    m = spec.compile()
+    d, box, found = mujoco.MjData(m), m.geom("box").id, 0
+    for each in q:
+        d.qpos[:] = np.r_[each[:3], each[6], each[3:6]]
+        mujoco.mj_kinematics(m, d)
+        mujoco.mj_collision(m, d)
+        found += any(box in pair for pair in d.contact.geom[: d.ncon])
+    return found
+
+
+def test_boxes_and_scenes_stand_in_the_way(tmp_path):
+    path, cell = tmp_path / "shelf.xml", tmp_path / "cell.xml"
+    path.write_text(SHELF)
+    robot, t = sy.load(path), np.arange(4001) / 1000
+    rest = np.array([0, 0, 0, 0.6, 0, 0, 0.8])
+    free = design(robot, 4.0, locked=["ball"], rest=rest, **FAST)
+    m = mujoco.MjModel.from_xml_path(str(path))
+    d, reached = mujoco.MjData(m), []
+    for each in free.evaluate(t)[0][::20]:
+        d.qpos[:] = np.r_[each[:3], each[6], each[3:6]]
+        mujoco.mj_kinematics(m, d)
+        reached.append(d.geom_xpos[m.ngeom - 1].copy())
+    far = np.array(reached)[np.argmax(np.linalg.norm(np.array(reached) - reached[0], axis=1))]
+    box = (*far, 0.1, 0.06, 0.1)  # where the tip gets to
+    assert _contacts(path, free.evaluate(t)[0], box) > 0
+    cell.write_text(CELL.format(*far, 0.03, 0.05, 0.05))
+    for obstacles in ({"boxes": (box,)}, {"scene": cell}):
+        made = design(robot, 4.0, locked=["ball"], rest=rest, limits=Limits(**obstacles), **FAST)
+        assert _contacts(path, made.evaluate(t)[0], box) == 0
+    with pytest.raises(OptionError, match="six numbers"):
+        design(robot, 4.0, locked=["ball"], limits=Limits(boxes=((1.0, 2.0),)), **FAST)
+    with pytest.raises(OptionError, match="nothing stands"):
+        cell.write_text("<mujoco/>")
+        design(robot, 4.0, locked=["ball"], limits=Limits(scene=cell), **FAST)
+    with pytest.raises(OptionError, match="--no-collisions"):
+        Limits(boxes=(box,), collisions=False)
+
+
 @pytest.mark.exhaustive
 def test_a_quadruped_on_a_stand_keeps_its_limits_in_mujoco():
     path = urdf("go2")

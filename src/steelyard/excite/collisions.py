@@ -1,16 +1,18 @@
 """Distances between the bodies of a robot and to the floor, from the convex hulls of their geometry, in MuJoCo."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.dynamics.kinematics import Motion, tree
+from steelyard.errors import OptionError
 from steelyard.excite.hulls import corners_of, solids_of
 from steelyard.excite.limits import Bounds, Limits
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.model import Robot, mjcf_text
-from steelyard.model.formats import document_of
+from steelyard.model.formats import document_of, opened
 from steelyard.model.mjcf_compile import captured_warnings
 from steelyard.model.mujoco_state import to_mujoco
 from steelyard.model.robot import WORLD
@@ -140,7 +142,49 @@ def scene_within(robot: Robot, bounds: Bounds, limits: Limits, poses) -> Scene |
     """
     if not limits.collisions and limits.floor is None and limits.cartesian_speed is None:
         return None
-    return scene_of(robot, poses, clearance=limits.clearance, floor=limits.floor, moving=~bounds.locked)
+    around = obstacles(limits)
+    scene = scene_of(
+        robot, poses, clearance=limits.clearance, floor=limits.floor, moving=~bounds.locked, obstacles=around
+    )
+    if scene is None and around:
+        raise OptionError(
+            f"Robot '{robot.name}' has no geometry that could be read, so nothing would keep it from "
+            f"{around[0]['name']}. Name the folder of its meshes (--folder DIR)."
+        )
+    return scene
+
+
+def obstacles(limits: Limits) -> list[dict]:
+    """What is said to stand around a robot, as of `ModelDocument.surroundings`.
+
+    Args:
+        limits: with boxes and the path of a scene.
+
+    Returns:
+        The geoms.
+
+    Raises:
+        OptionError: boxes without volume, or a scene in which nothing stands.
+        ModelError: a scene that cannot be read.
+    """
+    import mujoco
+
+    found = []
+    for k, box in enumerate(limits.boxes, start=1):
+        numbers = np.asarray(box, dtype=float)
+        if numbers.shape != (6,) or not np.isfinite(numbers).all() or (numbers[3:] <= 0).any():
+            raise OptionError(
+                f"Box {list(box)}: six numbers are needed, its centre x, y, z and its size along x, y, z, in m; sizes "
+                "are positive."
+            )
+        place = {"pos": numbers[:3], "size": numbers[3:] / 2, "quat": np.array([1.0, 0.0, 0.0, 0.0])}
+        found.append(place | {"name": f"box {k}", "type": mujoco.mjtGeom.mjGEOM_BOX})
+    if limits.scene is not None:
+        own = opened(limits.scene).surroundings(alone=True)
+        if not own:
+            raise OptionError(f"{limits.scene}: nothing stands in this scene: it has no solids that touch and stay.")
+        found += [each | {"name": f"{each['name']} of the scene"} for each in own]
+    return found
 
 
 def scene_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str, ...]:
@@ -155,12 +199,20 @@ def scene_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str,
 
 
 @captured_warnings()
-def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | None = None, moving=None) -> Scene | None:
+def scene_of(
+    robot: Robot,
+    poses,
+    *,
+    clearance: float = 0.02,
+    floor: float | None = None,
+    moving=None,
+    obstacles: Sequence[dict] = (),
+) -> Scene | None:
     """Scene of a robot read from a file, None where it has no geometry.
 
     poses: (n, nq) random ones, which tell the pairs that always touch (hulls fill hollows). clearance: m. floor: height
     m or None. moving: (nv,) degrees that move, all by default; bodies that no such joint moves against each other are
-    left aside, and so are neighbours.
+    left aside, and so are neighbours. obstacles: as of `ModelDocument.surroundings`, beside those of the file.
     """
     import mujoco
 
@@ -168,7 +220,7 @@ def scene_of(robot: Robot, poses, *, clearance: float = 0.02, floor: float | Non
     if not solids:
         return None
     file = document_of(robot)
-    around = file.surroundings() if file and file.exists else []
+    around = [*(file.surroundings() if file and file.exists else []), *obstacles]
     apart = dict.fromkeys(solid.name for solid in solids if solid.body == WORLD and not solid.carrier)
     fixed = ("base", "floor", *apart, *(each["name"] for each in around))
     spec = mujoco.MjSpec.from_string(mjcf_text(robot))

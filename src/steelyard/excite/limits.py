@@ -1,8 +1,9 @@
 """What a motion must respect: `Limits`, the `Bounds` of one robot that follow, and random states within them."""
 
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +33,8 @@ class Limits(Card):
     collisions: whether bodies keep their distance from each other.
     clearance: m that they keep.
     floor: height z in m that everything stays above by as much.
+    boxes: obstacles, six numbers each: centre x, y, z and size along x, y, z, m, in the world.
+    scene: path of a model file (MJCF, SDF, USD) whose solids that stay stand around the robot, in the world.
     feet: links on which the robot stands, which must not move.
     balance: m inside of the feet at which the zero-moment point stays.
 
@@ -49,6 +52,8 @@ class Limits(Card):
     collisions: bool = True
     clearance: float = 0.02
     floor: float | None = None
+    boxes: tuple[Sequence[float], ...] = ()
+    scene: str | Path | None = None
     feet: tuple[str, ...] = ()
     balance: float = 0.01
 
@@ -57,6 +62,8 @@ class Limits(Card):
             raise OptionError(
                 f"margin={self.margin} is a share from 0 to below 1, and speed={self.speed} one above 0, up to 1."
             )
+        if (self.boxes or self.scene is not None) and not self.collisions:
+            raise OptionError("Boxes and scenes are kept away from by geometry: leave out --no-collisions.")
         if self.clearance < 0 or (self.cartesian_speed is not None and not self.cartesian_speed > 0):
             raise OptionError(
                 f"clearance={self.clearance} m is not negative and cartesian_speed={self.cartesian_speed} m/s positive."

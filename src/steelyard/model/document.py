@@ -55,9 +55,9 @@ class ModelDocument(ABC):
         """Whether the file is still there."""
         return self.path.exists()
 
-    def surroundings(self) -> list[dict]:
+    def surroundings(self, *, alone: bool = False) -> list[dict]:
         """Solids that hang on the world itself, such as tables and floors: name and arguments of each geom, as
-        MuJoCo's specification wants them."""
+        MuJoCo's specification wants them. alone: the file has no robot, and all of it stands around one."""
         return []
 
     def left_out(self) -> Iterator[str]:

@@ -93,7 +93,7 @@ class SdfDocument(ModelDocument):
     def pieces(self) -> Iterator[Piece]:
         return pieces_of(tree_of(Files(self.xml, self.folders)), self.meshes)
 
-    def surroundings(self) -> list[dict]:
+    def surroundings(self, *, alone: bool = False) -> list[dict]:
         return surroundings_of(tree_of(Files(self.xml, self.folders)), self.meshes)
 
     @property

@@ -323,14 +323,20 @@ def pieces(document: MjcfDocument) -> Iterator[Piece]:
             yield Piece(link, role, R, p, (found.source,), found.exact, found.vertices, found.faces, color=own)
 
 
-def surroundings(document: MjcfDocument) -> list[dict]:
-    """As of `ModelDocument.surroundings`: geoms on the world itself that touch something; no height fields."""
+def surroundings(document: MjcfDocument, *, alone: bool = False) -> list[dict]:
+    """As of `ModelDocument.surroundings`: geoms on the world itself that touch something; no height fields. alone: the
+    file has no robot, so that bodies that do not move count, too."""
     import mujoco
 
     m, _ = document.compiled
+    data = mujoco.MjData(m)
+    mujoco.mj_kinematics(m, data)
+    body = m.body_weldid[m.geom_bodyid] if alone else m.geom_bodyid
     found = []
-    for g in np.flatnonzero((m.geom_bodyid == 0) & ((m.geom_contype | m.geom_conaffinity) != 0)):
-        place = {"pos": m.geom_pos[g].copy(), "quat": m.geom_quat[g].copy()}
+    for g in np.flatnonzero((body == 0) & ((m.geom_contype | m.geom_conaffinity) != 0)):
+        quat = np.empty(4)
+        mujoco.mju_mat2Quat(quat, data.geom_xmat[g])
+        place = {"pos": data.geom_xpos[g].copy(), "quat": quat}
         name = m.geom(int(g)).name or f"geom {g} of the world"
         kind = mujoco.mjtGeom(int(m.geom_type[g]))
         if kind == mujoco.mjtGeom.mjGEOM_MESH:

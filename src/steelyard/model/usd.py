@@ -109,7 +109,7 @@ class UsdDocument(ModelDocument):
             found = list(pieces_of(self.scene()))
         yield from found
 
-    def surroundings(self) -> list[dict]:
+    def surroundings(self, *, alone: bool = False) -> list[dict]:
         with quiet():
             return surroundings_of(self.scene())
 

@@ -9,6 +9,7 @@ import typer
 from steelyard.app.endings import DONE, FINDINGS, refusals
 from steelyard.app.options import AimOptions, CourseOptions, ExciteOptions, Model, Quiet, SearchOptions, words
 from steelyard.app.terminal import progress_bar, subcommand
+from steelyard.errors import OptionError
 
 EACH = "one number, or JOINT=NUMBER with commas"
 
@@ -39,6 +40,13 @@ class LimitOptions:
         typer.Option("--collisions/--no-collisions", " /--no-geometry", help="Avoid collisions, by geometry."),
     ] = True
     floor: Annotated[float | None, typer.Option(metavar="Z", help="Height that everything stays above, m.")] = None
+    box: Annotated[
+        list[str] | None,
+        typer.Option(metavar="X,Y,Z,DX,DY,DZ", help="Obstacle: centre and size of a box, m; repeatable."),
+    ] = None
+    scene: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="MJCF, SDF or USD whose fixed solids stand around the robot.")
+    ] = None
     feet: Annotated[
         str, typer.Option(metavar="LINKS", help="The robot stands on these, with commas; balance is kept.")
     ] = ""
@@ -48,7 +56,18 @@ class LimitOptions:
 
     def of_limits(self) -> dict[str, Any]:
         """The same as fields of `excite.Limits`."""
-        return vars(self) | {"feet": words(self.feet)}
+        told = {name: value for name, value in vars(self).items() if name != "box"}
+        return told | {"feet": words(self.feet), "boxes": tuple(map(_box, self.box or ()))}
+
+
+def _box(text: str) -> tuple[float, ...]:
+    """Six numbers. Raises OptionError for other words."""
+    try:
+        return tuple(float(each) for each in text.split(","))
+    except ValueError:
+        raise OptionError(
+            f"--box {text}: six numbers with commas are needed: x,y,z of the centre and the size, m."
+        ) from None
 
 
 @subcommand(
@@ -57,6 +76,7 @@ class LimitOptions:
     "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
     "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
     "steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz",
+    "steelyard excite arm.urdf --box 0.6,0,0.2,0.4,0.8,0.4 --scene cell.xml -o traj.csv",
     'steelyard excite humanoid.xml --held --move "*arm*" --feet left_foot,right_foot -o traj.csv',
     common="--out --duration --speed --lock --held --floor --after --focus --preview --explain",
 )
