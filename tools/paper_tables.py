@@ -83,7 +83,7 @@ def counts() -> str:
 def locked() -> str:
     """Paper C, Table 6."""
     result = runpy.run_path(str(ROOT / "examples" / "21_locked_torso.py"))["run"]()
-    rows = [("paper", *LOCKED)]
+    rows: list[tuple[str, ...]] = [("paper", *LOCKED)]
     for name, key in (
         ("pseudo-inverse, as in the paper", "locked"),
         ("least norm of scaled parameters", "locked, scaled"),

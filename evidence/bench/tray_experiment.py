@@ -208,7 +208,7 @@ def recorded(
     log = measured(motion, thing.theta, noise=noise, rng=rng)
     if added:
         angular, linear, _, _ = NOISE[noise]
-        trembling = motion.acceleration + rng.normal(size=(len(motion), 6)) * np.repeat([linear, angular], 3)
+        trembling = motion.motion[1] + rng.normal(size=(len(motion), 6)) * np.repeat([linear, angular], 3)
         return motion.replace(wrench=log.wrench, acceleration=trembling)[round(settle * RATE) :]
     if noise == "none":
         return motion.replace(wrench=log.wrench)[round(settle * RATE) :]

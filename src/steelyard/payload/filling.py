@@ -170,7 +170,7 @@ def lattice_of(points) -> tuple[np.ndarray, bool] | None:
     if len(points) < FEWEST_VOXELS:
         return None
     some = np.random.default_rng(0).permutation(points)[:MOST_LOOKED_AT]
-    near = KDTree(points).query(some, k=FEWEST_VOXELS)[1][:, 1:]
+    near = np.asarray(KDTree(points).query(some, k=FEWEST_VOXELS)[1])[:, 1:]
     steps = _steps((points[near] - some[:, None]).reshape(-1, 3))
     if steps is None:
         return None
