@@ -38,7 +38,7 @@ NAVIGATION = {
     ),
     "Method": ("identifiability", "fitting", "uncertainty", "diagnosis", "information", "inertia"),
     "Reference": ("command_line", "logs", "side_file", "files", "conventions", "derivatives", "api/index"),
-    "Evidence": ("comparison", "evidence/claims"),
+    "Evidence": ("comparison", "papers", "evidence/claims"),
     "Project": ("install", "dependencies", "references", "contributing", "changelog"),
 }
 

@@ -2,8 +2,9 @@
 
 The object is a printed tray of 5 x 3 slots that hold steel weights, plastic weights or air; the paper gives the weights
 (101 g and 17 g) and the eight layouts by name and picture, the geometry here is our own. The wrist follows sinusoids of
-45 degrees at frequencies in the ratio 0.10 : 0.13 : 0.16, faster or slower. Poses, forces and torques are measured with
-noise; twist and acceleration come from the poses through a Kalman filter, as in the paper.
+45 degrees at frequencies in the ratio 0.10 : 0.13 : 0.16, faster or slower. Forces and torques are measured with noise.
+Motion is either exact with noise added to the accelerations (Figures 5 to 7), or comes from noisy poses through a
+Kalman filter (Table III).
 """
 
 from dataclasses import dataclass
@@ -193,15 +194,22 @@ def recorded(
     noise: str = "moderate",
     seed: int = 0,
     smooth: bool = False,
+    added: bool = False,
     settle: float = 1.0,
 ) -> WrenchLog:
     """One run of the experiment, motion signals included (the filter settles for `settle` s first).
 
     smooth: motion from the Kalman smoother (offline) instead of the filter (as in the paper).
+    added: noise of Table II on the exact accelerations instead of a filter.
     """
     thing = test_object(layout)
     motion = wrist_motion(speed, duration + settle)
-    log = measured(motion, thing.theta, noise=noise, rng=np.random.default_rng([seed, list(LAYOUTS).index(layout)]))
+    rng = np.random.default_rng([seed, list(LAYOUTS).index(layout)])
+    log = measured(motion, thing.theta, noise=noise, rng=rng)
+    if added:
+        angular, linear, _, _ = NOISE[noise]
+        trembling = motion.motion[1] + rng.normal(size=(len(motion), 6)) * np.repeat([linear, angular], 3)
+        return motion.replace(wrench=log.wrench, acceleration=trembling)[round(settle * RATE) :]
     if noise == "none":
         return motion.replace(wrench=log.wrench)[round(settle * RATE) :]
     return filter_motion(log, smooth=smooth)[round(settle * RATE) :]

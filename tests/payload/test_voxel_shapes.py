@@ -1,5 +1,6 @@
 """Shapes of voxel centres, of uncertain scale and with parts that nobody saw, against known boxes and trays."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from evidence.bench.tray_experiment import LAYOUTS, test_object
 
 from payload_logs import swing
 from random_bodies import rotations
-from steelyard.errors import OptionError
+from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import parameters
 from steelyard.payload import Status, identify, solid_of
 from steelyard.payload.filling import lattice_of
@@ -63,6 +64,15 @@ def test_what_is_no_lattice_of_voxels():
     open_box = surface[surface[:, 2] < 0.08]
     assert "walls without an inside" in solid_of(open_box).notes[1]
     assert lattice_of(trimesh.creation.icosphere(3, 0.1).vertices) is None
+
+
+@pytest.mark.parametrize("far", [1e2, 1e6, 1e12])
+def test_lattices_that_no_memory_holds_are_clouds(far):
+    """27 voxels, and one at the same steps far away."""
+    points = np.concatenate([grid(3, 3, 3, step=(1e-3,) * 3), [[far * 1e-3, far * 1e-3, far * 1e-3]]])
+    assert (lattice_of(points) is None) == (far > 1e3)
+    with pytest.raises(InertiaError) if far > 1e3 else nullcontext():
+        solid_of(points)
 
 
 def test_columns_are_differences_of_changed_bodies():

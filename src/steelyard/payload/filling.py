@@ -13,6 +13,8 @@ NEIGHBOURS = 7  # of a cloud's point, whose distance sets the size of voxels tha
 SPREAD = 0.98  # share of the points whose neighbours must be that near
 FEWEST_VOXELS = 27  # of a lattice: fewer points are corners
 ROUNDED = 0.15  # of a lattice's step, by which its points may be rounded
+MOST_VOXELS = 1 << 23  # of the box around a lattice
+MOST_LOOKED_AT = 2000  # points whose neighbours show the steps of a lattice
 ROOMY = 5  # voxels across, of which a solid body has some that others surround
 SQUARE = 0.97  # sine of the angle between the edges of a voxel
 LEAK = 1.02  # filled over occupied voxels below which the cloud encloses nothing
@@ -167,26 +169,26 @@ def lattice_of(points) -> tuple[np.ndarray, bool] | None:
 
     if len(points) < FEWEST_VOXELS:
         return None
-    near = KDTree(points).query(points, k=min(FEWEST_VOXELS, len(points)))[1][:, 1:]
-    steps = _steps((points[near] - points[:, None]).reshape(-1, 3))
+    some = np.random.default_rng(0).permutation(points)[:MOST_LOOKED_AT]
+    near = np.asarray(KDTree(points).query(some, k=FEWEST_VOXELS)[1])[:, 1:]
+    steps = _steps((points[near] - some[:, None]).reshape(-1, 3))
     if steps is None:
         return None
-    place = (points - points[0]) @ np.linalg.inv(steps)
+    origin = points[0]
     for _ in range(3):  # a long row shows its step better than neighbours do
-        index = np.round(place)
-        whole = np.column_stack([index, np.ones(len(points))])
-        fitted = np.linalg.lstsq(whole, points, rcond=None)[0]
-        rows = np.ptp(index, axis=0) > 0
-        steps[rows] = fitted[:3][rows]
-        place = (points - fitted[3]) @ np.linalg.inv(steps)
-    if np.abs(place - np.round(place)).max() > ROUNDED or len(np.unique(np.round(place), axis=0)) < len(points):
+        index = np.round((some - origin) @ np.linalg.inv(steps))
+        *fitted, origin = np.linalg.lstsq(np.column_stack([index, np.ones(len(some))]), some, rcond=None)[0]
+        steps = np.where(np.ptp(index, axis=0)[:, None] > 0, fitted, steps)
+        if abs(np.linalg.det(steps)) < SQUARE**3 * np.linalg.norm(steps, axis=1).prod():
+            return None
+    place = (points - origin) @ np.linalg.inv(steps)
+    if not (np.abs(place - np.round(place)).max() <= ROUNDED and np.prod(np.ptp(place, axis=0) + 1) < MOST_VOXELS):
         return None
-    index = np.round(place).astype(int)
-    index -= index.min(axis=0)
-    if np.prod(index.max(axis=0) + 1.0) > MOST_CELLS:
-        return None
+    index = np.round(place - place.min(axis=0)).astype(int)
     occupied = np.zeros(index.max(axis=0) + 1, dtype=bool)
     occupied[tuple(index.T)] = True
+    if occupied.sum() < len(points):  # two in one place
+        return None
     if np.asarray(ndimage.binary_fill_holes(occupied)).sum() > len(points):
         return None
     return steps, min(occupied.shape) >= ROOMY and not np.any(ndimage.binary_erosion(occupied))

@@ -211,10 +211,9 @@ def solid_of(
     """
     if pose_std is not None or scale_std is not None or unseen:
         solid = solid_of(shape, density=density, scale=scale, pose=pose, seed=seed)
-        stated = {} if pose_std is None else {"pose_std": _spread(pose_std)}
-        if scale_std is not None:
-            stated["scale_std"] = _share(scale_std, "scale_std", 1.0)
-        return _enlarged(replace(solid, **stated), _share(unseen, "unseen", MOST_UNSEEN))
+        solid = solid if pose_std is None else replace(solid, pose_std=_spread(pose_std))
+        solid = solid if scale_std is None else replace(solid, scale_std=_share(scale_std, "scale_std", 1.0))
+        return _enlarged(solid, _share(unseen, "unseen", MOST_UNSEEN))
     if isinstance(shape, Solid):
         return shape
     if density is not None and not (np.isfinite(density) and density > 0):
