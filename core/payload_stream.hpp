@@ -6,7 +6,8 @@
 
 namespace steelyard {
 
-enum State { FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG, RUN, STATE_SIZE = RUN + 6 };
+enum State { FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG, SETTLED, RUN,
+             STATE_SIZE = RUN + 6 };
 enum Config { FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY, FORCE_RATE, TORQUE_RATE, FADING,
               NEWTON_STEPS, TYPICAL, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS,
               DIFFERENT, PATIENCE, MEMORY, LASTING, FAR, PATH_STEPS, PATH_TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER, CONFIG_SIZE };
@@ -94,10 +95,11 @@ struct Bias {
     }
 };
 
-// What held before a change that is not named yet: bias, payload and time where it began, sums up to the alarm.
+// What held before a change that is not named yet: bias, payload and time where it began, sums up to the alarm. surely:
+// the bias at the end of the last payload that was held for long.
 struct Past {
-    Bias bias;
-    double w[10], covariance[10][10], G[100], h[10], sums[SUMS], time, usual, age;
+    Bias surely, bias;
+    double w[10], covariance[10][10], G[100], h[10], sums[SUMS], time, sure_time, usual;
 };
 
 struct Stream {
@@ -224,14 +226,17 @@ inline void watch(const Stream& s, double level, double t) {
         state[LAST] = state[ONSET];
         covariance(s, s.past->covariance);
         s.past->usual = loudness(s);
-        s.past->age = state[AGE];
         std::memcpy(s.past->G, s.G, sizeof s.past->G);
         std::memcpy(s.past->h, s.h, sizeof s.past->h);
         for (int i = 0; i < SUMS; ++i) s.past->sums[i] = state[SUMMED[i]];
     }
-    *s.bias = s.past->bias;
-    s.bias->settle(s.past->w, s.past->covariance);
-    s.bias->predict(t - s.past->time, s.config + FORCE_RATE, s.config[FADING]);
+    if (state[AGE] > s.config[LEARNING]) {
+        s.past->surely = s.past->bias;
+        s.past->surely.settle(s.past->w, s.past->covariance);
+        s.past->sure_time = s.past->time;
+    }
+    *s.bias = s.past->surely;
+    s.bias->predict(t - s.past->sure_time, s.config + FORCE_RATE, s.config[FADING]);
     std::memset(s.G, 0, sizeof(Ten));
     std::memset(s.h, 0, 10 * sizeof(double));
     for (int each : SUMMED) state[each] = 0;
@@ -239,14 +244,21 @@ inline void watch(const Stream& s, double level, double t) {
     std::memset(state + RUN, 0, 6 * sizeof(double));
 }
 
-// Adds what was not predicted of a sample to the sums, in which a wild one counts little and old ones are forgotten.
+// Adds what was not predicted of a sample to the sums, in which a wild one counts little and old ones are forgotten, as
+// far as this one tells anything: at rest a payload cannot be told from a bias that drifts.
 // force: without the bias, along the acceleration felt.
 inline void add_sample(const Stream& s, const double (&found)[6][11], double strength, double force, double trust) {
-    const double forget = s.config[FORGET];
-    double* state = s.state;
-    double weight[6];
+    double *state = s.state, weight[6], told = 0, shown = 1e-300;
+    for (int m = 0; m < 6; ++m) {
+        weight[m] = 1 / (s.bias->spread[m / 3][0] + 1 / trust);
+        for (int k = 0; k < 10; ++k) {
+            const double whole = found[m][k] + s.bias->value[m][k];
+            told += weight[m] * found[m][k] * found[m][k];
+            shown += trust * whole * whole;
+        }
+    }
+    const double forget = std::pow(s.config[FORGET], std::min(1.0, told / shown));
     for (int each : SUMMED) state[each] *= forget;
-    for (int m = 0; m < 6; ++m) weight[m] = 1 / (s.bias->spread[m / 3][0] + 1 / trust);
     state[FELT] += trust * strength;
     state[PULLED] += trust * force;
     state[COUNT] += 1;
@@ -294,13 +306,16 @@ inline void go_on(const Stream& s) {
     for (int i = 0; i < 10; ++i) s.h[i] += faded * s.past->h[i];
 }
 
-// What has happened, once the new sums have settled: 1 picked up, 2 swapped, 3 dropped, 0 nothing, -1 not known yet.
-inline int change_of(const Stream& s, double mass) {
+enum Kind { UNKNOWN = -1, SAME, PICKED_UP, SWAPPED, DROPPED, RESTARTED };
+
+// What has happened, once the new sums have settled. A payload that was picked up a moment ago is hardly known: where it
+// turns out otherwise, it is no other one.
+inline Kind change_of(const Stream& s, double mass) {
     const double *state = s.state, empty = s.config[EMPTY];
     const bool was = state[BEFORE] > empty, now = mass > empty;
-    if (was != now) return now ? 1 : 3;
-    if (was && s.past->age > s.config[LEARNING] && difference(s) > s.config[DIFFERENT]) return 2;
-    return was && state[AGE] < s.config[PATIENCE] ? -1 : 0;
+    if (was != now) return now ? PICKED_UP : DROPPED;
+    if (was && difference(s) > s.config[DIFFERENT]) return state[SETTLED] > 0 ? SWAPPED : RESTARTED;
+    return was && state[AGE] < s.config[PATIENCE] ? UNKNOWN : SAME;
 }
 
 struct StreamSamples {
@@ -317,7 +332,8 @@ inline std::int64_t advance(const Stream& s, const StreamSamples& x, double (*th
         BodyRows Y;
         double felt[3], found[6][11], strength = 0, force = 0;
         body_rows(x.R[k], x.twist[k], x.acceleration[k], s.gravity, Y, felt);
-        if (state[TIME] >= 0) s.bias->predict(x.t[k] - state[TIME], config + FORCE_RATE, config[FADING]);
+        if (state[COUNT] == 0 && state[LAST] < 0) state[TIME] = s.past->sure_time = x.t[k];
+        s.bias->predict(x.t[k] - state[TIME], config + FORCE_RATE, config[FADING]);
         state[TIME] = x.t[k];
         for (int i = 0; i < 6; ++i) {
             const double scale = 1 / (i < 3 ? config[FORCE] : config[TORQUE]);
@@ -370,15 +386,19 @@ inline std::int64_t advance(const Stream& s, const StreamSamples& x, double (*th
             state[LONG] += (run - state[LONG]) / state[SEEN];
         }
         if (state[AGE] < config[SETTLE]) continue;
-        const int kind = state[LAST] < 0 ? 0 : change_of(s, mass);
-        if (kind > 0) {
-            const double event[4] = {state[LAST], static_cast<double>(kind), state[BEFORE], mass};
-            std::memcpy(events[count++], event, sizeof event);
-        } else if (state[LAST] >= 0 && kind == 0) {
-            go_on(s);
+        if (state[LAST] >= 0) {
+            const Kind kind = change_of(s, mass);
+            if (kind == PICKED_UP || kind == SWAPPED || kind == DROPPED) {
+                const double event[4] = {state[LAST], static_cast<double>(kind), state[BEFORE], thetas[k][0]};
+                std::memcpy(events[count++], event, sizeof event);
+                state[SETTLED] = kind == SWAPPED;
+            }
+            if (kind == SAME) go_on(s);
+            if (kind != UNKNOWN) state[LAST] = -1;
+        } else if (state[AGE] > config[LEARNING]) {
+            state[SETTLED] = 1;
         }
-        if (kind >= 0) state[LAST] = -1;
-        if (state[LAST] < 0) state[HELD] = mass;
+        if (state[LAST] < 0) state[HELD] = thetas[k][0];
     }
     return count;
 }

@@ -64,13 +64,14 @@ RULES = np.array(  # behind the configuration, for the core
 )
 
 # entries of the scalar state; ENERGY, TRUSTED: sums of whitened wrenches squared, and of the samples' weights
-FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG, RUN = range(16)
+FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG = range(15)
+SETTLED, RUN = 15, 16
 STATE_SIZE = RUN + 6
 # entries of the configuration
 FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY, FORCE_RATE, TORQUE_RATE, FADE = range(11)
 # of the bias: values and rates of six channels per unit of ten numbers and as measured, and two covariances
 BIAS_SIZE = 2 * 6 * 11 + 2 * 3
-PAST_SIZE = BIAS_SIZE + 10 + 100 + 100 + 10 + 5 + 3  # of what held before a change that is not named yet
+PAST_SIZE = 2 * BIAS_SIZE + 10 + 100 + 100 + 10 + 5 + 3  # of what held before a change that is not named yet
 
 
 @dataclass(frozen=True)
@@ -134,11 +135,12 @@ class OnlineEstimator:
 
     def _reset(self):
         self._state = np.zeros(STATE_SIZE)
-        self._state[LAST], self._state[TIME], self._state[USUAL], self._state[SEEN] = -1.0, -np.inf, 1.0, 10.0
+        self._state[[LAST, USUAL, SEEN]] = -1.0, 1.0, 10.0
         self._G, self._h, self._H, self._L = np.zeros((10, 10)), np.zeros(10), np.eye(10), np.eye(10)
         self._w, self._shift = 0.3 * self._config[EMPTY] * UNIT, np.zeros(10)
         self._bias, self._past = np.zeros(BIAS_SIZE), np.zeros(PAST_SIZE)
         self._bias[[-4, -1]] = self._config[[FORCE_RATE, TORQUE_RATE]] ** 2
+        self._past[:BIAS_SIZE] = self._bias
 
     @property
     def theta(self) -> np.ndarray:
