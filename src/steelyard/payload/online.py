@@ -1,16 +1,21 @@
 """Online: a payload estimate after every sample, always a real body, and a word when the payload changes.
 
 The estimator keeps running sums, forgets at a chosen rate, and follows the minimum of data, shape prior and barrier by
-Newton steps in the compiled core. A cumulative sum of how surprising each sample is (its innovation over its own
+Newton steps in the compiled core, by the central path where these stop at the border. The sensor's six biases drift: a
+Kalman filter of bias and rate, run on the measured wrench and on the regressor's columns alike, leaves innovations
+without memory, so that their least squares are those with all biases as unknowns (innovations form of generalised
+least squares; Harvey 1989, section 3.4). A cumulative sum of how surprising each sample is (its innovation over its own
 variance) raises the alarm when the payload is picked up, swapped or dropped; the sums start afresh and the change is
-dated back to where the surprise began.
+dated back to where the surprise began. A swap is one where the payloads before and after differ by more than both
+their uncertainties, otherwise the sums are joined again.
 
 Coordinates: `J = L W L^T` with `J1 = L L^T` the reference body of 1 kg, `w` the ten numbers of W in the order of
 `cones.triangle`; then the prior at mass m is `W = m 1` for every shape. The running cost is
 
     sum_k f^(n-k) ||Y_k w - r_k||^2 + (w - m e)^T Q (w - m e) / m^2 + kappa (tr W / m - log det W)
 
-and two damped Newton steps a sample follow its minimum; log det keeps W positive at every instant.
+with innovations Y_k, r_k, and two damped Newton steps a sample follow its minimum; log det keeps W positive at every
+instant.
 """
 
 from dataclasses import dataclass, replace
@@ -85,12 +90,14 @@ class Change:
 
 
 class OnlineEstimator:
-    """Feed it samples with `update` (one) or `update_many` (a chunk); read `payload`, `theta`, `changes` at any time.
+    """Feed it samples with `update` (one) or `update_many` (a chunk); read `payload`, `theta`, `bias`, `changes` at any
+    time.
 
     shape: as for `identify`, or None. noise: standard deviations of force [N] and torque [N m] of the sensor; what
-    errors of the motion signals add is learnt from the stream. memory: samples after which data counts 1/e, None to
-    never forget. empty: mass below which nothing is held, kg. gravity: (3,) in the world. tool: from `calibrate`, taken
-    off every sample.
+    errors of the motion signals add is learnt from the stream. drift: standard deviations of the rates of the sensor's
+    biases [N/s, N m/s], which are zero at the first sample; 0 for biases that stay zero. memory: samples after which
+    data counts 1/e, None to never forget; at rest, where a payload cannot be told from a drift, it does not run. empty:
+    mass below which nothing is held, kg. gravity: (3,) in the world. tool: from `calibrate`, taken off every sample.
     This is the one object of the package that changes.
     """
 
@@ -169,7 +176,7 @@ class OnlineEstimator:
 
     @property
     def state(self) -> str:
-        """What is going on: "empty", "holding", or "changing" while a change is too fresh to be named."""
+        """What is going on: "empty", "holding", or "changing" while it is open whether there is a change."""
         if self._state[LAST] >= 0:
             return "changing"
         return "holding" if self.holding else "empty"
