@@ -44,6 +44,7 @@ struct Bias {
 
     // The rate fades to zero in `fading` s, and is driven so that its deviation stays as it is configured.
     void predict(double dt, const double* deviations, double fading) {
+        if (!(dt > 0)) return;
         const double kept = std::exp(-dt / fading), shift = fading * (1 - kept);
         for (int i = 0; i < 6; ++i)
             for (int k = 0; k < 11; ++k) {
@@ -207,7 +208,7 @@ inline void covariance(const Stream& s, Ten& C) {
 
 // Has the payload changed? Sums up how surprising samples are; at an alarm, sums of the new payload begin, with the bias
 // as it was where the surprise began.
-inline void watch(const Stream& s, double level, double t) {
+inline bool watch(const Stream& s, double level, double t) {
     double *state = s.state, threshold = s.config[THRESHOLD];
     double excess = state[AGE] > s.config[SETTLE] ? level / state[USUAL] - 1 - s.config[DRIFT] : 0;
     excess = std::min(excess, threshold / 3);  // one wild sample is no change
@@ -220,7 +221,7 @@ inline void watch(const Stream& s, double level, double t) {
         }
     }
     state[ALARM] = std::max(0.0, state[ALARM] + excess);
-    if (!(state[ALARM] > threshold)) return;
+    if (!(state[ALARM] > threshold)) return false;
     if (state[LAST] < 0) {
         state[BEFORE] = state[HELD];
         state[LAST] = state[ONSET];
@@ -242,19 +243,20 @@ inline void watch(const Stream& s, double level, double t) {
     for (int each : SUMMED) state[each] = 0;
     state[AGE] = state[ALARM] = 0;
     std::memset(state + RUN, 0, 6 * sizeof(double));
+    return true;
 }
 
 // Adds what was not predicted of a sample to the sums, in which a wild one counts little and old ones are forgotten, as
 // far as this one tells anything: at rest a payload cannot be told from a bias that drifts.
 // force: without the bias, along the acceleration felt.
-inline void add_sample(const Stream& s, const double (&found)[6][11], double strength, double force, double trust) {
+inline void add_sample(const Stream& s, const double (&rows)[6][11], const double (&found)[6][11], double strength,
+                       double force, double trust) {
     double *state = s.state, weight[6], told = 0, shown = 1e-300;
     for (int m = 0; m < 6; ++m) {
         weight[m] = 1 / (s.bias->spread[m / 3][0] + 1 / trust);
         for (int k = 0; k < 10; ++k) {
-            const double whole = found[m][k] + s.bias->value[m][k];
             told += weight[m] * found[m][k] * found[m][k];
-            shown += trust * whole * whole;
+            shown += trust * rows[m][k] * rows[m][k];
         }
     }
     const double forget = std::pow(s.config[FORGET], std::min(1.0, told / shown));
@@ -330,30 +332,28 @@ inline std::int64_t advance(const Stream& s, const StreamSamples& x, double (*th
     std::int64_t count = 0;
     for (std::int64_t k = 0; k < x.n; ++k) {
         BodyRows Y;
-        double felt[3], found[6][11], strength = 0, force = 0;
+        double felt[3], rows[6][11], found[6][11], strength = 0, force = 0;
         body_rows(x.R[k], x.twist[k], x.acceleration[k], s.gravity, Y, felt);
         if (state[COUNT] == 0 && state[LAST] < 0) state[TIME] = s.past->sure_time = x.t[k];
         s.bias->predict(x.t[k] - state[TIME], config + FORCE_RATE, config[FADING]);
         state[TIME] = x.t[k];
         for (int i = 0; i < 6; ++i) {
             const double scale = 1 / (i < 3 ? config[FORCE] : config[TORQUE]);
-            found[i][10] = x.wrench[k][i] * scale;
+            rows[i][10] = x.wrench[k][i] * scale;
             for (int j = 0; j < 10; ++j) {
-                found[i][j] = 0;
-                for (int m = 0; m < 10; ++m) found[i][j] += Y[i][m] * scale * s.basis[10 * m + j];
+                rows[i][j] = 0;
+                for (int m = 0; m < 10; ++m) rows[i][j] += Y[i][m] * scale * s.basis[10 * m + j];
             }
         }
-        const auto whole = [&](double sign) {
+        const auto unpredicted = [&] {
             for (int i = 0; i < 6; ++i)
-                for (int j = 0; j < 11; ++j) found[i][j] += sign * s.bias->value[i][j];
+                for (int j = 0; j < 11; ++j) found[i][j] = rows[i][j] - s.bias->value[i][j];
         };
-        whole(-1);
+        unpredicted();
         double e[6] = {};
         const double chance = surprise(s, found, state[AGE] > 0, e), level = chance / 6;
         state[AGE] += 1;
-        whole(1);
-        watch(s, level, x.t[k]);
-        whole(-1);
+        if (watch(s, level, x.t[k])) unpredicted();
         const bool settled = state[AGE] > config[SETTLE];
         const double trust = settled ? std::min(1.0, config[WILD] * state[USUAL] / std::max(chance, 1e-300)) : 1;
         for (int i = 0; i < 3; ++i) {
@@ -362,7 +362,7 @@ inline std::int64_t advance(const Stream& s, const StreamSamples& x, double (*th
             strength += felt[i] * felt[i];
             force += felt[i] * (x.wrench[k][i] - config[FORCE] * bias);
         }
-        add_sample(s, found, strength, force, trust);
+        add_sample(s, rows, found, strength, force, trust);
         s.bias->update(found, 1 / trust);
         const double mass = state[PULLED] / state[FELT], held = std::max(mass, 0.3 * config[EMPTY]);
         if (state[AGE] == 0) start_body(s, held);

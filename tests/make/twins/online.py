@@ -105,6 +105,8 @@ class Bias:
         self.spread[:] = P[:, [0, 0, 1], [0, 1, 1]]
 
     def predict(self, dt, config):
+        if dt <= 0:
+            return
         kept = np.exp(-dt / config[FADE])
         F = np.array([[1.0, config[FADE] * (1 - kept)], [0.0, kept]])
         self.value[:], self.rate[:] = self.value + F[0, 1] * self.rate, kept * self.rate
