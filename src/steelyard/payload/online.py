@@ -57,7 +57,7 @@ MEMORY = 0.975  # from sample to sample, of sums of what was not predicted: half
 LASTING = 2.5  # of the usual surprise: sums that are so much larger show errors that last longer than a sample
 FAR = 0.1  # squared Newton decrement after these steps, above which the central path is followed
 FADING = 100.0  # s, after which the rate of a bias is another one
-DIFFERENT = 100.0  # squared difference of two payloads (chi-square of 10) that makes a swap
+DIFFERENT = 200.0  # squared difference of two payloads (chi-square of 10) that makes a swap
 PATIENCE = 300.0  # samples after which payloads that do not differ are the same
 
 RULES = np.array(  # behind the configuration, for the core
