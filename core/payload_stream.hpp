@@ -10,7 +10,7 @@ enum State { FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, 
              STATE_SIZE = RUN + 6 };
 enum Config { FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY, FORCE_RATE, TORQUE_RATE, FADING,
               NEWTON_STEPS, TYPICAL, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS,
-              DIFFERENT, PATIENCE, MEMORY, LASTING, FAR, PATH_STEPS, PATH_TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER, CONFIG_SIZE };
+              DIFFERENT, PATIENCE, MEMORY, LASTING, RESTING, FAR, PATH_STEPS, PATH_TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER, CONFIG_SIZE };
 constexpr int SUMMED[] = {FELT, PULLED, COUNT, ENERGY, TRUSTED}, SUMS = 5;
 
 using BodyRows = double[6][10];
@@ -246,8 +246,8 @@ inline bool watch(const Stream& s, double level, double t) {
     return true;
 }
 
-// Adds what was not predicted of a sample to the sums, in which a wild one counts little and old ones are forgotten, as
-// far as this one tells anything: at rest a payload cannot be told from a bias that drifts.
+// Adds what was not predicted of a sample to the sums, in which a wild one counts little and old ones are forgotten,
+// unless this one tells hardly anything: at rest a payload cannot be told from a bias that drifts.
 // force: without the bias, along the acceleration felt.
 inline void add_sample(const Stream& s, const double (&rows)[6][11], const double (&found)[6][11], double strength,
                        double force, double trust) {
@@ -259,7 +259,7 @@ inline void add_sample(const Stream& s, const double (&rows)[6][11], const doubl
             shown += trust * rows[m][k] * rows[m][k];
         }
     }
-    const double forget = std::pow(s.config[FORGET], std::min(1.0, told / shown));
+    const double forget = std::pow(s.config[FORGET], std::min(1.0, told / (s.config[RESTING] * shown)));
     for (int each : SUMMED) state[each] *= forget;
     state[FELT] += trust * strength;
     state[PULLED] += trust * force;

@@ -55,6 +55,7 @@ ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to h
 LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
 MEMORY = 0.975  # from sample to sample, of sums of what was not predicted: half a second at 100 Hz
 LASTING = 2.5  # of the usual surprise: sums that are so much larger show errors that last longer than a sample
+RESTING = 0.005  # share of a sample's squared columns that biases do not predict, below which less is forgotten
 FAR = 0.1  # squared Newton decrement after these steps, above which the central path is followed
 FADING = 100.0  # s, after which the rate of a bias is another one
 DIFFERENT = 200.0  # squared difference of two payloads (chi-square of 10) that makes a swap
@@ -63,7 +64,7 @@ PATIENCE = 300.0  # samples after which payloads that do not differ are the same
 RULES = np.array(  # behind the configuration, for the core
     [
         *(NEWTON_STEPS, TYPICAL, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS),
-        *(DIFFERENT, PATIENCE, MEMORY, LASTING, FAR, STEPS, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER),
+        *(DIFFERENT, PATIENCE, MEMORY, LASTING, RESTING, FAR, STEPS, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER),
     ],
     dtype=float,
 )
@@ -96,7 +97,7 @@ class OnlineEstimator:
     shape: as for `identify`, or None. noise: standard deviations of force [N] and torque [N m] of the sensor; what
     errors of the motion signals add is learnt from the stream. drift: standard deviations of the rates of the sensor's
     biases [N/s, N m/s], which are zero at the first sample; 0 for biases that stay zero. memory: samples after which
-    data counts 1/e, None to never forget; at rest, where a payload cannot be told from a drift, it does not run. empty:
+    data counts 1/e, None to never forget; at rest, where a payload cannot be told from a drift, it hardly runs. empty:
     mass below which nothing is held, kg. gravity: (3,) in the world. tool: from `calibrate`, taken off every sample.
     This is the one object of the package that changes.
     """

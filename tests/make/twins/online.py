@@ -34,6 +34,7 @@ from steelyard.payload.online import (
     ONSET_SHARE,
     PATIENCE,
     PULLED,
+    RESTING,
     RUN,
     SEEN,
     SETTLE,
@@ -222,7 +223,7 @@ def advance(
         share = np.repeat(now.spread[:, 0], 3)
         weight = 1 / (share + 1 / trust)
         told = np.sum(weight * np.sum(found[:, :10] ** 2, axis=1)) / np.sum(trust * whole[:, :10] ** 2)
-        forget = config[FORGET] ** min(1.0, told)
+        forget = config[FORGET] ** min(1.0, told / RESTING)
         state[SUMMED] *= forget
         state[SUMMED] += [
             trust * felt @ felt,
