@@ -6,10 +6,11 @@
 
 namespace steelyard {
 
-enum State { FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG, RUN, STATE_SIZE = RUN + 6 };
+enum State { FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG, SETTLED, RUN,
+             STATE_SIZE = RUN + 6 };
 enum Config { FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY, FORCE_RATE, TORQUE_RATE, FADING,
               NEWTON_STEPS, TYPICAL, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS,
-              DIFFERENT, PATIENCE, MEMORY, LASTING, FAR, PATH_STEPS, PATH_TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER, CONFIG_SIZE };
+              DIFFERENT, PATIENCE, MEMORY, LASTING, RESTING, FAR, PATH_STEPS, PATH_TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER, CONFIG_SIZE };
 constexpr int SUMMED[] = {FELT, PULLED, COUNT, ENERGY, TRUSTED}, SUMS = 5;
 
 using BodyRows = double[6][10];
@@ -43,6 +44,7 @@ struct Bias {
 
     // The rate fades to zero in `fading` s, and is driven so that its deviation stays as it is configured.
     void predict(double dt, const double* deviations, double fading) {
+        if (!(dt > 0)) return;
         const double kept = std::exp(-dt / fading), shift = fading * (1 - kept);
         for (int i = 0; i < 6; ++i)
             for (int k = 0; k < 11; ++k) {
@@ -94,10 +96,11 @@ struct Bias {
     }
 };
 
-// What held before a change that is not named yet: bias, payload and time where it began, sums up to the alarm.
+// What held before a change that is not named yet: bias, payload and time where it began, sums up to the alarm. surely:
+// the bias at the end of the last payload that was held for long.
 struct Past {
-    Bias bias;
-    double w[10], covariance[10][10], G[100], h[10], sums[SUMS], time, usual, age;
+    Bias surely, bias;
+    double w[10], covariance[10][10], G[100], h[10], sums[SUMS], time, sure_time, usual;
 };
 
 struct Stream {
@@ -205,7 +208,7 @@ inline void covariance(const Stream& s, Ten& C) {
 
 // Has the payload changed? Sums up how surprising samples are; at an alarm, sums of the new payload begin, with the bias
 // as it was where the surprise began.
-inline void watch(const Stream& s, double level, double t) {
+inline bool watch(const Stream& s, double level, double t) {
     double *state = s.state, threshold = s.config[THRESHOLD];
     double excess = state[AGE] > s.config[SETTLE] ? level / state[USUAL] - 1 - s.config[DRIFT] : 0;
     excess = std::min(excess, threshold / 3);  // one wild sample is no change
@@ -218,35 +221,46 @@ inline void watch(const Stream& s, double level, double t) {
         }
     }
     state[ALARM] = std::max(0.0, state[ALARM] + excess);
-    if (!(state[ALARM] > threshold)) return;
+    if (!(state[ALARM] > threshold)) return false;
     if (state[LAST] < 0) {
         state[BEFORE] = state[HELD];
         state[LAST] = state[ONSET];
         covariance(s, s.past->covariance);
         s.past->usual = loudness(s);
-        s.past->age = state[AGE];
         std::memcpy(s.past->G, s.G, sizeof s.past->G);
         std::memcpy(s.past->h, s.h, sizeof s.past->h);
         for (int i = 0; i < SUMS; ++i) s.past->sums[i] = state[SUMMED[i]];
     }
-    *s.bias = s.past->bias;
-    s.bias->settle(s.past->w, s.past->covariance);
-    s.bias->predict(t - s.past->time, s.config + FORCE_RATE, s.config[FADING]);
+    if (state[AGE] > s.config[LEARNING]) {
+        s.past->surely = s.past->bias;
+        s.past->surely.settle(s.past->w, s.past->covariance);
+        s.past->sure_time = s.past->time;
+    }
+    *s.bias = s.past->surely;
+    s.bias->predict(t - s.past->sure_time, s.config + FORCE_RATE, s.config[FADING]);
     std::memset(s.G, 0, sizeof(Ten));
     std::memset(s.h, 0, 10 * sizeof(double));
     for (int each : SUMMED) state[each] = 0;
     state[AGE] = state[ALARM] = 0;
     std::memset(state + RUN, 0, 6 * sizeof(double));
+    return true;
 }
 
-// Adds what was not predicted of a sample to the sums, in which a wild one counts little and old ones are forgotten.
+// Adds what was not predicted of a sample to the sums, in which a wild one counts little and old ones are forgotten,
+// unless this one tells hardly anything: at rest a payload cannot be told from a bias that drifts.
 // force: without the bias, along the acceleration felt.
-inline void add_sample(const Stream& s, const double (&found)[6][11], double strength, double force, double trust) {
-    const double forget = s.config[FORGET];
-    double* state = s.state;
-    double weight[6];
+inline void add_sample(const Stream& s, const double (&rows)[6][11], const double (&found)[6][11], double strength,
+                       double force, double trust) {
+    double *state = s.state, weight[6], told = 0, shown = 1e-300;
+    for (int m = 0; m < 6; ++m) {
+        weight[m] = 1 / (s.bias->spread[m / 3][0] + 1 / trust);
+        for (int k = 0; k < 10; ++k) {
+            told += weight[m] * found[m][k] * found[m][k];
+            shown += trust * rows[m][k] * rows[m][k];
+        }
+    }
+    const double forget = std::pow(s.config[FORGET], std::min(1.0, told / (s.config[RESTING] * shown)));
     for (int each : SUMMED) state[each] *= forget;
-    for (int m = 0; m < 6; ++m) weight[m] = 1 / (s.bias->spread[m / 3][0] + 1 / trust);
     state[FELT] += trust * strength;
     state[PULLED] += trust * force;
     state[COUNT] += 1;
@@ -294,13 +308,16 @@ inline void go_on(const Stream& s) {
     for (int i = 0; i < 10; ++i) s.h[i] += faded * s.past->h[i];
 }
 
-// What has happened, once the new sums have settled: 1 picked up, 2 swapped, 3 dropped, 0 nothing, -1 not known yet.
-inline int change_of(const Stream& s, double mass) {
+enum Kind { UNKNOWN = -1, SAME, PICKED_UP, SWAPPED, DROPPED, RESTARTED };
+
+// What has happened, once the new sums have settled. A payload that was picked up a moment ago is hardly known: where it
+// turns out otherwise, it is no other one.
+inline Kind change_of(const Stream& s, double mass) {
     const double *state = s.state, empty = s.config[EMPTY];
     const bool was = state[BEFORE] > empty, now = mass > empty;
-    if (was != now) return now ? 1 : 3;
-    if (was && s.past->age > s.config[LEARNING] && difference(s) > s.config[DIFFERENT]) return 2;
-    return was && state[AGE] < s.config[PATIENCE] ? -1 : 0;
+    if (was != now) return now ? PICKED_UP : DROPPED;
+    if (was && difference(s) > s.config[DIFFERENT]) return state[SETTLED] > 0 ? SWAPPED : RESTARTED;
+    return was && state[AGE] < s.config[PATIENCE] ? UNKNOWN : SAME;
 }
 
 struct StreamSamples {
@@ -315,29 +332,28 @@ inline std::int64_t advance(const Stream& s, const StreamSamples& x, double (*th
     std::int64_t count = 0;
     for (std::int64_t k = 0; k < x.n; ++k) {
         BodyRows Y;
-        double felt[3], found[6][11], strength = 0, force = 0;
+        double felt[3], rows[6][11], found[6][11], strength = 0, force = 0;
         body_rows(x.R[k], x.twist[k], x.acceleration[k], s.gravity, Y, felt);
-        if (state[TIME] >= 0) s.bias->predict(x.t[k] - state[TIME], config + FORCE_RATE, config[FADING]);
+        if (state[COUNT] == 0 && state[LAST] < 0) state[TIME] = s.past->sure_time = x.t[k];
+        s.bias->predict(x.t[k] - state[TIME], config + FORCE_RATE, config[FADING]);
         state[TIME] = x.t[k];
         for (int i = 0; i < 6; ++i) {
             const double scale = 1 / (i < 3 ? config[FORCE] : config[TORQUE]);
-            found[i][10] = x.wrench[k][i] * scale;
+            rows[i][10] = x.wrench[k][i] * scale;
             for (int j = 0; j < 10; ++j) {
-                found[i][j] = 0;
-                for (int m = 0; m < 10; ++m) found[i][j] += Y[i][m] * scale * s.basis[10 * m + j];
+                rows[i][j] = 0;
+                for (int m = 0; m < 10; ++m) rows[i][j] += Y[i][m] * scale * s.basis[10 * m + j];
             }
         }
-        const auto whole = [&](double sign) {
+        const auto unpredicted = [&] {
             for (int i = 0; i < 6; ++i)
-                for (int j = 0; j < 11; ++j) found[i][j] += sign * s.bias->value[i][j];
+                for (int j = 0; j < 11; ++j) found[i][j] = rows[i][j] - s.bias->value[i][j];
         };
-        whole(-1);
+        unpredicted();
         double e[6] = {};
         const double chance = surprise(s, found, state[AGE] > 0, e), level = chance / 6;
         state[AGE] += 1;
-        whole(1);
-        watch(s, level, x.t[k]);
-        whole(-1);
+        if (watch(s, level, x.t[k])) unpredicted();
         const bool settled = state[AGE] > config[SETTLE];
         const double trust = settled ? std::min(1.0, config[WILD] * state[USUAL] / std::max(chance, 1e-300)) : 1;
         for (int i = 0; i < 3; ++i) {
@@ -346,7 +362,7 @@ inline std::int64_t advance(const Stream& s, const StreamSamples& x, double (*th
             strength += felt[i] * felt[i];
             force += felt[i] * (x.wrench[k][i] - config[FORCE] * bias);
         }
-        add_sample(s, found, strength, force, trust);
+        add_sample(s, rows, found, strength, force, trust);
         s.bias->update(found, 1 / trust);
         const double mass = state[PULLED] / state[FELT], held = std::max(mass, 0.3 * config[EMPTY]);
         if (state[AGE] == 0) start_body(s, held);
@@ -370,15 +386,19 @@ inline std::int64_t advance(const Stream& s, const StreamSamples& x, double (*th
             state[LONG] += (run - state[LONG]) / state[SEEN];
         }
         if (state[AGE] < config[SETTLE]) continue;
-        const int kind = state[LAST] < 0 ? 0 : change_of(s, mass);
-        if (kind > 0) {
-            const double event[4] = {state[LAST], static_cast<double>(kind), state[BEFORE], mass};
-            std::memcpy(events[count++], event, sizeof event);
-        } else if (state[LAST] >= 0 && kind == 0) {
-            go_on(s);
+        if (state[LAST] >= 0) {
+            const Kind kind = change_of(s, mass);
+            if (kind == PICKED_UP || kind == SWAPPED || kind == DROPPED) {
+                const double event[4] = {state[LAST], static_cast<double>(kind), state[BEFORE], thetas[k][0]};
+                std::memcpy(events[count++], event, sizeof event);
+                state[SETTLED] = kind == SWAPPED;
+            }
+            if (kind == SAME) go_on(s);
+            if (kind != UNKNOWN) state[LAST] = -1;
+        } else if (state[AGE] > config[LEARNING]) {
+            state[SETTLED] = 1;
         }
-        if (kind >= 0) state[LAST] = -1;
-        if (state[LAST] < 0) state[HELD] = mass;
+        if (state[LAST] < 0) state[HELD] = thetas[k][0];
     }
     return count;
 }

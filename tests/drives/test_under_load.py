@@ -113,6 +113,30 @@ def test_what_swings_is_told_from_what_is_moved_and_what_lies(kind, tmp_path):
     assert swings(robot, [log.replace(enable=None)], {"hinge": Drive("position", kp=1.0)}) == []
 
 
+@pytest.mark.parametrize("axis, led, found", [("1 0 0", 0, 1), ("0 1 0", 0, 1), ("1 0 0", 30, 0), ("0 0 1", 0, 0)])
+def test_a_pendulum_swings_under_a_slide_that_rolls(axis, led, found, tmp_path):
+    """MuJoCo's motion with both drives off: a level slide ends where friction holds it. One that a hand leads there and
+    back is none, nor one that falls down."""
+    (path := tmp_path / "gantry.xml").write_text(
+        f"<mujoco><worldbody><body><joint name='slide' type='slide' axis='{axis}' damping='1'/>"
+        "<inertial mass='1' pos='0 0 0' diaginertia='1e-3 1e-3 1e-3'/>"
+        "<body><joint name='hinge' axis='0 1 0' damping='.01'/>"
+        "<inertial mass='0.5' pos='0 0 -0.2' diaginertia='1e-3 1e-3 1e-3'/></body></body></worldbody></mujoco>"
+    )
+    m = mujoco.MjModel.from_xml_path(str(path))
+    m.opt.timestep = 0.005
+    d, t, q = mujoco.MjData(m), 0.005 * np.arange(1200), np.empty((1200, 2))
+    d.qpos[:], d.qvel[:] = (0, 1), (0.3, 0)
+    for k in range(1200):
+        q[k] = d.qpos
+        d.qfrc_applied[0] = led * np.sin(2.5 * t[k])
+        mujoco.mj_step(m, d)
+    robot = sy.load(path)
+    log = sy.Log(t=t, q=q, command=0 * q, enable=(t < 0.05)[:, None] * np.ones(2), joint_names=robot.dof_names)
+    assert len(swings(robot, [log], {name: Drive("position", kp=1.0) for name in robot.dof_names})) == found
+    assert np.ptp(q[:, 0]) > 0.3
+
+
 def test_a_drive_that_is_off_gives_no_torque(tmp_path):
     robot = pendulum(tmp_path)
     drives = SERVOS.changed(

@@ -10,8 +10,7 @@ from steelyard.dynamics import native_plans
 from steelyard.dynamics.native_plans import sum_plan
 from steelyard.model import load
 from steelyard.native import core
-
-STREAM_STATE, STREAM_CONFIG = 18, 19
+from steelyard.payload.online import BIAS_SIZE, FADE, PAST_SIZE, RULES, STATE_SIZE
 
 
 @cache
@@ -142,13 +141,17 @@ def calls(n: int, rng) -> dict[str, dict]:
             **wrenches,
             "basis": np.eye(10),
             "Q": np.eye(10),
-            "config": np.ones(STREAM_CONFIG),
-            "state": np.ones(STREAM_STATE),
+            "wide": np.eye(10),
+            "config": np.ones(FADE + 1 + len(RULES)),
+            "state": np.ones(STATE_SIZE),
             "G": np.eye(10),
             "h": normal(10),
             "w": np.ones(10),
             "H": np.eye(10),
             "L": np.eye(10),
+            "shift": zeros(10),
+            "bias": zeros(BIAS_SIZE),
+            "past": zeros(PAST_SIZE),
             "thetas": zeros(n, 10),
             "events": zeros(n, 4),
         },

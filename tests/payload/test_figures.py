@@ -98,13 +98,16 @@ def test_an_empty_hand_holds_nothing():
 
 
 def test_a_rattle_is_no_other_payload():
-    """Four blows, the last one soft, then the same payload as before: the sums start anew, and that is all."""
+    """Four blows, the last one soft, then the same payload as before: new sums are begun, and joined to the old."""
     solid = test_object("hammer").solid
     log = swing(0.7 * solid.homogeneous, noise=(*NOISE, 0.0, 0.0), speed=1.0, duration=12.0)
     wrench = np.array(log.wrench)
     wrench[600:604, :3] += np.array([2.0, -2.0, 2.0, -0.5])[:, None]
-    estimator = streamed(log.replace(wrench=wrench), shape=solid)
-    assert estimator.changes == [] and estimator.payload.samples < len(log) - 590
+    log = log.replace(wrench=wrench)
+    estimator = streamed(log[:630], shape=solid)
+    assert estimator.state == "changing" and estimator.payload.samples < 40
+    estimator.update_many(log[630:])
+    assert estimator.changes == [] and estimator.state == "holding" and estimator.payload.samples > len(log) - 10
     assert estimator.theta[0] == pytest.approx(0.7, rel=0.01)
 
 

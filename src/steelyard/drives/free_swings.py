@@ -1,7 +1,8 @@
 """Stretches of logs in which drives are off and their joints swing freely: these show friction and inertia alone.
 
 A joint that is off may as well be guided by hand, or lie on a table. A swing passes where it ends, to both sides, and
-loses energy nearly all the time: a hand gives as much as it takes.
+loses energy nearly all the time: a hand gives as much as it takes. A joint that gravity does not pull back, such as a
+level slide under a pendulum, may end anywhere.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,7 @@ PERIOD = 0.05  # s, over which energies are compared: noise of speeds makes some
 MORE = (1.0, 1.3, 1.7, 2.5)  # times the model's kinetic energy, as armature may not be known
 MOVING = 0.02  # of the fastest speed, below which a swing has ended
 MOVED = 0.02  # rad or m, of the range of a swing
+PULLED = 0.02  # of the most work that gravity does at a joint that is off, from which one is pulled back
 
 
 def swings(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
@@ -68,12 +70,13 @@ def _swing(robot: Robot, own: Recorded, off: np.ndarray) -> Recorded | None:
     n = len(own)
     if n <= SMOOTHED:
         return None
+    motion, height, weight = _energies(robot, q[:n], v[:n])
     aside = q[:n, off] - q[n - 1, off]
     span = np.ptp(aside, axis=0)
-    moves = span > MOVED
+    work = span * np.abs(weight[:, off]).max(axis=0)
+    moves = (span > MOVED) & (work > PULLED * work.max())
     if not moves.any() or not (np.minimum(aside.max(axis=0), -aside.min(axis=0)) > PASSED * span)[moves].all():
         return None
-    motion, height = _energies(robot, q[:n], v[:n])
     some = np.searchsorted(own.t, np.arange(own.t[0], own.t[-1], PERIOD))
     energies = [(more * motion + height)[some] for more in MORE]
     if max((e[0] - e[-1]) / max(np.abs(np.diff(e)).sum(), np.finfo(float).tiny) for e in energies) < LOST:
@@ -81,10 +84,10 @@ def _swing(robot: Robot, own: Recorded, off: np.ndarray) -> Recorded | None:
     return Recorded(own.t, own.q, own.command, off)
 
 
-def _energies(robot: Robot, q, v) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) kinetic energy, and potential energy as gravity does work along the way, J."""
+def _energies(robot: Robot, q, v) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(n,) kinetic energy, and potential energy as gravity does work along the way, J; (n, nv) what holds it still."""
     still = np.zeros_like(v)
     weight = inverse_dynamics(robot, q, still, still)
     motion = np.sum(v * (inverse_dynamics(robot, q, still, v) - weight), axis=1) / 2
     steps = np.sum((weight[1:] + weight[:-1]) / 2 * np.diff(q, axis=0), axis=1)
-    return motion, np.concatenate([[0.0], np.cumsum(steps)])
+    return motion, np.concatenate([[0.0], np.cumsum(steps)]), weight

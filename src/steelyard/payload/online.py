@@ -1,16 +1,21 @@
 """Online: a payload estimate after every sample, always a real body, and a word when the payload changes.
 
 The estimator keeps running sums, forgets at a chosen rate, and follows the minimum of data, shape prior and barrier by
-Newton steps in the compiled core. A cumulative sum of how surprising each sample is (its innovation over its own
+Newton steps in the compiled core, by the central path where these stop at the border. The sensor's six biases drift: a
+Kalman filter of bias and rate, run on the measured wrench and on the regressor's columns alike, leaves innovations
+without memory, so that their least squares are those with all biases as unknowns (innovations form of generalised
+least squares; Harvey 1989, section 3.4). A cumulative sum of how surprising each sample is (its innovation over its own
 variance) raises the alarm when the payload is picked up, swapped or dropped; the sums start afresh and the change is
-dated back to where the surprise began.
+dated back to where the surprise began. A swap is one where the payloads before and after differ by more than both
+their uncertainties, otherwise the sums are joined again.
 
 Coordinates: `J = L W L^T` with `J1 = L L^T` the reference body of 1 kg, `w` the ten numbers of W in the order of
 `cones.triangle`; then the prior at mass m is `W = m 1` for every shape. The running cost is
 
     sum_k f^(n-k) ||Y_k w - r_k||^2 + (w - m e)^T Q (w - m e) / m^2 + kappa (tr W / m - log det W)
 
-and two damped Newton steps a sample follow its minimum; log det keeps W positive at every instant.
+with innovations Y_k, r_k, and two damped Newton steps a sample follow its minimum; log det keeps W positive at every
+instant.
 """
 
 from dataclasses import dataclass, replace
@@ -50,27 +55,29 @@ ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to h
 LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
 MEMORY = 0.975  # from sample to sample, of sums of what was not predicted: half a second at 100 Hz
 LASTING = 2.5  # of the usual surprise: sums that are so much larger show errors that last longer than a sample
+RESTING = 0.005  # share of a sample's squared columns that biases do not predict, below which less is forgotten
 FAR = 0.1  # squared Newton decrement after these steps, above which the central path is followed
 FADING = 100.0  # s, after which the rate of a bias is another one
-DIFFERENT = 100.0  # squared difference of two payloads (chi-square of 10) that makes a swap
+DIFFERENT = 200.0  # squared difference of two payloads (chi-square of 10) that makes a swap
 PATIENCE = 300.0  # samples after which payloads that do not differ are the same
 
 RULES = np.array(  # behind the configuration, for the core
     [
         *(NEWTON_STEPS, TYPICAL, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS),
-        *(DIFFERENT, PATIENCE, MEMORY, LASTING, FAR, STEPS, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER),
+        *(DIFFERENT, PATIENCE, MEMORY, LASTING, RESTING, FAR, STEPS, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER),
     ],
     dtype=float,
 )
 
 # entries of the scalar state; ENERGY, TRUSTED: sums of whitened wrenches squared, and of the samples' weights
-FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG, RUN = range(16)
+FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG = range(15)
+SETTLED, RUN = 15, 16
 STATE_SIZE = RUN + 6
 # entries of the configuration
 FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY, FORCE_RATE, TORQUE_RATE, FADE = range(11)
 # of the bias: values and rates of six channels per unit of ten numbers and as measured, and two covariances
 BIAS_SIZE = 2 * 6 * 11 + 2 * 3
-PAST_SIZE = BIAS_SIZE + 10 + 100 + 100 + 10 + 5 + 3  # of what held before a change that is not named yet
+PAST_SIZE = 2 * BIAS_SIZE + 10 + 100 + 100 + 10 + 5 + 3  # of what held before a change that is not named yet
 
 
 @dataclass(frozen=True)
@@ -84,12 +91,14 @@ class Change:
 
 
 class OnlineEstimator:
-    """Feed it samples with `update` (one) or `update_many` (a chunk); read `payload`, `theta`, `changes` at any time.
+    """Feed it samples with `update` (one) or `update_many` (a chunk); read `payload`, `theta`, `bias`, `changes` at any
+    time.
 
     shape: as for `identify`, or None. noise: standard deviations of force [N] and torque [N m] of the sensor; what
-    errors of the motion signals add is learnt from the stream. memory: samples after which data counts 1/e, None to
-    never forget. empty: mass below which nothing is held, kg. gravity: (3,) in the world. tool: from `calibrate`, taken
-    off every sample.
+    errors of the motion signals add is learnt from the stream. drift: standard deviations of the rates of the sensor's
+    biases [N/s, N m/s], which are zero at the first sample; 0 for biases that stay zero. memory: samples after which
+    data counts 1/e, None to never forget; at rest, where a payload cannot be told from a drift, it hardly runs. empty:
+    mass below which nothing is held, kg. gravity: (3,) in the world. tool: from `calibrate`, taken off every sample.
     This is the one object of the package that changes.
     """
 
@@ -134,11 +143,12 @@ class OnlineEstimator:
 
     def _reset(self):
         self._state = np.zeros(STATE_SIZE)
-        self._state[LAST], self._state[TIME], self._state[USUAL], self._state[SEEN] = -1.0, -np.inf, 1.0, 10.0
+        self._state[[LAST, USUAL, SEEN]] = -1.0, 1.0, 10.0
         self._G, self._h, self._H, self._L = np.zeros((10, 10)), np.zeros(10), np.eye(10), np.eye(10)
         self._w, self._shift = 0.3 * self._config[EMPTY] * UNIT, np.zeros(10)
         self._bias, self._past = np.zeros(BIAS_SIZE), np.zeros(PAST_SIZE)
         self._bias[[-4, -1]] = self._config[[FORCE_RATE, TORQUE_RATE]] ** 2
+        self._past[:BIAS_SIZE] = self._bias
 
     @property
     def theta(self) -> np.ndarray:
@@ -167,7 +177,7 @@ class OnlineEstimator:
 
     @property
     def state(self) -> str:
-        """What is going on: "empty", "holding", or "changing" while a change is too fresh to be named."""
+        """What is going on: "empty", "holding", or "changing" while it is open whether there is a change."""
         if self._state[LAST] >= 0:
             return "changing"
         return "holding" if self.holding else "empty"

@@ -22,6 +22,7 @@ from steelyard.payload.online import (
     FORGET,
     HELD,
     KAPPA,
+    KINDS,
     LAST,
     LASTING,
     LEARNING,
@@ -33,9 +34,11 @@ from steelyard.payload.online import (
     ONSET_SHARE,
     PATIENCE,
     PULLED,
+    RESTING,
     RUN,
     SEEN,
     SETTLE,
+    SETTLED,
     THRESHOLD,
     TIME,
     TORQUE,
@@ -103,6 +106,8 @@ class Bias:
         self.spread[:] = P[:, [0, 0, 1], [0, 1, 1]]
 
     def predict(self, dt, config):
+        if dt <= 0:
+            return
         kept = np.exp(-dt / config[FADE])
         F = np.array([[1.0, config[FADE] * (1 - kept)], [0.0, kept]])
         self.value[:], self.rate[:] = self.value + F[0, 1] * self.rate, kept * self.rate
@@ -129,10 +134,9 @@ class Past:
     """Views of an array of PAST_SIZE."""
 
     def __init__(self, array):
-        sizes = (BIAS_SIZE, 10, 100, 100, 10, len(SUMMED), 1, 1, 1)
-        self.bias, self.w, C, G, self.h, self.sums, self.time, self.usual, self.age = np.split(
-            array, np.cumsum(sizes)[:-1]
-        )
+        sizes = (BIAS_SIZE, BIAS_SIZE, 10, 100, 100, 10, len(SUMMED), 1, 1, 1)
+        parts = np.split(array, np.cumsum(sizes)[:-1])
+        self.surely, self.bias, self.w, C, G, self.h, self.sums, self.time, self.sure_time, self.usual = parts
         self.covariance, self.G = C.reshape(10, 10), G.reshape(10, 10)
 
 
@@ -185,8 +189,9 @@ def advance(
     scale = np.repeat(config[[FORCE, TORQUE]], 3)
     for k in range(t.size):
         felt = rows_of(R[k], twist[k], acceleration[k], gravity, Y)
-        if state[TIME] >= 0:
-            now.predict(t[k] - state[TIME], config)
+        if state[COUNT] == 0 and state[LAST] < 0:
+            state[TIME] = before.sure_time[0] = t[k]
+        now.predict(t[k] - state[TIME], config)
         state[TIME] = t[k]
         whole[:, :10], whole[:, 10] = Y @ basis / scale[:, None], wrench[k] / scale
         e = _surprise(whole - now.value, w, now.spread, L, state[AGE] > 0)
@@ -203,11 +208,13 @@ def advance(
             if state[LAST] < 0:
                 state[BEFORE], state[LAST] = state[HELD], state[ONSET]
                 before.covariance[:] = _covariance(state, L, shift)
-                before.usual[:], before.age[:] = _loudness(state), state[AGE]
+                before.usual[:] = _loudness(state)
                 before.G[:], before.h[:], before.sums[:] = G, h, state[SUMMED]
-            bias[:] = before.bias
-            now.settle(before.w, before.covariance)
-            now.predict(t[k] - before.time[0], config)
+            if state[AGE] > LEARNING:
+                before.surely[:], before.sure_time[:] = before.bias, before.time
+                Bias(before.surely).settle(before.w, before.covariance)
+            bias[:] = before.surely
+            now.predict(t[k] - before.sure_time[0], config)
             G[:], h[:], state[SUMMED], state[AGE], state[ALARM] = 0.0, 0.0, 0.0, 0.0, 0.0
             state[RUN : RUN + 6] = 0.0
         found = whole - now.value
@@ -215,7 +222,9 @@ def advance(
         free = wrench[k, :3] - config[FORCE] * (now.value[:3, 10] - now.value[:3, :10] @ w)
         share = np.repeat(now.spread[:, 0], 3)
         weight = 1 / (share + 1 / trust)
-        state[SUMMED] *= config[FORGET]
+        told = np.sum(weight * np.sum(found[:, :10] ** 2, axis=1)) / np.sum(trust * whole[:, :10] ** 2)
+        forget = config[FORGET] ** min(1.0, told / RESTING)
+        state[SUMMED] *= forget
         state[SUMMED] += [
             trust * felt @ felt,
             trust * felt @ free,
@@ -223,8 +232,8 @@ def advance(
             weight @ found[:, 10] ** 2,
             weight @ (share + 1) / 6,
         ]
-        h[:] = config[FORGET] * h + found[:, :10].T @ (weight * found[:, 10])
-        G[:] = config[FORGET] * G + found[:, :10].T @ (weight[:, None] * found[:, :10])
+        h[:] = forget * h + found[:, :10].T @ (weight * found[:, 10])
+        G[:] = forget * G + found[:, :10].T @ (weight[:, None] * found[:, :10])
         now.update(found, 1 / trust)
         mass = state[PULLED] / state[FELT]
         held = max(mass, 0.3 * config[EMPTY])
@@ -243,19 +252,23 @@ def advance(
             state[LONG] += (run - state[LONG]) / state[SEEN]
         if state[AGE] < config[SETTLE]:
             continue
-        kind = 0 if state[LAST] < 0 else _change(mass, w, _covariance(state, L, shift), before, config, state)
-        if kind > 0:
-            events[count] = state[LAST], kind, state[BEFORE], mass
-            count += 1
-        elif state[LAST] >= 0 and kind == 0:  # the same payload after all
-            faded = config[FORGET] ** (state[AGE] + 1)
-            state[SUMMED] += faded * before.sums
-            G += faded * before.G
-            h += faded * before.h
-        if kind >= 0:
-            state[LAST] = -1.0
+        if state[LAST] >= 0:
+            kind = _change(mass, w, _covariance(state, L, shift), before, config, state)
+            if kind in KINDS:
+                events[count] = state[LAST], kind, state[BEFORE], thetas[k, 0]
+                count += 1
+                state[SETTLED] = KINDS[kind] == "swapped"
+            if kind == 0:  # the same payload after all
+                faded = config[FORGET] ** (state[AGE] + 1)
+                state[SUMMED] += faded * before.sums
+                G += faded * before.G
+                h += faded * before.h
+            if kind >= 0:
+                state[LAST] = -1.0
+        elif state[AGE] > LEARNING:
+            state[SETTLED] = 1.0
         if state[LAST] < 0:
-            state[HELD] = mass
+            state[HELD] = thetas[k, 0]
     return count
 
 
@@ -266,6 +279,6 @@ def _change(mass, w, covariance, before, config, state):
         return 1 if now else 3
     apart, louder = w - before.w, _loudness(state) / before.usual
     different = apart @ np.linalg.solve(covariance + louder * before.covariance, apart) > DIFFERENT
-    if was and before.age > LEARNING and different:
-        return 2
+    if was and different:
+        return 2 if state[SETTLED] > 0 else 4  # 4: it was hardly known, and is no other one
     return -1 if was and state[AGE] < PATIENCE else 0
