@@ -20,7 +20,8 @@ from steelyard.dynamics import closed_loop
 from steelyard.errors import OptionError, choices
 from steelyard.fit.cone_program import solve
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.knowledge import TOLD_NOTHING, Known, knowledge_of_bodies
+from steelyard.fit.knowledge import TOLD_NOTHING, Known
+from steelyard.fit.prior import prior_parameters
 from steelyard.fit.program import Program, Residual, assembled, build
 from steelyard.fit.projection import Projection
 from steelyard.fit.thresholds import THRESHOLDS
@@ -67,7 +68,7 @@ class Stream:
         if t is None and self.filter is not None:
             raise OptionError("rows='momentum' needs the time t of the samples, in s.")
         t = np.arange(len(q), dtype=float) if t is None else np.atleast_1d(np.asarray(t, dtype=float))
-        if self.spec.robot.loops:
+        if self.spec.robot.loops and q.shape[1] != self.spec.robot.nq:
             q = closed_loop.tree_state(self.spec.robot, q, v, v, start=self.pose)[0]
         passed = None if self.filter is None else replace(self.filter)
         new = collected(self.spec, Log(t=t, q=q, v=v, a=a, tau=tau, name="update"), passed).as_gram()
@@ -119,6 +120,7 @@ class RecursiveEstimator:
         Raises:
             OptionError: noise, memory or cutoff is not positive, other rows, or knowledge about things that are not
                 there.
+            FitError: pieces of knowledge contradict each other (they are named).
         """
         told = Columns(friction=tuple(friction), armature=armature, rows=rows, cutoff=cutoff)
         known = with_options(known, "RecursiveEstimator", more)
@@ -129,7 +131,7 @@ class RecursiveEstimator:
         self.noise = _positive(noise, groups_of(spec.robot, "joints"))
         self.robot = spec.robot
         self.known = replace(known, regularizer="entropic", prior=robot if known.prior is None else known.prior)
-        knowledge_of_bodies(spec.robot, spec.layout, self.known)
+        self._start = Projection(spec.robot, self.known).nominal
         self._past: tuple[Program, np.ndarray] | None = None  # the last program and its minimum
 
     @property
@@ -153,7 +155,6 @@ class RecursiveEstimator:
             The Estimate; its status says how well the samples so far excite the robot.
 
         Raises:
-            FitError: pieces of knowledge contradict each other (they are named).
             SteelyardError: samples of other widths, that are not finite, or at which loops cannot close; they leave
                 the sums as they were.
         """
@@ -163,7 +164,7 @@ class RecursiveEstimator:
         if self._past is None:
             program = build(new, self.known, noise=noise)
             program = replace(program, knowledge=program.knowledge.without_margins())
-            near = program.start
+            near = prior_parameters(new, self._start)
         else:
             past, near = self._past
             program = assembled(new, past.knowledge, ratios=past.ratios, noise=_left(new, near, noise))
@@ -266,6 +267,7 @@ class CompositeAdaptation:
 
         Raises:
             OptionError: rate, weight, memory or cutoff is not positive, or knowledge about things that are not there.
+            FitError: pieces of knowledge contradict each other (they are named).
         """
         if not (0 < rate < np.inf and 0 < weight < np.inf):
             raise OptionError(f"rate and weight are positive numbers; got {rate!r} and {weight!r}.")
