@@ -1,10 +1,10 @@
-"""A five-bar linkage picks up a payload in MuJoCo: adaptation from two motors, without acceleration, inside what is known.
+"""A five-bar linkage picks up a payload in MuJoCo: adaptation from two motors, without acceleration, in known sets.
 
     python examples/34_adaptive_linkage.py
 
-All controllers use torques `Y(q, v, vr, ar) theta - Kd (v - vr)` with the regressor of the closed linkage. Known are the
-links that carry nothing, and an ellipsoid around the one that takes up the payload. MuJoCo closes the loop by equality
-constraints, and has its own masses.
+All controllers use torques `Y(q, v, vr, ar) theta - Kd (v - vr)` with the regressor of the closed linkage. Known are
+the links that carry nothing, and an ellipsoid around the one that takes up the payload. MuJoCo closes the loop by
+equality constraints.
 """
 
 import time
@@ -15,6 +15,7 @@ import numpy as np
 import steelyard as sy
 from steelyard.inertia import Ellipsoid
 from steelyard.model import mjcf_text
+from steelyard.model.bounding import bounding_ellipsoids
 
 PERIOD, SUBSTEPS = 0.004, 8  # s of the controller; steps of MuJoCo in it
 PICKED, END, PAYLOAD, CARRIER = 1.0, 3.0, 0.6, "link3"  # s, s, kg, link
@@ -25,7 +26,7 @@ MOTORS = [0, 3]  # of the four joints
 
 NOMINAL = sy.library.five_bar()
 NOMINAL = NOMINAL.with_joint_properties(damping=0 * NOMINAL.damping, frictionloss=0 * NOMINAL.frictionloss)
-SHOWN = sy.model.geometry.bounding_ellipsoids(NOMINAL)[0][CARRIER]
+SHOWN = bounding_ellipsoids(NOMINAL)[0][CARRIER]
 KNOWN = sy.fit.Known(
     within={CARRIER: Ellipsoid(SHOWN.center, SHOWN.Q + 0.06**2 * np.eye(3))},  # m, room for what it may carry
     fixed={name: "all" for name in NOMINAL.body_names if name != CARRIER},

@@ -3,8 +3,8 @@
 Run it: `python examples/35_online_sets.py [OUT] [--seeds N]`; without OUT a temporary folder is made.
 
 The bodies of a PUMA 560 start at random ones and are identified sample by sample from noisy torques
-(`RecursiveEstimator`). Each may have its mass in an ellipsoid around its own place: one that holds the true body tightly,
-larger ones, and all of space. What the samples so far predict of another motion is compared with its torques.
+(`RecursiveEstimator`). The mass of each lies in an ellipsoid that holds the true body tightly, in larger ones, or
+anywhere. The figure shows the error of torques that each estimate predicts of another motion.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def errors(seed, sizes=SIZES, samples=SAMPLES):
     """{size: (len(samples),) torque error of another motion, relative to its RMS torques}."""
     rng = np.random.default_rng(seed)
     log, other = (
-        sy.simulate.record(ROBOT, duration=1.0, sensors=sy.simulate.PERFECT, seed=s).truth for s in (seed, -1)
+        sy.simulate.record(ROBOT, duration=1.0, sensors=sy.simulate.PERFECT, seed=s).truth for s in (seed, 999)
     )
     rms = np.sqrt(np.mean(log.tau**2, axis=0))
     tau, begun, found = log.tau + NOISE * rms * rng.normal(size=log.tau.shape), start(rng), {}
