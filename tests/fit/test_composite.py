@@ -89,3 +89,26 @@ def test_what_is_refused_changes_nothing(recorded):
     with pytest.raises(SteelyardError, match="increase"):
         law.update(q[1], v[1], tau[1], np.zeros(40), t=0.0)
     assert law.theta is before
+
+
+def test_rows_of_momentum_identify_without_acceleration(recorded):
+    """As the fit to the same rows; not where the torques are those of a step later."""
+    robot, t, q, v, tau = recorded
+    start = robot.with_inertias(1.6 * robot.inertias)
+    Y = sy.regressor(robot, q, v, np.gradient(v, t, axis=0))
+
+    def fed(torques):
+        estimator = sy.fit.RecursiveEstimator(start, noise=1e-3, rows="momentum", weight=1e-3)
+        for part in np.split(np.arange(len(t)), [1, 2, 50]):
+            found = estimator.update(q[part], v[part], None, torques[part], t=t[part])
+        return found, estimator
+
+    found, estimator = fed(tau)
+    left = [np.linalg.norm(Y @ (each - robot.inertias).ravel()) for each in (found.theta, start.inertias)]
+    assert found.certificate.duality_gap < 1e-8 and left[0] < 0.01 * left[1]
+    whole = sy.fit.consistent(
+        estimator.information, prior=start, noise=found.noise, regularizer="entropic", weight=1e-3
+    )
+    np.testing.assert_allclose(found.theta, whole.theta, rtol=1e-4, atol=1e-6)
+    late, _ = fed(np.roll(tau, -1, axis=0))
+    assert np.linalg.norm(Y @ (late.theta - robot.inertias).ravel()) > 3 * left[0]

@@ -218,3 +218,16 @@ def test_steps_without_a_set_leave_it(arm):
     theta = sy.fit.natural_step(robot.inertias, np.random.default_rng(0).normal(size=40), gain=0.5)
     with pytest.raises(AssertionError):
         assert_known(theta, facts(robot)["ellipsoids"], robot)
+
+
+@pytest.mark.parametrize("regularizer", ["entropic", "pullback"])
+def test_where_everything_is_known_nothing_moves(arm, regularizer):
+    robot, (q, v, a, tau), start = arm
+    known = {"fixed": dict.fromkeys(robot.body_names, "all")}
+    estimator = sy.fit.RecursiveEstimator(start, noise=0.1, **known)
+    np.testing.assert_allclose(estimator.update(q[0], v[0], a[0], tau[0]).theta, start.inertias, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(
+        sy.fit.Projection(robot, **known)(start.inertias), robot.inertias, rtol=1e-12, atol=1e-15
+    )
+    whole = sy.fit.consistent(estimator.information, prior=start, regularizer=regularizer, **known)
+    np.testing.assert_allclose(whole.theta, start.inertias, rtol=1e-12, atol=1e-15)

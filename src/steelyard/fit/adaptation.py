@@ -61,8 +61,8 @@ class Stream:
         weak = told.rows == "momentum"
         return cls(specified(robot, [], told), memory, RowFilter(2 * np.pi * told.cutoff) if weak else None)
 
-    def after(self, q, v, a, tau, t) -> "Stream":
-        """The same with further samples, as of `RecursiveEstimator.update`."""
+    def after(self, q, v, a, tau, t) -> "tuple[Stream, Information]":
+        """The same with further samples, as of `RecursiveEstimator.update`, and the sums then."""
         q, v, tau = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (q, v, tau))
         a = None if a is None else np.atleast_2d(np.asarray(a, dtype=float))
         if t is None and self.filter is not None:
@@ -74,7 +74,7 @@ class Stream:
         new = collected(self.spec, Log(t=t, q=q, v=v, a=a, tau=tau, name="update"), passed).as_gram()
         if self.information is not None:
             new = self.information.discounted(self.kept(len(q))) + new
-        return replace(self, information=new, filter=passed, pose=q[-1])
+        return replace(self, information=new, filter=passed, pose=q[-1]), new
 
     def kept(self, samples: int) -> float:
         """Share of what was known that counts after further samples."""
@@ -158,8 +158,7 @@ class RecursiveEstimator:
             SteelyardError: samples of other widths, that are not finite, or at which loops cannot close; they leave
                 the sums as they were.
         """
-        stream = self._stream.after(q, v, a, tau, t)
-        new = stream.information
+        stream, new = self._stream.after(q, v, a, tau, t)
         noise = self.noise * np.sqrt(new.independence)  # of rows that passed a filter
         if self._past is None:
             program = build(new, self.known, noise=noise)
@@ -275,6 +274,7 @@ class CompositeAdaptation:
         self._stream = Stream.of(robot, Columns(friction=(), rows="momentum", cutoff=cutoff), memory)
         self.projection = Projection(robot, known, **more)
         self.theta = self.projection.nominal
+        self._stamp: float | None = None
 
     def update(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, direction: ArrayLike, *, t: float) -> np.ndarray:
         """The bodies (nb, 10) after a sample.
@@ -289,13 +289,13 @@ class CompositeAdaptation:
         Raises:
             SteelyardError: samples of other widths, or that are not finite; they change nothing.
         """
-        stream, before = self._stream.after(q, v, None, tau, t), self._stream.filter.stamp
-        info, problem = stream.information, whiten(stream.information)
-        gain = 0.0 if before is None else self.rate * (float(t) - before)
+        stream, info = self._stream.after(q, v, None, tau, t)
+        problem, gain = whiten(info), 0.0 if self._stamp is None else self.rate * (float(t) - self._stamp)
         stepped = natural_step(self.theta, direction, gain=gain)
         size = np.sqrt(gain * self.weight / (2 * max(info.n, 1)))
         residual = Residual(size * problem.R @ info.basis.regrouping, size * problem.r, 0.0)
         self.theta, self._stream = self.projection(stepped, near=self.theta, residual=residual), stream
+        self._stamp = float(t)
         return self.theta
 
 

@@ -84,6 +84,8 @@ class Projection:
             return theta
         residual = residual or Residual(np.zeros((0, len(flat))), np.zeros(0), 0.0)
         objective = self._objective(residual, replace(self._coordinates, prior=flat), self._freedom)
+        if not objective.size:  # everything is known
+            return objective.start.reshape(theta.shape)
         found = followed(objective, np.ravel(self.nominal if near is None else near))
         if found is None:  # no start inside, or sets that steps along linear bounds do not know
             around = Coordinates(flat, flat, congruence(theta), np.zeros(0))
