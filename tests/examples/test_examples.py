@@ -17,6 +17,8 @@ TESTED = {  # the same computations by default in a test of their own
     "31_online_payload": "test_payload_examples.py",
     "32_walking_quadruped": "test_walking_jobs.py",
     "33_adaptive_control": "test_adaptive_control.py",
+    "34_adaptive_linkage": "test_adaptive_linkage.py",
+    "35_online_sets": "test_online_sets.py",
     "41_calibrate_axes": "test_calibrate_axes.py",
 }
 

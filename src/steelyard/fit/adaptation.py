@@ -20,7 +20,8 @@ from steelyard.dynamics import closed_loop
 from steelyard.errors import OptionError, choices
 from steelyard.fit.cone_program import solve
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.knowledge import TOLD_NOTHING, Known, knowledge_of_bodies
+from steelyard.fit.knowledge import TOLD_NOTHING, Known
+from steelyard.fit.prior import prior_parameters
 from steelyard.fit.program import Program, Residual, assembled, build
 from steelyard.fit.projection import Projection
 from steelyard.fit.thresholds import THRESHOLDS
@@ -60,20 +61,20 @@ class Stream:
         weak = told.rows == "momentum"
         return cls(specified(robot, [], told), memory, RowFilter(2 * np.pi * told.cutoff) if weak else None)
 
-    def after(self, q, v, a, tau, t) -> "Stream":
-        """The same with further samples, as of `RecursiveEstimator.update`."""
+    def after(self, q, v, a, tau, t) -> "tuple[Stream, Information]":
+        """The same with further samples, as of `RecursiveEstimator.update`, and the sums then."""
         q, v, tau = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (q, v, tau))
         a = None if a is None else np.atleast_2d(np.asarray(a, dtype=float))
         if t is None and self.filter is not None:
             raise OptionError("rows='momentum' needs the time t of the samples, in s.")
         t = np.arange(len(q), dtype=float) if t is None else np.atleast_1d(np.asarray(t, dtype=float))
-        if self.spec.robot.loops:
+        if self.spec.robot.loops and q.shape[1] != self.spec.robot.nq:
             q = closed_loop.tree_state(self.spec.robot, q, v, v, start=self.pose)[0]
         passed = None if self.filter is None else replace(self.filter)
         new = collected(self.spec, Log(t=t, q=q, v=v, a=a, tau=tau, name="update"), passed).as_gram()
         if self.information is not None:
             new = self.information.discounted(self.kept(len(q))) + new
-        return replace(self, information=new, filter=passed, pose=q[-1])
+        return replace(self, information=new, filter=passed, pose=q[-1]), new
 
     def kept(self, samples: int) -> float:
         """Share of what was known that counts after further samples."""
@@ -119,6 +120,7 @@ class RecursiveEstimator:
         Raises:
             OptionError: noise, memory or cutoff is not positive, other rows, or knowledge about things that are not
                 there.
+            FitError: pieces of knowledge contradict each other (they are named).
         """
         told = Columns(friction=tuple(friction), armature=armature, rows=rows, cutoff=cutoff)
         known = with_options(known, "RecursiveEstimator", more)
@@ -129,7 +131,7 @@ class RecursiveEstimator:
         self.noise = _positive(noise, groups_of(spec.robot, "joints"))
         self.robot = spec.robot
         self.known = replace(known, regularizer="entropic", prior=robot if known.prior is None else known.prior)
-        knowledge_of_bodies(spec.robot, spec.layout, self.known)
+        self._start = Projection(spec.robot, self.known).nominal
         self._past: tuple[Program, np.ndarray] | None = None  # the last program and its minimum
 
     @property
@@ -153,17 +155,15 @@ class RecursiveEstimator:
             The Estimate; its status says how well the samples so far excite the robot.
 
         Raises:
-            FitError: pieces of knowledge contradict each other (they are named).
             SteelyardError: samples of other widths, that are not finite, or at which loops cannot close; they leave
                 the sums as they were.
         """
-        stream = self._stream.after(q, v, a, tau, t)
-        new = stream.information
+        stream, new = self._stream.after(q, v, a, tau, t)
         noise = self.noise * np.sqrt(new.independence)  # of rows that passed a filter
         if self._past is None:
             program = build(new, self.known, noise=noise)
             program = replace(program, knowledge=program.knowledge.without_margins())
-            near = program.start
+            near = prior_parameters(new, self._start)
         else:
             past, near = self._past
             program = assembled(new, past.knowledge, ratios=past.ratios, noise=_left(new, near, noise))
@@ -266,6 +266,7 @@ class CompositeAdaptation:
 
         Raises:
             OptionError: rate, weight, memory or cutoff is not positive, or knowledge about things that are not there.
+            FitError: pieces of knowledge contradict each other (they are named).
         """
         if not (0 < rate < np.inf and 0 < weight < np.inf):
             raise OptionError(f"rate and weight are positive numbers; got {rate!r} and {weight!r}.")
@@ -273,6 +274,7 @@ class CompositeAdaptation:
         self._stream = Stream.of(robot, Columns(friction=(), rows="momentum", cutoff=cutoff), memory)
         self.projection = Projection(robot, known, **more)
         self.theta = self.projection.nominal
+        self._stamp: float | None = None
 
     def update(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, direction: ArrayLike, *, t: float) -> np.ndarray:
         """The bodies (nb, 10) after a sample.
@@ -287,13 +289,13 @@ class CompositeAdaptation:
         Raises:
             SteelyardError: samples of other widths, or that are not finite; they change nothing.
         """
-        stream, before = self._stream.after(q, v, None, tau, t), self._stream.filter.stamp
-        info, problem = stream.information, whiten(stream.information)
-        gain = 0.0 if before is None else self.rate * (float(t) - before)
+        stream, info = self._stream.after(q, v, None, tau, t)
+        problem, gain = whiten(info), 0.0 if self._stamp is None else self.rate * (float(t) - self._stamp)
         stepped = natural_step(self.theta, direction, gain=gain)
         size = np.sqrt(gain * self.weight / (2 * max(info.n, 1)))
         residual = Residual(size * problem.R @ info.basis.regrouping, size * problem.r, 0.0)
         self.theta, self._stream = self.projection(stepped, near=self.theta, residual=residual), stream
+        self._stamp = float(t)
         return self.theta
 
 

@@ -99,6 +99,9 @@ def _round(program: Objective, rows: Rows, entered, rough: bool) -> tuple[_Found
 def _minima(program: Objective, rows: Rows, rough: bool) -> Iterator[_Found]:
     """The minimum subject to some of the constraints, each time by another way and better. Raises Infeasible."""
     F, target = program.quadratic
+    if not program.size and not rows.free.any():  # equalities settle everything
+        yield _Found(np.zeros(0), (), 0.0)
+        return
     if not rows.constraints and not program.entropic_weight:
         yield _Found(triangular_solve(F, target), (), 0.0)
         return
@@ -159,7 +162,7 @@ def _blocks(program: Objective, rows: Rows, free: "_Free") -> list[Block]:
         G = np.column_stack([-program.spread, np.zeros((len(program.spread), free.count))])
         h = np.tile(cones.triangle(np.eye(4)), program.body_count) + program.offset
         shape = (program.body_count, 10)
-        blocks.append(Block(G.reshape(*shape, -1), h.reshape(shape), 4, program.entropic_weight))
+        blocks.append(Block(G.reshape(*shape, G.shape[1]), h.reshape(shape), 4, program.entropic_weight))
     return blocks
 
 

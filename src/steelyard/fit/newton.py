@@ -142,8 +142,8 @@ def _at(objective: Objective, w, *, cost: float | None = None) -> _Point | None:
     slope = np.tensordot(np.eye(4) - roots.mT @ roots, TRIANGLES, axes=([1, 2], [1, 2]))
     gradient = F.T @ (F @ w - t) + weight * objective.spread.T @ slope.ravel()
     blocks = np.sqrt(weight) * cones.congruence_matrix(roots)
-    bent = np.einsum("bij,bjk->bik", blocks, objective.spread.reshape(len(S), 10, -1)).reshape(-1, objective.size)
-    whole = np.asarray(np.linalg.qr(np.concatenate([F, bent]), mode="r"))
+    bent = np.einsum("bij,bjk->bik", blocks, objective.spread.reshape(len(S), 10, objective.size))
+    whole = np.asarray(np.linalg.qr(np.concatenate([F, bent.reshape(10 * len(S), objective.size)]), mode="r"))
     return _Point(w, objective.cost(w) if cost is None else cost, gradient, whole, weight)
 
 

@@ -94,7 +94,7 @@ class Coordinates:
             constant[at] = np.linalg.solve(C, self.start[at] - self.prior[at])
         return constant, change
 
-    def within(self, freedom: tuple[np.ndarray, np.ndarray] | None) -> dict[str, np.ndarray]:
+    def within(self, freedom: tuple[np.ndarray, np.ndarray] | None) -> dict[str, Any]:
         """The fields of an Objective that unknowns decide, those left by equalities (see `freedom`)."""
         start, directions, (offset, spread) = self.start, self.directions, self.relative
         if freedom is not None:

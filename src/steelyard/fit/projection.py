@@ -49,13 +49,14 @@ class Projection:
         """
         require_type(Robot, robot=robot)
         layout = ParameterLayout(robot.body_names)
-        knowledge = knowledge_of_bodies(robot, layout, with_options(known, "Projection", more)).without_margins()
-        self.notes = knowledge.notes
-        self._knowledge = replace(knowledge, regularizer=REGULARIZERS["entropic"], weight=1.0)
+        told = knowledge_of_bodies(robot, layout, with_options(known, "Projection", more))
+        self.notes, self._told = told.notes, told.constraints
+        self._knowledge = knowledge = replace(told.without_margins(), regularizer=REGULARIZERS["entropic"], weight=1.0)
         prior = knowledge.prior.ravel()
         self._coordinates = Coordinates(prior, prior, congruence(knowledge.prior), np.zeros(0))
         self._freedom = freedom(self._coordinates, knowledge.constraints)
         self._rows = Rows(knowledge.constraints)
+        self.nominal = knowledge.prior
         self.nominal = self(knowledge.prior)
 
     def __call__(self, theta, *, near=None, residual: Residual | None = None) -> np.ndarray:
@@ -63,7 +64,7 @@ class Projection:
 
         Args:
             theta: (nb, 10) of physically consistent bodies.
-            near: (nb, 10) that meet all that is known already, from which the nearest are found faster.
+            near: (nb, 10) that meet all that is known, from which steps start; the nominal ones by default.
             residual: a quadratic cost of the parameters, which is added to the divergence.
 
         Returns:
@@ -81,18 +82,26 @@ class Projection:
         flat = theta.ravel()
         if residual is None and self._inside(flat):
             return theta
-        unknowns = replace(self._coordinates, prior=flat).within(self._freedom)
-        quadratic = Residual(np.zeros((0, unknowns["directions"].shape[1])), np.zeros(0), 0.0)
-        if residual is not None:
-            b = residual.b - residual.A @ unknowns["start"]
-            quadratic = Residual(residual.A @ unknowns["directions"], b, residual.constant)
-        objective = Objective(replace(self._knowledge, prior=theta), quadratic, **unknowns)
-        found = followed(objective, (flat if near is None else np.asarray(near, dtype=float)).ravel())
-        try:
-            found = found or minimum(objective)
-        except Infeasible as error:
-            raise contradiction(self._coordinates, self._knowledge.constraints) from error
+        residual = residual or Residual(np.zeros((0, len(flat))), np.zeros(0), 0.0)
+        objective = self._objective(residual, replace(self._coordinates, prior=flat), self._freedom)
+        if not objective.size:  # everything is known
+            return objective.start.reshape(theta.shape)
+        found = followed(objective, np.ravel(self.nominal if near is None else near))
+        if found is None:  # no start inside, or sets that steps along linear bounds do not know
+            around = Coordinates(flat, flat, congruence(theta), np.zeros(0))
+            objective = self._objective(residual, around, freedom(around, self._knowledge.constraints))
+            try:
+                found = minimum(objective)
+            except Infeasible as error:
+                raise contradiction(around, self._told) from error
         return objective.parameters(found.w).reshape(theta.shape)
+
+    def _objective(self, residual: Residual, coordinates: Coordinates, freedom) -> Objective:
+        """The divergence from the prior of coordinates, and a quadratic cost of the parameters."""
+        unknowns = coordinates.within(freedom)
+        b = residual.b - residual.A @ unknowns["start"]
+        quadratic = Residual(residual.A @ unknowns["directions"], b, residual.constant)
+        return Objective(replace(self._knowledge, prior=coordinates.prior.reshape(-1, 10)), quadratic, **unknowns)
 
     def _inside(self, parameters) -> bool:
         """Whether parameters (p,) meet everything as they are; not known where a set has auxiliary variables."""

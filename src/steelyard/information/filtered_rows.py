@@ -48,8 +48,8 @@ class RowFilter:
 
     def _part(self, spec, kind: str, t, channels, part: slice) -> Pieces:
         chunk, t = spec.chunk(channels, part), t[part]
-        begun = self.stamp is None or t[0] - self.stamp > 1 / self.pole
-        steps = np.diff(t, prepend=t[0] if begun else self.stamp)
+        before = t[0] if self.stamp is None or t[0] - self.stamp > 1 / self.pole else self.stamp
+        begun, steps = before == t[0], np.diff(t, prepend=before)
         share = _share(self.pole * steps[steps > 0])
         groups = {}
         for group, places, static, rate in balance_of(spec, kind)(spec, chunk):
