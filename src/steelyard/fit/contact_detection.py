@@ -7,7 +7,7 @@ process follow Rayleigh's distribution (Rice 1945): excesses of their squares ar
 log give, and with it the threshold for a rate of false alarms.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,7 +80,9 @@ class ExternalTorque(Card):
         found, alarms = [], self.alarms
         for start, stop in _merged(self.t, alarms.any(axis=1), self.memory):
             own = alarms[start:stop]
-            dofs = sorted(np.flatnonzero(own.any(axis=0)), key=lambda dof, own=own: int(np.argmax(own[:, dof])))
+            dofs = sorted(
+                np.flatnonzero(own.any(axis=0)).tolist(), key=lambda dof, own=own: int(np.argmax(own[:, dof]))
+            )
             part = self.torque[start:stop]
             largest = part[np.argmax(np.abs(part), axis=0), np.arange(part.shape[1])]
             names = tuple(self.robot.dof_names[dof] for dof in dofs)
@@ -144,7 +146,7 @@ def _merged(t, alarms, memory: float):
     return [(start, stop) for start, stop in found]
 
 
-def touched(robot: Robot, dofs: Sequence[int]) -> tuple[str, ...]:
+def touched(robot: Robot, dofs: Iterable[int]) -> tuple[str, ...]:
     """Links that something touches, if these degrees feel it: those that the last of them carry.
 
     Args:
@@ -277,6 +279,7 @@ class ContactDetector(Card):
 
 def _level(t, z, memory: float, count: float) -> float:
     """Deviations that peaks of z (n,) >= 0 exceed so often in this log."""
+    common, peaks = 0.0, np.array([float(np.max(z))])
     for share in COMMON:
         common = float(np.quantile(z, share))
         peaks = np.array([z[start:stop].max() for start, stop in _merged(t, z >= common, memory)])
