@@ -14,7 +14,7 @@ from evidence.tables import table
 FOLDER = Path(__file__).parent / "bench"
 SHARED = ("__init__", "fault_bounds", "peer_cases", "peer_regressors", "real_logs", "timing", "tray_experiment")
 BY_NAME = (
-    *("controller_code", "coverage", "drives", "estimators", "excitation_robots", "faults"),
+    *("contacts", "controller_code", "coverage", "drives", "estimators", "excitation_robots", "faults"),
     *("fleet", "fleet_changes", "fleet_memory", "momentum", "stream"),
 )
 WORKERS, LIMIT = 1, 7200.0

@@ -32,6 +32,7 @@ NAVIGATION = {
         "write_back",
         "controller_code",
         "adaptive_control",
+        "contacts",
         "fleet",
         "closed_loops",
         "calibration",

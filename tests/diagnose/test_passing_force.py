@@ -48,21 +48,30 @@ def test_a_load_that_comes_and_goes(base, tmp_path):
 
 
 @pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize("base", [3, 11, 17])
-def test_a_push(base, tmp_path):
+@pytest.mark.parametrize(("base", "behind"), [(3, 0), (11, 0), (17, 0), (3, 2)])
+def test_a_push(base, behind, tmp_path):
+    """On the last link, or two before it: named are the link or one before it that feels the same, and joints up to
+    the one pushed alone."""
     one = job(base)
     motion, model = one.usual, one.robot.true
     load, data = logs.links(one, motion), model.createData()
+    link = one.robot.n - behind
     force = 0.6 * one.robot.lever.max() * np.array([0.4, -0.5, 0.7])
     at = np.flatnonzero((motion.t > 0.55 * motion.t[-1]) & (motion.t < 0.7 * motion.t[-1]))
     for k in at:
-        moved = pin.computeJointJacobian(model, data, motion.q[k], one.robot.n)
-        load[k] -= moved[:3].T @ data.oMi[one.robot.n].rotation.T @ force
+        moved = pin.computeJointJacobian(model, data, motion.q[k], link)
+        load[k] -= moved[:3].T @ data.oMi[link].rotation.T @ force
     result = found(one, motion, load, tmp_path)
     (fault,) = [each for code, each in named(result).items() if code in ("passing_force", "passing_load")]
     assert fault.evidence["begin_s"] == pytest.approx(motion.t[at[0]], abs=CELL * motion.t[-1])
     assert fault.evidence["end_s"] == pytest.approx(motion.t[at[-1]], abs=CELL * motion.t[-1])
     assert result.stand
+    if fault.code == "passing_force":
+        robot = result.robot
+        places = [robot.body_names.index(name) for name in robot.body_names if f" {name} or what it" in fault.message]
+        assert len(places) == 1 and link - 3 <= places[0] <= link - 1, fault.message
+        for name in robot.dof_names[link:]:
+            assert f"at {name}" not in fault.message
 
 
 @pytest.mark.exhaustive(keep=1)

@@ -30,10 +30,10 @@ AT_ONCE = 4096  # samples
 
 def momentum_observer(
     robot: Robot,
-    t: ArrayLike,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
+    t,
+    q,
+    v,
+    tau,
     *,
     gain: ArrayLike = 30.0,
     rotors: bool = False,

@@ -2,11 +2,12 @@
 
 The observer's residual is the torque from outside behind a low-pass filter (`momentum_observer`). Without a contact it
 is what the model has wrong: uncertain parameters, whose covariance passes the same filter with the columns of the
-regression, and noise with friction of another shape, whose size and tail a log without contacts has. Peaks over a
-threshold of such residuals are exponential far out (Pickands 1975), so the rate of false alarms has a known threshold.
+regression, and noise with friction of another shape, whose size and tail a log without contacts has. Peaks of a normal
+process follow Rayleigh's distribution (Rice 1945): excesses of their squares are exponential, whose mean those of that
+log give, and with it the threshold for a rate of false alarms.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,9 +31,9 @@ from steelyard.log import Log
 from steelyard.log.stamps import runs, segments
 from steelyard.model import Robot
 
-COMMON = 0.9  # quantile above which peaks of a log without contacts make the tail
+COMMON = 0.9, 0.75, 0.5, 0.0  # quantiles above which peaks of a log without contacts make the tail: the first of enough
 MEMORY = 3.0  # over the gain: after as long, 5 % of a contact is left in the filter, and alarms are of another one
-FEWEST = 10  # peaks that make a tail
+FEWEST = 10  # peaks
 STILL = 1e-9  # of the largest torque of a joint, below which a residual is rounding
 HOUR = 3600.0
 
@@ -79,7 +80,9 @@ class ExternalTorque(Card):
         found, alarms = [], self.alarms
         for start, stop in _merged(self.t, alarms.any(axis=1), self.memory):
             own = alarms[start:stop]
-            dofs = sorted(np.flatnonzero(own.any(axis=0)), key=lambda dof, own=own: int(np.argmax(own[:, dof])))
+            dofs = sorted(
+                np.flatnonzero(own.any(axis=0)).tolist(), key=lambda dof, own=own: int(np.argmax(own[:, dof]))
+            )
             part = self.torque[start:stop]
             largest = part[np.argmax(np.abs(part), axis=0), np.arange(part.shape[1])]
             names = tuple(self.robot.dof_names[dof] for dof in dofs)
@@ -143,7 +146,7 @@ def _merged(t, alarms, memory: float):
     return [(start, stop) for start, stop in found]
 
 
-def touched(robot: Robot, dofs: Sequence[int]) -> tuple[str, ...]:
+def touched(robot: Robot, dofs: Iterable[int]) -> tuple[str, ...]:
     """Links that something touches, if these degrees feel it: those that the last of them carry.
 
     Args:
@@ -275,13 +278,12 @@ class ContactDetector(Card):
 
 
 def _level(t, z, memory: float, count: float) -> float:
-    """Deviations that z (n,) >= 0 exceeds so often in this log: peaks over a common quantile, of exponential excess.
-
-    Fewer peaks than make a tail count as that of a normal distribution.
-    """
-    common = float(np.quantile(z, COMMON))
-    peaks = np.array([z[start:stop].max() for start, stop in _merged(t, z > common, memory)])
-    if len(peaks) < FEWEST:
-        return max(common, float(np.sqrt(2 * np.log(max(len(z) / count, np.e)))))
-    excess = float(np.mean(peaks - common))
-    return common + excess * max(0.0, float(np.log(len(peaks) / count)))
+    """Deviations that peaks of z (n,) >= 0 exceed so often in this log."""
+    common, peaks = 0.0, np.array([float(np.max(z))])
+    for share in COMMON:
+        common = float(np.quantile(z, share))
+        peaks = np.array([z[start:stop].max() for start, stop in _merged(t, z >= common, memory)])
+        if len(peaks) >= FEWEST:
+            break
+    excess = float(np.mean(peaks**2 - common**2))
+    return float(np.sqrt(common**2 + excess * max(0.0, np.log(len(peaks) / count))))

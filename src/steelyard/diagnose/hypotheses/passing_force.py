@@ -3,6 +3,7 @@
 For every stretch of time the free fit gets columns that count in the stretch alone: ten of a further body on the last
 link of a limb, or six of a constant wrench in world axes. Sums over short cells make each stretch cost one small
 solution. The best one is believed if the fit to the rest of the log, without it, explains that rest far better.
+What touches is then placed by the joints whose torques stand out of the noise of that fit.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypothesis import Hypothesis, Mistake
 from steelyard.dynamics import jacobian
+from steelyard.fit.contact_detection import touched
+from steelyard.identifiable import identifiable_wrench
 
 LOAD, FORCE = "passing_load", "passing_force"
 LASTS = 3.0  # times longer than noise that a residual must stay alike; where something acts it is 9 and more
@@ -52,7 +55,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     keep[max(0, found.start - margin) : found.stop + margin] = 0.0
     rest = case.undone(found.kind, believed=np.broadcast_to(case.regression.believed, case.target.shape) * keep)
     before = np.maximum(np.sum(case.free_error.T**2 * keep, axis=1), rest.free_energy)
-    told = _named(case, found, margin)
+    told = _named(case, rest, found, margin)
     yield Hypothesis(told, rest, before, rest.free_energy, rest.free_error)
 
 
@@ -136,26 +139,32 @@ def _running(parts) -> np.ndarray:
     return np.concatenate([np.zeros_like(parts[0])[None], np.cumsum(parts, axis=0)])
 
 
-def _named(case: Case, found: _Stretch, margin: int) -> Fault:
+def _named(case: Case, rest: Case, found: _Stretch, margin: int) -> Fault:
+    """The fault of a stretch. rest: the case without it."""
     ends = _ends(case)
     number = int(np.searchsorted(ends, found.start, side="right") - 1)
-    name, t = case.stamps[number]
-    places = np.array([found.start - margin, found.start, found.stop, found.stop + margin]) - ends[number]
+    (name, t), first = case.stamps[number], int(ends[number])
+    felt = _felt(case, rest, max(found.start - margin, first), min(found.stop + margin, int(ends[number + 1])))
+    if found.kind == FORCE and felt is not None:
+        start, stop = felt.start, felt.stop
+    else:
+        start, stop = found.start, found.stop
+    places = np.array([found.start - margin, start, stop, found.stop + margin]) - first
     out_from, begin, end, out_to = t[np.clip(places, 0, len(t) - 1)]
     several = len(case.stamps) > 1
     option = ("--leave-out", f"{f'{name}=' if several else ''}{out_from:.2f}:{out_to:.2f}")
-    inside = np.zeros((len(case), 1))
-    inside[found.start : found.stop] = 1.0
-    size = add_columns(case, found.columns * inside).coefficients
+    size = _coefficients(case, found, found.columns)
     if found.kind == LOAD:
         evidence = {"mass_kg": float(size[0])}
         more = f"{abs(size[0]):.2g} kg {'more' if size[0] > 0 else 'less'}"
         what = f"{found.link} carries {more} than in the rest"
         if size[0] < 0:  # then the rest carries something, and what is the robot alone is for its owner to say
             option = ()
-    else:
+    elif felt is None:
         evidence = {"force_n": float(np.linalg.norm(size[:3]))}
         what = f"a force of about {evidence['force_n']:.2g} N acts on {found.link}"
+    else:
+        what, evidence = _touch(case, found, felt)
     return fault(
         found.kind,
         f"From {begin:.2f} to {end:.2f} s{f' of {name}' if several else ''}, {what}.",
@@ -166,6 +175,55 @@ def _named(case: Case, found: _Stretch, margin: int) -> Fault:
         end_s=end,
         **evidence,
     )
+
+
+@dataclass(frozen=True)
+class _Felt:
+    """Samples in which torques from outside are beyond what noise reaches, and the largest (N m or N) by degree that
+    they reach, the largest share of its noise first."""
+
+    start: int
+    stop: int
+    torques: dict[int, float]
+
+
+def _felt(case: Case, rest: Case, start: int, stop: int) -> _Felt | None:
+    """What a stretch leaves of the fit to the rest; None where no sample stands out alone."""
+    base, noise = rest.free
+    left = case.regression.predicted(base) - case.target
+    reach = noise * np.sqrt(2 * np.log(left.size))  # which as many independent samples of noise do not pass
+    beyond = np.abs(left[:, start:stop]) > reach[:, None]
+    if not beyond[list(case.dofs)].any():
+        return None
+    at = np.flatnonzero(beyond[list(case.dofs)].any(axis=0))
+    dofs = [dof for dof in case.dofs if beyond[dof].any()]
+    largest = {dof: float(left[dof, start + int(np.argmax(np.abs(left[dof, start:stop])))]) for dof in dofs}
+    ordered = sorted(dofs, key=lambda dof: -abs(largest[dof]) / noise[dof])
+    return _Felt(start + int(at[0]), start + int(at[-1]) + 1, {dof: largest[dof] for dof in ordered})
+
+
+def _touch(case: Case, found: _Stretch, felt: _Felt) -> tuple[str, dict[str, float]]:
+    """What touches where, in words and figures: by the last joints that feel it, and what they do not determine."""
+    robot, size = case.robot, ""
+    links, evidence = touched(robot, list(felt.torques)), {"largest_torque": max(map(abs, felt.torques.values()))}
+    units = ["N m" if column[3:].any() else "N" for joint in robot.free_joints for column in joint.subspace.T]
+    told = [f"{abs(x):.2g} {units[dof]} at {robot.dof_names[dof]}" for dof, x in felt.torques.items()]
+    blind = identifiable_wrench(robot, links[-1]).blind_words
+    if len(links) == 1 and not blind:
+        columns = np.moveaxis(np.asarray(jacobian(robot, case.regression.q, links[0])), (0, 1, 2), (1, 2, 0))
+        believed = np.broadcast_to(case.regression.believed, case.target.shape)[:, :, None]
+        evidence["force_n"] = float(np.linalg.norm(_coefficients(case, found, columns * believed)[:3]))
+        size = f" of about {evidence['force_n']:.2g} N"
+    where = " and on ".join(f"{link} or what it carries" for link in links)
+    unseen = f"; no joint feels {', '.join(blind)} of a wrench on {links[-1]}" if blind else ""
+    return f"a force{size} acts on {where}, up to {', '.join(told)}{unseen}", evidence
+
+
+def _coefficients(case: Case, found: _Stretch, columns) -> np.ndarray:
+    """(m,) of columns (nv, n, m) that count in a stretch alone."""
+    inside = np.zeros((len(case), 1))
+    inside[found.start : found.stop] = 1.0
+    return add_columns(case, columns * inside).coefficients
 
 
 MISTAKE = Mistake(hypotheses=hypotheses, accepts=lambda _, each: each.wins(WINS))
