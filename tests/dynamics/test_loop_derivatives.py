@@ -194,6 +194,7 @@ def test_batch_shapes(batch):
     assert found.dtau_djoint.shape == (*batch, ni, nj, 6) and found.dtau_dtwist.shape == (*batch, ni, nv, 6)
     assert found.dtau_dclosure.shape == (*batch, ni, 1, 2, 6) and found.dtau_dcut.shape == (*batch, ni, 1, 6)
     assert found.along(cut=np.zeros((5, 1, 6))).shape == (*batch, ni, 5)
+    close(found.tau, sy.closed_loop.inverse_dynamics(robot, q, v, a), 1e-12)
     pulled = found.vjp(np.ones((*batch, ni)))
     assert pulled.theta.shape == (*batch, robot.nb, 10) and pulled.closure.shape == (*batch, 1, 2, 6)
     close(pulled.theta.reshape(*batch, -1), sy.closed_loop.regressor(robot, q, v, a).sum(axis=-2), 1e-12)

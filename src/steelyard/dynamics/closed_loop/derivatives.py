@@ -54,6 +54,11 @@ class Derivatives(Card):
     friction: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
+    def tau(self):
+        """(..., ni) N m or N: the torques themselves."""
+        return self._batched(on_independent_joints(self.at, self._tree_torque[..., None])[..., 0])
+
+    @property
     def dtau_dq(self):
         """(..., ni, ni) per rad or m."""
         return self._degrees[0]
