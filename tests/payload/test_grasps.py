@@ -155,9 +155,10 @@ def test_refusals(arm, motion):
             rank_grasps(robot, payload, grasps, **({"frame": FRAME} | motion | changed))
 
     refused("has no grasp", grasps={})
-    refused("grasp 'up' is", grasps={"up": np.eye(4)})
-    refused("grasp 'up' is", grasps={"up": (np.diag([1.0, 1, -1]), np.zeros(3))})
-    refused("grasp 0 is", grasps=[(np.eye(3), np.array([0, 0, np.nan]))])
+    refused("has no grasp", grasps=None)
+    refused("'up' is", grasps={"up": np.eye(4)})
+    refused("'up' is", grasps={"up": (np.diag([1.0, 1, -1]), np.zeros(3))})
+    refused("'grasp 0' is", grasps=[(np.eye(3), np.array([0, 0, np.nan]))])
     refused("measure is one of", measure="torque")
     refused("increasing times", t=motion["t"][::-1])
     refused("v of", v=motion["v"][:-1])

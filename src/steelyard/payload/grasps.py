@@ -1,6 +1,6 @@
 """Where to hold an identified payload: grasps ranked by what a planned motion asks of the joints of the arm."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -177,7 +177,7 @@ def rank_grasps(
         peak_upper=upper["peak"][order],
         joint=tuple(robot.dof_names[joints[costs["joint"][i]]] for i in order),
         time=t[costs["sample"][order]],
-        surely=np.array([[np.mean(by[i] < by[j]) for j in order] for i in order]),
+        surely=np.array([np.mean(by[i] < by[order], axis=1) for i in order]),
     )
 
 
@@ -217,13 +217,12 @@ def _linear(robot, body, joints, q, v, a):
 
 def _poses(grasps):
     """Names and poses of grasps."""
-    named = isinstance(grasps, Mapping)
-    found = {f"grasp {name!r}": each for name, each in grasps.items()} if named else {}
-    found = found or {f"grasp {i}": each for i, each in enumerate(() if named else grasps)}
-    if not found:
-        raise OptionError("grasps has no grasp to rank; give (R, p), the pose of the hand, by name.")
-    poses = [as_pose(each, label, "the hand in the frame of the payload") for label, each in found.items()]
-    return [str(name) for name in grasps] if named else list(found), poses
+    if not isinstance(grasps, Mapping):
+        grasps = {f"grasp {i}": each for i, each in enumerate(grasps if isinstance(grasps, Iterable) else ())}
+    if not grasps:
+        raise OptionError("grasps has no grasp to rank; give (R, p), the pose of the hand, by name or in a list.")
+    poses = [as_pose(each, f"'{name}'", "the hand in the frame of the payload") for name, each in grasps.items()]
+    return [str(name) for name in grasps], poses
 
 
 def _samples(payload, draws: int, seed: int) -> np.ndarray:
