@@ -77,7 +77,8 @@ def test_random_spatial_loops(seed, kind):
     close(sum(entries), along(found, *changes), 1e-12)
     weights = rng.normal(size=(1, len(sy.closed_loop.independent(robot, actuated=names))))
     pulled = found.vjp(weights)
-    for gradient, rows in zip((pulled.twist, pulled.placement, pulled.closure), parts(found), strict=True):
+    gradients = pulled.twist, pulled.placement, pulled.closure, pulled.cut
+    for gradient, rows in zip(gradients, (*parts(found), found.dtau_dcut), strict=True):
         close(gradient, np.einsum("ni,ni...->n...", weights, rows), 1e-12)
 
 
