@@ -99,6 +99,7 @@ def test_agrees_with_pinocchio(name, floating):
         M = np.triu(data.M) + np.triu(data.M, 1).T
         for mine, theirs in ((found.dtau_dq, data.dtau_dq), (found.dtau_dv, data.dtau_dv), (found.dtau_da, M)):
             close(mine[k], E.T @ theirs @ E, 1e-11)
+        close(found.tau[k], adapter.inverse_dynamics(model, data, robot, q[k], v[k], a[k]), 1e-11)
 
 
 @pytest.mark.exhaustive

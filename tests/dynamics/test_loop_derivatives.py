@@ -77,7 +77,8 @@ def test_random_spatial_loops(seed, kind):
     close(sum(entries), along(found, *changes), 1e-12)
     weights = rng.normal(size=(1, len(sy.closed_loop.independent(robot, actuated=names))))
     pulled = found.vjp(weights)
-    for gradient, rows in zip((pulled.twist, pulled.placement, pulled.closure), parts(found), strict=True):
+    gradients = pulled.twist, pulled.placement, pulled.closure, pulled.cut
+    for gradient, rows in zip(gradients, (*parts(found), found.dtau_dcut), strict=True):
         close(gradient, np.einsum("ni,ni...->n...", weights, rows), 1e-12)
 
 
@@ -194,6 +195,7 @@ def test_batch_shapes(batch):
     assert found.dtau_djoint.shape == (*batch, ni, nj, 6) and found.dtau_dtwist.shape == (*batch, ni, nv, 6)
     assert found.dtau_dclosure.shape == (*batch, ni, 1, 2, 6) and found.dtau_dcut.shape == (*batch, ni, 1, 6)
     assert found.along(cut=np.zeros((5, 1, 6))).shape == (*batch, ni, 5)
+    close(found.tau, sy.closed_loop.inverse_dynamics(robot, q, v, a), 1e-12)
     pulled = found.vjp(np.ones((*batch, ni)))
     assert pulled.theta.shape == (*batch, robot.nb, 10) and pulled.closure.shape == (*batch, 1, 2, 6)
     close(pulled.theta.reshape(*batch, -1), sy.closed_loop.regressor(robot, q, v, a).sum(axis=-2), 1e-12)

@@ -52,6 +52,7 @@ def test_trees_with_rotors(seed):
         xi, j = rng.normal(size=6), names.index(rotor.name)
         expected = slope(lambda h, r=r, xi=xi: torque(with_moved_rotor(robot, r, h * xi), q, v, a))
         close(found.dtau_dplacement[..., j, :] @ xi, expected)
+    close(found.tau, torque(robot, q, v, a), 1e-12)
     step = rng.normal(size=robot.nv)
     close(found.dtau_dq @ step, slope(lambda h: torque(robot, q + h * step, v, a)))
     close(found.dtau_dv @ step, slope(lambda h: torque(robot, q, v + h * step, a)))

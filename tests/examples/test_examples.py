@@ -25,6 +25,7 @@ TESTED = {  # the same computations by default in a test of their own
 
 BRIEF = {  # what makes an example short; `make exhaustive` runs it as its page says
     "31_paper_b_leg": ("--seeds", "1"),
+    "43_design_five_bar": ("--steps", "2"),
     "50_excitation": (str(library.scara().source.path),),
 }
 

@@ -18,7 +18,7 @@ from steelyard.dynamics.external_wrenches import external_rows
 from steelyard.dynamics.gradients import Gradient, torque_gradient
 from steelyard.dynamics.kinematics import samples_last
 from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tree
-from steelyard.dynamics.newton_euler import regressor
+from steelyard.dynamics.newton_euler import inverse_dynamics, regressor
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
@@ -43,6 +43,11 @@ class InverseDynamicsDerivatives(Card):
     a: Any
     engine: str = "auto"
     external: Mapping[str, Any] | None = None
+
+    @cached_property
+    def tau(self):
+        """(..., nv) N m or N: the torques themselves."""
+        return inverse_dynamics(self.robot, self.q, self.v, self.a, external=self.external)
 
     @property
     def dtau_dq(self):

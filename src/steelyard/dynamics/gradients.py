@@ -34,7 +34,8 @@ class Gradient(Card):
     """Gradient of `sum_k w_k tau_k` at states (...).
 
     q, v, a: (..., nv). twist, placement: (..., nj, 6), one entry a joint of `robot.joints`, as `dtau_djoint` and
-    `dtau_dplacement`. gravity: (..., 3). theta: (..., nb, 10).
+    `dtau_dplacement`. gravity: (..., 3). theta: (..., nb, 10). Of closed loops also closure: (..., L, 2, 6) and cut:
+    (..., L, 6), as `dtau_dclosure` and `dtau_dcut`.
     """
 
     q: Any
@@ -45,6 +46,7 @@ class Gradient(Card):
     gravity: Any
     theta: Any
     closure: Any = None
+    cut: Any = None
 
 
 def torque_gradient(robot: Robot, q, v, a, weights, external=None) -> Gradient:

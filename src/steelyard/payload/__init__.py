@@ -5,6 +5,7 @@ from steelyard.payload.controller_formats import export
 from steelyard.payload.entropic import entropic_fits
 from steelyard.payload.from_torques import identify_from_torques
 from steelyard.payload.from_wrenches import identify
+from steelyard.payload.grasps import GraspRanking, rank_grasps
 from steelyard.payload.methods import METHODS
 from steelyard.payload.motion_signals import MotionNoise, PoseTracker, filter_motion, tune
 from steelyard.payload.object_pose import Placement, locate
@@ -21,6 +22,7 @@ __all__ = [
     "METHODS",
     "Change",
     "Errors",
+    "GraspRanking",
     "MotionNoise",
     "Observability",
     "OnlineEstimator",
@@ -45,6 +47,7 @@ __all__ = [
     "locate",
     "observability",
     "predicted_wrench",
+    "rank_grasps",
     "read_wrench_log",
     "solid_of",
     "tune",

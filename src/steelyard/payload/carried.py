@@ -92,7 +92,7 @@ def predicted_wrench(payload, log: WrenchLog) -> np.ndarray:
 
     Source: paper E, 1-3.
     """
-    theta = _theta(payload)
+    theta = theta_of(payload)
     if not len(log):
         return np.zeros((0, 6))
     return np.concatenate([wrench_regressor(log[k : k + CHUNK]) @ theta for k in range(0, len(log), CHUNK)])
@@ -135,7 +135,7 @@ def joint_torques(robot: Robot, payload, q, v, a, *, frame: str | None = None) -
                 f"{name} of {robot.name!r} has shape {x.shape}; expected ({n}, {width}), one row a sample"
             )
     body, R, p = frame_of(robot, frame)
-    theta = parameters.transform(_theta(payload), R, p)
+    theta = parameters.transform(theta_of(payload), R, p)
     columns = slice(10 * body, 10 * body + 10)
     torques = np.zeros((n, robot.nv))
     for start in range(0, n, CHUNK):
@@ -144,7 +144,8 @@ def joint_torques(robot: Robot, payload, q, v, a, *, frame: str | None = None) -
     return torques
 
 
-def _theta(payload) -> np.ndarray:
+def theta_of(payload) -> np.ndarray:
+    """(10,) of a `Payload`, or theta itself."""
     theta = np.asarray(payload.theta if isinstance(payload, Payload) else payload, dtype=float)
     if theta.shape != (10,):
         raise InertiaError(f"a payload has ten parameters [m, h, I]; got shape {theta.shape}")

@@ -220,7 +220,8 @@ def solid_of(
         raise OptionError(f"density is a positive number of points per cm^3; got {density!r}")
     vertices, faces, source = _read(shape, scale)
     if pose is not None:
-        vertices = _placed(vertices, *pose)
+        R, p = as_pose(pose, "pose", "the shape in the sensor frame")
+        vertices = vertices @ R.T + p
     notes: list[str] = []
     _require_size(vertices, source)
     rng = np.random.default_rng(seed)
@@ -297,13 +298,17 @@ def _outward(vertices, faces):
     return faces if filling.volume(vertices, faces) > 0 else faces[:, ::-1]
 
 
-def _placed(vertices, rotation, position):
-    R, p = np.asarray(rotation, dtype=float), np.asarray(position, dtype=float)
-    if R.shape != (3, 3) or p.shape != (3,) or np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
-        raise OptionError(
-            "pose is (R, p): a rotation matrix (3, 3) and a position (3,) in m of the shape in the sensor frame"
-        )
-    return vertices @ R.T + p
+def as_pose(pose, name: str, of: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation (3, 3) and position (3,) in m; an OptionError names what is none, and what it is a pose of."""
+    try:
+        R, p = (np.asarray(each, dtype=float) for each in pose)
+    except (TypeError, ValueError):
+        R, p = np.zeros((2, 0))
+    if R.shape != (3, 3) or p.shape != (3,) or not (np.abs(R @ R.T - np.eye(3)).max() < 1e-6 and np.isfinite(p).all()):
+        R = np.zeros((3, 3))
+    if np.linalg.det(R) <= 0:
+        raise OptionError(f"{name} is (R, p): a rotation matrix (3, 3) and a position (3,) in m of {of}")
+    return R, p
 
 
 def _spread(pose_std) -> tuple[float, float]:

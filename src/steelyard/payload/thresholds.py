@@ -36,6 +36,9 @@ class Thresholds:
     samples; of 60 right wrench logs (`evidence/payloads.py`) none comes to more than 5."""
     moved_mass: float = 0.02
     """Share of the mass: stretches of time that move it further make it no result."""
+    surely: float = 0.95
+    """Probability with which a grasp costs less than another, and below which a cost lies that is its upper bound: the
+    convention of one-sided bounds."""
     chance: float = 1e-3
     """p-value of an F test below which residuals depend on the pose."""
     better_reading: float = 0.25

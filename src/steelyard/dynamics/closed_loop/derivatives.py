@@ -54,6 +54,11 @@ class Derivatives(Card):
     friction: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
+    def tau(self):
+        """(..., ni) N m or N: the torques themselves."""
+        return self._batched(on_independent_joints(self.at, self._tree_torque[..., None])[..., 0])
+
+    @property
     def dtau_dq(self):
         """(..., ni, ni) per rad or m."""
         return self._degrees[0]
@@ -138,8 +143,8 @@ class Derivatives(Card):
     def vjp(self, weights) -> Gradient:
         """Gradient of `sum_k weights_k tau_k` with respect to all of these.
 
-        weights: (..., ni). q, v, a are of the independent coordinates; twist, placement and closure have NaN where the
-        loops cannot follow.
+        weights: (..., ni). q, v, a are of the independent coordinates; twist, placement, closure and cut have NaN
+        where the loops cannot follow.
         """
         weights = np.asarray(weights, dtype=float)
         ni = len(self.at.choice.independent)
@@ -161,6 +166,7 @@ class Derivatives(Card):
             gravity=pulled(self.dtau_dgravity, 3),
             theta=pulled(self.dtau_dtheta, self.robot.nb, 10),
             closure=pulled(self.dtau_dclosure, len(self.robot.loops), 2, 6),
+            cut=pulled(self.dtau_dcut, len(self.robot.loops), 6),
         )
 
     @property
