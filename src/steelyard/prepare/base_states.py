@@ -24,16 +24,18 @@ from steelyard.native import one_blas_thread
 from steelyard.prepare.base_smoother import BASE, Evidence, Feet, Path, covariances, hats, improved
 from steelyard.prepare.base_sources import (
     POSE,
+    RECORDED,
     TWIST,
     Legs,
     Sources,
     jitter_of,
     orientations,
     sources_of,
+    turning,
     weighed,
 )
 from steelyard.prepare.contact_checks import foot_motion
-from steelyard.prepare.contact_flags import standing_frames
+from steelyard.prepare.contact_flags import AUTO, NONE, parted, standing_frames
 from steelyard.spatial import rotate, skew
 
 __all__ = ["BaseStates", "base_states", "with_base"]
@@ -69,8 +71,9 @@ def base_states(
         robot: on a free base.
         log: positions of joints; as far as recorded, an inertial sensor on the base, flags of contact and the base's
             pose (not finite where it is not known; a position that never changes is not used).
-        contacts: frames of feet, by their kinds ("point", "line", "flat") if not points. None: those that the log
-            flags, or links named as feet. Flags of the log are used; contacts of others are found from the motion.
+        contacts: frames of feet, by their kinds ("point", "line", "flat") if not points; or words as of
+            `with_contacts`. None: frames that the log flags, or links named as feet. Flags of the log are used, unless
+            a word is "auto"; contacts of other frames are found from the motion.
         radius: m, of round feet about their frames, which roll.
 
     Returns:
@@ -88,14 +91,13 @@ def base_states(
             f"robot '{robot.name}' has gravity {robot.gravity}: heights of feet count along z, against it."
         )
     _require_numbers(robot, log)
-    kinds = _kinds(robot, log, contacts)
+    kinds, flags = _feet_of(robot, log, contacts)
     with one_blas_thread():
-        return _smoothed(robot, log, kinds, radius)
+        return _smoothed(robot, log, kinds, flags, radius)
 
 
-def _smoothed(robot: Robot, log: Log, kinds: Mapping[str, str], radius: float) -> BaseStates:
-    """The states with contacts of these kinds."""
-    flags = {frame: np.asarray(log.contacts[frame]) for frame in kinds if frame in log.contacts}
+def _smoothed(robot: Robot, log: Log, kinds: Mapping[str, str], flags, radius: float) -> BaseStates:
+    """The states with contacts of these kinds, as flagged (n,) by frame or found."""
     given = bool(kinds) and len(flags) == len(kinds)
 
     def first_stands(legs: Legs, up) -> NDArray[np.float64]:
@@ -146,13 +148,17 @@ def _require_numbers(robot: Robot, log: Log):
         raise LogError(f"log {log.name!r}: {choices(bad)} holds NaN or infinity. Leave these samples out.")
 
 
-def _kinds(robot: Robot, log: Log, contacts) -> dict[str, str]:
-    """Kinds of contacts by frame."""
-    named = contacts if isinstance(contacts, Mapping) else dict.fromkeys(contacts or (), "point")
+def _feet_of(robot: Robot, log: Log, contacts) -> tuple[dict[str, str], dict[str, NDArray[np.float64]]]:
+    """Kinds of contacts by frame, and flags (n,) of those that have them."""
+    named = contacts if isinstance(contacts, Mapping) else dict.fromkeys(parted(contacts or ()), "point")
     require_contact_kinds(named)
-    for frame in named:
+    kinds = {frame: kind for frame, kind in named.items() if frame not in (AUTO, NONE)}
+    for frame in kinds:
         robot.frame(frame)
-    return dict(named) or dict.fromkeys(log.contacts or standing_frames(robot), "point")
+    if NONE in named:
+        return {}, {}
+    kinds = kinds or dict.fromkeys(log.contacts or standing_frames(robot), "point")
+    return kinds, {} if AUTO in named else {frame: log.contacts[frame] for frame in kinds if frame in log.contacts}
 
 
 def _joint_rates(robot: Robot, log: Log) -> NDArray[np.float64]:
@@ -165,11 +171,8 @@ def _joint_rates(robot: Robot, log: Log) -> NDArray[np.float64]:
 def _begun(sources: Sources, R, stands) -> Path:
     """Where the smoother starts: orientations, and feet that stand moving the base."""
     t, arms = sources.t, rotate(R, sources.legs.points)
-    if sources.inertial is not None:
-        w = rotate(R, sources.inertial.gyro)
-    else:
-        w = np.gradient(np.unwrap(Rotation.from_matrix(R).as_rotvec(), axis=0), t, axis=0)
-    if sources.poses is not None and np.all(sources.poses.weights[:, 0]):
+    w = rotate(R, turning(t, R) if sources.inertial is None else sources.inertial.gyro)
+    if sources.poses is not None and np.mean(sources.poses.weights[:, 0] > 0) > RECORDED:
         p = sources.poses.position
         v = np.gradient(uniform_filter1d(p, 5, axis=0), t, axis=0)
     else:
@@ -350,7 +353,8 @@ def _notes(sources: Sources, evidence: Evidence, path: Path, contacts, slips, co
     told += ["recorded poses"] if placed else ["recorded orientations"] if evidence.poses is not None else []
     yield f"base: pose and twist smoothed from {choices(told)} and joint positions"
     if not placed:
-        yield "base: position in the plane and heading count from the first sample; their errors grow with time"
+        free = "position in the plane" + (" and heading" if evidence.poses is None else "")
+        yield f"base: {free} counted from the first sample, with errors that grow"
     if contacts and not given:
         shares = ", ".join(f"{frame} {np.mean(share > 0.5):.0%}" for frame, share in contacts.items())
         yield f"contacts found from the speed and height of feet: {shares}"
