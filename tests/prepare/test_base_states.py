@@ -299,3 +299,18 @@ def test_logs_without_a_base_are_read_and_fitted():
     broken[3, 9] = np.nan
     with pytest.raises(LogError, match="q of joints holds NaN"):
         base_states(walk.nominal, log.replace(q=broken))
+
+
+@pytest.mark.parametrize("posed", [True, False])
+def test_pieces_of_a_long_log_go_on_in_each_other(monkeypatch, posed):
+    walk = walked()
+    log = walk.log if posed else without_pose(walk.log)
+    whole = base_states(walk.nominal, log)
+    monkeypatch.setattr(base_states_module, "PIECE", 500)
+    monkeypatch.setattr(base_states_module, "SHARED", 0.5)
+    states, error, _ = of_walk(walk, log)
+    assert "in pieces that begin at" in states.notes[-1] and len(states) == len(log)
+    assert np.all(rms(error) < 1.3 * LEANING)
+    step = np.abs(np.diff(states.q, axis=0)).max(axis=0)
+    assert np.all(step[:7] < np.abs(np.diff(whole.q, axis=0)).max(axis=0)[:7] + 2e-3)
+    assert np.abs(states.q[:, :2] - whole.q[:, :2]).max() < 0.01

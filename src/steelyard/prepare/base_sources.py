@@ -84,7 +84,7 @@ def sources_of(robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callabl
     Raises:
         LogError: neither a sensor nor poses.
     """
-    legs, sensor, poses = _legs(robot, log.q, kinds), on_base(robot, log), _poses(log)
+    legs, sensor, poses = _legs(robot, log.q, kinds), on_base(robot, log), recorded_poses(log)
     inertial = None if sensor is None else _inertial(robot, log, sensor)
     if inertial is None and poses is None:
         raise LogError(
@@ -152,8 +152,15 @@ def _inertial(robot: Robot, log: Log, name: str) -> Inertial:
     return Inertial(gyro, acceleration, frame.position, *noise)
 
 
-def _poses(log: Log) -> Poses | None:
-    """Recorded poses, with weights of zero where they are missing; a position that never changes is none."""
+def recorded_poses(log: Log) -> Poses | None:
+    """Poses of a free base, with weights of zero where they are missing; a position that never changes is none.
+
+    Args:
+        log: with q, whose base columns may not be finite.
+
+    Returns:
+        The Poses, filled between; None where no orientation was recorded.
+    """
     position, quaternion = log.q[:, :3], log.q[:, 3:POSE]
     known = np.stack([np.isfinite(x).all(axis=1) for x in (position, quaternion)], axis=1)
     if not known[:, 1].any():

@@ -6,6 +6,7 @@ feet wander, how rough the ground is and how wrong recorded poses are is estimat
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from steelyard.prepare.base_sources import (
     Sources,
     jitter_of,
     orientations,
+    recorded_poses,
     sources_of,
     turning,
     weighed,
@@ -55,6 +57,8 @@ SLIDES = 0.1  # m/s, of feet that slip
 LANDING = 4  # samples of a stance at either end, in which feet move
 OFTEN = 0.1  # share of the standing samples
 LOST = np.repeat([1.0, 0.5, 1.0, 3.0], 3)  # m, rad, m/s, rad/s that may change over a gap
+PIECE = 24000  # samples that are smoothed at once: 1 GB
+SHARED = 2.0  # s that neighbouring pieces have in common
 SEARCHES = 2  # for contacts in the motion that they give
 
 
@@ -92,8 +96,12 @@ def base_states(
         )
     _require_numbers(robot, log)
     kinds, flags = _feet_of(robot, log, contacts)
+    parts = _pieces(log)
     with one_blas_thread():
-        return _smoothed(robot, log, kinds, flags, radius)
+        found = [
+            _smoothed(robot, log[part], kinds, {frame: x[part] for frame, x in flags.items()}, radius) for part in parts
+        ]
+    return found[0] if len(found) == 1 else _joined(log, parts, found)
 
 
 def _smoothed(robot: Robot, log: Log, kinds: Mapping[str, str], flags, radius: float) -> BaseStates:
@@ -117,6 +125,56 @@ def _smoothed(robot: Robot, log: Log, kinds: Mapping[str, str], flags, radius: f
         stands = np.stack([flags.get(frame, found[frame]) for frame in legs.frames])
     evidence, path = _settled(sources, stands, path, radius, ROUNDS)
     return _states(log, joints, sources, evidence, path, stands, radius, given)
+
+
+def _pieces(log: Log) -> list[slice]:
+    """Parts of a log that are smoothed on their own, for memory's sake; neighbours share some samples."""
+    shared = max(2, round(SHARED * log.rate)) if len(log) > PIECE else 0
+    count = max(1, -(-(len(log) - shared) // (PIECE - shared)))
+    edges = np.linspace(0, len(log) - shared, count + 1).astype(int)
+    return [slice(int(a), int(b) + shared) for a, b in pairwise(edges)]
+
+
+def _joined(log: Log, parts: Sequence[slice], found: Sequence[BaseStates]) -> BaseStates:
+    """States of pieces as those of one log: each goes on in the middle of what it shares with the one before, where
+    pose and heading were not recorded."""
+    poses = recorded_poses(log)
+    placed, turned = (False, False) if poses is None else poses.weights.any(axis=0)
+    rows, moved = [], []
+    for k, (part, own) in enumerate(zip(parts, found, strict=True)):
+        q, ground, first = own.q.copy(), own.ground, 0
+        if k:
+            first = (parts[k - 1].stop - part.start) // 2
+            before = moved[-1][0][part.start + first - parts[k - 1].start]
+            R = Rotation.from_quat(q[:, 3:7])
+            off = (Rotation.from_quat(before[3:7]) * R[first].inv()).as_matrix()
+            turn = Rotation.from_rotvec([0, 0, 0 if turned else np.arctan2(off[1, 0], off[0, 0])])
+            q[:, 3:7] = (turn * R).as_quat()
+            if not placed:
+                q[:, :3] = turn.apply(q[:, :3])
+                shift = before[:3] - q[first, :3]
+                q[:, :3], ground = q[:, :3] + shift, ground + shift[2]
+        last = len(own) if k == len(parts) - 1 else (part.stop + parts[k + 1].start) // 2 - part.start
+        rows.append(slice(first, last))
+        moved.append((q, ground))
+    whole = lambda arrays: np.concatenate([x[own] for x, own in zip(arrays, rows, strict=True)])  # noqa: E731
+    by_frame = lambda name: {f: whole([getattr(s, name)[f] for s in found]) for f in getattr(found[0], name)}  # noqa: E731
+    biases = [each.imu_bias for each in found if each.imu_bias is not None]
+    seams = ", ".join(f"{log.t[part.start]:.0f}" for part in parts[1:])
+    return BaseStates(
+        t=log.t,
+        q=whole([q for q, _ in moved]),
+        v=whole([each.v for each in found]),
+        covariance=whole([each.covariance for each in found]),
+        ground=whole([ground for _, ground in moved]),
+        slope=found[0].slope,
+        contacts=by_frame("contacts"),
+        slips=by_frame("slips"),
+        imu_bias=np.mean(biases, axis=0) if biases else None,
+        delays=found[0].delays,
+        findings=tuple({each.code: each for states in found for each in states.findings}.values()),
+        notes=(*found[0].notes, f"base: smoothed in pieces that begin at {seams} s; deviations count anew in each"),
+    )
 
 
 def with_base(robot: Robot | None, log: Log) -> tuple[Log, tuple[Finding, ...]]:
