@@ -128,21 +128,24 @@ def hats(t: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(1 - np.abs(place[:, None] - np.arange(count)), 0, 1)
 
 
-def improved(evidence: Evidence, path: Path) -> tuple[Path, float]:
+def improved(evidence: Evidence, path: Path, held: bool = False) -> tuple[Path, float, NDArray[np.float64]]:
     """One Gauss-Newton step.
 
     Args:
         evidence: what is known.
         path: where it is linearised.
+        held: whether plane and biases stay.
 
     Returns:
-        The path after it, and the root mean square of the changes of twists, m/s and rad/s.
+        The path after it; the root mean square of the changes of twists, m/s and rad/s; and the covariance (r, r) of
+        plane and biases.
 
     Raises:
         LogError: the state is not determined.
     """
     found = _solved(_normal(evidence, path))
-    step = found.step
+    border = np.zeros_like(found.border) if held else found.border
+    step = found.free + found.lever @ border
     feet = step[:, BASE:].reshape(len(step), -1, 3).swapaxes(0, 1)
     after = Path(
         p=path.p + step[:, P],
@@ -150,21 +153,22 @@ def improved(evidence: Evidence, path: Path) -> tuple[Path, float]:
         v=path.v + step[:, V],
         w=path.w + step[:, W],
         feet=path.feet + feet,
-        plane=path.plane + found.border[:PLANE],
-        biases=path.biases + found.border[PLANE:].reshape(path.biases.shape),
+        plane=path.plane + border[:PLANE],
+        biases=path.biases + border[PLANE:].reshape(path.biases.shape),
     )
-    return after, float(np.sqrt(np.mean(step[:, 6:BASE] ** 2)))
+    return after, float(np.sqrt(np.mean(step[:, 6:BASE] ** 2))), found.common
 
 
-def covariances(evidence: Evidence, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Covariances of the errors of the base, and of what is common to all samples.
+def covariances(evidence: Evidence, path: Path, common=None) -> NDArray[np.float64]:
+    """Covariances of the errors of the base.
 
     Args:
         evidence: what is known.
         path: where it is most likely.
+        common: (r, r) covariance of plane and biases; None: that of the evidence.
 
     Returns:
-        (n, 12, 12) of position, rotation, velocity and angular velocity, in world axes; (r, r) of plane and biases.
+        (n, 12, 12) of position, rotation, velocity and angular velocity, in world axes.
 
     Raises:
         LogError: the state is not determined.
@@ -174,7 +178,7 @@ def covariances(evidence: Evidence, path: Path) -> tuple[NDArray[np.float64], ND
     for k in range(len(gain) - 1, -1, -1):
         inverse[k] += gain[k] @ inverse[k + 1] @ gain[k].T
     lever = found.lever[:, :BASE]
-    return inverse[:, :BASE, :BASE] + lever @ found.common @ lever.mT, found.common
+    return inverse[:, :BASE, :BASE] + lever @ (found.common if common is None else common) @ lever.mT
 
 
 def _normal(evidence: Evidence, path: Path) -> _Normal:
@@ -354,11 +358,14 @@ def _add_poses(poses: Poses, path: Path, sums: _Normal):
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
-    """step (n, m) of samples, border (r,). pivots (n, m, m): what elimination leaves of the blocks of samples, gains
-    (n - 1, m, m): change of a sample by the next one. lever (n, m, r): change of samples by the border, common (r, r):
-    covariance of the border."""
+    """What elimination finds.
 
-    step: NDArray[np.float64]
+    free (n, m): step of samples if the border stays, border (r,): its own. pivots (n, m, m): what is left of the blocks
+    of samples, gains (n - 1, m, m): change of a sample by the next one. lever (n, m, r): change of samples by the
+    border, common (r, r): covariance of the border.
+    """
+
+    free: NDArray[np.float64]
     border: NDArray[np.float64]
     pivots: NDArray[np.float64]
     gains: NDArray[np.float64]
@@ -389,4 +396,4 @@ def _solved(equations: _Normal) -> _Solution:
     free, lever = -found[..., 0], -found[..., 1:]
     common = np.linalg.inv(equations.corner + np.einsum("nmr,nms->rs", equations.side, lever))
     border = -common @ (equations.edge + np.einsum("nmr,nm->r", equations.side, free))
-    return _Solution(free + lever @ border, border, pivots, -gains, lever, common)
+    return _Solution(free, border, pivots, -gains, lever, common)

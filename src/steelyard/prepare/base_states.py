@@ -1,9 +1,4 @@
-"""State of a walking base from encoders, an inertial sensor, contacts and recorded poses, as far as a log has them.
-
-Feet that stand hold the base; feet that move while they should stand are trusted less the faster they are, by a
-redescending weight that is made narrower in steps (graduated non-convexity, Blake and Zisserman 1987). How far standing
-feet wander, how rough the ground is and how wrong recorded poses are is estimated from what the fit leaves.
-"""
+"""State of a walking base from encoders, an inertial sensor, contacts and recorded poses, as far as a log has them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -18,45 +13,31 @@ from steelyard.errors import LogError, OptionError, choices
 from steelyard.log import Finding, Log
 from steelyard.log.findings import warning
 from steelyard.log.kalman import smooth
-from steelyard.log.stamps import gaps, runs
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
 from steelyard.native import one_blas_thread
-from steelyard.prepare.base_smoother import BASE, Evidence, Feet, Path, covariances, hats, improved
+from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, SPEEDS, Fit, begun, settled, speeds
+from steelyard.prepare.base_smoother import BASE, Evidence, Path, covariances
 from steelyard.prepare.base_sources import (
     POSE,
-    RECORDED,
     TWIST,
     Legs,
     Sources,
-    jitter_of,
     orientations,
     recorded_poses,
     sources_of,
-    turning,
-    weighed,
 )
 from steelyard.prepare.contact_checks import foot_motion
 from steelyard.prepare.contact_flags import AUTO, NONE, parted, standing_frames
+from steelyard.prepare.inertial_sensors import BIASED
 from steelyard.spatial import rotate, skew
 
 __all__ = ["BaseStates", "base_states", "with_base"]
 
-SPEEDS = 0.16, 0.08, 0.04  # m/s at which a standing foot is trusted a quarter, one round after the other
-ROUNDS, STEADY = 9, 2e-4  # at most; m/s and rad/s that twists change in the last one
-BETWEEN = 2  # samples on either side, over which the speed of a foot is taken
-WHILE = 0.3  # s, or 0.6 of a stance, over which the wandering of feet is measured
-WANDER = np.array([5e-5, 5e-5, 1e-4])  # m a sample, least
-LEGS = 2e-5  # m, least noise of a foot's place
-ROUGH, UNEVEN = 0.01, 1e-3  # m, heights of feet over the plane in the first rounds, and least
-LEVEL, SLOPED = 0.004, 0.1  # slopes of floors, and of other grounds
-SLOPES = 0.03  # slope from which on the ground is no floor: what biases of sensors feign is less
-STANCE = 5  # samples of a stance that tells the ground
 LOWEST = 0.02  # m over the lowest foot, within which feet stand to begin with
 SLIDES = 0.1  # m/s, of feet that slip
 LANDING = 4  # samples of a stance at either end, in which feet move
 OFTEN = 0.1  # share of the standing samples
-LOST = np.repeat([1.0, 0.5, 1.0, 3.0], 3)  # m, rad, m/s, rad/s that may change over a gap
 PIECE = 24000  # samples that are smoothed at once: 1 GB
 SHARED = 2.0  # s that neighbouring pieces have in common
 SEARCHES = 2  # for contacts in the motion that they give
@@ -118,13 +99,13 @@ def _smoothed(robot: Robot, log: Log, kinds: Mapping[str, str], flags, radius: f
     R = orientations(sources.t, sources.inertial, sources.poses)
     stands = first_stands(legs, R[:, 2]) if kinds else np.zeros((0, len(log)))
     joints = _joint_rates(robot, log)
-    path = _begun(sources, R, stands)
+    path = begun(sources, R, stands)
     for _ in range(0 if given or not kinds else SEARCHES):
-        _, path = _settled(sources, stands, path, radius, len(SPEEDS))
+        path = settled(sources, stands, path, radius, len(SPEEDS)).path
         found = _touching(robot, log, joints, path, tuple(kinds))
         stands = np.stack([flags.get(frame, found[frame]) for frame in legs.frames])
-    evidence, path = _settled(sources, stands, path, radius, ROUNDS)
-    return _states(log, joints, sources, evidence, path, stands, radius, given)
+    fit = settled(sources, stands, path, radius, ROUNDS)
+    return _states(log, joints, sources, fit, stands, radius, given)
 
 
 def _pieces(log: Log) -> list[slice]:
@@ -226,105 +207,6 @@ def _joint_rates(robot: Robot, log: Log) -> NDArray[np.float64]:
     return smooth(log.t, log.q[:, POSE:]).rate
 
 
-def _begun(sources: Sources, R, stands) -> Path:
-    """Where the smoother starts: orientations, and feet that stand moving the base."""
-    t, arms = sources.t, rotate(R, sources.legs.points)
-    w = rotate(R, turning(t, R) if sources.inertial is None else sources.inertial.gyro)
-    if sources.poses is not None and np.mean(sources.poses.weights[:, 0] > 0) > RECORDED:
-        p = sources.poses.position
-        v = np.gradient(uniform_filter1d(p, 5, axis=0), t, axis=0)
-    else:
-        rate = -np.gradient(arms, t, axis=1)
-        usual = np.median(rate, axis=0) if len(rate) else np.zeros_like(R[:, 0])
-        weight = (stands / (1 + np.sum(((rate - usual) / SPEEDS[0]) ** 2, axis=2)))[..., None]
-        v = np.sum(weight * rate, axis=0) / np.maximum(np.sum(weight, axis=0), 1e-9)
-        v = uniform_filter1d(v, 2 * BETWEEN + 1, axis=0)
-        p = np.concatenate([np.zeros((1, 3)), np.cumsum((v[1:] + v[:-1]) / 2 * np.diff(t)[:, None], axis=0)])
-        if len(arms):
-            p[:, 2] -= (p + arms)[:, 0, 2].min()
-    return Path(p, R, v, w, p + arms, np.zeros(3), np.zeros((hats(t).shape[1], 6)))
-
-
-def _settled(sources: Sources, stands, path: Path, radius: float, rounds: int) -> tuple[Evidence, Path]:
-    """The most likely path after so many rounds, or where it is steady, and the evidence that it is of."""
-    jitter, poses, flat = jitter_of(sources), sources.poses, SLOPED
-    apart = gaps(sources.t)
-    jitter[apart] = LOST
-    evidence = None
-    for k in range(rounds):
-        feet = _feet(sources, path, stands, radius, k)
-        feet.stays[:, apart] = 0
-        evidence = Evidence(sources.t, feet, sources.inertial, poses, sources.gravity, jitter, flat)
-        path, change = improved(evidence, path)
-        if change < STEADY and k >= len(SPEEDS):
-            break
-        poses = poses and weighed(poses, path, sources.inertial is None)
-        if k == len(SPEEDS) - 1 and np.linalg.norm(path.plane[1:]) < SLOPES:
-            flat = LEVEL
-    assert evidence is not None
-    return evidence, path
-
-
-def _feet(sources: Sources, path: Path, stands, radius: float, turn: int) -> Feet:
-    """What feet say in a round: how far they are trusted, by what the path of the round before leaves."""
-    legs, t = sources.legs, sources.t
-    f, n = stands.shape
-    at, on = legs.in_world(path), stands > 0.5
-    rolled = np.zeros((f, n - 1, 3))
-    if radius:
-        turned = Rotation.from_matrix((path.R @ legs.rotations).reshape(-1, 3, 3)).as_matrix().reshape(f, n, 3, 3)
-        turns = Rotation.from_matrix((turned[:, 1:] @ turned[:, :-1].mT).reshape(-1, 3, 3)).as_rotvec()
-        normal = np.r_[-path.plane[1:], 1.0]
-        rolled = radius * np.cross(turns.reshape(f, n - 1, 3), normal / np.linalg.norm(normal))
-    both = on[:, 1:] & on[:, :-1]
-    along = at.copy()
-    along[:, 1:] -= np.cumsum(rolled, axis=1)
-    kept = [np.diff(each, 2, axis=0)[pair[1:] & pair[:-1]] for each, pair in zip(along, both, strict=True)]
-    noise = np.array([max(LEGS, float(np.median(np.abs(x))) / 0.6745 / np.sqrt(6)) if len(x) else 1e-4 for x in kept])
-    size = _speeds(t, along)
-    size = np.maximum(size[:, 1:], size[:, :-1])
-    trust = stands[:, 1:] * stands[:, :-1] * both / (1 + (size / SPEEDS[min(turn, len(SPEEDS) - 1)]) ** 2) ** 2
-    wander = _wander(along, on, t, noise)
-    share = np.array([legs.frames.count(frame) for frame in legs.frames])  # points of a foot have one noise together
-    stays = trust[..., None] / (wander**2 * (np.diff(t) / np.median(np.diff(t)))[:, None]) / share[:, None, None]
-    ground = np.zeros((f, n))
-    for i in range(f):
-        for a, b in runs(on[i]):
-            ground[i, (a + b) // 2] = float(b - a >= STANCE)
-    used, off = ground > 0, path.heights
-    if turn < 2 or not used.any():
-        ground /= ROUGH**2
-    else:
-        scale = max(UNEVEN, 1.4826 * float(np.median(np.abs(off[used]))))
-        ground /= scale**2 * (1 + (off / (3 * scale)) ** 2)
-    return Feet(legs.points, noise * np.sqrt(share), rolled, stays, ground / share[:, None])
-
-
-def _speeds(t, places) -> NDArray[np.float64]:
-    """(f, n) m/s of places (f, n, 3), over a few samples."""
-    speed = np.zeros(places.shape[:2])
-    way = places[:, 2 * BETWEEN :] - places[:, : -2 * BETWEEN]
-    speed[:, BETWEEN:-BETWEEN] = np.linalg.norm(way, axis=2) / (t[2 * BETWEEN :] - t[: -2 * BETWEEN])
-    return speed
-
-
-def _wander(places, on, t, noise) -> NDArray[np.float64]:
-    """(3,) m a sample that standing feet (f, n, 3) wander, as a random walk: by the median square of their ways."""
-    lengths = [b - a for each in on for a, b in runs(each)]
-    if not lengths:
-        return WANDER
-    m = max(2, min(round(WHILE / float(np.median(np.diff(t)))), int(0.6 * np.median(lengths))))
-    if m >= on.shape[1]:
-        return WANDER
-    through = np.cumsum(np.pad(~on, ((0, 0), (1, 0))), axis=1)
-    still = through[:, m + 1 :] == through[:, : -m - 1]  # on at k, ..., k + m
-    way = (places[:, m:] - places[:, :-m])[still] ** 2
-    if not len(way):
-        return WANDER
-    variance = np.median(way, axis=0) / 0.4549 - 2 * float(np.mean(noise)) ** 2
-    return np.maximum(WANDER, np.sqrt(np.maximum(variance, 0) / m))
-
-
 def _touching(robot: Robot, log: Log, joints, path: Path, frames) -> dict[str, NDArray[np.float64]]:
     """Shares to which frames stand, by their speed and height in the motion found so far."""
     motion = foot_motion(robot, log.replace(q=_positions(log, path), v=_rates(path, joints)), frames)
@@ -340,9 +222,10 @@ def _rates(path: Path, joints) -> NDArray[np.float64]:
     return np.concatenate([rotate(path.R.mT, path.v), rotate(path.R.mT, path.w), joints], axis=1)
 
 
-def _states(log: Log, joints, sources: Sources, evidence: Evidence, path: Path, stands, radius, given) -> BaseStates:
+def _states(log: Log, joints, sources: Sources, fit: Fit, stands, radius, given) -> BaseStates:
     """Everything in axes of the base, with what was found."""
-    own, common = covariances(evidence, path)
+    evidence, path = fit.evidence, fit.path
+    own = covariances(evidence, path, fit.common)
     change = np.zeros_like(own)
     for k in range(0, BASE, 3):
         change[:, k : k + 3, k : k + 3] = path.R.mT
@@ -353,7 +236,7 @@ def _states(log: Log, joints, sources: Sources, evidence: Evidence, path: Path, 
     at = legs.in_world(path)
     at[:, 1:] -= np.cumsum(evidence.feet.rolled, axis=1)
     at[..., 2] = 0  # soft ground gives way, which is no slip
-    fast = (_speeds(sources.t, at) > SLIDES) & (stands > 0.5)
+    fast = (speeds(sources.t, at) > SLIDES) & (stands > 0.5)
     fast = median_filter(fast.astype(np.uint8), size=(1, 3)) > 0 if fast.size else fast
     placed = evidence.poses is not None and bool(np.any(evidence.poses.weights[:, 0]))
     lift = 0.0 if placed else radius
@@ -373,12 +256,12 @@ def _states(log: Log, joints, sources: Sources, evidence: Evidence, path: Path, 
         slips=slips,
         imu_bias=None if sources.sensor is None else (bias.reshape(2, 3) @ sources.mount).ravel(),
         delays=sources.delays,
-        findings=tuple(_findings(sources, contacts, slips)),
-        notes=tuple(_notes(sources, evidence, path, contacts, slips, common, placed, given)),
+        findings=tuple(_findings(sources, bias, contacts, slips)),
+        notes=tuple(_notes(sources, evidence, path, contacts, slips, fit.common, placed, given)),
     )
 
 
-def _findings(sources: Sources, contacts, slips) -> Iterator[Finding]:
+def _findings(sources: Sources, bias, contacts, slips) -> Iterator[Finding]:
     """What deserves a look."""
     for source, late in sources.delays.items():
         what = f"The inertial sensor {sources.sensor}" if source == "imu" else "The recorded pose of the base"
@@ -386,6 +269,13 @@ def _findings(sources: Sources, contacts, slips) -> Iterator[Finding]:
             "base_late",
             f"{what} comes {1e3 * late:.1f} ms {'late' if late > 0 else 'early'} against the encoders, which is undone "
             "in the state of the base. Shift its columns, or stamp all channels by one clock.",
+        )
+    biases = np.linalg.norm(bias.reshape(2, 3), axis=1)
+    if sources.sensor and np.any(biases > BIASED[::-1]):
+        yield warning(
+            "imu_bias",
+            f"The inertial sensor {sources.sensor} has biases of {biases[0]:.2g} rad/s and {biases[1]:.2g} m/s^2 "
+            "against legs, ground and poses, which are taken out. Check its place in the model, and that poses are the base's.",
         )
     landed = {frame: _eroded(share > 0.5) for frame, share in contacts.items()}
     shares = {frame: float(np.mean(slips[frame][on])) if on.any() else 0.0 for frame, on in landed.items()}
