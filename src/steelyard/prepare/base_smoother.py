@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg import get_lapack_funcs
 from scipy.spatial.transform import Rotation
 
 from steelyard.errors import LogError
@@ -250,14 +250,13 @@ def _add_motion(evidence: Evidence, path: Path, sums: _Normal, shares):
     after[:, TURN, TURN] -= skew(turned) / 2
     for rows, rates in ((P, V), (TURN, W)):
         before[:, rows, rates] = after[:, rows, rates] = -step[:, :, None] / 2 * eye
-    sensor = evidence.inertial
+    sensor, half = evidence.inertial, step[:, :, None] / 2
     if sensor is not None:
         arm = path.R @ sensor.lever
         felt = rotate(path.R, sensor.acceleration - shares @ path.biases[:, 3:])
         rest[:, V] += np.diff(cross(path.w, arm), axis=0)
         rest[:, V] -= step * (evidence.gravity + (felt[1:] + felt[:-1]) / 2)
         levers = skew(path.w) @ skew(arm)
-        half = step[:, :, None] / 2
         for block, at, sign in ((before, slice(None, -1), -1), (after, slice(1, None), 1)):
             block[:, V, TURN] = -sign * levers[at] + half * skew(felt[at])
             block[:, V, W] = -sign * skew(arm[at])
@@ -373,14 +372,15 @@ def _solved(equations: _Normal) -> Solution:
     n, m = equations.gradient.shape
     found = np.concatenate([equations.gradient[..., None], equations.side], axis=2)
     gains = np.empty_like(lower)
+    potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (pivots,))
     for k in range(n):
-        factor, wrong = dpotrf(pivots[k], lower=1)
+        factor, wrong = potrf(pivots[k], lower=1)
         if wrong:
             raise LogError("The state of the base is not determined: no pose, sensor or standing foot tells it.")
         if k == n - 1:
-            found[k] = dpotrs(factor, found[k], lower=1)[0]
+            found[k] = potrs(factor, found[k], lower=1)[0]
             break
-        both = dpotrs(factor, np.concatenate([lower[k].T, found[k]], axis=1), lower=1)[0]
+        both = potrs(factor, np.concatenate([lower[k].T, found[k]], axis=1), lower=1)[0]
         gains[k], found[k] = both[:, :m], both[:, m:]
         change = lower[k] @ both
         pivots[k + 1] -= change[:, :m]

@@ -121,7 +121,7 @@ def _joined(log: Log, parts: Sequence[slice], found: Sequence[BaseStates]) -> Ba
     """States of pieces as those of one log: each goes on in the middle of what it shares with the one before, where
     pose and heading were not recorded."""
     poses = recorded_poses(log, POSED)
-    placed, turned = (False, False) if poses is None else poses.weights.any(axis=0)
+    placed, turned = [False, False] if poses is None else np.any(poses.weights, axis=0).tolist()
     rows, moved = [], []
     for k, (part, own) in enumerate(zip(parts, found, strict=True)):
         q, ground, first = own.q.copy(), own.ground, 0
@@ -212,7 +212,7 @@ def _touching(robot: Robot, log: Log, joints, path: Path, frames) -> dict[str, N
     """Shares to which frames stand, by their speed and height in the motion found so far."""
     motion = foot_motion(robot, log.replace(q=_positions(log, path), v=_rates(path, joints)), frames)
     edges = uniform_filter1d(motion.touching.astype(float), 2 * BETWEEN + 1, axis=1)
-    return dict(zip(frames, edges, strict=True))
+    return {frame: edges[i] for i, frame in enumerate(frames)}
 
 
 def _positions(log: Log, path: Path) -> NDArray[np.float64]:
