@@ -127,15 +127,15 @@ def test_a_step_and_its_covariance_are_those_of_dense_least_squares(posed):
         [(residuals(evidence, path, x) - residuals(evidence, path, -x)) / (2 * h) for x in h * np.eye(count)], axis=1
     )
     step = np.linalg.lstsq(J, -here, rcond=None)[0]
-    after, _ = improved(evidence, path)
+    after, _, found = improved(evidence, path)
     d = step[:-9].reshape(10, -1)
     np.testing.assert_allclose(after.p - path.p, d[:, :3], atol=1e-5 * np.abs(d).max())
     np.testing.assert_allclose(after.v - path.v, d[:, 6:9], atol=1e-5 * np.abs(d).max())
     np.testing.assert_allclose(after.plane - path.plane, step[-9:-6], atol=1e-5)
     np.testing.assert_allclose(after.biases[0] - path.biases[0], step[-6:], atol=1e-5)
     inverse = np.linalg.inv(J.T @ J)
-    own, common = covariances(evidence, path)
-    np.testing.assert_allclose(common, inverse[-9:, -9:], atol=1e-4 * np.abs(common).max())
+    own = covariances(found)
+    np.testing.assert_allclose(found.common, inverse[-9:, -9:], atol=1e-4 * np.abs(found.common).max())
     for k in range(10):
         block = inverse[21 * k : 21 * k + 12, 21 * k : 21 * k + 12]
         np.testing.assert_allclose(own[k], block, atol=1e-4 * np.abs(block).max())
@@ -258,7 +258,7 @@ def test_other_robots_on_points_and_on_soles(stem, feet, flat, uneven, bent):
         for end, angle in bent.items():
             start[place] = ahead * angle if name.endswith(end) else start[place]
     steps = stepping(robot, start, feet, "base_link", flat=flat, uneven=uneven, duration=2.0)
-    for log in (steps.log, steps.log.replace(contacts={})):
+    for log in (steps.log,) if flat else (steps.log, steps.log.replace(contacts={})):
         states = base_states(robot, log, contacts=dict.fromkeys(feet, "flat" if flat else "point"))
         error, spread = errors(states, steps.q, steps.v)
         assert np.all(rms(error)[:8] < LEANING[:8]) and np.all(rms(error)[3:6] < 2e-3)
@@ -299,3 +299,19 @@ def test_logs_without_a_base_are_read_and_fitted():
     broken[3, 9] = np.nan
     with pytest.raises(LogError, match="q of joints holds NaN"):
         base_states(walk.nominal, log.replace(q=broken))
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("posed", [False, True])
+def test_pieces_of_a_long_log_go_on_in_each_other(monkeypatch, posed):
+    walk = walked()
+    log = walk.log if posed else without_pose(walk.log)
+    whole = base_states(walk.nominal, log)
+    monkeypatch.setattr(base_states_module, "PIECE", 500)
+    monkeypatch.setattr(base_states_module, "SHARED", 0.5)
+    states, error, _ = of_walk(walk, log)
+    assert "in pieces that begin at" in states.notes[-1] and len(states) == len(log)
+    assert np.all(rms(error) < 1.3 * LEANING)
+    step = np.abs(np.diff(states.q, axis=0)).max(axis=0)
+    assert np.all(step[:7] < np.abs(np.diff(whole.q, axis=0)).max(axis=0)[:7] + 2e-3)
+    assert np.abs(states.q[:, :2] - whole.q[:, :2]).max() < 0.01

@@ -22,14 +22,16 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.prepare.base_smoother import Inertial, Path, Poses
 from steelyard.prepare.inertial_sensors import on_base
-from steelyard.spatial import cross, rotate, rotation_from_quaternion
+from steelyard.spatial import cross, rotate
 
 POSE, TWIST = 7, 6  # columns of a free base in q and in v
 LEAST = 1e-4, 5e-3  # rad/s and m/s^2, noise that every sensor has
 ROUGH = 24.0  # squares of two second differences over the variance of a trapezoid that a jump between samples cuts
 PUSHES, TURNS = 1.0, 10.0  # (m/s^2)^2 s and (rad/s^2)^2 s: density of accelerations of a walking base
-POSED = 0.03, 0.02  # m and rad, of poses before their noise is known
-ALONE = 2e-3, 2e-3  # m and rad, least noise of poses without a sensor beside them
+RECORDED = 0.9  # share of the samples with poses, from which on the others are between them
+ALONE = 0.01, 0.002  # m and rad, of poses without a sensor beside them, which cannot tell slow noise from motion
+POSED = 0.1, 0.05  # m and rad, of poses before their noise is known
+LEAST_POSED = 2e-3, 2e-3  # m and rad, least noise of poses in all
 SETTLED = 2.0  # s, over which a walking base hardly accelerates on average
 LONGEST = 0.1  # s by which a source may come late
 SHIFTED = 0.4, 0.02  # samples, and share of the misfit, by which a delay must differ and fit better than none
@@ -83,7 +85,8 @@ def sources_of(robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callabl
     Raises:
         LogError: neither a sensor nor poses.
     """
-    legs, sensor, poses = _legs(robot, log.q, kinds), on_base(robot, log), _poses(log)
+    legs, sensor = _legs(robot, log.q, kinds), on_base(robot, log)
+    poses = recorded_poses(log, ALONE if sensor is None else POSED)
     inertial = None if sensor is None else _inertial(robot, log, sensor)
     if inertial is None and poses is None:
         raise LogError(
@@ -102,7 +105,7 @@ def sources_of(robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callabl
             moved = {key: _earlier(getattr(inertial, key), late) for key in ("gyro", "acceleration")}
             inertial = replace(inertial, **moved)
     if poses is not None:
-        w, gyro = _turning(log.t, poses.rotation), None if inertial is None else inertial.gyro
+        w, gyro = turning(log.t, poses.rotation), None if inertial is None else inertial.gyro
         if gyro is not None:
             late = _late(w, lambda w, at: (w - gyro[at])[:, None], most)
         else:
@@ -151,17 +154,29 @@ def _inertial(robot: Robot, log: Log, name: str) -> Inertial:
     return Inertial(gyro, acceleration, frame.position, *noise)
 
 
-def _poses(log: Log) -> Poses | None:
-    """Recorded poses; a position that never changes is none."""
+def recorded_poses(log: Log, noise: tuple[float, float]) -> Poses | None:
+    """Poses of a free base, with weights of zero where they are missing; a position that never changes is none.
+
+    Args:
+        log: with q, whose base columns may not be finite.
+        noise: m and rad, taken for that of positions and rotations.
+
+    Returns:
+        The Poses, filled between; None where no orientation was recorded.
+    """
     position, quaternion = log.q[:, :3], log.q[:, 3:POSE]
     known = np.stack([np.isfinite(x).all(axis=1) for x in (position, quaternion)], axis=1)
     if not known[:, 1].any():
         return None
     if not np.any(np.ptp(position[known[:, 0]], axis=0) > 0 if known[:, 0].any() else False):
         known[:, 0] = False
-    filled = np.where(known[:, 1:], quaternion, [0, 0, 0, 1.0])
-    rotation = rotation_from_quaternion(filled / np.linalg.norm(filled, axis=1, keepdims=True))
-    return Poses(np.where(known[:, :1], position, 0), rotation, known / np.square(POSED))
+    at, n = np.flatnonzero(known[:, 1]), len(log)
+    between = np.clip(np.arange(n), at[0], at[-1])
+    turns = Rotation.from_quat(quaternion[at])
+    rotation = Slerp(at, turns)(between).as_matrix() if len(at) > 1 else np.tile(turns.as_matrix(), (n, 1, 1))
+    placed = np.flatnonzero(known[:, 0])
+    filled = [np.interp(np.arange(n), placed, x[placed]) if len(placed) else np.zeros(n) for x in position.T]
+    return Poses(np.column_stack(filled), rotation, known / np.square(noise))
 
 
 def _vertical(log: Log, inertial: Inertial | None, poses: Poses | None) -> NDArray[np.float64]:
@@ -171,9 +186,9 @@ def _vertical(log: Log, inertial: Inertial | None, poses: Poses | None) -> NDArr
 
 def orientations(t, inertial: Inertial | None, poses: Poses | None) -> NDArray[np.float64]:
     """(n, 3, 3) of the base in the world to begin with: as recorded, or the gyro's, levelled by mean accelerations."""
-    if poses is not None and np.all(poses.weights[:, 1]):
+    if inertial is None or (poses is not None and np.mean(poses.weights[:, 1] > 0) > RECORDED):
+        assert poses is not None, "sources_of refuses logs without either"
         return poses.rotation
-    assert inertial is not None
     step = np.diff(t)
     turns = Rotation.from_rotvec((inertial.gyro[1:] + inertial.gyro[:-1]) / 2 * step[:, None]).as_matrix()
     own = np.empty((len(t), 3, 3))
@@ -188,7 +203,7 @@ def orientations(t, inertial: Inertial | None, poses: Poses | None) -> NDArray[n
     return Rotation.from_rotvec(level).as_matrix() @ own
 
 
-def _turning(t, rotation) -> NDArray[np.float64]:
+def turning(t, rotation) -> NDArray[np.float64]:
     """(n, 3) angular velocity of rotations (n, 3, 3) in their own axes, by central differences."""
     wide = Rotation.from_matrix(rotation[:-2].mT @ rotation[2:]).as_rotvec() / (t[2:] - t[:-2])[:, None]
     return np.concatenate([wide[:1], wide, wide[-1:]])
@@ -264,22 +279,31 @@ def _roughness(x) -> NDArray[np.float64]:
     return (square[1:] + square[:-1]) / ROUGH
 
 
-def weighed(poses: Poses, path: Path, alone: bool) -> Poses:
+def weighed(t, poses: Poses, path: Path) -> Poses:
     """Poses weighed by what they are off: slow noise counts as the white noise that has the same mean over long times.
 
-    The residual is white noise and a first-order autoregression, told apart by its correlations over two samples. A
-    path that nothing but the poses turns follows their slow noise, so that they keep a least one: alone.
+    The residual, less its running mean, is white noise and a first-order autoregression, told apart by its correlations
+    over two samples. A path that follows the poses hides their noise, so that loose weights come before.
+
+    Args:
+        t: (n,) s.
+        poses: with weights that are loose.
+        path: found with them.
+
+    Returns:
+        The Poses with other weights.
     """
     turned = Rotation.from_matrix(path.R @ poses.rotation.mT).as_rotvec()
-    weights = np.zeros_like(poses.weights)
+    weights, size = np.zeros_like(poses.weights), max(3, round(SETTLED / float(np.median(np.diff(t)))))
     for column, error in enumerate((path.p - poses.position, turned)):
         there = poses.weights[:, column] > 0
         if not there.any():
             continue
         e = error[there]
+        e = e - uniform_filter1d(e, size, axis=0, mode="nearest")
         r0, r1, r2 = (float(np.mean(e[: len(e) - k] * e[k:])) for k in range(3))
         share = np.clip(r2 / r1, 0, 0.995) if r1 > 0 else 0.0
         slow = max(r1, 0) / max(share, 0.1)
-        least = ALONE[column] ** 2 if alone else 1e-12
-        weights[there, column] = 1 / (max(r0 - slow, 0) + slow * (1 + share) / (1 - share) + least)
+        white = max(r0 - slow, 0) + slow * (1 + share) / (1 - share)
+        weights[there, column] = 1 / (white + LEAST_POSED[column] ** 2)
     return replace(poses, weights=weights)
