@@ -111,6 +111,7 @@ def refine(
         x, moved, rms, most = begun.x, begun.moved, [*begun.rms], LAST
     (error,) = simulated.errors([moved], [unknowns.at(x)])
     most, left = (WALKED, SLOPES) if windows.walking else (most, most)
+    starts = None
     for step in range(most):
         if progress:
             progress(step / most)
@@ -118,7 +119,8 @@ def refine(
         cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
         if slopes is None:
-            slopes, left = _slopes(simulated, moved, unknowns, x, together=together), left - 1
+            slopes, left = _slopes(simulated, moved, unknowns, x, together=together, starts=starts), left - 1
+            starts = slopes.starts if windows.walking else None  # next to the same elsewhere
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
             tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
@@ -328,23 +330,24 @@ def _begun(windows: Windows, moved) -> Windows:
     return replace(windows, q=free_base.moved(windows.q, moved[0]), v=windows.v + moved[1])
 
 
-def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool) -> _Slopes:
-    """Derivatives of the errors."""
+def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool, starts=None) -> _Slopes:
+    """Derivatives of the errors. starts: those by where windows begin, where they are known."""
     simulation, windows = simulated.simulation, simulated.windows
     changes = unknowns.changes(together=together)
     ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
     if windows.walking:  # each on its own
         ends = NEARBY * windows.spread.mean(axis=1).ravel()
         aside = np.eye(len(ends)).reshape(-1, 2, windows.nv)
-    starts = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)]
+    begins = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)] if starts is None else []
     here = unknowns.at(x)
     cases = [(moved, here), *((moved, unknowns.at(x + change)) for change, _ in changes)]
-    cases += [(each, here) for each in starts]
+    cases += [(each, here) for each in begins]
     error, *found = errors_of(simulation, [_begun(windows, each) for each, _ in cases], [drives for _, drives in cases])
     sizes = [change.max() for change, _ in changes]
     values = np.stack([(new - error) / size for new, size in zip(found, sizes, strict=False)])
-    begun = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
-    return _Slopes(values, np.stack([at for _, at in changes]), begun)
+    if starts is None:
+        starts = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
+    return _Slopes(values, np.stack([at for _, at in changes]), starts)
 
 
 def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequence[DriveArrays]) -> list[np.ndarray]:
