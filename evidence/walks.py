@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import mujoco
 import numpy as np
 
 import steelyard as sy
@@ -24,7 +25,7 @@ from evidence.tables import table
 from steelyard.errors import OptionError, SteelyardError
 from steelyard.report.drive_report import drive_summary
 from steelyard.simulate import FEET, Truth, WalkNoise
-from steelyard.simulate.truth import Ground, on_ground
+from steelyard.simulate.truth import INTEGRATORS, SAMPLE, Ground, on_ground
 from steelyard.simulate.walking import BALL, SENSOR, Walk
 
 PAGE, LIMIT, WORKERS = "walks", 3600.0, 1
@@ -41,6 +42,7 @@ CHANGES: dict[str, Callable[[sy.Log], sy.Log]] = {
     "inertial sensor 10 ms late": lambda log: walks.with_late_imu(log, 0.01),
     "pose of the base 20 ms late": lambda log: walks.with_late_base(log, 0.02),
 }
+AIR = "first in the air"
 GROUNDS = {
     "slip of 1 s": {"slip": (6.0, 7.0, 0.1)},
     "slippery throughout": {"friction": 0.25},
@@ -103,6 +105,31 @@ def walked(kind: str, seed: int, ground: dict | None = None) -> tuple[Walk, Walk
     raise AssertionError(f"{kind} {seed} falls")
 
 
+def in_the_air(walk: Walk, truth: Truth, noise: WalkNoise, rng) -> sy.Log:
+    """The log of the same robot with its base held and its legs in the air: steps out and back, ever faster."""
+    spec = on_ground(walk.true, FEET, (SENSOR,), Ground(0.8, 0.02), BALL)
+    spec.delete(spec.joint("floating_base"))
+    spec.body("base").pos = [0, 0, 1]
+    m = spec.compile()
+    m.opt.timestep, m.opt.integrator = truth.step, INTEGRATORS[truth.integrator]
+    d, every, stand = mujoco.MjData(m), round(SAMPLE / truth.step), walk.log.command[0, 6:]
+    holds = np.linspace(1.5, 0.1, 40)
+    size, steps = rng.uniform(0.1, 0.4, 12), np.cumsum(holds)
+    t = np.arange(0, steps[-1], SAMPLE)
+    out = np.searchsorted(steps, t, side="right") % 2
+    shape = np.where(out, 1.0, -0.5)[:, None] * size
+    goals = stand + shape
+    d.qpos[:] = d.ctrl[:] = stand
+    q, late = np.empty_like(goals), truth.delay / truth.step
+    for at in range(len(t)):
+        q[at] = d.qpos
+        for k in range(every):
+            d.ctrl[:] = goals[max(at + int(np.floor((k - late) / every + 1e-9)), 0)]
+            mujoco.mj_step(m, d)
+    q += noise.angle * rng.normal(size=q.shape)
+    return sy.Log(t=t, q=q, command=goals, joint_names=walk.log.joint_names[6:], name="in the air")
+
+
 def true_model(walk: Walk, truth: Truth) -> str:
     """MJCF of the robot as it is, on its ground, in the settings of the user's file."""
     ground = Ground(truth.friction or 0.8, truth.softness or 0.02)
@@ -119,7 +146,7 @@ def cases() -> list[str]:
     return [
         *(f"quadruped {seed:02d}" for seed in range(QUADRUPEDS)),
         *(f"humanoid {seed}" for seed in range(HUMANOIDS)),
-        *(f"{what}, {seed}" for what in (*CHANGES, *GROUNDS) for seed in (0, 1)),
+        *(f"{what}, {seed}" for what in (*CHANGES, *GROUNDS, AIR) for seed in (0, 1)),
     ]
 
 
@@ -132,24 +159,34 @@ def row(case: str) -> Row:
     found: Row = {"robot": kind, "load": truth.load, "what": what or kind}
     found["given"] = _said(errors(walk.mjcf, fast.log, fast.exact))
     found["true"] = _said(errors(true_model(walk, truth), fast.log, fast.exact))
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    with tempfile.TemporaryDirectory() as folder:
+        model = walk.file(Path(folder) / "robot.xml")
+        if what == AIR:
+            noise = noise_of(seed)
+            air = in_the_air(walk, truth, noise, np.random.default_rng([seed, 43]))
+            first = identified(model, air, fast, Path(folder) / "air.xml", floating=False)
+            found[AIR] = {key: first[key] for key in ("identified", "spent", "refused") if key in first}
+            model = Path(folder) / "air.xml" if "refused" not in first else model
+        return found | identified(model, log, fast, Path(folder) / "found.xml", truth=walk)
+
+
+def identified(model: Path, log: sy.Log, fast: Walk, written: Path, *, truth: Walk | None = None, **options) -> Row:
+    """What a log makes of a model, written to a file that MuJoCo judges. truth: whose numbers are compared."""
+    path = model.with_suffix(".npz")
+    sy.write_npz(log, path)
+    began, clock = time.process_time(), time.perf_counter()
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, written, path = (Path(folder) / name for name in ("robot.xml", "found.xml", "walk.npz"))
-        walk.file(model)
-        sy.write_npz(log, path)
-        began, clock = time.process_time(), time.perf_counter()
         try:
-            result = sy.identify(str(model), str(path), drive="model")
+            result = sy.identify(str(model), str(path), drive="model", **options)
         except SteelyardError as error:
-            return found | {"refused": f"{type(error).__name__}: {error}"[:500]}
-        found["spent"] = round(time.process_time() - began, 1)
-        found["clock"] = round(time.perf_counter() - clock, 1)
+            return {"refused": f"{type(error).__name__}: {error}"[:500]}
+        spent = {"spent": round(time.process_time() - began, 1), "clock": round(time.perf_counter() - clock, 1)}
         sy.save(result.robot, written)
-        found["identified"] = _said(errors(mjcf_of(written), fast.log, fast.exact))
-    found |= judged(walk, result) | {"notes": [note[:200] for note in result.notes]}
-    found["findings"] = [finding.code for finding in result.findings]
-    found["verdict"] = drive_summary(result)["verdict"]["level"]
-    return found
+        level = drive_summary(result)["verdict"]["level"]
+    found: Row = spent | {"identified": _said(errors(mjcf_of(written), fast.log, fast.exact)), "verdict": level}
+    found |= {"findings": [each.code for each in result.findings], "notes": [note[:200] for note in result.notes]}
+    return found | (judged(truth, result) if truth else {})
 
 
 def judged(walk: Walk, result) -> Row:
@@ -222,6 +259,13 @@ Medians over cases; ranges in brackets. {refused}
 Joint errors on the faster gait, mrad, and the error of the trunk's mass, kg; two truths each.
 
 {changes}
+
+## First in the air
+
+The same robots with their base held, the legs' goals stepping out and back ever faster for 32 s (`--fixed`), then the
+walk from the model that this wrote. Joint errors on the faster gait, mrad.
+
+{air}
 """
 
 
@@ -261,8 +305,19 @@ def page(rows: list[Row]) -> str:
             "mass": " / ".join(f"{each['trunk'][1]:+.2f}" for each in own if "trunk" in each),
             "findings": ", ".join(sorted({code for each in own for code in each.get("findings", ())})),
         }
+    air = {
+        each["case"]: {
+            "given": each["given"]["joints"],
+            "identified in the air": each[AIR].get("identified", {}).get("joints"),
+            "from the walk on top": each.get("identified", {}).get("joints"),
+            "true": each["true"]["joints"],
+        }
+        for each in rows
+        if AIR in each
+    }
     return TEXT.format(
         window=0.2,
+        air=table(air) if air else "Not run.",
         robots=table(robots),
         refused=f"Without a result: {'; '.join(refused)}." if refused else "Every case has a result.",
         coverage=table(coverage),

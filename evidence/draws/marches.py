@@ -93,29 +93,23 @@ class March:
     def __init__(self, m, step: float, ahead: float, rng):
         self.m, self.d, self.step, self.ahead = m, mujoco.MjData(m), step, ahead
         self.bodies = [m.body(foot).id for foot in FEET]
-        self.legs = np.arange(12)
         self.kp, self.kd = m.actuator_gainprm[:, 0], -m.actuator_biasprm[:, 2]
         self.swing = rng.uniform(0.3, 0.8, (2, 17)), rng.uniform(0, 6, (2, 17))
         self.feet = np.array([[0.0, ASIDE, 0.0], [0.0, -ASIDE, 0.0]])  # x, y on the ground, and height
         self.rest = np.zeros(29)
         self.rest[[0, 3, 4, 6, 9, 10]] = [-0.35, 0.7, -0.35] * 2
-        arms = [15, 16, 18, 22, 23, 25]
-        self.rest[arms] = [0.2, 0.25, 0.9, 0.2, -0.25, 0.9]
+        self.rest[[15, 16, 18, 22, 23, 25]] = [0.2, 0.25, 0.9, 0.2, -0.25, 0.9]
         self.d.qpos[:] = np.r_[0, 0, HEIGHT, 1, 0, 0, 0, self.rest]
-        self.pelvis = np.zeros(2)
         self._solve(np.zeros(2))
-        self.w = np.sqrt(9.81 / (self.d.subtree_com[0][2]))
-        self.begun, self.stance, self.from_ = None, 0, None
+        self._solve(np.array([CENTRE, 0.0]) - self.d.subtree_com[0][:2])
+        self.com = self.d.subtree_com[0][:2].copy()
+        self.w = np.sqrt(9.81 / self.d.subtree_com[0][2])  # rad/s, of the pendulum
+        self.begun, self.stance = -1.0, 1
         self.anchor, self.turned = (np.zeros(2), np.zeros(2)), 0.0
-        self.com = self.d.subtree_com[0][:2].copy()
-        self.pelvis = np.array([CENTRE, 0.0]) - (self.com - self.pelvis)
-        self._solve(self.pelvis)
-        self.com = self.d.subtree_com[0][:2].copy()
         self.start, self.last = self.d.qpos.copy(), self.d.qpos[7:].copy()
-        self.start[2] += 0.001
 
     def _solve(self, pelvis) -> None:
-        """Joints of the legs for feet at their places, by two steps of Newton's method."""
+        """Joints of the legs for feet at their places, by three steps of Newton's method."""
         m, d = self.m, self.d
         d.qpos[:3] = [*pelvis, HEIGHT]
         jac = np.zeros((12, m.nv))
@@ -134,8 +128,7 @@ class March:
 
     def __call__(self, time: float, d) -> np.ndarray:
         w, T = self.w, self.step
-        if time >= 0 and (self.begun is None or time - self.begun >= T - 1e-9):
-            self.stance = 0 if self.begun is None else 1 - self.stance
+        if time >= 0 and (self.begun < 0 or time - self.begun >= T - 1e-9):
             self._begin(time, d)
         dcm = self._seen(d)
         upper = self.rest[12:] + self._upper(max(time, 0))
@@ -172,8 +165,8 @@ class March:
 
     def _begin(self, time, d) -> None:
         """A step begins: where the foot that stands is, the next is to land, and how the motion leaves it."""
+        self.begun, self.stance = time, 1 - self.stance
         w, T, side = self.w, self.step, (1.0 if self.stance == 0 else -1.0)
-        self.begun = time
         self.feet[self.stance, 2] = 0
         self.anchor = d.xpos[self.bodies[self.stance]][:2].copy(), self.feet[self.stance, :2].copy()
         R = d.xmat[self.bodies[self.stance]]

@@ -128,3 +128,15 @@ def test_odd_truths_are_refused(wrong):
 def test_a_load_is_stated_once():
     with pytest.raises(OptionError, match="load"):
         sy.simulate.walk(payload=1.0, truth=Truth())
+
+
+@pytest.mark.parametrize("kept", ["all", "joints of commands", "joints alone"])
+def test_the_log_is_read_from_a_file_with_or_without_columns_of_the_base(walked, tmp_path, kept):
+    robot, log, joints = sy.load(walked.file(tmp_path / "quadruped.xml")), walked.log, slice(6, None)
+    command = log.command if kept == "all" else log.command[:, joints]
+    q = log.q[:, 7:] if kept == "joints alone" else log.q
+    np.savez(tmp_path / "walk.npz", t=log.t, q=q, command=command, imu_imu=log.imu["imu"])
+    found = sy.read_log(tmp_path / "walk.npz", robot)
+    np.testing.assert_array_equal(found.command, log.command)
+    np.testing.assert_array_equal(found.q[:, 7:], log.q[:, 7:])
+    assert np.isnan(found.q[:, :7]).all() == (kept == "joints alone")

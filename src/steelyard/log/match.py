@@ -28,7 +28,7 @@ def to_log(
     notes: list[str] = list(raw.notes)
     channels = dict(raw.channels)
     shared = {key: channels.pop(key) for key in COMMON if key in channels and channels[key].values.shape[1] == 1}
-    _leave_out_odd(channels, joint_names is not None, notes)
+    _leave_out_odd(channels, robot, joint_names is not None, notes)
     if joint_names is not None:
         channels = {key: _renamed(key, channel, tuple(joint_names), notes) for key, channel in channels.items()}
     if frames := getattr(robot, "frames", None):
@@ -62,20 +62,22 @@ def to_log(
     return log if convention == OWN else from_convention(log, convention)
 
 
-def _leave_out_odd(channels: dict[str, Channel], in_order: bool, notes: list[str]):
+def _leave_out_odd(channels: dict[str, Channel], robot: RobotNames | None, in_order: bool, notes: list[str]):
     """What drives say of other joints than those that were measured is not used, and nothing is refused for it.
 
     in_order: whether names of the columns are given by their order, over those that they have.
     """
-    q = channels.get("q")
+    q, joints = channels.get("q"), set(_on_base(robot))
     widths = {channels[key].values.shape[1] for key in MOTION if key in channels}
+    if joints and q is not None and q.values.shape[1] == len(joints) + BASE[0]:
+        widths |= {len(joints), len(joints) + BASE[1]}
     for key in DRIVE:
         if q is None or (told := channels.get(key)) is None:
             continue
         if in_order or not told.names:
             fits = told.values.shape[1] in widths
         else:
-            fits = q.names is not None and set(q.names) <= set(told.names)
+            fits = set(q.names or joints or ("",)) <= set(told.names)
         if not fits:
             del channels[key]
             notes.append(f"{key}: not used, as it does not have the joints that were measured")
@@ -97,23 +99,31 @@ def _leave_out_rates(channels: dict[str, Channel], known: Collection[str], notes
 
 
 def _add_base(channels: dict[str, Channel], robot: RobotNames | None, sensors: Collection[str], notes: list[str]):
-    """Columns of a free base that a log with a sensor on it does not have: not finite for its motion, which is found
-    later (`prepare.base_states`), and zero for torques and what drives are told and do.
-    """
-    joints = tuple(getattr(robot, "dof_names", ()))[BASE[1] :]
-    if not (sensors and "q" in channels and getattr(robot, "floating", False)):
+    """Columns of a free base that a log does not have: zero for what drives are told and do; and, in a log with a
+    sensor on the base and no pose, not finite for its motion, which is found later (`prepare.base_states`)."""
+    joints = _on_base(robot)
+    if not joints or "q" not in channels:
         return
     found = _respelled(channels, joints, notes)
-    fits = {
-        key: set(joints) <= set(x.names) if x.names else x.values.shape[1] == len(joints) for key, x in found.items()
-    }
-    if not fits["q"] or len(joints) + BASE[0] != getattr(robot, "nq", 0):
-        return
-    for key in [key for key, fit in fits.items() if fit]:
+    fits = [
+        key
+        for key, x in found.items()
+        if (set(joints) <= set(x.names) if x.names else x.values.shape[1] == len(joints))
+    ]
+    whole = sensors and "q" in fits
+    for key in fits if whole else [key for key in fits if key in DRIVE and key not in MOTION and "q" not in fits]:
         x = _picked(found[key], joints) if found[key].names else found[key]
         empty = np.full((len(x.values), BASE[key != "q"]), np.nan if key in ("q", "v", "a") else 0.0)
         channels[key] = Channel(np.concatenate([empty, x.values], axis=1))
-    notes.append(f"base: not recorded, found from the inertial sensor {choices(sensors)} and the legs")
+    if whole:
+        notes.append(f"base: not recorded, found from the inertial sensor {choices(sensors)} and the legs")
+
+
+def _on_base(robot: RobotNames | None) -> tuple[str, ...]:
+    """Joints of a robot whose base is free; none of others."""
+    joints = tuple(getattr(robot, "dof_names", ()))[BASE[1] :]
+    free = getattr(robot, "floating", False) and len(joints) + BASE[0] == getattr(robot, "nq", 0)
+    return joints if free else ()
 
 
 BASE = 7, 6  # columns of a free base in q, and in others
