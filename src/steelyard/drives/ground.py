@@ -1,6 +1,6 @@
 """What a walking robot touches: the floor and the geoms of its own file, with their contact parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +35,7 @@ OPTIONS = [
     "ccd_tolerance",
     "jacobian",
 ]
+CENTERED = 0.2  # of their radius, by which spheres of feet may be off their frame, or unlike
 FLOOR = "The file has no ground: a plane at z = 0 of the world is added, with MuJoCo's friction of 1."
 
 
@@ -102,6 +103,36 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
         _plane(spec)
     options = {name: getattr(m.opt, name) for name in OPTIONS}
     return Ground(options, centers, () if floor else (FLOOR,))
+
+
+def radius_of_feet(robot: Robot, frames: Collection[str]) -> float:
+    """Radius of round feet.
+
+    Args:
+        robot: on a free base, read from a file with geometry.
+        frames: of feet.
+
+    Returns:
+        m, of the spheres of its geometry about these frames; 0 where feet are not round, or not all alike.
+    """
+    import mujoco
+
+    if robot.source is None:
+        return 0.0
+    m, links = _compiled(robot)
+    found: dict[str, float] = {}
+    for geom in np.flatnonzero(
+        (m.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE) & (m.geom_contype | m.geom_conaffinity > 0)
+    ):
+        link = links[body_name(m, int(m.geom_bodyid[geom]))]
+        center = link.position + link.rotation @ m.geom_pos[geom]
+        for name in frames:
+            frame = robot.frame(name)
+            if frame.body == link.body and np.linalg.norm(frame.position - center) < CENTERED * m.geom_size[geom, 0]:
+                found[name] = float(m.geom_size[geom, 0])
+    radii = list(found.values())
+    alike = len(radii) == len(frames) > 0 and np.allclose(radii, radii[0], rtol=CENTERED)
+    return radii[0] if alike else 0.0
 
 
 def _compiled(robot: Robot) -> tuple[Any, dict]:
