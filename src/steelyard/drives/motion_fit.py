@@ -227,6 +227,8 @@ def fit_motion(
     groups = stated.groups if robot.floating else ()
     undetermined = _undetermined(simulation, seen, refined.drives, stated.known, groups)
     shown = shown_by(fine, refined)
+    if robot.floating:
+        refined = replace(refined, x=free.within(refined.x + shown.correction))
     return MotionFit(
         drives=refined.drives,
         half_width=_half_widths(free, shown, refined),

@@ -76,13 +76,20 @@ class Simulated:
         return errors_of(self.finer, [_begun(self.finely, each) for each in moved], drives)
 
     def by_step(self, moved: np.ndarray, drives: DriveArrays) -> np.ndarray:
-        """(m, nv) what a step of `CAREFUL` changes in errors by an integrator of the first order, such as that of
-        simulators people use."""
+        """(m, nv) what a step of `CAREFUL`, or the finer one of walks, changes in errors by an integrator of the first
+        order, such as that of simulators people use."""
         finer = self.finer
         plain = Simulation(finer.robot, finer.step)
         (centred,) = self.errors([moved], [drives])
         (other,) = errors_of(plain, [_begun(replace(self.finely, lead=plain.lead), moved)], [drives])
-        return (other - centred) * min(1.0, CAREFUL / finer.step)
+        return (other - centred) * (1.0 if self.finely.walking else min(1.0, CAREFUL / finer.step))
+
+    def finest(self, moved: np.ndarray, drives: DriveArrays) -> np.ndarray:
+        """(m, nv) what infinitely fine steps would change in errors: twice what half of the finer step does."""
+        half = Simulation(self.finer.robot, self.finer.step / 2, centred=True)
+        windows = replace(self.finely, step=half.step, steps=2 * self.finely.steps)
+        (centred,), (other,) = self.errors([moved], [drives]), errors_of(half, [_begun(windows, moved)], [drives])
+        return 2 * (other - centred)
 
 
 def refine(
@@ -149,12 +156,14 @@ class Shown:
     freedom: (p,) its degrees of freedom: few windows may show most of a coordinate.
     wanted: (k, p) by how much each window alone would change each coordinate alone.
     curvature: (k, p) of its cost there.
+    correction: (p,) by how much infinitely fine steps would change each coordinate: contacts of walks need them.
     """
 
     covariance: np.ndarray
     freedom: np.ndarray
     wanted: np.ndarray
     curvature: np.ndarray
+    correction: np.ndarray
 
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
@@ -189,10 +198,17 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     spread = (len(own) - 1) / len(own) * without.T @ without
     curvature = np.maximum(np.diagonal(own, axis1=1, axis2=2), np.finfo(float).tiny)
     prior = PRIOR * inverse @ cost.own @ inverse
-    stepped = inverse @ cost.pulled(simulated.by_step(refined.moved, refined.drives), refined.moved, slopes)
+    moved, drives, correction = refined.moved, refined.drives, np.zeros(len(x))
+    stepped = [inverse @ cost.pulled(simulated.by_step(moved, drives), moved, slopes)]
+    if windows.walking:
+        correction = -inverse @ cost.pulled(simulated.finest(moved, drives), moved, slopes)
+        stepped.append(correction)
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
-    return Shown(spread + prior + np.outer(stepped, stepped) / 3, freedom, -scores / curvature, curvature)
+    covariance = spread + prior + sum(np.outer(each, each) for each in stepped) / 3
+    if windows.walking:  # what prior and steps add has no such freedom (Welch and Satterthwaite)
+        freedom *= (np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny)) ** 2
+    return Shown(covariance, freedom, -scores / curvature, curvature, correction)
 
 
 def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
