@@ -131,6 +131,7 @@ def identify(
     coupling: str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]] = (),
     springs: str | Sequence[str] = (),
     drive: str | Mapping[str, str] | Sequence[str] = (),
+    start: str | Path | None = None,
     contacts: str | Sequence[str] = (),
     rotors: bool = False,
     side: str | Path | None = None,
@@ -178,6 +179,8 @@ def identify(
             stiff cable.
         drive: Drive kind of all joints: position, velocity, voltage, current, torque; JOINT=KIND. Their commands are in
             the logs instead of torques. `model`: as its actuators and its side file say.
+        start: Earlier result of drives to start from. Its folder, such as that of a robot on a stand, or the model file
+            in it: drives, friction and bodies of the same names.
         contacts: Frames that touch the ground, with commas; auto, none. Their flags are columns `contact_FRAME`, all of
             which are used by default. `auto` finds contacts from the speed of feet and their height above the ground,
             whose height and slope are found, too.

@@ -1,5 +1,7 @@
 """What a walking robot touches: the floor and the geoms of its own file, with their contact parameters."""
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,10 +35,29 @@ OPTIONS = [
     "ccd_tolerance",
     "jacobian",
 ]
+CENTERED = 0.2  # of their radius, by which spheres of feet may be off their frame, or unlike
 FLOOR = "The file has no ground: a plane at z = 0 of the world is added, with MuJoCo's friction of 1."
 
 
-def with_ground(spec: Any, robot: Robot) -> tuple[dict, tuple[str, ...]]:
+@dataclass(frozen=True)
+class Ground:
+    """What was added to a model. options: of the file, by name. centers: (3,) of mass of links that are fixed to
+    others, by name: the softness of their contacts follows from them; their mass is that of the others. notes: in
+    words."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    centers: Mapping[str, np.ndarray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def settle(self, m: Any) -> None:
+        """Set in the compiled model what its text has no place for."""
+        for name, value in self.options.items():
+            setattr(m.opt, name, value)
+        for name, center in self.centers.items():
+            m.body_ipos[m.body(name).id] = center
+
+
+def with_ground(spec: Any, robot: Robot) -> Ground:
     """Add to bodies of a robot what they touch with, and the ground.
 
     Args:
@@ -44,7 +65,7 @@ def with_ground(spec: Any, robot: Robot) -> tuple[dict, tuple[str, ...]]:
         robot: read from a file with geometry.
 
     Returns:
-        Options of the file by name, and notes.
+        What else to set.
 
     Raises:
         ModelError: nothing of the robot can touch anything.
@@ -52,12 +73,16 @@ def with_ground(spec: Any, robot: Robot) -> tuple[dict, tuple[str, ...]]:
     m, links = _compiled(robot)
     bodies = {body.name: body for body in spec.bodies}
     made: dict[int, Any] = {}
+    centers = {}
     for geom in range(m.ngeom):
         paired = geom in m.pair_geom1 or geom in m.pair_geom2
         if m.geom_contype[geom] or m.geom_conaffinity[geom] or paired:
             link = links[body_name(m, int(m.geom_bodyid[geom]))]
-            body = spec.worldbody if link.body == WORLD else bodies[robot.body_names[link.body]]
-            made[geom] = _geom(spec, body, m, geom, link)
+            if link.body != WORLD and link.name not in bodies:
+                on, quaternion = bodies[robot.body_names[link.body]], np.roll(to_quaternion(link.rotation), 1)
+                bodies[link.name] = on.add_body(name=link.name, pos=link.position, quat=quaternion)
+                centers[link.name] = m.body_ipos[m.geom_bodyid[geom]].copy()
+            made[geom] = _geom(spec, spec.worldbody if link.body == WORLD else bodies[link.name], m, geom, link)
     floor = [each for each in made.values() if each.parent.name == "world"]
     if len(made) == len(floor):
         raise ModelError(
@@ -70,13 +95,44 @@ def with_ground(spec: Any, robot: Robot) -> tuple[dict, tuple[str, ...]]:
         for key in ("solref", "solreffriction", "solimp", "margin", "gap", "friction"):
             setattr(pair, key, getattr(m, f"pair_{key}")[k])
     for one, other in {tuple(sorted((each >> 16, each & 0xFFFF))) for each in m.exclude_signature.tolist()}:
-        ends = [links[body_name(m, each)].body for each in (one, other)]
-        names = ["world" if each == WORLD else robot.body_names[each] for each in ends]
-        if names[0] != names[1]:
+        ends = [links[body_name(m, each)] for each in (one, other)]
+        names = ["world" if each.body == WORLD else each.name for each in ends]
+        if all(name in bodies for name in names):
             spec.add_exclude(bodyname1=names[0], bodyname2=names[1])
     if not floor:
         _plane(spec)
-    return {name: getattr(m.opt, name) for name in OPTIONS}, () if floor else (FLOOR,)
+    options = {name: getattr(m.opt, name) for name in OPTIONS}
+    return Ground(options, centers, () if floor else (FLOOR,))
+
+
+def radius_of_feet(robot: Robot, frames: Collection[str]) -> float:
+    """Radius of round feet.
+
+    Args:
+        robot: on a free base, read from a file with geometry.
+        frames: of feet.
+
+    Returns:
+        m, of the spheres of its geometry about these frames; 0 where feet are not round, or not all alike.
+    """
+    import mujoco
+
+    if robot.source is None:
+        return 0.0
+    m, links = _compiled(robot)
+    found: dict[str, float] = {}
+    for geom in np.flatnonzero(
+        (m.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE) & (m.geom_contype | m.geom_conaffinity > 0)
+    ):
+        link = links[body_name(m, int(m.geom_bodyid[geom]))]
+        center = link.position + link.rotation @ m.geom_pos[geom]
+        for name in frames:
+            frame = robot.frame(name)
+            if frame.body == link.body and np.linalg.norm(frame.position - center) < CENTERED * m.geom_size[geom, 0]:
+                found[name] = float(m.geom_size[geom, 0])
+    radii = list(found.values())
+    alike = len(radii) == len(frames) > 0 and np.allclose(radii, radii[0], rtol=CENTERED)
+    return radii[0] if alike else 0.0
 
 
 def _compiled(robot: Robot) -> tuple[Any, dict]:
@@ -92,7 +148,7 @@ def _compiled(robot: Robot) -> tuple[Any, dict]:
 
 
 def _geom(spec: Any, body: Any, m: Any, geom: int, link: Any) -> Any:
-    """A geom of the file, on the body that its link rides on."""
+    """A geom of the file, on the body of its link."""
     import mujoco
 
     kinds = mujoco.mjtGeom
@@ -107,12 +163,14 @@ def _geom(spec: Any, body: Any, m: Any, geom: int, link: Any) -> Any:
         heights = m.hfield_data[first : first + rows * columns]
         spec.add_hfield(name=name, size=m.hfield_size[data], nrow=rows, ncol=columns, userdata=heights)
         more["hfieldname"] = name
-    R = link.rotation @ compiled_rotation(m.geom_quat[geom])
+    position, R = m.geom_pos[geom], compiled_rotation(m.geom_quat[geom])
+    if link.body == WORLD:
+        position, R = link.position + link.rotation @ position, link.rotation @ R
     found = body.add_geom(
         name=name,
         type=kind,
         size=m.geom_size[geom],
-        pos=link.position + link.rotation @ m.geom_pos[geom],
+        pos=position,
         quat=np.roll(to_quaternion(R), 1),
         mass=0.0,
         **more,

@@ -19,6 +19,7 @@ from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot
 
 MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
+LEGS = 18  # degrees of freedom of a quadruped
 FEW = 24  # windows, of which a search can spare none to compare its ends
 FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
 GAINS, DAMPED = tuple(5.0 * 1.5 ** np.arange(13)), 0.03  # N m/rad tried of all, times which damping is, N m s/rad
@@ -156,7 +157,7 @@ def _walked(
     simulation: Simulation, start: DriveArrays, stated: Stated, seen: Windows, unseen: Windows, progress
 ) -> tuple[Refined, DriveArrays]:
     """As `search`, of a robot that walks: joints move each other, so that nothing is tried for each of them alone."""
-    seen = seen[:: max(1, len(seen) // FEW)]
+    seen = seen[:: max(1, len(seen) // _strides(seen, FEW))]
     robot, late = simulation.robot, -float(np.median(np.diff(seen.recordings[0].t)))
     touching = float(np.median(simulation.gap(seen.q)))
     height = touching if np.isfinite(touching) else 0.0
@@ -226,6 +227,8 @@ def fit_motion(
     groups = stated.groups if robot.floating else ()
     undetermined = _undetermined(simulation, seen, refined.drives, stated.known, groups)
     shown = shown_by(fine, refined)
+    if robot.floating:
+        refined = replace(refined, x=free.within(refined.x + shown.correction))
     return MotionFit(
         drives=refined.drives,
         half_width=_half_widths(free, shown, refined),
@@ -249,9 +252,14 @@ def _mean_friction(simulation: Simulation, windows: Windows, drives: DriveArrays
 
 def _shared(windows: Windows, least: int = 1) -> tuple[Windows, Windows, np.ndarray]:
     """Windows to fit and windows to judge by, and the numbers of the first. least: of how many one is fitted."""
-    every = max(least, -(-len(windows) // (STRIDES if windows.walking else MOST)))
+    every = max(least, -(-len(windows) // (_strides(windows, STRIDES) if windows.walking else MOST)))
     chosen, others = np.arange(0, len(windows), every), np.arange(every // 2, len(windows), every)
     return windows[chosen], windows[others], chosen
+
+
+def _strides(windows: Windows, most: int) -> int:
+    """How many windows of a walk are simulated again and again; of robots with more joints, fewer show as much."""
+    return max(most // 2, most * LEGS // windows.nv)
 
 
 def _best(simulation: Simulation, windows: Windows, ends: Sequence[Refined]) -> Refined:

@@ -76,13 +76,20 @@ class Simulated:
         return errors_of(self.finer, [_begun(self.finely, each) for each in moved], drives)
 
     def by_step(self, moved: np.ndarray, drives: DriveArrays) -> np.ndarray:
-        """(m, nv) what a step of `CAREFUL` changes in errors by an integrator of the first order, such as that of
-        simulators people use."""
+        """(m, nv) what a step of `CAREFUL`, or the finer one of walks, changes in errors by an integrator of the first
+        order, such as that of simulators people use."""
         finer = self.finer
         plain = Simulation(finer.robot, finer.step)
         (centred,) = self.errors([moved], [drives])
         (other,) = errors_of(plain, [_begun(replace(self.finely, lead=plain.lead), moved)], [drives])
-        return (other - centred) * min(1.0, CAREFUL / finer.step)
+        return (other - centred) * (1.0 if self.finely.walking else min(1.0, CAREFUL / finer.step))
+
+    def finest(self, moved: np.ndarray, drives: DriveArrays) -> np.ndarray:
+        """(m, nv) what infinitely fine steps would change in errors: twice what half of the finer step does."""
+        half = Simulation(self.finer.robot, self.finer.step / 2, centred=True)
+        windows = replace(self.finely, step=half.step, steps=2 * self.finely.steps)
+        (centred,), (other,) = self.errors([moved], [drives]), errors_of(half, [_begun(windows, moved)], [drives])
+        return 2 * (other - centred)
 
 
 def refine(
@@ -111,6 +118,7 @@ def refine(
         x, moved, rms, most = begun.x, begun.moved, [*begun.rms], LAST
     (error,) = simulated.errors([moved], [unknowns.at(x)])
     most, left = (WALKED, SLOPES) if windows.walking else (most, most)
+    starts = None
     for step in range(most):
         if progress:
             progress(step / most)
@@ -118,7 +126,8 @@ def refine(
         cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
         if slopes is None:
-            slopes, left = _slopes(simulated, moved, unknowns, x, together=together), left - 1
+            slopes, left = _slopes(simulated, moved, unknowns, x, together=together, starts=starts), left - 1
+            starts = slopes.starts if windows.walking else None  # next to the same elsewhere
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
             tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
@@ -147,12 +156,14 @@ class Shown:
     freedom: (p,) its degrees of freedom: few windows may show most of a coordinate.
     wanted: (k, p) by how much each window alone would change each coordinate alone.
     curvature: (k, p) of its cost there.
+    correction: (p,) by how much infinitely fine steps would change each coordinate: contacts of walks need them.
     """
 
     covariance: np.ndarray
     freedom: np.ndarray
     wanted: np.ndarray
     curvature: np.ndarray
+    correction: np.ndarray
 
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
@@ -187,10 +198,17 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     spread = (len(own) - 1) / len(own) * without.T @ without
     curvature = np.maximum(np.diagonal(own, axis1=1, axis2=2), np.finfo(float).tiny)
     prior = PRIOR * inverse @ cost.own @ inverse
-    stepped = inverse @ cost.pulled(simulated.by_step(refined.moved, refined.drives), refined.moved, slopes)
+    moved, drives, correction = refined.moved, refined.drives, np.zeros(len(x))
+    stepped = [inverse @ cost.pulled(simulated.by_step(moved, drives), moved, slopes)]
+    if windows.walking:
+        correction = -inverse @ cost.pulled(simulated.finest(moved, drives), moved, slopes)
+        stepped.append(correction)
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
-    return Shown(spread + prior + np.outer(stepped, stepped) / 3, freedom, -scores / curvature, curvature)
+    covariance = spread + prior + sum(np.outer(each, each) for each in stepped) / 3
+    if windows.walking:  # what prior and steps add has no such freedom (Welch and Satterthwaite)
+        freedom *= (np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny)) ** 2
+    return Shown(covariance, freedom, -scores / curvature, curvature, correction)
 
 
 def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
@@ -328,23 +346,24 @@ def _begun(windows: Windows, moved) -> Windows:
     return replace(windows, q=free_base.moved(windows.q, moved[0]), v=windows.v + moved[1])
 
 
-def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool) -> _Slopes:
-    """Derivatives of the errors."""
+def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool, starts=None) -> _Slopes:
+    """Derivatives of the errors. starts: those by where windows begin, where they are known."""
     simulation, windows = simulated.simulation, simulated.windows
     changes = unknowns.changes(together=together)
     ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
     if windows.walking:  # each on its own
         ends = NEARBY * windows.spread.mean(axis=1).ravel()
         aside = np.eye(len(ends)).reshape(-1, 2, windows.nv)
-    starts = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)]
+    begins = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)] if starts is None else []
     here = unknowns.at(x)
     cases = [(moved, here), *((moved, unknowns.at(x + change)) for change, _ in changes)]
-    cases += [(each, here) for each in starts]
+    cases += [(each, here) for each in begins]
     error, *found = errors_of(simulation, [_begun(windows, each) for each, _ in cases], [drives for _, drives in cases])
     sizes = [change.max() for change, _ in changes]
     values = np.stack([(new - error) / size for new, size in zip(found, sizes, strict=False)])
-    begun = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
-    return _Slopes(values, np.stack([at for _, at in changes]), begun)
+    if starts is None:
+        starts = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
+    return _Slopes(values, np.stack([at for _, at in changes]), starts)
 
 
 def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequence[DriveArrays]) -> list[np.ndarray]:

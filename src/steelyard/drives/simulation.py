@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.drives.arrays import DriveArrays
-from steelyard.drives.ground import with_ground
+from steelyard.drives.ground import Ground, with_ground
 from steelyard.drives.under_load import Driven, Stepped
 from steelyard.drives.windows import Recorded
 from steelyard.errors import ModelError, choices
@@ -88,15 +88,14 @@ class Simulation:
         spec = mujoco.MjSpec.from_string(mjcf_text(replace(robot, drives={})))
         self.driven_dofs = list(robot.driven_dofs)
         names = [robot.dof_names[dof] for dof in self.driven_dofs]
-        options, self.notes = with_ground(spec, robot) if robot.floating else ({}, ())
+        ground = with_ground(spec, robot) if robot.floating else Ground()
         for name in names:
             actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
             actuator.forcelimited, actuator.forcerange = True, [-ENDLESS, ENDLESS]
         self.robot, self.step, self.model = robot, step, spec.compile()
-        self.lead = 0.5 if centred else 0.0
-        for name, value in options.items():
-            setattr(self.model.opt, name, value)
+        self.notes, self.lead = ground.notes, 0.5 if centred else 0.0
+        ground.settle(self.model)
         self.model.opt.timestep = step
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         if not robot.floating:

@@ -60,7 +60,7 @@ class DriveResult(Card):
         fit: the refinement.
         held_out: samples that judge.
         overlay: of these, times, measured and simulated positions of each block in one piece, and commanded ones, None
-            where commands are no positions.
+            where commands are no positions; of a free base displacement and rotation vector.
         step: of the simulation, s.
         window: s of those windows of `motion`.
         findings: of the logs.

@@ -5,15 +5,15 @@ small rotations of the world, `R <- exp(S(d)) R`. Common to all samples are the 
 the inertial sensor, lines between knots. Factors between samples are inertial integration and feet that stay or roll;
 factors at a sample are angular velocity, legs, recorded poses and the ground (feet as states: Bloesch et al. 2012).
 
-The Hessian is block tridiagonal with a border, so a Gauss-Newton step is one banded Cholesky factorisation. Covariances
-of single samples follow from a recursion over its blocks (Rauch, Tung and Striebel 1965; Takahashi et al. 1973).
+The Hessian is block tridiagonal with a border, so a Gauss-Newton step is one elimination from sample to sample.
+Covariances of single samples follow from a recursion backwards (Rauch, Tung and Striebel 1965).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.spatial.transform import Rotation
 
 from steelyard.errors import LogError
@@ -128,56 +128,57 @@ def hats(t: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(1 - np.abs(place[:, None] - np.arange(count)), 0, 1)
 
 
-def improved(evidence: Evidence, path: Path) -> tuple[Path, float]:
+def improved(evidence: Evidence, path: Path, held: bool = False) -> tuple[Path, float, NDArray[np.float64]]:
     """One Gauss-Newton step.
 
     Args:
         evidence: what is known.
         path: where it is linearised.
+        held: whether plane and biases stay.
 
     Returns:
-        The path after it, and the root mean square of the changes of twists, m/s and rad/s.
+        The path after it; the root mean square of the changes of twists, m/s and rad/s; and the covariance (r, r) of
+        plane and biases.
 
     Raises:
         LogError: the state is not determined.
     """
-    equations = _normal(evidence, path)
-    step, border, _ = _solved(equations)
-    turned = Rotation.from_rotvec(step[:, TURN]).as_matrix()
+    found = _solved(_normal(evidence, path))
+    border = np.zeros_like(found.border) if held else found.border
+    step = found.free + found.lever @ border
     feet = step[:, BASE:].reshape(len(step), -1, 3).swapaxes(0, 1)
     after = Path(
         p=path.p + step[:, P],
-        R=turned @ path.R,
+        R=Rotation.from_rotvec(step[:, TURN]).as_matrix() @ path.R,
         v=path.v + step[:, V],
         w=path.w + step[:, W],
         feet=path.feet + feet,
         plane=path.plane + border[:PLANE],
         biases=path.biases + border[PLANE:].reshape(path.biases.shape),
     )
-    return after, float(np.sqrt(np.mean(step[:, 6:BASE] ** 2)))
+    return after, float(np.sqrt(np.mean(step[:, 6:BASE] ** 2))), found.common
 
 
-def covariances(evidence: Evidence, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Covariances of the errors of the base, and of what is common to all samples.
+def covariances(evidence: Evidence, path: Path, common=None) -> NDArray[np.float64]:
+    """Covariances of the errors of the base.
 
     Args:
         evidence: what is known.
         path: where it is most likely.
+        common: (r, r) covariance of plane and biases; None: that of the evidence.
 
     Returns:
-        (n, 12, 12) of position, rotation, velocity and angular velocity, in world axes; (r, r) of plane and biases.
+        (n, 12, 12) of position, rotation, velocity and angular velocity, in world axes.
+
+    Raises:
+        LogError: the state is not determined.
     """
-    equations = _normal(evidence, path)
-    diagonal, lower = equations.diagonal, equations.lower
-    inverse, gain = np.empty_like(diagonal), np.empty_like(lower)
-    inverse[0] = np.linalg.inv(diagonal[0])
-    for k in range(len(lower)):
-        gain[k] = inverse[k] @ lower[k].T
-        inverse[k + 1] = np.linalg.inv(diagonal[k + 1] - lower[k] @ gain[k])
-    for k in range(len(lower) - 1, -1, -1):
+    found = _solved(_normal(evidence, path))
+    inverse, gain = np.linalg.inv(found.pivots), found.gains
+    for k in range(len(gain) - 1, -1, -1):
         inverse[k] += gain[k] @ inverse[k + 1] @ gain[k].T
-    _, _, (lever, common) = _solved(equations)
-    return inverse[:, :BASE, :BASE] + lever[:, :BASE] @ common @ lever[:, :BASE].mT, common
+    lever = found.lever[:, :BASE]
+    return inverse[:, :BASE, :BASE] + lever @ (found.common if common is None else common) @ lever.mT
 
 
 def _normal(evidence: Evidence, path: Path) -> _Normal:
@@ -298,16 +299,20 @@ def _add_gyro(sensor: Inertial, path: Path, sums: _Normal, shares):
 
 def _add_legs(feet: Feet, path: Path, sums: _Normal):
     """Feet are where the joints put them."""
-    eye = np.eye(3)
+    k = np.arange(3)
     for i, (point, noise) in enumerate(zip(feet.points, feet.noise, strict=True)):
-        arm, weight = rotate(path.R, point), noise**-2
-        own = _own(i)
-        rest, S = path.feet[i] - path.p - arm, skew(arm)
-        parts = ((P, -eye), (TURN, S), (own, eye))
-        for columns, J in parts:
-            for others, other in parts:
-                sums.diagonal[:, columns, others] += weight * J.mT @ other
-            sums.gradient[:, columns] += weight * rotate(J.mT, rest)
+        arm, weight, own = rotate(path.R, point), noise**-2, _own(i)
+        rest, S = weight * (path.feet[i] - path.p - arm), weight * skew(arm)
+        sums.diagonal[:, k, k] += weight
+        sums.diagonal[:, own.start + k, own.start + k] += weight
+        sums.diagonal[:, k, own.start + k] -= weight
+        sums.diagonal[:, own.start + k, k] -= weight
+        sums.diagonal[:, TURN, TURN] -= S @ skew(arm)
+        for columns, sign in ((P, -1), (own, 1)):
+            sums.diagonal[:, columns, TURN] += sign * S
+            sums.diagonal[:, TURN, columns] -= sign * S
+            sums.gradient[:, columns] += sign * rest
+        sums.gradient[:, TURN] -= cross(arm, rest)
 
 
 def _own(i: int) -> slice:
@@ -351,21 +356,44 @@ def _add_poses(poses: Poses, path: Path, sums: _Normal):
         sums.diagonal[:, columns, columns] += weight[:, None, None] * np.eye(3)
 
 
-def _solved(equations: _Normal):
-    """The step (n, m), that of the border (r,), and how they hang together: (n, m, r) change of the step by the border,
-    (r, r) covariance of the border."""
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """What elimination finds.
+
+    free (n, m): step of samples if the border stays, border (r,): its own. pivots (n, m, m): what is left of the blocks
+    of samples, gains (n - 1, m, m): change of a sample by the next one. lever (n, m, r): change of samples by the
+    border, common (r, r): covariance of the border.
+    """
+
+    free: NDArray[np.float64]
+    border: NDArray[np.float64]
+    pivots: NDArray[np.float64]
+    gains: NDArray[np.float64]
+    lever: NDArray[np.float64]
+    common: NDArray[np.float64]
+
+
+def _solved(equations: _Normal) -> _Solution:
+    """Elimination forwards from sample to sample, substitution backwards; the border by its Schur complement."""
+    pivots, lower = equations.diagonal, equations.lower
     n, m = equations.gradient.shape
-    band = np.zeros((n, m, 2 * m))
-    for j in range(m):
-        band[:, j, : m - j] = equations.diagonal[:, j:, j]
-        band[:-1, j, m - j : 2 * m - j] = equations.lower[:, :, j]
-    right = np.concatenate([equations.gradient[..., None], equations.side], axis=2).reshape(n * m, -1)
-    try:
-        factor = cholesky_banded(band.reshape(n * m, 2 * m).T, lower=True, overwrite_ab=True, check_finite=False)
-        found = cho_solve_banded((factor, True), right, check_finite=False).reshape(n, m, -1)
-        free, lever = -found[..., 0], -found[..., 1:]
-        common = np.linalg.inv(equations.corner + np.einsum("nmr,nms->rs", equations.side, lever))
-    except np.linalg.LinAlgError as error:
-        raise LogError("The state of the base is not determined: no pose, sensor or standing foot tells it.") from error
+    found = np.concatenate([equations.gradient[..., None], equations.side], axis=2)
+    gains = np.empty_like(lower)
+    for k in range(n):
+        factor, wrong = dpotrf(pivots[k], lower=1)
+        if wrong:
+            raise LogError("The state of the base is not determined: no pose, sensor or standing foot tells it.")
+        if k == n - 1:
+            found[k] = dpotrs(factor, found[k], lower=1)[0]
+            break
+        both = dpotrs(factor, np.concatenate([lower[k].T, found[k]], axis=1), lower=1)[0]
+        gains[k], found[k] = both[:, :m], both[:, m:]
+        change = lower[k] @ both
+        pivots[k + 1] -= change[:, :m]
+        found[k + 1] -= change[:, m:]
+    for k in range(n - 2, -1, -1):
+        found[k] -= gains[k] @ found[k + 1]
+    free, lever = -found[..., 0], -found[..., 1:]
+    common = np.linalg.inv(equations.corner + np.einsum("nmr,nms->rs", equations.side, lever))
     border = -common @ (equations.edge + np.einsum("nmr,nm->r", equations.side, free))
-    return free + lever @ border, border, (lever, common)
+    return _Solution(free, border, pivots, -gains, lever, common)

@@ -22,12 +22,13 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.prepare.base_smoother import Inertial, Path, Poses
 from steelyard.prepare.inertial_sensors import on_base
-from steelyard.spatial import cross, rotate, rotation_from_quaternion
+from steelyard.spatial import cross, rotate
 
 POSE, TWIST = 7, 6  # columns of a free base in q and in v
 LEAST = 1e-4, 5e-3  # rad/s and m/s^2, noise that every sensor has
 ROUGH = 24.0  # squares of two second differences over the variance of a trapezoid that a jump between samples cuts
 PUSHES, TURNS = 1.0, 10.0  # (m/s^2)^2 s and (rad/s^2)^2 s: density of accelerations of a walking base
+RECORDED = 0.9  # share of the samples with poses, from which on the others are between them
 POSED = 0.03, 0.02  # m and rad, of poses before their noise is known
 ALONE = 2e-3, 2e-3  # m and rad, least noise of poses without a sensor beside them
 SETTLED = 2.0  # s, over which a walking base hardly accelerates on average
@@ -83,12 +84,12 @@ def sources_of(robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callabl
     Raises:
         LogError: neither a sensor nor poses.
     """
-    legs, sensor, poses = _legs(robot, log.q, kinds), on_base(robot, log), _poses(log)
+    legs, sensor, poses = _legs(robot, log.q, kinds), on_base(robot, log), recorded_poses(log)
     inertial = None if sensor is None else _inertial(robot, log, sensor)
     if inertial is None and poses is None:
         raise LogError(
             f"log {log.name!r} has neither poses of the base nor an inertial sensor on it, so its orientation is not "
-            "known. Record columns imu_FRAME_wx, wy, wz, ax, ay, az of a frame on the base, or fix the base: --fixed."
+            "known. Record columns imu_FRAME_wx, wy, wz, ax, ay, az of a frame on its link, or fix the base: --fixed."
         )
     mount = np.eye(3) if sensor is None else robot.frame(sensor).rotation
     rate, delays = log.rate, {}
@@ -102,7 +103,7 @@ def sources_of(robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callabl
             moved = {key: _earlier(getattr(inertial, key), late) for key in ("gyro", "acceleration")}
             inertial = replace(inertial, **moved)
     if poses is not None:
-        w, gyro = _turning(log.t, poses.rotation), None if inertial is None else inertial.gyro
+        w, gyro = turning(log.t, poses.rotation), None if inertial is None else inertial.gyro
         if gyro is not None:
             late = _late(w, lambda w, at: (w - gyro[at])[:, None], most)
         else:
@@ -141,21 +142,38 @@ def white_noise(x: NDArray) -> float:
 def _inertial(robot: Robot, log: Log, name: str) -> Inertial:
     frame = robot.frame(name)
     gyro, acceleration = (log.imu[name][:, part] @ frame.rotation.T for part in (slice(0, 3), slice(3, 6)))
+    size, weight = np.linalg.norm(acceleration.mean(axis=0)), np.linalg.norm(robot.gravity)
+    if not 0.7 < size / weight < 1.4:
+        raise LogError(
+            f"log {log.name!r}: the inertial sensor {name} feels {size:.3g} m/s^2 on average, where {weight:.3g} holds "
+            f"the base up. Columns imu_{name}_ax, ay, az are m/s^2 with gravity, 9.81 upwards at rest."
+        )
     noise = (max(least, white_noise(x)) for least, x in zip(LEAST, (gyro, acceleration), strict=True))
     return Inertial(gyro, acceleration, frame.position, *noise)
 
 
-def _poses(log: Log) -> Poses | None:
-    """Recorded poses; a position that never changes is none."""
+def recorded_poses(log: Log) -> Poses | None:
+    """Poses of a free base, with weights of zero where they are missing; a position that never changes is none.
+
+    Args:
+        log: with q, whose base columns may not be finite.
+
+    Returns:
+        The Poses, filled between; None where no orientation was recorded.
+    """
     position, quaternion = log.q[:, :3], log.q[:, 3:POSE]
     known = np.stack([np.isfinite(x).all(axis=1) for x in (position, quaternion)], axis=1)
     if not known[:, 1].any():
         return None
     if not np.any(np.ptp(position[known[:, 0]], axis=0) > 0 if known[:, 0].any() else False):
         known[:, 0] = False
-    filled = np.where(known[:, 1:], quaternion, [0, 0, 0, 1.0])
-    rotation = rotation_from_quaternion(filled / np.linalg.norm(filled, axis=1, keepdims=True))
-    return Poses(np.where(known[:, :1], position, 0), rotation, known / np.square(POSED))
+    at, n = np.flatnonzero(known[:, 1]), len(log)
+    between = np.clip(np.arange(n), at[0], at[-1])
+    turns = Rotation.from_quat(quaternion[at])
+    rotation = Slerp(at, turns)(between).as_matrix() if len(at) > 1 else np.tile(turns.as_matrix(), (n, 1, 1))
+    placed = np.flatnonzero(known[:, 0])
+    filled = [np.interp(np.arange(n), placed, x[placed]) if len(placed) else np.zeros(n) for x in position.T]
+    return Poses(np.column_stack(filled), rotation, known / np.square(POSED))
 
 
 def _vertical(log: Log, inertial: Inertial | None, poses: Poses | None) -> NDArray[np.float64]:
@@ -165,9 +183,9 @@ def _vertical(log: Log, inertial: Inertial | None, poses: Poses | None) -> NDArr
 
 def orientations(t, inertial: Inertial | None, poses: Poses | None) -> NDArray[np.float64]:
     """(n, 3, 3) of the base in the world to begin with: as recorded, or the gyro's, levelled by mean accelerations."""
-    if poses is not None and np.all(poses.weights[:, 1]):
+    if inertial is None or (poses is not None and np.mean(poses.weights[:, 1] > 0) > RECORDED):
+        assert poses is not None, "sources_of refuses logs without either"
         return poses.rotation
-    assert inertial is not None
     step = np.diff(t)
     turns = Rotation.from_rotvec((inertial.gyro[1:] + inertial.gyro[:-1]) / 2 * step[:, None]).as_matrix()
     own = np.empty((len(t), 3, 3))
@@ -182,7 +200,7 @@ def orientations(t, inertial: Inertial | None, poses: Poses | None) -> NDArray[n
     return Rotation.from_rotvec(level).as_matrix() @ own
 
 
-def _turning(t, rotation) -> NDArray[np.float64]:
+def turning(t, rotation) -> NDArray[np.float64]:
     """(n, 3) angular velocity of rotations (n, 3, 3) in their own axes, by central differences."""
     wide = Rotation.from_matrix(rotation[:-2].mT @ rotation[2:]).as_rotvec() / (t[2:] - t[:-2])[:, None]
     return np.concatenate([wide[:1], wide, wide[-1:]])

@@ -40,7 +40,7 @@ def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
         LogError: frames without flags.
         ModelError: unknown frames.
     """
-    words = _parted(words)
+    words = parted(words)
     if not words:
         return log
     frames = [word for word in words if word not in (AUTO, NONE)]
@@ -64,10 +64,10 @@ def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
 
 def from_motion(words: Sequence[str]) -> bool:
     """Whether words ask for contacts that the motion shows. words: as of `with_contacts`."""
-    return AUTO in _parted(words)
+    return AUTO in parted(words)
 
 
-def _parted(words: Sequence[str]) -> list[str]:
+def parted(words: Sequence[str]) -> list[str]:
     """Words, also those between commas."""
     return [word.strip() for each in words for word in each.split(",") if word.strip()]
 

@@ -23,7 +23,7 @@ from steelyard.model.formats import MODEL_SUFFIXES
 from steelyard.pipeline import Job, Result
 from steelyard.pipeline.job_run import job_of, load_with_side, recorded, several
 from steelyard.prepare import prepare
-from steelyard.prepare.base_states import base_states
+from steelyard.prepare.prepared import walking_states
 from steelyard.prepare.undo import corrected
 from steelyard.report.document import Screen
 from steelyard.report.first_screen import LARGE, SAME
@@ -287,8 +287,7 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> Motion
         raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
     drives = drives_of(robot, job.drive or (AS_MODELLED,))
     raw = [corrected(robot, log, job.corrections, drives) for log in read]
-    contacts = job.contacts or None
-    bases = [base_states(robot, log, contacts=contacts) if robot.floating else None for log in raw]
+    bases = [walking_states(robot, log, job.contacts) if robot.floating else None for log in raw]
     recordings = stretches(robot, raw, drives, bases)
     judges, (robot, beyond) = judges_of(recordings, STEP), unbounded(robot, recordings)
     found = [judges.motion(names[0], Simulation(robot, STEP), arrays_of(robot, drives))]

@@ -1,6 +1,7 @@
 """What a walk shows of a robot and what it does not, in words, with the motion that would."""
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from steelyard.errors import choices
 from steelyard.model import Robot
 
 OPEN = 0.5  # of the prior's standard deviation, above which a number rests on the prior
-TOGETHER = 0.9  # correlation from which on two numbers are not told apart
+TOGETHER, MOST = 0.9, 6  # correlation from which on two numbers are not told apart, and pairs that are named
 PARTS = (("mass", slice(0, 1)), ("centre of mass", slice(1, 4)), ("inertia", slice(4, 10)))
 NAMES = {"frictionloss": "friction loss"}
 MORE = (
@@ -67,8 +68,7 @@ def _alike(names: Sequence[str]) -> str:
 def _pairs(covariance: np.ndarray, named: dict[str, np.ndarray]) -> Iterator[str]:
     size = np.sqrt(np.diag(covariance))
     alike = np.abs(covariance / np.outer(size, size))
-    names = list(named)
-    for i, one in enumerate(names):
-        for other in names[i + 1 :]:
-            if alike[np.ix_(named[one], named[other])].max() > TOGETHER:
-                yield f"{one} and {other}"
+    found = {(a, b): alike[np.ix_(named[a], named[b])].max() for a, b in combinations(named, 2)}
+    for pair in sorted(found, key=lambda pair: -found[pair])[:MOST]:
+        if found[pair] > TOGETHER:
+            yield " and ".join(pair)
