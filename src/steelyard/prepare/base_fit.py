@@ -99,7 +99,8 @@ def settled(sources: Sources, stands, path: Path, radius: float, rounds: int) ->
         if held:
             break
         common, held = found, k == rounds - 1 or (change < STEADY and k >= len(SPEEDS))
-        poses = poses and weighed(poses, path, sources.inertial is None)
+        if k == len(SPEEDS) - 1 and poses is not None and sources.inertial is not None:
+            poses = weighed(sources.t, poses, path)
         if k == len(SPEEDS) - 1 and np.linalg.norm(path.plane[1:]) < SLOPES:
             flat = LEVEL
     assert evidence is not None

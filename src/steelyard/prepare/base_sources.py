@@ -29,8 +29,9 @@ LEAST = 1e-4, 5e-3  # rad/s and m/s^2, noise that every sensor has
 ROUGH = 24.0  # squares of two second differences over the variance of a trapezoid that a jump between samples cuts
 PUSHES, TURNS = 1.0, 10.0  # (m/s^2)^2 s and (rad/s^2)^2 s: density of accelerations of a walking base
 RECORDED = 0.9  # share of the samples with poses, from which on the others are between them
-POSED = 0.03, 0.02  # m and rad, of poses before their noise is known
-ALONE = 2e-3, 2e-3  # m and rad, least noise of poses without a sensor beside them
+ALONE = 0.01, 0.002  # m and rad, of poses without a sensor beside them, which cannot tell slow noise from motion
+POSED = 0.1, 0.05  # m and rad, of poses before their noise is known
+LEAST_POSED = 2e-3, 2e-3  # m and rad, least noise of poses in all
 SETTLED = 2.0  # s, over which a walking base hardly accelerates on average
 LONGEST = 0.1  # s by which a source may come late
 SHIFTED = 0.4, 0.02  # samples, and share of the misfit, by which a delay must differ and fit better than none
@@ -84,7 +85,8 @@ def sources_of(robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callabl
     Raises:
         LogError: neither a sensor nor poses.
     """
-    legs, sensor, poses = _legs(robot, log.q, kinds), on_base(robot, log), recorded_poses(log)
+    legs, sensor = _legs(robot, log.q, kinds), on_base(robot, log)
+    poses = recorded_poses(log, ALONE if sensor is None else POSED)
     inertial = None if sensor is None else _inertial(robot, log, sensor)
     if inertial is None and poses is None:
         raise LogError(
@@ -152,11 +154,12 @@ def _inertial(robot: Robot, log: Log, name: str) -> Inertial:
     return Inertial(gyro, acceleration, frame.position, *noise)
 
 
-def recorded_poses(log: Log) -> Poses | None:
+def recorded_poses(log: Log, noise: tuple[float, float]) -> Poses | None:
     """Poses of a free base, with weights of zero where they are missing; a position that never changes is none.
 
     Args:
         log: with q, whose base columns may not be finite.
+        noise: m and rad, taken for that of positions and rotations.
 
     Returns:
         The Poses, filled between; None where no orientation was recorded.
@@ -173,7 +176,7 @@ def recorded_poses(log: Log) -> Poses | None:
     rotation = Slerp(at, turns)(between).as_matrix() if len(at) > 1 else np.tile(turns.as_matrix(), (n, 1, 1))
     placed = np.flatnonzero(known[:, 0])
     filled = [np.interp(np.arange(n), placed, x[placed]) if len(placed) else np.zeros(n) for x in position.T]
-    return Poses(np.column_stack(filled), rotation, known / np.square(POSED))
+    return Poses(np.column_stack(filled), rotation, known / np.square(noise))
 
 
 def _vertical(log: Log, inertial: Inertial | None, poses: Poses | None) -> NDArray[np.float64]:
@@ -276,22 +279,31 @@ def _roughness(x) -> NDArray[np.float64]:
     return (square[1:] + square[:-1]) / ROUGH
 
 
-def weighed(poses: Poses, path: Path, alone: bool) -> Poses:
+def weighed(t, poses: Poses, path: Path) -> Poses:
     """Poses weighed by what they are off: slow noise counts as the white noise that has the same mean over long times.
 
-    The residual is white noise and a first-order autoregression, told apart by its correlations over two samples. A
-    path that nothing but the poses turns follows their slow noise, so that they keep a least one: alone.
+    The residual, less its running mean, is white noise and a first-order autoregression, told apart by its correlations
+    over two samples. A path that follows the poses hides their noise, so that loose weights come before.
+
+    Args:
+        t: (n,) s.
+        poses: with weights that are loose.
+        path: found with them.
+
+    Returns:
+        The Poses with other weights.
     """
     turned = Rotation.from_matrix(path.R @ poses.rotation.mT).as_rotvec()
-    weights = np.zeros_like(poses.weights)
+    weights, size = np.zeros_like(poses.weights), max(3, round(SETTLED / float(np.median(np.diff(t)))))
     for column, error in enumerate((path.p - poses.position, turned)):
         there = poses.weights[:, column] > 0
         if not there.any():
             continue
         e = error[there]
+        e = e - uniform_filter1d(e, size, axis=0, mode="nearest")
         r0, r1, r2 = (float(np.mean(e[: len(e) - k] * e[k:])) for k in range(3))
         share = np.clip(r2 / r1, 0, 0.995) if r1 > 0 else 0.0
         slow = max(r1, 0) / max(share, 0.1)
-        least = ALONE[column] ** 2 if alone else 1e-12
-        weights[there, column] = 1 / (max(r0 - slow, 0) + slow * (1 + share) / (1 - share) + least)
+        white = max(r0 - slow, 0) + slow * (1 + share) / (1 - share)
+        weights[there, column] = 1 / (white + LEAST_POSED[column] ** 2)
     return replace(poses, weights=weights)

@@ -20,6 +20,7 @@ from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, SPEEDS, Fit, begu
 from steelyard.prepare.base_smoother import BASE, Evidence, Path, covariances
 from steelyard.prepare.base_sources import (
     POSE,
+    POSED,
     TWIST,
     Legs,
     Sources,
@@ -119,7 +120,7 @@ def _pieces(log: Log) -> list[slice]:
 def _joined(log: Log, parts: Sequence[slice], found: Sequence[BaseStates]) -> BaseStates:
     """States of pieces as those of one log: each goes on in the middle of what it shares with the one before, where
     pose and heading were not recorded."""
-    poses = recorded_poses(log)
+    poses = recorded_poses(log, POSED)
     placed, turned = (False, False) if poses is None else poses.weights.any(axis=0)
     rows, moved = [], []
     for k, (part, own) in enumerate(zip(parts, found, strict=True)):
@@ -275,7 +276,7 @@ def _findings(sources: Sources, bias, contacts, slips) -> Iterator[Finding]:
         yield warning(
             "imu_bias",
             f"The inertial sensor {sources.sensor} has biases of {biases[0]:.2g} rad/s and {biases[1]:.2g} m/s^2 "
-            "against legs, ground and poses, which are taken out. Check its place in the model, and that poses are the base's.",
+            "against legs, ground and poses, which are taken out. Check its place in the model, and the poses.",
         )
     landed = {frame: _eroded(share > 0.5) for frame, share in contacts.items()}
     shares = {frame: float(np.mean(slips[frame][on])) if on.any() else 0.0 for frame, on in landed.items()}
