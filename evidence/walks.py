@@ -248,7 +248,7 @@ Commands: `steelyard identify robot.xml walk.npz --drive model`.
 
 {robots}
 
-Medians over cases; ranges in brackets. {refused}
+Medians over cases; ranges in brackets. Rows of {done} of {count} cases are there. {refused}
 
 ## 95 % intervals
 
@@ -278,6 +278,8 @@ def page(rows: list[Row]) -> str:
     robots: dict[str, dict] = {}
     for kind in DURATION:
         own = [each for each in good if each["what"] == kind]
+        if not own:
+            continue
         for unit, key in (("joints, mrad", "joints"), ("base, mm", "place"), ("base, mrad", "tilt")):
             robots[f"{kind}: {unit}"] = {
                 name: _spread([each[name][key] for each in own]) for name in ("given", "identified", "true")
@@ -298,6 +300,8 @@ def page(rows: list[Row]) -> str:
     changes: dict[str, dict] = {}
     for what in (*CHANGES, *GROUNDS):
         own = [each for each in rows if each.get("what") == what]
+        if not own:
+            continue
         told = lambda each: each.get("refused", "")[:60] or f"{each['identified']['joints']:.1f}"  # noqa: E731
         changes[what] = {
             "given": " / ".join(f"{each['given']['joints']:.1f}" for each in own),
@@ -318,14 +322,14 @@ def page(rows: list[Row]) -> str:
     return TEXT.format(
         window=0.2,
         air=table(air) if air else "Not run.",
-        robots=table(robots),
-        refused=f"Without a result: {'; '.join(refused)}." if refused else "Every case has a result.",
-        coverage=table(coverage),
-        changes=table(changes),
+        robots=table(robots) if robots else "Not run.",
+        refused=f"Without a result: {'; '.join(refused)}." if refused else "",
+        coverage=table(coverage) if coverage else "Not run.",
+        changes=table(changes) if changes else "Not run.",
+        done=len(rows),
+        count=len(cases()),
     )
 
 
 def _spread(values) -> str:
-    if not len(values):
-        return "-"
     return f"{np.median(values):.3g} ({np.min(values):.3g}-{np.max(values):.3g})"
