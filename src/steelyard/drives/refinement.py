@@ -33,6 +33,7 @@ CAREFUL = 5e-4  # s, step of a careful simulation
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
+FURTHEST = (2e-3, 0.05)  # rad or m, and times 1/s, as where a robot is in the plane may not be known at all
 FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
 
 
@@ -352,7 +353,7 @@ def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: boo
     changes = unknowns.changes(together=together)
     ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
     if windows.walking:  # each on its own
-        ends = NEARBY * windows.spread.mean(axis=1).ravel()
+        ends = np.minimum(NEARBY * windows.spread.mean(axis=1), np.array(FURTHEST)[:, None]).ravel()
         aside = np.eye(len(ends)).reshape(-1, 2, windows.nv)
     begins = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)] if starts is None else []
     here = unknowns.at(x)
