@@ -30,6 +30,7 @@ SETTLED = 2e-3  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
 CAREFUL = 5e-4  # s, step of a careful simulation
+SETTLES = 0.05  # of the cost, by which a correction for the step may raise it: where windows begin does not follow it
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
@@ -85,12 +86,11 @@ class Simulated:
         (other,) = errors_of(plain, [_begun(replace(self.finely, lead=plain.lead), moved)], [drives])
         return (other - centred) * (1.0 if self.finely.walking else min(1.0, CAREFUL / finer.step))
 
-    def finest(self, moved: np.ndarray, drives: DriveArrays) -> np.ndarray:
-        """(m, nv) what infinitely fine steps would change in errors: twice what half of the finer step does."""
+    def halved(self, moved: np.ndarray, drives: Sequence[DriveArrays]) -> list[np.ndarray]:
+        """Errors by a simulation of half the finer step."""
         half = Simulation(self.finer.robot, self.finer.step / 2, centred=True)
         windows = replace(self.finely, step=half.step, steps=2 * self.finely.steps)
-        (centred,), (other,) = self.errors([moved], [drives]), errors_of(half, [_begun(windows, moved)], [drives])
-        return 2 * (other - centred)
+        return errors_of(half, [_begun(windows, moved)], drives)
 
 
 def refine(
@@ -202,8 +202,13 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     moved, drives, correction = refined.moved, refined.drives, np.zeros(len(x))
     stepped = [inverse @ cost.pulled(simulated.by_step(moved, drives), moved, slopes)]
     if windows.walking:
-        correction = -inverse @ cost.pulled(simulated.finest(moved, drives), moved, slopes)
-        stepped.append(correction)
+        (halved,) = simulated.halved(moved, [drives])
+        found = -inverse @ cost.pulled(2 * (halved - error), moved, slopes)
+        stepped.append(found)
+        (other,) = simulated.halved(moved, [unknowns.at(unknowns.within(x + found))])
+        own, costs = cost.rows(halved), cost.rows(other)
+        if np.sum(cost.weight * costs**2) < (1 + SETTLES) * np.sum(cost.weight * own**2):
+            correction = found
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
     covariance = spread + prior + sum(np.outer(each, each) for each in stepped) / 3
@@ -320,7 +325,8 @@ class _Cost:
     def pulled(self, more, moved, slopes: _Slopes) -> np.ndarray:
         """(p,) by what errors that change by `more` (m, nv) change the gradient."""
         other = copy(self)
-        other.error = self.error + self.rows(more)
+        change = self.rows(more)
+        other.error = self.error + (np.clip(change, -OUTLIER / 2, OUTLIER / 2) if self.walking else change)
         return other.normal(self.mean, moved, slopes)[1] - self.normal(self.mean, moved, slopes)[1]
 
     def deviation(self, x, moved, slopes: _Slopes) -> float:
