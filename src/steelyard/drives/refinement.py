@@ -31,6 +31,7 @@ ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
 CAREFUL = 5e-4  # s, step of a careful simulation
 SETTLES = 0.05  # of the cost, by which a correction for the step may raise it: where windows begin does not follow it
+FALLEN = 1e3  # times the typical error, beyond which all are alike
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
@@ -203,11 +204,11 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     stepped = [inverse @ cost.pulled(simulated.by_step(moved, drives), moved, slopes)]
     if windows.walking:
         (halved,) = simulated.halved(moved, [drives])
-        found = -inverse @ cost.pulled(2 * (halved - error), moved, slopes)
+        found = np.clip(-inverse @ cost.pulled(2 * (halved - error), moved, slopes), -cost.most, cost.most)
         stepped.append(found)
         (other,) = simulated.halved(moved, [unknowns.at(unknowns.within(x + found))])
-        own, costs = cost.rows(halved), cost.rows(other)
-        if np.sum(cost.weight * costs**2) < (1 + SETTLES) * np.sum(cost.weight * own**2):
+        before, after = (np.sum(cost.weight * np.minimum(np.abs(cost.rows(e)), FALLEN) ** 2) for e in (halved, other))
+        if after < (1 + SETTLES) * before:
             correction = found
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
