@@ -31,7 +31,8 @@ ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
 CAREFUL = 5e-4  # s, step of a careful simulation
 SETTLES = 0.05  # of the cost, by which a correction for the step may raise it: where windows begin does not follow it
-FALLEN = 1e3  # times the typical error, beyond which all are alike
+PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be within soft ground
+FALLEN = 1e3  # times the typical error, or a variance, beyond which all are alike
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
@@ -214,7 +215,7 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
     covariance = spread + prior + sum(np.outer(each, each) for each in stepped) / 3
     if windows.walking:  # what prior and steps add has no such freedom (Welch and Satterthwaite)
-        freedom *= (np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny)) ** 2
+        freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
     return Shown(covariance, freedom, -scores / curvature, curvature, correction)
 
 
@@ -397,3 +398,36 @@ def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequen
         q = simulation.run(models, q, v, controls)
         found += [own[0].errors(each) for each in q.reshape(len(part), len(own[0]), *q.shape[1:])]
     return found
+
+
+def levelled(simulation: Simulation, windows: Windows, drives: DriveArrays) -> DriveArrays:
+    """Drives whose ground is as high as the feet of windows are.
+
+    Args:
+        simulation: of the robot.
+        windows: of its motion.
+        drives: any.
+
+    Returns:
+        Of a robot that walks, the drives on the height at which it moves most like the windows; else the same.
+    """
+    if not windows.walking:
+        return drives
+    touching = float(np.median(simulation.gap(windows.q)))
+    height = touching if np.isfinite(touching) else 0.0
+    return least(simulation, windows, [drives.changed(ground=(height + each, 0.0, 0.0)) for each in PRESSED])
+
+
+def least(simulation: Simulation, windows: Windows, cases: Sequence[DriveArrays]) -> DriveArrays:
+    """The case whose joints err least.
+
+    Args:
+        simulation: of the robot.
+        windows: of its motion.
+        cases: any number.
+
+    Returns:
+        One of them.
+    """
+    costs = [np.mean(e[:, windows.base :] ** 2) for e in errors_of(simulation, [windows], cases)]
+    return cases[int(np.argmin(costs))]
