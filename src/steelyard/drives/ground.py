@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -36,6 +37,7 @@ OPTIONS = [
     "jacobian",
 ]
 CENTERED = 0.2  # of their radius, by which spheres of feet may be off their frame, or unlike
+NO_FILE = "Robot '{}' has no file whose geometry could touch the ground. Read it from a file to let it walk."
 FLOOR = "The file has no ground: a plane at z = 0 of the world is added, with MuJoCo's friction of 1."
 
 
@@ -70,6 +72,8 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
     Raises:
         ModelError: nothing of the robot can touch anything.
     """
+    if robot.source is None:
+        raise ModelError(NO_FILE.format(robot.name))
     m, links = _compiled(robot)
     bodies = {body.name: body for body in spec.bodies}
     made: dict[int, Any] = {}
@@ -135,9 +139,28 @@ def radius_of_feet(robot: Robot, frames: Collection[str]) -> float:
     return radii[0] if alike else 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A robot, equal to all others that were read at the same time."""
+
+    robot: Robot
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Read) and self.robot.source is other.robot.source
+
+    def __hash__(self) -> int:
+        return id(self.robot.source)
+
+
 def _compiled(robot: Robot) -> tuple[Any, dict]:
     """MuJoCo's model of what a robot was read from, and its links by name."""
-    document = document_of(robot) if robot.source else None
+    return _converted(_Read(robot))
+
+
+@lru_cache(maxsize=2)
+def _converted(read: _Read) -> tuple[Any, dict]:
+    robot = read.robot
+    document = document_of(robot)
     if isinstance(document, MjcfDocument):
         return document.compiled[0], {link.name: link for link in robot.links}
     with TemporaryDirectory() as folder:

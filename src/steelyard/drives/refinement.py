@@ -30,9 +30,13 @@ SETTLED = 2e-3  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
 CAREFUL = 5e-4  # s, step of a careful simulation
+SETTLES = 0.05  # of the cost, by which a correction for the step may raise it: where windows begin does not follow it
+PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be within soft ground
+FALLEN = 1e3  # times the typical error, or a variance, beyond which all are alike
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
+FURTHEST = (2e-3, 0.05)  # rad or m, and times 1/s, as where a robot is in the plane may not be known at all
 FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
 
 
@@ -84,12 +88,11 @@ class Simulated:
         (other,) = errors_of(plain, [_begun(replace(self.finely, lead=plain.lead), moved)], [drives])
         return (other - centred) * (1.0 if self.finely.walking else min(1.0, CAREFUL / finer.step))
 
-    def finest(self, moved: np.ndarray, drives: DriveArrays) -> np.ndarray:
-        """(m, nv) what infinitely fine steps would change in errors: twice what half of the finer step does."""
+    def halved(self, moved: np.ndarray, drives: Sequence[DriveArrays]) -> list[np.ndarray]:
+        """Errors by a simulation of half the finer step."""
         half = Simulation(self.finer.robot, self.finer.step / 2, centred=True)
         windows = replace(self.finely, step=half.step, steps=2 * self.finely.steps)
-        (centred,), (other,) = self.errors([moved], [drives]), errors_of(half, [_begun(windows, moved)], [drives])
-        return 2 * (other - centred)
+        return errors_of(half, [_begun(windows, moved)], drives)
 
 
 def refine(
@@ -201,13 +204,18 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     moved, drives, correction = refined.moved, refined.drives, np.zeros(len(x))
     stepped = [inverse @ cost.pulled(simulated.by_step(moved, drives), moved, slopes)]
     if windows.walking:
-        correction = -inverse @ cost.pulled(simulated.finest(moved, drives), moved, slopes)
-        stepped.append(correction)
+        (halved,) = simulated.halved(moved, [drives])
+        found = np.clip(-inverse @ cost.pulled(2 * (halved - error), moved, slopes), -cost.most, cost.most)
+        stepped.append(found)
+        (other,) = simulated.halved(moved, [unknowns.at(unknowns.within(x + found))])
+        before, after = (np.sum(cost.weight * np.minimum(np.abs(cost.rows(e)), FALLEN) ** 2) for e in (halved, other))
+        if after < (1 + SETTLES) * before:
+            correction = found
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
     covariance = spread + prior + sum(np.outer(each, each) for each in stepped) / 3
     if windows.walking:  # what prior and steps add has no such freedom (Welch and Satterthwaite)
-        freedom *= (np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny)) ** 2
+        freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
     return Shown(covariance, freedom, -scores / curvature, curvature, correction)
 
 
@@ -319,7 +327,8 @@ class _Cost:
     def pulled(self, more, moved, slopes: _Slopes) -> np.ndarray:
         """(p,) by what errors that change by `more` (m, nv) change the gradient."""
         other = copy(self)
-        other.error = self.error + self.rows(more)
+        change = self.rows(more)
+        other.error = self.error + (np.clip(change, -OUTLIER / 2, OUTLIER / 2) if self.walking else change)
         return other.normal(self.mean, moved, slopes)[1] - self.normal(self.mean, moved, slopes)[1]
 
     def deviation(self, x, moved, slopes: _Slopes) -> float:
@@ -352,7 +361,7 @@ def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: boo
     changes = unknowns.changes(together=together)
     ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
     if windows.walking:  # each on its own
-        ends = NEARBY * windows.spread.mean(axis=1).ravel()
+        ends = np.minimum(NEARBY * windows.spread.mean(axis=1), np.array(FURTHEST)[:, None]).ravel()
         aside = np.eye(len(ends)).reshape(-1, 2, windows.nv)
     begins = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)] if starts is None else []
     here = unknowns.at(x)
@@ -389,3 +398,36 @@ def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequen
         q = simulation.run(models, q, v, controls)
         found += [own[0].errors(each) for each in q.reshape(len(part), len(own[0]), *q.shape[1:])]
     return found
+
+
+def levelled(simulation: Simulation, windows: Windows, drives: DriveArrays) -> DriveArrays:
+    """Drives whose ground is as high as the feet of windows are.
+
+    Args:
+        simulation: of the robot.
+        windows: of its motion.
+        drives: any.
+
+    Returns:
+        Of a robot that walks, the drives on the height at which it moves most like the windows; else the same.
+    """
+    if not windows.walking:
+        return drives
+    touching = float(np.median(simulation.gap(windows.q)))
+    height = touching if np.isfinite(touching) else 0.0
+    return least(simulation, windows, [drives.changed(ground=(height + each, 0.0, 0.0)) for each in PRESSED])
+
+
+def least(simulation: Simulation, windows: Windows, cases: Sequence[DriveArrays]) -> DriveArrays:
+    """The case whose joints err least.
+
+    Args:
+        simulation: of the robot.
+        windows: of its motion.
+        cases: any number.
+
+    Returns:
+        One of them.
+    """
+    costs = [np.mean(e[:, windows.base :] ** 2) for e in errors_of(simulation, [windows], cases)]
+    return cases[int(np.argmin(costs))]

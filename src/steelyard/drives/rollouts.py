@@ -11,6 +11,7 @@ from steelyard.cards import Card
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import Drive
 from steelyard.drives.free_base import TWIST, moved
+from steelyard.drives.refinement import levelled
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import OptionError
@@ -108,6 +109,7 @@ def rollout(
     simulation, arrays = Simulation(robot, STEP), arrays_of(robot, drives)
     bases = [as_recorded(log)] if robot.floating else None
     windows = windows_of(stretches(robot, [log], drives, bases), simulation.step, window)
+    arrays = levelled(simulation, windows, arrays)
     driven = windows.driven(simulation, arrays)
     error = windows.errors(simulation.run(driven, windows.begin, windows.v, windows.controls(arrays)))
     measured = windows.measured
