@@ -127,15 +127,15 @@ def test_a_step_and_its_covariance_are_those_of_dense_least_squares(posed):
         [(residuals(evidence, path, x) - residuals(evidence, path, -x)) / (2 * h) for x in h * np.eye(count)], axis=1
     )
     step = np.linalg.lstsq(J, -here, rcond=None)[0]
-    after, _, common = improved(evidence, path)
+    after, _, found = improved(evidence, path)
     d = step[:-9].reshape(10, -1)
     np.testing.assert_allclose(after.p - path.p, d[:, :3], atol=1e-5 * np.abs(d).max())
     np.testing.assert_allclose(after.v - path.v, d[:, 6:9], atol=1e-5 * np.abs(d).max())
     np.testing.assert_allclose(after.plane - path.plane, step[-9:-6], atol=1e-5)
     np.testing.assert_allclose(after.biases[0] - path.biases[0], step[-6:], atol=1e-5)
     inverse = np.linalg.inv(J.T @ J)
-    own = covariances(evidence, path)
-    np.testing.assert_allclose(common, inverse[-9:, -9:], atol=1e-4 * np.abs(common).max())
+    own = covariances(found)
+    np.testing.assert_allclose(found.common, inverse[-9:, -9:], atol=1e-4 * np.abs(found.common).max())
     for k in range(10):
         block = inverse[21 * k : 21 * k + 12, 21 * k : 21 * k + 12]
         np.testing.assert_allclose(own[k], block, atol=1e-4 * np.abs(block).max())

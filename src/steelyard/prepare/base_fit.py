@@ -13,7 +13,7 @@ from scipy.ndimage import uniform_filter1d
 from scipy.spatial.transform import Rotation
 
 from steelyard.log.stamps import gaps, runs
-from steelyard.prepare.base_smoother import Evidence, Feet, Path, hats, improved
+from steelyard.prepare.base_smoother import Evidence, Feet, Path, Solution, hats, improved
 from steelyard.prepare.base_sources import RECORDED, Sources, jitter_of, turning, weighed
 from steelyard.spatial import rotate
 
@@ -61,10 +61,11 @@ def begun(sources: Sources, R, stands) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """evidence: of the last round, path: the most likely one. common: (r, r) covariance of plane and biases."""
+    """path: the most likely one. evidence, last: of the last round. common: (r, r) covariance of plane and biases."""
 
-    evidence: Evidence
     path: Path
+    evidence: Evidence
+    last: Solution
     common: NDArray[np.float64]
 
 
@@ -90,7 +91,7 @@ def settled(sources: Sources, stands, path: Path, radius: float, rounds: int) ->
     jitter, poses, flat, held = jitter_of(sources), sources.poses, SLOPED, False
     apart = gaps(sources.t)
     jitter[apart] = LOST
-    evidence = common = None
+    evidence = common = found = None
     for k in range(rounds + 1):
         feet = _feet(sources, path, stands, radius, k, 1.0 if held else CREEP)
         feet.stays[:, apart] = 0
@@ -98,14 +99,15 @@ def settled(sources: Sources, stands, path: Path, radius: float, rounds: int) ->
         path, change, found = improved(evidence, path, held)
         if held:
             break
-        common, held = found, k == rounds - 1 or (change < STEADY and k >= len(SPEEDS))
+        common, held = found.common, k == rounds - 1 or (change < STEADY and k >= len(SPEEDS))
         if k == len(SPEEDS) - 1 and poses is not None and sources.inertial is not None:
             poses = weighed(sources.t, poses, path)
         if k == len(SPEEDS) - 1 and np.linalg.norm(path.plane[1:]) < SLOPES:
             flat = LEVEL
     assert evidence is not None
+    assert found is not None
     assert common is not None
-    return Fit(evidence, path, common)
+    return Fit(path, evidence, found, common)
 
 
 def _feet(sources: Sources, path: Path, stands, radius: float, turn: int, creep: float) -> Feet:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg import get_lapack_funcs
 from scipy.spatial.transform import Rotation
 
 from steelyard.errors import LogError
@@ -121,6 +121,23 @@ class _Normal:
     edge: NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What elimination finds.
+
+    free (n, m): step of samples if the border stays, border (r,): its own. pivots (n, m, m): what is left of the blocks
+    of samples, gains (n - 1, m, m): change of a sample by the next one. lever (n, m, r): change of samples by the
+    border, common (r, r): covariance of the border.
+    """
+
+    free: NDArray[np.float64]
+    border: NDArray[np.float64]
+    pivots: NDArray[np.float64]
+    gains: NDArray[np.float64]
+    lever: NDArray[np.float64]
+    common: NDArray[np.float64]
+
+
 def hats(t: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n, knots) shares that biases at knots have at times t (n,)."""
     count = 1 + int((t[-1] - t[0]) / KNOT + 0.01)
@@ -128,7 +145,7 @@ def hats(t: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(1 - np.abs(place[:, None] - np.arange(count)), 0, 1)
 
 
-def improved(evidence: Evidence, path: Path, held: bool = False) -> tuple[Path, float, NDArray[np.float64]]:
+def improved(evidence: Evidence, path: Path, held: bool = False) -> tuple[Path, float, Solution]:
     """One Gauss-Newton step.
 
     Args:
@@ -137,8 +154,7 @@ def improved(evidence: Evidence, path: Path, held: bool = False) -> tuple[Path, 
         held: whether plane and biases stay.
 
     Returns:
-        The path after it; the root mean square of the changes of twists, m/s and rad/s; and the covariance (r, r) of
-        plane and biases.
+        The path after it; the root mean square of the changes of twists, m/s and rad/s; and the Solution.
 
     Raises:
         LogError: the state is not determined.
@@ -156,24 +172,19 @@ def improved(evidence: Evidence, path: Path, held: bool = False) -> tuple[Path, 
         plane=path.plane + border[:PLANE],
         biases=path.biases + border[PLANE:].reshape(path.biases.shape),
     )
-    return after, float(np.sqrt(np.mean(step[:, 6:BASE] ** 2))), found.common
+    return after, float(np.sqrt(np.mean(step[:, 6:BASE] ** 2))), found
 
 
-def covariances(evidence: Evidence, path: Path, common=None) -> NDArray[np.float64]:
+def covariances(found: Solution, common=None) -> NDArray[np.float64]:
     """Covariances of the errors of the base.
 
     Args:
-        evidence: what is known.
-        path: where it is most likely.
-        common: (r, r) covariance of plane and biases; None: that of the evidence.
+        found: the last step.
+        common: (r, r) covariance of plane and biases; None: that of the step.
 
     Returns:
         (n, 12, 12) of position, rotation, velocity and angular velocity, in world axes.
-
-    Raises:
-        LogError: the state is not determined.
     """
-    found = _solved(_normal(evidence, path))
     inverse, gain = np.linalg.inv(found.pivots), found.gains
     for k in range(len(gain) - 1, -1, -1):
         inverse[k] += gain[k] @ inverse[k + 1] @ gain[k].T
@@ -239,14 +250,13 @@ def _add_motion(evidence: Evidence, path: Path, sums: _Normal, shares):
     after[:, TURN, TURN] -= skew(turned) / 2
     for rows, rates in ((P, V), (TURN, W)):
         before[:, rows, rates] = after[:, rows, rates] = -step[:, :, None] / 2 * eye
-    sensor = evidence.inertial
+    sensor, half = evidence.inertial, step[:, :, None] / 2
     if sensor is not None:
         arm = path.R @ sensor.lever
         felt = rotate(path.R, sensor.acceleration - shares @ path.biases[:, 3:])
         rest[:, V] += np.diff(cross(path.w, arm), axis=0)
         rest[:, V] -= step * (evidence.gravity + (felt[1:] + felt[:-1]) / 2)
         levers = skew(path.w) @ skew(arm)
-        half = step[:, :, None] / 2
         for block, at, sign in ((before, slice(None, -1), -1), (after, slice(1, None), 1)):
             block[:, V, TURN] = -sign * levers[at] + half * skew(felt[at])
             block[:, V, W] = -sign * skew(arm[at])
@@ -356,37 +366,21 @@ def _add_poses(poses: Poses, path: Path, sums: _Normal):
         sums.diagonal[:, columns, columns] += weight[:, None, None] * np.eye(3)
 
 
-@dataclass(frozen=True, eq=False)
-class _Solution:
-    """What elimination finds.
-
-    free (n, m): step of samples if the border stays, border (r,): its own. pivots (n, m, m): what is left of the blocks
-    of samples, gains (n - 1, m, m): change of a sample by the next one. lever (n, m, r): change of samples by the
-    border, common (r, r): covariance of the border.
-    """
-
-    free: NDArray[np.float64]
-    border: NDArray[np.float64]
-    pivots: NDArray[np.float64]
-    gains: NDArray[np.float64]
-    lever: NDArray[np.float64]
-    common: NDArray[np.float64]
-
-
-def _solved(equations: _Normal) -> _Solution:
+def _solved(equations: _Normal) -> Solution:
     """Elimination forwards from sample to sample, substitution backwards; the border by its Schur complement."""
     pivots, lower = equations.diagonal, equations.lower
     n, m = equations.gradient.shape
     found = np.concatenate([equations.gradient[..., None], equations.side], axis=2)
     gains = np.empty_like(lower)
+    potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (pivots,))
     for k in range(n):
-        factor, wrong = dpotrf(pivots[k], lower=1)
+        factor, wrong = potrf(pivots[k], lower=1)
         if wrong:
             raise LogError("The state of the base is not determined: no pose, sensor or standing foot tells it.")
         if k == n - 1:
-            found[k] = dpotrs(factor, found[k], lower=1)[0]
+            found[k] = potrs(factor, found[k], lower=1)[0]
             break
-        both = dpotrs(factor, np.concatenate([lower[k].T, found[k]], axis=1), lower=1)[0]
+        both = potrs(factor, np.concatenate([lower[k].T, found[k]], axis=1), lower=1)[0]
         gains[k], found[k] = both[:, :m], both[:, m:]
         change = lower[k] @ both
         pivots[k + 1] -= change[:, :m]
@@ -396,4 +390,4 @@ def _solved(equations: _Normal) -> _Solution:
     free, lever = -found[..., 0], -found[..., 1:]
     common = np.linalg.inv(equations.corner + np.einsum("nmr,nms->rs", equations.side, lever))
     border = -common @ (equations.edge + np.einsum("nmr,nm->r", equations.side, free))
-    return _Solution(free, border, pivots, -gains, lever, common)
+    return Solution(free, border, pivots, -gains, lever, common)

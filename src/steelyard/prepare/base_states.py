@@ -16,7 +16,7 @@ from steelyard.log.kalman import smooth
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
 from steelyard.native import one_blas_thread
-from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, SPEEDS, Fit, begun, settled, speeds
+from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, Fit, begun, settled, speeds
 from steelyard.prepare.base_smoother import BASE, Evidence, Path, covariances
 from steelyard.prepare.base_sources import (
     POSE,
@@ -41,7 +41,7 @@ LANDING = 4  # samples of a stance at either end, in which feet move
 OFTEN = 0.1  # share of the standing samples
 PIECE = 24000  # samples that are smoothed at once: 1 GB
 SHARED = 2.0  # s that neighbouring pieces have in common
-SEARCHES = 2  # for contacts in the motion that they give
+SEARCHES = 2  # for contacts in the motion that they give, and rounds of each
 
 
 def base_states(
@@ -102,7 +102,7 @@ def _smoothed(robot: Robot, log: Log, kinds: Mapping[str, str], flags, radius: f
     joints = _joint_rates(robot, log)
     path = begun(sources, R, stands)
     for _ in range(0 if given or not kinds else SEARCHES):
-        path = settled(sources, stands, path, radius, len(SPEEDS)).path
+        path = settled(sources, stands, path, radius, SEARCHES).path
         found = _touching(robot, log, joints, path, tuple(kinds))
         stands = np.stack([flags.get(frame, found[frame]) for frame in legs.frames])
     fit = settled(sources, stands, path, radius, ROUNDS)
@@ -121,7 +121,7 @@ def _joined(log: Log, parts: Sequence[slice], found: Sequence[BaseStates]) -> Ba
     """States of pieces as those of one log: each goes on in the middle of what it shares with the one before, where
     pose and heading were not recorded."""
     poses = recorded_poses(log, POSED)
-    placed, turned = (False, False) if poses is None else poses.weights.any(axis=0)
+    placed, turned = [False, False] if poses is None else np.any(poses.weights, axis=0).tolist()
     rows, moved = [], []
     for k, (part, own) in enumerate(zip(parts, found, strict=True)):
         q, ground, first = own.q.copy(), own.ground, 0
@@ -212,7 +212,7 @@ def _touching(robot: Robot, log: Log, joints, path: Path, frames) -> dict[str, N
     """Shares to which frames stand, by their speed and height in the motion found so far."""
     motion = foot_motion(robot, log.replace(q=_positions(log, path), v=_rates(path, joints)), frames)
     edges = uniform_filter1d(motion.touching.astype(float), 2 * BETWEEN + 1, axis=1)
-    return dict(zip(frames, edges, strict=True))
+    return {frame: edges[i] for i, frame in enumerate(frames)}
 
 
 def _positions(log: Log, path: Path) -> NDArray[np.float64]:
@@ -226,7 +226,7 @@ def _rates(path: Path, joints) -> NDArray[np.float64]:
 def _states(log: Log, joints, sources: Sources, fit: Fit, stands, radius, given) -> BaseStates:
     """Everything in axes of the base, with what was found."""
     evidence, path = fit.evidence, fit.path
-    own = covariances(evidence, path, fit.common)
+    own = covariances(fit.last, fit.common)
     change = np.zeros_like(own)
     for k in range(0, BASE, 3):
         change[:, k : k + 3, k : k + 3] = path.R.mT
