@@ -16,11 +16,13 @@ from steelyard.drives.drive import drives_of, twins
 from steelyard.drives.free_base import apart, moved
 from steelyard.drives.held_out import STRIDE
 from steelyard.drives.refinement import Simulated, refine, shown_by
-from steelyard.drives.rollouts import _recorded as _states
+from steelyard.drives.rollouts import as_recorded
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.walking_coordinates import walking_unknowns
 from steelyard.drives.windows import stretches, windows_of
+from steelyard.errors import ModelError, OptionError
 from steelyard.model.mujoco_state import to_mujoco
+from steelyard.pipeline.drive_identification import require_walking
 from steelyard.simulate.truth import Truth
 
 TRUTH = Truth(load=3.0, armature=0.008, damping=0.4, frictionloss=0.4, delay=0.006)
@@ -100,7 +102,7 @@ def test_a_file_without_ground_gets_one_and_feet_without_geometry_are_refused():
     simulation = Simulation(sy.load(file_of(floorless)), 2e-3)
     assert "no ground" in simulation.notes[0]
     bare = "\n".join(line for line in floorless.splitlines() if "<geom" not in line)
-    with pytest.raises(sy.ModelError, match="can touch the ground"):
+    with pytest.raises(ModelError, match="can touch the ground"):
         Simulation(sy.load(file_of(bare)), 2e-3)
 
 
@@ -166,43 +168,67 @@ def _trunk(robot, drives, inertias):
     free = walking_unknowns(
         robot, arrays, ("damping", "frictionloss", "armature", "delay"), known, groups=twins(robot, drives)
     )
-    return replace(free, bodies=free.bodies[:4])
+    return replace(free, bodies=free.bodies[:10])
 
 
-@lru_cache
-def _refined(ground: bool = True, gravity: float = 9.81):
+def _windows(gravity: float = 9.81):
     walk = walked()
     robot = sy.load(file_of(walk.mjcf), gravity=(0, 0, -gravity))
     drives = drives_of(robot, ("model",))
-    recordings = stretches(robot, [_based(walk)], drives, [_states(_based(walk))])
+    log = _based(walk)
     simulation = Simulation(robot, 2e-3, centred=True)
-    if not ground:
-        simulation.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-    windows = windows_of(recordings, 2e-3, STRIDE, lead=simulation.lead)
-    simulated = Simulated(simulation, windows, simulation, windows)
-    found = refine(simulated, _trunk(robot, drives, robot.inertias))
-    return walk, found, shown_by(simulated, found)
+    recordings = stretches(robot, [log], drives, [as_recorded(log)])
+    windows = windows_of(recordings, 2e-3, STRIDE, lead=simulation.lead)[::2]
+    return Simulated(simulation, windows, simulation, windows), _trunk(robot, drives, robot.inertias)
+
+
+@lru_cache
+def _refined(gravity: float = 9.81):
+    simulated, free = _windows(gravity)
+    return simulated, refine(simulated, free)
 
 
 def test_a_walk_shows_the_load_of_the_trunk_and_the_drives():
-    walk, found, shown = _refined()
-    drives, width = found.drives, np.sqrt(np.diag(shown.covariance))
+    """43 % more mass of the trunk than in the model, delays, friction; without ground nothing fits."""
+    simulated, found = _refined()
+    drives, true, shown = found.drives, walked().true, shown_by(simulated, found)
     assert found.rms[-1] < 0.2 * found.rms[0]
-    assert drives.inertias[0, 0] == pytest.approx(walk.true.inertias[0, 0], rel=0.03)  # 43 % more than in the model
-    center = walk.true.inertias[0, 1:4] / walk.true.inertias[0, 0]
+    assert drives.inertias[0, 0] == pytest.approx(true.inertias[0, 0], rel=0.03)
+    center = true.inertias[0, 1:4] / true.inertias[0, 0]
     assert np.allclose(drives.inertias[0, 1:4] / drives.inertias[0, 0], center, atol=5e-3)
-    for name, tolerance in {"delay": 1e-3, "damping": 0.1, "frictionloss": 0.15}.items():
-        true = 0.006 if name == "delay" else 0.4
-        free = found.unknowns
-        error = np.abs(getattr(drives, name)[6:] - true) - 2 * width[free.of(name)[6:]] * (
-            1 if name == "delay" else true
-        )
-        assert error.max() < tolerance
+    assert np.allclose(drives.delay[6:], TRUTH.delay, atol=2.5e-3)  # with steps of 2 ms, limbs as in the model
+    assert np.isfinite(shown.covariance).all()
+    simulated.finer.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    (fallen,) = simulated.errors([found.moved], [drives])
+    simulated.finer.model.opt.disableflags &= ~mujoco.mjtDisableBit.mjDSBL_CONTACT
+    assert np.sqrt(np.mean(fallen**2)) > 5 * found.rms[-1]
 
 
-@pytest.mark.parametrize("wrong", [{"ground": False}, {"gravity": 9.0}], ids=["no ground", "gravity"])
-def test_a_wrong_world_is_seen(wrong):
-    walk, found, _ = _refined(**wrong)
-    best = _refined()[1]
-    off = found.drives.inertias[0, 0] / walk.true.inertias[0, 0] - 1
-    assert found.rms[-1] > 1.5 * best.rms[-1] or abs(off) > 0.05
+@pytest.mark.exhaustive(keep=0)
+def test_wrong_gravity_makes_a_wrong_trunk():
+    _, found = _refined(9.0)
+    assert abs(found.drives.inertias[0, 0] / walked().true.inertias[0, 0] - 1) > 0.05
+
+
+@pytest.mark.exhaustive(keep=0)
+def test_a_whole_run_writes_what_walks(tmp_path):
+    walk = walked()
+    result = sy.identify(str(file_of(walk.mjcf)), walk.log, drive="model", out=tmp_path / "out")
+    errors = {each.name: each.pooled[0] for each in result.motion}
+    assert errors["identified"] < 0.4 * errors["given model"]
+    assert result.robot.inertias[0, 0] == pytest.approx(walk.true.inertias[0, 0], rel=0.05)
+    assert result.samples.inertias.shape == (256, 13, 10) and np.ptp(result.samples.inertias[:, 0, 0]) > 0
+    written = sy.load(tmp_path / "out" / "robot_identified.xml")
+    assert written.floating and written.drives["FL_hip_joint"].delay > 0
+    again = sy.identify(str(file_of(walk.mjcf)), walk.log, drive="model", start=str(tmp_path / "out"))
+    assert again.fit.refined.rms[-1] < 1.1 * result.fit.refined.rms[-1]
+
+
+def test_a_base_that_stands_still_is_refused():
+    walk = walked()
+    robot, log = sy.load(file_of(walk.mjcf)), _based(walk)
+    held = log.replace(q=np.concatenate([np.repeat(log.q[:1, :7], len(log), axis=0), log.q[:, 7:]], axis=1))
+    recordings = stretches(robot, [held], drives_of(robot, ("model",)), [as_recorded(held)])
+    with pytest.raises(OptionError, match="--fixed"):
+        require_walking(robot, recordings)
+    require_walking(robot, stretches(robot, [log], drives_of(robot, ("model",)), [as_recorded(log)]))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from steelyard.drives.free_base import moved
 from steelyard.errors import SteelyardError
 from steelyard.payload.payload_report import payload_view
 from steelyard.pipeline import Job
@@ -73,7 +74,7 @@ def robot_view(summary: dict, folder, folders=(), film=None) -> str:
         robot = load_with_side(job)
         if not film:
             return embed(robot, estimate=folder)
-        played = {name: Motion(t - t[0], q) for name, (t, q) in film.items()}
+        played = {name: Motion(t - t[0], moved(robot.neutral, q)) for name, (t, q) in film.items()}
         return embed(robot, trajectory=played["measured"], beside=("simulated", played["identified"]))
     except SteelyardError:  # its side file or a mesh is gone
         return ""

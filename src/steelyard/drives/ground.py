@@ -1,7 +1,8 @@
 """What a walking robot touches: the floor and the geoms of its own file, with their contact parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,6 +36,8 @@ OPTIONS = [
     "ccd_tolerance",
     "jacobian",
 ]
+CENTERED = 0.2  # of their radius, by which spheres of feet may be off their frame, or unlike
+NO_FILE = "Robot '{}' has no file whose geometry could touch the ground. Read it from a file to let it walk."
 FLOOR = "The file has no ground: a plane at z = 0 of the world is added, with MuJoCo's friction of 1."
 
 
@@ -69,6 +72,8 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
     Raises:
         ModelError: nothing of the robot can touch anything.
     """
+    if robot.source is None:
+        raise ModelError(NO_FILE.format(robot.name))
     m, links = _compiled(robot)
     bodies = {body.name: body for body in spec.bodies}
     made: dict[int, Any] = {}
@@ -104,9 +109,58 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
     return Ground(options, centers, () if floor else (FLOOR,))
 
 
+def radius_of_feet(robot: Robot, frames: Collection[str]) -> float:
+    """Radius of round feet.
+
+    Args:
+        robot: on a free base, read from a file with geometry.
+        frames: of feet.
+
+    Returns:
+        m, of the spheres of its geometry about these frames; 0 where feet are not round, or not all alike.
+    """
+    import mujoco
+
+    if robot.source is None:
+        return 0.0
+    m, links = _compiled(robot)
+    found: dict[str, float] = {}
+    for geom in np.flatnonzero(
+        (m.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE) & (m.geom_contype | m.geom_conaffinity > 0)
+    ):
+        link = links[body_name(m, int(m.geom_bodyid[geom]))]
+        center = link.position + link.rotation @ m.geom_pos[geom]
+        for name in frames:
+            frame = robot.frame(name)
+            if frame.body == link.body and np.linalg.norm(frame.position - center) < CENTERED * m.geom_size[geom, 0]:
+                found[name] = float(m.geom_size[geom, 0])
+    radii = list(found.values())
+    alike = len(radii) == len(frames) > 0 and np.allclose(radii, radii[0], rtol=CENTERED)
+    return radii[0] if alike else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A robot, equal to all others that were read at the same time."""
+
+    robot: Robot
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Read) and self.robot.source is other.robot.source
+
+    def __hash__(self) -> int:
+        return id(self.robot.source)
+
+
 def _compiled(robot: Robot) -> tuple[Any, dict]:
     """MuJoCo's model of what a robot was read from, and its links by name."""
-    document = document_of(robot) if robot.source else None
+    return _converted(_Read(robot))
+
+
+@lru_cache(maxsize=2)
+def _converted(read: _Read) -> tuple[Any, dict]:
+    robot = read.robot
+    document = document_of(robot)
     if isinstance(document, MjcfDocument):
         return document.compiled[0], {link.name: link for link in robot.links}
     with TemporaryDirectory() as folder:

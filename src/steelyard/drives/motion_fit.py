@@ -11,7 +11,7 @@ from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, total_mass, unknowns, weights_of
 from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
 from steelyard.drives.held_out import window_of
-from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, felt_by, refine, shown_by
+from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, felt_by, least, levelled, refine, shown_by
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.walking_coordinates import single, walking_unknowns
 from steelyard.drives.windows import Recorded, Windows, windows_of
@@ -19,10 +19,10 @@ from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot
 
 MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
+LEGS = 18  # degrees of freedom of a quadruped
 FEW = 24  # windows, of which a search can spare none to compare its ends
 FACTORS = (0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0)  # times a gain that is not known, tried first
 GAINS, DAMPED = tuple(5.0 * 1.5 ** np.arange(13)), 0.03  # N m/rad tried of all, times which damping is, N m s/rad
-PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be within soft ground
 LATE = (0.0, 0.01, 0.02, 0.04)  # s
 SLOPES = (0.8, 1.0, 1.3, 1.8)  # times the fastest motion, that commands may rise at
 LIMITS = (0.04, 0.08, 0.15, 0.3, 0.5, 0.8)  # times what the drive would reach without one
@@ -156,15 +156,12 @@ def _walked(
     simulation: Simulation, start: DriveArrays, stated: Stated, seen: Windows, unseen: Windows, progress
 ) -> tuple[Refined, DriveArrays]:
     """As `search`, of a robot that walks: joints move each other, so that nothing is tried for each of them alone."""
-    seen = seen[:: max(1, len(seen) // FEW)]
+    seen = seen[:: max(1, len(seen) // _strides(seen, FEW))]
     robot, late = simulation.robot, -float(np.median(np.diff(seen.recordings[0].t)))
-    touching = float(np.median(simulation.gap(seen.q)))
-    height = touching if np.isfinite(touching) else 0.0
-    deeper = [start.changed(ground=(height + each, 0.0, 0.0)) for each in PRESSED]
-    start, given = _least(simulation, seen, deeper), np.broadcast_to(stated.known["gain"], robot.nv)
+    start, given = levelled(simulation, seen, start), np.broadcast_to(stated.known["gain"], robot.nv)
     if not given.all():
-        start = _least(simulation, seen, [_stronger(start, ~given, each) for each in GAINS])
-    start = _least(simulation, seen, [_but(start, stated.known, {"delay": np.full(robot.nv, each)}) for each in LATE])
+        start = least(simulation, seen, [_stronger(start, ~given, each) for each in GAINS])
+    start = least(simulation, seen, [_but(start, stated.known, {"delay": np.full(robot.nv, each)}) for each in LATE])
     known = dict(stated.known) | {name: np.ones(robot.nv, dtype=bool) for name in LIMITING}
     weighed = {
         "weighed": stated.weighed,
@@ -182,12 +179,6 @@ def _stronger(start: DriveArrays, some: np.ndarray, gain: float) -> DriveArrays:
     """Drives some of which (nv,) have another gain, and the damping that goes with it."""
     numbers = {"gain": gain, "damping": DAMPED * gain, "frictionloss": DAMPED * gain / 10}
     return start.changed(**{name: np.where(some, value, getattr(start, name)) for name, value in numbers.items()})
-
-
-def _least(simulation: Simulation, windows: Windows, cases: Sequence[DriveArrays]) -> DriveArrays:
-    """The case whose joints err least."""
-    costs = [np.mean(e[:, windows.base :] ** 2) for e in errors_of(simulation, [windows], cases)]
-    return cases[int(np.argmin(costs))]
 
 
 def fit_motion(
@@ -226,6 +217,8 @@ def fit_motion(
     groups = stated.groups if robot.floating else ()
     undetermined = _undetermined(simulation, seen, refined.drives, stated.known, groups)
     shown = shown_by(fine, refined)
+    if robot.floating:
+        refined = replace(refined, x=free.within(refined.x + shown.correction))
     return MotionFit(
         drives=refined.drives,
         half_width=_half_widths(free, shown, refined),
@@ -249,9 +242,14 @@ def _mean_friction(simulation: Simulation, windows: Windows, drives: DriveArrays
 
 def _shared(windows: Windows, least: int = 1) -> tuple[Windows, Windows, np.ndarray]:
     """Windows to fit and windows to judge by, and the numbers of the first. least: of how many one is fitted."""
-    every = max(least, -(-len(windows) // (STRIDES if windows.walking else MOST)))
+    every = max(least, -(-len(windows) // (_strides(windows, STRIDES) if windows.walking else MOST)))
     chosen, others = np.arange(0, len(windows), every), np.arange(every // 2, len(windows), every)
     return windows[chosen], windows[others], chosen
+
+
+def _strides(windows: Windows, most: int) -> int:
+    """How many windows of a walk are simulated again and again; of robots with more joints, fewer show as much."""
+    return max(most // 2, most * LEGS // windows.nv)
 
 
 def _best(simulation: Simulation, windows: Windows, ends: Sequence[Refined]) -> Refined:

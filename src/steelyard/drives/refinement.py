@@ -30,9 +30,13 @@ SETTLED = 2e-3  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
 CAREFUL = 5e-4  # s, step of a careful simulation
+SETTLES = 0.05  # of the cost, by which a correction for the step may raise it: where windows begin does not follow it
+PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be within soft ground
+FALLEN = 1e3  # times the typical error, or a variance, beyond which all are alike
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
+FURTHEST = (2e-3, 0.05)  # rad or m, and times 1/s, as where a robot is in the plane may not be known at all
 FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
 
 
@@ -76,13 +80,19 @@ class Simulated:
         return errors_of(self.finer, [_begun(self.finely, each) for each in moved], drives)
 
     def by_step(self, moved: np.ndarray, drives: DriveArrays) -> np.ndarray:
-        """(m, nv) what a step of `CAREFUL` changes in errors by an integrator of the first order, such as that of
-        simulators people use."""
+        """(m, nv) what a step of `CAREFUL`, or the finer one of walks, changes in errors by an integrator of the first
+        order, such as that of simulators people use."""
         finer = self.finer
         plain = Simulation(finer.robot, finer.step)
         (centred,) = self.errors([moved], [drives])
         (other,) = errors_of(plain, [_begun(replace(self.finely, lead=plain.lead), moved)], [drives])
-        return (other - centred) * min(1.0, CAREFUL / finer.step)
+        return (other - centred) * (1.0 if self.finely.walking else min(1.0, CAREFUL / finer.step))
+
+    def halved(self, moved: np.ndarray, drives: Sequence[DriveArrays]) -> list[np.ndarray]:
+        """Errors by a simulation of half the finer step."""
+        half = Simulation(self.finer.robot, self.finer.step / 2, centred=True)
+        windows = replace(self.finely, step=half.step, steps=2 * self.finely.steps)
+        return errors_of(half, [_begun(windows, moved)], drives)
 
 
 def refine(
@@ -111,6 +121,7 @@ def refine(
         x, moved, rms, most = begun.x, begun.moved, [*begun.rms], LAST
     (error,) = simulated.errors([moved], [unknowns.at(x)])
     most, left = (WALKED, SLOPES) if windows.walking else (most, most)
+    starts = None
     for step in range(most):
         if progress:
             progress(step / most)
@@ -118,7 +129,8 @@ def refine(
         cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
         if slopes is None:
-            slopes, left = _slopes(simulated, moved, unknowns, x, together=together), left - 1
+            slopes, left = _slopes(simulated, moved, unknowns, x, together=together, starts=starts), left - 1
+            starts = slopes.starts if windows.walking else None  # next to the same elsewhere
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
             tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
@@ -147,12 +159,14 @@ class Shown:
     freedom: (p,) its degrees of freedom: few windows may show most of a coordinate.
     wanted: (k, p) by how much each window alone would change each coordinate alone.
     curvature: (k, p) of its cost there.
+    correction: (p,) by how much infinitely fine steps would change each coordinate: contacts of walks need them.
     """
 
     covariance: np.ndarray
     freedom: np.ndarray
     wanted: np.ndarray
     curvature: np.ndarray
+    correction: np.ndarray
 
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
@@ -187,10 +201,22 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     spread = (len(own) - 1) / len(own) * without.T @ without
     curvature = np.maximum(np.diagonal(own, axis1=1, axis2=2), np.finfo(float).tiny)
     prior = PRIOR * inverse @ cost.own @ inverse
-    stepped = inverse @ cost.pulled(simulated.by_step(refined.moved, refined.drives), refined.moved, slopes)
+    moved, drives, correction = refined.moved, refined.drives, np.zeros(len(x))
+    stepped = [inverse @ cost.pulled(simulated.by_step(moved, drives), moved, slopes)]
+    if windows.walking:
+        (halved,) = simulated.halved(moved, [drives])
+        found = np.clip(-inverse @ cost.pulled(2 * (halved - error), moved, slopes), -cost.most, cost.most)
+        stepped.append(found)
+        (other,) = simulated.halved(moved, [unknowns.at(unknowns.within(x + found))])
+        before, after = (np.sum(cost.weight * np.minimum(np.abs(cost.rows(e)), FALLEN) ** 2) for e in (halved, other))
+        if after < (1 + SETTLES) * before:
+            correction = found
     fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
     freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
-    return Shown(spread + prior + np.outer(stepped, stepped) / 3, freedom, -scores / curvature, curvature)
+    covariance = spread + prior + sum(np.outer(each, each) for each in stepped) / 3
+    if windows.walking:  # what prior and steps add has no such freedom (Welch and Satterthwaite)
+        freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
+    return Shown(covariance, freedom, -scores / curvature, curvature, correction)
 
 
 def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
@@ -301,7 +327,8 @@ class _Cost:
     def pulled(self, more, moved, slopes: _Slopes) -> np.ndarray:
         """(p,) by what errors that change by `more` (m, nv) change the gradient."""
         other = copy(self)
-        other.error = self.error + self.rows(more)
+        change = self.rows(more)
+        other.error = self.error + (np.clip(change, -OUTLIER / 2, OUTLIER / 2) if self.walking else change)
         return other.normal(self.mean, moved, slopes)[1] - self.normal(self.mean, moved, slopes)[1]
 
     def deviation(self, x, moved, slopes: _Slopes) -> float:
@@ -328,23 +355,24 @@ def _begun(windows: Windows, moved) -> Windows:
     return replace(windows, q=free_base.moved(windows.q, moved[0]), v=windows.v + moved[1])
 
 
-def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool) -> _Slopes:
-    """Derivatives of the errors."""
+def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool, starts=None) -> _Slopes:
+    """Derivatives of the errors. starts: those by where windows begin, where they are known."""
     simulation, windows = simulated.simulation, simulated.windows
     changes = unknowns.changes(together=together)
     ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
     if windows.walking:  # each on its own
-        ends = NEARBY * windows.spread.mean(axis=1).ravel()
+        ends = np.minimum(NEARBY * windows.spread.mean(axis=1), np.array(FURTHEST)[:, None]).ravel()
         aside = np.eye(len(ends)).reshape(-1, 2, windows.nv)
-    starts = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)]
+    begins = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)] if starts is None else []
     here = unknowns.at(x)
     cases = [(moved, here), *((moved, unknowns.at(x + change)) for change, _ in changes)]
-    cases += [(each, here) for each in starts]
+    cases += [(each, here) for each in begins]
     error, *found = errors_of(simulation, [_begun(windows, each) for each, _ in cases], [drives for _, drives in cases])
     sizes = [change.max() for change, _ in changes]
     values = np.stack([(new - error) / size for new, size in zip(found, sizes, strict=False)])
-    begun = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
-    return _Slopes(values, np.stack([at for _, at in changes]), begun)
+    if starts is None:
+        starts = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
+    return _Slopes(values, np.stack([at for _, at in changes]), starts)
 
 
 def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequence[DriveArrays]) -> list[np.ndarray]:
@@ -370,3 +398,36 @@ def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequen
         q = simulation.run(models, q, v, controls)
         found += [own[0].errors(each) for each in q.reshape(len(part), len(own[0]), *q.shape[1:])]
     return found
+
+
+def levelled(simulation: Simulation, windows: Windows, drives: DriveArrays) -> DriveArrays:
+    """Drives whose ground is as high as the feet of windows are.
+
+    Args:
+        simulation: of the robot.
+        windows: of its motion.
+        drives: any.
+
+    Returns:
+        Of a robot that walks, the drives on the height at which it moves most like the windows; else the same.
+    """
+    if not windows.walking:
+        return drives
+    touching = float(np.median(simulation.gap(windows.q)))
+    height = touching if np.isfinite(touching) else 0.0
+    return least(simulation, windows, [drives.changed(ground=(height + each, 0.0, 0.0)) for each in PRESSED])
+
+
+def least(simulation: Simulation, windows: Windows, cases: Sequence[DriveArrays]) -> DriveArrays:
+    """The case whose joints err least.
+
+    Args:
+        simulation: of the robot.
+        windows: of its motion.
+        cases: any number.
+
+    Returns:
+        One of them.
+    """
+    costs = [np.mean(e[:, windows.base :] ** 2) for e in errors_of(simulation, [windows], cases)]
+    return cases[int(np.argmin(costs))]

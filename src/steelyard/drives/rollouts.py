@@ -11,6 +11,7 @@ from steelyard.cards import Card
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import Drive
 from steelyard.drives.free_base import TWIST, moved
+from steelyard.drives.refinement import levelled
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import OptionError
@@ -56,10 +57,21 @@ class Rollout(Card):
         return told | {name: f"{np.sqrt(np.mean(e**2)):.4g}" for name, e in others.items() if e is not None}
 
 
-def _recorded(log: Log) -> BaseStates:
-    """The state of a free base as it is in a log."""
+def as_recorded(log: Log) -> BaseStates:
+    """The state of a free base as it is in a log.
+
+    Args:
+        log: with q and v of a robot on a free base.
+
+    Returns:
+        The BaseStates.
+
+    Raises:
+        LogError: there is no v.
+    """
     q, v = log.require("q", "v")
-    covariance = np.broadcast_to(np.eye(2 * TWIST), (len(log), 2 * TWIST, 2 * TWIST))
+    size = np.repeat([1e-3, 5e-4, 1e-2, 3e-3], 3)  # m, rad, m/s, rad/s
+    covariance = np.broadcast_to(np.diag(size**2), (len(log), 2 * TWIST, 2 * TWIST))
     return BaseStates(t=log.t, q=q, v=v, covariance=covariance, ground=np.zeros(len(log)), slope=np.zeros(2))
 
 
@@ -95,8 +107,9 @@ def rollout(
         )
     drives = robot.drives if drives is None else drives
     simulation, arrays = Simulation(robot, STEP), arrays_of(robot, drives)
-    bases = [_recorded(log)] if robot.floating else None
+    bases = [as_recorded(log)] if robot.floating else None
     windows = windows_of(stretches(robot, [log], drives, bases), simulation.step, window)
+    arrays = levelled(simulation, windows, arrays)
     driven = windows.driven(simulation, arrays)
     error = windows.errors(simulation.run(driven, windows.begin, windows.v, windows.controls(arrays)))
     measured = windows.measured

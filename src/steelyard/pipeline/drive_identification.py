@@ -60,7 +60,7 @@ class DriveResult(Card):
         fit: the refinement.
         held_out: samples that judge.
         overlay: of these, times, measured and simulated positions of each block in one piece, and commanded ones, None
-            where commands are no positions.
+            where commands are no positions; of a free base displacement and rotation vector.
         step: of the simulation, s.
         window: s of those windows of `motion`.
         findings: of the logs.
@@ -393,10 +393,12 @@ def _judged(
     sets = {FOUND: found} | ({} if start is None else {START: start})
     if all(each.torque_per_unit is not None for each in task.drives.values()):
         sets[GIVEN] = arrays_of(task.run.robot, task.drives)
+    level = (found.ground[0], 0.0, 0.0)  # else it is as the file says
+    sets = {name: arrays.changed(ground=level) for name, arrays in sets.items()}
     motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
     whole = judges.whole
     followed = bool(found.follows_q[whole.base :].all())
-    (error,) = errors_of(simulation, [whole], [found])
+    (error,) = errors_of(simulation, [whole], [sets[FOUND]])
     begin = task.run.robot.neutral
     paths = (apart(q, begin, whole.nv) for q in (whole.measured, moved(whole.measured, error)))
     overlay = (whole.times, *paths, whole.commanded if followed else None)

@@ -17,6 +17,7 @@ from steelyard.corrections import NOTHING, Corrections
 from steelyard.drives.arrays import effort
 from steelyard.drives.drive import drives_of
 from steelyard.drives.free_base import POSE
+from steelyard.drives.ground import radius_of_feet
 from steelyard.errors import LogError, choices
 from steelyard.identifiable.loop_completion import on_tree
 from steelyard.log import Finding, Log, checks, filters
@@ -29,7 +30,7 @@ from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
 from steelyard.prepare.base_states import base_states, with_base
 from steelyard.prepare.contact_checks import contact_faults
-from steelyard.prepare.contact_flags import from_motion, in_steady_contact, with_contacts
+from steelyard.prepare.contact_flags import from_motion, in_steady_contact, standing_frames, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
 from steelyard.prepare.undo import corrected, effort_note
 
@@ -130,7 +131,7 @@ def prepare(
     log, lost = (log, ()) if drives else believable(log)
     raw, states = corrected(robot, log, corrections, drives), None
     if robot is not None and robot.floating and drives:
-        states = base_states(robot, raw, contacts=contacts or None)
+        states = walking_states(robot, raw, contacts)
         q = np.concatenate([states.q[:, :POSE], raw.q[:, POSE:]], axis=1)
         raw, told = raw.replace(q=q, v=states.v).noted(*states.notes), states.findings
     else:
@@ -171,6 +172,24 @@ def prepare(
     ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired, states=states)
     fitted = ready.clear if corrections.saturation else filtered
     return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
+
+
+def walking_states(robot: Robot, log: Log, contacts: tuple[str, ...] = ()) -> BaseStates:
+    """States of a walking base, on round feet where the robot's file has spheres there.
+
+    Args:
+        robot: on a free base.
+        log: of its walk, with mistakes undone.
+        contacts: as of `prepare`.
+
+    Returns:
+        The BaseStates.
+
+    Raises:
+        LogError: as of `base_states`.
+    """
+    radius = radius_of_feet(robot, tuple(log.contacts) or standing_frames(robot))
+    return base_states(robot, log, contacts=contacts or None, radius=radius)
 
 
 def _require_joints(log: Log, robot: Robot):

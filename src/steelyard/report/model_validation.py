@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import drives_of
 from steelyard.drives.held_out import Motion, judges_of
+from steelyard.drives.refinement import levelled
 from steelyard.drives.simulation import Simulation, unbounded
 from steelyard.drives.windows import stretches
 from steelyard.dynamics.closed_loop.projection import with_motors
@@ -23,7 +24,7 @@ from steelyard.model.formats import MODEL_SUFFIXES
 from steelyard.pipeline import Job, Result
 from steelyard.pipeline.job_run import job_of, load_with_side, recorded, several
 from steelyard.prepare import prepare
-from steelyard.prepare.base_states import base_states
+from steelyard.prepare.prepared import walking_states
 from steelyard.prepare.undo import corrected
 from steelyard.report.document import Screen
 from steelyard.report.first_screen import LARGE, SAME
@@ -287,15 +288,17 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> Motion
         raise OptionError(f"{against} has other joints than {model}: {choices(subjects[1][1].dof_names)}.")
     drives = drives_of(robot, job.drive or (AS_MODELLED,))
     raw = [corrected(robot, log, job.corrections, drives) for log in read]
-    contacts = job.contacts or None
-    bases = [base_states(robot, log, contacts=contacts) if robot.floating else None for log in raw]
+    bases = [walking_states(robot, log, job.contacts) if robot.floating else None for log in raw]
     recordings = stretches(robot, raw, drives, bases)
     judges, (robot, beyond) = judges_of(recordings, STEP), unbounded(robot, recordings)
-    found = [judges.motion(names[0], Simulation(robot, STEP), arrays_of(robot, drives))]
+    simulation = Simulation(robot, STEP)
+    arrays = levelled(simulation, judges.windows, arrays_of(robot, drives))
+    found = [judges.motion(names[0], simulation, arrays)]
     for name, (own, other) in zip(names[1:], subjects[1:], strict=True):
         other = recorded(replace(own, lock=job.lock), other)[0]
+        simulation = Simulation(unbounded(other, recordings)[0], STEP)
         arrays = arrays_of(other, drives_of(other, own.drive or (AS_MODELLED,)))
-        found.append(judges.motion(name, Simulation(unbounded(other, recordings)[0], STEP), arrays))
+        found.append(judges.motion(name, simulation, levelled(simulation, judges.windows, arrays)))
     idle = judges.idle(positions=all(each.features.follows_q for each in drives.values()))
     return MotionValidation(
         logs=tuple(Path(path).name for path in job.logs),
