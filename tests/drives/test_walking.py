@@ -221,7 +221,7 @@ def test_a_whole_run_writes_what_walks(tmp_path):
     written = sy.load(tmp_path / "out" / "robot_identified.xml")
     assert written.floating and written.drives["FL_hip_joint"].delay > 0
     again = sy.identify(str(file_of(walk.mjcf)), walk.log, drive="model", start=str(tmp_path / "out"))
-    assert again.fit.refined.rms[-1] < 1.1 * result.fit.refined.rms[-1]
+    assert again.fit.refined.rms[0] < 0.5 * result.fit.refined.rms[0]  # where it begins
 
 
 def test_a_base_that_stands_still_is_refused():

@@ -152,7 +152,8 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
         ),
         armature=robot.armature,
         inertias=robot.inertias,
-        **{name: values(name, 0.0) for name in LOAD_FRICTION},
+        load_friction_motor=values("load_friction_motor", 0.0),
+        load_friction_external=values("load_friction_external", 0.0),
     )
 
 

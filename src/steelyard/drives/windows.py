@@ -18,6 +18,10 @@ NEAR = 0.1  # s from where a recording is to be cut
 STILL = 1e-5  # rad or m, added to what a quadratic leaves
 LONG = 1.0  # samples, over which an error of position is one of speed
 SLIDING = 0.15  # s, of a foot that slips from which on: as they land, all slip a little, in simulations, too
+LANDING = (
+    2.0,
+    5.0,
+)  # times the spread of positions and speeds of walking joints, which a quadratic smooths as feet land
 SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of positions makes no speed
 
 
@@ -278,6 +282,7 @@ def windows_of(recordings: Sequence[Recorded], step: float, length: float | None
         if own.covariance is not None:
             variances = np.einsum("kii->ki", own.covariance[edges[:-1]]).reshape(-1, 2, TWIST)
             both[:, :, :TWIST] = np.sqrt(variances).transpose(1, 0, 2)
+            both[:, :, TWIST:] *= np.array(LANDING)[:, None, None]
         spread.append(both)
     spans = [recordings[s].t[i + n - 1] - recordings[s].t[i] for s, i, n in zip(source, first, counts, strict=True)]
     steps = max(1, int(np.ceil(max(spans) / step)))

@@ -52,7 +52,8 @@ def _numbers(fit: MotionFit, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
     for key in unknowns.free:
         for group in (*unknowns.groups, *alone):
             yield f"{NAMES.get(key, key)} of {_alike([robot.dof_names[dof] for dof in group])}", unknowns.of(key)[group]
-    first, bodies = unknowns.of_bodies.start, unknowns.bodies.any(axis=2)
+    first = unknowns.of_bodies.start
+    bodies: np.ndarray = np.any(unknowns.bodies, axis=2)
     for own in dict.fromkeys(tuple(np.flatnonzero(each).tolist()) for each in bodies):
         names = [robot.body_names[body] for body in own]
         for part, columns in PARTS:
