@@ -184,7 +184,7 @@ def _table(head, rows) -> str:
 def marked(text: str, made: dict[str, str]) -> str:
     """The page with the tables between their markers."""
     for name, table in made.items():
-        pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n)[^<]*(<!-- end -->)", flags=re.DOTALL)
+        pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:(?!<!--).)*(<!-- end -->)", flags=re.DOTALL)
         text, count = pattern.subn(partial(_between, table), text)
         assert count == 1, f"docs/papers.md has {count} places for the table '{name}'"
     return text
