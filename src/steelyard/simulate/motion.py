@@ -168,11 +168,12 @@ def recorded(
     def drawn(size, columns):
         return size * rng.normal(size=(n, columns))
 
-    q, tau = exact.q.copy(), exact.tau.copy()
-    v = exact.v + 0.5 * STEP * exact.a  # whose derivative a is: that of a step of Euler's is half a step late
+    true_v, a, torque = exact.require("v", "a", "tau")
+    q, tau = exact.q.copy(), torque.copy()
+    v = true_v + 0.5 * STEP * a  # whose derivative a is: that of a step of Euler's is half a step late
     imu = {}
     for name in sensors:
-        sensor = felt(robot.frame(name), exact.q, *((exact.v, motion.mean) if hidden else (v, exact.a)))
+        sensor = felt(robot.frame(name), exact.q, *((true_v, motion.mean) if hidden else (v, a)))
         imu[name] = sensor + np.concatenate([drawn(noise.gyro, 3), drawn(noise.acceleration, 3)], axis=1)
     q[:, :3] += _estimated(drawn(noise.position, 3))
     q[:, 3:7] = _turned(q[:, 3:7], _estimated(drawn(noise.turn, 3)))
@@ -180,7 +181,7 @@ def recorded(
     v[:, :3] += _estimated(drawn(noise.velocity, 3))
     v[:, 3:6] += drawn(noise.gyro, 3)
     v[:, 6:] += drawn(noise.rate, joints)
-    tau[:, 6:] += VISCOUS * exact.v[:, 6:] + COULOMB * np.tanh(exact.v[:, 6:] / STICTION) + drawn(noise.torque, joints)
+    tau[:, 6:] += VISCOUS * true_v[:, 6:] + COULOMB * np.tanh(true_v[:, 6:] / STICTION) + drawn(noise.torque, joints)
     forces = {foot: wrench[:, :3] + drawn(noise.force, 3) for foot, wrench in exact.external.items()}
     size = {foot: np.linalg.norm(wrench[:, :3], axis=1) for foot, wrench in exact.external.items()}
     log = Log(

@@ -148,6 +148,7 @@ def on_ground(
     for name, drive in robot.drives.items():
         servo = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         servo.set_to_position(kp=drive.kp, kv=drive.kd)
+        assert drive.limit is not None  # of `with_servos`, or stated
         servo.forcelimited, servo.forcerange = True, [-drive.limit, drive.limit]
     spec.option.timestep, spec.option.cone = FRAMEWORK, mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.integrator, spec.option.impratio = mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 20

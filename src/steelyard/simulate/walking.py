@@ -129,7 +129,7 @@ def walk(
     mass = _spinning_as_armature(robot).inertias[:, 0].sum() + payload
     size = round(mass * legs.height / (MASS * HEIGHT), 3)  # torques grow with it
     own = controller or JointPD(KP * size, KD * size**1.15)
-    given = with_servos(robot, float(own.stiffness), float(own.damping), LIMIT * size)
+    given = with_servos(robot, float(np.asarray(own.stiffness)), float(np.asarray(own.damping)), LIMIT * size)
     true = stated.robot(given)
     floor, radius = Ground(friction, softness, slope), radius or (BALL if truth else POINT)
     moved, still = _spinning_as_armature(true), np.zeros(true.nv)
