@@ -12,9 +12,9 @@ def test_tighter_sets_converge_faster():
     spec = importlib.util.spec_from_file_location("online_sets", PATH)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    sizes, samples = {"wrong": 0.6, "tight": 1.0, "wide": 1.5, "free": None}, (2, 4, 32)
+    sizes, samples = {"wrong": 0.3, "tight": 1.0, "wide": 1.5, "free": None}, (2, 4, 8, 32)
     runs = [example.errors(seed, sizes, samples) for seed in range(4)]
     mean = {name: np.exp(np.mean([np.log(run[name]) for run in runs], axis=0)) for name in sizes}
-    assert (mean["tight"] < mean["wide"])[:2].all() and (mean["wide"] < mean["free"])[:2].all()
-    assert mean["tight"][0] < 0.7 * mean["free"][0] and mean["tight"][2] < 1.05 * mean["free"][2]
-    assert mean["wrong"][2] > 1.2 * mean["free"][2]
+    first = {name: np.exp(np.log(each[:3]).mean()) for name, each in mean.items()}
+    assert first["tight"] < first["wide"] < first["free"] and first["tight"] < 0.8 * first["free"]
+    assert mean["wrong"][3] > 2 * mean["free"][3]

@@ -217,7 +217,7 @@ def test_what_closed_loops_do_not_have_is_refused_by_name():
         sy.identifiability(robot, sensors=["knee"])
     log = sy.Log(t=np.arange(30.0), q=np.zeros((30, 2)), v=np.zeros((30, 2)), a=np.zeros((30, 2)), tau=np.ones((30, 2)))
     for options, message in (
-        ({"rows": "momentum"}, "joints, power, energy can be used, and not momentum"),
+        ({"rows": "base"}, "joints, momentum, power, energy can be used, and not base"),
         ({"engine": "native"}, "engine 'native' is for trees"),
     ):
         with pytest.raises(OptionError, match=message):
