@@ -141,8 +141,8 @@ def _table(found: Rehearsal) -> Sheet:
     rows = [
         (
             found.names[k],
-            percent(found.promised[k]) if found.shown[k] else "not shown",
-            percent(found.reached[k]),
+            percent(float(found.promised[k])) if found.shown[k] else "not shown",
+            percent(float(found.reached[k])),
             f"{found.held[k]} of {len(found.trials)}",
         )
         for k in order
