@@ -51,6 +51,7 @@ DURATION, SAMPLES, DEGREE, FREE = 0.6, 37, 5, 6  # s; free control points of eac
 END = np.array([0.8, -0.85])  # rad, of both motors where the first design delivers the load
 SHAPES, TILTS = 2 * STATIONS * len(BARS), 2 * len(AXES)
 SLACK = 0.01  # of the least volume
+NEWTON, HALVINGS = 10, 10
 OUT_OF_REACH = 10.0  # logarithm of the effort there: the line search steps back
 UNITS = np.concatenate([np.full(SHAPES, 0.01), np.full(TILTS, 0.2), np.full(2 * FREE + 2, 0.5)])
 
@@ -214,11 +215,6 @@ def by_design(rows):
     return np.concatenate([shapes, rows[..., :TILTS], motion.reshape(*rows.shape[:2], -1)], axis=-1) * UNITS
 
 
-def delivered(design):
-    """Place of the load (3,) at the end, m."""
-    return kinematics(design)[0][-1]
-
-
 @lru_cache(maxsize=2)
 def bending(design):
     """Logarithm of the deflection (2 len(BARS),) of each bar's end under unit forces inward and across, clamped at the
@@ -249,33 +245,30 @@ def first_design():
     return np.concatenate([np.full(SHAPES, RADIUS), np.zeros(TILTS), free.ravel()]) / UNITS
 
 
-def constraints():
-    """Functions of a design with their derivatives by x. missed (2,) is zero where the load ends where that of the
-    first design does (it stays on a sphere); kept is not negative where no volume is less in size than the least of the
-    first motion, and no bar bends more than at first."""
-    first = Design(first_design())
-    load, volumes, bent = delivered(first), kinematics(first)[1], bending(first)[0]
-    least = np.sign(volumes[0]) * np.abs(volumes).min()
-    across = np.linalg.svd(load[None])[2][1:] / SIZE
-
-    def missed(design):
-        return across @ (delivered(design) - load), across @ kinematics(design)[2][-1]
-
-    def kept(design):
-        _, volumes, _, by_x = kinematics(design)
-        deflection, slopes = bending(design)
-        return np.append(volumes / least - 1, bent - deflection), np.concatenate([by_x / least, -slopes])
-
-    return missed, kept
+FIRST = Design(first_design())
+TARGET, BENT = kinematics(FIRST)[0][-1], bending(FIRST)[0]
+LEAST = min(kinematics(FIRST)[1], key=abs)  # volume, with its sign
+ACROSS = np.linalg.svd(TARGET[None])[2][1:] / SIZE  # the load stays on its sphere
 
 
-MISSED, KEPT = constraints()
+def missed(design):
+    """(2,), zero where the load ends where that of the first design does, and its derivatives by x."""
+    load, _, by_x, _ = kinematics(design)
+    return ACROSS @ (load[-1] - TARGET), ACROSS @ by_x[-1]
+
+
+def kept(design):
+    """Positive where no volume is less than the least of the first motion and no bar bends more, and its derivatives
+    by x."""
+    _, volumes, _, by_x = kinematics(design)
+    deflection, slopes = bending(design)
+    return np.append(volumes / LEAST - 1, BENT - deflection), np.concatenate([by_x / LEAST, -slopes])
 
 
 def assembled(x):
     """The design, or None where its motion leaves what the linkage can reach or meets a singular configuration."""
-    design = Design(x)
     try:
+        design = Design(x)
         return design if len(design.found.tau) else None
     except LoopError:
         return None
@@ -284,16 +277,17 @@ def assembled(x):
 def settled(x):
     """The design near x, or None, that meets the constraints: bars as stiff as at first and, by Newton's method, the
     end of the motion; volumes may be SLACK less."""
-    x = x.copy()
-    short = np.maximum(-KEPT(Design(x))[0][SAMPLES:], 0).reshape(len(BARS), 2).max(axis=1)
-    x[:SHAPES] *= np.repeat(np.exp(short / 4), 2 * STATIONS)  # deflection goes by the fourth power of half-axes
-    for _ in range(10):
+    x, design = x.copy(), assembled(x)
+    if design is not None:
+        soft = np.maximum(bending(design)[0] - BENT, 0).reshape(len(BARS), 2).max(axis=1)
+        x[:SHAPES] *= np.repeat(np.exp(soft / 4), 2 * STATIONS)  # deflection goes by the fourth power of half-axes
+    for _ in range(NEWTON):
         design = assembled(x)
         if design is None:
-            return None
-        gap, slopes = MISSED(design)
+            break
+        gap, slopes = missed(design)
         if np.abs(gap).max() < 1e-11:
-            return design if KEPT(design)[0].min() > -SLACK else None
+            return design if kept(design)[0].min() > -SLACK else None
         x[-2:] -= np.linalg.solve(slopes[:, -2:], gap)
     return None
 
@@ -302,7 +296,6 @@ def optimise(start, free, steps):
     """The best design, of which only the entries `free` of x differ from those of the design `start`."""
     lower = np.concatenate([np.full(SHAPES, THINNEST), np.full(TILTS, -MOST_TILT), np.full(2 * FREE + 2, -1.0)]) / UNITS
     upper = np.concatenate([np.full(SHAPES, THICKEST), np.full(TILTS, MOST_TILT), np.full(2 * FREE + 2, 1.0)]) / UNITS
-    seen = []
 
     def whole(y):
         x = start.x.copy()
@@ -327,18 +320,17 @@ def optimise(start, free, steps):
 
         return found
 
-    minimize(
+    found = minimize(
         cost,
         start.x[free],
         jac=True,
         method="SLSQP",
         bounds=list(zip(lower[free], upper[free], strict=True)),
-        constraints=[{"type": kind, "fun": of(f, 0), "jac": of(f, 1)} for kind, f in (("eq", MISSED), ("ineq", KEPT))],
+        constraints=[{"type": kind, "fun": of(f, 0), "jac": of(f, 1)} for kind, f in (("eq", missed), ("ineq", kept))],
         options={"maxiter": steps, "ftol": 1e-4},
-        callback=lambda y: seen.append(y.copy()),
     )
-    for y in reversed(seen):
-        design = settled(whole(y))
+    for share in 0.5 ** np.arange(HALVINGS):  # the way is shorter where constraints are not met at its end
+        design = settled(start.x + share * (whole(found.x) - start.x))
         if design is not None and effort(design)[0] < effort(start)[0]:
             return design
     return start
@@ -384,8 +376,8 @@ def main(arguments):
     print("free                    effort, N^2 m^2 s  largest torques, N m  mass of the links, kg  end missed by, mm")
     for name, design in designs.items():
         peaks = "  ".join(f"{each:.3f}" for each in np.abs(design.found.tau).max(axis=0))
-        mass, missed = design.robot.inertias[:, 0].sum() - LOAD, 1e3 * SIZE * np.linalg.norm(MISSED(design)[0])
-        print(f"{name:22s}  {effort(design)[0]:17.2e}  {peaks:>20s}  {mass:22.2f}  {missed:17.1e}")
+        mass, gap = design.robot.inertias[:, 0].sum() - LOAD, 1e3 * SIZE * np.linalg.norm(missed(design)[0])
+        print(f"{name:22s}  {effort(design)[0]:17.2e}  {peaks:>20s}  {mass:22.2f}  {gap:17.1e}")
     print(f"turns of the axes, degrees: {np.degrees(np.linalg.norm(design.turns, axis=1)).round(1).tolist()}")
     for name, each in (("before", designs["before"]), ("after", design)):
         sy.save(replace(each.robot, source=None), out / f"five_bar_{name}.xml")  # without the bars of the old file
