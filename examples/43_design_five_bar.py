@@ -6,8 +6,8 @@ The spherical five-bar of paper D (its Figure 1) carries 0.5 kg from one point t
 Free to change: the half-axes of every cross-section of its aluminium bars, the directions of all five joint axes, and
 the motion of the two motors, a B-spline. The effort, the integral of the squared torques of both motors, is minimised.
 The load still goes from the same point to the same point, no bar bends more at its end than before or is thinner than
-8 mm, and the linkage stays assembled, no closer to a singular configuration than before. Gradients are exact: from
-torques to twists, states and inertial parameters (paper D, sections 2 and 3), and on to mesh vertices (section 4).
+8 mm, and the linkage stays assembled, at most 1 % closer to a singular configuration than before. Gradients are exact:
+from torques to twists, states and inertial parameters (paper D, sections 2 and 3), and on to mesh vertices (section 4).
 Friction, limits of the motors and collisions of bars are left aside.
 
 Writes `design_five_bar.png`, before beside after, and both linkages as MJCF to OUT or a temporary folder.
@@ -277,10 +277,9 @@ def assembled(x):
 def settled(x):
     """The design near x, or None, that meets the constraints: bars as stiff as at first and, by Newton's method, the
     end of the motion; volumes may be SLACK less."""
-    x, design = x.copy(), assembled(x)
-    if design is not None:
-        soft = np.maximum(bending(design)[0] - BENT, 0).reshape(len(BARS), 2).max(axis=1)
-        x[:SHAPES] *= np.repeat(np.exp(soft / 4), 2 * STATIONS)  # deflection goes by the fourth power of half-axes
+    x = x.copy()
+    soft = np.maximum(bending(Design(x))[0] - BENT, 0).reshape(len(BARS), 2).max(axis=1)
+    x[:SHAPES] *= np.repeat(np.exp(soft / 4), 2 * STATIONS)  # deflection goes by the fourth power of half-axes
     for _ in range(NEWTON):
         design = assembled(x)
         if design is None:

@@ -222,7 +222,7 @@ def test_a_random_design_in_mujoco_and_trimesh(example, tmp_path):
 def designs(example):
     """Before, and after a few steps in everything at once."""
     before = example["Design"](example["first_design"]())
-    return before, example["optimise"](before, slice(None), 4)
+    return before, example["optimise"](before, slice(None), 3)
 
 
 def test_designs_before_and_after_in_mujoco_and_trimesh(example, designs, tmp_path):
@@ -285,6 +285,6 @@ def test_motions_out_of_reach_are_steps_to_take_back(example, designs, monkeypat
 
 def test_a_motion_out_of_reach_is_no_design(example):
     x = example["first_design"]()
-    x[-2:] += 10.0
+    tilts = slice(example["SHAPES"], example["SHAPES"] + example["TILTS"])
+    x[tilts] += np.random.default_rng(1).uniform(-7, 7, example["TILTS"])  # up to 80 degrees
     assert example["assembled"](x) is None
-    assert example["settled"](x) is None
