@@ -6,8 +6,8 @@ The spherical five-bar of paper D (its Figure 1) carries 0.5 kg from one point t
 Free to change: the half-axes of every cross-section of its aluminium bars, the directions of all five joint axes, and
 the motion of the two motors, a B-spline. The effort, the integral of the squared torques of both motors, is minimised.
 The load still goes from the same point to the same point, no bar bends more at its end than before or is thinner than
-8 mm, and the linkage stays assembled, no closer to a singular configuration than before. Gradients are exact: from
-torques to twists, states and inertial parameters (paper D, sections 2 and 3), and on to mesh vertices (section 4).
+8 mm, and the linkage stays assembled, at most 1 % closer to a singular configuration than before. Gradients are exact:
+from torques to twists, states and inertial parameters (paper D, sections 2 and 3), and on to mesh vertices (section 4).
 Friction, limits of the motors and collisions of bars are left aside.
 
 Writes `design_five_bar.png`, before beside after, and both linkages as MJCF to OUT or a temporary folder.
@@ -25,13 +25,14 @@ from scipy.interpolate import BSpline
 from scipy.optimize import minimize
 
 import steelyard as sy
+from steelyard.dynamics.closed_loop import following
 from steelyard.dynamics.gradients import with_parts
+from steelyard.errors import LoopError
 from steelyard.inertia import Part
 from steelyard.inertia.drawing import Layer, png, render
 from steelyard.inertia.mesh_parts import pull_back
 from steelyard.inertia.rotation import from_vector, left_jacobian
 from steelyard.model import with_moved_axes
-from steelyard.spatial import skew
 
 BASE = replace(sy.library.five_bar(), rotors=())  # they count as armature, below
 AXES = np.stack([*(joint.subspace[3:, 0] for joint in BASE.joints[:3]), BASE.joints[3].subspace[3:, 0]])
@@ -49,6 +50,9 @@ RADIUS, THINNEST, THICKEST, MOST_TILT = 0.012, 0.004, 0.025, 0.3  # m, rad
 DURATION, SAMPLES, DEGREE, FREE = 0.6, 37, 5, 6  # s; free control points of each motor's spline
 END = np.array([0.8, -0.85])  # rad, of both motors where the first design delivers the load
 SHAPES, TILTS = 2 * STATIONS * len(BARS), 2 * len(AXES)
+SLACK = 0.01  # of the least volume
+NEWTON, HALVINGS = 10, 10
+OUT_OF_REACH = 10.0  # logarithm of the effort there: the line search steps back
 UNITS = np.concatenate([np.full(SHAPES, 0.01), np.full(TILTS, 0.2), np.full(2 * FREE + 2, 0.5)])
 
 
@@ -94,7 +98,8 @@ class Design:
     """One design x: half-axes of bars, tilts of axes, end of the motion and free control points, in `UNITS`."""
 
     def __init__(self, x):
-        x = np.asarray(x) * UNITS
+        self.x = np.asarray(x)
+        x = self.x * UNITS
         self.half = x[:SHAPES].reshape(len(BARS), STATIONS, 2)
         tilts, self.motion = x[SHAPES : SHAPES + TILTS].reshape(-1, 2), x[SHAPES + TILTS :].reshape(-1, 2)
         across = [np.linalg.svd(axis[None])[2][1:] for axis in AXES]
@@ -178,47 +183,36 @@ def kinematics(design):
 
     The volume vanishes at singular configurations, where g_p of (12) loses rank.
     """
-    w, q = design.axes, design.found.at.q
-    first, second, third, fourth = (from_vector(q[:, [i]] * w[i]) for i in range(4))
-    still = np.broadcast_to(np.eye(3), first.shape)
-    left, right = [still, first, first @ second, first @ second @ third], [still, fourth]
-    right.append(left[3])
-    mounts = [*left[:3], *right[:2]]
-    placed = [mount @ axis for mount, axis in zip(mounts, w, strict=True)]  # axes in the world, (n, 3)
-    after = [*left[1:], *right[1:]]
-    # small turns (n, 3, 17) of what follows a joint, its angle held, by turns of the five axes and by both motors
-    own = np.zeros((5, len(q), 3, 17))
-    for i, (mount, end) in enumerate(zip(mounts, after, strict=True)):
-        own[i, :, :, 3 * i : 3 * i + 3] = mount - end
-    own[0, :, :, 15], own[3, :, :, 16] = placed[0], placed[3]
-    passive = np.stack([placed[1], placed[2], -placed[4]], axis=-1)  # g_p
-    angles = -np.linalg.solve(passive, own[:3].sum(axis=0) - own[3:].sum(axis=0))
-    for row, i in enumerate((1, 2, 4)):
-        own[i] += placed[i][:, :, None] * angles[:, None, row]
-    carried = {1: own[0], 2: own[0] + own[1], 4: own[3]}
-    turned = {}
-    for i, turn in carried.items():
-        turned[i] = np.cross(turn, placed[i][:, :, None], axis=1)
-        turned[i][:, :, 3 * i : 3 * i + 3] -= mounts[i] @ skew(w[i])
-    load = left[3] @ LOAD_AT
-    moved = np.cross(own[:3].sum(axis=0), load[:, :, None], axis=1)
-    volume = np.linalg.det(np.stack([placed[1], placed[2], placed[4]], axis=-1))
-    pairs = ((1, 2, 4), (2, 4, 1), (4, 1, 2))
-    grown = sum(np.einsum("ni,nij->nj", np.cross(placed[j], placed[k]), turned[i]) for i, j, k in pairs)
-    return load, volume, by_design(design, moved), by_design(design, grown[:, None])[:, 0]
+    robot, at = design.robot, design.found.at
+    placed, frame = at.transmission.at, robot.loops[0].rotations[1]
+    geometry = following.of_geometry(robot, at)
+    tilts = np.zeros((geometry.axes.shape[1], TILTS))  # unit changes of geometry per tilt
+    for k in range(4):
+        tilts[6 * k + 3 : 6 * k + 6, 2 * k : 2 * k + 2] = design.spread[k]
+    tilts[-9:-6, 8:] = tilts[-3:, 8:] = frame.T @ design.spread[4]  # both frames of the closure
+    own = following.Displaced(
+        np.einsum("nktx,kj->njtx", geometry.axes, tilts), np.einsum("snklx,kj->snjlx", geometry.ends, tilts)
+    )
+    tilted = following.followed(robot, at, own)[1]
+    driven = following.along_coordinates(robot, at, at.transmission.gamma)
+    by_axis = np.concatenate([tilted.axes, driven.axes], axis=1)[..., 3:]  # turns (n, TILTS + 2, 4, 3)
+    by_end = np.concatenate([tilted.ends[1], driven.ends[1]], axis=1)[:, :, 0, 3:]  # of the closure on link 3
+    by_link = by_end.copy()  # of link 3 itself
+    by_link[:, 8:TILTS] -= own.ends[1][:, 8:, 0, 3:]
+    load = placed.rotations[1][:, 0] @ (frame.T @ LOAD_AT)
+    w = np.stack([placed.axes[:, 1, 3:], placed.axes[:, 2, 3:], placed.rotations[1][:, 0, :, 2]])
+    moved = np.cross(np.stack([by_axis[:, :, 1], by_axis[:, :, 2], by_end]), w[:, :, None])
+    others = np.cross(np.roll(w, -1, axis=0), np.roll(w, -2, axis=0))
+    volume, grown = np.sum(w[0] * others[0], axis=-1), np.einsum("ani,anki->nk", others, moved)
+    at_load = np.moveaxis(np.cross(by_link, load[:, None]), 1, 2)
+    return load, volume, by_design(at_load), by_design(grown[:, None])[:, 0]
 
 
-def by_design(design, rows):
-    """(n, k, len(x)) from rows (n, k, 17)."""
-    tilts = np.einsum("nkai,aij->nkaj", rows[..., :15].reshape(*rows.shape[:2], 5, 3), design.spread)
-    motion = rows[:, :, None, 15:] * MOTION[0][:, None, :, None]
-    flat = [x.reshape(*rows.shape[:2], -1) for x in (tilts, motion)]
-    return np.concatenate([np.zeros((*rows.shape[:2], SHAPES)), *flat], axis=-1) * UNITS
-
-
-def delivered(design):
-    """Place of the load (3,) at the end, m."""
-    return kinematics(design)[0][-1]
+def by_design(rows):
+    """(n, k, len(x)) from rows (n, k, TILTS + 2) by tilts and by positions of both motors."""
+    motion = rows[:, :, None, TILTS:] * MOTION[0][:, None, :, None]
+    shapes = np.zeros((*rows.shape[:2], SHAPES))
+    return np.concatenate([shapes, rows[..., :TILTS], motion.reshape(*rows.shape[:2], -1)], axis=-1) * UNITS
 
 
 @lru_cache(maxsize=2)
@@ -251,55 +245,94 @@ def first_design():
     return np.concatenate([np.full(SHAPES, RADIUS), np.zeros(TILTS), free.ravel()]) / UNITS
 
 
+FIRST = Design(first_design())
+TARGET, BENT = kinematics(FIRST)[0][-1], bending(FIRST)[0]
+LEAST = min(kinematics(FIRST)[1], key=abs)  # volume, with its sign
+ACROSS = np.linalg.svd(TARGET[None])[2][1:] / SIZE  # the load stays on its sphere
+
+
+def missed(design):
+    """(2,), zero where the load ends where that of the first design does, and its derivatives by x."""
+    load, _, by_x, _ = kinematics(design)
+    return ACROSS @ (load[-1] - TARGET), ACROSS @ by_x[-1]
+
+
+def kept(design):
+    """Positive where no volume is less than the least of the first motion and no bar bends more, and its derivatives
+    by x."""
+    _, volumes, _, by_x = kinematics(design)
+    deflection, slopes = bending(design)
+    return np.append(volumes / LEAST - 1, BENT - deflection), np.concatenate([by_x / LEAST, -slopes])
+
+
+def assembled(x):
+    """The design, or None where its motion leaves what the linkage can reach or meets a singular configuration."""
+    try:
+        design = Design(x)
+        return design if len(design.found.tau) else None
+    except LoopError:
+        return None
+
+
+def settled(x):
+    """The design near x, or None, that meets the constraints: bars as stiff as at first and, by Newton's method, the
+    end of the motion; volumes may be SLACK less."""
+    x = x.copy()
+    soft = np.maximum(bending(Design(x))[0] - BENT, 0).reshape(len(BARS), 2).max(axis=1)
+    x[:SHAPES] *= np.repeat(np.exp(soft / 4), 2 * STATIONS)  # deflection goes by the fourth power of half-axes
+    for _ in range(NEWTON):
+        design = assembled(x)
+        if design is None:
+            break
+        gap, slopes = missed(design)
+        if np.abs(gap).max() < 1e-11:
+            return design if kept(design)[0].min() > -SLACK else None
+        x[-2:] -= np.linalg.solve(slopes[:, -2:], gap)
+    return None
+
+
 def optimise(start, free, steps):
-    """The best design x, of which only the entries `free` differ from those of `start`."""
-    first = Design(first_design())
-    scale, (load, volume, _, _), bent = effort(first)[0], kinematics(first), bending(first)[0]
-    side, least = np.sign(volume[0]), np.abs(volume).min()
-    across = np.linalg.svd(load[-1][None])[2][1:] / SIZE  # the load stays on its sphere
+    """The best design, of which only the entries `free` of x differ from those of the design `start`."""
     lower = np.concatenate([np.full(SHAPES, THINNEST), np.full(TILTS, -MOST_TILT), np.full(2 * FREE + 2, -1.0)]) / UNITS
     upper = np.concatenate([np.full(SHAPES, THICKEST), np.full(TILTS, MOST_TILT), np.full(2 * FREE + 2, 1.0)]) / UNITS
 
+    def whole(y):
+        x = start.x.copy()
+        x[free] = y
+        return x
+
     @lru_cache(maxsize=2)
     def at(numbers):
-        x = start.copy()
-        x[free] = np.frombuffer(numbers)
-        return Design(x)
-
-    def whole(y):
-        return at(y.tobytes())
+        return assembled(whole(np.frombuffer(numbers)))
 
     def cost(y):
-        value, gradient = effort(whole(y))
-        return np.log(value / scale), gradient[free] / value
+        design = at(y.tobytes())
+        if design is None:
+            return OUT_OF_REACH, np.zeros(len(y))
+        value, gradient = effort(design)
+        return np.log(value / effort(start)[0]), gradient[free] / value
 
-    def missed(y):
-        design = whole(y)
-        return across @ (delivered(design) - load[-1]), (across @ kinematics(design)[2][-1])[:, free]
+    def of(function, k):
+        def found(y):
+            value = function(at(y.tobytes()) or start)[k]
+            return value if k == 0 else value[:, free]
 
-    def held(y):
-        design = whole(y)
-        _, volumes, _, by_x = kinematics(design)
-        deflection, slopes = bending(design)
-        return np.append(side * volumes / least - 1, bent - deflection), np.concatenate([side * by_x / least, -slopes])[
-            :, free
-        ]
+        return found
 
     found = minimize(
         cost,
-        start[free],
+        start.x[free],
         jac=True,
         method="SLSQP",
         bounds=list(zip(lower[free], upper[free], strict=True)),
-        constraints=[
-            {"type": kind, "fun": lambda y, f=f: f(y)[0], "jac": lambda y, f=f: f(y)[1]}
-            for kind, f in (("eq", missed), ("ineq", held))
-        ],
+        constraints=[{"type": kind, "fun": of(f, 0), "jac": of(f, 1)} for kind, f in (("eq", missed), ("ineq", kept))],
         options={"maxiter": steps, "ftol": 1e-4},
     )
-    x = start.copy()
-    x[free] = found.x
-    return x
+    for share in 0.5 ** np.arange(HALVINGS):  # the way is shorter where constraints are not met at its end
+        design = settled(start.x + share * (whole(found.x) - start.x))
+        if design is not None and effort(design)[0] < effort(start)[0]:
+            return design
+    return start
 
 
 STAGES = {  # entries of x that are free
@@ -331,26 +364,23 @@ def picture(designs):
 def main(arguments):
     parser = argparse.ArgumentParser(description="Design a five-bar linkage for one motion.")
     parser.add_argument("out", nargs="?", type=Path, help="folder of the results")
-    parser.add_argument("--steps", type=int, default=40, help="of each optimisation")
+    parser.add_argument("--steps", type=int, default=30, help="of each optimisation")
     options = parser.parse_args(arguments)
     out = options.out or Path(tempfile.mkdtemp(prefix="steelyard_"))
     out.mkdir(parents=True, exist_ok=True)
-    x = first_design()
-    designs = {"before": Design(x)}
-    target = delivered(designs["before"])
+    design = Design(first_design())
+    designs = {"before": design}
     for name, free in STAGES.items():
-        x = optimise(x, free, options.steps)
-        designs[name] = Design(x)
+        designs[name] = design = optimise(design, free, options.steps)
     print("free                    effort, N^2 m^2 s  largest torques, N m  mass of the links, kg  end missed by, mm")
     for name, design in designs.items():
         peaks = "  ".join(f"{each:.3f}" for each in np.abs(design.found.tau).max(axis=0))
-        mass, missed = design.robot.inertias[:, 0].sum() - LOAD, 1e3 * np.linalg.norm(delivered(design) - target)
-        print(f"{name:22s}  {effort(design)[0]:17.2e}  {peaks:>20s}  {mass:22.2f}  {missed:17.3f}")
-    best = designs[name]
-    print(f"turns of the axes, degrees: {np.degrees(np.linalg.norm(best.turns, axis=1)).round(1).tolist()}")
-    for name, design in (("before", designs["before"]), ("after", best)):
-        sy.save(replace(design.robot, source=None), out / f"five_bar_{name}.xml")  # without the bars of the old file
-    (out / "design_five_bar.png").write_bytes(picture((designs["before"], best)))
+        mass, gap = design.robot.inertias[:, 0].sum() - LOAD, 1e3 * SIZE * np.linalg.norm(missed(design)[0])
+        print(f"{name:22s}  {effort(design)[0]:17.2e}  {peaks:>20s}  {mass:22.2f}  {gap:17.1e}")
+    print(f"turns of the axes, degrees: {np.degrees(np.linalg.norm(design.turns, axis=1)).round(1).tolist()}")
+    for name, each in (("before", designs["before"]), ("after", design)):
+        sy.save(replace(each.robot, source=None), out / f"five_bar_{name}.xml")  # without the bars of the old file
+    (out / "design_five_bar.png").write_bytes(picture((designs["before"], design)))
     print(f"picture and models are in {out}")
 
 

@@ -2,6 +2,7 @@
 MuJoCo and trimesh."""
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -11,6 +12,7 @@ import trimesh
 
 import steelyard as sy
 from mujoco_loops import hold_still, model_with_loops, motion_and_torque
+from steelyard.errors import LoopError
 from steelyard.model.side import read_side, side_path
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "43_design_five_bar.py"
@@ -152,6 +154,8 @@ def test_effort_and_gradient_are_those_of_an_independent_model(example):
     np.testing.assert_allclose(gradient, slopes, atol=1e-7 * np.abs(slopes).max())
     for part in np.split(np.abs(slopes), [example["SHAPES"], example["SHAPES"] + example["TILTS"]]):
         assert part.max() > 1e-2 * np.abs(slopes).max(), "shapes, axes and motion all matter"
+    gradient[example["SHAPES"] + 8] = 0.0  # as if the cut joint's axis had no derivative
+    assert np.abs(gradient - slopes).max() > 1e-3 * np.abs(slopes).max()
 
 
 def test_constraints_have_their_derivatives(example):
@@ -194,10 +198,8 @@ def in_mujoco(example, design, tmp_path):
         np.testing.assert_allclose([v, a], [at.v[k], at.a[k]], atol=1e-5)
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.1])
-def test_first_and_random_designs_in_mujoco_and_trimesh(example, spread, tmp_path):
-    x = example["first_design"]()
-    design = example["Design"](x + spread * np.random.default_rng(0).normal(size=x.shape))
+def in_trimesh(design):
+    """Meshes of a design are closed, face outwards, and have the masses of its links."""
     for parts, theta in zip(design.parts.values(), design.robot.inertias, strict=True):
         meshes = [
             trimesh.Trimesh(part.vertices @ part.rotation.T + part.origin, part.faces, process=False) for part in parts
@@ -206,5 +208,83 @@ def test_first_and_random_designs_in_mujoco_and_trimesh(example, spread, tmp_pat
         masses = [part.density * mesh.volume for part, mesh in zip(parts, meshes, strict=True)]
         center = sum(m * mesh.center_mass for m, mesh in zip(masses, meshes, strict=True)) / sum(masses)
         np.testing.assert_allclose(theta[:4], sum(masses) * np.array([1, *center]), rtol=1e-9)
+
+
+def test_a_random_design_in_mujoco_and_trimesh(example, tmp_path):
+    x = example["first_design"]()
+    design = example["Design"](x + 0.1 * np.random.default_rng(0).normal(size=x.shape))
+    in_trimesh(design)
     in_mujoco(example, design, tmp_path)
     assert example["picture"]([design]).startswith(b"\x89PNG")
+
+
+@pytest.fixture(scope="module")
+def designs(example):
+    """Before, and after a few steps in everything at once."""
+    before = example["Design"](example["first_design"]())
+    return before, example["optimise"](before, slice(None), 3)
+
+
+def test_designs_before_and_after_in_mujoco_and_trimesh(example, designs, tmp_path):
+    for design in designs:
+        in_trimesh(design)
+        in_mujoco(example, design, tmp_path)
+    unspun = replace(designs[1].found, robot=designs[1].robot.with_joint_properties(armature=[0, 0, 0, 0]))
+    wrong = example["Design"](designs[1].x)
+    vars(wrong)["found"] = unspun
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        in_mujoco(example, wrong, tmp_path)
+
+
+def test_what_a_better_design_keeps(example, designs):
+    before, after = designs
+    assert example["effort"](after)[0] < 0.9 * example["effort"](before)[0]
+    for place in (0, -1):
+        at = [example["kinematics"](each)[0][place] for each in designs]
+        np.testing.assert_allclose(*at, atol=1e-9)
+    assert np.linalg.norm(np.subtract(*(example["kinematics"](before)[0][k] for k in (0, -1)))) > 0.05
+    for k in (0, -1):
+        np.testing.assert_array_equal(after.found.at.v[k], 0.0)
+    assert after.half.min() >= 0.004 - 1e-12, "thinnest bar, m"
+    stiffness = [deflections(example, each) for each in designs]
+    assert (stiffness[1] < stiffness[0] * (1 + 1e-9)).all()
+    volumes = [example["kinematics"](each)[1] for each in designs]
+    assert (np.sign(volumes[1]) == np.sign(volumes[0][0])).all(), "it stays on its branch of assembly"
+    assert np.abs(volumes[1]).min() > 0.99 * np.abs(volumes[0]).min()
+
+
+def deflections(example, design):
+    """Of the ends of all bars under a unit force, up to a factor: the square of the lever over the second moment of
+    area, which stations give.
+    """
+    found = []
+    for (a, b), half in zip(design.ends, design.half, strict=True):
+        for along, across in (half.T, half.T[::-1]):
+            share = np.arange(len(half))[::-1] / (len(half) - 1)
+            found.append(np.linalg.norm(b - a) ** 3 * np.sum(share**2 / (along**3 * across)))
+    return np.array(found)
+
+
+def test_motions_out_of_reach_are_steps_to_take_back(example, designs, monkeypatch):
+    before, refused = designs[0], []
+
+    class Fragile(example["Design"]):
+        @property
+        def found(self):
+            if np.abs(self.x - before.x).max() > 0.05:
+                refused.append(self)
+                raise LoopError("out of reach")
+            return super().found
+
+    monkeypatch.setitem(example["optimise"].__globals__, "Design", Fragile)
+    after = example["optimise"](before, slice(None), 3)
+    assert refused, "the first step is a long one"
+    assert np.abs(after.x - before.x).max() <= 0.05
+    assert example["effort"](after)[0] < example["effort"](before)[0]
+
+
+def test_a_motion_out_of_reach_is_no_design(example):
+    x = example["first_design"]()
+    tilts = slice(example["SHAPES"], example["SHAPES"] + example["TILTS"])
+    x[tilts] += np.random.default_rng(1).uniform(-7, 7, example["TILTS"])  # up to 80 degrees
+    assert example["assembled"](x) is None
