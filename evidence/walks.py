@@ -251,6 +251,9 @@ Medians over cases; ranges in brackets. Rows of {done} of {count} cases are ther
 
 ## 95 % intervals
 
+Rows 00 and 01 of 20 s have the intervals of the windows alone, before these were
+[widened](../drives.md#walking-robots).
+
 {coverage}
 
 ## Fewer signals, other ground

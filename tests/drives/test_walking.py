@@ -23,6 +23,8 @@ from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import ModelError, OptionError
 from steelyard.model.mujoco_state import to_mujoco
 from steelyard.pipeline.drive_identification import require_walking
+from steelyard.report.drive_report import drive_sheet, drive_summary
+from steelyard.report.walk_words import UNPROVEN
 from steelyard.simulate.truth import Truth
 
 TRUTH = Truth(load=3.0, armature=0.008, damping=0.4, frictionloss=0.4, delay=0.006)
@@ -196,12 +198,16 @@ def test_a_walk_shows_the_load_of_the_trunk_and_the_drives():
     assert drives.inertias[0, 0] == pytest.approx(true.inertias[0, 0], rel=0.03)
     center = true.inertias[0, 1:4] / true.inertias[0, 0]
     assert np.allclose(drives.inertias[0, 1:4] / drives.inertias[0, 0], center, atol=5e-3)
-    moving = drives.delay[6:].reshape(4, 3)[:, 1:]  # hips hardly move in a trot, and 2 s do not show their delay
-    assert np.allclose(moving, TRUTH.delay, atol=2.5e-3)  # with steps of 2 ms, limbs as in the model
+    off = np.abs(drives.delay[6:].reshape(4, 3)[0] - TRUTH.delay)
+    # goals are held for 5 ms, so that half of that is as late; limbs are kept as in the model, and steps are of 2 ms
+    assert np.all(off[1:] < 2.5e-3)
+    # hips carry the trunk aside and hardly swing: the cost changes by 26 % over 3 ms of their delay, and by more than
+    # 100 % over 2 ms of those of thighs and calves. What the walk does not show, the interval has to leave open.
+    assert np.all(off < 2 * np.sqrt(np.diag(shown.covariance)[found.unknowns.of("delay")[6:9]]))
     assert np.isfinite(shown.covariance).all()
-    simulated.finer.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    simulated.finer.model.opt.disableflags ^= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     (fallen,) = simulated.errors([found.moved], [drives])
-    simulated.finer.model.opt.disableflags &= ~mujoco.mjtDisableBit.mjDSBL_CONTACT
+    simulated.finer.model.opt.disableflags ^= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     assert np.sqrt(np.mean(fallen**2)) > 5 * found.rms[-1]
 
 
@@ -219,6 +225,9 @@ def test_a_whole_run_writes_what_walks(tmp_path):
     assert errors["identified"] < 0.4 * errors["given model"]
     assert result.robot.inertias[0, 0] == pytest.approx(walk.true.inertias[0, 0], rel=0.05)
     assert result.samples.inertias.shape == (256, 13, 10) and np.ptp(result.samples.inertias[:, 0, 0]) > 0
+    told = drive_summary(result)
+    assert not told["proven"]["intervals"] and UNPROVEN in told["verdict"]["reasons"]
+    assert UNPROVEN in drive_sheet(told).caption and UNPROVEN in drive_sheet(told, intervals=False).caption
     written = sy.load(tmp_path / "out" / "robot_identified.xml")
     assert written.floating and written.drives["FL_hip_joint"].delay > 0
     again = sy.identify(str(file_of(walk.mjcf)), walk.log, drive="model", start=str(tmp_path / "out"))

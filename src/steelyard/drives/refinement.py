@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from steelyard.drives import free_base
 from steelyard.drives.arrays import DriveArrays
@@ -35,6 +36,7 @@ PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be wi
 FALLEN = 1e3  # times the typical error, or a variance, beyond which all are alike
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
+SHARED, UPPER = 3.0, 0.975  # times how windows of walks differ, which share errors (measured, docs/drives.md); quantile
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
 FURTHEST = (2e-3, 0.05)  # rad or m, and times 1/s, as where a robot is in the plane may not be known at all
 FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
@@ -156,7 +158,7 @@ class Shown:
     """What windows say of the coordinates that were found.
 
     covariance: (p, p).
-    freedom: (p,) its degrees of freedom: few windows may show most of a coordinate.
+    freedom: (p,) its degrees of freedom: few windows may show most of a coordinate. Of walks, they are within it.
     wanted: (k, p) by how much each window alone would change each coordinate alone.
     curvature: (k, p) of its cost there.
     correction: (p,) by how much infinitely fine steps would change each coordinate: contacts of walks need them.
@@ -170,8 +172,7 @@ class Shown:
 
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
-    """Covariance of the coordinates: what leaving out one window after the other changes, the prior, and what a step of
-    the simulation changes.
+    """Covariance of the coordinates: what leaving out one window after the other, the prior, and a step change.
 
     The jackknife of clusters and its degrees of freedom (Bell and McCaffrey 2002), as errors within a window are
     alike. Long logs leave less than what simulators differ by: armatures by half a step times the damping, delays by
@@ -216,7 +217,23 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     covariance = spread + prior + sum(np.outer(each, each) for each in stepped) / 3
     if windows.walking:  # what prior and steps add has no such freedom (Welch and Satterthwaite)
         freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
+        covariance = _widened(covariance, freedom, _by_limbs(unknowns, inverse, x), cost.most)
+        freedom[:] = np.inf
     return Shown(covariance, freedom, -scores / curvature, curvature, correction)
+
+
+def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:
+    """(p,) what limbs as in the model would change: they take up errors of contacts, and mass of the trunk."""
+    limbs = unknowns.of_bodies.start + np.flatnonzero(~unknowns.bodies[:, 0].any(axis=1))
+    return -inverse[:, limbs] @ np.linalg.solve(inverse[np.ix_(limbs, limbs)], x[limbs])
+
+
+def _widened(covariance, freedom, other, most) -> np.ndarray:
+    """With degrees of freedom, what windows share, and another answer (p,), up to deviations (p,) of the prior."""
+    wide = SHARED * stdtrit(freedom, UPPER) / ndtri(UPPER)
+    found = covariance * np.outer(wide, wide) + np.outer(other, other)
+    least = np.minimum(1.0, most / np.sqrt(np.maximum(np.diag(found), np.finfo(float).tiny)))
+    return found * np.outer(least, least)
 
 
 def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:

@@ -18,7 +18,7 @@ from steelyard.report.randomisation import KEY as RANGES
 from steelyard.report.randomisation import TITLE as RANGE_TITLE
 from steelyard.report.randomisation import drive_ranges, range_parts
 from steelyard.report.record import Record
-from steelyard.report.walk_words import walk_words
+from steelyard.report.walk_words import UNPROVEN, walk_words
 from steelyard.sheets import Cell, Sheet, sheet
 
 KIND = "drives"
@@ -121,7 +121,7 @@ def _proven(result: DriveResult) -> dict:
         for j, name in enumerate(result.prior.dof_names)
     ]
     motion = [{"name": each.name, "windows": each.pooled[0], "whole": each.pooled[1]} for each in proven.motion]
-    return {"beyond": proven.beyond, "joints": joints, "motion": motion}
+    return {"beyond": proven.beyond, "joints": joints, "motion": motion, "intervals": not result.prior.floating}
 
 
 def _screen(result: DriveResult) -> Screen:
@@ -190,6 +190,8 @@ def _reasons(result: DriveResult, own, others) -> Iterator[str]:
             yield f"Nearer to the robot than these drives comes, at {', '.join(worse)}: {_told(name)}."
         if own.pooled[1] > each.pooled[1]:
             yield f"Over whole logs nearer to the robot comes: {_told(name)}."
+    if result.prior.floating:
+        yield UNPROVEN
     proven = result.proven
     if not proven.beyond:
         yield (
@@ -324,6 +326,7 @@ def drive_sheet(summary: dict, *, intervals: bool = True) -> Sheet:
         rows.append((joint, own["kind"], *(_cell(own.get(key), intervals=intervals) for key in keys)))
     told = "In brackets 95 % intervals of what was found; the rest was stated."
     told = told if intervals else "95 % intervals are in the report; - is undetermined."
+    told += "" if summary["proven"].get("intervals", True) else f" {UNPROVEN}"
     scaled = " * counts in masses of the given model." if summary["scale"]["open"] else ""
     return sheet(
         "Drives",
@@ -347,6 +350,7 @@ def _cell(told: dict | None, *, intervals: bool) -> Cell:
 def _body_sheet(summary: dict) -> Sheet:
     rows = [(each["name"], Cell(number(each["mass"]), was=number(each["prior"])), "kg") for each in summary["bodies"]]
     caption = "As far as joints feel them; all others stay as they were given."
+    caption += "" if summary["proven"].get("intervals", True) else " Mass may have moved between trunk and limbs."
     return sheet("Masses", caption, (("Body", "text"), "Mass", ("Unit", "text")), rows)
 
 

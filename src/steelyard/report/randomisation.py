@@ -15,6 +15,7 @@ from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import interval, plural
 from steelyard.report.record import KEEP
+from steelyard.report.walk_words import UNPROVEN
 from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import TERMS
 
@@ -147,6 +148,8 @@ def range_parts(summary: dict) -> Iterator[Part]:
         "model file. Randomise by rows of that file: numbers of one row belong together, and independent ranges allow "
         f"robots that the logs rule out. {_not_identified(found)}"
     )
+    if not summary.get("proven", {}).get("intervals", True):
+        yield Part(text=UNPROVEN)
     bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))
     if bodies:
         yield Part(sheet=_body_sheet(found, bodies))

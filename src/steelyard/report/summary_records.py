@@ -75,6 +75,7 @@ class Proven(TypedDict):
         "s^2.",
     ]
     motion: Annotated[list[MotionError], Size(1), "Errors on the faster part, as of motion."]
+    intervals: NotRequired[Annotated[bool, "Whether intervals and draws hold the truth as often as they say."]]
 
 
 class DrivenBody(TypedDict):
