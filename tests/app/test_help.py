@@ -19,7 +19,7 @@ def test_examples_are_whole_commands(name):
     if name == "demo":
         return
     text, _, status = shown.partition("Examples:")[2].partition("Exit status:")
-    assert bool(status) == (name in ("fleet", "inspect", "payload", "check", "validate"))
+    assert bool(status) == (name in ("fleet", "inspect", "payload", "check", "validate", "rehearse"))
     text = text.replace("\\\n", " ")
     commands = [line.split() for line in text.splitlines() if line.strip()]
     assert commands and all(words[:1] == ["steelyard"] for words in commands)

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_banded
 
 from steelyard.arguments import as_array, require_type
 from steelyard.dynamics.armature import armature_torque
@@ -142,6 +141,8 @@ def lagged(t, level, change, gain, before=None):
     Returns:
         (n, m), and what the next call takes.
     """
+    from scipy.linalg import solve_banded
+
     driven = gain * change - level  # r = K (change - y), dy/dt = driven - K y
     last, was, y0 = (t[0], driven[0], change[0]) if before is None else before
     steps, earlier = np.diff(t, prepend=last), np.concatenate([was[None], driven[:-1]])

@@ -28,7 +28,6 @@ from steelyard.log.masks import masked, saturated
 from steelyard.log.smoothers import BUTTERWORTH
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
-from steelyard.prepare.base_states import base_states, with_base
 from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, standing_frames, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
@@ -129,12 +128,14 @@ def prepare(
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     log, lost = (log, ()) if drives else believable(log)
-    raw, states = corrected(robot, log, corrections, drives), None
+    raw, states, told = corrected(robot, log, corrections, drives), None, ()
     if robot is not None and robot.floating and drives:
         states = walking_states(robot, raw, contacts)
         q = np.concatenate([states.q[:, :POSE], raw.q[:, POSE:]], axis=1)
         raw, told = raw.replace(q=q, v=states.v).noted(*states.notes), states.findings
-    else:
+    elif robot is not None and robot.floating:
+        from steelyard.prepare.base_states import with_base
+
         raw, told = with_base(robot, raw)
     if robot is not None and drives:
         raw = raw.replace(tau=effort(robot, raw, drives))
@@ -189,6 +190,8 @@ def walking_states(robot: Robot, log: Log, contacts: tuple[str, ...] = ()) -> Ba
         LogError: as of `base_states`.
     """
     radius = radius_of_feet(robot, tuple(log.contacts) or standing_frames(robot))
+    from steelyard.prepare.base_states import base_states
+
     return base_states(robot, log, contacts=contacts or None, radius=radius)
 
 
