@@ -223,15 +223,22 @@ def test_a_whole_run_writes_what_walks(tmp_path):
     result = sy.identify(str(file_of(walk.mjcf)), walk.log, drive="model", out=tmp_path / "out")
     errors = {each.name: each.pooled[0] for each in result.motion}
     assert errors["identified"] < 0.4 * errors["given model"]
-    assert result.robot.inertias[0, 0] == pytest.approx(walk.true.inertias[0, 0], rel=0.05)
-    assert result.samples.inertias.shape == (256, 13, 10) and np.ptp(result.samples.inertias[:, 0, 0]) > 0
+    masses, true = result.robot.inertias[:, 0], walk.true.inertias[:, 0]
+    assert masses.sum() == pytest.approx(true.sum(), rel=0.03)
+    # limbs take up what contacts get wrong, and with it mass of the trunk: samples have to hold what the total leaves
+    low, high = np.quantile(result.samples.inertias[:, 0, 0], [0.025, 0.975])
+    assert low < true[0] < high and abs(masses[0] - true[0]) < 0.3 * abs(result.prior.inertias[0, 0] - true[0])
+    assert result.samples.inertias.shape == (256, 13, 10)
     told = drive_summary(result)
     assert not told["proven"]["intervals"] and UNPROVEN in told["verdict"]["reasons"]
     assert UNPROVEN in drive_sheet(told).caption and UNPROVEN in drive_sheet(told, intervals=False).caption
     written = sy.load(tmp_path / "out" / "robot_identified.xml")
     assert written.floating and written.drives["FL_hip_joint"].delay > 0
     again = sy.identify(str(file_of(walk.mjcf)), walk.log, drive="model", start=str(tmp_path / "out"))
-    assert again.fit.refined.rms[0] < 0.5 * result.fit.refined.rms[0]  # where it begins
+    assert np.allclose(again.fit.refined.unknowns.drives.inertias, written.inertias)  # where it begins
+    assert again.robot.inertias[0, 0] == pytest.approx(true[0], rel=0.05)
+    # windows find anew where they begin, and the prior is about other numbers: ends of two descents are not the same
+    assert again.fit.refined.rms[-1] < 1.2 * result.fit.refined.rms[-1]
 
 
 def test_a_base_that_stands_still_is_refused():
