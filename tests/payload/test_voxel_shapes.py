@@ -165,7 +165,7 @@ def test_coverage(runs, record_property):
                     inside[name].append(np.abs(deviations(found, theta)) < 1.96)
         held, box = (np.mean(each) for each in inside.values())
         counts = [len(each) for each in inside.values()]
-        record_property(f"coverage, wrong: {wrong}", (counts, round(held, 3), round(box, 3)))
+        record_property(f"coverage, wrong: {wrong}", (counts, round(float(held), 3), round(float(box), 3)))
         assert held > 0.9
         assert runs < 50 or (0.92 <= held <= 0.98 and box < held - 0.02)
 
