@@ -131,7 +131,7 @@ def test_a_tree_with_fewer_degrees():
         ("constrained_fits", {"rules": np.array([0.2, 0.1, 0.9, 10, np.nan, 20])}),
         ("constrained_fits", {"S": np.zeros((0, 0)), "bodies": 0, "free": np.zeros((3, 0)), "z": np.zeros((3, 0))}),
         ("entropic", {"rules": np.array([1e300, 5, 20, 0.1, 0.5, 0.9, 0.7, 1e-9, 20.0])}),
-        ("advance", {"config": np.full(19, np.nan)}),
+        ("advance", {"config": np.full_like(calls(3, np.random.default_rng(0))["advance"]["config"], np.nan)}),
         ("torques", {"q": np.frombuffer(bytearray(3 * 19 * 8 + 1), offset=1).reshape(3, 19)}),
     ],
 )
