@@ -19,7 +19,7 @@ from steelyard.drives.motion_fit import MotionFit, Stated, draws, fit_motion, se
 from steelyard.drives.refinement import Refined, errors_of
 from steelyard.drives.simulation import Simulation, step_for, unbounded
 from steelyard.drives.windows import Recorded, stretches
-from steelyard.errors import LogError, OptionError, choices
+from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.fit import Draws, Estimate
 from steelyard.fit.draws import COUNT
 from steelyard.identifiable import identifiability
@@ -131,7 +131,14 @@ def run_drives(
     """
     report = progress or (lambda stage, share: None)
     report("reading the model", 0.0)
-    begun = begin(job, robot, logs, lambda stage, share: report(stage, 0.02 + 0.08 * share), _refuse)
+    try:
+        begun = begin(job, robot, logs, lambda stage, share: report(stage, 0.02 + 0.08 * share), _refuse)
+    except UnrecordedJoints as error:
+        raise OptionError(
+            f"{error} Joint '{error.joints[0]}': if it is a free base that was held, as on a stand with legs in the "
+            "air, give --fixed (in Python floating=False); of a walk record an inertial sensor on the base (columns "
+            "imu_FRAME_wx ... _az) or the base's pose. Lock other joints that no log has (--lock)."
+        ) from error
     robot, job = begun.robot, begun.job
     drives = drives_of(robot, job.drive)
     require_driven(robot, drives)

@@ -53,9 +53,7 @@ def sizes(robot: Robot, estimate) -> np.ndarray:
     if "offset" in layout.terms and "coulomb" in layout.terms:
         size[layout.term("offset")] += size[layout.term("coulomb")]
     if "armature" in layout.terms:
-        slides = np.array([units is LINEAR for units in dof_units(robot)])
-        own = np.where(slides, m[_bodies_of(robot)], (xx + yy + zz)[_bodies_of(robot)])
-        size[layout.term("armature")] += own[list(layout.dofs)]
+        size[layout.term("armature")] += (xx + yy + zz)[_bodies_of(robot)[list(layout.dofs)]]
     return size
 
 

@@ -1,7 +1,7 @@
 """`steelyard rehearse`: a motion tried on simulated truths before the robot plays it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -59,7 +59,7 @@ def rehearse(
         robot = load(model, floating=False, folders=tuple(folder or ()))
         log = None if motion is None else read_log(motion, robot)
         sensors = Sensors(encoder_resolution=resolution, torque_noise=noise, rate=rate)
-        own = {"drive": words(drive)} if drive else {}
+        own: dict[str, Any] = {"drive": words(drive)} if drive else {}
         found = tried(robot, log, trials=trials, wrong=wrong, sensors=sensors, progress=progress, **own)
         if html is not None:
             write_rehearsal_page(found, html, inputs=[each for each in (model, motion) if each is not None])
