@@ -17,8 +17,6 @@ from steelyard.payload.filling import lattice_of
 from steelyard.payload.shape_uncertainty import ERRORS, error_columns, moved
 from steelyard.payload.solid_shape import small_boxes
 
-pytestmark = pytest.mark.claim("payload.mistakes")
-
 SENSOR = (0.1, 0.005, 0.0, 0.0)  # N and N m; the motion is exact
 UPPER = np.triu_indices(3)
 
