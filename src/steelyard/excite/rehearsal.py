@@ -90,7 +90,7 @@ class Rehearsal(Card):
     @property
     def errors(self) -> tuple[float, float]:
         """Errors on unlike motion, of the model and of what was identified: the medians."""
-        return tuple(float(np.median([getattr(t, key) for t in self.trials])) for key in ("given", "left"))  # type: ignore[return-value]
+        return float(np.median([t.given for t in self.trials])), float(np.median([t.left for t in self.trials]))
 
     @property
     def enough(self) -> float:

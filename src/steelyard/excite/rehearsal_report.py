@@ -12,6 +12,7 @@ from steelyard.report.outputs import write_file
 from steelyard.sheets import Sheet, sheet
 
 USABLE, COVERED = 0.5, 0.8  # of the model's error, and of the truths in their intervals: a rehearsal that went well
+BEST = "This is the best case, without flexible joints, cables and friction of other forms."
 SMALLEST = 1e-5  # of natural sizes, that figures show
 
 
@@ -113,7 +114,11 @@ def _screen(found: Rehearsal) -> Screen:
         reasons.append("Errors still fall at its end: a longer motion shows more.")
     reasons += found.trials[0].notes
     level = "keep" if left >= given else "good" if left <= USABLE * given and covered >= COVERED else "care"
-    advice = {"good": "Record it.", "care": "Record it with these in mind:", "keep": "Do not record it:"}[level]
+    advice = {
+        "good": f"Record it. {BEST}",
+        "care": f"{BEST} Record it with these in mind:",
+        "keep": "Do not record it:",
+    }[level]
     return Screen(level, headline, advice, tuple(reasons))
 
 

@@ -139,8 +139,13 @@ def _joined(log: Log, parts: Sequence[slice], found: Sequence[BaseStates]) -> Ba
         last = len(own) if k == len(parts) - 1 else (part.stop + parts[k + 1].start) // 2 - part.start
         rows.append(slice(first, last))
         moved.append((q, ground))
-    whole = lambda arrays: np.concatenate([x[own] for x, own in zip(arrays, rows, strict=True)])  # noqa: E731
-    by_frame = lambda name: {f: whole([getattr(s, name)[f] for s in found]) for f in getattr(found[0], name)}  # noqa: E731
+
+    def whole(arrays) -> NDArray:
+        return np.concatenate([x[own] for x, own in zip(arrays, rows, strict=True)])
+
+    def by_frame(name: str) -> dict[str, NDArray]:
+        return {f: whole([getattr(s, name)[f] for s in found]) for f in getattr(found[0], name)}
+
     biases = [each.imu_bias for each in found if each.imu_bias is not None]
     seams = ", ".join(f"{log.t[part.start]:.0f}" for part in parts[1:])
     return BaseStates(

@@ -249,7 +249,6 @@ def convert(
             path, left_out = configuration(load_with_side(job), model, destination, out)
             told = [f"Wrote {path}.", *left_out]
             finish({"files": [str(path)], "left_out": left_out}, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
-            return
         if draws is not None:
             from steelyard.app.model_variants import variants, without_place
 
@@ -258,13 +257,11 @@ def convert(
             told = [f"Wrote {len(paths)} models to {out}: {paths[0].name} to {paths[-1].name}.", *notes]
             found = {"files": [str(path) for path in paths], "notes": notes}
             finish(found, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
-            return
         if out.suffix in CODE:
             asked = {} if functions is None else {"functions": tuple(functions.split(","))}
             code = controller_code(load_with_side(job), out, rotors=job.rotors, **asked)
             found = {name: getattr(code, name) for name in ("operations", "compiled", "left_out")}
             finish({"files": [str(code.path)], **found}, lambda: repr(code), as_json=as_json, quiet=quiet)
-            return
         if job.rotors or job.side or functions is not None:
             raise OptionError(f"--rotors, --side and --functions are for code, .h or .py; {out} is a model.")
         robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders, arguments=job.arguments)
