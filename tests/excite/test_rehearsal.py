@@ -108,6 +108,12 @@ def test_commands_are_rehearsed_too():
     assert found.covered > 0.7
 
 
+@pytest.mark.parametrize("wrong", [{"torque_noise": -1.0}, {"encoder_resolution": float("nan")}, {"rate": -500.0}])
+def test_sensors_that_no_one_has_are_refused(wrong):
+    with pytest.raises(OptionError, match="zero or positive"):
+        Sensors(**wrong)
+
+
 @pytest.mark.parametrize(
     ("robot", "options", "told"),
     [

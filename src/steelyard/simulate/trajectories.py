@@ -41,6 +41,12 @@ class Sensors:
     delay: float = 0.0
     rate: float = 500.0
 
+    def __post_init__(self):
+        for name in ("encoder_resolution", "torque_noise", "rate"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise OptionError(f"{name}={value}: a sensor's number is zero or positive.")
+
 
 PERFECT = Sensors(encoder_resolution=0.0, torque_noise=0.0, rate=1.0 / STEP)
 
