@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import steelyard as sy
 from steelyard.app import app
-from steelyard.errors import SteelyardError
+from steelyard.errors import OptionError, SteelyardError
 from steelyard.excite.rehearsal import Rehearsal, course_of, rehearse
 from steelyard.excite.rehearsal_report import as_json, rehearsal_view
 from steelyard.excite.rehearsed_truths import drawn_truth
