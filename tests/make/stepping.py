@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import steelyard as sy
 from steelyard.dynamics.frames import frame_position, frame_rows
-from steelyard.simulate.walking import felt
+from steelyard.simulate.motion import felt
 
 RATE, FINE = 200, 5  # Hz, and steps a sample
 PERIOD, STANCE, LIFT = 0.6, 0.65, 0.05  # s, share, m

@@ -165,10 +165,10 @@ LEAST = 0.02  # share of the held-out error that better links take off
 
 @dataclass(frozen=True, repr=False)
 class LinksGain(Card):
-    """expected: gain of energy on other motion over its deviation; NaN where other motion is not known. held_out: gain
-    of energy on held-out samples over its deviation; share: of the held-out error, joints counted alike, that the
-    identified links take off. apart: by how much both kinds of links differ on that motion, RMS torques over those of
-    the given ones; NaN likewise."""
+    """expected: gain of energy on other motion over its deviation; NaN where other motion is not known. held_out:
+    gain of energy on held-out samples over its deviation; share: of the held-out error, joints counted alike but
+    for errors below their noise, that the identified links take off. apart: by how much both kinds of links differ
+    on that motion, RMS torques over those of the given ones; NaN likewise."""
 
     expected: float
     held_out: float
@@ -231,7 +231,9 @@ def links_gain(
         )
         expected = min(*gains, torque) if torque < 0 and _one_unit(given.require_robot(), chosen) else min(gains)
     counted = 1.0 if after.weights is None else after.weights
-    given_left, left = ((counted * (each.error / _rms(before)) ** 2)[:, chosen] for each in (before, after))
+    floor = dict(zip(estimate.group_names, noise, strict=True))  # a resting joint may err by next to nothing
+    unit = np.maximum(before.rms, [floor.get(name, 1e-300) for name in before.joint_names])
+    given_left, left = ((counted * (each.error / unit) ** 2)[:, chosen] for each in (before, after))
     won = _paired(given_left, left, before.t, memory), _share_off(given_left, left)
     return LinksGain(float(expected), *won, float(apart))
 
@@ -310,10 +312,6 @@ def _expected(d, root, covariance, G) -> float:
     """Gain of energy over its deviation. d: (r,) difference of both models, root @ root.T what noise moves it by."""
     gained = d @ G @ d - 2 * np.sum(root * (G @ root))
     return gained / max(2 * np.sqrt(max(G @ d @ covariance @ G @ d, 0.0)), 1e-300)
-
-
-def _rms(found: Validation) -> np.ndarray:
-    return np.maximum(found.rms, 1e-300)
 
 
 def _share_off(before, after) -> float:

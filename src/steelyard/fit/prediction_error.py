@@ -152,18 +152,17 @@ RANGE_SHARE = 0.8  # of a joint's range, likewise
 TURN, STROKE = 1.2, 0.15  # rad, m: half of the range of a joint without limits, at least; likewise
 
 
-def ordinary_use(robot: Robot, logs: Sequence[Log], **columns) -> Information | None:
+def ordinary_use(robot: Robot, logs: Sequence[Log], *, resting: bool = False, **columns) -> Information | None:
     """Information of motion in which all joints use their range at ordinary speed, none a copy of the others.
 
     Positions are spread evenly over the limits, or over twice what the logs show where there are none; speeds and
     accelerations are normal, those of a joint that sweeps its range in 2 pi seconds, or those of the liveliest joint of
-    its kind in the logs where that is more. A free base and other composite joints move as they did in the logs. A
-    joint that stood still in all logs stands still elsewhere: that nothing was learnt of its friction is no reason
-    against what was learnt of the others.
+    its kind in the logs where that is more. A free base and other composite joints move as they did in the logs.
 
     Args:
         robot: the robot.
         logs: recorded, with q, v and a.
+        resting: whether joints that stood still in all logs stand still in other poses, too.
         columns: options of `accumulate`.
 
     Returns:
@@ -184,7 +183,7 @@ def ordinary_use(robot: Robot, logs: Sequence[Log], **columns) -> Information | 
         speed, pull = (max(rms[key][alike].max(), half * SWEEP**n / np.sqrt(2)) for n, key in enumerate("va", start=1))
         most = SPEED_SHARE * robot.velocity_limits[dof]
         q[:, at] = middle + half * rng.uniform(-1, 1, SAMPLES)
-        moves = np.ptp(whole["q"][:, at]) >= STILL
+        moves = not resting or np.ptp(whole["q"][:, at]) >= STILL
         v[:, dof] = moves * np.clip(speed * rng.normal(size=SAMPLES), -most, most)
         a[:, dof] = moves * pull * rng.normal(size=SAMPLES)
     log = Log(t=np.arange(SAMPLES) / 1.0, q=q, v=v, a=a, tau=np.zeros_like(v), joint_names=logs[0].joint_names)

@@ -284,7 +284,9 @@ def _concluded(fitted: _Fitted, judged: _Judged, told: tuple, seen: tuple) -> Re
     job, robot, estimate, intervals = fitted.run.job, fitted.run.robot, fitted.estimate, judged.intervals
     given, everything, reach = drives_alone(fitted.total), judged.after, judged.reach
     alone, after = validate(given, judged.held), judged.after
-    elsewhere = None if fitted.rows else judged.use  # what stands on the ground does not show itself in flight
+    elsewhere = None  # what stands on the ground does not show itself in flight
+    if not fitted.rows:  # that nothing was learnt of the friction of resting joints is no reason against other links
+        elsewhere = ordinary_use(robot, fitted.train, resting=True, **fitted.columns)
     much = everything.relative_error <= HALF * alone.relative_error  # more than any friction that was left out
     doubted = () if much else rubs
     accused = {getattr(each, "joint", None) for each in (*findings, *doubted, *worth) if each.code in IMITATED}
