@@ -41,7 +41,7 @@ CHANGES: dict[str, Callable[[sy.Log], sy.Log]] = {
     "inertial sensor 10 ms late": lambda log: walks.with_late_imu(log, 0.01),
     "pose of the base 20 ms late": lambda log: walks.with_late_base(log, 0.02),
 }
-AIR = "first in the air"
+AIR, LIMBS = "first in the air", "limbs of the model 15 % off"
 GROUNDS = {
     "slip of 1 s": {"slip": (6.0, 7.0, 0.1)},
     "slippery throughout": {"friction": 0.25},
@@ -104,6 +104,15 @@ def walked(kind: str, seed: int, ground: dict | None = None) -> tuple[Walk, Walk
     raise AssertionError(f"{kind} {seed} falls")
 
 
+def with_other_limbs(model: Path, rng) -> Path:
+    """A file whose hips, thighs and calves are lighter or heavier than the robot's, those of all legs alike."""
+    robot = sy.load(model)
+    kinds = np.array([name.rpartition("_")[2] for name in robot.body_names])
+    factors = dict(zip(("hip", "thigh", "calf"), np.exp(0.15 * rng.normal(size=3)), strict=True))
+    theta = robot.inertias * np.array([[factors.get(kind, 1.0)] for kind in kinds])
+    return sy.save(robot.with_inertias(theta), model.with_name("limbs.xml")).path
+
+
 def in_the_air(walk: Walk, truth: Truth, noise: WalkNoise, rng) -> sy.Log:
     """The log of the same robot with its base held and its legs in the air: steps out and back, ever faster."""
     spec = on_ground(walk.true, FEET, (SENSOR,), Ground(0.8, 0.02), BALL)
@@ -145,7 +154,7 @@ def cases() -> list[str]:
     return [
         *(f"quadruped {seed:02d}" for seed in range(QUADRUPEDS)),
         *(f"humanoid {seed}" for seed in range(HUMANOIDS)),
-        *(f"{what}, {seed}" for what in (*CHANGES, *GROUNDS, AIR) for seed in (0, 1)),
+        *(f"{what}, {seed}" for what in (*CHANGES, *GROUNDS, LIMBS, AIR) for seed in (0, 1)),
     ]
 
 
@@ -156,10 +165,12 @@ def row(case: str) -> Row:
     walk, fast, truth = walked(kind, seed, GROUNDS.get(what))
     log = CHANGES.get(what, lambda log: log)(walk.log)
     found: Row = {"robot": kind, "load": truth.load, "what": what or kind}
-    found["given"] = _said(errors(walk.mjcf, fast.log, fast.exact))
     found["true"] = _said(errors(true_model(walk, truth), fast.log, fast.exact))
     with tempfile.TemporaryDirectory() as folder:
         model = walk.file(Path(folder) / "robot.xml")
+        if what == LIMBS:
+            model = with_other_limbs(model, np.random.default_rng([seed, 44]))
+        found["given"] = _said(errors(model.read_text(), fast.log, fast.exact))
         if what == AIR:
             noise = noise_of(seed)
             air = in_the_air(walk, truth, noise, np.random.default_rng([seed, 43]))
@@ -189,7 +200,8 @@ def identified(model: Path, log: sy.Log, fast: Walk, written: Path, *, truth: Wa
 
 
 def judged(walk: Walk, result) -> Row:
-    """Trunk, and by number how many intervals there are and cover the truth, their widths, and errors."""
+    """Trunk, and by number how many intervals there are and cover the truth, their widths, and errors; and how many
+    half widths each error is."""
     masses = [robot.inertias[0, 0] for robot in (walk.true, walk.nominal, result.robot)]
     centres = [robot.inertias[0, 1:4] / robot.inertias[0, 0] for robot in (walk.true, walk.nominal, result.robot)]
     row: Row = {
@@ -198,6 +210,7 @@ def judged(walk: Walk, result) -> Row:
         "total": [float(r.inertias[:, 0].sum() - walk.true.inertias[:, 0].sum()) for r in (walk.nominal, result.robot)],
     }
     counts: dict[str, list[float]] = {}
+    ratios: dict[str, list[float]] = {}
     for dof, name in enumerate(walk.true.dof_names):
         if name not in result.drives:
             continue
@@ -213,6 +226,8 @@ def judged(walk: Walk, result) -> Row:
                 count[1] += 1
                 count[2] += (high - low) / 2
                 count[3] += abs(getattr(own, key) - value)
+                off = abs(value - (low + high) / 2) / max((high - low) / 2, np.finfo(float).tiny)
+                ratios.setdefault(key, []).append(round(float(min(off, 99)), 3))
     if result.samples is not None:
         drawn = result.samples.inertias[:, 0]
         centre = drawn[:, 1:4] / drawn[:, :1]
@@ -225,7 +240,8 @@ def judged(walk: Walk, result) -> Row:
                 float((high - low).sum() / 2),
                 float(np.abs(values.mean(0) - true).sum()),
             ]
-    return row | {"counts": counts}
+            ratios[key] = [round(float(x), 3) for x in np.abs(true - (low + high) / 2) / ((high - low) / 2)]
+    return row | {"counts": counts, "ratios": ratios}
 
 
 def _case(case: str) -> tuple[str, int]:
@@ -301,7 +317,7 @@ def page(rows: list[Row]) -> str:
     }
     changes: dict[str, dict] = {}
     plain = {"as recorded": [each for each in rows if each["case"] in ("quadruped 00", "quadruped 01")]}
-    kinds = {what: [each for each in rows if each.get("what") == what] for what in (*CHANGES, *GROUNDS)}
+    kinds = {what: [each for each in rows if each.get("what") == what] for what in (*CHANGES, *GROUNDS, LIMBS)}
     for what, own in (plain | kinds).items():
         if not own:
             continue

@@ -15,7 +15,8 @@ from steelyard.drives.coordinates import SPREADS, Unknowns, finite
 from steelyard.inertia import pseudo
 from steelyard.model import Robot
 
-TRUNK_SPREADS = np.repeat([1.0, 0.1, 1.0], [1, 3, 6])  # as of limbs: loads of the trunk are what models lack most
+TRUNK_SPREADS = np.repeat([1.0, 0.1, 1.0], [1, 3, 6])  # as `SPREADS`: loads of the trunk are what models lack most
+LIMB_SPREADS = SPREADS / 5  # a looser limb takes up mass of the trunk: 0.6 of 3 kg, measured
 FELT = 0.3  # times what the prior says of a coordinate, that windows have to say of it for its derivatives to be taken
 EQUAL = 0.01  # of the size of a body's moments, by which those of its twin may differ
 PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
@@ -55,7 +56,7 @@ def walking_unknowns(
     plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, shared=shared, ground=True)
     bodies = []
     for twins in _body_twins(robot, groups):
-        for k, spread in enumerate(TRUNK_SPREADS if twins[0][0] == 0 else SPREADS):
+        for k, spread in enumerate(TRUNK_SPREADS if twins[0][0] == 0 else LIMB_SPREADS):
             own = np.zeros((robot.nb, 10))
             for body, signs in twins:
                 if k or weighed is None or not weighed[body]:

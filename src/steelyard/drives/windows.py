@@ -244,15 +244,11 @@ class Windows:
 
     def errors(self, q) -> np.ndarray:
         """(m, nv) simulated minus measured positions at the samples of all windows. q: (k, steps + 1, nq)."""
-        return np.concatenate([self._at(q[k], k) for k in range(len(self))])
-
-    def _at(self, q, k: int) -> np.ndarray:
-        own, first = self.recordings[self.source[k]], self.first[k]
-        samples = slice(first, first + self.counts[k])
-        place = (own.t[samples] - own.t[first]) / self.step - self.lead
+        window = np.repeat(np.arange(len(self)), self.counts)
+        place = (self.times - self._of_first("t")[window]) / self.step - self.lead
         before = np.clip(np.floor(place), 0, self.steps - 1).astype(int)
         share = (place - before)[:, None]
-        return apart((1 - share) * q[before] + share * q[before + 1], own.q[samples], self.nv)
+        return apart((1 - share) * q[window, before] + share * q[window, before + 1], self.measured, self.nv)
 
 
 def windows_of(recordings: Sequence[Recorded], step: float, length: float | None, *, lead: float = 0.0) -> Windows:

@@ -74,11 +74,12 @@ class Viewer {
     const { scene } = this, shown = scene.parts.some((part) => part.role === "visual");
     const identified = scene.bodies.some((body) => body.identified);
     const regions = scene.bodies.some((body) => body.identified?.region);
-    const solid = scene.parts.length > 0;
+    const drawn = new Set(scene.parts.map((part) => part.body));
+    const solid = 2 * drawn.size > scene.bodies.length; // not feet alone
     const masses = identified || !solid;
     const boxes = [
       ["visual", "Visual meshes", shown, shown],
-      ["collision", "Collision shapes", !shown && solid, scene.parts.some((part) => part.role === "collision")],
+      ["collision", "Collision shapes", !shown, scene.parts.some((part) => part.role === "collision")],
       ["skeleton", "Skeleton", !solid, true],
       ["axes", "Joint axes", false, true],
       ["frames", "Link frames", false, true],
