@@ -93,6 +93,7 @@ def script(player: Player, design: Design, name: str, rate: float) -> str:
         "stale": player.stale,
         "brake": 0.4,
         "slow": 0.2,
+        "settle": 1.0,
         "step": design.duration / pieces,
         **player.settings(names),
         "identify": ["steelyard", "identify", *_model(design)],
@@ -119,7 +120,8 @@ It shows the measured pose and asks, moves slowly to the start, plays the motion
 and how joints and servos belong together. It ends early by key, on a following error, beyond a limit and when the
 connection is lost; what was recorded until then is written, too. lower, upper: rad (m); speed: rad/s (m/s); following:
 rad (m) that a joint may be beyond all that was commanded in the last `lag` s; rate: Hz; stale: s without a new
-measurement; brake: s in which a key stops the motion along its path; slow: rad/s (m/s) of the way to the start.
+measurement; brake: s in which a key stops the motion along its path; slow: rad/s (m/s) of the way to the start; settle: s
+that it takes at least, and that the robot stands there.
 """
 '''
 

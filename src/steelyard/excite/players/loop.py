@@ -56,10 +56,11 @@ class Path5:
         self.duration = (len(q) - 1) * step
 
     @classmethod
-    def slow(cls, start, end, speed):
-        """From rest to rest, no joint faster than `speed`."""
+    def slow(cls, start, end, plan):
+        """From rest to rest, slowly."""
+        speed = np.minimum(0.1 * plan.speed, plan.slow)
         q, still = np.array([start, end]), np.zeros((2, len(start)))
-        return cls(q, still, still, max(1.0, 1.875 * np.max(np.abs(q[1] - q[0]) / speed)))
+        return cls(q, still, still, max(plan.settle, 1.875 * np.max(np.abs(q[1] - q[0]) / speed)))
 
     def __call__(self, t):
         k = min(int(t / self.step), len(self.q) - 2)
@@ -132,7 +133,7 @@ class Player:
                 raise Ended(f"a cycle took {now - before:.2g} s")
             while len(self.recent) > 1 and self.recent[1][0] < now - plan.lag:
                 self.recent.popleft()
-            if found and self.recent:
+            if found and found[-1] and self.recent:
                 told = np.array([command for _, command in self.recent])
                 low, high = told.min(axis=0) - plan.following, told.max(axis=0) + plan.following
                 self.within(self.pose, low, high, "following error: position", "commanded range")
@@ -202,7 +203,7 @@ def main(plan, robot_class, arguments=None, clock=time, ask=input, key=None):
         while player.measure() is None:
             pass
         measured = player.pose
-        ramp = Path5.slow(measured, motion.q[0], np.minimum(0.1 * plan.speed, plan.slow))
+        ramp = Path5.slow(measured, motion.q[0], plan)
         print("joint: measured -> start of the motion (rad, m)")
         for joint, at, to in zip(plan.joints, measured, motion.q[0], strict=True):
             print(f"  {joint}: {at:.3f} -> {to:.3f}")
@@ -225,6 +226,23 @@ def main(plan, robot_class, arguments=None, clock=time, ask=input, key=None):
     return 2
 
 
+def patiently(call, seconds=3.0):
+    """What went wrong in a call, empty for nothing. A call that does not come back is left behind."""
+    found = [f"no answer for {seconds} s"]
+
+    def carried():
+        try:
+            call()
+            found[0] = ""
+        except Exception as error:
+            found[0] = str(error) or type(error).__name__
+
+    thread = threading.Thread(target=carried, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return found[0]
+
+
 def run(player, motion, out):
     """Ramp, arrive, play, stop and record, whatever happens. Returns the exit status."""
     robot, plan = player.robot, player.plan
@@ -232,23 +250,20 @@ def run(player, motion, out):
     try:
         begin = robot.start()
         player.fresh = player.clock.monotonic()
-        player.follow(Path5.slow(begin, motion.q[0], np.minimum(0.1 * plan.speed, plan.slow)))
-        player.follow(Path5.slow(motion.q[0], motion.q[0], plan.slow))  # settles
+        player.follow(Path5.slow(begin, motion.q[0], plan))
+        player.follow(Path5.slow(motion.q[0], motion.q[0], plan))
         player.within(player.pose, motion.q[0] - plan.following, motion.q[0] + plan.following, "start pose", "range")
         print("Start pose reached. Playing.")
         player.follow(motion, record=True)
     except Exception as error:
         note, ended, held = f"ended early, {error or type(error).__name__}", 1, getattr(error, "give", False)
-    try:
-        robot.stop(player.pose if held or not player.recent else player.recent[-1][1])
-    except Exception as error:
-        print(f"THE ROBOT COULD NOT BE TOLD TO STOP ({error or type(error).__name__}): use its emergency stop.")
+    where = player.pose if held or not player.recent else player.recent[-1][1]
+    if failure := patiently(lambda: robot.stop(where)):
+        print(f"THE ROBOT DID NOT TAKE THE STOP ({failure}): use its emergency stop.")
         ended = 1
+    if failure := patiently(robot.close):
+        print(f"The connection did not close: {failure}.")
     print(f"Motion {note}.")
-    try:
-        robot.close()
-    except Exception as error:
-        print(f"The connection did not close: {error or type(error).__name__}.")
     if player.rows:
         player.write(out, note)
         print(f"Recorded {len(player.rows)} samples. Next:\n  {shlex.join([*plan.identify, str(out), *plan.options])}")

@@ -1,10 +1,10 @@
 class Bus:
     """Servos on one serial line. Commands are goal positions; torque stays on at the end.
 
-    Subclasses: sdk, protocol: module of the maker, and what its PacketHandler takes. area: first register and number of bytes
-    of a reading. fields: channel, first register, bytes, size of a count, sign ("twos", the number of the
-    bit that has it, or None). goal, torque, mode: registers. modes: in which goals are positions. size: bytes of a
-    goal. before: registers that are written before torque is switched on (register, bytes, value).
+    Subclasses: sdk, protocol: module of the maker, and what its PacketHandler takes. area: first register of a reading,
+    and its bytes. fields: channel, first register, bytes, size of a count, sign ("twos", the number of the bit that has
+    it, or None). goal, torque, mode: registers. modes: in which goals are positions. size: bytes of a goal. before:
+    registers that are written before torque is switched on (register, bytes, value).
     """
 
     address = "serial port, such as /dev/ttyUSB0 or COM3"

@@ -22,7 +22,7 @@ class Robot:
         r = self.receive
         if not r.isConnected():
             raise OSError("no data from the controller")
-        if r.isProtectiveStopped() or r.isEmergencyStopped():
+        if self.stopped():
             raise Ended("the robot has stopped itself (protective or emergency stop)")
         for _ in range(9):  # values of one stamp: they change while they are read
             stamp = r.getTimestamp()
@@ -30,6 +30,9 @@ class Robot:
             if r.getTimestamp() == stamp:
                 break
         return stamp, found[0], {"v": found[1], "current": found[2]}
+
+    def stopped(self):
+        return self.receive.isProtectiveStopped() or self.receive.isEmergencyStopped()
 
     def start(self):
         from rtde_control import RTDEControlInterface
@@ -42,8 +45,12 @@ class Robot:
             raise OSError("servoJ was refused")
 
     def stop(self, q):
-        if self.control is not None:
-            self.control.servoStop()
+        if (
+            self.control is not None
+            and not self.stopped()
+            and not (self.control.isConnected() and self.control.servoStop())
+        ):
+            raise OSError("the controller does not answer")
 
     def close(self):
         if self.control is not None:
