@@ -11,30 +11,6 @@ import numpy as np
 COUNT = 2 * np.pi / 4096
 
 
-class Lags:
-    """Joints that follow their commands with a first-order lag. now: function that returns the time, s.
-
-    blocked: joints that do not move any more.
-    """
-
-    def __init__(self, q, now, lag=0.03):
-        self.q, self.command, self.v = np.array(q, float), np.array(q, float), np.zeros(len(q))
-        self.now, self.lag, self.t, self.blocked = now, lag, now(), ()
-
-    def advance(self):
-        t = self.now()
-        before, self.t, step = self.q, t, t - self.t
-        q = before + (1 - np.exp(-step / self.lag)) * (self.command - before)
-        q[list(self.blocked)] = before[list(self.blocked)]
-        if step > 0:
-            self.v = (q - before) / step
-        self.q = q
-
-    @property
-    def tau(self):
-        return 10 * (self.command - self.q)
-
-
 class Servos:
     """Registers of servos 1, 2, ... that hold joints of a plant. sign: how numbers keep it: "twos" or "bits"."""
 

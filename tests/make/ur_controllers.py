@@ -4,6 +4,8 @@ import socket
 import struct
 import threading
 import time
+from contextlib import suppress
+from functools import partial
 
 TYPES = {
     "DOUBLE": "d",
@@ -16,9 +18,10 @@ TYPES = {
     "UINT8": "B",
 }
 KINDS = {  # RTDE guide of Universal Robots; the others of a name are DOUBLE
-    "VECTOR6D": "target_q target_qd target_qdd target_current target_moment actual_q actual_qd actual_qdd actual_current "
-    "actual_current_as_torque actual_moment joint_control_output actual_TCP_pose actual_TCP_speed actual_TCP_force "
-    "target_TCP_pose target_TCP_speed joint_temperatures actual_joint_voltage ft_raw_wrench external_force_torque payload_inertia",
+    "VECTOR6D": "target_q target_qd target_qdd target_current target_moment actual_q actual_qd actual_qdd "
+    "actual_current actual_current_as_torque actual_moment joint_control_output actual_TCP_pose actual_TCP_speed "
+    "actual_TCP_force target_TCP_pose target_TCP_speed joint_temperatures actual_joint_voltage ft_raw_wrench "
+    "external_force_torque payload_inertia",
     "VECTOR3D": "actual_tool_accelerometer payload_cog",
     "VECTOR6INT32": "joint_mode",
     "UINT32": "runtime_state robot_status_bits safety_status_bits output_bit_registers0_to_31 speed_slider_mask "
@@ -76,10 +79,8 @@ class Controller:
             pass
 
     def guarded(self, serve, connection):
-        try:
+        with suppress(OSError):
             serve(connection)
-        except OSError:
-            pass
 
     def dashboard(self, connection):
         connection.sendall(b"Connected: Universal Robots Dashboard Server\n")
@@ -119,7 +120,7 @@ class Controller:
                 answer = b"\1"
             connection.sendall(struct.pack(">HB", len(answer) + 3, kind) + answer)
             if kind == ord("S"):
-                threading.Thread(target=self.guarded, args=(lambda c: self.send(c, sent, rate), connection)).start()
+                threading.Thread(target=self.guarded, args=(partial(self.send, sent, rate), connection)).start()
 
     def take(self, names, data):
         form = ">" + "".join(TYPES[kind_of(name)] for name in names)
@@ -160,7 +161,7 @@ class Controller:
                 "output_int_register_0": self.ready,
             }
 
-    def send(self, connection, names, rate):
+    def send(self, names, rate, connection):
         due = time.monotonic()
         while self.going:
             if not (self.frozen and self.last):

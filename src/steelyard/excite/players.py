@@ -52,6 +52,9 @@ PLAYERS = (
     ),
     Player("feetech", "Feetech servos", 50.0, ("servo_bus", "feetech"), 0.3, 0.2, 0.2, "position", settings=_servos),
     Player("ur_rtde", "ur_rtde", 500.0, ("ur_rtde",), 0.1, 0.2, 0.1, "current", joints=6),
+    Player(
+        "franka", "pylibfranka", 1000.0, ("franka",), 0.1, 0.1, 0.1, None, 7, settings=lambda names: {"realtime": True}
+    ),
 )
 
 
@@ -117,11 +120,11 @@ HEAD = '''"""{title}
     python {name}.{player}.py ADDRESS
 
 It shows the measured pose and asks, moves slowly to the start, plays the motion and records. `Plan` below has limits,
-and how joints and servos belong together. It ends early by key, on a following error, beyond a limit and when the
-connection is lost; what was recorded until then is written, too. lower, upper: rad (m); speed: rad/s (m/s); following:
-rad (m) that a joint may be beyond all that was commanded in the last `lag` s; rate: Hz; stale: s without a new
-measurement; brake: s in which a key stops the motion along its path; slow: rad/s (m/s) of the way to the start; settle: s
-that it takes at least, and that the robot stands there.
+and how joints and servos belong together. The motion ends early by key, on a following error, beyond a limit and when
+the connection is lost; what was recorded until then is written, too. lower, upper: rad (m). speed: rad/s (m/s).
+following: rad (m) that a joint may be beyond all that was commanded in the last `lag` s. rate: Hz. stale: s without a
+new measurement. brake: s in which a key stops the motion along its path. slow: rad/s (m/s) of the way to the start.
+settle: s that this way takes at least, and that the robot stands there.
 """
 '''
 

@@ -126,7 +126,7 @@ class Player:
         """Command a path to its end. Raises Ended."""
         plan, clock = self.plan, self.clock
         place, pace, before = 0.0, 1.0, clock.monotonic()
-        due = before
+        due, last = before, self.stamp
         while True:
             found, now = self.measure(), clock.monotonic()
             if now - before > plan.stale:
@@ -137,7 +137,8 @@ class Player:
                 told = np.array([command for _, command in self.recent])
                 low, high = told.min(axis=0) - plan.following, told.max(axis=0) + plan.following
                 self.within(self.pose, low, high, "following error: position", "commanded range")
-            step, before = min(now - before, 2 / plan.rate), now
+            passed = self.stamp - last if self.robot.paced else now - before
+            step, before, last = min(passed, 2 / plan.rate), now, self.stamp
             if self.key.presses > 1:
                 raise Ended("stopped by key, at once")
             if self.key.presses:
@@ -254,7 +255,10 @@ def run(player, motion, out):
         player.follow(Path5.slow(motion.q[0], motion.q[0], plan))
         player.within(player.pose, motion.q[0] - plan.following, motion.q[0] + plan.following, "start pose", "range")
         print("Start pose reached. Playing.")
+        began = player.clock.monotonic()
         player.follow(motion, record=True)
+        if (took := player.clock.monotonic() - began) > 1.05 * motion.duration:
+            print(f"Cycles were too long for {plan.rate:g} Hz: the motion took {took:.1f} s, and is that much slower.")
     except Exception as error:
         note, ended, held = f"ended early, {error or type(error).__name__}", 1, getattr(error, "give", False)
     where = player.pose if held or not player.recent else player.recent[-1][1]

@@ -1,0 +1,261 @@
+"""Scripts that play a motion: against stand-ins of makers' packages in a time of their own, and against packages."""
+
+import sys
+from importlib.resources import files
+from types import ModuleType
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import steelyard as sy
+from moved_joints import Clock, Lags
+from robot_makers import MAKERS
+from robots import urdf
+from servo_lines import COUNT, decoded
+from steelyard.app import app
+from steelyard.errors import OptionError
+from steelyard.excite import design, write
+from steelyard.excite.motion_formats import SCRIPTS
+
+SETTLE = 0.3  # s, of the way to the start, and of standing there
+NAMES = [form.ending.split(".")[1] for form in SCRIPTS]
+
+
+@pytest.fixture(scope="module")
+def motions():
+    """A short motion of a robot with six joints, and of one with seven."""
+    options = {
+        "harmonics": 2,
+        "periods": 1,
+        "ramp": 0.4,
+        "time_limit": 0.3,
+        "limits": sy.excite.Limits(speed=0.3, collisions=False),
+    }
+    puma, panda = sy.library.puma560(), sy.load(urdf("panda"))
+    six, seven = design(puma, 2.0, **options), design(panda, 2.0, locked=("*finger*",), **options)
+    return {name: seven if name == "franka" else six for name in NAMES}
+
+
+class Keys:
+    """Presses of the stop key: after so many s."""
+
+    def __init__(self, clock, at=()):
+        self.clock, self.at = clock, np.array(at) + clock.t
+
+    @property
+    def presses(self):
+        return int(np.sum(self.at < self.clock.t))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+class Trial:
+    """One run of a script against a stand-in."""
+
+    def __init__(self, name, motion, folder, monkeypatch, plant=None, clock=None):
+        self.clock = clock or Clock()
+        self.columns = [motion.robot.scalar_positions[i] for i in motion.moving]
+        self.start = motion.start[self.columns]
+        self.plant = plant or Lags(self.start + 0.02, self.clock.monotonic)
+        modules, self.world = MAKERS[name](self.plant, self.clock)
+        for each in modules:
+            monkeypatch.setitem(sys.modules, each.__name__, each)
+        path = write(motion, folder / f"motion.{name}.py")
+        self.script = ModuleType("script")
+        exec(compile(path.read_text("utf-8"), str(path), "exec"), vars(self.script))
+        self.script.Plan.settle = SETTLE
+        self.out = folder / "recorded.csv"
+        self.name, self.motion = name, motion
+
+    def play(self, *, answer="yes", keys=(), after=None):
+        """The exit status. after: (s, function), called once when so much time has passed."""
+        if after is not None:
+            seconds, happen = after
+            ticking, until = self.clock.sleep, self.clock.t + seconds
+
+            def sleep(step):
+                ticking(step)
+                if self.clock.t > until:
+                    happen()
+
+            self.clock.sleep = sleep
+        keys = Keys(self.clock, keys)
+        arguments = ["address", "--out", str(self.out)]
+        return self.script.main(self.script.Plan, self.script.Robot, arguments, self.clock, lambda _: answer, keys)
+
+    def log(self):
+        """The log, read without options; without the robot it has the joints that moved alone."""
+        return sy.read_log(self.out)
+
+    def planned(self, samples):
+        """(samples, joints) of the motion."""
+        return self.motion.evaluate(np.linspace(0, 2, samples))[0][:, self.columns]
+
+
+@pytest.fixture
+def trial(motions, tmp_path, monkeypatch):
+    return lambda name: Trial(name, motions[name], tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_motion_is_played_and_recorded(name, trial, capsys):
+    each = trial(name)
+    assert each.play() == 0
+    text = capsys.readouterr().out
+    assert "Motion complete" in text and "steelyard identify" in text and str(each.out) in text
+    log = each.log()
+    assert log.duration == pytest.approx(2.0, abs=0.1) and log.command is not None and log.v is not None
+    told = log.command
+    assert max(np.abs(each.planned(201) - row).max(axis=1).min() for row in told[::20]) < 0.02  # on the path
+    late = [np.interp(log.t - each.plant.lag, log.t, column) for column in told.T]
+    np.testing.assert_allclose(log.q, np.transpose(late), atol=0.04)
+    assert not [note for note in log.notes if "command" in note or "tau" in note]
+
+
+def lose(trial):
+    trial.world.dead = True
+
+
+def block(trial):
+    trial.plant.blocked = tuple(range(len(trial.plant.q)))
+
+
+def freeze(trial):
+    trial.world.frozen = trial.world.frozen or trial.clock.t - 90
+
+
+def turn_back(trial):
+    trial.world.frozen = 5.0
+
+
+def protect(trial):
+    trial.world.protective = True
+
+
+FAULTS = {  # what happens, and the words that tell it
+    "connection lost": (lose, "connection lost"),
+    "following error": (block, "following error"),
+    "stamps stand still": (freeze, "no new stamp"),
+    "stamps go back": (turn_back, "stamps go back"),
+    "own stop": (protect, "stopped itself"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fault_stops_and_what_came_before_is_kept(name, fault, trial, capsys):
+    happen, words = FAULTS[fault]
+    each = trial(name)
+    if not hasattr(each.world, "frozen") and ("stamps" in fault or "own" in fault):
+        pytest.skip("measurements have the clock of the computer")
+    assert each.play(after=(2 * SETTLE + 1.0, lambda: happen(each))) == 1
+    text = capsys.readouterr().out
+    assert "Motion ended early" in text and words in text.split("ended early")[1]
+    log = each.log()
+    assert 0.3 < log.duration < 1.7
+    assert "ended early" in each.out.read_text("utf-8").splitlines()[0]
+    assert not list(each.out.parent.glob("*.part"))
+    if name in ("dynamixel", "feetech"):
+        if fault == "following error":  # joints that are blocked are not pressed on
+            np.testing.assert_allclose(each.plant.command, each.plant.q, atol=0.01)
+        else:
+            assert np.abs(each.planned(401) - each.plant.command).max(axis=1).min() < 0.02
+    elif fault in ("following error", "stamps go back", "stamps stand still"):
+        assert each.world.stopped == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_key_slows_down_along_the_path(name, trial, capsys):
+    each = trial(name)
+    assert each.play(keys=(2 * SETTLE + 1.2,)) == 1
+    assert "stopped by key" in capsys.readouterr().out
+    told, planned = each.log().command, each.planned(801)
+    assert max(np.abs(planned - row).max(axis=1).min() for row in told[::10]) < 0.01  # also while it slows down
+    step = np.abs(np.diff(told, axis=0)).max(axis=1)
+    assert step[-1] < 0.1 * step[-len(step) // 2 :].max()
+    np.testing.assert_allclose(each.plant.command, told[-1], atol=0.01)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_keys_stop_at_once(name, trial, capsys):
+    each = trial(name)
+    assert each.play(keys=(2 * SETTLE + 1.2, 2 * SETTLE + 1.25)) == 1
+    assert "at once" in capsys.readouterr().out and each.out.exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_moves_before_yes(name, trial, capsys):
+    each = trial(name)
+    before = each.plant.command.copy()
+    assert each.play(answer="no") == 2
+    np.testing.assert_array_equal(each.plant.command, before)
+    assert not each.out.exists() and "Nothing was moved" in capsys.readouterr().out
+
+
+def test_a_pose_beyond_the_limits_is_refused(trial, capsys):
+    each = trial("dynamixel")
+    each.plant.q[1] = each.plant.command[1] = 3.0
+    assert each.play() == 2
+    assert "position of joint2 is 3" in capsys.readouterr().out and not each.out.exists()
+
+
+def test_a_start_pose_that_is_not_reached_is_told(trial, capsys):
+    each = trial("ur_rtde")
+    each.plant.q, each.plant.command = each.start - 0.15, each.start - 0.15
+    each.script.Plan.lag, each.plant.blocked = 100.0, (3,)
+    assert each.play() == 1
+    assert "start pose of joint4" in capsys.readouterr().out and not each.out.exists()
+
+
+def test_servos_get_their_pose_as_goal_before_torque_is_on(trial):
+    each = trial("dynamixel")
+    each.play()
+    torque = next(k for k, (_, address, _) in enumerate(each.world.written) if address == 64)
+    goals = {n: decoded(data, "twos") for n, address, data in each.world.written[:torque] if address == 116}
+    np.testing.assert_allclose([goals[i + 1] for i in range(6)], 2048 + (each.start + 0.02) / COUNT, atol=1)
+
+
+def test_existing_files_stay(trial, capsys):
+    each = trial("feetech")
+    each.out.write_text("mine")
+    assert each.play() == 2 and each.out.read_text("utf-8") == "mine"
+
+
+def test_joints_that_an_interface_does_not_take_are_refused(motions, tmp_path):
+    with pytest.raises(OptionError, match=r"franka.*takes 7 revolute joints; of 'puma560' joint1, .* joint6 move"):
+        write(motions["ur_rtde"], tmp_path / "motion.franka.py")
+    with pytest.raises(OptionError, match=r"takes 6 revolute joints; of 'panda' panda_joint1"):
+        write(motions["franka"], tmp_path / "motion.ur_rtde.py")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_line_writes_a_script_and_says_which_players_there_are(tmp_path):
+    puma = files("steelyard.model") / "data" / "puma560.urdf"
+    arguments = [
+        "excite",
+        str(puma),
+        "--duration",
+        "1",
+        "--no-geometry",
+        "--time",
+        "0.2",
+        "-o",
+        str(tmp_path / "motion"),
+    ]
+    found = CliRunner().invoke(app, [*arguments, "--player", "dynamixel", "--player", "ur_rtde"])
+    assert found.exit_code == 0, found.output
+    written = {path.name for path in (tmp_path / "motion").iterdir()}
+    assert {"motion.csv", "motion.dynamixel.py", "motion.ur_rtde.py"} <= written and "motion.franka.py" not in written
+    text = (tmp_path / "motion" / "motion.ur_rtde.py").read_text("utf-8")
+    assert str(puma) in text and "steelyard" not in {
+        line.split()[1] for line in text.splitlines() if "import" in line[:7]
+    }
+    failed = CliRunner().invoke(app, [*arguments, "--player", "kuka"])
+    assert failed.exit_code == 2 and "No player 'kuka'; there are dynamixel" in " ".join(failed.output.split())
+    without = CliRunner().invoke(app, [*arguments[:-2], "--player", "dynamixel"])
+    assert without.exit_code == 2 and "give -o" in without.output

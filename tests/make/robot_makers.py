@@ -1,0 +1,217 @@
+"""Stand-ins for the Python packages of robot makers: the calls that players make, with the arguments of the real ones.
+
+`SIGNATURES` lists these calls; tests compare them with the packages where they are installed.
+"""
+
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+
+from servo_lines import TABLES, Servos, decoded
+
+MILLISECOND = 0.001
+
+
+def module(name, **content):
+    """A module of this name with this content."""
+    found = ModuleType(name)
+    vars(found).update(content)
+    return found
+
+
+def servo_sdk(name, table, plant, clock):
+    """dynamixel_sdk or scservo_sdk, and its servos."""
+    servos = Servos(plant, TABLES[table])
+
+    class PortHandler:
+        def __init__(self, port_name):
+            self.port_name = port_name
+
+        def openPort(self):
+            return True
+
+        def setBaudRate(self, baudrate):
+            return True
+
+        def closePort(self):
+            pass
+
+    class Packets:
+        def getTxRxResult(self, result):
+            return {0: "fine", -6: "There is no status packet!"}[result]
+
+        def ping(self, port, number):
+            return TABLES[table]["number"], 0, 0
+
+        def read1ByteTxRx(self, port, number, address):
+            return servos.read(number, address, 1)[0], 0, 0
+
+        def write1ByteTxRx(self, port, number, address, data):
+            return servos.write(number, address, bytes([data])) or 0, 0
+
+        def write4ByteTxRx(self, port, number, address, data):
+            return servos.write(number, address, data.to_bytes(4, "little")) or 0, 0
+
+    class GroupSyncRead:
+        def __init__(self, port, ph, start_address, data_length):
+            self.start, self.length, self.data = start_address, data_length, {}
+
+        def addParam(self, number):
+            self.data[number] = b""
+
+        def txRxPacket(self):
+            clock.sleep(2 * MILLISECOND)
+            if servos.dead:
+                clock.sleep(34 * MILLISECOND)
+                return -6
+            self.data = {number: servos.read(number, self.start, self.length) for number in self.data}
+            return 0
+
+        def getData(self, number, address, data_length):
+            at = address - self.start
+            return decoded(self.data[number][at : at + data_length], 64)
+
+    class GroupSyncWrite:
+        def __init__(self, port, ph, start_address, data_length):
+            self.start, self.data = start_address, {}
+
+        def addParam(self, number, data):
+            self.data[number] = data
+
+        def clearParam(self):
+            self.data = {}
+
+        def txPacket(self):
+            for number, data in self.data.items():
+                servos.write(number, self.start, bytes(data))
+            return 0
+
+    def PacketHandler(protocol):
+        return Packets()
+
+    content = (PortHandler, PacketHandler, GroupSyncRead, GroupSyncWrite)
+    return [module(name, COMM_SUCCESS=0, Packets=Packets, **{each.__name__: each for each in content})], servos
+
+
+def ur_rtde(plant, clock):
+    """rtde_receive and rtde_control, and what a test may do to them."""
+    world = SimpleNamespace(dead=False, frozen=None, protective=False, stopped=0)
+
+    class RTDEReceiveInterface:
+        def __init__(self, hostname):
+            pass
+
+        def getTimestamp(self):
+            clock.sleep(MILLISECOND / 10)
+            plant.advance()
+            return np.floor((plant.t - 90) * 500) / 500 if world.frozen is None else world.frozen
+
+        def getActualQ(self):
+            return plant.q.tolist()
+
+        def getActualQd(self):
+            return plant.v.tolist()
+
+        def getActualCurrent(self):
+            return (plant.tau / 10).tolist()
+
+        def isConnected(self):
+            return not world.dead
+
+        def isProtectiveStopped(self):
+            return world.protective
+
+        def isEmergencyStopped(self):
+            return False
+
+        def disconnect(self):
+            pass
+
+    class RTDEControlInterface:
+        def __init__(self, hostname):
+            pass
+
+        def servoJ(self, q, speed, acceleration, time, lookahead_time, gain):
+            assert 0.03 <= lookahead_time <= 0.2 and 100 <= gain <= 2000
+            plant.command[:] = q
+            return True
+
+        def servoStop(self):
+            world.stopped += 1
+            return True
+
+        def stopScript(self):
+            pass
+
+        def isConnected(self):
+            return not world.dead
+
+        def disconnect(self):
+            pass
+
+    return [
+        module("rtde_receive", RTDEReceiveInterface=RTDEReceiveInterface),
+        module("rtde_control", RTDEControlInterface=RTDEControlInterface),
+    ], world
+
+
+def pylibfranka(plant, clock):
+    """pylibfranka, and what a test may do to it."""
+    world = SimpleNamespace(dead=False, protective=False, stopped=0, frozen=None)
+
+    class ControlException(RuntimeError):
+        pass
+
+    class JointPositions:
+        def __init__(self, q):
+            assert len(q) == 7
+            self.q, self.motion_finished = q, False
+
+    def state():
+        clock.sleep(MILLISECOND)
+        if world.dead:
+            raise OSError("UDP receive: Timeout")
+        if world.protective:
+            raise ControlException("joint_reflex")
+        plant.advance()
+        stamp = plant.t - 90 if world.frozen is None else world.frozen
+        time = SimpleNamespace(to_sec=lambda: stamp)
+        return SimpleNamespace(
+            time=time, q=list(plant.q), dq=list(plant.v), tau_J=list(plant.tau), q_d=list(plant.command)
+        )
+
+    class ActiveControlBase:
+        def readOnce(self):
+            return state(), None
+
+        def writeOnce(self, command):
+            assert np.max(np.abs(np.array(command.q) - plant.command)) < 0.01, "discontinuity"
+            plant.command[:] = command.q
+            world.stopped += command.motion_finished
+
+    class Robot:
+        def __init__(self, robot_ip_address, realtime_config):
+            pass
+
+        def read_once(self):
+            return state()
+
+        def start_joint_position_control(self, mode):
+            return ActiveControlBase()
+
+        def stop(self):
+            world.stopped += 1
+
+    content = (ControlException, JointPositions, ActiveControlBase, Robot)
+    config = SimpleNamespace(kEnforce=0, kIgnore=1)
+    mode = SimpleNamespace(JointImpedance=0)
+    named = {each.__name__: each for each in content}
+    return [module("pylibfranka", RealtimeConfig=config, ControllerMode=mode, **named)], world
+
+
+MAKERS = {
+    "dynamixel": lambda plant, clock: servo_sdk("dynamixel_sdk", "dynamixel", plant, clock),
+    "feetech": lambda plant, clock: servo_sdk("scservo_sdk", "feetech", plant, clock),
+    "ur_rtde": ur_rtde,
+    "franka": pylibfranka,
+}
