@@ -240,7 +240,7 @@ def test_the_command_line_writes_a_script_and_says_which_players_there_are(tmp_p
         "excite",
         str(puma),
         "--duration",
-        "1",
+        "3",
         "--no-geometry",
         "--time",
         "0.2",

@@ -215,3 +215,25 @@ MAKERS = {
     "ur_rtde": ur_rtde,
     "franka": pylibfranka,
 }
+# calls of players, with the number of their arguments, `self` included
+PORT = [("PortHandler", 1), ("PortHandler.openPort", 1), ("PortHandler.setBaudRate", 2), ("PortHandler.closePort", 1)]
+GROUPS = [("PacketHandler", 1), ("COMM_SUCCESS", None), ("GroupSyncRead", 4), ("GroupSyncRead.addParam", 2)]
+GROUPS += [("GroupSyncRead.txRxPacket", 1), ("GroupSyncRead.getData", 4), ("GroupSyncWrite", 4)]
+GROUPS += [("GroupSyncWrite.addParam", 3), ("GroupSyncWrite.clearParam", 1), ("GroupSyncWrite.txPacket", 1)]
+CALLS = [("getTxRxResult", 2), ("ping", 3), ("read1ByteTxRx", 4), ("write1ByteTxRx", 5), ("write4ByteTxRx", 5)]
+SERVO_CALLS = [each for each in PORT + GROUPS if each[1]]
+RECEIVE = "getTimestamp getActualQ getActualQd getActualCurrent isConnected isProtectiveStopped isEmergencyStopped"
+SIGNATURES = {
+    "dynamixel_sdk": SERVO_CALLS + [(f"Protocol2PacketHandler.{name}", count) for name, count in CALLS],
+    "scservo_sdk": SERVO_CALLS + [(f"protocol_packet_handler.{name}", count) for name, count in CALLS],
+    "rtde_receive": [(f"RTDEReceiveInterface.{name}", 1) for name in (RECEIVE + " disconnect").split()],
+    "rtde_control": [
+        ("RTDEControlInterface.servoJ", 7),
+        *[(f"RTDEControlInterface.{name}", 1) for name in ("servoStop", "stopScript", "isConnected", "disconnect")],
+    ],
+    "pylibfranka": [
+        *[("Robot", 2), ("Robot.read_once", 1), ("Robot.start_joint_position_control", 2), ("Robot.stop", 1)],
+        *[("ActiveControlBase.readOnce", 1), ("ActiveControlBase.writeOnce", 2), ("JointPositions", 1)],
+        *[("ControlException", 1), ("RobotState.q_d", 1), ("RobotState.tau_J", 1), ("Duration.to_sec", 1)],
+    ],
+}

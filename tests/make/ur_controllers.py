@@ -66,6 +66,8 @@ class Controller:
         """The cable is pulled."""
         self.going = False
         for each in self.sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
             each.close()
 
     def accept(self, listening, serve):
