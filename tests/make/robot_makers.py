@@ -209,9 +209,119 @@ def pylibfranka(plant, clock):
     return [module("pylibfranka", RealtimeConfig=config, ControllerMode=mode, **named)], world
 
 
+def lerobot(plant, clock):
+    """Parts of LeRobot's motors, and their servos."""
+    servos = Servos(plant, TABLES["feetech"])
+    registers = {"Present_Position": "q", "Present_Velocity": "v", "Present_Load": "duty"}
+
+    class Motor:
+        def __init__(self, id, model, norm_mode):
+            self.id = id
+
+    class FeetechMotorsBus:
+        def __init__(self, port, motors):
+            self.motors = motors
+
+        def connect(self):
+            pass
+
+        def read_calibration(self):
+            return {name: SimpleNamespace(range_min=1, range_max=4095) for name in self.motors}
+
+        def sync_read(self, data_name, motors=None, *, normalize=True):
+            assert not normalize
+            clock.sleep(MILLISECOND)
+            if servos.dead:
+                clock.sleep(50 * MILLISECOND)
+                raise ConnectionError("There is no status packet!")
+            address, size, _, bit = TABLES["feetech"][registers[data_name]]
+            return {name: decoded(servos.read(m.id, address, size), bit) for name, m in self.motors.items()}
+
+        def sync_write(self, data_name, values, *, normalize=True):
+            assert data_name == "Goal_Position" and not normalize
+            for name, value in values.items():
+                servos.write(self.motors[name].id, 42, value.to_bytes(2, "little"))
+
+        def enable_torque(self, motors=None):
+            for motor in self.motors.values():
+                servos.write(motor.id, 40, b"\1")
+
+        def disconnect(self, disable_torque=True):
+            assert not disable_torque
+
+    motors = module("lerobot.motors", Motor=Motor, MotorNormMode=SimpleNamespace(DEGREES="degrees"))
+    return [module("lerobot"), motors, module("lerobot.motors.feetech", FeetechMotorsBus=FeetechMotorsBus)], servos
+
+
+def ros2(plant, clock, extra=("gripper",)):
+    """rclpy and messages of Jazzy, as far as players use them. extra: further joints of the driver, the first ones."""
+    world = SimpleNamespace(dead=False, frozen=None, stopped=0)
+    names = [*extra, *(f"joint{i + 1}" for i in range(len(plant.q)))]
+    callbacks = []
+
+    class Stamp(SimpleNamespace):
+        pass
+
+    def state():
+        plant.advance()
+        stamp = 1.7e9 + (np.floor((plant.t - 90) * 100) / 100 if world.frozen is None else world.frozen)
+        header = SimpleNamespace(stamp=Stamp(sec=int(stamp), nanosec=round(1e9 * (stamp % 1)) % 10**9))
+        rest = [0.0] * len(extra)
+        lists = {"position": [*rest, *plant.q], "velocity": [*rest, *plant.v], "effort": [*rest, *plant.tau]}
+        return SimpleNamespace(header=header, name=names, **lists)
+
+    class Node:
+        def create_subscription(self, msg_type, topic, callback, qos_profile):
+            callbacks.append(callback)
+
+        def create_publisher(self, msg_type, topic, qos_profile):
+            return SimpleNamespace(topic_name=topic, publish=publish, get_subscription_count=lambda: 1)
+
+        def destroy_node(self):
+            pass
+
+    def publish(message):
+        (point,) = message.points
+        assert point.time_from_start.nanosec > 0
+        told = dict(zip(message.joint_names, point.positions, strict=True))
+        plant.command[:] = [told[name] for name in names[len(extra) :]]
+
+    last = []
+
+    def spin_once(node, *, timeout_sec=None):
+        clock.sleep(0.2 * MILLISECOND)
+        found = state()
+        if world.dead or (last and found.header.stamp == last[-1].header.stamp and world.frozen is None):
+            return
+        last.append(found)
+        for callback in callbacks:
+            callback(found)
+
+    class JointTrajectoryPoint:
+        def __init__(self, positions):
+            self.positions, self.time_from_start = positions, SimpleNamespace(sec=0, nanosec=0)
+
+    class JointTrajectory:
+        def __init__(self, joint_names, points):
+            self.joint_names, self.points = joint_names, points
+
+    calls = {"init": lambda: None, "shutdown": lambda: None, "create_node": lambda name: Node(), "spin_once": spin_once}
+    messages = {"JointTrajectory": JointTrajectory, "JointTrajectoryPoint": JointTrajectoryPoint}
+    return [
+        module("rclpy", **calls),
+        module("rclpy.qos", qos_profile_sensor_data=None),
+        module("sensor_msgs"),
+        module("sensor_msgs.msg", JointState=SimpleNamespace),
+        module("trajectory_msgs"),
+        module("trajectory_msgs.msg", **messages),
+    ], world
+
+
 MAKERS = {
     "dynamixel": lambda plant, clock: servo_sdk("dynamixel_sdk", "dynamixel", plant, clock),
     "feetech": lambda plant, clock: servo_sdk("scservo_sdk", "feetech", plant, clock),
+    "lerobot": lerobot,
+    "ros2": ros2,
     "ur_rtde": ur_rtde,
     "franka": pylibfranka,
 }
@@ -226,6 +336,12 @@ RECEIVE = "getTimestamp getActualQ getActualQd getActualCurrent isConnected isPr
 SIGNATURES = {
     "dynamixel_sdk": SERVO_CALLS + [(f"Protocol2PacketHandler.{name}", count) for name, count in CALLS],
     "scservo_sdk": SERVO_CALLS + [(f"protocol_packet_handler.{name}", count) for name, count in CALLS],
+    "lerobot.motors": [("Motor", 3), ("MotorCalibration", 5)],
+    "lerobot.motors.feetech": [
+        *[("FeetechMotorsBus", 2), ("FeetechMotorsBus.connect", 1), ("FeetechMotorsBus.read_calibration", 1)],
+        *[("FeetechMotorsBus.sync_read", 2), ("FeetechMotorsBus.sync_write", 3), ("FeetechMotorsBus.enable_torque", 1)],
+        ("FeetechMotorsBus.disconnect", 2),
+    ],
     "rtde_receive": [(f"RTDEReceiveInterface.{name}", 1) for name in (RECEIVE + " disconnect").split()],
     "rtde_control": [
         ("RTDEControlInterface.servoJ", 7),

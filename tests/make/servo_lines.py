@@ -19,6 +19,8 @@ class Servos:
         self.memory = {i + 1: bytearray(256) for i in range(len(plant.q))}
         for own in self.memory.values():
             own[table["mode"]] = table["modes"]
+            for place, end in table.get("range", {}).items():
+                own[place : place + 2] = end.to_bytes(2, "little")
             own[table["model"] : table["model"] + 2] = table["number"].to_bytes(2, "little")
         self.torque = dict.fromkeys(self.memory, False)
 
@@ -70,7 +72,8 @@ TABLES = {
     },
     # memory table of the STS3215
     "feetech": {
-        "model": 3, "number": 777, "mode": 33, "modes": 0, "torque": 40, "goal": (42, 2, COUNT, 15),
+        "model": 3, "number": 777, "range": {9: 1, 11: 4095}, "mode": 33, "modes": 0, "torque": 40,
+        "goal": (42, 2, COUNT, 15),
         "q": (56, 2, COUNT, 15), "v": (58, 2, COUNT, 15), "duty": (60, 2, 0.001, 10),
         "voltage": (62, 1, 0.1, None), "current": (69, 2, 0.0065, 15),
     },

@@ -35,7 +35,7 @@ class Player:
     following: float
     lag: float
     stale: float
-    drive: str | None
+    drive: str | None = None
     joints: int | None = None
     turning: bool = True
     settings: Callable[[Sequence[str]], Mapping] = lambda names: {}
@@ -46,14 +46,37 @@ def _servos(names: Sequence[str], baud: int = 1000000) -> dict:
     return {"baud": baud, "servos": {name: (i + 1, *SERVO) for i, name in enumerate(names)}}
 
 
+def _numbers_of(names: Sequence[str]) -> dict:
+    return {"servos": {name: i + 1 for i, name in enumerate(names)}}
+
+
+SERVOS = {"following": 0.3, "lag": 0.2, "stale": 0.2, "drive": "position"}
 PLAYERS = (
+    Player("dynamixel", "DYNAMIXEL servos", 100.0, ("servo_bus", "dynamixel"), settings=_servos, **SERVOS),
+    Player("feetech", "Feetech servos", 50.0, ("servo_bus", "feetech"), settings=_servos, **SERVOS),
+    Player("lerobot", "LeRobot's bus of servos", 50.0, ("lerobot",), settings=_numbers_of, **SERVOS),
+    Player("ur_rtde", "ur_rtde", 500.0, ("ur_rtde",), following=0.1, lag=0.2, stale=0.1, drive="current", joints=6),
     Player(
-        "dynamixel", "DYNAMIXEL servos", 100.0, ("servo_bus", "dynamixel"), 0.3, 0.2, 0.2, "position", settings=_servos
+        "franka",
+        "pylibfranka",
+        1000.0,
+        ("franka",),
+        following=0.1,
+        lag=0.1,
+        stale=0.1,
+        joints=7,
+        settings=lambda names: {"realtime": True},
     ),
-    Player("feetech", "Feetech servos", 50.0, ("servo_bus", "feetech"), 0.3, 0.2, 0.2, "position", settings=_servos),
-    Player("ur_rtde", "ur_rtde", 500.0, ("ur_rtde",), 0.1, 0.2, 0.1, "current", joints=6),
     Player(
-        "franka", "pylibfranka", 1000.0, ("franka",), 0.1, 0.1, 0.1, None, 7, settings=lambda names: {"realtime": True}
+        "ros2",
+        "ROS 2",
+        100.0,
+        ("ros2",),
+        following=0.2,
+        lag=0.2,
+        stale=0.2,
+        turning=False,
+        settings=lambda names: {"states": "/joint_states"},
     ),
 )
 

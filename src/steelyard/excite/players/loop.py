@@ -177,7 +177,8 @@ class Player:
             )
             out.write(f"# q, command: rad (m); {units}\n")
             csv.writer(out, lineterminator="\n").writerow(names)
-            np.savetxt(out, np.array(self.rows), fmt="%.12g", delimiter=",")
+            table = np.array(self.rows)
+            np.savetxt(out, table, fmt=["%.9f"] * 3 + ["%.9g"] * (table.shape[1] - 3), delimiter=",")
         draft.replace(file)
 
 
