@@ -258,6 +258,6 @@ def test_the_command_line_writes_a_script_and_says_which_players_there_are(tmp_p
     }
     failed = CliRunner().invoke(app, [*arguments, "--player", "kuka"])
     assert failed.exit_code == 2 and "No player 'kuka'; there are dynamixel" in " ".join(failed.output.split())
-    assert all(name in " ".join(CliRunner().invoke(app, ["excite", "--help"]).output.split()) for name in NAMES)
+    assert all(name in " ".join(CliRunner().invoke(app, ["excite", "--help-all"]).output.split()) for name in NAMES)
     without = CliRunner().invoke(app, [*arguments[:-2], "--player", "dynamixel"])
     assert without.exit_code == 2 and "give -o" in without.output

@@ -305,11 +305,17 @@ def ros2(plant, clock, extra=("gripper",)):
         def __init__(self, joint_names, points):
             self.joint_names, self.points = joint_names, points
 
-    calls = {"init": lambda: None, "shutdown": lambda: None, "create_node": lambda name: Node(), "spin_once": spin_once}
+    calls = {
+        "init": lambda *, signal_handler_options: None,
+        "shutdown": lambda: None,
+        "create_node": lambda name: Node(),
+        "spin_once": spin_once,
+    }
     messages = {"JointTrajectory": JointTrajectory, "JointTrajectoryPoint": JointTrajectoryPoint}
     return [
         module("rclpy", **calls),
         module("rclpy.qos", qos_profile_sensor_data=None),
+        module("rclpy.signals", SignalHandlerOptions=SimpleNamespace(NO=0)),
         module("sensor_msgs"),
         module("sensor_msgs.msg", JointState=SimpleNamespace),
         module("trajectory_msgs"),

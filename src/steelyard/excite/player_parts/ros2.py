@@ -13,12 +13,13 @@ class Robot:
     def __init__(self, plan, address, clock):
         import rclpy
         from rclpy.qos import qos_profile_sensor_data
+        from rclpy.signals import SignalHandlerOptions
         from sensor_msgs.msg import JointState
         from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
         self.rclpy, self.message, self.point = rclpy, JointTrajectory, JointTrajectoryPoint
         self.plan, self.latest, self.seen = plan, None, ()
-        rclpy.init()
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # Ctrl-C is a stop key
         self.node = rclpy.create_node("steelyard_player")
         self.node.create_subscription(JointState, plan.states, self.take, qos_profile_sensor_data)
         self.publisher = self.node.create_publisher(JointTrajectory, f"/{address.strip('/')}/joint_trajectory", 10)
