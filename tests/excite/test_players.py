@@ -1,6 +1,7 @@
 """Scripts that play a motion: against stand-ins of makers' packages in a time of their own, and against packages."""
 
 import sys
+from dataclasses import replace
 from importlib.resources import files
 from types import ModuleType
 
@@ -9,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import steelyard as sy
-from moved_joints import Clock, Lags
+from moved_joints import Clock, Controlled, Lags
 from robot_makers import MAKERS
 from robots import urdf
 from servo_lines import COUNT, decoded
@@ -261,3 +262,58 @@ def test_the_command_line_writes_a_script_and_says_which_players_there_are(tmp_p
     assert all(name in " ".join(CliRunner().invoke(app, ["excite", "--help-all"]).output.split()) for name in NAMES)
     without = CliRunner().invoke(app, [*arguments[:-2], "--player", "dynamixel"])
     assert without.exit_code == 2 and "give -o" in without.output
+
+
+LINK = """<link name="{name}"><inertial><origin xyz="{x} 0 0.01"/><mass value="{mass}"/>
+<inertia ixx="1e-4" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{name}" type="revolute"><origin xyz="{x} 0 0"/><parent link="{parent}"/><child link="{child}"/>
+<axis xyz="0 1 0"/><limit lower="-1.6" upper="1.6" velocity="4" effort="5"/></joint>"""
+
+
+def two_links(folder):
+    """An arm with two joints in a vertical plane."""
+    parts = [
+        '<robot name="two"><link name="base"/>',
+        LINK.format(name="upper", x=0.1, mass=0.4, i=2e-3) + LINK.format(name="lower", x=0.08, mass=0.25, i=8e-4),
+        JOINT.format(name="joint1", x=0.0, parent="base", child="upper"),
+        JOINT.format(name="joint2", x=0.2, parent="upper", child="lower"),
+        "</robot>",
+    ]
+    (folder / "two.urdf").write_text("\n".join(parts))
+    return sy.load(folder / "two.urdf")
+
+
+# joints; N m per A of the stand-in's currents, None where the file has torques; error of torques
+FITS = [
+    ("ros2", 2, None, 2e-3),
+    ("dynamixel", 2, 3.0, 2e-2),
+    pytest.param("ur_rtde", 6, 10.0, 1e-2, marks=pytest.mark.exhaustive(keep=0)),
+    pytest.param("franka", 7, None, 1e-2, marks=pytest.mark.exhaustive(keep=0)),
+]
+
+
+@pytest.mark.parametrize(("name", "joints", "gain", "error"), FITS)
+def test_what_was_recorded_identifies_the_robot(name, joints, gain, error, tmp_path, monkeypatch):
+    """Links of the simulated robot are up to a fifth heavier or lighter than those of the model."""
+    given = {2: lambda: two_links(tmp_path), 6: sy.library.puma560, 7: panda_without_fingers}[joints]()
+    limits = sy.excite.Limits(speed=0.5, collisions=False)
+    motion = design(given, 8.0, harmonics=4, periods=1, time_limit=0.5, limits=limits)
+    shares = 1 + 0.2 * np.cos(np.arange(joints))
+    truth = replace(
+        given, inertias=given.inertias * shares[:, None], damping=np.full(joints, 0.1), frictionloss=0 * shares
+    )
+    clock = Clock()
+    each = Trial(name, motion, tmp_path, monkeypatch, Controlled(truth, motion.start, clock.monotonic), clock)
+    each.script.Plan.following = np.full(joints, 0.5)  # the stand-in's controller is slow
+    assert each.play() == 0
+    log = sy.read_log(each.out, given)
+    log = log if gain is None else log.replace(tau=gain * log.current)
+    found = sy.fit.consistent(sy.accumulate(given, sy.filters.differentiate(log, cutoff=10.0), armature=False)).robot
+    rng = np.random.default_rng(0)
+    states = [scale * rng.normal(size=(200, joints)) for scale in (1.0, 1.0, 3.0)]
+    told, right, wrong = (sy.inverse_dynamics(robot, *states) for robot in (found, truth, given))
+    assert np.linalg.norm(told - right) < error * np.linalg.norm(right) < 0.5 * np.linalg.norm(wrong - right)
+
+
+def panda_without_fingers():
+    return sy.load(urdf("panda"), lock={"panda_finger_joint1": 0.0})

@@ -41,21 +41,24 @@ class Lags:
         return 10 * (self.command - self.q)
 
 
-class Servoed(Lags):
+class Simulated(Lags):
     """A robot in MuJoCo whose joints are position servos, N m/rad and N m s/rad each. q: where it stands at first."""
 
-    def __init__(self, robot, q, now, kp, kd):
+    def __init__(self, robot, q, now, kp=0.0, kd=0.0):
         super().__init__(q, now)
         self.model = mujoco.MjModel.from_xml_string(mjcf_text(robot))
-        self.model.opt.timestep, self.model.opt.integrator = 5e-4, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        self.model.opt.timestep = 5e-4
         self.data = mujoco.MjData(self.model)
         self.data.qpos[:] = q
-        self.kp, self.kd, self.begin = np.broadcast_to(kp, len(q)), np.broadcast_to(kd, len(q)), self.t
-        self.torque = np.zeros(len(q))
+        mujoco.mj_forward(self.model, self.data)
+        self.kp, self.kd, self.begin, self.torque = kp, kd, self.t, np.zeros(len(q))
+
+    def control(self):
+        return self.kp * (self.command - self.data.qpos) - self.kd * self.data.qvel
 
     def advance(self):
         while self.begin + self.data.time < self.now() - 1e-9:
-            self.torque = self.kp * (self.command - self.data.qpos) - self.kd * self.data.qvel
+            self.torque = self.control()
             self.data.qfrc_applied[:] = self.torque
             mujoco.mj_step(self.model, self.data)
         self.t, self.q, self.v = self.now(), self.data.qpos.copy(), self.data.qvel.copy()
@@ -63,3 +66,19 @@ class Servoed(Lags):
     @property
     def tau(self):
         return self.torque
+
+
+class Controlled(Simulated):
+    """The same with a controller that knows the robot and smooths what it is told, as those of arms do.
+
+    Torques without that would jump with each command, and players measure always at the same time after one.
+    """
+
+    def control(self):
+        self.smooth = getattr(self, "smooth", [self.q.copy(), self.q.copy()])
+        for i, told in enumerate((self.command, self.smooth[0])):
+            self.smooth[i] = self.smooth[i] + 50 * self.model.opt.timestep * (told - self.smooth[i])
+        mass = np.zeros((self.model.nv, self.model.nv))
+        mujoco.mj_fullM(self.model, self.data, mass)
+        wanted = 60.0**2 * (self.smooth[1] - self.data.qpos) - 2 * 60.0 * self.data.qvel
+        return mass @ wanted + self.data.qfrc_bias - self.data.qfrc_passive

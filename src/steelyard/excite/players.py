@@ -1,6 +1,6 @@
 """Scripts that play a motion on a robot and record the log for identification: one `Player` a maker's interface.
 
-A script is the loop of `player_parts/loop.py`, one class `Robot` around the maker's own Python package, and the motion as
+A script is the loop of `player_parts/loop.py`, one class `Robot` around the maker's Python package, and the motion as
 quintic pieces. It needs nothing else than NumPy and that package.
 """
 
@@ -21,7 +21,7 @@ SERVO = (2048, 1)  # count where the joint is at zero, and direction, until the 
 class Player:
     """A maker's interface.
 
-    name, title: as of `--player`, and in words. rate: Hz of commands. parts: files of `player_parts/` that make its `Robot`.
+    name, title: as of `--player`, and in words. rate: Hz of commands. parts: `player_parts` that make its `Robot`.
     following: rad (m) that a joint may be beyond all that was commanded in the last `lag` s. stale: s without a new
     measurement after which the connection is lost. drive: kind of drive that the log is identified with, None where it
     has joint torques. joints: number of joints that the interface takes, None for any. turning: whether these are
@@ -125,7 +125,8 @@ def script(player: Player, design: Design, name: str, rate: float) -> str:
         "identify": ["steelyard", "identify", *_model(design)],
         "options": [*(["--drive", player.drive] if player.drive else []), *_locks(design), "-o", f"{name}_result"],
     }
-    own = [(files(__package__) / "player_parts" / f"{part}.py").read_text("utf-8") for part in ("loop", *player.parts)]
+    parts = files("steelyard.excite") / "player_parts"
+    own = [(parts / f"{part}.py").read_text("utf-8") for part in ("loop", *player.parts)]
     rows = (" ".join(f"{x:.10g}" for each in knots for x in each[k]) for k in range(pieces + 1))
     return "\n\n".join(
         [

@@ -73,7 +73,7 @@ def _box(text: str) -> tuple[float, ...]:
 @subcommand(
     "Design an exciting motion.",
     "steelyard excite arm.urdf --duration 10 --speed 0.5 -o motion",
-    "steelyard excite arm.urdf --duration 10 --speed 0.3 -o motion --player ur_rtde",
+    "steelyard excite arm.urdf --duration 10 --speed 0.3 -o motion --player ros2",
     "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
     "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
     "steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz",
