@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,16 @@ class Ended(Exception):
     """Why the motion ended early. give: whether the robot is to stay where it is, not where its command is."""
 
     give = False
+
+
+def words(error):
+    return str(error) or type(error).__name__
+
+
+def say(text):
+    """Print; a terminal that was closed is no reason to lose what was recorded."""
+    with suppress(OSError):
+        print(text, flush=True)
 
 
 class StopKey:
@@ -41,11 +52,9 @@ class StopKey:
             signal.signal(number, handler)
 
     def watch(self):
-        try:
+        with suppress(OSError, ValueError):  # no terminal: Ctrl-C is left
             while os.read(sys.stdin.fileno(), 64):
                 self.press()
-        except (OSError, ValueError):  # no terminal: Ctrl-C is left
-            pass
 
 
 class Path5:
@@ -92,7 +101,7 @@ class Player:
         except Ended:
             raise
         except Exception as error:
-            missing = str(error) or type(error).__name__
+            missing = words(error)
         now = self.clock.monotonic()
         if found is None or found[0] == self.stamp:
             if now - self.fresh > self.plan.stale:
@@ -148,7 +157,7 @@ class Player:
             try:
                 self.robot.command(command)
             except Exception as error:
-                raise Ended(f"connection lost: {error or type(error).__name__}") from error
+                raise Ended(f"connection lost: {words(error)}") from error
             sent = clock.monotonic()
             self.recent.append((sent, command))
             if record and found and found[-1]:
@@ -170,7 +179,7 @@ class Player:
         names = ["t", "received", "sent"]
         names += [f"{channel}_{joint}" for channel in ("q", "command", *self.robot.channels) for joint in joints]
         draft = file.with_name(f".{file.name}.part")
-        with draft.open("w", newline="") as out:
+        with draft.open("w", newline="", encoding="utf-8") as out:
             units = ", ".join(f"{name}: {unit}" for name, unit in self.robot.channels.items())
             out.write(
                 f"# {self.plan.robot}: {note}\n# t: s, {self.robot.stamps}; received, sent: s, clock of the computer\n"
@@ -214,18 +223,15 @@ def main(plan, robot_class, arguments=None, clock=time, ask=input, key=None):
         print("Compare the measured pose with the robot's. Clear its space and keep a hand on the emergency stop.")
         print("Enter or Ctrl-C slows down and stops; twice stops at once.")
         if ask("Type yes to move: ").strip().lower() != "yes":
-            print("Nothing was moved.")
-            robot.close()
-            return 2
-        with player.key:
-            return run(player, motion, told.out)
-    except ImportError as error:
-        print(f"Refused: {error}. Install it: {robot_class.package}")
+            raise Ended("nothing was moved")
     except (Exception, KeyboardInterrupt) as error:
-        print(f"Refused: {error or type(error).__name__}.")
-    if robot is not None:
-        robot.close()
-    return 2
+        remedy = f" Install it: {robot_class.package}" if isinstance(error, ImportError) else ""
+        print(f"Refused: {words(error)}.{remedy}")
+        if robot is not None:
+            patiently(robot.close)
+        return 2
+    with player.key:
+        return run(player, motion, told.out)
 
 
 def patiently(call, seconds=3.0):
@@ -237,7 +243,7 @@ def patiently(call, seconds=3.0):
             call()
             found[0] = ""
         except Exception as error:
-            found[0] = str(error) or type(error).__name__
+            found[0] = words(error)
 
     thread = threading.Thread(target=carried, daemon=True)
     thread.start()
@@ -255,23 +261,23 @@ def run(player, motion, out):
         player.follow(Path5.slow(begin, motion.q[0], plan))
         player.follow(Path5.slow(motion.q[0], motion.q[0], plan))
         player.within(player.pose, motion.q[0] - plan.following, motion.q[0] + plan.following, "start pose", "range")
-        print("Start pose reached. Playing.")
+        say("Start pose reached. Playing.")
         began = player.clock.monotonic()
         player.follow(motion, record=True)
         if (took := player.clock.monotonic() - began) > 1.05 * motion.duration:
-            print(f"Cycles were too long for {plan.rate:g} Hz: the motion took {took:.1f} s, and is that much slower.")
+            say(f"Cycles were too long for {plan.rate:g} Hz: the motion took {took:.1f} s, and is that much slower.")
     except Exception as error:
-        note, ended, held = f"ended early, {error or type(error).__name__}", 1, getattr(error, "give", False)
+        note, ended, held = f"ended early, {words(error)}", 1, getattr(error, "give", False)
     where = player.pose if held or not player.recent else player.recent[-1][1]
     if failure := patiently(lambda: robot.stop(where)):
-        print(f"THE ROBOT DID NOT TAKE THE STOP ({failure}): use its emergency stop.")
+        say(f"THE ROBOT DID NOT TAKE THE STOP ({failure}): use its emergency stop.")
         ended = 1
     if failure := patiently(robot.close):
-        print(f"The connection did not close: {failure}.")
-    print(f"Motion {note}.")
+        say(f"The connection did not close: {failure}.")
+    say(f"Motion {note}.")
     if player.rows:
         player.write(out, note)
-        print(f"Recorded {len(player.rows)} samples. Next:\n  {shlex.join([*plan.identify, str(out), *plan.options])}")
+        say(f"Recorded {len(player.rows)} samples. Next:\n  {shlex.join([*plan.identify, str(out), *plan.options])}")
     else:
-        print("Nothing was recorded.")
+        say("Nothing was recorded.")
     return ended
