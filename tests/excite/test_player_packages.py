@@ -22,6 +22,7 @@ from robots import urdf
 from servo_lines import TABLES, Line, Protocol0, Protocol2, Servos
 from steelyard.excite import design, write
 from ur_controllers import SERVO_STOP, SERVOJ, STOP_SCRIPT, Controller
+from xarm_boxes import Box
 
 NUMBERS = count(1)  # of addresses of this machine, one a test
 SLOW = pytest.mark.exhaustive(keep=0)
@@ -142,6 +143,29 @@ def test_a_controller_of_ur(happens, motions, tmp_path):
     assert (log.duration > 1.4) == (happens == "nothing")
     if happens == "nothing":
         assert controller.commands.count(SERVOJ) > 300 and controller.commands[-2:] == [SERVO_STOP, STOP_SCRIPT]
+
+
+@pytest.mark.parametrize("happens", ["nothing", pytest.param("key", marks=SLOW), pytest.param("failure", marks=SLOW)])
+def test_a_control_box_of_ufactory(happens, motions, tmp_path):
+    """xArm-Python-SDK over TCP."""
+    require("xarm.wrapper")
+    motion = motions[6]
+    plant = Lags(begun(motion) + 0.02, time.monotonic, lag=0.02)
+    with (
+        Box(plant, f"127.14.{os.getpid() % 250 + 1}.{next(NUMBERS)}") as box,
+        playing(motion, "xarm", tmp_path, box.host) as (process, ended),
+    ):
+        if happens != "nothing":
+            moving(plant, begun(motion), 0.1)
+        if happens == "key":
+            process.stdin.write("\n")
+            process.stdin.flush()
+        box.failed = happens == "failure"
+        text, status = ended()
+    words = {"nothing": "complete", "key": "by key", "failure": "stopped itself"}[happens]
+    assert words in text and status == (happens != "nothing"), text
+    log = sy.read_log(tmp_path / "log.csv")
+    assert log.tau is not None and (log.duration > 1.4) == (happens == "nothing")
 
 
 @SLOW

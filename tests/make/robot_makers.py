@@ -323,11 +323,55 @@ def ros2(plant, clock, extra=("gripper",)):
     ], world
 
 
+def xarm(plant, clock):
+    """xarm.wrapper, and what a test may do to it."""
+    world = SimpleNamespace(dead=False, protective=False, stopped=0)
+
+    class XArmAPI:
+        def __init__(self, port, is_radian):
+            self.axis, self.mode, self.state = len(plant.q), 0, 4
+
+        @property
+        def has_error(self):
+            return world.protective
+
+        error_code = 31
+
+        def get_joint_states(self, is_radian=None):
+            clock.sleep(2 * MILLISECOND)
+            plant.advance()
+            padded = [[*each, *[0.0] * (7 - self.axis)] for each in (plant.q, plant.v, plant.tau)]
+            return 3 if world.dead else 0, padded
+
+        def motion_enable(self, enable):
+            return 0
+
+        def set_mode(self, mode):
+            self.mode = mode
+            return 0
+
+        def set_state(self, state):
+            self.state = state
+            world.stopped += state == 4
+            return 0
+
+        def set_servo_angle_j(self, angles, is_radian=None):
+            assert self.mode == 1 and self.state == 0 and is_radian
+            plant.command[:] = angles
+            return 0
+
+        def disconnect(self):
+            pass
+
+    return [module("xarm"), module("xarm.wrapper", XArmAPI=XArmAPI)], world
+
+
 MAKERS = {
     "dynamixel": lambda plant, clock: servo_sdk("dynamixel_sdk", "dynamixel", plant, clock),
     "feetech": lambda plant, clock: servo_sdk("scservo_sdk", "feetech", plant, clock),
     "lerobot": lerobot,
     "ros2": ros2,
+    "xarm": xarm,
     "ur_rtde": ur_rtde,
     "franka": pylibfranka,
 }
@@ -352,6 +396,11 @@ SIGNATURES = {
     "rtde_control": [
         ("RTDEControlInterface.servoJ", 7),
         *[(f"RTDEControlInterface.{name}", 1) for name in ("servoStop", "stopScript", "isConnected", "disconnect")],
+    ],
+    "xarm.wrapper": [
+        *[("XArmAPI", 1), ("XArmAPI.get_joint_states", 1), ("XArmAPI.motion_enable", 2), ("XArmAPI.set_mode", 2)],
+        *[("XArmAPI.set_state", 2), ("XArmAPI.set_servo_angle_j", 2), ("XArmAPI.disconnect", 1)],
+        *[(f"XArmAPI.{name}", 1) for name in ("axis", "has_error", "error_code")],
     ],
     "pylibfranka": [
         *[("Robot", 2), ("Robot.read_once", 1), ("Robot.start_joint_position_control", 2), ("Robot.stop", 1)],

@@ -55,6 +55,7 @@ PLAYERS = (
     Player("dynamixel", "DYNAMIXEL servos", 100.0, ("servo_bus", "dynamixel"), settings=_servos, **SERVOS),
     Player("feetech", "Feetech servos", 50.0, ("servo_bus", "feetech"), settings=_servos, **SERVOS),
     Player("lerobot", "LeRobot's bus of servos", 50.0, ("lerobot",), settings=_numbers_of, **SERVOS),
+    Player("xarm", "xArm-Python-SDK", 100.0, ("xarm",), following=0.1, lag=0.2, stale=0.15),
     Player("ur_rtde", "ur_rtde", 500.0, ("ur_rtde",), following=0.1, lag=0.2, stale=0.1, drive="current", joints=6),
     Player(
         "franka",

@@ -99,7 +99,7 @@ def excite(
         typer.Option(
             metavar="NAME",
             help="Write a script that plays the motion on the robot and records it, too: "
-            "dynamixel, feetech, lerobot, ur_rtde, franka or ros2; repeatable.",
+            "dynamixel, feetech, lerobot, ur_rtde, franka, xarm or ros2; repeatable.",
         ),
     ] = None,
     course: CourseOptions,
