@@ -40,7 +40,7 @@ class Robot:
     def stop(self, q):
         if self.active is None:
             return
-        if np.max(np.abs(self.last[1] - self.last[0])) > 1e-6:  # moves
+        if np.max(np.abs([self.last[1] - self.last[0], self.last[1] - q])) > 1e-6:  # moves, or is not where it was told
             self.robot.stop()
             return
         self.active.readOnce()

@@ -56,13 +56,13 @@ class Robot:
             raise OSError(f"no controller listens on {self.publisher.topic_name}")
         return self.read()[1]
 
-    def command(self, q):
+    def command(self, q, seconds=None):
         point = self.point(positions=q.tolist())
-        point.time_from_start.nanosec = round(2e9 / self.plan.rate)
+        point.time_from_start.nanosec = round(1e9 * (seconds or 2 / self.plan.rate))
         self.publisher.publish(self.message(joint_names=list(self.plan.joints), points=[point]))
 
     def stop(self, q):
-        self.command(q)
+        self.command(q, 0.3)
 
     def close(self):
         self.node.destroy_node()
