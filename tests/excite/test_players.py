@@ -18,6 +18,7 @@ from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.excite import design, write
 from steelyard.excite.motion_formats import SCRIPTS
+from steelyard.model import mjcf_text
 
 SETTLE = 0.3  # s, of the way to the start, and of standing there
 NAMES = [form.ending.split(".")[1] for form in SCRIPTS]
@@ -327,3 +328,25 @@ def test_what_was_recorded_identifies_the_robot(name, joints, gain, error, tmp_p
 
 def panda_without_fingers():
     return sy.load(urdf("panda"), lock={"panda_finger_joint1": 0.0})
+
+
+def test_the_command_to_run_next_has_what_the_log_lacks(motions, tmp_path):
+    """Joints that stay still are locked where they are; a base that was held is fixed."""
+    text = write(motions["franka"], tmp_path / "motion.franka.py").read_text("utf-8")
+    assert "'--lock', 'panda_finger_joint1=0'" in text and "--fixed" not in text
+    path = tmp_path / "arm.xml"
+    path.write_text(mjcf_text(sy.library.puma560()))
+    motion = replace(motions["ur_rtde"], robot=sy.load(path, gravity=(0, 0, 9.81)))
+    text = write(motion, tmp_path / "motion.ur_rtde.py").read_text("utf-8")
+    assert "'--fixed', '--gravity', '0', '0', '9.81']" in " ".join(text.split())
+
+
+def test_names_in_a_model_do_not_become_code(trial, motions, tmp_path):
+    bad = 'x"""\nraise SystemExit("ran")\n"""%d'
+    robot = motions["ur_rtde"].robot
+    joints = tuple(replace(joint, name=f"{joint.name}{bad}") for joint in robot.joints)
+    motion = replace(motions["ur_rtde"], robot=replace(robot, name=bad, joints=joints))
+    path = write(motion, tmp_path / "motion%s.ur_rtde.py")
+    script = ModuleType("script")
+    exec(compile(path.read_text("utf-8"), str(path), "exec"), vars(script))
+    assert list(script.Plan.joints) == [joint.name for joint in joints] and "\n" not in script.Plan.robot

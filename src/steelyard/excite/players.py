@@ -5,6 +5,7 @@ quintic pieces. It needs nothing else than NumPy and that package.
 """
 
 import pprint
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -95,6 +96,7 @@ def script(player: Player, design: Design, name: str, rate: float) -> str:
         Python.
     """
     robot, moving = design.robot, list(design.moving)
+    called, name = (re.sub(r"[^\w .-]", "_", each) for each in (robot.name, name))  # go into texts of the script
     names = [robot.dof_names[i] for i in moving]
     columns = [robot.scalar_positions[i] for i in moving]
     pieces = int(np.ceil(design.duration / STEP - 1e-9))
@@ -107,8 +109,8 @@ def script(player: Player, design: Design, name: str, rate: float) -> str:
         1.5 * abs(knots[1]).max(axis=0),
     )
     plan = {
-        "about": f"Plays a motion of {robot.name} by {player.title} and records it.",
-        "robot": robot.name,
+        "about": f"Plays a motion of {called} by {player.title} and records it.",
+        "robot": called,
         "name": name,
         "joints": tuple(names),
         "lower": _numbers(np.where(np.isfinite(lower), lower, ends[0])),
@@ -167,8 +169,8 @@ def _model(design: Design) -> list[str]:
     source = design.robot.source
     if source is None:
         return [f"{design.robot.name}.urdf"]
-    gravity = [f"{x:g}" for x in design.robot.gravity]
-    found = [str(source.path.absolute())]
+    path, gravity = source.path.absolute(), [f"{x:g}" for x in design.robot.gravity]
+    found = [str(path), *([] if source.format in ("urdf", "xacro") else ["--fixed"])]  # others may have a free base
     found += [] if gravity == ["0", "0", "-9.81"] else ["--gravity", *gravity]
     return found + [word for name, value in source.arguments.items() for word in ("--arg", f"{name}={value}")]
 
