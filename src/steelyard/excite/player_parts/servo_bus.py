@@ -26,7 +26,7 @@ class Bus:
         self.models = []
         for name, number in zip(plan.joints, self.ids, strict=True):
             model, result, _ = self.packets.ping(self.port, number)
-            self.done(result, f"servo {number} ({name})")
+            self.done(result, f"servo {number} ({name}) at {plan.baud} Bd")
             mode, result, _ = self.packets.read1ByteTxRx(self.port, number, self.mode)
             self.done(result, f"servo {number} ({name})")
             if mode not in self.modes:
