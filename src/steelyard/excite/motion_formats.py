@@ -54,7 +54,8 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
         design: the motion.
         path: .csv or .npz (logs with t, q, v, a and the predicted torques), .yaml (`trajectory_msgs/JointTrajectory`),
             .json (`control_msgs/action/FollowJointTrajectory` goal), .libfranka.csv (positions at 1 kHz), .script
-            (URScript) or .xml (an MJCF with one keyframe a sample, to be included in a model with the same joints).
+            (URScript), .xml (an MJCF with one keyframe a sample, to be included in a model with the same joints) or
+            .ur_rtde.py and so on, by the name of a player (a script that plays the motion on the robot and records it).
         rate: Hz of the samples, by default that of the format.
 
     Returns:
@@ -102,10 +103,11 @@ def format_of(path: Path) -> MotionFormat:
     """Format of a file by the end of its name. Raises OptionError for one that no format has."""
     name = path.name.lower()
     name = name.removesuffix(".yml") + ".yaml" if name.endswith(".yml") else name
-    found = [form for form in (*FORMATS, *SCRIPTS) if name.endswith(form.ending)]
+    forms = (*FORMATS, *SCRIPTS)
+    found = [form for form in forms if name.endswith(form.ending)]
     if not found:
         raise OptionError(
-            f"'{path}': a motion is written to {', '.join(f'{f.ending} ({f.title})' for f in FORMATS)}; choose one of "
+            f"'{path}': a motion is written to {', '.join(f'{f.ending} ({f.title})' for f in forms)}; choose one of "
             "these suffixes, or a folder for all."
         )
     return max(found, key=lambda form: len(form.ending))
