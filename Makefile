@@ -6,7 +6,7 @@ WORKERS ?= auto
 # neighbours go to one worker, which makes what a module's tests share once
 DIST := worksteal
 
-.PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers engines claims docs fuzz package clean
+.PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers engines players claims docs fuzz package clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -71,6 +71,14 @@ $(VENV)/.engines: $(VENV)/.dev
 
 engines: $(VENV)/.engines
 	$(BIN)/python -m pytest tests/check/test_engines.py --exhaustive
+
+# Packages of robot makers for scripts of `excite --player`; LeRobot, if STEELYARD_VENDORS names a Python that has it.
+$(VENV)/.players: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,players]'
+	touch $@
+
+players: $(VENV)/.players
+	$(BIN)/python -m pytest tests/excite/test_player_packages.py --exhaustive
 
 # Random jobs that try to make it fail or say what is not true, all or some: make adversary SUITES=problems.
 SUITES ?= coverage everyday payloads problems strangers

@@ -5,7 +5,7 @@ LANGUAGES = {
     "xml": "fragments of model files; tests/check runs each rule on whole ones",
     "yaml": "settings of services that need a network",
     "csv": "rows of a table; tests/fleet reads tables",
-    "cpp": "plays a file on a robot; tests/excite reads the file",
+    "cpp": "uses generated code; tests/codegen compiles it",
 }
 PROGRAMS = {
     "pip": "needs a network; `make package` installs the wheel in empty environments",
@@ -25,7 +25,7 @@ EXCERPTS: dict[tuple[str, str], str] = {
     ("docs/drives.md", "$ steelyard identify go2.xml"): "a walk takes minutes: tests/drives/test_walking.py",
     ("docs/legged.md", "$ steelyard identify go2.urdf"): "a walk takes seconds: tests/prepare/test_walks.py",
     ("docs/drives.md", "$ steelyard identify so101.urdf"): LOGS_OF_OTHERS,
-    ("docs/excitation.md", "import json, rclpy"): "needs ROS 2 and a robot; tests/excite reads the file",
+    ("docs/excitation.md", "python motion/motion.ros2.py"): "needs a robot; tests/excite plays it",
     ("docs/information.md", "import jax"): "compiles for seconds; tests/information/test_device.py runs it",
     ("docs/logs.md", 'sy.read_log("run.mcap", robot, channels='): "messages of one robot's own: tests/log",
     ("docs/logs.md", 'sy.identify("arm.urdf", "run.csv", corrections='): "faults of one log: test_corrections.py",

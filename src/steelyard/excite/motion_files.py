@@ -14,7 +14,7 @@ from steelyard.excite.hulls import solids_of
 from steelyard.excite.limits import Limits, by_joint
 from steelyard.excite.measured_axes import measured_kinds
 from steelyard.excite.motion_design import design
-from steelyard.excite.motion_formats import format_of, write, write_all
+from steelyard.excite.motion_formats import format_of, of_player, write, write_all
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for
 from steelyard.excite.promise import simulated
@@ -33,6 +33,7 @@ def design_files(
     model,
     *,
     out: Iterable[Path] = (),
+    players: Iterable[str] = (),
     limits: Mapping,
     profile: str | None = None,
     home: str | None = None,
@@ -52,6 +53,7 @@ def design_files(
     Args:
         model: path of the model.
         out: files to write, each in the format of its suffix, and folders, for every format that fits the robot.
+        players: makers' interfaces, for a script each beside the first of these files.
         limits: fields of `Limits`; rates as words, one number or JOINT=NUMBER with commas.
         profile: of the robot's make, as of `profile_for`.
         home: JOINT=POSITION with commas, where the motion starts and ends; as `start` of `design` for joints that it
@@ -71,6 +73,9 @@ def design_files(
     Raises:
         SteelyardError: before anything is written.
     """
+    out, scripts = list(out), [of_player(name).ending for name in players]
+    if scripts and not out:
+        raise OptionError("--player writes a script beside the motion: give -o, a folder or a file.")
     for path in out:
         if path.suffix:
             format_of(path)
@@ -94,7 +99,9 @@ def design_files(
     first = None if warm is None else read_log(warm, robot)
     made = design(robot, limits=Limits(**stated), start=start, profile=make, after=known, warm=first, **options)
     promise = None if known is None else simulated(made)
-    written = [each for path in out for each in ([write(made, path)] if path.suffix else write_all(made, path))]
+    beside = out[0].with_suffix("") if out and out[0].suffix else Path(*out[:1], "motion")
+    written = [write(made, beside.with_name(beside.name + ending)) for ending in scripts]  # may be refused
+    written += [each for path in out for each in ([write(made, path)] if path.suffix else write_all(made, path))]
     lines = [
         made.explain() if explain else _summary(made),
         *([] if looked else [UNSEEN]),

@@ -6,13 +6,15 @@ Files for robots hold the joints that move, and no others. A file appears whole 
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from steelyard import storage
-from steelyard.errors import OptionError
+from steelyard.errors import OptionError, choices
 from steelyard.excite.planned_motion import Design
+from steelyard.excite.players import PLAYERS, Player, script
 from steelyard.log import write_csv, write_npz
 from steelyard.model import mjcf_text
 from steelyard.model.mjcf_compile import captured_warnings
@@ -27,8 +29,8 @@ SHORT = ".9g"  # where velocities and accelerations are given beside positions
 @dataclass(frozen=True)
 class MotionFormat:
     """One kind of file. ending: of its name; title: in words; rate: Hz of its samples. write: puts a design at a rate
-    into a file. joints: number of revolute joints that must move, None for any. makes: profiles of the robots that it
-    is for, empty for any."""
+    into a file. turning: whether joints that move have to be revolute. joints: number of those that must move, None for
+    any. makes: profiles of the robots that it is for, empty for any."""
 
     ending: str
     title: str
@@ -36,12 +38,13 @@ class MotionFormat:
     write: Callable[[Design, Path, float], object]
     joints: int | None = None
     makes: tuple[str, ...] = ()
+    turning: bool = False
 
     def fits(self, design: Design) -> bool:
         """Whether the joints that move are as many, and of such a kind, as the file is for."""
         kinds = {joint.name: joint.turns for joint in design.robot.joints}
         turning = [kinds[design.robot.dof_names[i]] for i in design.moving]
-        return self.joints is None or (len(turning) == self.joints and all(turning))
+        return self.joints in (None, len(turning)) and (all(turning) or not self.turning)
 
 
 def write(design: Design, path, *, rate: float | None = None) -> Path:
@@ -51,7 +54,8 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
         design: the motion.
         path: .csv or .npz (logs with t, q, v, a and the predicted torques), .yaml (`trajectory_msgs/JointTrajectory`),
             .json (`control_msgs/action/FollowJointTrajectory` goal), .libfranka.csv (positions at 1 kHz), .script
-            (URScript) or .xml (an MJCF with one keyframe a sample, to be included in a model with the same joints).
+            (URScript), .xml (an MJCF with one keyframe a sample, to be included in a model with the same joints) or
+            .ur_rtde.py and so on, by the name of a player (a script that plays the motion on the robot and records it).
         rate: Hz of the samples, by default that of the format.
 
     Returns:
@@ -65,8 +69,9 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
     if rate is not None and not rate > 0:
         raise OptionError(f"rate is a positive number of Hz; got {rate}.")
     if not form.fits(design):
+        count = "only" if form.joints is None else form.joints
         raise OptionError(
-            f"'{path}': {form.title} takes {form.joints} revolute joints; of '{design.robot.name}' "
+            f"'{path}': {form.title} takes {count} {'revolute ' * form.turning}joints; of '{design.robot.name}' "
             f"{', '.join(_names(design))} move. Lock the others, or take another format."
         )
     try:
@@ -98,13 +103,22 @@ def format_of(path: Path) -> MotionFormat:
     """Format of a file by the end of its name. Raises OptionError for one that no format has."""
     name = path.name.lower()
     name = name.removesuffix(".yml") + ".yaml" if name.endswith(".yml") else name
-    found = [form for form in FORMATS if name.endswith(form.ending)]
+    forms = (*FORMATS, *SCRIPTS)
+    found = [form for form in forms if name.endswith(form.ending)]
     if not found:
         raise OptionError(
-            f"'{path}': a motion is written to {', '.join(f'{f.ending} ({f.title})' for f in FORMATS)}; choose one of "
+            f"'{path}': a motion is written to {', '.join(f'{f.ending} ({f.title})' for f in forms)}; choose one of "
             "these suffixes, or a folder for all."
         )
     return max(found, key=lambda form: len(form.ending))
+
+
+def of_player(name: str) -> MotionFormat:
+    """Format of a player's script. Raises OptionError for a name that there is not."""
+    found = next((form for form in SCRIPTS if form.ending == f".{name}.py"), None)
+    if found is None:
+        raise OptionError(f"No player '{name}'; there are {choices(each.name for each in PLAYERS)}.")
+    return found
 
 
 def _times(design: Design, rate: float) -> np.ndarray:
@@ -232,6 +246,10 @@ def _urscript(design: Design, path: Path, rate: float) -> None:
     _lines(path, [head.rstrip("\n"), *pieces, "  stopj(2.0)", "end"])
 
 
+def _script(player: Player, design: Design, path: Path, rate: float) -> None:
+    _lines(path, [script(player, design, path.name.removesuffix(f".{player.name}.py"), rate)])
+
+
 @captured_warnings()
 def _keyframes(design: Design, path: Path, rate: float) -> None:
     import mujoco
@@ -253,7 +271,13 @@ FORMATS = (
     MotionFormat(".npz", "NPZ", 1000.0, _log_npz),
     MotionFormat(".yaml", "ROS JointTrajectory", 100.0, _ros_message),
     MotionFormat(".json", "goal of ros2_control's FollowJointTrajectory", 100.0, _ros_goal),
-    MotionFormat(".libfranka.csv", "positions for libfranka", 1000.0, _franka, 7, ("panda", "fr3")),
-    MotionFormat(".script", "URScript", 25.0, _urscript, 6, UNIVERSAL),
+    MotionFormat(".libfranka.csv", "positions for libfranka", 1000.0, _franka, 7, ("panda", "fr3"), True),
+    MotionFormat(".script", "URScript", 25.0, _urscript, 6, UNIVERSAL, True),
     MotionFormat(".xml", "MuJoCo keyframes", 50.0, _keyframes),
+)
+SCRIPTS = tuple(
+    MotionFormat(
+        f".{each.name}.py", f"player for {each.title}", each.rate, partial(_script, each), each.joints, (), each.turning
+    )
+    for each in PLAYERS
 )

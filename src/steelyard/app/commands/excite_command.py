@@ -73,6 +73,7 @@ def _box(text: str) -> tuple[float, ...]:
 @subcommand(
     "Design an exciting motion.",
     "steelyard excite arm.urdf --duration 10 --speed 0.5 -o motion",
+    "steelyard excite arm.urdf --duration 10 --speed 0.3 -o motion --player ros2",
     "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
     "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
     "steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz",
@@ -91,6 +92,14 @@ def excite(
             metavar="FILE",
             help="Write .csv, .npz, .yaml or .json (ROS), .script (UR), .xml "
             "(MuJoCo), .libfranka.csv, or a folder with all of them; repeatable.",
+        ),
+    ] = None,
+    player: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write a script that plays the motion on the robot and records it, too: "
+            "dynamixel, feetech, lerobot, ur_rtde, franka, xarm or ros2; repeatable.",
         ),
     ] = None,
     course: CourseOptions,
@@ -144,6 +153,7 @@ def excite(
         text, missed = design_files(
             model,
             out=out or (),
+            players=player or (),
             limits=limits.of_limits(),
             profile=profile,
             home=home,

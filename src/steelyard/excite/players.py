@@ -1,0 +1,182 @@
+"""Scripts that play a motion on a robot and record the log for identification: one `Player` a maker's interface.
+
+A script is the loop of `player_parts/loop.py`, one class `Robot` around the maker's Python package, and the motion as
+quintic pieces. It needs nothing else than NumPy and that package.
+"""
+
+import pprint
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+import numpy as np
+
+from steelyard.excite.planned_motion import Design
+
+STEP = 0.04  # s between the knots, as of URScript's pieces
+SERVO = (2048, 1)  # count where the joint is at zero, and direction, until the user says otherwise
+
+
+@dataclass(frozen=True)
+class Player:
+    """A maker's interface.
+
+    name, title: as of `--player`, and in words. rate: Hz of commands. parts: `player_parts` that make its `Robot`.
+    following: rad (m) that a joint may be beyond all that was commanded in the last `lag` s. stale: s without a new
+    measurement after which the connection is lost. drive: kind of drive that the log is identified with, None where it
+    has joint torques. joints: number of joints that the interface takes, None for any. turning: whether these are
+    revolute. settings: further names of the script's plan, of the joints' names.
+    """
+
+    name: str
+    title: str
+    rate: float
+    parts: Sequence[str]
+    following: float
+    lag: float
+    stale: float
+    drive: str | None = None
+    joints: int | None = None
+    turning: bool = True
+    settings: Callable[[Sequence[str]], Mapping] = lambda names: {}
+
+
+def _servos(names: Sequence[str], baud: int = 1000000) -> dict:
+    """Identity, zero and direction of each servo, which the user completes."""
+    return {"baud": baud, "servos": {name: (i + 1, *SERVO) for i, name in enumerate(names)}}
+
+
+def _numbers_of(names: Sequence[str]) -> dict:
+    return {"servos": {name: i + 1 for i, name in enumerate(names)}}
+
+
+SERVOS = {"following": 0.3, "lag": 0.2, "stale": 0.2, "drive": "position"}
+PLAYERS = (
+    Player("dynamixel", "DYNAMIXEL servos", 100.0, ("servo_bus", "dynamixel"), settings=_servos, **SERVOS),
+    Player("feetech", "Feetech servos", 50.0, ("servo_bus", "feetech"), settings=_servos, **SERVOS),
+    Player("lerobot", "LeRobot's bus of servos", 50.0, ("lerobot",), settings=_numbers_of, **SERVOS),
+    Player("xarm", "xArm-Python-SDK", 100.0, ("xarm",), following=0.1, lag=0.2, stale=0.15),
+    Player("ur_rtde", "ur_rtde", 500.0, ("ur_rtde",), following=0.1, lag=0.2, stale=0.1, drive="current", joints=6),
+    Player(
+        "franka",
+        "pylibfranka",
+        1000.0,
+        ("franka",),
+        following=0.1,
+        lag=0.1,
+        stale=0.1,
+        joints=7,
+        settings=lambda names: {"realtime": True},
+    ),
+    Player(
+        "ros2",
+        "ROS 2",
+        100.0,
+        ("ros2",),
+        following=0.2,
+        lag=0.2,
+        stale=0.2,
+        turning=False,
+        settings=lambda names: {"states": "/joint_states"},
+    ),
+)
+
+
+def script(player: Player, design: Design, name: str, rate: float) -> str:
+    """The text of a script.
+
+    Args:
+        player: whose robot it drives.
+        design: the motion.
+        name: of the files that it records, without time and suffix.
+        rate: Hz of commands.
+
+    Returns:
+        Python.
+    """
+    robot, moving = design.robot, list(design.moving)
+    called, name = (re.sub(r"[^\w .-]", "_", each) for each in (robot.name, name))  # go into texts of the script
+    names = [robot.dof_names[i] for i in moving]
+    columns = [robot.scalar_positions[i] for i in moving]
+    pieces = int(np.ceil(design.duration / STEP - 1e-9))
+    q, v, a = design.evaluate(np.linspace(0, design.duration, pieces + 1))
+    knots = q[:, columns], v[:, moving], a[:, moving]
+    lower, upper, fastest = robot.lower[columns], robot.upper[columns], robot.velocity_limits[moving]
+    ends = (
+        knots[0].min(axis=0) - player.following,
+        knots[0].max(axis=0) + player.following,
+        1.5 * abs(knots[1]).max(axis=0),
+    )
+    plan = {
+        "about": f"Plays a motion of {called} by {player.title} and records it.",
+        "robot": called,
+        "name": name,
+        "joints": tuple(names),
+        "lower": _numbers(np.where(np.isfinite(lower), lower, ends[0])),
+        "upper": _numbers(np.where(np.isfinite(upper), upper, ends[1])),
+        "speed": _numbers(np.where(np.isfinite(fastest), fastest, ends[2])),
+        "following": _numbers(np.full(len(names), player.following)),
+        "lag": player.lag,
+        "rate": rate,
+        "stale": player.stale,
+        "brake": 0.4,
+        "slow": 0.2,
+        "settle": 1.0,
+        "step": design.duration / pieces,
+        **player.settings(names),
+        "identify": ["steelyard", "identify", *_model(design)],
+        "options": [*(["--drive", player.drive] if player.drive else []), *_locks(design), "-o", f"{name}_result"],
+    }
+    parts = files("steelyard.excite") / "player_parts"
+    own = [(parts / f"{part}.py").read_text("utf-8") for part in ("loop", *player.parts)]
+    rows = (" ".join(f"{x:.10g}" for each in knots for x in each[k]) for k in range(pieces + 1))
+    return "\n\n".join(
+        [
+            HEAD.format(title=plan["about"], name=name, player=player.name),
+            *(each.strip() + "\n" for each in own),
+            "class Plan:\n" + "".join(f"    {key} = {_literal(value)}\n" for key, value in plan.items()),
+            f'# q, v, a of every joint at each knot\nPlan.knots = """\n{chr(10).join(rows)}\n"""',
+            'if __name__ == "__main__":\n    sys.exit(main(Plan, Robot))\n',
+        ]
+    )
+
+
+HEAD = '''"""{title}
+
+    python {name}.{player}.py ADDRESS
+
+It shows the measured pose and asks, moves slowly to the start, plays the motion and records. `Plan` below has limits,
+and how joints and servos belong together. The motion ends early by key, on a following error, beyond a limit and when
+the connection is lost; what was recorded until then is written, too. lower, upper: rad (m). speed: rad/s (m/s).
+following: rad (m) that a joint may be beyond all that was commanded in the last `lag` s. rate: Hz. stale: s without a
+new measurement. brake: s in which a key stops the motion along its path. slow: rad/s (m/s) of the way to the start.
+settle: s that this way takes at least, and that the robot stands there.
+"""
+'''
+
+
+def _numbers(values) -> tuple[float, ...]:
+    return tuple(float(f"{x:.9g}") for x in values)
+
+
+def _literal(value) -> str:
+    return pprint.pformat(value, width=112, sort_dicts=False).replace("\n", "\n    ")
+
+
+def _model(design: Design) -> list[str]:
+    """The model file and what it is read with, as arguments of a command."""
+    source = design.robot.source
+    if source is None:
+        return [f"{design.robot.name}.urdf"]
+    path, gravity = source.path.absolute(), [f"{x:g}" for x in design.robot.gravity]
+    found = [str(path), *([] if source.format in ("urdf", "xacro") else ["--fixed"])]  # others may have a free base
+    found += [] if gravity == ["0", "0", "-9.81"] else ["--gravity", *gravity]
+    return found + [word for name, value in source.arguments.items() for word in ("--arg", f"{name}={value}")]
+
+
+def _locks(design: Design) -> list[str]:
+    """Joints that stay still and that the log does not have."""
+    robot, moving, start = design.robot, set(design.moving), design.start
+    still = [(robot.dof_names[i], start[c]) for i, c in robot.scalar_positions.items() if i not in moving]
+    return [word for name, value in still for word in ("--lock", f"{name}={value:.9g}")]

@@ -1,0 +1,352 @@
+"""Scripts that play a motion: against stand-ins of makers' packages in a time of their own, and against packages."""
+
+import sys
+from dataclasses import replace
+from importlib.resources import files
+from types import ModuleType
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import steelyard as sy
+from moved_joints import Clock, Controlled, Lags
+from robot_makers import MAKERS
+from robots import urdf
+from servo_lines import COUNT, decoded
+from steelyard.app import app
+from steelyard.errors import OptionError
+from steelyard.excite import design, write
+from steelyard.excite.motion_formats import SCRIPTS
+from steelyard.model import mjcf_text
+
+SETTLE = 0.3  # s, of the way to the start, and of standing there
+NAMES = [form.ending.split(".")[1] for form in SCRIPTS]
+
+
+@pytest.fixture(scope="module")
+def motions():
+    """A short motion of a robot with six joints, and of one with seven."""
+    options = {
+        "harmonics": 2,
+        "periods": 1,
+        "ramp": 0.4,
+        "time_limit": 0.3,
+        "limits": sy.excite.Limits(speed=0.3, collisions=False),
+    }
+    puma, panda = sy.library.puma560(), sy.load(urdf("panda"))
+    six, seven = design(puma, 2.0, **options), design(panda, 2.0, locked=("*finger*",), **options)
+    return {name: seven if name == "franka" else six for name in NAMES}
+
+
+class Keys:
+    """Presses of the stop key: after so many s."""
+
+    def __init__(self, clock, at=()):
+        self.clock, self.at = clock, np.array(at) + clock.t
+
+    @property
+    def presses(self):
+        return int(np.sum(self.at < self.clock.t))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+class Trial:
+    """One run of a script against a stand-in."""
+
+    def __init__(self, name, motion, folder, monkeypatch, plant=None, clock=None):
+        self.clock = clock or Clock()
+        self.columns = [motion.robot.scalar_positions[i] for i in motion.moving]
+        self.start = motion.start[self.columns]
+        self.plant = plant or Lags(self.start + 0.02, self.clock.monotonic)
+        modules, self.world = MAKERS[name](self.plant, self.clock)
+        for each in modules:
+            monkeypatch.setitem(sys.modules, each.__name__, each)
+        path = write(motion, folder / f"motion.{name}.py")
+        self.script = ModuleType("script")
+        exec(compile(path.read_text("utf-8"), str(path), "exec"), vars(self.script))
+        self.script.Plan.settle = SETTLE
+        self.out = folder / "recorded.csv"
+        self.name, self.motion = name, motion
+
+    def play(self, *, answer="yes", keys=(), after=None):
+        """The exit status. after: (s, function), called once when so much time has passed."""
+        if after is not None:
+            seconds, happen = after
+            ticking, until = self.clock.sleep, self.clock.t + seconds
+
+            def sleep(step):
+                ticking(step)
+                if self.clock.t > until:
+                    happen()
+
+            self.clock.sleep = sleep
+        keys = Keys(self.clock, keys)
+        arguments = ["address", "--out", str(self.out)]
+        return self.script.main(self.script.Plan, self.script.Robot, arguments, self.clock, lambda _: answer, keys)
+
+    def log(self):
+        """The log, read without options; without the robot it has the joints that moved alone."""
+        return sy.read_log(self.out)
+
+    def planned(self, samples):
+        """(samples, joints) of the motion."""
+        return self.motion.evaluate(np.linspace(0, 2, samples))[0][:, self.columns]
+
+
+@pytest.fixture
+def trial(motions, tmp_path, monkeypatch):
+    return lambda name: Trial(name, motions[name], tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_motion_is_played_and_recorded(name, trial, capsys):
+    each = trial(name)
+    assert each.play() == 0
+    text = capsys.readouterr().out
+    assert "Motion complete" in text and "steelyard identify" in text and str(each.out) in text
+    log = each.log()
+    assert log.duration == pytest.approx(2.0, abs=0.1) and log.command is not None and log.v is not None
+    told = log.command
+    assert max(np.abs(each.planned(201) - row).max(axis=1).min() for row in told[::20]) < 0.02  # on the path
+    late = [np.interp(log.t - each.plant.lag, log.t, column) for column in told.T]
+    np.testing.assert_allclose(log.q, np.transpose(late), atol=0.04)
+    assert not [note for note in log.notes if "command" in note or "tau" in note]
+
+
+def lose(trial):
+    trial.world.dead = True
+
+
+def block(trial):
+    trial.plant.blocked = tuple(range(len(trial.plant.q)))
+
+
+def freeze(trial):
+    trial.world.frozen = trial.world.frozen or trial.clock.t - 90
+
+
+def turn_back(trial):
+    trial.world.frozen = 5.0
+
+
+def protect(trial):
+    trial.world.protective = True
+
+
+FAULTS = {  # what happens, and the words that tell it
+    "connection lost": (lose, "connection lost"),
+    "following error": (block, "following error"),
+    "stamps stand still": (freeze, "no new stamp"),
+    "stamps go back": (turn_back, "stamps go back"),
+    "own stop": (protect, "stopped itself"),
+}
+
+
+@pytest.mark.exhaustive(keep=12)
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fault_stops_and_what_came_before_is_kept(name, fault, trial, capsys):
+    happen, words = FAULTS[fault]
+    each = trial(name)
+    needed = {"stamps stand still": "frozen", "stamps go back": "frozen", "own stop": "protective"}.get(fault)
+    if needed and not hasattr(each.world, needed):
+        pytest.skip("the robot has no clock, or says nothing of its stops")
+    assert each.play(after=(2 * SETTLE + 1.0, lambda: happen(each))) == 1
+    text = capsys.readouterr().out
+    assert "Motion ended early" in text and words in text.split("ended early")[1]
+    log = each.log()
+    assert 0.3 < log.duration < 1.7
+    assert "ended early" in each.out.read_text("utf-8").splitlines()[0]
+    assert not list(each.out.parent.glob("*.part"))
+    if name in ("dynamixel", "feetech", "lerobot", "ros2"):
+        if fault == "following error":  # joints that are blocked are not pressed on
+            np.testing.assert_allclose(each.plant.command, each.plant.q, atol=0.01)
+        else:
+            assert np.abs(each.planned(401) - each.plant.command).max(axis=1).min() < 0.02
+    elif fault in ("following error", "stamps go back", "stamps stand still"):
+        assert each.world.stopped == 1
+
+
+@pytest.mark.exhaustive(keep=3)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_key_slows_down_along_the_path(name, trial, capsys):
+    each = trial(name)
+    assert each.play(keys=(2 * SETTLE + 1.2,)) == 1
+    assert "stopped by key" in capsys.readouterr().out
+    told, planned = each.log().command, each.planned(801)
+    assert max(np.abs(planned - row).max(axis=1).min() for row in told[::10]) < 0.01  # also while it slows down
+    step = np.abs(np.diff(told, axis=0)).max(axis=1)
+    assert step[-1] < 0.1 * step[-len(step) // 2 :].max()
+    np.testing.assert_allclose(each.plant.command, told[-1], atol=0.01)
+
+
+@pytest.mark.exhaustive(keep=2)
+@pytest.mark.parametrize("name", NAMES)
+def test_two_keys_stop_at_once(name, trial, capsys):
+    each = trial(name)
+    assert each.play(keys=(2 * SETTLE + 1.2, 2 * SETTLE + 1.25)) == 1
+    assert "at once" in capsys.readouterr().out and each.out.exists()
+
+
+@pytest.mark.exhaustive(keep=3)
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_moves_before_yes(name, trial, capsys):
+    each = trial(name)
+    before = each.plant.command.copy()
+    assert each.play(answer="no") == 2
+    np.testing.assert_array_equal(each.plant.command, before)
+    assert not each.out.exists() and "nothing was moved" in capsys.readouterr().out
+
+
+def test_a_pose_beyond_the_limits_is_refused(trial, capsys):
+    each = trial("dynamixel")
+    each.plant.q[1] = each.plant.command[1] = 3.0
+    assert each.play() == 2
+    assert "position of joint2 is 3" in capsys.readouterr().out and not each.out.exists()
+
+
+def test_a_start_pose_that_is_not_reached_is_told(trial, capsys):
+    each = trial("ur_rtde")
+    each.plant.q, each.plant.command = each.start - 0.15, each.start - 0.15
+    each.script.Plan.lag, each.plant.blocked = 100.0, (3,)
+    assert each.play() == 1
+    assert "start pose of joint4" in capsys.readouterr().out and not each.out.exists()
+
+
+def test_servos_get_their_pose_as_goal_before_torque_is_on(trial):
+    each = trial("dynamixel")
+    each.play()
+    torque = next(k for k, (_, address, _) in enumerate(each.world.written) if address == 64)
+    goals = {n: decoded(data, "twos") for n, address, data in each.world.written[:torque] if address == 116}
+    np.testing.assert_allclose([goals[i + 1] for i in range(6)], 2048 + (each.start + 0.02) / COUNT, atol=1)
+
+
+def test_a_package_that_is_missing_is_named(trial, monkeypatch, capsys):
+    each = trial("franka")
+    monkeypatch.setitem(sys.modules, "pylibfranka", None)
+    assert each.play() == 2 and "pip install pylibfranka" in capsys.readouterr().out
+
+
+def test_existing_files_stay(trial, capsys):
+    each = trial("feetech")
+    each.out.write_text("mine")
+    assert each.play() == 2 and each.out.read_text("utf-8") == "mine"
+
+
+def test_joints_that_an_interface_does_not_take_are_refused(motions, tmp_path):
+    with pytest.raises(OptionError, match=r"franka.*takes 7 revolute joints; of 'puma560' joint1, .* joint6 move"):
+        write(motions["ur_rtde"], tmp_path / "motion.franka.py")
+    with pytest.raises(OptionError, match=r"takes 6 revolute joints; of 'panda' panda_joint1"):
+        write(motions["franka"], tmp_path / "motion.ur_rtde.py")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_line_writes_a_script_and_says_which_players_there_are(tmp_path):
+    puma = files("steelyard.model") / "data" / "puma560.urdf"
+    arguments = [
+        "excite",
+        str(puma),
+        "--duration",
+        "3",
+        "--no-geometry",
+        "--time",
+        "0.2",
+        "-o",
+        str(tmp_path / "motion"),
+    ]
+    found = CliRunner().invoke(app, [*arguments, "--player", "dynamixel", "--player", "ur_rtde"])
+    assert found.exit_code == 0, found.output
+    written = {path.name for path in (tmp_path / "motion").iterdir()}
+    assert {"motion.csv", "motion.dynamixel.py", "motion.ur_rtde.py"} <= written and "motion.franka.py" not in written
+    text = (tmp_path / "motion" / "motion.ur_rtde.py").read_text("utf-8")
+    assert str(puma) in text and "steelyard" not in {
+        line.split()[1] for line in text.splitlines() if "import" in line[:7]
+    }
+    failed = CliRunner().invoke(app, [*arguments, "--player", "kuka"])
+    assert failed.exit_code == 2 and "No player 'kuka'; there are dynamixel" in " ".join(failed.output.split())
+    assert all(name in " ".join(CliRunner().invoke(app, ["excite", "--help-all"]).output.split()) for name in NAMES)
+    without = CliRunner().invoke(app, [*arguments[:-2], "--player", "dynamixel"])
+    assert without.exit_code == 2 and "give -o" in without.output
+
+
+LINK = """<link name="{name}"><inertial><origin xyz="{x} 0 0.01"/><mass value="{mass}"/>
+<inertia ixx="1e-4" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{name}" type="revolute"><origin xyz="{x} 0 0"/><parent link="{parent}"/><child link="{child}"/>
+<axis xyz="0 1 0"/><limit lower="-1.6" upper="1.6" velocity="4" effort="5"/></joint>"""
+
+
+def two_links(folder):
+    """An arm with two joints in a vertical plane."""
+    parts = [
+        '<robot name="two"><link name="base"/>',
+        LINK.format(name="upper", x=0.1, mass=0.4, i=2e-3) + LINK.format(name="lower", x=0.08, mass=0.25, i=8e-4),
+        JOINT.format(name="joint1", x=0.0, parent="base", child="upper"),
+        JOINT.format(name="joint2", x=0.2, parent="upper", child="lower"),
+        "</robot>",
+    ]
+    (folder / "two.urdf").write_text("\n".join(parts))
+    return sy.load(folder / "two.urdf")
+
+
+# joints; N m per A of the stand-in's currents, None where the file has torques; error of torques
+FITS = [
+    ("ros2", 2, None, 2e-3),
+    pytest.param("dynamixel", 2, 3.0, 2e-2, marks=pytest.mark.exhaustive(keep=0)),
+    pytest.param("ur_rtde", 6, 10.0, 1e-2, marks=pytest.mark.exhaustive(keep=0)),
+    pytest.param("franka", 7, None, 1e-2, marks=pytest.mark.exhaustive(keep=0)),
+]
+
+
+@pytest.mark.parametrize(("name", "joints", "gain", "error"), FITS)
+def test_what_was_recorded_identifies_the_robot(name, joints, gain, error, tmp_path, monkeypatch):
+    """Links of the simulated robot are up to a fifth heavier or lighter than those of the model."""
+    given = {2: lambda: two_links(tmp_path), 6: sy.library.puma560, 7: panda_without_fingers}[joints]()
+    limits = sy.excite.Limits(speed=0.5, collisions=False)
+    motion = design(given, 8.0, harmonics=4, periods=1, time_limit=0.5, limits=limits)
+    shares = 1 + 0.2 * np.cos(np.arange(joints))
+    truth = replace(
+        given, inertias=given.inertias * shares[:, None], damping=np.full(joints, 0.1), frictionloss=0 * shares
+    )
+    clock = Clock()
+    each = Trial(name, motion, tmp_path, monkeypatch, Controlled(truth, motion.start, clock.monotonic), clock)
+    each.script.Plan.following = np.full(joints, 0.5)  # the stand-in's controller is slow
+    assert each.play() == 0
+    log = sy.read_log(each.out, given)
+    log = log if gain is None else log.replace(tau=gain * log.current)
+    found = sy.fit.consistent(sy.accumulate(given, sy.filters.differentiate(log, cutoff=10.0), armature=False)).robot
+    rng = np.random.default_rng(0)
+    states = [scale * rng.normal(size=(200, joints)) for scale in (1.0, 1.0, 3.0)]
+    told, right, wrong = (sy.inverse_dynamics(robot, *states) for robot in (found, truth, given))
+    assert np.linalg.norm(told - right) < error * np.linalg.norm(right) < 0.5 * np.linalg.norm(wrong - right)
+
+
+def panda_without_fingers():
+    return sy.load(urdf("panda"), lock={"panda_finger_joint1": 0.0})
+
+
+def test_the_command_to_run_next_has_what_the_log_lacks(motions, tmp_path):
+    """Joints that stay still are locked where they are; a base that was held is fixed."""
+    text = write(motions["franka"], tmp_path / "motion.franka.py").read_text("utf-8")
+    assert "'--lock', 'panda_finger_joint1=0'" in text and "--fixed" not in text
+    path = tmp_path / "arm.xml"
+    path.write_text(mjcf_text(sy.library.puma560()))
+    motion = replace(motions["ur_rtde"], robot=sy.load(path, gravity=(0, 0, 9.81)))
+    text = write(motion, tmp_path / "motion.ur_rtde.py").read_text("utf-8")
+    assert "'--fixed', '--gravity', '0', '0', '9.81']" in " ".join(text.split())
+
+
+def test_names_in_a_model_do_not_become_code(trial, motions, tmp_path):
+    bad = 'x"""\nraise SystemExit("ran")\n"""%d'
+    robot = motions["ur_rtde"].robot
+    joints = tuple(replace(joint, name=f"{joint.name}{bad}") for joint in robot.joints)
+    motion = replace(motions["ur_rtde"], robot=replace(robot, name=bad, joints=joints))
+    path = write(motion, tmp_path / "motion%s.ur_rtde.py")
+    script = ModuleType("script")
+    exec(compile(path.read_text("utf-8"), str(path), "exec"), vars(script))
+    assert list(script.Plan.joints) == [joint.name for joint in joints] and "\n" not in script.Plan.robot
