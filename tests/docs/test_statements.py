@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from evidence import runner
 from steelyard.check.catalog import RULES
 from steelyard.check.thresholds import THRESHOLDS as CHECK
 from steelyard.diagnose.faults import FATAL
@@ -141,6 +142,21 @@ def test_packages_are_marked_as_the_pages_say():
     for page in ("SECURITY.md", "docs/command_line.md"):
         assert all(f"`{name}`" in flowing(page) for name in (*MARKERS[:3], "site-packages", "share"))
     assert {"site-packages", "share"} <= set(HOMES)
+
+
+def test_accuracy_of_contacts_is_that_of_the_stored_run():
+    table, page = runner.read("benchmarks")["contacts"]["table"], flowing("docs/contacts.md")
+    free = table.pop("no contact")
+    most = -np.log(0.05) / free["hours"]  # an hour, by Poisson's law without an alarm
+    assert free["false alarms"] == 0 and f"{free['hours']:.3g} h of motion without contact has 0" in page
+    assert f"rules out more than {most:.0f} an hour (95 %)" in page
+    columns = ("found of all, %", "delay, median, ms", "delay, 90 %, ms", "link named, %", "one before it, %")
+    for force, row in table.items():
+        cells = [f"{row[each]:.0f} {each.rpartition(' ')[2]}" for each in columns]
+        assert f"| {force} | {row['pushes']} | {' | '.join(cells)} |" in page
+        assert row["found of these, %"] == 100 and row["one beyond it, %"] == 0
+    shares = [f"{table[force]['beyond the band, %']:.0f} % of those of {force}" for force in ("10 N", "80 N")]
+    assert ", ".join(shares) in page
 
 
 def test_what_is_mended_on_demand_is_what_is_no_error():
