@@ -101,8 +101,12 @@ class Rehearsal(Card):
     @property
     def shortest(self) -> float | None:
         """s of the motion from which on nothing gets much better; None where the whole is needed."""
-        enough = [share for share, error in self.shorter[:-1] if error is not None and error <= self.enough]
-        return enough[0] * self.duration if enough else None
+        found = None
+        for share, error in reversed(self.shorter[:-1]):
+            if error is None or error > self.enough:
+                break
+            found = share * self.duration
+        return found
 
     def _title(self) -> str:
         return f"Rehearsal of '{self.robot.name}', {self.duration:.4g} s"

@@ -1,0 +1,40 @@
+"""The gallery shows the files beside it, and these are what the commands give where their logs are here."""
+
+import gallery
+import pytest
+
+import steelyard as sy
+from steelyard.report.schema import difference, opened, schema
+
+MOST = 2_000_000  # bytes of all files
+
+
+def test_the_page_is_that_of_the_files():
+    assert gallery.PAGE.read_text("utf-8") == gallery.page(), "run `python tools/gallery.py`"
+
+
+@pytest.mark.parametrize("name", gallery.EXHIBITS)
+def test_files_are_those_of_one_result(name):
+    """The summary is whole and names no folder; the model has its masses; samples are of the same robot."""
+    folder, found = gallery.FILES / name, gallery.summary(name)
+    assert not difference(found, opened(schema(found["kind"])))
+    assert found["provenance"]["folder"] == "." and not any(
+        each["path"].startswith("/") for each in found["provenance"]["inputs"]
+    )
+    model = next(folder.glob("*_identified.urdf"), None)
+    assert (model is not None) == gallery.EXHIBITS[name].shared
+    if model is None:
+        return
+    robot = sy.load(model)
+    masses = {each["name"]: each["identified"]["mass"] for each in found["bodies"]}
+    for body, mass in zip(robot.body_names, robot.inertias[:, 0], strict=True):
+        assert mass == pytest.approx(masses[body], rel=1e-4)
+    if (folder / gallery.DRAWS).is_file():
+        assert sy.fit.load_draws(folder).body_names == robot.body_names
+
+
+def test_the_files_are_small_and_no_log_of_others_is_among_them():
+    files = [path for path in gallery.FILES.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < MOST
+    logs = {path.parent.name for path in files if path.suffix in (".parquet", ".csv") or path.name.endswith("Hz.npz")}
+    assert logs == {"double_pendulum"} and (gallery.FILES / "double_pendulum" / "LICENSE").is_file()
