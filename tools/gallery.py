@@ -236,7 +236,7 @@ def picture(folder: Path, joint: int, path: Path) -> None:
 
     record = read(folder)
     draw = drive_figures.motion if record.kind == "drives" else figures.torque
-    save(go.Figure(draw(record, joint)), path, width=120, height=60, title=True)
+    save(go.Figure(draw(record, joint)), path, width=160, height=75, title=True)
 
 
 def summary(name: str) -> dict:

@@ -1,9 +1,13 @@
 """The gallery shows the files beside it, and these are what the commands give where their logs are here."""
 
+import shutil
+
 import gallery
+import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.drives.held_out import WINDOW
 from steelyard.report.schema import difference, opened, schema
 
 MOST = 2_000_000  # bytes of all files
@@ -38,3 +42,28 @@ def test_the_files_are_small_and_no_log_of_others_is_among_them():
     assert sum(path.stat().st_size for path in files) < MOST
     logs = {path.parent.name for path in files if path.suffix in (".parquet", ".csv") or path.name.endswith("Hz.npz")}
     assert logs == {"double_pendulum"} and (gallery.FILES / "double_pendulum" / "LICENSE").is_file()
+
+
+def test_the_written_pendulum_moves_as_its_summary_says():
+    """Of the files alone: windows of a recorded run, without and with what was identified."""
+    folder = gallery.FILES / "double_pendulum"
+    found = {each["name"]: each["windows"] for each in gallery.summary("double_pendulum")["motion"]}
+    given, own = (sy.load(folder / f"double_pendulum{end}.urdf") for end in ("", "_identified"))
+    log = sy.read_log(folder / "trajectory_03.parquet", own)
+    errors = [
+        np.sqrt(np.mean(sy.rollout(robot, log, drives=own.drives, window=WINDOW).error ** 2)) for robot in (given, own)
+    ]
+    assert errors[1] < 1.2 * found["identified"] and errors[1] < 0.7 * errors[0]
+
+
+@pytest.mark.exhaustive
+def test_the_pendulum_identified_again_gives_its_page(tmp_path, monkeypatch):
+    kept = gallery.summary("double_pendulum")
+    shutil.copytree(gallery.FILES / "double_pendulum", tmp_path / "double_pendulum")
+    monkeypatch.setattr(gallery, "FILES", tmp_path)
+    gallery.run("double_pendulum", [])
+    found = gallery.summary("double_pendulum")
+    assert found["verdict"]["level"] == kept["verdict"]["level"]
+    assert [each["windows"] for each in found["motion"]] == pytest.approx(
+        [each["windows"] for each in kept["motion"]], rel=0.05
+    )
