@@ -1,7 +1,7 @@
 """Rehearsals beside what then happens: the same motion, played by robots that a rehearsal has not drawn.
 
 Their masses are scaled and carry lumps, their friction, gains and delays are drawn anew, and MuJoCo moves them under a
-controller at 0.5 ms: nothing is of the rehearsal but the motion, the sensors' numbers and the natural sizes. *Rough*
+controller at 0.1 ms: nothing is of the rehearsal but the motion, the sensors' numbers and the natural sizes. *Rough*
 truths have friction with Stribeck's shape that grows with load as well, of which a rehearsal knows nothing.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import steelyard as sy
-from evidence.draws.pushes import RATE, STEP, Friction, Motors, driven, tracking
+from evidence.draws.pushes import RATE, Friction, Motors, driven, tracking
 from evidence.runner import Row
 from evidence.tables import table
 from robots import package_folder, urdf
@@ -39,6 +39,7 @@ ROBOTS: dict[str, Callable[[], sy.Robot]] = {
 COMMANDS, HOBBY = "commands", Sensors(rate=50.0, encoder_resolution=1.5e-3)
 TRUTHS, ROUGH = 3, 2  # of each kind
 DURATION = 10.0  # s, of the motion, and of the random one that judges
+STEP = 1e-4  # s: errors of some 1e-4 of the torque are predicted
 STIFF, DAMPED = 1600.0, 80.0  # 1/s^2, 1/s of the controller
 SCALE, LUMP = (0.7, 1.3), (0.0, 0.2)  # times the masses; of them, of a lump somewhere in the body
 RUBS, GROWS = (0.02, 0.12), (0.3, 0.03)  # of the peak torque: Coulomb and viscous friction, armature; of rough truths:
@@ -175,7 +176,7 @@ def played(truth: Truth, motion: Trajectory, sensors: Sensors | None, seed: int)
     """What sensors say of a motion; without them all there is."""
     motors = (tracked if truth.kp is None else commanded)(truth, motion)
     start = [x[0] for x in motion.evaluate(np.zeros(1))]
-    log, _ = driven(truth.robot, motors, start, duration=motion.duration, friction=truth.friction)
+    log, _ = driven(truth.robot, motors, start, duration=motion.duration, friction=truth.friction, step=STEP)
     if sensors is None:
         return log
     rng = np.random.default_rng([seed, 72])

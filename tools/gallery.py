@@ -109,7 +109,7 @@ EXHIBITS = {
         f"{ROBOTS}, `panda_description`, Apache-2.0",
     ),
     "ur10": Exhibit(
-        "Universal Robots UR10, torques from currents",
+        "Universal Robots UR10, torques as published",
         "27.5 s at 125 Hz, smoothed before it was published ([inspection](evidence/inspect/ur10.md)).",
         "ur10_robot.urdf",
         ("ur10_unisa_125Hz.npz",),

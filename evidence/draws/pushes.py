@@ -80,17 +80,25 @@ def tracking(course: Course, stiff: float = STIFF, damped: float = DAMPED) -> Mo
 
 
 def driven(
-    robot: sy.Robot, motors: Motors, start, *, duration: float, friction: Friction, pushes: Sequence[Push] = ()
+    robot: sy.Robot,
+    motors: Motors,
+    start,
+    *,
+    duration: float,
+    friction: Friction,
+    pushes: Sequence[Push] = (),
+    step: float = STEP,
 ) -> tuple[sy.Log, np.ndarray]:
     """What motors make of a robot: the exact log at 1 kHz with q, v, a and tau of the motors, and (n, nv) torque of the
-    pushes. start: q and v first."""
+    pushes. start: q and v first. step: s."""
     model, nv = _compiled(robot), robot.nv
+    model.opt.timestep = step
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:] = start[:2]
     rows = {name: [] for name in ("t", "q", "v", "a", "tau", "outside")}
-    mass, every = np.zeros((nv, nv)), round(1 / (RATE * STEP))
-    for k in range(round(duration / STEP)):
-        t = k * STEP
+    mass, every = np.zeros((nv, nv)), round(1 / (RATE * step))
+    for k in range(round(duration / step)):
+        t = k * step
         mujoco.mj_fwdPosition(model, data)
         mujoco.mj_fwdVelocity(model, data)
         mujoco.mj_fullM(model, data, mass)
@@ -114,7 +122,6 @@ def _compiled(robot: sy.Robot) -> mujoco.MjModel:
 
     still = np.zeros(robot.nv)
     model = mujoco.MjModel.from_xml_string(mjcf_text(robot.with_joint_properties(damping=still, frictionloss=still)))
-    model.opt.timestep = STEP
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     return model
 
