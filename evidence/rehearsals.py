@@ -28,7 +28,7 @@ from steelyard.terms import COULOMB_WIDTH
 
 LIMIT, WORKERS = 1500.0, 1
 PACKAGES = ("numpy", "scipy", "mujoco")
-FINGERS = {"panda_finger_joint1": 0.0, "panda_finger_joint2": 0.0}
+FINGERS = {"panda_finger_joint1": 0.0}
 ROBOTS: dict[str, Callable[[], sy.Robot]] = {
     "UR5 with gripper": lambda: sy.load(urdf("ur5_gripper")),
     "Panda": lambda: sy.load(urdf("panda"), lock=FINGERS),

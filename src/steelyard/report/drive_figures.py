@@ -20,7 +20,9 @@ def drive_curves(result: DriveResult) -> Curves:
         series["commanded"] = commanded
     steps = np.diff(t)
     consecutive = np.cumsum([0.0, *np.where(steps > 0, steps, GAP)])
-    return dict(screen_curves("motion", consecutive, series)) | dict(screen_curves(FILM, *_film(t, measured, simulated)))
+    return dict(screen_curves("motion", consecutive, series)) | dict(
+        screen_curves(FILM, *_film(t, measured, simulated))
+    )
 
 
 def _film(t, measured, simulated) -> tuple[np.ndarray, dict[str, np.ndarray]]:
