@@ -304,8 +304,8 @@ def files(name: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Words of a report, whose only marks are those of code."""
-    return re.sub(r"([*<>\[\]|])", r"\\\1", text)
+    """Words of a report, whose only marks are those of code; options are code, lest their hyphens become dashes."""
+    return re.sub(r"(--[a-z][a-z-]*(?: [\w=,:.]*\w)?)", r"`\1`", re.sub(r"([*<>\[\]|])", r"\\\1", text))
 
 
 def _percent(share: float | None) -> str:

@@ -159,6 +159,25 @@ def test_accuracy_of_contacts_is_that_of_the_stored_run():
     assert ", ".join(shares) in page
 
 
+def test_figures_of_rehearsals_are_those_of_the_stored_rows():
+    page = flowing("docs/excitation.md")
+    rows = [row for row in runner.read("rehearsals").values() if "raised" not in row and not row["moved"]]
+
+    def span(values, digits: int = 0) -> str:
+        return f"{100 * min(values):.{digits}f} to {100 * max(values):.{digits}f} %"
+
+    def mean(kind: str, key: str) -> list[float]:
+        return [float(np.mean([each[key] for each in row[kind]])) for row in rows]
+
+    left = {kind: [each["left"] for row in rows for each in row[kind]] for kind in ("alike", "rough")}
+    assert (
+        f"errors on unlike motion are {span(left['alike'], 2)}, predicted {span([r['left'] for r in rows], 2)}" in page
+    )
+    assert f"{span(mean('alike', 'in promised'))} of the parameters err by less than the promised interval" in page
+    assert f"errors are {span(left['rough'], 1)}, and {span(mean('rough', 'in promised'))} stay within" in page
+    assert f"hold then, too ({span(mean('rough', 'in own'))})" in page
+
+
 def test_what_is_mended_on_demand_is_what_is_no_error():
     index = text("docs/check.md")
     for rule in RULES:

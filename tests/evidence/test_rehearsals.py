@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from evidence import rehearsals
+from evidence import rehearsals, runner
 from steelyard.simulate import rich_motion
 
 SCARA = sy.library.scara()
@@ -59,3 +59,8 @@ def test_the_page_has_rows_of_any_kind():
     page = rehearsals.page([row, {"case": "Panda", "raised": "FitError", "message": "none"}])
     assert "| SCARA | 50 % | 1.8 % | 2 to 3 % | 2 % | 5 |" in page and "Panda: FitError" in page
     assert "Not run" in rehearsals.page([])
+
+
+def test_the_page_is_that_of_the_stored_rows():
+    page = (runner.PAGES / "rehearsals.md").read_text("utf-8")
+    assert page == rehearsals.page(list(runner.read("rehearsals").values()))

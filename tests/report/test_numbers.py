@@ -147,13 +147,13 @@ def test_joints_that_move_more_than_half_of_the_time_are_counted():
     assert [each["answer"] for each in answers if each["question"] == "What moves?"] == ["2 of 4 joints"]
 
 
-def test_held_out_pieces_of_several_logs_follow_each_other():
-    """Each log's time begins anew: lines break there and never go back."""
-    times = np.concatenate([3.0 + 0.01 * np.arange(40), 1.0 + 0.01 * np.arange(30)])
+def test_held_out_pieces_follow_each_other():
+    """Those of other logs, whose time begins anew, and later ones of the same: lines break there and never go back."""
+    times = np.concatenate([3.0 + 0.01 * np.arange(40), 1.0 + 0.01 * np.arange(30), 9.0 + 0.01 * np.arange(20)])
     q = np.sin(times)[:, None]
     found = drive_curves(SimpleNamespace(overlay=(times, q, q, None)))
     t, y = found["motion", 0, "measured"]
     breaks = np.flatnonzero(np.isnan(t))
-    assert list(breaks) == [40] and np.isnan(y[40])
-    assert (np.diff(t[~np.isnan(t)]) > 0).all()
-    np.testing.assert_allclose(y[41:], q[40:, 0], atol=1e-6)
+    assert list(breaks) == [40, 71] and np.isnan(y[breaks]).all()
+    assert (np.diff(t[~np.isnan(t)]) > 0).all() and t[-1] < 2.0
+    np.testing.assert_allclose(y[~np.isnan(y)], q[:, 0], atol=1e-6)
