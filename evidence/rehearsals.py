@@ -229,7 +229,7 @@ RMS over RMS torque; of commands mrad in windows of {window:g} s, beside perfect
 {errors}
 
 *Shortest*: seconds of the motion that would do, and the error that they leave over that of the whole (promised: at most
-{enough:g}, or too small to matter).
+{enough:g}, or too small to matter; not tried of commands).
 
 ## Errors of parameters
 

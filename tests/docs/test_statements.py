@@ -161,7 +161,14 @@ def test_accuracy_of_contacts_is_that_of_the_stored_run():
 
 def test_figures_of_rehearsals_are_those_of_the_stored_rows():
     page = flowing("docs/excitation.md")
-    rows = [row for row in runner.read("rehearsals").values() if "raised" not in row and not row["moved"]]
+    stored = runner.read("rehearsals")
+    rows = [row for row in stored.values() if not row["moved"]]
+    servos = stored["SO-101, commands"]
+    own, (other,) = [1e3 * each["left"] for each in servos["alike"]], servos["rough"]
+    predicted = f"predicted {1e3 * servos['left']:.1f} mrad in windows, reached {min(own):.1f} to {max(own):.1f}"
+    assert f"{predicted}, with friction of other forms {1e3 * other['left']:.1f}" in page
+    held = [each["in promised"] for each in (*servos["alike"], other)]
+    assert f"of drive numbers, {100 * min(held):.0f} to {100 * max(held):.0f} % err by less" in page
 
     def span(values, digits: int = 0) -> str:
         return f"{100 * min(values):.{digits}f} to {100 * max(values):.{digits}f} %"
