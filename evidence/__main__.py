@@ -16,7 +16,7 @@ from evidence.runner import Case, Row
 
 SUITES = (
     *("benchmarks", "claims", "conformance", "coverage", "everyday", "fuzzing"),
-    *("mutants", "payloads", "peers", "problems", "strangers", "walks"),
+    *("mutants", "payloads", "peers", "problems", "rehearsals", "strangers", "walks"),
 )
 
 

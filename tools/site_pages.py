@@ -39,7 +39,7 @@ NAVIGATION = {
     ),
     "Method": ("identifiability", "fitting", "uncertainty", "diagnosis", "information", "inertia"),
     "Reference": ("command_line", "logs", "side_file", "files", "conventions", "derivatives", "api/index"),
-    "Evidence": ("comparison", "papers", "evidence/claims"),
+    "Evidence": ("gallery", "comparison", "papers", "evidence/claims"),
     "Project": ("install", "dependencies", "references", "contributing", "changelog"),
 }
 

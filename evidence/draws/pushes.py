@@ -4,7 +4,7 @@ Nothing of the library computes the motion: MuJoCo's equations, a force of `xfrc
 of a shape that no model of the library has.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -15,6 +15,9 @@ import steelyard as sy
 STEP, RATE = 0.0005, 1000.0  # s, Hz
 SLOW, STANDSTILL = 0.25, 0.04  # rad/s of Stribeck friction, of its sign
 STIFF, DAMPED = 100.0, 20.0  # 1/s^2, 1/s of the controller, times the inertia that each joint moves
+
+Course = Callable[[float], tuple]  # q, v and a at a time
+Motors = Callable[[float, mujoco.MjData, np.ndarray], np.ndarray]  # torques (nv,) at a time, state and mass matrix
 
 
 @dataclass(frozen=True)
@@ -31,17 +34,18 @@ class Push:
 @dataclass(frozen=True)
 class Friction:
     """Stribeck friction that grows with load. viscous, N m s/rad, coulomb and breakaway beside it, N m: (nv,) each;
-    load: N m of friction per N m that the joint bears."""
+    load: N m of friction per N m that the joint bears; standstill: rad/s, half-width of its sign."""
 
     viscous: np.ndarray
     coulomb: np.ndarray
     breakaway: np.ndarray
     load: float
+    standstill: float = STANDSTILL
 
     def torque(self, v, borne) -> np.ndarray:
         """(nv,) N m at velocities (nv,) rad/s, with joints that bear (nv,) N m."""
         level = self.coulomb + self.load * np.abs(borne) + self.breakaway * np.exp(-((v / SLOW) ** 2))
-        return self.viscous * v + level * np.tanh(v / STANDSTILL)
+        return self.viscous * v + level * np.tanh(v / self.standstill)
 
 
 def moved(
@@ -49,31 +53,67 @@ def moved(
 ) -> tuple[sy.Log, np.ndarray]:
     """A motion of sines under a controller that yields to pushes: the exact log at 1 kHz with q, v and tau of the
     motors, and (n, nv) torque of the pushes."""
-    model, nv = _compiled(robot), robot.nv
-    data, rng = mujoco.MjData(model), np.random.default_rng(seed)
-    speed, phase = rng.uniform(0.6, 2.2, nv), rng.uniform(0, 2 * np.pi, nv)
+    rng = np.random.default_rng(seed)
+    speed, phase = rng.uniform(0.6, 2.2, robot.nv), rng.uniform(0, 2 * np.pi, robot.nv)
     middle = np.where(np.isfinite(robot.lower), (robot.lower + robot.upper) / 2, 0.0)
-    data.qpos[:], data.qvel[:] = middle + amplitude * np.sin(phase), amplitude * speed * np.cos(phase)
-    rows = {name: [] for name in ("t", "q", "v", "tau", "outside")}
-    mass, every = np.zeros((nv, nv)), round(1 / (RATE * STEP))
-    for k in range(round(duration / STEP)):
-        t, angle = k * STEP, speed * k * STEP + phase
+
+    def course(t):
+        angle = speed * t + phase
+        return middle + amplitude * np.sin(angle), amplitude * speed * np.cos(angle), 0.0
+
+    log, outside = driven(robot, tracking(course), course(0.0), duration=duration, friction=friction, pushes=pushes)
+    return log.replace(a=None, name=f"{robot.name}_{seed}"), outside
+
+
+def tracking(course: Course, stiff: float = STIFF, damped: float = DAMPED) -> Motors:
+    """Computed torque of a model without friction."""
+
+    def motors(t, data, mass):
+        q, v, a = course(t)
+        return (
+            mass @ (a + np.zeros(len(mass)))
+            + np.diag(mass) * (stiff * (q - data.qpos) + damped * (v - data.qvel))
+            + data.qfrc_bias
+        )
+
+    return motors
+
+
+def driven(
+    robot: sy.Robot,
+    motors: Motors,
+    start,
+    *,
+    duration: float,
+    friction: Friction,
+    pushes: Sequence[Push] = (),
+    step: float = STEP,
+) -> tuple[sy.Log, np.ndarray]:
+    """What motors make of a robot: the exact log at 1 kHz with q, v, a and tau of the motors, and (n, nv) torque of the
+    pushes. start: q and v first. step: s."""
+    model, nv = _compiled(robot), robot.nv
+    model.opt.timestep = step
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = start[:2]
+    rows = {name: [] for name in ("t", "q", "v", "a", "tau", "outside")}
+    mass, every = np.zeros((nv, nv)), round(1 / (RATE * step))
+    for k in range(round(duration / step)):
+        t = k * step
         mujoco.mj_fwdPosition(model, data)
         mujoco.mj_fwdVelocity(model, data)
         mujoco.mj_fullM(model, data, mass)
-        miss = middle + amplitude * np.sin(angle) - data.qpos
-        slip = amplitude * speed * np.cos(angle) - data.qvel
-        motors = np.diag(mass) * (STIFF * miss + DAMPED * slip) + data.qfrc_bias
+        torque = motors(t, data, mass)
         data.xfrc_applied[:] = 0
         outside = sum((_applied(model, data, push) for push in pushes if push.begin <= t < push.end), np.zeros(nv))
-        data.qfrc_applied[:] = motors - friction.torque(data.qvel, data.qfrc_bias)
-        if k % every == 0:
-            for name, x in (("t", t), ("q", data.qpos), ("v", data.qvel), ("tau", motors), ("outside", outside)):
-                rows[name].append(np.copy(x))
+        data.qfrc_applied[:] = torque - friction.torque(data.qvel, data.qfrc_bias)
+        state = ("t", t), ("q", data.qpos.copy()), ("v", data.qvel.copy()), ("tau", torque), ("outside", outside)
         mujoco.mj_step(model, data)
+        if k % every == 0:
+            for name, x in (*state, ("a", data.qacc.copy())):
+                rows[name].append(x)
     found = {name: np.array(x) for name, x in rows.items()}
     outside = found.pop("outside")
-    return sy.Log(**found, joint_names=robot.joint_names, name=f"{robot.name}_{seed}"), outside
+    return sy.Log(**found, joint_names=robot.joint_names, name=robot.name), outside
 
 
 def _compiled(robot: sy.Robot) -> mujoco.MjModel:
@@ -82,7 +122,6 @@ def _compiled(robot: sy.Robot) -> mujoco.MjModel:
 
     still = np.zeros(robot.nv)
     model = mujoco.MjModel.from_xml_string(mjcf_text(robot.with_joint_properties(damping=still, frictionloss=still)))
-    model.opt.timestep = STEP
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     return model
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from evidence import runner
 from steelyard.check.catalog import RULES
 from steelyard.check.thresholds import THRESHOLDS as CHECK
 from steelyard.diagnose.faults import FATAL
@@ -141,6 +142,47 @@ def test_packages_are_marked_as_the_pages_say():
     for page in ("SECURITY.md", "docs/command_line.md"):
         assert all(f"`{name}`" in flowing(page) for name in (*MARKERS[:3], "site-packages", "share"))
     assert {"site-packages", "share"} <= set(HOMES)
+
+
+def test_accuracy_of_contacts_is_that_of_the_stored_run():
+    table, page = runner.read("benchmarks")["contacts"]["table"], flowing("docs/contacts.md")
+    free = table.pop("no contact")
+    most = -np.log(0.05) / free["hours"]  # an hour, by Poisson's law without an alarm
+    assert free["false alarms"] == 0 and f"{free['hours']:.3g} h of motion without contact has 0" in page
+    assert f"rules out more than {most:.0f} an hour (95 %)" in page
+    columns = ("found of all, %", "delay, median, ms", "delay, 90 %, ms", "link named, %", "one before it, %")
+    for force, row in table.items():
+        cells = [f"{row[each]:.0f} {each.rpartition(' ')[2]}" for each in columns]
+        assert f"| {force} | {row['pushes']} | {' | '.join(cells)} |" in page
+        assert row["found of these, %"] == 100 and row["one beyond it, %"] == 0
+    shares = [f"{table[force]['beyond the band, %']:.0f} % of those of {force}" for force in ("10 N", "80 N")]
+    assert ", ".join(shares) in page
+
+
+def test_figures_of_rehearsals_are_those_of_the_stored_rows():
+    page = flowing("docs/excitation.md")
+    stored = runner.read("rehearsals")
+    rows = [row for row in stored.values() if not row["moved"]]
+    servos = stored["SO-101, commands"]
+    own, (other,) = [1e3 * each["left"] for each in servos["alike"]], servos["rough"]
+    predicted = f"predicted {1e3 * servos['left']:.1f} mrad in windows, reached {min(own):.1f} to {max(own):.1f}"
+    assert f"{predicted}, with friction of other forms {1e3 * other['left']:.1f}" in page
+    held = [each["in promised"] for each in (*servos["alike"], other)]
+    assert f"of drive numbers, {100 * min(held):.0f} to {100 * max(held):.0f} % err by less" in page
+
+    def span(values, digits: int = 0) -> str:
+        return f"{100 * min(values):.{digits}f} to {100 * max(values):.{digits}f} %"
+
+    def mean(kind: str, key: str) -> list[float]:
+        return [float(np.mean([each[key] for each in row[kind]])) for row in rows]
+
+    left = {kind: [each["left"] for row in rows for each in row[kind]] for kind in ("alike", "rough")}
+    assert (
+        f"errors on unlike motion are {span(left['alike'], 2)}, predicted {span([r['left'] for r in rows], 2)}" in page
+    )
+    assert f"{span(mean('alike', 'in promised'))} of the parameters err by less than the promised interval" in page
+    assert f"errors are {span(left['rough'], 1)}, and {span(mean('rough', 'in promised'))} stay within" in page
+    assert f"hold then, too ({span(mean('rough', 'in own'))})" in page
 
 
 def test_what_is_mended_on_demand_is_what_is_no_error():

@@ -85,6 +85,8 @@ def test_the_shortest_that_does(tried):
     shorter = replace(tried, shorter=((0.3, None), (0.5, 0.05), (0.7, 0.011), (1.0, 0.01)))
     assert shorter.shortest == pytest.approx(0.7 * 4.0)
     assert replace(tried, shorter=((0.5, 0.05), (1.0, 0.01))).shortest is None
+    lucky = replace(tried, shorter=((0.3, 0.01), (0.5, 0.05), (0.7, 0.011), (1.0, 0.01)))
+    assert lucky.shortest == pytest.approx(0.7 * 4.0)
 
 
 def test_command_and_page(tmp_path):

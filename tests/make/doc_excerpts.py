@@ -22,6 +22,7 @@ EXCERPTS: dict[tuple[str, str], str] = {
     ("docs/evidence/inspect/panda.md", "$ steelyard inspect panda_unisa_30Hz.npz"): LOGS_OF_OTHERS,
     ("docs/evidence/inspect/tx40.md", "$ steelyard inspect tx40_100Hz.npz"): LOGS_OF_OTHERS,
     ("docs/evidence/inspect/ur10.md", "$ steelyard inspect ur10_unisa_125Hz.npz"): LOGS_OF_OTHERS,
+    ("docs/gallery.md", "$ steelyard identify"): "logs of others, and minutes; `tools/gallery.py` writes the page",
     ("docs/drives.md", "$ steelyard identify go2.xml"): "a walk takes minutes: tests/drives/test_walking.py",
     ("docs/legged.md", "$ steelyard identify go2.urdf"): "a walk takes seconds: tests/prepare/test_walks.py",
     ("docs/drives.md", "$ steelyard identify so101.urdf"): LOGS_OF_OTHERS,

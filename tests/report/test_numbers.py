@@ -14,6 +14,7 @@ from steelyard.inertia import from_com_inertia
 from steelyard.model import library
 from steelyard.model.rotor import Rotor
 from steelyard.report import log_health
+from steelyard.report.drive_figures import drive_curves
 from steelyard.report.first_screen import verdict
 from steelyard.report.labels import sizes
 from steelyard.report.links import rotor_numbers, spelled_out
@@ -144,3 +145,15 @@ def test_joints_that_move_more_than_half_of_the_time_are_counted():
     told = {"motion": motion, "findings": [], "faults": [], "gaps": [], "samples": 9, "duration": 1.0, "rate": 9.0}
     answers = log_health._screen(told | {"jitter": 0.0, "cutoff": 3.0, "torque_cutoff": 10.0}).as_json()["answers"]
     assert [each["answer"] for each in answers if each["question"] == "What moves?"] == ["2 of 4 joints"]
+
+
+def test_held_out_pieces_follow_each_other():
+    """Those of other logs, whose time begins anew, and later ones of the same: lines break there and never go back."""
+    times = np.concatenate([3.0 + 0.01 * np.arange(40), 1.0 + 0.01 * np.arange(30), 9.0 + 0.01 * np.arange(20)])
+    q = np.sin(times)[:, None]
+    found = drive_curves(SimpleNamespace(overlay=(times, q, q, None)))
+    t, y = found["motion", 0, "measured"]
+    breaks = np.flatnonzero(np.isnan(t))
+    assert list(breaks) == [40, 71] and np.isnan(y[breaks]).all()
+    assert (np.diff(t[~np.isnan(t)]) > 0).all() and t[-1] < 2.0
+    np.testing.assert_allclose(y[~np.isnan(y)], q[:, 0], atol=1e-6)

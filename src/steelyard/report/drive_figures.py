@@ -12,12 +12,17 @@ FILM, FILMED, FRAMES, GAP = "film", 10.0, 200, 0.5  # s, samples, s between whic
 
 
 def drive_curves(result: DriveResult) -> Curves:
-    """Held-out positions: measured, commanded where that is a position, and simulated in one piece from its start."""
+    """Held-out positions: measured, commanded where that is a position, and simulated in one piece from its start.
+    Pieces follow each other, whatever lay between them."""
     t, measured, simulated, commanded = result.overlay
     series = {"measured": measured, "identified": simulated}
     if commanded is not None:
         series["commanded"] = commanded
-    return dict(screen_curves("motion", t, series)) | dict(screen_curves(FILM, *_film(t, measured, simulated)))
+    steps = np.diff(t)
+    consecutive = np.cumsum([0.0, *np.where((steps > 0) & (steps <= GAP), steps, GAP)])
+    return dict(screen_curves("motion", consecutive, series)) | dict(
+        screen_curves(FILM, *_film(t, measured, simulated))
+    )
 
 
 def _film(t, measured, simulated) -> tuple[np.ndarray, dict[str, np.ndarray]]:
