@@ -137,10 +137,13 @@ def check(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="OUT", help="Path of the repaired copy, with --fix WHAT.")
     ] = None,
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif or markdown.")] = "text",
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif, markdown or github.")] = "text",
     select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODES", help="Not these rules.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
+    fail_on: Annotated[
+        str, typer.Option(metavar="SEVERITY", help="Least severity that fails: error, warning or info.")
+    ] = "warning",
     details: Annotated[bool, typer.Option("--details", help="Every finding of several models, not a table.")] = False,
     summary: Annotated[bool, typer.Option("--summary", help="Count the findings of each rule.")] = False,
     destination: Annotated[
@@ -174,6 +177,7 @@ def check(
             select=words(select),
             ignore=words(ignore),
             strict=strict,
+            fail_on=fail_on,
             folders=options.job().folders,
             destination=destination or (),
             engines=engines,
