@@ -44,12 +44,12 @@ def check_models(
     paths: model files, folders of models, and patterns such as "models/*.urdf". fix: file for the repaired copy of the
     one model, or a folder for the copies of several, with errors repaired; or what is repaired ("errors", "all", or
     rule codes with commas), and then out: that file or folder. format: text, json, sarif, markdown or github, on
-    standard output; colours only on a terminal. Text is a table of several models, and the findings of one; details: the
-    findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders,
+    standard output; colours only on a terminal. Text is a table of several models, and the findings of one; details:
+    the findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders,
     arguments, destination, engines: as of `run`; with engines a table follows, of the repaired copy where there is one.
-    fail_on: least severity that fails; strict: findings of severity info fail, too. baseline: file of known findings, which are left out; write_baseline:
-    file to which those of now are written, and 0 is returned for them. progress: called with the name of a model and
-    the share of models before it.
+    fail_on: least severity that fails; strict: findings of severity info fail, too. baseline: file of known findings,
+    which are left out; write_baseline: file to which those of now are written, and 0 is returned for them. progress:
+    called with the name of a model and the share of models before it.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
     """

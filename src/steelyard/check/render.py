@@ -329,7 +329,8 @@ def github(findings: Findings, errors: Sequence[str] = ()) -> str:
         where = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in told.items())
         lines.append(f"::{kinds[f.severity]} {where}::{_escaped(f'{f.message} {f.remedy}')}")
     lines += [f"::error title=not checked::{_escaped(each)}" for each in errors]
-    lines += [line.translate(HARMLESS) for line in (*(f"note: {note}" for note in findings.notes), count_line(findings))]
+    more = (*(f"note: {note}" for note in findings.notes), count_line(findings))
+    lines += [line.translate(HARMLESS) for line in more]
     return "".join(f"{line}\n" for line in lines)
 
 
