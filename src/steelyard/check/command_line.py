@@ -96,6 +96,10 @@ def check_models(
                 if not models or models[-1].path != model:
                     models.append(Checked(model, 0, Findings((), ()), str(error)))
         if write_baseline is not None:
+            if os.path.realpath(write_baseline) in [os.path.realpath(each.path) for each in models]:
+                raise OptionError(
+                    f"{write_baseline} is a model of this check and would be overwritten. Choose another name."
+                )
             write(Path(write_baseline), _whole(models))
     except (ModelError, OptionError) as error:
         errors.append(str(error))
