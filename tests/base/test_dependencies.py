@@ -87,13 +87,6 @@ def test_there_is_one_version():
 
 def test_every_extra_for_users_is_on_the_page_of_the_installation():
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
-    for extra in PROJECT["optional-dependencies"].keys() - {
-        "test",
-        "check",
-        "peers",
-        "fuzz",
-        "mutants",
-        "browser",
-        "notebook",
-    }:
+    internal = {"test", "check", "peers", "fuzz", "mutants", "browser", "notebook"}
+    for extra in PROJECT["optional-dependencies"].keys() - internal:
         assert f"[{extra}]" in page

@@ -68,6 +68,5 @@ def test_what_goes_is_noticed():
 if __name__ == "__main__":
     now, before = present(), promised()
     both = {name: now.get(name, set()) | before.get(name, set()) for name in now | before}
-    PROMISED.write_text(
-        "".join(f"{name}: {' '.join(sorted(both[name]))}".rstrip() + "\n" for name in sorted(both)), "utf-8"
-    )
+    lines = (f"{name}: {' '.join(sorted(both[name]))}".rstrip() for name in sorted(both))
+    PROMISED.write_text("\n".join(lines) + "\n", "utf-8")
