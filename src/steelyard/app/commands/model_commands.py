@@ -23,7 +23,6 @@ from steelyard.errors import OptionError
 
 
 @subcommand(
-    "List identifiable parameters.",
     "steelyard analyze arm.urdf",
     "steelyard analyze quadruped.urdf --floating --explain all",
     "steelyard analyze arm.urdf --drive position --drive gripper=current",
@@ -113,7 +112,6 @@ def analyze(
 
 
 @subcommand(
-    "Check and repair models.",
     "steelyard check robot.urdf",
     "steelyard check models/ --summary",
     "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
@@ -192,7 +190,6 @@ def check(
 
 
 @subcommand(
-    "Write other formats, code, configurations, variants.",
     "steelyard convert arm.urdf arm.xml",
     "steelyard convert arm.urdf arm.sdf",
     "steelyard convert arm.urdf arm.h --functions momentum_observer",
@@ -294,7 +291,6 @@ def convert(
 
 
 @subcommand(
-    "Inertia of a mesh.",
     "steelyard mesh bracket.stl --density 2700",
     "steelyard mesh gripper.stl --scale 0.001 --mass 0.85 --draw gripper.png",
 )
@@ -323,7 +319,6 @@ def mesh(
 
 
 @subcommand(
-    "Show a robot in 3D.",
     "steelyard view arm.urdf",
     "steelyard view arm.urdf --estimate result --trajectory traj.csv -o view.html --no-open",
     "steelyard view arm.urdf --trajectory traj.csv --movie traj.gif",
