@@ -102,7 +102,7 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(EVIDENCE) fuzzing $(FUZZ_TARGETS) --anew
 
-# Source archive, and a wheel for every supported Python that is found; the README in empty environments of each.
+# Source archive, and wheels for every supported Python that is found; the README in empty environments of each.
 package: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build --sdist --outdir dist .

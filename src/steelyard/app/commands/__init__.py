@@ -57,7 +57,8 @@ class Subcommands(TyperGroup):
     """All of them; the help that lists them loads none."""
 
     def __init__(self, **about):
-        super().__init__(**about | {"commands": _Loading()})
+        about["commands"] = _Loading()
+        super().__init__(**about)
 
     def format_commands(self, ctx, formatter):
         with formatter.section("Commands"):
