@@ -6,7 +6,7 @@ WORKERS ?= auto
 # neighbours go to one worker, which makes what a module's tests share once
 DIST := worksteal
 
-.PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers engines players claims docs fuzz package clean
+.PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers engines players claims docs fuzz package audit notebook clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -110,11 +110,28 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(EVIDENCE) fuzzing $(FUZZ_TARGETS) --anew
 
-# Source archive, and a wheel for every supported Python that is found; the README in empty environments of each.
+# Source archive, and wheels for every supported Python that is found; the README in empty environments of each.
 package: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build --sdist --outdir dist .
 	$(BIN)/python tools/try_wheel.py
+
+# What an installation with every extra brings: a list of its parts as CycloneDX, and their known vulnerabilities.
+audit:
+	rm -rf build/audit && mkdir -p build/audit
+	$(PYTHON) -m venv build/audit/tools
+	$(PYTHON) -m venv --without-pip build/audit/env
+	build/audit/tools/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom pip-audit
+	build/audit/tools/bin/python -m pip --python build/audit/env/bin/python install --quiet --disable-pip-version-check '.[all,figures]'
+	build/audit/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		--output-file build/audit/steelyard.cdx.json build/audit/env/bin/python
+	build/audit/tools/bin/python -m pip --python build/audit/env/bin/python freeze --exclude steelyard > build/audit/requirements.txt
+	build/audit/tools/bin/pip-audit --strict --disable-pip --no-deps -r build/audit/requirements.txt
+
+# The notebook from beginning to end, as in Colab, with the library of this checkout.
+notebook: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[notebook]'
+	$(BIN)/python -m pytest tests/examples/test_notebook.py
 
 clean:
 	rm -rf $(VENV) demo-out dist build site .pytest_cache .ruff_cache .hypothesis

@@ -40,7 +40,7 @@ NAVIGATION = {
     "Method": ("identifiability", "fitting", "uncertainty", "diagnosis", "information", "inertia"),
     "Reference": ("command_line", "logs", "side_file", "files", "conventions", "derivatives", "api/index"),
     "Evidence": ("gallery", "comparison", "papers", "evidence/claims"),
-    "Project": ("install", "dependencies", "references", "contributing", "changelog"),
+    "Project": ("install", "stability", "dependencies", "references", "contributing", "changelog"),
 }
 
 API = (

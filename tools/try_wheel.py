@@ -1,4 +1,4 @@
-"""Build a wheel for every supported Python that is found, install it in an empty environment, run the README there.
+"""Build the wheels of every supported Python that is found, install each in an empty environment, run the README there.
 
 `make package` makes the source archive and runs this. Nothing of the checkout but README.md is used: each environment
 is new, its working folder a temporary one. Wheels are installed with the compiler hidden. At last the source archive is
@@ -57,16 +57,16 @@ def run(folder: Path, *words: str | Path) -> None:
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=os.environ | NO_COMPILER)
 
 
-def built(python: str, archive: Path) -> Path:
-    """The wheel that a Python makes of the source archive, beside it."""
-    before = set(archive.parent.glob("*.whl"))
+def built(python: str, version: str, archive: Path) -> Path:
+    """The wheel that a Python makes of the source archive, beside it; of the stable ABI the one that is there."""
+    stable = list(archive.parent.glob("*-abi3-*.whl"))
+    if stable and version > "3.11":
+        return stable[0]
     with tempfile.TemporaryDirectory() as folder:
         command = [python, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
         subprocess.run([*command, "--wheel-dir", folder, str(archive)], check=True)
         (wheel,) = Path(folder).glob("*.whl")
-        shutil.copy(wheel, archive.parent)
-    (made,) = set(archive.parent.glob("*.whl")) - before
-    return made
+        return Path(shutil.copy(wheel, archive.parent))
 
 
 def installed(python: str, wheel: str, folder: Path) -> Path:
@@ -96,7 +96,7 @@ def main() -> None:
     (archive,) = (ROOT / "dist").glob("*.tar.gz")
     found = interpreters()
     first = next(iter(found))
-    wheels = {version: str(built(python, archive)) for version, python in found.items()}
+    wheels = {version: str(built(python, version, archive)) for version, python in found.items()}
     tries = [(version, f"{wheel}[report]") for version, wheel in wheels.items()]
     tries += [(first, f"{wheels[first]}[{extra}]") for extra in EXTRAS]
     for version, what in tries:

@@ -20,7 +20,7 @@ from steelyard.corrections import Corrections
 from steelyard.job import Job
 
 LINES = 42
-NAMES = [command.told["name"] for command in COMMANDS]
+NAMES = list(COMMANDS)
 
 
 def run(*words):

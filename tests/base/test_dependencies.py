@@ -70,6 +70,16 @@ def test_licences_are_those_that_the_packages_state(package):
         assert licence.split("-")[0] in said
 
 
+def test_the_recipe_of_conda_has_the_same_requirements():
+    """MuJoCo has another name there; the extra `report` is part of it."""
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text("utf-8")
+    run = recipe.split("  run:\n")[1].split("tests:")[0]
+    there = {line.replace(" ", "").replace("mujoco-python", "mujoco") for line in re.findall(r"- (.*)", run)}
+    report = PROJECT["optional-dependencies"]["report"]
+    assert there == {*PROJECT["dependencies"], *report, f"python{PROJECT['requires-python']}"}
+    assert f"\n  version: {PROJECT['version']}\n" in recipe
+
+
 def test_there_is_one_version():
     cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)[1]  # type: ignore[index]
     assert cited == PROJECT["version"] == steelyard.__version__
@@ -77,5 +87,6 @@ def test_there_is_one_version():
 
 def test_every_extra_for_users_is_on_the_page_of_the_installation():
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
-    for extra in PROJECT["optional-dependencies"].keys() - {"test", "check", "peers", "fuzz", "mutants", "browser"}:
+    internal = {"test", "check", "peers", "fuzz", "mutants", "browser", "notebook"}
+    for extra in PROJECT["optional-dependencies"].keys() - internal:
         assert f"[{extra}]" in page

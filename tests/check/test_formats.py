@@ -1,6 +1,7 @@
 """Output formats, selection, exit codes."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,11 @@ def test_exit_codes(model, tmp_path, capsys):
     assert check.check_models([model(INFO)]) == 0
     assert check.check_models([model(INFO)], strict=True) == 1
     assert check.check_models([model(INFO)], strict=True, ignore=["SY503"]) == 0
+    warned = model(URDF.replace('value="0.5"', 'value="5000"'))
+    assert [check.check_models([warned], fail_on=each) for each in ("error", "warning", "info")] == [0, 1, 1]
+    assert [check.check_models([model(INFO)], fail_on=each) for each in ("error", "warning", "info")] == [0, 0, 1]
+    assert check.check_models([model(BROKEN)], fail_on="error") == 1
+    assert check.check_models([model(URDF)], fail_on="never") == 2
     assert check.check_models([tmp_path / "gone.urdf"]) == 2
     assert check.check_models([]) == 2
     assert check.check_models([model(URDF)], select=["SY9"]) == 2
@@ -86,6 +92,20 @@ def test_sarif_has_what_the_schema_requires(model, capsys, monkeypatch, tmp_path
     place = result["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "my%20robot.urdf"}, "region": {"startLine": 6}}
     assert result["level"] in ("none", "note", "warning", "error")
+
+
+def test_annotations_of_github_hold_what_names_say(model, capsys):
+    """A finding is one command on one line, whatever a file calls its links; read back as the runner reads it."""
+    path = model(BROKEN.replace("h&lt;|b&gt;", "a,b::%0A&#10;::error::x"), "a,b:c.urdf")
+    assert check.check_models([path, path.with_name("gone.urdf")], format="github") == 2
+    found, missing, count = capsys.readouterr().out.splitlines()
+    kind, told, message = re.fullmatch(r"::(\w+) (.*?)::(.*)", found).groups()
+    values = dict(each.split("=") for each in told.split(","))
+    unescaped = {key: re.sub("%([0-9A-F]{2})", lambda m: chr(int(m[1], 16)), value) for key, value in values.items()}
+    assert (kind, unescaped) == ("error", {"file": str(path), "line": "6", "title": "SY103 negative-mass"})
+    assert message.startswith("link 'arm' has mass -2 kg.")
+    assert missing.startswith("::error title=not checked::") and "gone.urdf" in missing
+    assert count == "1 model checked: 1 error."
 
 
 def test_markdown_escapes_names(model, capsys):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.app.commands import COMMANDS
+from steelyard.app.commands import Subcommands
 from steelyard.app.endings import DONE, FINDINGS, REFUSED, endings
 from steelyard.app.terminal import examples
 
@@ -20,6 +20,7 @@ EXAMPLES = examples(
 
 app = typer.Typer(
     name="steelyard",
+    cls=Subcommands,
     help="Find the inertial parameters of robots, from a model and recorded motion.",
     epilog=EXAMPLES,
     no_args_is_help=True,
@@ -53,7 +54,3 @@ def options(
     ] = False,
 ):
     """Find the inertial parameters of robots, from a model and recorded motion."""
-
-
-for command in COMMANDS:
-    app.command(**command.told)(command)  # type: ignore[attr-defined]

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from steelyard.app.endings import DONE, FINDINGS
-from steelyard.app.help_screens import Subcommand, configurable
-from steelyard.app.options import grouped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,12 +27,15 @@ def examples(*commands: str, status: str = "") -> str:
     return "\n\n".join([f"\b\nExamples:\n{copied}", *([f"Exit status: {status}"] if status else [])])
 
 
-def subcommand(short_help: str, *examples_of_use: str, status: str = "", common: str = ""):
+def subcommand(*examples_of_use: str, status: str = "", common: str = ""):
     """Mark a function as a subcommand of its own name, and make its groups of options one option each.
 
-    short_help: its line in the list of subcommands; examples_of_use, status: what stands below its help. common: the
+    examples_of_use, status: what stands below its help. common: the
     options that `--help` shows, where they are not all; `--help-all` shows the others and all examples.
     """
+
+    from steelyard.app.help_screens import Subcommand, configurable  # the list of subcommands needs no options
+    from steelyard.app.options import grouped
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
         command = configurable(grouped(function)) if common else grouped(function)
@@ -42,7 +43,7 @@ def subcommand(short_help: str, *examples_of_use: str, status: str = "", common:
         below = tuple(examples(*some, status=status) if some else "" for some in (few, examples_of_use))
         about = {"common": tuple(common.split()), "below": below}
         kind = type("Command", (Subcommand,), about)
-        command.told = {"name": function.__name__, "short_help": short_help, "cls": kind}  # type: ignore[attr-defined]
+        command.told = {"name": function.__name__, "cls": kind}  # type: ignore[attr-defined]
         return command
 
     return mark

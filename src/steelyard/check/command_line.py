@@ -12,7 +12,7 @@ from steelyard.check.baseline import Baseline, read_baseline
 from steelyard.check.baseline import write_baseline as write
 from steelyard.check.catalog import ALL, BY_CODE, ERRORS, destinations_of, look, selected, with_engines
 from steelyard.check.overview import Checked
-from steelyard.check.rule import Findings
+from steelyard.check.rule import SEVERITIES, Findings
 from steelyard.errors import ModelError, OptionError, SteelyardError, choices
 from steelyard.model.formats import models_in, read_sketch, require_takers
 
@@ -28,6 +28,7 @@ def check_models(
     select=(),
     ignore=(),
     strict: bool = False,
+    fail_on: str = "warning",
     folders=(),
     destination=(),
     engines=False,
@@ -42,13 +43,13 @@ def check_models(
 
     paths: model files, folders of models, and patterns such as "models/*.urdf". fix: file for the repaired copy of the
     one model, or a folder for the copies of several, with errors repaired; or what is repaired ("errors", "all", or
-    rule codes with commas), and then out: that file or folder. format: text, json, sarif or markdown, on standard
-    output; colours only on a terminal. Text is a table of several models, and the findings of one; details: the
-    findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders,
+    rule codes with commas), and then out: that file or folder. format: text, json, sarif, markdown or github, on
+    standard output; colours only on a terminal. Text is a table of several models, and the findings of one; details:
+    the findings of several too. summary: a row a rule instead. select, ignore: rule codes or their beginnings. folders,
     arguments, destination, engines: as of `run`; with engines a table follows, of the repaired copy where there is one.
-    strict: findings of severity info fail too. baseline: file of known findings, which are left out; write_baseline:
-    file to which those of now are written, and 0 is returned for them. progress: called with the name of a model and
-    the share of models before it.
+    fail_on: least severity that fails; strict: findings of severity info fail, too. baseline: file of known findings,
+    which are left out; write_baseline: file to which those of now are written, and 0 is returned for them. progress:
+    called with the name of a model and the share of models before it.
     Returns 0 when nothing fails, 1 for findings (with `fix`: those that remain), 2 when a model could not be checked:
     the reason is one line on standard error, and the other models are checked all the same.
     """
@@ -61,6 +62,8 @@ def check_models(
         if format not in formats.FORMATS:
             raise OptionError(f"format '{format}' is unknown; expected one of {choices(formats.FORMATS)}.")
         destinations = destinations_of(destination)
+        if fail_on not in SEVERITIES:
+            raise OptionError(f"severity '{fail_on}' is unknown; expected one of {choices(SEVERITIES)}.")
         rules = selected(select, ignore, destinations)
         notes = Findings((), (), tuple(each.note for each in destinations if each.note))
         what, copies = _repair_of(fix, out)
@@ -93,6 +96,10 @@ def check_models(
                 if not models or models[-1].path != model:
                     models.append(Checked(model, 0, Findings((), ()), str(error)))
         if write_baseline is not None:
+            if os.path.realpath(write_baseline) in [os.path.realpath(each.path) for each in models]:
+                raise OptionError(
+                    f"{write_baseline} is a model of this check and would be overwritten. Choose another name."
+                )
             write(Path(write_baseline), _whole(models))
     except (ModelError, OptionError) as error:
         errors.append(str(error))
@@ -101,7 +108,7 @@ def check_models(
         models = [replace(each, findings=known.new(each.findings)) for each in models]
         remaining = known.new(remaining)
     found = notes.merged(_whole(models))
-    failed = write_baseline is None and remaining.failed(strict=strict)
+    failed = write_baseline is None and not errors and remaining.failed("info" if strict else fail_on)
     status = REFUSED if errors else FOUND if failed else CLEAN
     if format == "json":
         sys.stdout.write(
@@ -111,6 +118,8 @@ def check_models(
         sys.stdout.write(formats.sarif(found, errors))
     elif format == "markdown":
         sys.stdout.write(formats.markdown(found, repairs))
+    elif format == "github":
+        sys.stdout.write(formats.github(found, errors))
     elif found.files:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         rows = models if summary or (len(models) > 1 and not details and known is None) else ()

@@ -1,4 +1,4 @@
-"""Findings as text, JSON, SARIF 2.1.0 and Markdown."""
+"""Findings as text, JSON, SARIF 2.1.0, Markdown and annotations of GitHub Actions."""
 
 import json
 from collections import defaultdict
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from steelyard.check.engines import Comparison, EngineReading
     from steelyard.check.repaired_copy import Repair
 
-FORMATS = ("text", "json", "sarif", "markdown")
+FORMATS = ("text", "json", "sarif", "markdown", "github")
 COLOURS = {"error": "1;31", "warning": "33", "info": "36"}  # bold red, yellow and cyan of an ANSI terminal
 LOST = ("SY601", "SY603", "SY604")  # files that were not read
-LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+LEVELS = {"error": "error", "warning": "warning", "info": "note"}  # of SARIF
 # Names of files and links are others': a control character among them would be obeyed by the terminal.
 HARMLESS = dict.fromkeys((*range(32), *range(127, 160)), "?")
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -314,6 +314,29 @@ def _uri(path: str) -> str:
         return quote(full.relative_to(Path.cwd()).as_posix())
     except ValueError:
         return full.as_uri()
+
+
+def github(findings: Findings, errors: Sequence[str] = ()) -> str:
+    """Workflow commands of GitHub Actions, which show findings beside the lines of a pull request; paths are as given.
+
+    Source: GitHub's page "Workflow commands for GitHub Actions".
+    """
+    kinds = {"error": "error", "warning": "warning", "info": "notice"}
+    lines = []
+    for f in merged(findings):
+        title = f"{f.code} {BY_CODE[f.code].name}"
+        told = {"file": f.path, "line": str(f.line), "title": title}
+        where = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in told.items())
+        lines.append(f"::{kinds[f.severity]} {where}::{_escaped(f'{f.message} {f.remedy}')}")
+    lines += [f"::error title=not checked::{_escaped(each)}" for each in errors]
+    more = (*(f"note: {note}" for note in findings.notes), count_line(findings))
+    lines += [line.translate(HARMLESS) for line in more]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _escaped(value: str, more: str = "") -> str:
+    """A value of a workflow command, in which its marks mean nothing. more: those that end a property."""
+    return "".join(f"%{ord(each):02X}" if each in "%\r\n" + more else each for each in value)
 
 
 def markdown(findings: Findings, repairs: Sequence["Repair"] = ()) -> str:

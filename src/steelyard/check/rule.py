@@ -95,11 +95,10 @@ class Findings(Card):
         """Whether nothing but notes was found, as status 0 of the command says."""
         return not self.failed()
 
-    def failed(self, *, strict: bool = False) -> bool:
-        """Whether a check fails: any error or warning, with `strict` any finding at all; engines that differ."""
-        return any(not each.ok for each in self.engines) or any(
-            strict or finding.severity != "info" for finding in self.items
-        )
+    def failed(self, at: str = "warning") -> bool:
+        """Whether a check fails: any finding of this severity or a worse one; engines that differ."""
+        failing = SEVERITIES[: SEVERITIES.index(at) + 1]
+        return any(not each.ok for each in self.engines) or any(each.severity in failing for each in self.items)
 
     def merged(self, other: "Findings") -> "Findings":
         """Findings of both, those of `self` first."""

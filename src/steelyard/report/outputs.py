@@ -29,14 +29,19 @@ def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) 
     """Write one file, making its folders. what: a word for messages. Raises OptionError if it cannot be written, or is
     one of `inputs`."""
     path = Path(path)
-    if os.path.realpath(path) in [os.path.realpath(each) for each in inputs]:
-        raise OptionError(f"{path} is an input of this run and would be overwritten. Choose another name.")
+    require_other(path, inputs)
     try:
         with storage.folders_above(path), storage.whole(path) as draft:
             draft.write_bytes(content)
     except OSError as error:
         raise OptionError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
     return path
+
+
+def require_other(path, inputs: Sequence[Path]):
+    """Before the work: raises OptionError where an output is one of the inputs."""
+    if os.path.realpath(path) in [os.path.realpath(each) for each in inputs]:
+        raise OptionError(f"{path} is an input of this run and would be overwritten. Choose another name.")
 
 
 @contextmanager

@@ -71,7 +71,6 @@ def _box(text: str) -> tuple[float, ...]:
 
 
 @subcommand(
-    "Design an exciting motion.",
     "steelyard excite arm.urdf --duration 10 --speed 0.5 -o motion",
     "steelyard excite arm.urdf --duration 10 --speed 0.3 -o motion --player ros2",
     "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",

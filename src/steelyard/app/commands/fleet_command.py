@@ -14,7 +14,6 @@ FALSE_ALARM = 0.05
 
 
 @subcommand(
-    "Compare the robots of a fleet.",
     "steelyard fleet arm.urdf logs/ -o result",
     "steelyard fleet arm.urdf robots.csv -o result --scheduler local --workers 8 --keep work",
     "steelyard fleet arm.urdf s3://plant/runs.toml -o result --scheduler tcp://head:8786 --keep s3://plant/work",

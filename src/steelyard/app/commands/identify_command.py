@@ -14,7 +14,6 @@ from steelyard.errors import OptionError
 
 
 @subcommand(
-    "Identify a robot from a model and logs.",
     "steelyard identify arm.urdf run.csv -o result",
     "steelyard identify arm.urdf run.csv -o result --friction viscous,coulomb --no-armature",
     "steelyard identify arm.urdf run.csv -o result --coupling joint5+joint6 --rotors",
@@ -70,7 +69,7 @@ def identify(
     show_summary(found, as_json=as_json, quiet=quiet, strict=strict)
 
 
-@subcommand("Identify a simulated PUMA 560.")
+@subcommand()
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for everything the demo writes.")],
     as_json: Json = False,

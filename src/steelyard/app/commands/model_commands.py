@@ -23,7 +23,6 @@ from steelyard.errors import OptionError
 
 
 @subcommand(
-    "List identifiable parameters.",
     "steelyard analyze arm.urdf",
     "steelyard analyze quadruped.urdf --floating --explain all",
     "steelyard analyze arm.urdf --drive position --drive gripper=current",
@@ -113,7 +112,6 @@ def analyze(
 
 
 @subcommand(
-    "Check and repair models.",
     "steelyard check robot.urdf",
     "steelyard check models/ --summary",
     "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
@@ -137,10 +135,13 @@ def check(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="OUT", help="Path of the repaired copy, with --fix WHAT.")
     ] = None,
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif or markdown.")] = "text",
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif, markdown or github.")] = "text",
     select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODES", help="Not these rules.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
+    fail_on: Annotated[
+        str, typer.Option(metavar="SEVERITY", help="Least severity that fails: error, warning or info.")
+    ] = "warning",
     details: Annotated[bool, typer.Option("--details", help="Every finding of several models, not a table.")] = False,
     summary: Annotated[bool, typer.Option("--summary", help="Count the findings of each rule.")] = False,
     destination: Annotated[
@@ -174,6 +175,7 @@ def check(
             select=words(select),
             ignore=words(ignore),
             strict=strict,
+            fail_on=fail_on,
             folders=options.job().folders,
             destination=destination or (),
             engines=engines,
@@ -188,7 +190,6 @@ def check(
 
 
 @subcommand(
-    "Write other formats, code, configurations, variants.",
     "steelyard convert arm.urdf arm.xml",
     "steelyard convert arm.urdf arm.sdf",
     "steelyard convert arm.urdf arm.h --functions momentum_observer",
@@ -290,7 +291,6 @@ def convert(
 
 
 @subcommand(
-    "Inertia of a mesh.",
     "steelyard mesh bracket.stl --density 2700",
     "steelyard mesh gripper.stl --scale 0.001 --mass 0.85 --draw gripper.png",
 )
@@ -319,7 +319,6 @@ def mesh(
 
 
 @subcommand(
-    "Show a robot in 3D.",
     "steelyard view arm.urdf",
     "steelyard view arm.urdf --estimate result --trajectory traj.csv -o view.html --no-open",
     "steelyard view arm.urdf --trajectory traj.csv --movie traj.gif",

@@ -11,7 +11,6 @@ from steelyard.app.terminal import finish, subcommand
 
 
 @subcommand(
-    "Identify what a robot holds.",
     "steelyard payload held.npz --shape hammer.stl --out result",
     "steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur",
     "steelyard payload joints.csv --torques --arm result --frame flange --export ur",

@@ -11,7 +11,6 @@ from steelyard.app.terminal import finish, progress_bar, subcommand
 
 
 @subcommand(
-    "Rehearse a motion in simulation.",
     "steelyard rehearse arm.urdf motion/motion.csv",
     "steelyard rehearse arm.urdf --html rehearsal.html",
     "steelyard rehearse so101.urdf motion.csv --drive position",
@@ -54,15 +53,19 @@ def rehearse(
         from steelyard.excite.rehearsal_report import rehearsal_view, write_rehearsal_page
         from steelyard.log import read_log
         from steelyard.model import load
+        from steelyard.report.outputs import require_other
         from steelyard.simulate import Sensors
 
+        inputs = [each for each in (model, motion) if each is not None]
+        if html is not None:
+            require_other(html, inputs)
         robot = load(model, floating=False, folders=tuple(folder or ()))
         log = None if motion is None else read_log(motion, robot)
         sensors = Sensors(encoder_resolution=resolution, torque_noise=noise, rate=rate)
         own: dict[str, Any] = {"drive": words(drive)} if drive else {}
         found = tried(robot, log, trials=trials, wrong=wrong, sensors=sensors, progress=progress, **own)
         if html is not None:
-            write_rehearsal_page(found, html, inputs=[each for each in (model, motion) if each is not None])
+            write_rehearsal_page(found, html, inputs=inputs)
         view = rehearsal_view(found)
         from steelyard.report.console import view_overview
 

@@ -14,7 +14,6 @@ from steelyard.errors import OptionError
 
 
 @subcommand(
-    "Check a log.",
     "steelyard inspect run.mcap",
     "steelyard inspect run.csv --model arm.urdf --html health.html",
     "steelyard inspect run.csv --model arm.urdf --fix",
@@ -80,7 +79,6 @@ def inspect(
 
 
 @subcommand(
-    "Validate a model on other logs.",
     "steelyard validate result run3.csv",
     "steelyard validate result run3.csv --against arm.urdf",
     "steelyard validate arm.urdf run3.csv --unit q=deg --json",
@@ -121,7 +119,6 @@ def validate(
 
 
 @subcommand(
-    "Draw a report again, or compare results.",
     "steelyard report result",
     "steelyard report march/ april/ may/ --out drift",
     "steelyard report robot-1/ robot-2/ --json",
