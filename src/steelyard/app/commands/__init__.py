@@ -4,7 +4,6 @@ Modules are loaded when their subcommand is asked for: the list of all needs non
 """
 
 from collections.abc import Mapping
-from functools import cache
 from importlib import import_module
 
 import typer
@@ -31,9 +30,8 @@ COMMANDS = {
 }
 
 
-@cache
 def _loaded(name: str):
-    """The command of a subcommand."""
+    """The command of a subcommand, anew each time: its help remembers what was asked of it."""
     function = getattr(import_module(f"steelyard.app.commands.{COMMANDS[name][0]}"), name)
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     alone.command(**function.told)(function)

@@ -116,7 +116,6 @@ def analyze(
     "steelyard check models/ --summary",
     "steelyard check models/ --select SY1,SY2 --format sarif > models.sarif",
     "steelyard check robot.urdf --fix robot_fixed.urdf",
-    "steelyard check robot.urdf --fix=SY304 -o robot_fixed.urdf",
     "steelyard check robot.urdf --for mujoco==3.12 --for newton",
     "steelyard check robot.urdf --engines",
     status="0 clean; 1 findings (with --fix: those that remain), or engines differ; 2 a model could not be checked.",
@@ -135,13 +134,11 @@ def check(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="OUT", help="Path of the repaired copy, with --fix WHAT.")
     ] = None,
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif, markdown or github.")] = "text",
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json, sarif, markdown, github.")] = "text",
     select: Annotated[str, typer.Option(metavar="CODES", help="Only these rules: codes or beginnings, commas.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODES", help="Not these rules.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Let findings of severity info fail too.")] = False,
-    fail_on: Annotated[
-        str, typer.Option(metavar="SEVERITY", help="Least severity that fails: error, warning or info.")
-    ] = "warning",
+    fail_on: Annotated[str, typer.Option(metavar="SEVERITY", help="Fail from: error, warning, info.")] = "warning",
     details: Annotated[bool, typer.Option("--details", help="Every finding of several models, not a table.")] = False,
     summary: Annotated[bool, typer.Option("--summary", help="Count the findings of each rule.")] = False,
     destination: Annotated[
