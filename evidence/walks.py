@@ -267,8 +267,7 @@ Medians over cases; ranges in brackets. Rows of {done} of {count} cases are ther
 
 ## 95 % intervals
 
-Rows 00 and 01 of 20 s have the intervals of the windows alone, before these were
-[widened](../drives.md#walking-robots).
+Why they are as wide as this: [walking robots](../drives.md#walking-robots).
 
 {coverage}
 
