@@ -42,7 +42,7 @@ def require(*modules):
 @pytest.fixture(scope="module")
 def motions():
     limits = sy.excite.Limits(speed=0.2, collisions=False)
-    options = {"harmonics": 2, "periods": 1, "ramp": 0.4, "time_limit": 0.3, "limits": limits}
+    options = {"harmonics": 2, "periods": 1, "ramp": 0.4, "time_limit": 1e-6, "limits": limits}
     panda = sy.load(urdf("panda"))
     six = design(sy.library.puma560(), 1.5, **options)
     return {6: six, 7: lambda: design(panda, 1.5, locked=("*finger*",), **options)}
