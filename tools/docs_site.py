@@ -65,9 +65,10 @@ def contents(caption: str, pages, *, hidden: bool | None = None) -> str:
 
 
 def as_page(text: str) -> str:
-    """A Markdown file of the root folder as it would be in docs/."""
+    """A Markdown file of the root folder as it would be in docs/; examples, which no page is of, are named."""
     for page, source in FROM_ROOT.items():
         text = text.replace(f"]({source}", f"]({page}.md")
+    text = re.sub(r"\[([^\]]+)\]\((examples/[^)]*)\)", r"\1 (`\2`)", text)
     return text.replace("](docs/README.md", "](index.md").replace("](docs/", "](")
 
 
