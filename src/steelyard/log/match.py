@@ -199,7 +199,10 @@ def _matched(
         if found != width:
             hint = f" {STILL}" if found < width and per_freedom else "" if per_freedom else f" {SEVERAL}"
             if getattr(robot, "floating", False) and width - found == (7 if key == "q" else 6):
-                hint = " The base of the model flies; if the robot stands, say so: --fixed (floating=False)."
+                hint = (
+                    " The base of the model flies; if the robot stands, say so: --fixed (floating=False). Of a walk, "
+                    "record an inertial sensor on the base (columns imu_FRAME_wx ... _az) or the base's pose."
+                )
             message = (
                 f"{key} has {found} columns without usable joint names, the robot needs {width} "
                 f"({choices(names)}); name the columns, or choose them with {HOW}.{hint}"
