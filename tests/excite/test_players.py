@@ -248,6 +248,13 @@ def test_ticks_of_another_length_are_refused(trial, capsys):
     assert each.world.program == "normal"
 
 
+def test_a_program_that_is_not_released_gets_no_company(trial, capsys):
+    each = trial("unitree")
+    each.world.stuck = True
+    assert each.play() == 1 and "'normal' is not released" in capsys.readouterr().out
+    assert not hasattr(each.plant, "kp")  # not one command
+
+
 def test_motors_of_a_unitree_are_found_by_names_or_not_at_all(motions, tmp_path):
     """Legs of G1 and H1-2 have the same names in another order; joints that stay still are held and recorded."""
     go2 = sy.load(urdf("go2"))
@@ -261,6 +268,32 @@ def test_motors_of_a_unitree_are_found_by_names_or_not_at_all(motions, tmp_path)
     joints = tuple(replace(each, name=each.name.replace("RR_hip", "RR_abduction")) for each in go2.joints)
     with pytest.raises(OptionError, match=r"RR_abduction_joint. do not tell"):
         write(replace(motions["unitree"], robot=replace(go2, joints=joints)), tmp_path / "motion.unitree.py")
+
+
+LEGS = [f"{side}_{part}" for side in ("left", "right") for part in ("hip_yaw", "hip_pitch", "hip_roll", "knee")]
+
+
+@pytest.mark.parametrize(
+    ("waist", "numbers"),
+    [  # of G1, of H1-2, of neither, of both
+        ("waist_yaw", (2, 0, 3, 8, 12, 18)),
+        ("torso", (0, 1, 3, 6, 12, 16)),
+        ("head", None),
+        ("left_wrist_roll", None),
+    ],
+)
+def test_the_waist_tells_g1_from_h1_2(waist, numbers, motions, tmp_path, monkeypatch):
+    names = ("left_hip_yaw", "left_hip_pitch", "left_knee", "right_hip_yaw", waist, "left_elbow")
+    all_names = [*LEGS, "left_ankle_roll", "right_ankle_roll", waist, "left_elbow"]
+    motion = motions["unitree"]
+    joints = (replace(joint, name=f"{n}_joint") for joint, n in zip(motion.robot.joints, all_names, strict=True))
+    motion = replace(motion, robot=replace(motion.robot, joints=tuple(joints)))
+    if numbers is None:
+        with pytest.raises(OptionError, match="do not tell which"):
+            write(motion, tmp_path / "motion.unitree.py")
+        return
+    plan = Trial("unitree", motion, tmp_path, monkeypatch).script.Plan
+    assert plan.messages == "unitree_hg" and tuple(plan.motors[f"{name}_joint"][0] for name in names) == numbers
 
 
 def test_a_package_that_is_missing_is_named(trial, monkeypatch, capsys):

@@ -368,7 +368,9 @@ def xarm(plant, clock):
 
 def unitree(plant, clock):
     """Parts of unitree_sdk2py, and a Go2 whose joints are FL, FR, RL, RR in the plant and FR, FL, RR, RL on its bus."""
-    world = SimpleNamespace(dead=False, frozen=None, stopped=0, program="normal", tick=MILLISECOND, faded=[])
+    world = SimpleNamespace(
+        dead=False, frozen=None, stopped=0, program="normal", stuck=False, tick=MILLISECOND, faded=[]
+    )
     numbers = [3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8]
 
     def low_command():
@@ -435,7 +437,7 @@ def unitree(plant, clock):
             return 0, {"form": "0", "name": world.program}
 
         def ReleaseMode(self):
-            world.program = ""
+            world.program = "normal" if world.stuck else ""
             return 0, None
 
     def types(word):
