@@ -72,7 +72,8 @@ $(VENV)/.engines: $(VENV)/.dev
 engines: $(VENV)/.engines
 	$(BIN)/python -m pytest tests/check/test_engines.py --exhaustive
 
-# Packages of robot makers for scripts of `excite --player`; LeRobot, if STEELYARD_VENDORS names a Python that has it.
+# Packages of robot makers for scripts of `excite --player`; LeRobot and unitree_sdk2py, if STEELYARD_VENDORS names a
+# Python that has them.
 $(VENV)/.players: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,players]'
 	touch $@

@@ -3,6 +3,7 @@
 They are taken from the Python that STEELYARD_VENDORS names, by default this one. Tests skip where one is missing.
 """
 
+import json
 import os
 import shlex
 import subprocess
@@ -166,6 +167,76 @@ def test_a_control_box_of_ufactory(happens, motions, tmp_path):
     assert words in text and status == (happens != "nothing"), text
     log = sy.read_log(tmp_path / "log.csv")
     assert log.tau is not None and (log.duration > 1.4) == (happens == "nothing")
+
+
+@contextmanager
+def unitree_robot(messages, domain, pose):
+    """A process that is the robot, and a function that ends it and gives what it was told."""
+    script = Path(__file__).parents[1] / "make" / "unitree_robot.py"
+    command = [PYTHON, str(script), messages, str(domain), *map(str, pose)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, **pipes, text=True, env=ENVIRONMENT) as process:
+
+        def until(start):
+            return next(line for line in process.stdout if line.startswith(start))
+
+        def say(word):
+            process.stdin.write(f"{word}\n")
+            process.stdin.flush()
+
+        try:
+            until("ready")
+            yield until, say
+        finally:
+            process.kill()
+
+
+def machine(name):
+    """A motion, and the pose of the motors in the order of the SDK."""
+    limits = sy.excite.Limits(speed=0.04, collisions=False)
+    options = {"harmonics": 2, "periods": 1, "ramp": 0.4, "time_limit": 0.3, "limits": limits}
+    if name == "unitree_go":
+        made = design(sy.load(urdf("go2")), 1.5, **options)
+        names = [f"{leg}_{part}_joint" for leg in ("FR", "FL", "RR", "RL") for part in ("hip", "thigh", "calf")]
+    else:
+        robot = sy.load(urdf("g1_29dof_rev_1_0"), floating=False)
+        made = design(robot, 1.5, locked=("*hip*", "*knee*", "*ankle*", "waist*"), **options)
+        names = robot.dof_names  # its file has the order of the SDK
+    return made, {name: made.start[made.robot.dof_names.index(name)] for name in names}
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("happens", ["nothing", "key", "cut", "freeze", "block"])
+@pytest.mark.parametrize("messages", ["unitree_go", "unitree_hg"])
+def test_a_robot_of_unitree(messages, happens, tmp_path):
+    """unitree_sdk2py over DDS, through the loopback device: messages, checksums and the program that is released."""
+    require("unitree_sdk2py.core.channel")
+    motion, pose = machine(messages)
+    domain = os.getpid() % 100 + 1 + 100 * (messages == "unitree_hg")
+    words = {"nothing": "complete", "key": "by key", "block": "following error"}.get(happens, "connection lost")
+    changes = {"stale": 0.5 if happens in ("cut", "freeze") else 2.0, "domain": domain}
+    with unitree_robot(messages, domain, [q + 0.02 for q in pose.values()]) as (until, say):
+        with playing(motion, "unitree", tmp_path, "lo", **changes) as (process, ended):
+            if happens != "nothing":
+                until("moving")
+            if happens == "key":
+                process.stdin.write("\n")
+                process.stdin.flush()
+            elif happens != "nothing":
+                say(happens)
+            text, status = ended()
+        say("end")
+        found = json.loads(until("{"))
+    assert words in text and "'ai', which is released" in text and status == (happens != "nothing"), text
+    assert found["faults"] == [] and found["commands"] > 300
+    np.testing.assert_allclose(found["first"][0], np.array(list(pose.values())) + 0.02, atol=1e-3)  # held where it was
+    t, kp, _ = np.transpose(found["fading"])
+    assert 1.2 < t[np.argmin(kp)] - t[0] < 2.2 and len(set(kp)) > 20  # in finer steps where the machine has time
+    assert np.all(np.array(found["last"][1]) == 0) and np.all(np.array(found["last"][2]) >= 5)
+    log = sy.read_log(tmp_path / "log.csv", motion.robot)
+    assert (log.duration > 1.4) == (happens == "nothing") and log.joint_names == motion.robot.joint_names
+    moved = np.abs(log.q - log.command).max(axis=1)[: len(log.t) // 2]
+    assert np.median(moved) < 0.1 and np.all(log.tau == 3.0)  # single ones are late where the machine is busy
 
 
 @SLOW

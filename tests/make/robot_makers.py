@@ -366,6 +366,99 @@ def xarm(plant, clock):
     return [module("xarm"), module("xarm.wrapper", XArmAPI=XArmAPI)], world
 
 
+def unitree(plant, clock):
+    """Parts of unitree_sdk2py, and a Go2 whose joints are FL, FR, RL, RR in the plant and FR, FL, RR, RL on its bus."""
+    world = SimpleNamespace(
+        dead=False, frozen=None, stopped=0, program="normal", stuck=False, tick=MILLISECOND, faded=[]
+    )
+    numbers = [3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8]
+
+    def low_command():
+        fields = ("mode", "q", "dq", "tau", "kp", "kd")
+        motors = [SimpleNamespace(**dict.fromkeys(fields, 0.0)) for _ in range(20)]
+        return SimpleNamespace(head=[0, 0], level_flag=0, motor_cmd=motors, crc=0)
+
+    class CRC:
+        def Crc(self, msg):
+            return hash((*msg.head, msg.level_flag, *(x for each in msg.motor_cmd for x in vars(each).values())))
+
+    class ChannelPublisher:
+        def __init__(self, name, type):
+            assert (name, type) == ("rt/lowcmd", "command of go")
+
+        def Init(self):
+            pass
+
+        def Write(self, sample, timeout=None):
+            assert not world.program, "two programs command"
+            assert sample.crc == CRC().Crc(sample) and sample.head == [0xFE, 0xEF] and sample.level_flag == 0xFF
+            plant.advance()
+            motors = [sample.motor_cmd[i] for i in numbers]
+            assert all(each.mode == 1 and each.dq == each.tau == 0 for each in motors)
+            plant.command[:] = [each.q for each in motors]
+            plant.kp, plant.kd = (np.array([getattr(each, name) for each in motors]) for name in ("kp", "kd"))
+            if plant.kp[0] < 60:
+                world.faded.append((clock.monotonic(), plant.kp[0], plant.kd[0]))
+            world.stopped = int(not plant.kp.any())
+            return True
+
+        def Close(self):
+            pass
+
+    class ChannelSubscriber:
+        def __init__(self, name, type):
+            assert (name, type) == ("rt/lowstate", "state of go")
+
+        def Init(self, handler=None, queueLen=0):
+            pass
+
+        def Read(self, timeout=None):
+            clock.sleep(timeout if world.dead else 2 * MILLISECOND)
+            if world.dead:
+                return None
+            plant.advance()
+            motors = [SimpleNamespace(q=0.0, dq=0.0, tau_est=0.0) for _ in range(20)]
+            for number, *each in zip(numbers, plant.q, plant.v, plant.tau, strict=True):
+                vars(motors[number]).update(zip(("q", "dq", "tau_est"), each, strict=True))
+            stamp = plant.t - 90 if world.frozen is None else world.frozen
+            return SimpleNamespace(motor_state=motors, tick=round(stamp / world.tick))
+
+        def Close(self):
+            pass
+
+    class MotionSwitcherClient:
+        def SetTimeout(self, timeout):
+            pass
+
+        def Init(self):
+            pass
+
+        def CheckMode(self):
+            return 0, {"form": "0", "name": world.program}
+
+        def ReleaseMode(self):
+            world.program = "normal" if world.stuck else ""
+            return 0, None
+
+    def types(word):
+        return SimpleNamespace(
+            msg=SimpleNamespace(dds_=SimpleNamespace(LowCmd_=f"command of {word}", LowState_=f"state of {word}"))
+        )
+
+    default = module("unitree_sdk2py.idl.default", unitree_go_msg_dds__LowCmd_=low_command)
+    idl = {"default": default, "unitree_go": types("go"), "unitree_hg": types("hg")}
+    channels = {"ChannelPublisher": ChannelPublisher, "ChannelSubscriber": ChannelSubscriber}
+    channels["ChannelFactoryInitialize"] = lambda id=0, networkInterface=None: None
+    folders = ("", ".core", ".comm", ".comm.motion_switcher", ".utils")
+    return [
+        *(module(f"unitree_sdk2py{folder}") for folder in folders),
+        module("unitree_sdk2py.idl", **idl),
+        module("unitree_sdk2py.core.channel", **channels),
+        module("unitree_sdk2py.comm.motion_switcher.motion_switcher_client", MotionSwitcherClient=MotionSwitcherClient),
+        module("unitree_sdk2py.utils.crc", CRC=CRC),
+    ], world
+
+
 MAKERS = {
     "dynamixel": lambda plant, clock: servo_sdk("dynamixel_sdk", "dynamixel", plant, clock),
     "feetech": lambda plant, clock: servo_sdk("scservo_sdk", "feetech", plant, clock),
@@ -374,6 +467,7 @@ MAKERS = {
     "xarm": xarm,
     "ur_rtde": ur_rtde,
     "franka": pylibfranka,
+    "unitree": unitree,
 }
 # calls of players, with the number of their arguments, `self` included
 PORT = [("PortHandler", 1), ("PortHandler.openPort", 1), ("PortHandler.setBaudRate", 2), ("PortHandler.closePort", 1)]
@@ -402,6 +496,17 @@ SIGNATURES = {
         *[("XArmAPI.set_state", 2), ("XArmAPI.set_servo_angle_j", 2), ("XArmAPI.disconnect", 1)],
         *[(f"XArmAPI.{name}", 1) for name in ("axis", "has_error", "error_code")],
     ],
+    "unitree_sdk2py.core.channel": [
+        *[("ChannelFactoryInitialize", 2), ("ChannelPublisher", 2), ("ChannelPublisher.Init", 1)],
+        *[("ChannelPublisher.Write", 2), ("ChannelPublisher.Close", 1), ("ChannelSubscriber", 2)],
+        *[("ChannelSubscriber.Init", 1), ("ChannelSubscriber.Read", 2), ("ChannelSubscriber.Close", 1)],
+    ],
+    "unitree_sdk2py.comm.motion_switcher.motion_switcher_client": [
+        *[("MotionSwitcherClient", 0), ("MotionSwitcherClient.SetTimeout", 2), ("MotionSwitcherClient.Init", 1)],
+        *[("MotionSwitcherClient.CheckMode", 1), ("MotionSwitcherClient.ReleaseMode", 1)],
+    ],
+    "unitree_sdk2py.idl.default": [("unitree_go_msg_dds__LowCmd_", 0), ("unitree_hg_msg_dds__LowCmd_", 0)],
+    "unitree_sdk2py.utils.crc": [("CRC.Crc", 2)],
     "pylibfranka": [
         *[("Robot", 2), ("Robot.read_once", 1), ("Robot.start_joint_position_control", 2), ("Robot.stop", 1)],
         *[("ActiveControlBase.readOnce", 1), ("ActiveControlBase.writeOnce", 2), ("JointPositions", 1)],

@@ -12,6 +12,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from steelyard.errors import OptionError
 from steelyard.excite.planned_motion import Design
 
 STEP = 0.04  # s between the knots, as of URScript's pieces
@@ -26,7 +27,8 @@ class Player:
     following: rad (m) that a joint may be beyond all that was commanded in the last `lag` s. stale: s without a new
     measurement after which the connection is lost. drive: kind of drive that the log is identified with, None where it
     has joint torques. joints: number of joints that the interface takes, None for any. turning: whether these are
-    revolute. settings: further names of the script's plan, of the joints' names.
+    revolute. settings: further names of the script's plan, of the joints' names. motors: the same where one command is
+    for all motors of a robot, `motors` by joint among them; joints that stay still are then held by it, too.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Player:
     joints: int | None = None
     turning: bool = True
     settings: Callable[[Sequence[str]], Mapping] = lambda names: {}
+    motors: Callable[[Design], Mapping] | None = None
 
 
 def _servos(names: Sequence[str], baud: int = 1000000) -> dict:
@@ -49,6 +52,72 @@ def _servos(names: Sequence[str], baud: int = 1000000) -> dict:
 
 def _numbers_of(names: Sequence[str]) -> dict:
     return {"servos": {name: i + 1 for i, name in enumerate(names)}}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A robot of Unitree. joints: names in the order of its motors, without `_joint`. messages: package of its IDL.
+    kp, kd: of each motor, N m/rad and N m s/rad. damping: N m s/rad, at the end.
+
+    Source: examples of low-level control in unitree_sdk2_python; damping: deployment of unitree_rl_gym.
+    """
+
+    title: str
+    joints: Sequence[str]
+    messages: str
+    kp: Sequence[float]
+    kd: Sequence[float]
+    damping: float
+
+
+def _each(ends: Sequence[str], parts: str) -> tuple[str, ...]:
+    return tuple(f"{end}_{part}" for end in ends for part in parts.split())
+
+
+SIDES = ("left", "right")
+ARM = "shoulder_pitch shoulder_roll shoulder_yaw elbow wrist_roll wrist_pitch wrist_yaw"
+LEGS_OF_G1 = _each(SIDES, "hip_pitch hip_roll hip_yaw knee ankle_pitch ankle_roll")
+LEGS_OF_H1_2 = _each(SIDES, "hip_yaw hip_pitch hip_roll knee ankle_pitch ankle_roll")
+MACHINES = (
+    Machine("Go2, B2", _each(("FR", "FL", "RR", "RL"), "hip thigh calf"), "unitree_go", [60.0] * 12, [5.0] * 12, 5.0),
+    Machine(
+        "G1",
+        (*LEGS_OF_G1, *_each(["waist"], "yaw roll pitch"), *_each(SIDES, ARM)),
+        "unitree_hg",
+        [60.0, 60.0, 60.0, 100.0, 40.0, 40.0] * 2 + [60.0, 40.0, 40.0] + [40.0] * 14,
+        [1.0, 1.0, 1.0, 2.0, 1.0, 1.0] * 2 + [1.0] * 17,
+        8.0,
+    ),
+    Machine(
+        "H1-2", (*LEGS_OF_H1_2, "torso", *_each(SIDES, ARM)), "unitree_hg", [100.0] * 13 + [50.0] * 14, [1.0] * 27, 8.0
+    ),
+)
+
+
+def _unitree(design: Design) -> dict:
+    """Number, kp and kd of each motor by the names of joints, which models have in another order."""
+    robot = design.robot
+    names = [name.removesuffix("_joint") for name in robot.dof_names]
+    shared = [sum(name in machine.joints for name in names) for machine in MACHINES]
+    machine = MACHINES[int(np.argmax(shared))]
+    foreign = [robot.dof_names[i] for i in design.moving if names[i] not in machine.joints]
+    if foreign or shared.count(max(shared)) > 1:
+        known = "; ".join(f"{each.title}: {', '.join(f'{name}_joint' for name in each.joints)}" for each in MACHINES)
+        raise OptionError(
+            f"Player 'unitree' finds motors by the names of joints, and those of '{robot.name}' "
+            f"({', '.join(foreign or robot.dof_names) or 'none'}) do not tell which. Rename joints in the model, lock "
+            f"others (--locked), and keep the waist's in it. {known}."
+        )
+    own = dict(zip(names, robot.dof_names, strict=True))
+    table = zip(machine.joints, machine.kp, machine.kd, strict=True)
+    return {
+        "messages": machine.messages,
+        "motors": {own.get(name, f"{name}_joint"): (i, kp, kd) for i, (name, kp, kd) in enumerate(table)},
+        "damping": machine.damping,
+        "tick": 0.001,
+        "release": True,
+        "domain": 0,
+    }
 
 
 SERVOS = {"following": 0.3, "lag": 0.2, "stale": 0.2, "drive": "position"}
@@ -80,6 +149,7 @@ PLAYERS = (
         turning=False,
         settings=lambda names: {"states": "/joint_states"},
     ),
+    Player("unitree", "unitree_sdk2py", 500.0, ("unitree",), following=0.3, lag=0.3, stale=0.1, motors=_unitree),
 )
 
 
@@ -95,7 +165,9 @@ def script(player: Player, design: Design, name: str, rate: float) -> str:
     Returns:
         Python.
     """
-    robot, moving = design.robot, list(design.moving)
+    robot, settings = design.robot, player.motors(design) if player.motors else {}
+    driven = [i for i in robot.scalar_positions if robot.dof_names[i] in settings.get("motors", ())]
+    moving = driven or list(design.moving)
     called, name = (re.sub(r"[^\w .-]", "_", each) for each in (robot.name, name))  # go into texts of the script
     names = [robot.dof_names[i] for i in moving]
     columns = [robot.scalar_positions[i] for i in moving]
@@ -125,8 +197,14 @@ def script(player: Player, design: Design, name: str, rate: float) -> str:
         "settle": 1.0,
         "step": design.duration / pieces,
         **player.settings(names),
-        "identify": ["steelyard", "identify", *_model(design)],
-        "options": [*(["--drive", player.drive] if player.drive else []), *_locks(design), "-o", f"{name}_result"],
+        **settings,
+        "identify": ["steelyard", "identify", *_model(design, bool(settings))],
+        "options": [
+            *(["--drive", player.drive] if player.drive else []),
+            *_locks(design, moving),
+            "-o",
+            f"{name}_result",
+        ],
     }
     parts = files("steelyard.excite") / "player_parts"
     own = [(parts / f"{part}.py").read_text("utf-8") for part in ("loop", *player.parts)]
@@ -164,19 +242,20 @@ def _literal(value) -> str:
     return pprint.pformat(value, width=112, sort_dicts=False).replace("\n", "\n    ")
 
 
-def _model(design: Design) -> list[str]:
-    """The model file and what it is read with, as arguments of a command."""
+def _model(design: Design, free: bool) -> list[str]:
+    """The model file and what it is read with, as arguments of a command. free: whether its base may be free."""
     source = design.robot.source
     if source is None:
         return [f"{design.robot.name}.urdf"]
     path, gravity = source.path.absolute(), [f"{x:g}" for x in design.robot.gravity]
-    found = [str(path), *([] if source.format in ("urdf", "xacro") else ["--fixed"])]  # others may have a free base
+    fixed = not free and source.format in ("urdf", "xacro")  # others may have a free base
+    found = [str(path), *([] if fixed else ["--fixed"])]
     found += [] if gravity == ["0", "0", "-9.81"] else ["--gravity", *gravity]
     return found + [word for name, value in source.arguments.items() for word in ("--arg", f"{name}={value}")]
 
 
-def _locks(design: Design) -> list[str]:
+def _locks(design: Design, recorded: Sequence[int]) -> list[str]:
     """Joints that stay still and that the log does not have."""
-    robot, moving, start = design.robot, set(design.moving), design.start
-    still = [(robot.dof_names[i], start[c]) for i, c in robot.scalar_positions.items() if i not in moving]
+    robot, start = design.robot, design.start
+    still = [(robot.dof_names[i], start[c]) for i, c in robot.scalar_positions.items() if i not in recorded]
     return [word for name, value in still for word in ("--lock", f"{name}={value:.9g}")]

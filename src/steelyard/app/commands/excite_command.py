@@ -98,7 +98,7 @@ def excite(
         typer.Option(
             metavar="NAME",
             help="Write a script that plays the motion on the robot and records it, too: "
-            "dynamixel, feetech, lerobot, ur_rtde, franka, xarm or ros2; repeatable.",
+            "dynamixel, feetech, lerobot, ur_rtde, franka, xarm, ros2 or unitree; repeatable.",
         ),
     ] = None,
     course: CourseOptions,
