@@ -194,7 +194,7 @@ def unitree_robot(messages, domain, pose):
 def machine(name):
     """A motion, and the pose of the motors in the order of the SDK."""
     limits = sy.excite.Limits(speed=0.04, collisions=False)
-    options = {"harmonics": 2, "periods": 1, "ramp": 0.4, "time_limit": 0.3, "limits": limits}
+    options = {"harmonics": 2, "periods": 1, "ramp": 0.4, "time_limit": 1e-6, "limits": limits}
     if name == "unitree_go":
         made = design(sy.load(urdf("go2")), 1.5, **options)
         names = [f"{leg}_{part}_joint" for leg in ("FR", "FL", "RR", "RL") for part in ("hip", "thigh", "calf")]

@@ -262,7 +262,7 @@ def test_motors_of_a_unitree_are_found_by_names_or_not_at_all(motions, tmp_path)
     """Legs of G1 and H1-2 have the same names in another order; joints that stay still are held and recorded."""
     go2 = sy.load(urdf("go2"))
     limits = sy.excite.Limits(speed=0.05, collisions=False)
-    options = {"harmonics": 2, "periods": 1, "ramp": 0.4, "time_limit": 0.2, "limits": limits}
+    options = {"harmonics": 2, "periods": 1, "ramp": 0.4, "time_limit": 1e-6, "limits": limits}
     front = design(go2, 2.0, locked=("R*",), **options)
     text = write(front, tmp_path / "motion.unitree.py").read_text("utf-8")
     assert "'RR_calf_joint')" in text.split("lower = ")[0] and "--lock" not in text
