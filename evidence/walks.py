@@ -289,9 +289,7 @@ walk from the model that this wrote. Joint errors on the faster gait, mrad.
 def page(rows: list[Row]) -> str:
     """The tables of all cases."""
     good = [each for each in rows if "identified" in each]
-    refused = [
-        f"{each['case']} ({each.get('refused', each.get('message', ''))[:120]})" for each in rows if each not in good
-    ]
+    refused = [f"{each['case']} ({_reason(each)})" for each in rows if each not in good]
     robots: dict[str, dict] = {}
     for kind in DURATION:
         own = [each for each in good if each["what"] == kind]
@@ -320,7 +318,7 @@ def page(rows: list[Row]) -> str:
     for what, own in (plain | kinds).items():
         if not own:
             continue
-        told = lambda each: each.get("refused", "")[:60] or f"{each['identified']['joints']:.1f}"  # noqa: E731
+        told = lambda each: f"{each['identified']['joints']:.1f}" if "identified" in each else "refused"  # noqa: E731
         changes[what] = {
             "given": " / ".join(f"{each['given']['joints']:.1f}" for each in own),
             "identified": " / ".join(map(told, own)),
@@ -347,6 +345,11 @@ def page(rows: list[Row]) -> str:
         done=len(rows),
         count=len(cases()),
     )
+
+
+def _reason(row: Row) -> str:
+    """Why a case has no result, without the file's name."""
+    return row.get("refused", row.get("message", "")).rpartition("robot.npz: ")[2][:120]
 
 
 def _spread(values) -> str:
