@@ -7,7 +7,7 @@ from scipy import optimize
 import steelyard as sy
 from arm_logs import recorded
 from steelyard.errors import OptionError
-from steelyard.fit.friction_terms import _Profile
+from steelyard.fit.friction_terms import _Profile, nearest_plain
 from steelyard.information import accumulate
 from steelyard.terms import UserColumn
 
@@ -61,6 +61,24 @@ def test_the_estimate_carries_and_predicts_them(found, logs):
     assert sorted(names) == ["hip.stribeck", "knee.load"]
     assert sy.validate(found.estimate, log).relative_error < 0.02
     assert found.error == pytest.approx(sy.validate(found.estimate, log).relative_error, rel=0.1)
+
+
+def test_plain_friction_comes_as_close_as_scipy_brings_it(found, logs):
+    robot, _, log = logs
+    info = accumulate(robot, log, extra=found.columns, **COLUMNS)
+    estimate = sy.fit.least_squares(info)
+    near = nearest_plain(estimate, info)
+    for dof in range(robot.nv):
+        columns = np.column_stack([log.v[:, dof], log.direction[:, dof]])
+        whole = columns @ [estimate.friction["viscous"][dof], estimate.friction["coulomb"][dof]]
+        for extra, value in zip(estimate.layout.extras, estimate.extras, strict=True):
+            if extra.dofs == (dof,):
+                whole = whole + value * extra.function(log.q, log.v, log.a)[:, dof]
+        closest, _ = optimize.nnls(columns, whole)
+        assert (near["damping"][dof], near["frictionloss"][dof]) == pytest.approx(closest, rel=1e-6, abs=1e-8)
+    assert near["frictionloss"][1] > estimate.friction["coulomb"][1] + 0.1 * STRIBECK
+    plain = accumulate(robot, log, **COLUMNS)
+    assert nearest_plain(sy.fit.least_squares(plain), plain) == {}
 
 
 def test_nothing_is_kept_that_is_not_there(logs):

@@ -21,6 +21,7 @@ import numpy as np
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.estimate import Estimate
+from steelyard.fit.gain_of_links import nonnegative_least_squares
 from steelyard.fit.m_estimators import Fit, as_list, fit_of
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.identifiable import regression_basis
@@ -29,7 +30,7 @@ from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.log import folds as split_folds
 from steelyard.model import Robot
-from steelyard.terms import CHOSEN_FRICTION, COULOMB_WIDTH, UserColumn
+from steelyard.terms import CHOSEN_FRICTION, COULOMB_WIDTH, TERMS, UserColumn
 
 SPEEDS = (0.1, 0.2, 0.4, 0.8)  # rad/s or m/s, first candidates of the Stribeck speed
 STRIBECK, LOAD = ".stribeck below ", ".load"  # behind the joint in names of columns
@@ -83,6 +84,7 @@ def friction(
     terms: Sequence[str] = CHOSEN_FRICTION,
     fit: str | Fit = "consistent",
     folds: int = 3,
+    least: float = 0.0,
     extra: Iterable[UserColumn] = (),
     coulomb_width: float = COULOMB_WIDTH,
     **columns,
@@ -96,6 +98,7 @@ def friction(
         fit: "consistent" (then no term is negative), "least_squares" or a function of an Information, called for every
             candidate.
         folds: blocks of each log, held out in turn.
+        least: held-out error over torque, below which no term is looked for.
         extra: further `UserColumn`s.
         coulomb_width: half-width of standstill, rad/s.
         columns: options of `accumulate`.
@@ -118,8 +121,11 @@ def friction(
         infos = [accumulate(robot, block, extra=added, **options).as_gram() for block in blocks]
         return _Profile(infos, tuple(candidates), solve)
 
-    plain = profile(()).fit(())
+    bare = profile(())
+    plain = bare.fit(())
     joints, fitted = plain.layout.dof_names, plain.require_robot()
+    if least and (error := bare.error(())) < least:
+        return FrictionFit(plain, (), tuple(_joint_friction(plain, joint, ()) for joint in joints), error, error)
     loads = [_load(fitted, joint, coulomb_width) for joint in joints] if "load" in terms else []
     speeds = {joint: SPEEDS for joint in joints if "stribeck" in terms}
     first = profile([*(_stribeck(fitted, j, s, coulomb_width) for j, each in speeds.items() for s in each), *loads])
@@ -136,6 +142,36 @@ def friction(
         error=last.error(kept),
         plain_error=last.error(()),
     )
+
+
+def nearest_plain(estimate: Estimate, info: Information) -> dict[str, np.ndarray]:
+    """Viscous and Coulomb friction alone, as close to all friction of an estimate as they come in the recorded motion:
+    for model files, which have no place for friction near standstill and by load.
+
+    Args:
+        estimate: of a robot.
+        info: that it was fitted to.
+
+    Returns:
+        By attribute of the Robot (nv,), none without such terms.
+    """
+    layout, robot = info.layout, estimate.require_robot()
+    further = [at for at, each in enumerate(layout.extras) if STRIBECK in each.name or each.name.endswith(LOAD)]
+    terms = [term for term in ("viscous", "coulomb") if term in layout.terms]
+    place = {column: at for at, column in enumerate(info.base.columns)}
+    gram = info.base.squares.weighted(np.ones(len(info.energy)))  # columns of one joint share its row alone
+    found = {str(TERMS[term].stated): getattr(robot, str(TERMS[term].stated)).copy() for term in terms if further}
+    for dof in {layout.extras[at].dofs[0] for at in further}:
+        plain = [layout.term(term).start + layout.dofs.index(dof) for term in terms]
+        every = [*plain, *(layout.extra.start + at for at in further if layout.extras[at].dofs[0] == dof)]
+        if not plain or not all(column in place for column in every):
+            continue
+        rows, columns = [place[column] for column in plain], [place[column] for column in every]
+        root = np.linalg.cholesky(gram[np.ix_(rows, rows)])
+        wanted = np.linalg.solve(root, gram[np.ix_(rows, columns)] @ estimate.parameters[every])
+        for term, value in zip(terms, nonnegative_least_squares(root.T, wanted)[0], strict=True):
+            found[str(TERMS[term].stated)][dof] = value
+    return found
 
 
 @dataclass(frozen=True, eq=False)

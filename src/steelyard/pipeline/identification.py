@@ -1,6 +1,6 @@
 """The whole job: model and logs in; verified model, validation and files out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
@@ -13,6 +13,7 @@ from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.faults import ACCEPTABLE
 from steelyard.errors import FitError, LogError, OptionError, choices
 from steelyard.fit import Draws, Estimate, Uncertainty, Validation, drives_alone, uncertainty, validate
+from steelyard.fit.friction_terms import nearest_plain
 from steelyard.fit.gain_of_links import LinksGain, standing_links
 from steelyard.fit.prediction_error import Generalization, generalization, ordinary_use
 from steelyard.information import Information, accumulate, accumulate_blocks
@@ -63,6 +64,8 @@ class Result(Card):
     standard deviations of the base parameters after another motion as long, over those now; None where not known.
     torque_of: (r,) RMS torque of the logs that a unit of each base parameter makes, over that of all.
     free: intervals with no link kept as given, of which samples are drawn.
+    robot: as model files have it. nearest: by attribute of a Robot (nv,), what its friction has beyond that of the
+    estimate, as files have no place for friction near standstill and by load.
     alone: torque errors of the links as given, with friction and drives fitted. everything: those of a fit of links,
     too, and links what it gains; of parts of the robot where it gains nothing for sure, links are `kept` as given.
     """
@@ -87,6 +90,7 @@ class Result(Card):
     kept: tuple[str, ...]
     torque_of: np.ndarray
     free: Uncertainty
+    nearest: Mapping[str, np.ndarray]
     narrowing: np.ndarray | None = None
 
     @cached_property
@@ -107,7 +111,9 @@ class Result(Card):
         Returns:
             The Draws.
         """
-        return self.free.sample(count, seed=seed)
+        drawn = self.free.sample(count, seed=seed)
+        values = {name: np.maximum(x + self.nearest.get(name, 0.0), 0.0) for name, x in drawn.values.items()}
+        return replace(drawn, values=values) if self.nearest else drawn
 
     @property
     def stand(self) -> bool:
@@ -301,11 +307,12 @@ def _concluded(fitted: _Fitted, judged: _Judged, told: tuple, seen: tuple) -> Re
         after, intervals = validate(estimate, judged.held), uncertainty(estimate, fitted.blocks, weight=job.weight)
         use = None if stand else judged.use
         reach = generalization(estimate, fitted.by_log, judged.tested, weight=job.weight, other_motion=use)
+    whole, written = (nearest_plain(each, fitted.total) for each in (fitted.estimate, estimate))
     total, samples = fitted.total, sum(log.effective_samples for log in fitted.train)
     return Result(
         job=job,
         prior=robot,
-        robot=estimate.require_robot(),
+        robot=estimate.require_robot().with_joint_properties(**written),
         estimate=estimate,
         uncertainty=intervals,
         before=judged.before,
@@ -323,6 +330,7 @@ def _concluded(fitted: _Fitted, judged: _Judged, told: tuple, seen: tuple) -> Re
         links=gained,
         kept=kept,
         free=judged.intervals,
+        nearest={name: x - getattr(fitted.estimate.require_robot(), name) for name, x in whole.items()},
         torque_of=np.sqrt(np.diag(total.base.squares.weighted(np.ones(len(total.energy)))) / total.energy.sum()),
     )
 

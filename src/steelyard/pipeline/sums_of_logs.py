@@ -18,7 +18,7 @@ from steelyard.fit import Estimate, consistent
 from steelyard.information import Information, reversal_weights
 from steelyard.information import accumulate as summed
 from steelyard.information import accumulate_blocks as summed_blocks
-from steelyard.job import Job
+from steelyard.job import FRICTION, Job
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.prepare import prepare
@@ -36,7 +36,8 @@ def accumulate(robot: Robot, log: Logs, **options) -> Information:
     A recording is made ready as `identify` does. Columns are viscous and Coulomb friction, constant torques and
     armature beside the links; samples where a joint nearly stands still count less; with contacts, constant torques
     are left out and forces of contacts are eliminated by rows weighed by the noise of a first fit. `fit.consistent`
-    then takes what the model's files know of its bodies: geometry and side file.
+    then takes what the model's files know of its bodies: geometry and side file. `identify` also looks for friction
+    near standstill and by load; step by step that is `fit.friction`, whose `columns` are the option `extra` here.
 
     Args:
         robot: as of `information.accumulate`.
@@ -92,10 +93,10 @@ def columns_for(job: Job, logs: Iterable[Log]) -> tuple[Job, tuple[str, ...]]:
     weights: with them, the total mass of simulated walks came out 3 % too heavy, and its interval did not say so."""
     if job.friction != Job.friction or not any(log.contacts for log in logs):
         return job, ()
-    kept = tuple(term for term in job.friction if term != "offset")
+    kept = tuple(term for term in FRICTION if term != "offset")
     words = (
         "Constant torques are left out of friction, as those of legs on the ground pass for weights. To fit them, "
-        f"give --friction {','.join(job.friction)}."
+        f"give --friction {','.join(FRICTION)}."
     )
     return replace(job, friction=kept), (words,)
 

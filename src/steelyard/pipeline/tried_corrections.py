@@ -32,26 +32,32 @@ LARGEST = 12  # degrees of freedom, up to which looking takes about as long as a
 
 def columns_of(job: Job, robot: Robot, logs: Sequence[Log]) -> tuple[dict, tuple[str, ...]]:
     """The options of `accumulate` that say what is estimated, with friction that these logs show, and notes on that."""
-    if not job.chosen_friction:
+    by_default = job.friction == Job.friction
+    if not job.chosen_friction or (by_default and not _may_be_looked_for(robot, logs)):
         return job.columns, ()
     if any(log.contacts for log in logs):
         raise OptionError(
             f"--friction {','.join(job.chosen_friction)} is for robots that touch nothing. Leave it out where feet do."
         )
-    found = _found(job, robot, logs, job.chosen_friction)
+    try:
+        found = _found(job, robot, logs, job.chosen_friction, least=NOTICEABLE if by_default else 0.0)
+    except FitError:
+        if by_default:
+            return job.columns, ()
+        raise
+    if by_default and found.error > SAVES * found.plain_error:
+        return job.columns, ()
     error = f"held-out error {found.error:.2%}, {found.plain_error:.2%} without"
     kept = f"beyond Coulomb and viscous: {_where(found)}" if found.columns else "no joint has more than was fitted"
     return job.columns | {"extra": found.columns}, (f"Friction by cross-validation, {kept}; {error}.",)
 
 
 def further_friction(job: Job, robot: Robot, logs: Sequence[Log], error: float) -> tuple[Fault, ...]:
-    """That friction near standstill or by load predicts held-out torques better, where it was tried and does.
+    """That friction near standstill or by load, which an option left out, predicts held-out torques better.
 
     logs: as fitted. error: held-out, over torque.
     """
-    if job.chosen_friction or error < NOTICEABLE or robot.nv > LARGEST or robot.floating or not job.friction:
-        return ()
-    if any(log.contacts for log in logs):
+    if job.chosen_friction or error < NOTICEABLE or not job.friction or not _may_be_looked_for(robot, logs):
         return ()
     try:
         found = _found(job, robot, logs, CHOSEN_FRICTION)
@@ -100,8 +106,13 @@ def friction_left_out(
     return (fault(LEFT_OUT, said, options=["--friction", ",".join((*terms, *job.chosen_friction))]),)
 
 
-def _found(job: Job, robot: Robot, logs: Sequence[Log], terms: Sequence[str]) -> FrictionFit:
-    return friction(robot, logs, terms=terms, fit="least_squares", **job.columns)
+def _may_be_looked_for(robot: Robot, logs: Sequence[Log]) -> bool:
+    """Whether further friction takes no longer to find than a fit, and nothing else passes for it."""
+    return robot.nv <= LARGEST and not robot.floating and not any(log.contacts for log in logs)
+
+
+def _found(job: Job, robot: Robot, logs: Sequence[Log], terms: Sequence[str], **options) -> FrictionFit:
+    return friction(robot, logs, terms=terms, fit="least_squares", **job.columns, **options)
 
 
 def _where(found: FrictionFit) -> str:
