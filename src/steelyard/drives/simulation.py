@@ -191,7 +191,14 @@ class Simulation:
     def rolled(self, models: Sequence, start, controls) -> np.ndarray:
         """MuJoCo's states after each step."""
         pool, datas = self._workers
-        return pool.rollout(list(models), datas, start, controls)[0]
+        start, controls = (np.ascontiguousarray(each, dtype=float) for each in (start, controls))
+        states = np.empty((*controls.shape[:2], start.shape[1]))
+        sensors = np.empty((*controls.shape[:2], self.model.nsensordata))
+        steps = controls.shape[1]  # checks of many models take longer than a few steps of theirs
+        pool.rollout(
+            list(models), datas, start, controls, skip_checks=True, nstep=steps, state=states, sensordata=sensors
+        )
+        return states
 
     def positions(self, states) -> tuple[np.ndarray, np.ndarray]:
         """Positions and speeds (..., nv) of MuJoCo's states (..., n)."""

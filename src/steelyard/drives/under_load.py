@@ -6,7 +6,7 @@ present state; MuJoCo's constraint solver decides, as ever, whether a joint stic
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -36,10 +36,8 @@ class Driven:
 
     def friction(self, q, v, command) -> np.ndarray:
         """Friction loss (k, nv) in states: positions, speeds and commands (k, nv)."""
-        own = self.drives
-        motor = np.abs(own.pushed(command, q, v)) * self.on
-        external = np.abs(inverse_dynamics(self.robot, q, v, np.zeros_like(v)))
-        return own.frictionloss + own.load_friction_motor * motor + own.load_friction_external * external
+        external = inverse_dynamics(self.robot, q, v, np.zeros_like(v))
+        return _friction(self.drives, self.on * self.drives.pushed(command, q, v), external)
 
 
 class Stepped:
@@ -53,14 +51,14 @@ class Stepped:
         """MuJoCo's states (k, s, ...) after each step. start: (k, ...); controls: (k, s, nv) of the joints."""
         own, told = self.simulation, self.simulation.ordered(controls)
         models, every = self._models(driven), max(1, round(UPDATE / own.step))
-        groups = _runs(driven)
+        losses, values = [model.dof_frictionloss for model in models], np.zeros((len(models), own.model.nv))
+        rows = _Rows(driven)
         found = []
         for first in range(0, controls.shape[1], every):
             q, v = own.positions(start)
-            for each, rows in groups:
-                friction = each.friction(q[rows], v[rows], controls[rows, first])
-                for place, values in zip(range(rows.start, rows.stop), friction, strict=True):
-                    models[place].dof_frictionloss[own.dofs] = values[own.driven_dofs]
+            values[:, own.dofs] = rows.friction(q, v, controls[:, first])[:, own.driven_dofs]
+            for loss, value in zip(losses, values, strict=True):
+                loss[:] = value
             states = own.rolled(models, start, told[:, first : first + every])
             found.append(states)
             start = states[:, -1]
@@ -73,11 +71,38 @@ class Stepped:
             self.models.append(copy.copy(self.simulation.model))
         models = self.models[: len(driven)]
         for each, rows in _runs(driven):
-            fields = [(name, getattr(each.model, name)) for name in COPIED]
+            kept = [(name, getattr(each.model, name)) for name in COPIED]
             for model in models[rows]:
-                for name, values in fields:
+                for name, values in kept:
                     getattr(model, name)[:] = values
         return models
+
+
+class _Rows:
+    """Friction of many runs at once. driven: of each."""
+
+    def __init__(self, driven: Sequence[Driven]):
+        first = driven[0].drives
+        names = [each.name for each in fields(first) if np.shape(getattr(first, each.name)) == first.gain.shape]
+        stacked = {name: np.stack([getattr(each.drives, name) for each in driven]) for name in names}
+        self.drives, self.on = first.changed(**stacked), np.stack([each.on for each in driven])
+        bodies: dict[bytes, list[int]] = {}
+        for row, each in enumerate(driven):
+            bodies.setdefault(each.robot.inertias.tobytes(), []).append(row)
+        self.bodies = [(driven[rows[0]].robot, rows) for rows in bodies.values()]
+
+    def friction(self, q, v, command) -> np.ndarray:
+        """Friction loss (k, nv), one state (k, nv) each."""
+        external, still = np.empty_like(v), np.zeros_like(v)
+        for robot, rows in self.bodies:
+            external[rows] = inverse_dynamics(robot, q[rows], v[rows], still[rows])
+        return _friction(self.drives, self.on * self.drives.pushed(command, q, v), external)
+
+
+def _friction(drives: DriveArrays, motor, external) -> np.ndarray:
+    """Friction loss (k, nv) beside torques of the motor and of gravity and speeds (k, nv)."""
+    grown = drives.load_friction_motor * np.abs(motor) + drives.load_friction_external * np.abs(external)
+    return drives.frictionloss + grown
 
 
 def _runs(driven: Sequence[Driven]) -> list[tuple[Driven, slice]]:
