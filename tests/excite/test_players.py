@@ -285,14 +285,34 @@ def test_the_command_line_writes_a_script_and_says_which_players_there_are(tmp_p
 
 
 def test_the_command_to_run_next_has_what_the_log_lacks(motions, tmp_path):
-    """Joints that stay still are locked where they are; a base that was held is fixed."""
+    """Joints that stay still are locked where they are, those that the model was loaded without, too."""
     text = write(motions["franka"], tmp_path / "motion.franka.py").read_text("utf-8")
     assert "'--lock', 'panda_finger_joint1=0'" in text and "--fixed" not in text
-    path = tmp_path / "arm.xml"
-    path.write_text(mjcf_text(sy.library.puma560()))
-    motion = replace(motions["ur_rtde"], robot=sy.load(path, gravity=(0, 0, 9.81)))
-    text = write(motion, tmp_path / "motion.ur_rtde.py").read_text("utf-8")
-    assert "'--fixed', '--gravity', '0', '0', '9.81']" in " ".join(text.split())
+    robot = motions["ur_rtde"].robot
+    source = replace(robot.source, locked={"jaw": np.array([0.02])}, folders=(*robot.source.folders, tmp_path))
+    text = write(replace(motions["ur_rtde"], robot=replace(robot, source=source)), tmp_path / "motion.ur_rtde.py")
+    text = " ".join(text.read_text("utf-8").split())
+    assert "'--lock', 'jaw=0.02'" in text and f"'--folder', '{tmp_path}']" in text
+
+
+FREE = '<link name="world"/><joint name="free" type="floating"><parent link="world"/><child link="{root}"/></joint>'
+
+
+@pytest.mark.parametrize("name", ["arm.urdf", "arm.xml"])
+@pytest.mark.parametrize("free", [True, False])
+def test_a_free_base_that_was_held_is_fixed(name, free, motions, tmp_path):
+    puma, path = sy.library.puma560(), tmp_path / name
+    text = puma.source.path.read_text("utf-8")
+    if name == "arm.xml":
+        text = mjcf_text(sy.load(puma.source.path, floating=free))
+    elif free:
+        text = text.replace("</robot>", FREE.format(root=puma.links[0].name) + "</robot>")
+    path.write_text(text)
+    assert sy.load(path).floating == free
+    motion = replace(motions["ur_rtde"], robot=sy.load(path, floating=False, gravity=(0, 0, 9.81)))
+    text = " ".join(write(motion, tmp_path / "motion.ur_rtde.py").read_text("utf-8").split())
+    fixed = "'--fixed', " if free else ""
+    assert f"{name}', {fixed}'--gravity', '0', '0', '9.81']" in text
 
 
 def test_names_in_a_model_do_not_become_code(trial, motions, tmp_path):
