@@ -36,14 +36,30 @@ def two_links(folder):
     return sy.load(folder / "two.urdf")
 
 
-def panda_without_fingers():
+def six_joints(folder):
+    """A Puma 560 without friction."""
+    none = np.zeros(6)
+    sy.save(sy.library.puma560().with_joint_properties(damping=none, frictionloss=none), folder / "six.urdf")
+    return sy.load(folder / "six.urdf")
+
+
+def panda_without_fingers(_):
     return sy.load(urdf("panda"), lock={"panda_finger_joint1": 0.0})
 
 
-def played(name, given, folder, monkeypatch, *, kind=Controlled, speed=0.5, seed=0, **friction):
-    """A trial that was played on a robot with links up to a fifth heavier or lighter, and that robot.
+def go2(_):
+    return sy.load(urdf("go2"))
 
-    kind: of plant; friction: properties of its joints."""
+
+ARM = {"damping": 0.1, "frictionloss": 0.0}
+SERVOS = {"kind": partial(Simulated, kp=KP, kd=KD), "damping": 0.3, "frictionloss": 0.05, "armature": 0.01}
+LEGS = ARM | {"kind": partial(Simulated, kp=60.0, kd=5.0), "speed": 0.08}
+RARE = pytest.mark.exhaustive(keep=0)
+
+
+def played(name, given, folder, monkeypatch, *, kind=Controlled, speed=0.5, seed=0, **friction):
+    """A trial that was played on a robot with links up to a fifth heavier or lighter, and that robot. kind: of the plant;
+    friction: properties of its joints."""
     folder.mkdir(exist_ok=True)
     motion = design(
         given,
@@ -63,29 +79,27 @@ def played(name, given, folder, monkeypatch, *, kind=Controlled, speed=0.5, seed
     return trial, truth
 
 
-# joints; N m per A of the stand-in's currents, None where the file has torques; error of torques
-FITS = [
-    ("ros2", 2, None, 2e-3),
-    # torques are measured at the end of each command's 2 ms, which looks like 0.045 N m s/rad of damping too little
-    pytest.param("unitree", 12, None, 2e-2, marks=pytest.mark.exhaustive(keep=0)),
-    pytest.param("dynamixel", 2, 3.0, 2e-2, marks=pytest.mark.exhaustive(keep=0)),
-    pytest.param("ur_rtde", 6, 10.0, 1e-2, marks=pytest.mark.exhaustive(keep=0)),
-    pytest.param("franka", 7, None, 1e-2, marks=pytest.mark.exhaustive(keep=0)),
-]
-
-
-@pytest.mark.parametrize(("name", "joints", "gain", "error"), FITS)
-def test_what_was_recorded_identifies_the_robot(name, joints, gain, error, tmp_path, monkeypatch):
-    robots = {2: lambda: two_links(tmp_path), 6: sy.library.puma560, 7: panda_without_fingers}
-    given = robots.get(joints, lambda: sy.load(urdf("go2")))()
-    kinds = {"unitree": {"kind": partial(Simulated, kp=60.0, kd=5.0), "speed": 0.08}}
-    each, truth = played(name, given, tmp_path, monkeypatch, damping=0.1, frictionloss=0.0, **kinds.get(name, {}))
-    log = sy.read_log(each.out, given)
+# player, model, truth, N m per A of the stand-in's currents, None where the file has torques; error of torques
+@pytest.mark.parametrize(
+    ("name", "model", "truth", "gain", "error"),
+    [
+        ("ros2", two_links, ARM, None, 2e-3),
+        # torques are measured at the end of each command's 2 ms, which looks like 0.045 N m s/rad of damping too little
+        pytest.param("unitree", go2, LEGS, None, 2e-2, marks=RARE),
+        pytest.param("dynamixel", two_links, ARM, 3.0, 2e-2, marks=RARE),
+        pytest.param("ur_rtde", six_joints, ARM, 10.0, 1e-2, marks=RARE),
+        pytest.param("franka", panda_without_fingers, ARM, None, 1e-2, marks=RARE),
+    ],
+)
+def test_what_was_recorded_identifies_the_robot(name, model, truth, gain, error, tmp_path, monkeypatch):
+    given = model(tmp_path)
+    trial, robot = played(name, given, tmp_path, monkeypatch, **truth)
+    log = sy.read_log(trial.out, given)
     log = log if gain is None else log.replace(tau=gain * log.current)
     found = sy.fit.consistent(sy.accumulate(given, sy.filters.differentiate(log, cutoff=10.0), armature=False)).robot
     rng = np.random.default_rng(0)
-    states = [scale * rng.normal(size=(200, joints)) for scale in (1.0, 1.0, 3.0)]
-    told, right, wrong = (sy.inverse_dynamics(robot, *states) for robot in (found, truth, given))
+    states = [scale * rng.normal(size=(200, given.nv)) for scale in (1.0, 1.0, 3.0)]
+    told, right, wrong = (sy.inverse_dynamics(each, *states) for each in (found, robot, given))
     assert np.linalg.norm(told - right) < error * np.linalg.norm(right) < 0.5 * np.linalg.norm(wrong - right)
 
 
@@ -96,38 +110,36 @@ def run(arguments):
     return found.output
 
 
-def six_joints(folder):
-    """A Puma 560 without friction."""
-    none = np.zeros(6)
-    sy.save(sy.library.puma560().with_joint_properties(damping=none, frictionloss=none), folder / "six.urdf")
-    return sy.load(folder / "six.urdf")
-
-
-# error of faster motion, of the identified model at most and of the given one at least: of the torques of an arm with
-# sensors relative, of servos in windows of their motion, rad
-ERRORS = {"xarm": (0.002, 0.05), "lerobot": (0.002, 0.02), "feetech": (0.002, 0.02)}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_the_printed_command_predicts_faster_motion_better(name, tmp_path, monkeypatch, capsys):
+# player, model, truth, error of faster motion: of the identified model at most, of the given one at least; relative, of
+# torques, for servos in windows of motion, rad
+@pytest.mark.parametrize(
+    ("name", "model", "truth", "most", "least"),
+    [
+        ("xarm", six_joints, ARM, 0.002, 0.05),
+        ("lerobot", two_links, SERVOS, 0.002, 0.02),
+        ("feetech", two_links, SERVOS, 0.002, 0.02),
+        pytest.param("dynamixel", two_links, SERVOS, 0.002, 0.02, marks=RARE),
+        pytest.param("franka", panda_without_fingers, ARM, 0.002, 0.02, marks=RARE),
+    ],
+)
+def test_the_printed_command_predicts_faster_motion_better(
+    name, model, truth, most, least, tmp_path, monkeypatch, capsys
+):
     """The given model of servos is told their gains; friction is for the log to show."""
     monkeypatch.chdir(tmp_path)
-    if servos := name != "xarm":
-        given = two_links(tmp_path)
-        truth = {"kind": partial(Simulated, kp=KP, kd=KD), "damping": 0.3, "frictionloss": 0.05, "armature": 0.01}
-    else:
-        given, truth = six_joints(tmp_path), {"damping": 0.1}
+    given = model(tmp_path)
     slow, _ = played(name, given, tmp_path / "slow", monkeypatch, **truth)
     program, *command = shlex.split(capsys.readouterr().out.splitlines()[-1])
+    servos = truth is SERVOS
     assert program == "steelyard" and str(slow.out) in command and ("--drive" in command) == servos
     run(command)
     fast, _ = played(name, given, tmp_path / "fast", monkeypatch, speed=0.8, seed=3, **truth)
-    model = given.source.path
+    path, more = given.source.path, [f"--lock={joint}" for joint in given.source.locked]
     if servos:
-        model.with_suffix(".steelyard.toml").write_text(
+        path.with_suffix(".steelyard.toml").write_text(
             f'version = 1\n[drives]\nkind = "position"\nkp = {KP}\nkd = {KD}\n'
         )
-    judged = run(["validate", command[-1], str(fast.out), "--against", str(model), "--json", *["--rollout"] * servos])
-    found, before = (each["windows" if servos else "relative_error"] for each in json.loads(judged)["models"][:2])
-    most, least = ERRORS[name]
+        more = ["--rollout"]
+    judged = json.loads(run(["validate", command[-1], str(fast.out), "--against", str(path), "--json", *more]))
+    found, before = (each["windows" if servos else "relative_error"] for each in judged["models"][:2])
     assert found < most < least < before
