@@ -58,8 +58,10 @@ RARE = pytest.mark.exhaustive(keep=0)
 
 
 def played(name, given, folder, monkeypatch, *, kind=Controlled, speed=0.5, seed=0, **friction):
-    """A trial that was played on a robot with links up to a fifth heavier or lighter, and that robot. kind: of the plant;
-    friction: properties of its joints."""
+    """A trial that was played on a robot with links up to a fifth heavier or lighter, and that robot.
+
+    kind: of plant. friction: properties of its joints.
+    """
     folder.mkdir(exist_ok=True)
     motion = design(
         given,
