@@ -1,8 +1,8 @@
 """Scripts that play a motion: against stand-ins of makers' packages in a time of their own, and against packages."""
 
+import re
 import sys
 from dataclasses import replace
-from functools import partial
 from importlib.resources import files
 from types import ModuleType
 
@@ -11,8 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import steelyard as sy
-from moved_joints import Clock, Controlled, Lags, Simulated
-from robot_makers import MAKERS
+from player_trials import SETTLE, Trial
 from robots import urdf
 from servo_lines import COUNT, decoded
 from steelyard.app import app
@@ -21,7 +20,6 @@ from steelyard.excite import design, write
 from steelyard.excite.motion_formats import SCRIPTS
 from steelyard.model import mjcf_text
 
-SETTLE = 0.3  # s, of the way to the start, and of standing there
 NAMES = [form.ending.split(".")[1] for form in SCRIPTS]
 
 
@@ -40,66 +38,6 @@ def motions():
     options["limits"] = sy.excite.Limits(speed=0.05, collisions=False)
     special = {"franka": seven, "unitree": design(sy.load(urdf("go2")), 2.0, **options)}
     return {name: special.get(name, six) for name in NAMES}
-
-
-class Keys:
-    """Presses of the stop key: after so many s."""
-
-    def __init__(self, clock, at=()):
-        self.clock, self.at = clock, np.array(at) + clock.t
-
-    @property
-    def presses(self):
-        return int(np.sum(self.at < self.clock.t))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-
-class Trial:
-    """One run of a script against a stand-in."""
-
-    def __init__(self, name, motion, folder, monkeypatch, plant=None, clock=None):
-        self.clock = clock or Clock()
-        self.columns = [motion.robot.scalar_positions[i] for i in motion.moving]
-        self.start = motion.start[self.columns]
-        self.plant = plant or Lags(self.start + 0.02, self.clock.monotonic)
-        modules, self.world = MAKERS[name](self.plant, self.clock)
-        for each in modules:
-            monkeypatch.setitem(sys.modules, each.__name__, each)
-        path = write(motion, folder / f"motion.{name}.py")
-        self.script = ModuleType("script")
-        exec(compile(path.read_text("utf-8"), str(path), "exec"), vars(self.script))
-        self.script.Plan.settle = SETTLE
-        self.out = folder / "recorded.csv"
-        self.name, self.motion = name, motion
-
-    def play(self, *, answer="yes", keys=(), after=None):
-        """The exit status. after: (s, function), called once when so much time has passed."""
-        if after is not None:
-            seconds, happen = after
-            ticking, until = self.clock.sleep, self.clock.t + seconds
-
-            def sleep(step):
-                ticking(step)
-                if self.clock.t > until:
-                    happen()
-
-            self.clock.sleep = sleep
-        keys = Keys(self.clock, keys)
-        arguments = ["address", "--out", str(self.out)]
-        return self.script.main(self.script.Plan, self.script.Robot, arguments, self.clock, lambda _: answer, keys)
-
-    def log(self):
-        """The log, read without options; without the robot it has the joints that moved alone."""
-        return sy.read_log(self.out)
-
-    def planned(self, samples):
-        """(samples, joints) of the motion."""
-        return self.motion.evaluate(np.linspace(0, 2, samples))[0][:, self.columns]
 
 
 @pytest.fixture
@@ -342,80 +280,42 @@ def test_the_command_line_writes_a_script_and_says_which_players_there_are(tmp_p
     }
     failed = CliRunner().invoke(app, [*arguments, "--player", "kuka"])
     assert failed.exit_code == 2 and "No player 'kuka'; there are dynamixel" in " ".join(failed.output.split())
-    assert all(name in " ".join(CliRunner().invoke(app, ["excite", "--help-all"]).output.split()) for name in NAMES)
+    shown = " ".join(CliRunner().invoke(app, ["excite", "--help-all"]).output.split())
+    listed = re.search(r"records it, too: (.*?); repeatable", shown)[1]
+    assert sorted(re.split(", | or ", listed)) == sorted(NAMES)
     without = CliRunner().invoke(app, [*arguments[:-2], "--player", "dynamixel"])
     assert without.exit_code == 2 and "give -o" in without.output
 
 
-LINK = """<link name="{name}"><inertial><origin xyz="{x} 0 0.01"/><mass value="{mass}"/>
-<inertia ixx="1e-4" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
-JOINT = """<joint name="{name}" type="revolute"><origin xyz="{x} 0 0"/><parent link="{parent}"/><child link="{child}"/>
-<axis xyz="0 1 0"/><limit lower="-1.6" upper="1.6" velocity="4" effort="5"/></joint>"""
-
-
-def two_links(folder):
-    """An arm with two joints in a vertical plane."""
-    parts = [
-        '<robot name="two"><link name="base"/>',
-        LINK.format(name="upper", x=0.1, mass=0.4, i=2e-3) + LINK.format(name="lower", x=0.08, mass=0.25, i=8e-4),
-        JOINT.format(name="joint1", x=0.0, parent="base", child="upper"),
-        JOINT.format(name="joint2", x=0.2, parent="upper", child="lower"),
-        "</robot>",
-    ]
-    (folder / "two.urdf").write_text("\n".join(parts))
-    return sy.load(folder / "two.urdf")
-
-
-# joints; N m per A of the stand-in's currents, None where the file has torques; error of torques
-FITS = [
-    ("ros2", 2, None, 2e-3),
-    # torques are measured at the end of each command's 2 ms, which looks like 0.045 N m s/rad of damping too little
-    pytest.param("unitree", 12, None, 2e-2, marks=pytest.mark.exhaustive(keep=0)),
-    pytest.param("dynamixel", 2, 3.0, 2e-2, marks=pytest.mark.exhaustive(keep=0)),
-    pytest.param("ur_rtde", 6, 10.0, 1e-2, marks=pytest.mark.exhaustive(keep=0)),
-    pytest.param("franka", 7, None, 1e-2, marks=pytest.mark.exhaustive(keep=0)),
-]
-
-
-@pytest.mark.parametrize(("name", "joints", "gain", "error"), FITS)
-def test_what_was_recorded_identifies_the_robot(name, joints, gain, error, tmp_path, monkeypatch):
-    """Links of the simulated robot are up to a fifth heavier or lighter than those of the model."""
-    robots = {2: lambda: two_links(tmp_path), 6: sy.library.puma560, 7: panda_without_fingers}
-    given = robots.get(joints, lambda: sy.load(urdf("go2")))()
-    limits = sy.excite.Limits(speed=0.08 if name == "unitree" else 0.5, collisions=False)
-    motion = design(given, 8.0, harmonics=4, periods=1, time_limit=1e-6, limits=limits)
-    shares = 1 + 0.2 * np.cos(np.arange(joints))
-    truth = replace(
-        given, inertias=given.inertias * shares[:, None], damping=np.full(joints, 0.1), frictionloss=0 * shares
-    )
-    clock = Clock()
-    kind = {"unitree": partial(Simulated, kp=60.0, kd=5.0)}.get(name, Controlled)
-    plant = kind(truth, motion.start, clock.monotonic)
-    each = Trial(name, motion, tmp_path, monkeypatch, plant, clock)
-    each.script.Plan.following = np.full(joints, 0.5)  # the stand-in's controller is slow
-    assert each.play() == 0
-    log = sy.read_log(each.out, given)
-    log = log if gain is None else log.replace(tau=gain * log.current)
-    found = sy.fit.consistent(sy.accumulate(given, sy.filters.differentiate(log, cutoff=10.0), armature=False)).robot
-    rng = np.random.default_rng(0)
-    states = [scale * rng.normal(size=(200, joints)) for scale in (1.0, 1.0, 3.0)]
-    told, right, wrong = (sy.inverse_dynamics(robot, *states) for robot in (found, truth, given))
-    assert np.linalg.norm(told - right) < error * np.linalg.norm(right) < 0.5 * np.linalg.norm(wrong - right)
-
-
-def panda_without_fingers():
-    return sy.load(urdf("panda"), lock={"panda_finger_joint1": 0.0})
-
-
 def test_the_command_to_run_next_has_what_the_log_lacks(motions, tmp_path):
-    """Joints that stay still are locked where they are; a base that was held is fixed."""
+    """Joints that stay still are locked where they are, those that the model was loaded without, too."""
     text = write(motions["franka"], tmp_path / "motion.franka.py").read_text("utf-8")
     assert "'--lock', 'panda_finger_joint1=0'" in text and "--fixed" not in text
-    path = tmp_path / "arm.xml"
-    path.write_text(mjcf_text(sy.library.puma560()))
-    motion = replace(motions["ur_rtde"], robot=sy.load(path, gravity=(0, 0, 9.81)))
-    text = write(motion, tmp_path / "motion.ur_rtde.py").read_text("utf-8")
-    assert "'--fixed', '--gravity', '0', '0', '9.81']" in " ".join(text.split())
+    robot = motions["ur_rtde"].robot
+    source = replace(robot.source, locked={"jaw": np.array([0.02])}, folders=(*robot.source.folders, tmp_path))
+    text = write(replace(motions["ur_rtde"], robot=replace(robot, source=source)), tmp_path / "motion.ur_rtde.py")
+    text = " ".join(text.read_text("utf-8").split())
+    assert "'--lock', 'jaw=0.02'" in text and f"'--folder', '{tmp_path}']" in text
+
+
+FREE = '<link name="world"/><joint name="free" type="floating"><parent link="world"/><child link="{root}"/></joint>'
+
+
+@pytest.mark.parametrize("name", ["arm.urdf", "arm.xml"])
+@pytest.mark.parametrize("free", [True, False])
+def test_a_free_base_that_was_held_is_fixed(name, free, motions, tmp_path):
+    puma, path = sy.library.puma560(), tmp_path / name
+    text = puma.source.path.read_text("utf-8")
+    if name == "arm.xml":
+        text = mjcf_text(sy.load(puma.source.path, floating=free))
+    elif free:
+        text = text.replace("</robot>", FREE.format(root=puma.links[0].name) + "</robot>")
+    path.write_text(text)
+    assert sy.load(path).floating == free
+    motion = replace(motions["ur_rtde"], robot=sy.load(path, floating=False, gravity=(0, 0, 9.81)))
+    text = " ".join(write(motion, tmp_path / "motion.ur_rtde.py").read_text("utf-8").split())
+    fixed = "'--fixed', " if free else ""
+    assert f"{name}', {fixed}'--gravity', '0', '0', '9.81']" in text
 
 
 def test_names_in_a_model_do_not_become_code(trial, motions, tmp_path):

@@ -4,19 +4,25 @@ import glob
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard.check import render as formats
 from steelyard.check.baseline import Baseline, read_baseline
 from steelyard.check.baseline import write_baseline as write
 from steelyard.check.catalog import ALL, BY_CODE, ERRORS, destinations_of, look, selected, with_engines
 from steelyard.check.overview import Checked
-from steelyard.check.rule import SEVERITIES, Findings
+from steelyard.check.rule import SEVERITIES, Findings, Rule
 from steelyard.errors import ModelError, OptionError, SteelyardError, choices
 from steelyard.model.formats import models_in, read_sketch, require_takers
 
+if TYPE_CHECKING:
+    from steelyard.check.repaired_copy import Repair
+
 CLEAN, FOUND, REFUSED = 0, 1, 2
+NOTHING = Findings((), ())
 
 
 def check_models(
@@ -54,10 +60,9 @@ def check_models(
     the reason is one line on standard error, and the other models are checked all the same.
     """
     errors: list[str] = []
-    models: list[Checked] = []
-    remaining, repairs, gone, compared = Findings((), ()), [], [], []
-    notes = Findings((), ())
-    known: Baseline | None = None
+    looks: list[_Look] = []
+    notes, rules, known = NOTHING, (), None
+    reading = {"folders": folders, "arguments": arguments}
     try:
         if format not in formats.FORMATS:
             raise OptionError(f"format '{format}' is unknown; expected one of {choices(formats.FORMATS)}.")
@@ -67,6 +72,7 @@ def check_models(
         rules = selected(select, ignore, destinations)
         notes = Findings((), (), tuple(each.note for each in destinations if each.note))
         what, copies = _repair_of(fix, out)
+        mending = {"fix": what, "select": select, "ignore": ignore, "destination": destination}
         known = None if baseline is None else read_baseline(Path(baseline))
         given = [Path(path) for path in paths]
         if not given:
@@ -76,67 +82,116 @@ def check_models(
         for count, (model, base) in enumerate(named):
             if progress is not None:
                 progress(model.name, count / len(named))
-            try:
-                sketch = read_sketch(model, folders=folders, arguments=arguments)
-                findings = look(sketch, rules)
-                models.append(Checked(model, len(sketch.parts), findings))
-                if copies is not None:
-                    from steelyard.check.repaired_copy import repair  # loads the dynamics
-
-                    target = _target(model, base, copies, len(named))
-                    options = {"select": select, "ignore": ignore, "folders": folders, "arguments": arguments}
-                    repairs.append(repair(model, target, fix=what, destination=destination, **options))
-                    findings = repairs[-1].remaining
-                read = model if copies is None else repairs[-1].path
-                findings = with_engines(findings, read, engines, folders)
-                compared += findings.engines
-                remaining = remaining.merged(findings)
-            except SteelyardError as error:
-                errors.append(str(error))
-                if not models or models[-1].path != model:
-                    models.append(Checked(model, 0, Findings((), ()), str(error)))
+            target = None if copies is None else partial(_target, model, base, copies, len(named))
+            looks.append(_looked(model, rules, target, mending, engines, reading))
+            errors += [looks[-1].problem] if looks[-1].problem else []
         if write_baseline is not None:
-            if os.path.realpath(write_baseline) in [os.path.realpath(each.path) for each in models]:
-                raise OptionError(
-                    f"{write_baseline} is a model of this check and would be overwritten. Choose another name."
-                )
-            write(Path(write_baseline), _whole(models))
+            _store(Path(write_baseline), [each.checked for each in looks])
     except (ModelError, OptionError) as error:
         errors.append(str(error))
-    if known is not None and models:
-        gone = known.fixed(_whole(models), selected(select, ignore, destinations_of(destination)))
-        models = [replace(each, findings=known.new(each.findings)) for each in models]
-        remaining = known.new(remaining)
-    found = notes.merged(_whole(models))
-    failed = write_baseline is None and not errors and remaining.failed("info" if strict else fail_on)
+    outcome = _outcome(looks, notes, errors, known, rules)
+    failed = write_baseline is None and not errors and outcome.remaining.failed("info" if strict else fail_on)
     status = REFUSED if errors else FOUND if failed else CLEAN
-    if format == "json":
-        sys.stdout.write(
-            formats.to_json(found, repairs, errors, models=models, fixed=gone, status=status, engines=compared)
-        )
-    elif format == "sarif":
-        sys.stdout.write(formats.sarif(found, errors))
-    elif format == "markdown":
-        sys.stdout.write(formats.markdown(found, repairs))
-    elif format == "github":
-        sys.stdout.write(formats.github(found, errors))
-    elif found.files:
-        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        rows = models if summary or (len(models) > 1 and not details and known is None) else ()
-        sys.stdout.write(formats.text(found, repairs, models=rows, by_rule=summary, colour=colour))
-        sys.stdout.write(_hints(rows, known, gone))
-        sys.stdout.write("".join(f"{line}\n" for each in compared for line in formats.engine_lines(each)))
+    sys.stdout.write(outcome.text(format, status, details=details, by_rule=summary))
     for error in errors:
         sys.stderr.write(f"steelyard: {' '.join(error.split())}\n")
     return status
 
 
+@dataclass(frozen=True)
+class _Look:
+    """One model: what was found, its repaired copy if there is one, what is left to mend, and why it ended early."""
+
+    checked: Checked
+    repair: "Repair | None" = None
+    remaining: Findings = NOTHING
+    problem: str = ""
+
+
+def _looked(
+    model: Path, rules: tuple[Rule, ...], target: Callable[[], Path] | None, mending: dict, engines, reading: dict
+) -> _Look:
+    """Look at a model, and at its repaired copy where `target` says where it goes.
+
+    mending, reading: options of `repair`, and those with which models are read.
+    """
+    checked, mended = None, None
+    try:
+        sketch = read_sketch(model, **reading)
+        checked = Checked(model, len(sketch.parts), look(sketch, rules))
+        remaining = checked.findings
+        if target is not None:
+            from steelyard.check.repaired_copy import repair  # loads the dynamics
+
+            mended = repair(model, target(), **mending, **reading)
+            remaining = mended.remaining
+        remaining = with_engines(remaining, mended.path if mended else model, engines, reading["folders"])
+    except SteelyardError as error:
+        return _Look(checked or Checked(model, 0, NOTHING, str(error)), mended, problem=str(error))
+    return _Look(checked, mended, remaining)
+
+
+def _store(path: Path, models: Sequence[Checked]):
+    """Write a baseline of models. Raises OptionError where it would overwrite one of them."""
+    if os.path.realpath(path) in [os.path.realpath(each.path) for each in models]:
+        raise OptionError(f"{path} is a model of this check and would be overwritten. Choose another name.")
+    write(path, _whole(models))
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What was found in all models, known findings of a baseline left out.
+
+    found, remaining: before and after repairs. gone: findings of the baseline that there are no more.
+    """
+
+    models: Sequence[Checked]
+    found: Findings
+    remaining: Findings
+    repairs: Sequence["Repair"]
+    errors: Sequence[str]
+    known: Baseline | None
+    gone: Sequence[str]
+
+    def text(self, format: str, status: int, *, details: bool, by_rule: bool) -> str:
+        """In one of the formats. status: exit code; details, by_rule: of text, as of `check_models`."""
+        found, repairs, errors, engines = self.found, self.repairs, self.errors, self.remaining.engines
+        if format == "json":
+            about = {"models": self.models, "fixed": self.gone, "status": status, "engines": engines}
+            return formats.to_json(found, repairs, errors, **about)
+        if format == "sarif":
+            return formats.sarif(found, errors)
+        if format == "markdown":
+            return formats.markdown(found, repairs)
+        if format == "github":
+            return formats.github(found, errors)
+        if not found.files:
+            return ""
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        rows = self.models if by_rule or (len(self.models) > 1 and not details and self.known is None) else ()
+        shown = formats.text(found, repairs, models=rows, by_rule=by_rule, colour=colour)
+        lines = (f"{line}\n" for each in engines for line in formats.engine_lines(each))
+        return "".join([shown, _hints(rows, self.known, self.gone), *lines])
+
+
+def _outcome(
+    looks: Sequence[_Look], notes: Findings, errors: Sequence[str], known: Baseline | None, rules: tuple[Rule, ...]
+) -> _Outcome:
+    """All models together. notes: of destinations; errors: of what could not be looked at at all."""
+    models = [each.checked for each in looks]
+    remaining = reduce(Findings.merged, (each.remaining for each in looks), NOTHING)
+    gone: Sequence[str] = ()
+    if known is not None and models:
+        gone = known.fixed(_whole(models), rules)
+        models = [replace(each, findings=known.new(each.findings)) for each in models]
+        remaining = known.new(remaining)
+    repairs = [each.repair for each in looks if each.repair is not None]
+    return _Outcome(models, notes.merged(_whole(models)), remaining, repairs, errors, known, gone)
+
+
 def _whole(models: Iterable[Checked]) -> Findings:
     """Findings of all models that could be checked."""
-    whole = Findings((), ())
-    for each in models:
-        whole = whole.merged(each.findings)
-    return whole
+    return reduce(Findings.merged, (each.findings for each in models), NOTHING)
 
 
 def _hints(rows: Sequence[Checked], known: Baseline | None, gone: Sequence[str]) -> str:

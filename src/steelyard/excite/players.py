@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.excite.planned_motion import Design
+from steelyard.model.references import allowed_folders, around
 
 STEP = 0.04  # s between the knots, as of URScript's pieces
 SERVO = (2048, 1)  # count where the joint is at zero, and direction, until the user says otherwise
@@ -198,7 +199,7 @@ def script(player: Player, design: Design, name: str, rate: float) -> str:
         "step": design.duration / pieces,
         **player.settings(names),
         **settings,
-        "identify": ["steelyard", "identify", *_model(design, bool(settings))],
+        "identify": ["steelyard", "identify", *_model(design)],
         "options": [
             *(["--drive", player.drive] if player.drive else []),
             *_locks(design, moving),
@@ -242,20 +243,26 @@ def _literal(value) -> str:
     return pprint.pformat(value, width=112, sort_dicts=False).replace("\n", "\n    ")
 
 
-def _model(design: Design, free: bool) -> list[str]:
-    """The model file and what it is read with, as arguments of a command. free: whether its base may be free."""
+def _model(design: Design) -> list[str]:
+    """The model file and what it is read with, as arguments of a command."""
     source = design.robot.source
     if source is None:
         return [f"{design.robot.name}.urdf"]
     path, gravity = source.path.absolute(), [f"{x:g}" for x in design.robot.gravity]
-    fixed = not free and source.format in ("urdf", "xacro")  # others may have a free base
-    found = [str(path), *([] if fixed else ["--fixed"])]
-    found += [] if gravity == ["0", "0", "-9.81"] else ["--gravity", *gravity]
-    return found + [word for name, value in source.arguments.items() for word in ("--arg", f"{name}={value}")]
+    unnamed = (*allowed_folders(path), around(path))
+    return [
+        str(path),
+        *(["--fixed"] if source.held else []),
+        *(["--gravity", *gravity] if gravity != ["0", "0", "-9.81"] else []),
+        *(word for folder in source.folders if folder not in unnamed for word in ("--folder", str(folder))),
+        *(word for name, value in source.arguments.items() for word in ("--arg", f"{name}={value}")),
+    ]
 
 
 def _locks(design: Design, recorded: Sequence[int]) -> list[str]:
     """Joints that stay still and that the log does not have."""
     robot, start = design.robot, design.start
-    still = [(robot.dof_names[i], start[c]) for i, c in robot.scalar_positions.items() if i not in recorded]
-    return [word for name, value in still for word in ("--lock", f"{name}={value:.9g}")]
+    still = {robot.dof_names[i]: start[c] for i, c in robot.scalar_positions.items() if i not in recorded}
+    if robot.source is not None:
+        still |= {name: where[0] for name, where in robot.source.locked.items() if len(where) == 1}
+    return [word for name, value in still.items() for word in ("--lock", f"{name}={value:.9g}")]

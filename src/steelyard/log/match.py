@@ -199,10 +199,7 @@ def _matched(
         if found != width:
             hint = f" {STILL}" if found < width and per_freedom else "" if per_freedom else f" {SEVERAL}"
             if getattr(robot, "floating", False) and width - found == (7 if key == "q" else 6):
-                hint = (
-                    " The base of the model flies; if the robot stands, say so: --fixed (floating=False). Of a walk, "
-                    "record an inertial sensor on the base (columns imu_FRAME_wx ... _az) or the base's pose."
-                )
+                hint = f" The base of the model flies. If the robot stands, say so: --fixed (floating=False). {WALK}"
             message = (
                 f"{key} has {found} columns without usable joint names, the robot needs {width} "
                 f"({choices(names)}); name the columns, or choose them with {HOW}.{hint}"
@@ -249,6 +246,7 @@ def _by_freedom(key: str, held: Sequence[str], robot: RobotNames, notes: list[st
 
 
 STILL = "If a joint stood still and was not recorded, such as that of a gripper, lock it: --lock NAME=VALUE."
+WALK = "Of a walk, record an inertial sensor on the base (columns imu_FRAME_wx ... _az) or the base's pose."
 SEVERAL = (
     "A joint with several freedoms has as many columns, without names: a free base has its position and quaternion "
     "x y z w in q, its twist in v, and in tau the wrench on it from outside, zeros in flight."

@@ -39,8 +39,8 @@ def assemble(name: str, parts: list[Segment], *, floating, gravity, source: Sour
     where the file places them. gravity: (3,) m/s^2. Raises ModelError when nothing can move.
     """
     gravity = _checked_gravity(gravity)
-    parts = _based(parts, floating)
-    lumped = _lumped(parts)
+    based = _based(parts, floating)
+    lumped = _lumped(based)
     if not lumped.joints:
         where = f" ({source.path})" if source else ""
         raise ModelError(
@@ -69,7 +69,7 @@ def assemble(name: str, parts: list[Segment], *, floating, gravity, source: Sour
         damping=per_degree("damping"),
         frictionloss=per_degree("frictionloss"),
         links=tuple(lumped.links),
-        source=source,
+        source=source and replace(source, held=_has_free(parts) and not _has_free(based)),
         notes=(*notes, *mimic_notes),
     )
 
@@ -135,12 +135,15 @@ def _based(parts: list[Segment], floating) -> list[Segment]:
     """Parts with the base the caller asked for."""
     if floating is None:
         return parts
-    has_free = any(j.kind == "free" for part in parts for j in part.joints)
-    if floating and not has_free:
+    if floating and not _has_free(parts):
         return [replace(part, joints=(free_joint(),)) if part.parent == WORLD else part for part in parts]
-    if not floating and has_free:
-        return [replace(part, joints=()) if any(j.kind == "free" for j in part.joints) else part for part in parts]
+    if not floating:
+        return [replace(part, joints=()) if _has_free([part]) else part for part in parts]
     return parts
+
+
+def _has_free(parts: Sequence[Segment]) -> bool:
+    return any(joint.kind == "free" for part in parts for joint in part.joints)
 
 
 def _require_unique(what: str, names: list[str], robot: str):

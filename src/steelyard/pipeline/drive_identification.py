@@ -28,6 +28,7 @@ from steelyard.identifiable.scale_words import ALL, scale_lines
 from steelyard.information import accumulate
 from steelyard.job import Job
 from steelyard.log import Finding
+from steelyard.log.match import WALK
 from steelyard.model import STEP, Robot
 from steelyard.model.drive import Drive
 from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
@@ -136,8 +137,7 @@ def run_drives(
     except UnrecordedJoints as error:
         raise OptionError(
             f"{error} Joint '{error.joints[0]}': if it is a free base that was held, as on a stand with legs in the "
-            "air, give --fixed (in Python floating=False); of a walk record an inertial sensor on the base (columns "
-            "imu_FRAME_wx ... _az) or the base's pose. Lock other joints that no log has (--lock)."
+            f"air, give --fixed (in Python floating=False). {WALK} Lock other joints that no log has (--lock)."
         ) from error
     robot, job = begun.robot, begun.job
     drives = drives_of(robot, job.drive)

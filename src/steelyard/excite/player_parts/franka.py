@@ -17,11 +17,14 @@ class Robot:
         self.franka, self.active, self.last = pylibfranka, None, [np.zeros(7)] * 2
         self.robot = pylibfranka.Robot(address, config.kEnforce if plan.realtime else config.kIgnore)
 
-    def read(self):
+    def asked(self, call, *arguments):
         try:
-            state = self.robot.read_once() if self.active is None else self.active.readOnce()[0]
+            return call(*arguments)
         except self.franka.ControlException as error:
-            raise Ended(f"the robot has stopped itself: {error}") from error
+            raise Stopped(error) from error
+
+    def read(self):
+        state = self.asked(self.robot.read_once) if self.active is None else self.asked(self.active.readOnce)[0]
         return state.time.to_sec(), np.array(state.q), {"v": np.array(state.dq), "tau": np.array(state.tau_J)}
 
     def start(self):
@@ -31,10 +34,7 @@ class Robot:
         return begin
 
     def command(self, q):
-        try:
-            self.active.writeOnce(self.franka.JointPositions(q.tolist()))
-        except self.franka.ControlException as error:
-            raise Ended(f"the robot has stopped itself: {error}") from error
+        self.asked(self.active.writeOnce, self.franka.JointPositions(q.tolist()))
         self.last = [self.last[1], q]
 
     def stop(self, q):

@@ -19,6 +19,13 @@ class Ended(Exception):
     give = False
 
 
+class Stopped(Ended):
+    """The robot has stopped itself."""
+
+    def __init__(self, why):
+        super().__init__(f"the robot has stopped itself: {why}")
+
+
 def words(error):
     return str(error) or type(error).__name__
 

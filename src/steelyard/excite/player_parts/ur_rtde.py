@@ -23,7 +23,7 @@ class Robot:
         if not r.isConnected():
             raise OSError("no data from the controller")
         if self.stopped():
-            raise Ended("the robot has stopped itself (protective or emergency stop)")
+            raise Stopped("protective or emergency stop")
         for _ in range(9):  # values of one stamp: they change while they are read
             stamp = r.getTimestamp()
             found = (np.array(r.getActualQ()), np.array(r.getActualQd()), np.array(r.getActualCurrent()))

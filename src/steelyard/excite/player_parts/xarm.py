@@ -20,7 +20,7 @@ class Robot:
 
     def done(self, code, what):
         if self.arm.has_error or code == 1:  # 1: errors that are not cleared
-            raise Ended(f"the robot has stopped itself: error {self.arm.error_code}")
+            raise Stopped(f"error {self.arm.error_code}")
         if code:
             raise OSError(f"{what}: code {code}")
 
