@@ -129,7 +129,7 @@ def identify(
     cutoff: float | None = None,
     torque_cutoff: float | None = None,
     smoother: str = "butterworth",
-    friction: str | Sequence[str] = ("viscous", "coulomb", "offset", "stribeck", "load"),
+    friction: str | Sequence[str] | None = None,
     armature: bool = True,
     coupling: str | Mapping[str, float] | Sequence[str | Mapping[str, float] | Sequence[str]] = (),
     springs: str | Sequence[str] = (),
@@ -172,10 +172,10 @@ def identify(
         torque_cutoff [Hz]: Cutoff of torques. With `auto`, at most a sixth of the rate. None means --cutoff; with auto
             10.
         smoother: Filter and differentiator: butterworth, kalman or savgol. See filters.
-        friction: Any of viscous,coulomb,offset,stribeck,load with commas, or none. `stribeck` and `load`, friction that
-            is more near standstill or grows with what a joint carries, are kept at the joints where cross-validation
-            finds them. By default they are looked for in arms that touch nothing, and kept where they lower the held-
-            out error by a tenth.
+        friction: Of viscous,coulomb,offset,stribeck,load, or none. `stribeck` and `load`, friction that is more near
+            standstill or grows with what a joint carries, are kept at the joints where cross-validation finds them; by
+            default in arms that touch nothing, where they lower the held-out error by a tenth. None means the first
+            three, and what helps.
         armature: Identify the motors' inertia too.
         coupling: Joints that share a motor, such as joint5+joint6. By names with signs, also `joint5-0.5*joint6`. The
             motor's inertia and friction act on that combination of speeds.

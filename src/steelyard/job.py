@@ -98,17 +98,19 @@ class Job:
         scope=LOG,
         commands=FITS,
     )
-    friction: tuple[str, ...] = option(
-        (*FRICTION, *CHOSEN_FRICTION),
-        f"Any of {','.join((*friction_terms(), *CHOSEN_FRICTION))} with commas, or none.",
+    friction: tuple[str, ...] | None = option(
+        None,
+        f"Of {','.join((*friction_terms(), *CHOSEN_FRICTION))}, or none.",
         more="`stribeck` and `load`, friction that is more near standstill or grows with what a joint carries, are "
-        "kept at the joints where cross-validation finds them. By default they are looked for in arms that touch "
-        "nothing, and kept where they lower the held-out error by a tenth.",
+        "kept at the joints where cross-validation finds them; by default in arms that touch nothing, where they lower "
+        "the held-out error by a tenth.",
         metavar="TERMS",
         choices=(*friction_terms(), *CHOSEN_FRICTION),
         scope=LOG,
         commands=FITS,
         joined=True,
+        unset="the first three, and what helps",
+        accepts="str | Sequence[str] | None",
     )
     armature: bool = option(True, "Identify the motors' inertia too.", off="--no-armature", scope=LOG, commands=FITS)
     coupling: tuple[str, ...] = option(
@@ -302,13 +304,17 @@ class Job:
     def columns(self) -> dict:
         """The options of `accumulate` and `layout_of` that say what is estimated beside the links."""
         names = ("armature", "coupling", "springs", "rotors")
-        plain = tuple(term for term in self.friction if term not in CHOSEN_FRICTION)
-        return {"friction": plain} | {name: getattr(self, name) for name in names}
+        return {"friction": self.plain_friction} | {name: getattr(self, name) for name in names}
+
+    @property
+    def plain_friction(self) -> tuple[str, ...]:
+        """Terms of friction that all joints have."""
+        return FRICTION if self.friction is None else tuple(x for x in self.friction if x not in CHOSEN_FRICTION)
 
     @property
     def chosen_friction(self) -> tuple[str, ...]:
         """Terms of friction that are kept only at joints where fits find them."""
-        return tuple(term for term in self.friction if term in CHOSEN_FRICTION)
+        return tuple(term for term in CHOSEN_FRICTION if self.friction is None or term in self.friction)
 
     @property
     def preparation(self) -> dict:

@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 import steelyard as sy
 from steelyard.errors import FitError
 from steelyard.fit import drives_alone, uncertainty
-from steelyard.fit.gain_of_links import links_gain
+from steelyard.fit.gain_of_links import _expected, links_gain
 from steelyard.fit.prediction_error import ordinary_use
 from steelyard.fit.whitening import weigh_by_noise
 from steelyard.information import accumulate, accumulate_blocks
@@ -36,7 +36,7 @@ def compared(truth, model, *, seed: int, duration: float = 20.0):
     everything, alone = sy.fit.consistent(total), drives_alone(total)
     found = uncertainty(everything, blocks)
     errors = [sy.validate(each, test) for each in (alone, everything)]
-    return links_gain(alone, found, ordinary_use(model, [train], **COLUMNS), *errors), alone, everything
+    return links_gain(alone, found, ordinary_use(model, [train], **COLUMNS), *errors, info=total), alone, everything
 
 
 def friction_of(robot):
@@ -89,9 +89,35 @@ def test_links_get_no_credit_for_friction():
     slower = own.with_joint_properties(damping=3 * own.damping)
     other = replace(found.estimate, parameters=parameters, robot=slower)
     errors = [sy.validate(each, log) for each in (other, found.estimate)]
-    gain = links_gain(other, found, ordinary_use(truth, [log], **COLUMNS), *errors)
+    total = sum(blocks[1:], start=blocks[0])
+    gain = links_gain(other, found, ordinary_use(truth, [log], **COLUMNS), *errors, info=total)
     assert gain.held_out > 3 and gain.share > 0.1 and gain.apart == pytest.approx(0)
     assert gain.expected < 0 and not gain.certain
+
+
+def test_the_gain_is_expected_as_it_turns_out_in_two_thousand_fits():
+    """Plain regressions: five columns of links, of which the model has other values, three of drives, noise."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(60, 8)) @ (np.eye(8) + 0.1 * rng.normal(size=(8, 8)))
+    use = rng.normal(size=(40, 8)) * [1, 1, 1, 1, 1, 9, 9, 9]  # faster: what drives err by counts more
+    G, H, true, model = use.T @ use, X.T @ X, rng.normal(size=8), rng.normal(size=8)
+    model = true + 0.02 * model
+    drives = np.eye(8)[:, 5:]
+    fit = np.linalg.solve(drives.T @ H @ drives, drives.T)
+    P, N = drives @ fit @ H, np.linalg.inv(H)
+    root = np.linalg.cholesky(N)
+    told, met = [], []
+    for _ in range(2000):
+        y = X @ true + rng.normal(size=60)
+        identified = np.linalg.solve(H, X.T @ y)
+        given = np.r_[model[:5], fit @ X.T @ (y - X[:, :5] @ model[:5])]
+        d = identified - given
+        deviation = 2 * np.sqrt(d @ G @ N @ G @ d)
+        told.append(deviation * _expected(d, root, root - P @ root, N, G))
+        met.append((given - true) @ G @ (given - true) - (identified - true) @ G @ (identified - true))
+    error = np.std(np.subtract(told, met)) / np.sqrt(len(met))
+    assert np.mean(told) == pytest.approx(np.mean(met), abs=4 * error)
+    assert 2 * np.trace(G @ P @ N) > 20 * error  # what is left out if both models are taken to err apart
 
 
 def test_a_few_stretches_of_a_slow_error_prove_nothing():
@@ -104,7 +130,7 @@ def test_a_few_stretches_of_a_slow_error_prove_nothing():
     blocks = accumulate_blocks(robot, log, **COLUMNS)
     found = uncertainty(sy.fit.consistent(sum(blocks[1:], start=blocks[0])), blocks)
     for memory, least, most in ((0.0, 1.5, 3.0), (4.0, 0.0, 1.0), (40.0, 0.0, 1.0)):
-        gain = links_gain(found.estimate, found, None, before, after, memory=memory)
+        gain = links_gain(found.estimate, found, None, before, after, info=blocks[0], memory=memory)
         assert least < gain.held_out < most and not gain.certain
 
 
@@ -116,7 +142,7 @@ def test_fewer_samples_than_tell_a_deviation_prove_nothing():
     found = uncertainty(sy.fit.consistent(sum(blocks[1:], start=blocks[0])), blocks, draws=0)
     t = np.arange(12) * 0.01
     before, after = (sy.fit.Validation(t, np.zeros((12, 1)), np.full((12, 1), e), ("joint1",)) for e in (1.0, 0.01))
-    gain = links_gain(found.estimate, found, None, before, after)
+    gain = links_gain(found.estimate, found, None, before, after, info=blocks[0])
     assert gain.share > 0.9 and gain.held_out == 0 and not gain.certain and not gain.likely
 
 

@@ -6,11 +6,12 @@ Whether identified links are better than those of the model, and not only their 
 
 Both models have friction fitted, so that links get credit for what no friction explains. On motion of all joints in
 their range, let d be the difference of their base parameters, N what noise and a lacking model may move the identified
-ones by, and C the covariance of these with what the prior leaves open. The given links are then expected to err by
-`d^T G d - tr(G N)` more than right ones, the identified ones by `tr(G N)`: the difference is the gain, whose deviation
-is `2 sqrt(d^T G C G d)`. It has to be a gain of the links alone, too: who uses them has no longer the friction and the
-constant torques that a fit sets against their weight. G counts torque in units of each joint's noise; where torque as
-it is would be lost, a wrist of little noise does not make up for a shoulder (forces and torques cannot be compared so).
+ones by, and C the covariance of these with what the prior leaves open. Friction beside given links moves by the part
+`P N` of it that drives can follow, P the projection of their fit: by that both models err. The difference of their
+errors, the gain, is then expected to be `d^T G d - 2 tr(G N (1 - P)^T)`, its deviation `2 sqrt(d^T G C G d)`. It has to
+be a gain of the links alone, too: who uses them has no longer the friction and the constant torques that a fit sets
+against their weight. G counts torque in units of each joint's noise; where torque as it is would be lost, a wrist of
+little noise does not make up for a shoulder (forces and torques cannot be compared so).
 """
 
 from collections.abc import Collection, Sequence
@@ -197,6 +198,7 @@ def links_gain(
     before: Validation,
     after: Validation,
     *,
+    info: Information,
     memory: float = 0.0,
     dofs: Sequence[int] | None = None,
 ) -> LinksGain:
@@ -207,6 +209,7 @@ def links_gain(
         identified: of a fit to the same data.
         motion: unlike the log, as of `ordinary_use`; None where there is none.
         before, after: both on the same held-out samples.
+        info: that both were fitted to.
         memory: s for which their errors stay alike.
         dofs: degrees of freedom whose torques are compared, all by default.
 
@@ -225,9 +228,12 @@ def links_gain(
         weighted = motion.base.squares.weighted(counts / noise**2)
         d = estimate.base - given.base
         apart = np.sqrt(max(links * d @ plain @ (links * d), 0.0) / max(given.base @ plain @ given.base, 1e-300))
+        moved = identified.from_noise
+        apart_moved = moved - _followed_by_drives(info, noise) @ moved
         tried = ((np.ones(len(d)), weighted), (links, weighted), (links, plain))
         *gains, torque = (
-            _expected(own * d, own[:, None] * identified.from_noise, identified.covariance, G) for own, G in tried
+            _expected(own * d, own[:, None] * moved, own[:, None] * apart_moved, identified.covariance, G)
+            for own, G in tried
         )
         expected = min(*gains, torque) if torque < 0 and _one_unit(given.require_robot(), chosen) else min(gains)
     counted = 1.0 if after.weights is None else after.weights
@@ -245,13 +251,14 @@ def standing_links(
     alone: Validation,
     everything: Validation,
     *,
+    info: Information,
     memory: float,
     accused: Collection[str | None],
 ) -> tuple[tuple[str, ...], LinksGain]:
     """Links that stay as the file has them: of every part of a robot for which identified ones are not better.
 
     Args:
-        given, identified, motion, memory: as of `links_gain`.
+        given, identified, motion, info, memory: as of `links_gain`.
         alone, everything: torque errors of both fits.
         accused: joints with a fault that a fit puts into links, None for all; their part stays until it is undone.
 
@@ -259,13 +266,13 @@ def standing_links(
         Names of these links, and what identified ones gain: of a part where that is certain, if any.
     """
     robot = given.require_robot()
-    whole = links_gain(given, identified, motion, alone, everything, memory=memory)
+    whole = links_gain(given, identified, motion, alone, everything, info=info, memory=memory)
     if not given.physical or alone.relative_error >= 1:  # which is no better than links without any mass
         return (), whole
     kept, gains, parts = [], [], branches(robot)
     for dofs, links in parts:
         part = dofs if len(parts) > 1 else None  # all rows: closed loops have fewer than degrees
-        gained = links_gain(given, identified, motion, alone, everything, memory=memory, dofs=part)
+        gained = links_gain(given, identified, motion, alone, everything, info=info, memory=memory, dofs=part)
         gains.append(gained)
         own = {robot.dof_names[dof] for dof in dofs}
         wrong = any(each is None or each in own for each in accused)
@@ -308,9 +315,18 @@ def _one_unit(robot: Robot, chosen) -> bool:
     return bool(kinds[chosen, 0].all() and len(set(kinds[chosen, 1].tolist())) == 1)
 
 
-def _expected(d, root, covariance, G) -> float:
-    """Gain of energy over its deviation. d: (r,) difference of both models, root @ root.T what noise moves it by."""
-    gained = d @ G @ d - 2 * np.sum(root * (G @ root))
+def _followed_by_drives(info: Information, noise) -> np.ndarray:
+    """(r, r) what the fit of drives beside given links makes of errors of base parameters. noise: (g,) of rows."""
+    layout = info.layout
+    drives = info.basis.regrouping[:, np.arange(layout.inertial.stop, layout.size)]
+    told = drives.T @ info.base.squares.weighted(1 / noise**2)
+    return drives @ np.linalg.pinv(told @ drives, hermitian=True) @ told
+
+
+def _expected(d, moved, alone, covariance, G) -> float:
+    """Gain of energy over its deviation. d: (r,) difference of both models. moved, alone: (r, k) roots of what noise
+    moves the identified one by, and of what of it does not move the given one, too."""
+    gained = d @ G @ d - 2 * np.sum(alone * (G @ moved))
     return gained / max(2 * np.sqrt(max(G @ d @ covariance @ G @ d, 0.0)), 1e-300)
 
 

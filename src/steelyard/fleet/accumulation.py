@@ -164,7 +164,7 @@ def accumulate_job(
             "Drive gains and unknown delays take a fit of whole logs before sums can be made: find them with "
             "`identify` on a few logs, and give what it says as --scale and --delay."
         )
-    if job.chosen_friction and job.friction != Job.friction:
+    if job.friction is not None and job.chosen_friction:
         raise OptionError(
             f"--friction {','.join(job.chosen_friction)} takes fits of whole logs, and sums are made of one log at a "
             "time. Leave it out, or use `identify` on a few logs."

@@ -226,7 +226,7 @@ def _swings(robot: Robot, read: Sequence[Prepared], drives: Mapping[str, Drive])
 
 
 def _refuse(job: Job, robot: Robot) -> None:
-    if (job.chosen_friction and job.friction != Job.friction) or job.springs:
+    if (job.friction is not None and job.chosen_friction) or job.springs:
         raise OptionError(
             "--spring and --friction stribeck,load are for logs with torques; leave them out with --drive."
         )
@@ -423,7 +423,7 @@ def _scales(
         drive={name: str(drive.kind) for name, drive in drives.items()},
         masses=known["masses"],
         fixed=known["fixed"],
-        friction=job.columns["friction"],
+        friction=job.plain_friction,
         armature=job.armature,
     )
     return tuple(scale_lines(found)), tuple(each for each in found.scales if not each.fixed)

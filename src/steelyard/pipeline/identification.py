@@ -298,7 +298,9 @@ def _concluded(fitted: _Fitted, judged: _Judged, told: tuple, seen: tuple) -> Re
     accused = {getattr(each, "joint", None) for each in (*findings, *doubted, *worth) if each.code in IMITATED}
     if job.drive_gains and not job.loads:  # gains come from these links, and errors of either go into the other
         accused.add(None)
-    kept, gained = standing_links(given, intervals, elsewhere, alone, everything, memory=judged.memory, accused=accused)
+    kept, gained = standing_links(
+        given, intervals, elsewhere, alone, everything, info=fitted.total, memory=judged.memory, accused=accused
+    )
     kept = () if _told_of_links(fitted.run.known) else kept
     if kept:
         stand = len(kept) == robot.nb

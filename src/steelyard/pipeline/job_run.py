@@ -81,7 +81,7 @@ def _log_words(logs: Sequence) -> tuple[str, ...]:
 def _plain(name: str, value):
     """A value as the field of its name holds it."""
     each, how = options_of(Job)[name]
-    if isinstance(each.default, tuple):
+    if isinstance(each.default, tuple) or (how.joined and value is not None):
         return _words(value)
     if how.path and value is not None:
         return str(value)

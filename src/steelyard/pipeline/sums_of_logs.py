@@ -91,7 +91,7 @@ def several(logs) -> tuple:
 def columns_for(job: Job, logs: Iterable[Log]) -> tuple[Job, tuple[str, ...]]:
     """The job as robots in contact are fitted, and a note. Joints of legs hardly turn, so constant torques pass for
     weights: with them, the total mass of simulated walks came out 3 % too heavy, and its interval did not say so."""
-    if job.friction != Job.friction or not any(log.contacts for log in logs):
+    if job.friction is not None or not any(log.contacts for log in logs):
         return job, ()
     kept = tuple(term for term in FRICTION if term != "offset")
     words = (
@@ -103,7 +103,7 @@ def columns_for(job: Job, logs: Iterable[Log]) -> tuple[Job, tuple[str, ...]]:
 
 def weights_of(job: Job, robot: Robot) -> dict:
     """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
-    if not any(TERMS[term].directed for term in job.friction if term in TERMS) or job.reversal_weight == 1:
+    if not any(TERMS[term].directed for term in job.plain_friction) or job.reversal_weight == 1:
         return {}
     return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
 

@@ -32,7 +32,7 @@ LARGEST = 12  # degrees of freedom, up to which looking takes about as long as a
 
 def columns_of(job: Job, robot: Robot, logs: Sequence[Log]) -> tuple[dict, tuple[str, ...]]:
     """The options of `accumulate` that say what is estimated, with friction that these logs show, and notes on that."""
-    by_default = job.friction == Job.friction
+    by_default = job.friction is None
     if not job.chosen_friction or (by_default and not _may_be_looked_for(robot, logs)):
         return job.columns, ()
     if any(log.contacts for log in logs):
@@ -57,7 +57,7 @@ def further_friction(job: Job, robot: Robot, logs: Sequence[Log], error: float) 
 
     logs: as fitted. error: held-out, over torque.
     """
-    if job.chosen_friction or error < NOTICEABLE or not job.friction or not _may_be_looked_for(robot, logs):
+    if job.chosen_friction or error < NOTICEABLE or not job.plain_friction or not _may_be_looked_for(robot, logs):
         return ()
     try:
         found = _found(job, robot, logs, CHOSEN_FRICTION)
@@ -69,7 +69,7 @@ def further_friction(job: Job, robot: Robot, logs: Sequence[Log], error: float) 
         f"Friction is more than Coulomb and viscous, at {_where(found)}: with it, held-out torques are predicted to "
         f"{found.error:.2%} instead of {found.plain_error:.2%}, and links get no blame for it."
     )
-    return (fault(FURTHER_FRICTION, said, options=["--friction", ",".join((*job.friction, *CHOSEN_FRICTION))]),)
+    return (fault(FURTHER_FRICTION, said, options=["--friction", ",".join((*job.plain_friction, *CHOSEN_FRICTION))]),)
 
 
 def friction_left_out(
@@ -85,10 +85,11 @@ def friction_left_out(
 
     logs: that were fitted, filtered. fit, columns, rows: as of `judge`.
     """
-    missing = [term for term in FRICTION if term not in job.friction and TERMS[term].odd]  # constants imitate gravity
+    fitted = job.plain_friction
+    missing = [term for term in FRICTION if term not in fitted and TERMS[term].odd]  # constants imitate gravity
     if not missing:
         return ()
-    terms = tuple(term for term in friction_terms() if term in (*job.friction, *FRICTION))
+    terms = tuple(term for term in friction_terms() if term in (*fitted, *FRICTION))
     judges = (
         judge(robot, fit, validation=job.validation, columns=each, rows=rows)
         for each in (columns, {**columns, "friction": terms})
