@@ -102,12 +102,21 @@ def settled(sources: Sources, stands, path: Path, radius: float, rounds: int) ->
         common, held = found.common, k == rounds - 1 or (change < STEADY and k >= len(SPEEDS))
         if k == len(SPEEDS) - 1 and poses is not None and sources.inertial is not None:
             poses = weighed(sources.t, poses, path)
-        if k == len(SPEEDS) - 1 and np.linalg.norm(path.plane[1:]) < SLOPES:
+        if k == len(SPEEDS) - 1 and np.linalg.norm(_slope(sources, path)) < SLOPES:
             flat = LEVEL
     assert evidence is not None
     assert found is not None
     assert common is not None
     return Fit(path, evidence, found, common)
+
+
+def _slope(sources: Sources, path: Path) -> NDArray[np.float64]:
+    """(2,) of the ground. Where no orientation was recorded, that by an inertial sensor without bias: feet that creep and
+    sink tilt the world as a whole, against which only a bias of the sensor counts."""
+    if sources.inertial is None or sources.poses is not None:
+        return path.plane[1:]
+    felt = rotate(path.R, np.broadcast_to(path.biases[:, 3:].mean(axis=0), path.p.shape)).mean(axis=0)
+    return path.plane[1:] + felt[:2] / np.linalg.norm(sources.gravity)
 
 
 def _feet(sources: Sources, path: Path, stands, radius: float, turn: int, creep: float) -> Feet:
