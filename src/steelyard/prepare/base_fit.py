@@ -111,8 +111,8 @@ def settled(sources: Sources, stands, path: Path, radius: float, rounds: int) ->
 
 
 def _slope(sources: Sources, path: Path) -> NDArray[np.float64]:
-    """(2,) of the ground. Where no orientation was recorded, that by an inertial sensor without bias: feet that creep and
-    sink tilt the world as a whole, against which only a bias of the sensor counts."""
+    """(2,) of the ground. Where no orientation was recorded, that by an inertial sensor without bias: feet that creep
+    tilt the world as a whole, against which only a bias of the sensor counts."""
     if sources.inertial is None or sources.poses is not None:
         return path.plane[1:]
     felt = rotate(path.R, np.broadcast_to(path.biases[:, 3:].mean(axis=0), path.p.shape)).mean(axis=0)
