@@ -146,6 +146,7 @@ def identify(
     reversal_weight: float = 0.1,
     regularizer: str = "pullback",
     within: str = "geometry",
+    links: str = "judged",
     masses: Mapping | Sequence[str] = (),
     fixed: Mapping | Sequence[str] = (),
     tied: Sequence[Tied | str] = (),
@@ -203,6 +204,8 @@ def identify(
         regularizer: Distance to the prior: pullback, entropic or euclidean.
         within: Volume of the mass: geometry of the link, or consistent (anywhere). `geometry` holds the mass of every
             link in an ellipsoid around its collision and visual geometry, unless the data contradicts that (volumes).
+        links: Links to write: judged, identified or given. `judged` are those of the model wherever identified ones are
+            not better beyond doubt (verdict); the others are written whatever the verdict says of them.
         masses [kg]: Known mass; LINK1+LINK2=KG of several, all=KG. `all` is all moving links.
         fixed: Keep the model's mass,com,inertia of a link, or all.
         tied: Links that are equal, or mirror images. In their frames, or mirrored along an axis: `LEFT=RIGHT:y`.

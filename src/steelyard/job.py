@@ -30,6 +30,7 @@ from steelyard.terms import CHOSEN_FRICTION, friction_terms
 
 AS_MODELLED = "model"  # the word for drives of the kinds that the model and its side file say
 FRICTION = ("viscous", "coulomb", "offset")
+LINKS = ("judged", "identified", "given")  # to be written
 REVERSAL_WEIGHT = 0.1
 
 
@@ -241,6 +242,14 @@ class Job:
         "the data contradicts that ([volumes](known.md#volumes)).",
         metavar="WORD",
         choices=("geometry", "consistent"),
+    )
+    links: str = option(
+        "judged",
+        "Links to write: judged, identified or given.",
+        more="`judged` are those of the model wherever identified ones are not better beyond doubt "
+        "([verdict](report.md#verdict)); the others are written whatever the verdict says of them.",
+        metavar="WORD",
+        choices=LINKS,
     )
     masses: tuple[str, ...] = option(
         (),

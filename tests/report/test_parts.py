@@ -140,7 +140,7 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
         before=errors(before),
         after=errors(after),
         estimate=SimpleNamespace(weakest=weakest, status=Status.OK),
-        job=SimpleNamespace(within="consistent", drive_gains=False, loads=()),
+        job=SimpleNamespace(within="consistent", drive_gains=False, loads=(), links="judged"),
         prior=SimpleNamespace(nb=1),
         findings=findings,
         diagnosis=SimpleNamespace(faults=()),

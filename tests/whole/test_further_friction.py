@@ -5,6 +5,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import OptionError
+from steelyard.report.record import read
 from steelyard.terms import CHOSEN_FRICTION
 
 FRICTION = ("viscous", "coulomb", "offset")
@@ -127,3 +128,24 @@ def test_where_it_cannot_be_had(case, tmp_path):
         sy.fleet.accumulate(sy.save(given, tmp_path / "arm.urdf").path, [tmp_path], friction=("coulomb", "stribeck"))
     with pytest.raises(OptionError, match="Unknown friction term 'striebeck'"):
         sy.identify(given, log, friction=("coulomb", "striebeck"))
+
+
+def test_links_that_are_not_proven_are_written_when_asked_for(case, tmp_path):
+    _, robot, log = case
+    log = rubbing(robot, log, "by load")
+    rng = np.random.default_rng(0)
+    given = robot.with_inertias(robot.inertias * np.exp(0.2 * rng.normal(size=(robot.nb, 1))))
+    judged, asked, kept = (
+        sy.identify(given, log, links=which, out=tmp_path / which) for which in ("judged", "identified", "given")
+    )
+    assert judged.stand and kept.stand and not asked.kept
+    assert not np.allclose(asked.robot.inertias, given.inertias, rtol=0.01)
+    assert asked.after.relative_error == judged.everything.relative_error < judged.after.relative_error
+    told = {which: read(tmp_path / which).summary["verdict"] for which in ("judged", "identified", "given")}
+    assert told["identified"]["level"] == "care" and told["given"] == told["judged"]
+    assert any("Identified links were asked for" in reason for reason in told["identified"]["reasons"])
+    assert any("--links identified" in reason for reason in told["judged"]["reasons"])
+    with pytest.raises(OptionError, match="--links is for logs with torques"):
+        sy.identify(given, log, links="identified", drive="position")
+    with pytest.raises(OptionError, match="identified"):
+        sy.identify(given, log, links="identifed")

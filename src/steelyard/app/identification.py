@@ -234,10 +234,9 @@ def _unwritten(result: Result, path: Path):
     if unstated:
         yield f"Of friction, {choices(unstated)} has no place in a model file and is in the summary only."
     if result.nearest:
-        error = percent(validate(result.robot, result.held_out, rotors=result.job.rotors).relative_error)
         yield (
             "A model file has no place for friction near standstill or by load: the written one has the viscous and "
-            f"Coulomb friction that come closest, and errs by {error} on held-out samples. The summary has all of it."
+            "Coulomb friction that come closest. The summary has all of it."
         )
     if any(extra.kind != "user" for extra in result.estimate.layout.extras):
         yield "Shared motors and springs have no place in a model file; they are in the summary only."

@@ -230,6 +230,8 @@ def _refuse(job: Job, robot: Robot) -> None:
         raise OptionError(
             "--spring and --friction stribeck,load are for logs with torques; leave them out with --drive."
         )
+    if job.links != Job.links:
+        raise OptionError("--links is for logs with torques: with --drive, links are identified as far as motion goes.")
     drives_of(robot, job.drive)
 
 

@@ -17,7 +17,7 @@ from steelyard.fit.friction_terms import nearest_plain
 from steelyard.fit.gain_of_links import LinksGain, standing_links
 from steelyard.fit.prediction_error import Generalization, generalization, ordinary_use
 from steelyard.information import Information, accumulate, accumulate_blocks
-from steelyard.job import Job
+from steelyard.job import LINKS, Job
 from steelyard.log import Finding, Log, joined, split_blocks
 from steelyard.log.smoothers import order_of
 from steelyard.model import Robot
@@ -171,6 +171,8 @@ def run(
 def _refuse(job: Job, robot: Robot) -> None:
     layout_of(robot, **job.columns)
     order_of(job.smoother, None)
+    if job.links not in LINKS:
+        raise OptionError(f"Unknown word '{job.links}' for links. Choose from {choices(LINKS)}.")
     require_acceptable(job.accept)
 
 
@@ -301,7 +303,10 @@ def _concluded(fitted: _Fitted, judged: _Judged, told: tuple, seen: tuple) -> Re
     kept, gained = standing_links(
         given, intervals, elsewhere, alone, everything, info=fitted.total, memory=judged.memory, accused=accused
     )
-    kept = () if _told_of_links(fitted.run.known) else kept
+    if job.links != Job.links:
+        kept = robot.body_names if job.links == "given" else ()
+    elif _told_of_links(fitted.run.known):
+        kept = ()
     if kept:
         stand = len(kept) == robot.nb
         fixed = fitted.run.known["fixed"] | dict.fromkeys(kept, "all")

@@ -87,7 +87,7 @@ def _headline(result: Result, improved: bool) -> str:
         return f"Not explained: held-out torque error {change}."
     if _lost(result):
         return f"Masses in ratios only: held-out torque error {change}."
-    if result.stand and result.links.certain:
+    if result.stand and result.links.certain and result.job.links != "given":
         return (
             "Your links are kept until a cause below is undone, which a fit would put into them: held-out torque "
             f"error {change}."
@@ -134,12 +134,8 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
             "Gains of the drives come from your links, which therefore stay as they are. A log with a known load tells "
             "both: --load LINK=KG:LOG."
         )
-    if result.stand and not result.links.certain and result.links.apart > UNPROVEN:
-        yield (
-            f"Links that this log would identify differ from yours by {percent(result.links.apart)} of the torque in "
-            "the joints' whole range, and it does not show which are right: yours are not proven. Record a longer or "
-            "richer motion, such as one that `steelyard excite` designs."
-        )
+    if not result.links.certain:
+        yield from _unproven(result)
     yield from _disagreements(result.generalization)
     yield from _limits(result.generalization, result.after.relative_error)
     if _lost(result):
@@ -152,6 +148,23 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
             "model. Record a richer motion."
         )
     yield from merged(result.findings)
+
+
+def _unproven(result: Result) -> Iterator[str]:
+    """Links that stand, or that were asked for, where the log does not show which are right."""
+    apart = percent(result.links.apart)
+    richer = "Record a longer or richer motion, such as one that `steelyard excite` designs"
+    if result.stand and result.links.apart > UNPROVEN:
+        yield (
+            f"Links that this log would identify differ from yours by {apart} of the torque in the joints' whole "
+            f"range, and it does not show which are right: yours are not proven. {richer}; or, for motion like the "
+            "log's alone, have those written: --links identified."
+        )
+    elif not result.stand and result.job.links == "identified":
+        yield (
+            f"Identified links were asked for: they differ from yours by {apart} of the torque in the joints' whole "
+            f"range, and the log does not show which are right. Use them for motion like the log's. {richer}."
+        )
 
 
 def _unread(result: Result) -> Iterator[str]:
