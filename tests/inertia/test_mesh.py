@@ -1,6 +1,8 @@
 """Mesh inertia against trimesh, closed forms, paper D's own formulas and finite differences; refusals and warnings."""
 
 import io
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -401,3 +403,15 @@ def test_picture_covers_exactly_the_silhouette():
     drawn = (picture != 255).any(axis=-1)
     np.testing.assert_allclose(drawn.mean(), (1 - 2 * 0.06) ** 2, rtol=0.03)
     assert (picture[drawn][:, 0] < picture[drawn][:, 2]).mean() > 0.95
+
+
+def test_materials_need_no_pillow(tmp_path):
+    """Pillow is no dependency: `check` ended with an error on robots whose meshes name a material that is not there."""
+    corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\n"
+    faces = "usemtl skin\nf 1/1 3/1 2/1\nf 1/1 2/1 4/1\nf 1/1 4/1 3/1\nf 2/1 3/1 4/1\n"
+    (tmp_path / "box.obj").write_text(f"mtllib absent.mtl\n{corners}{faces}")
+    told = "print(len(load(p)[0]), len(load(p)[1]), load_colored(p)[2])"
+    code = f"from steelyard.inertia.mesh_files import load, load_colored; p = sys.argv[1]; {told}"
+    words = [sys.executable, "-c", f"import sys; sys.modules['PIL'] = None; {code}", tmp_path / "box.obj"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("4 4 ")

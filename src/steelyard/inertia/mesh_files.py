@@ -77,21 +77,32 @@ def load_colored(path):
 
 
 def _whole(scene):
-    mesh = scene.to_mesh()
-    return np.array(mesh.vertices, dtype=float), np.array(mesh.faces, dtype=np.int64)
+    vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
+    for _, points, triangles in _placed(scene):
+        faces.append(triangles + sum(map(len, vertices)))
+        vertices.append(points)
+    return np.concatenate(vertices), np.concatenate(faces)
 
 
 def _colored(scene):
+    parts = [mesh for mesh, _, _ in _placed(scene)]
+    if all(getattr(each.visual, "kind", None) is None for each in parts):
+        return *_whole(scene), None
+    return *_whole(scene), np.concatenate([_colors(each) for each in parts])
+
+
+def _placed(scene):
+    """Each mesh of a scene with its vertices (n, 3) and faces (f, 3) in place. Meshes are not copied, as their textures
+    cannot be without Pillow."""
     import trimesh
 
-    parts = [each for each in scene.dump() if isinstance(each, trimesh.Trimesh)]
-    starts = np.cumsum([0, *(len(each.vertices) for each in parts)])
-    vertices = np.concatenate([np.zeros((0, 3)), *(each.vertices for each in parts)])
-    faces = [np.asarray(each.faces, dtype=np.int64) + at for each, at in zip(parts, starts, strict=False)]
-    faces = np.concatenate([np.zeros((0, 3), dtype=np.int64), *faces])
-    if all(getattr(each.visual, "kind", None) is None for each in parts):
-        return vertices, faces, None
-    return vertices, faces, np.concatenate([_colors(each) for each in parts])
+    for node in scene.graph.nodes_geometry:
+        transform, name = scene.graph[node]
+        mesh = scene.geometry[name]
+        if isinstance(mesh, trimesh.Trimesh):
+            points = np.asarray(mesh.vertices, dtype=float) @ transform[:3, :3].T + transform[:3, 3]
+            faces = np.asarray(mesh.faces, dtype=np.int64)
+            yield mesh, points, faces[:, ::-1] if np.linalg.det(transform[:3, :3]) < 0 else faces
 
 
 def _colors(mesh):
