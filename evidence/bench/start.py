@@ -19,7 +19,7 @@ PROGRAMS = {
     "import steelyard, every public name": ("-c", "from steelyard import *"),
     "steelyard --help": ("-m", "steelyard", "--help"),
     "steelyard identify --help": ("-m", "steelyard", "identify", "--help"),
-    "steelyard check puma560.urdf": ("-m", "steelyard", "check", str(PUMA)),
+    "steelyard check puma560.urdf": ("-m", "steelyard", "check", "--fail-on", "error", str(PUMA)),
     "import numpy": ("-c", "import numpy"),
     "import typer": ("-c", "import typer"),
 }

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from steelyard.drives.free_base import moved
 from steelyard.errors import SteelyardError
-from steelyard.payload.payload_report import payload_view
 from steelyard.pipeline import Job
 from steelyard.pipeline.job_run import load_with_side
 from steelyard.report.comparison_report import comparison_summary, comparison_view
@@ -44,6 +43,8 @@ def drawn(record: Record, folder, folders=()) -> View:
     """View of a record of any kind. folder: that holds its summary; folders: whose files the drawn
     model may name, as of `load`."""
     if record.kind == "payload":
+        from steelyard.payload.payload_report import payload_view  # a tenth of what `identify` takes, if loaded there
+
         return payload_view(record)
     view = drive_view if record.kind == "drives" else view_of
     film = filmed(record.curves, len(record.summary["robot"]["joints"])) if record.kind == "drives" else {}
