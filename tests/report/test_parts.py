@@ -134,7 +134,7 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
         )
 
     stands = {"alone": errors(after), "everything": errors(after), "links": LinksGain(9.0, 9.0, 0.5, 0.1)}
-    stands |= {"stand": False, "kept": ()}
+    stands |= {"stand": False, "kept": (), "forced": ()}
     return SimpleNamespace(
         **stands | links,
         before=errors(before),

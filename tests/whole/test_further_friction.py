@@ -69,6 +69,8 @@ def test_files_have_the_plain_friction_that_comes_closest(case, kind, tmp_path):
     best = sy.validate(plain.robot, result.held_out).relative_error
     assert result.after.relative_error < 0.85 * best  # the summary has all friction
     assert written < 1.05 * best
+    offsets = result.samples.values["offset"]
+    assert np.allclose(offsets, result.free.sample().values["offset"]) and (offsets < 0).any()
     drawn = result.samples.values["frictionloss"]
     assert np.all(np.abs(drawn.mean(axis=0) - result.robot.frictionloss) < 3 * drawn.std(axis=0) + 0.02)
 

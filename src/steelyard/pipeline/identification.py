@@ -65,7 +65,8 @@ class Result(Card):
     torque_of: (r,) RMS torque of the logs that a unit of each base parameter makes, over that of all.
     free: intervals with no link kept as given, of which samples are drawn.
     robot: as model files have it. nearest: by attribute of a Robot (nv,), what its friction has beyond that of the
-    estimate, as files have no place for friction near standstill and by load.
+    estimate, as files have no place for friction near standstill and by load. forced: links identified as they were
+    asked for, which would stand.
     alone: torque errors of the links as given, with friction and drives fitted. everything: those of a fit of links,
     too, and links what it gains; of parts of the robot where it gains nothing for sure, links are `kept` as given.
     """
@@ -91,6 +92,7 @@ class Result(Card):
     torque_of: np.ndarray
     free: Uncertainty
     nearest: Mapping[str, np.ndarray]
+    forced: tuple[str, ...] = ()
     narrowing: np.ndarray | None = None
 
     @cached_property
@@ -112,8 +114,8 @@ class Result(Card):
             The Draws.
         """
         drawn = self.free.sample(count, seed=seed)
-        values = {name: np.maximum(x + self.nearest.get(name, 0.0), 0.0) for name, x in drawn.values.items()}
-        return replace(drawn, values=values) if self.nearest else drawn
+        moved = {name: np.maximum(drawn.values[name] + x, 0.0) for name, x in self.nearest.items()}
+        return replace(drawn, values={**drawn.values, **moved})
 
     @property
     def stand(self) -> bool:
@@ -303,8 +305,11 @@ def _concluded(fitted: _Fitted, judged: _Judged, told: tuple, seen: tuple) -> Re
     kept, gained = standing_links(
         given, intervals, elsewhere, alone, everything, info=fitted.total, memory=judged.memory, accused=accused
     )
-    if job.links != Job.links:
-        kept = robot.body_names if job.links == "given" else ()
+    forced: tuple[str, ...] = ()
+    if job.links == "identified":
+        kept, forced = (), kept
+    elif job.links == "given":
+        kept = robot.body_names
     elif _told_of_links(fitted.run.known):
         kept = ()
     if kept:
@@ -337,6 +342,7 @@ def _concluded(fitted: _Fitted, judged: _Judged, told: tuple, seen: tuple) -> Re
         links=gained,
         kept=kept,
         free=judged.intervals,
+        forced=forced,
         nearest={name: x - getattr(fitted.estimate.require_robot(), name) for name, x in whole.items()},
         torque_of=np.sqrt(np.diag(total.base.squares.weighted(np.ones(len(total.energy)))) / total.energy.sum()),
     )

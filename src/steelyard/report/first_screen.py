@@ -134,8 +134,7 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
             "Gains of the drives come from your links, which therefore stay as they are. A log with a known load tells "
             "both: --load LINK=KG:LOG."
         )
-    if not result.links.certain:
-        yield from _unproven(result)
+    yield from _unproven(result)
     yield from _disagreements(result.generalization)
     yield from _limits(result.generalization, result.after.relative_error)
     if _lost(result):
@@ -152,18 +151,17 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
 
 def _unproven(result: Result) -> Iterator[str]:
     """Links that stand, or that were asked for, where the log does not show which are right."""
-    apart = percent(result.links.apart)
     richer = "Record a longer or richer motion, such as one that `steelyard excite` designs"
-    if result.stand and result.links.apart > UNPROVEN:
+    if result.stand and not result.links.certain and result.links.apart > UNPROVEN:
         yield (
-            f"Links that this log would identify differ from yours by {apart} of the torque in the joints' whole "
-            f"range, and it does not show which are right: yours are not proven. {richer}; or, for motion like the "
-            "log's alone, have those written: --links identified."
+            f"Links that this log would identify differ from yours by {percent(result.links.apart)} of the torque in "
+            "the joints' whole range, and it does not show which are right: yours are not proven. "
+            f"{richer}; or, for motion like the log's alone, have those written: --links identified."
         )
-    elif not result.stand and result.job.links == "identified":
+    if result.forced:
         yield (
-            f"Identified links were asked for: they differ from yours by {apart} of the torque in the joints' whole "
-            f"range, and the log does not show which are right. Use them for motion like the log's. {richer}."
+            "Identified links were asked for where the model's would stand, and are not proven: "
+            f"{', '.join(result.forced)}. Use them for motion like the log's. {richer}."
         )
 
 
