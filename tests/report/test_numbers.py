@@ -112,6 +112,7 @@ def judged(before, after, names=("a", "b")):
             alone=of(after),
             stand=False,
             kept=(),
+            forced=(),
             links=LinksGain(9.0, 9.0, 0.5, 0.1),
             diagnosis=SimpleNamespace(faults=()),
             estimate=SimpleNamespace(weakest=(), status=Status.OK),
