@@ -1,6 +1,8 @@
 """Tensors about the origins of all links are found without geometry, and repaired exactly."""
 
 from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,6 +44,13 @@ def test_two_links_are_enough_where_their_geometry_agrees():
     for index, tensor in moved.items():
         np.testing.assert_allclose(tensor, right.parts[index].inertial.tensor_in_part, atol=1e-12)
     assert not about_origins(right)
+
+
+def test_links_whose_geometry_agrees_as_they_are_speak_against_it():
+    """All links of the PUMA 560 have their origins near their centres of mass, and shapes like their tensors."""
+    near = read_sketch(Path(str(files("steelyard.model") / "data" / "puma560.urdf")))
+    bare = replace(near, parts=tuple(replace(part, shapes=()) for part in near.parts))
+    assert about_origins(bare) and not about_origins(near)
 
 
 def test_no_robot_is_taken_for_one():

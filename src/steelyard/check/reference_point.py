@@ -3,7 +3,8 @@
 The origin of a link, its joint, mostly lies farther from the centre of mass than the mass itself is spread: of a rod on
 a joint at its end by sqrt(3) standard deviations. About the origin the stated spread holds that distance, so the origin
 never is farther than one. One link may be so by chance, all links of a robot are not. Where few links have their
-centre of mass away from the origin, their geometry decides: moved, all of these fit it, and as stated none does.
+centre of mass away from the origin, their geometry decides: moved, all of these fit it, and as stated none does. And
+links whose geometry is more like the tensors as stated speak against it, however near their origins are.
 """
 
 import numpy as np
@@ -36,18 +37,22 @@ def _moved(sketch: Sketch) -> dict[int, np.ndarray]:
     if (distances > 1).any():
         return {}
     moved = {i: at_centre(each) for i, each in known.items() if each.com.any() and _origin_distance(each) <= 1}
-    return moved if len(far) >= THRESHOLDS.several or _fit_geometry(sketch, moved) else {}
+    before, after = _differences(sketch, moved)
+    if len(before) and before.mean() < after.mean():
+        return {}
+    fit = (before > THRESHOLDS.unlike) & (after < 0.5 * before) & (after < 2 * THRESHOLDS.alike)
+    return moved if len(far) >= THRESHOLDS.several or (len(fit) > 1 and fit.all()) else {}
 
 
-def _fit_geometry(sketch: Sketch, moved: dict[int, np.ndarray]) -> bool:
-    """Whether the tensors that the shift changes much, of two links at least, fit their geometry with it alone."""
-    fits = []
+def _differences(sketch: Sketch, moved: dict[int, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """How unlike their geometry the tensors are, as stated and moved, of links that the shift changes much."""
+    found = []
     for w in shaped_inertials(sketch):
         solid, stated = w.solid_tensor, w.inertial.tensor_in_part
         if w.index in moved and solid is not None and difference(stated, moved[w.index]) > THRESHOLDS.unlike:
-            before, after = difference(stated, solid), difference(moved[w.index], solid)
-            fits.append(before > THRESHOLDS.unlike and after < 0.5 * before and after < 2 * THRESHOLDS.alike)
-    return len(fits) > 1 and all(fits)
+            found.append((difference(stated, solid), difference(moved[w.index], solid)))
+    before, after = np.reshape(found, (-1, 2)).T
+    return before, after
 
 
 def _origin_distance(inertial: Inertial) -> float:
