@@ -42,6 +42,7 @@ CHANGES: dict[str, Callable[[sy.Log], sy.Log]] = {
     "pose of the base 20 ms late": lambda log: walks.with_late_base(log, 0.02),
 }
 AIR, LIMBS = "first in the air", "limbs of the model 15 % off"
+LASTING = ("friction", "softness")  # of the ground of the faster motion, too
 GROUNDS = {
     "slip of 1 s": {"slip": (6.0, 7.0, 0.1)},
     "slippery throughout": {"friction": 0.25},
@@ -87,9 +88,10 @@ def walked(kind: str, seed: int, ground: dict | None = None) -> tuple[Walk, Walk
     """The log of a case, the faster motion it is judged by, and its truth."""
     for again in range(6):  # a robot that falls is another's turn
         own = 100 * again + seed
-        truth = truth_of(own, 12 if kind == "quadruped" else 29, mild=kind == "humanoid")
+        truth, changed = truth_of(own, 12 if kind == "quadruped" else 29, mild=kind == "humanoid"), ground or {}
+        truth = replace(truth, **{name: changed[name] for name in LASTING if name in changed})
         shared = {"seed": own, "noise": noise_of(own)}
-        there = replace(truth, **(ground or {}))
+        there = replace(truth, **changed)
         length, judged = DURATION[kind], JUDGED[kind]
         try:
             if kind == "quadruped":
@@ -177,10 +179,12 @@ def row(case: str) -> Row:
             first = identified(model, air, fast, Path(folder) / "air.xml", floating=False)
             found[AIR] = {key: first[key] for key in ("identified", "spent", "refused") if key in first}
             model = Path(folder) / "air.xml" if "refused" not in first else model
-        return found | identified(model, log, fast, Path(folder) / "found.xml", truth=walk)
+        return found | identified(model, log, fast, Path(folder) / "found.xml", truth=(walk, truth))
 
 
-def identified(model: Path, log: sy.Log, fast: Walk, written: Path, *, truth: Walk | None = None, **options) -> Row:
+def identified(
+    model: Path, log: sy.Log, fast: Walk, written: Path, *, truth: tuple[Walk, Truth] | None = None, **options
+) -> Row:
     """What a log makes of a model, written to a file that MuJoCo judges. truth: whose numbers are compared."""
     path = model.with_suffix(".npz")
     sy.write_npz(log, path)
@@ -196,10 +200,10 @@ def identified(model: Path, log: sy.Log, fast: Walk, written: Path, *, truth: Wa
         level = drive_summary(result)["verdict"]["level"]
     found: Row = spent | {"identified": _said(errors(mjcf_of(written), fast.log, fast.exact)), "verdict": level}
     found |= {"findings": [each.code for each in result.findings], "notes": [note[:200] for note in result.notes]}
-    return found | (judged(truth, result) if truth else {})
+    return found | (judged(*truth, result) if truth else {})
 
 
-def judged(walk: Walk, result) -> Row:
+def judged(walk: Walk, truth: Truth, result) -> Row:
     """Trunk, and by number how many intervals there are and cover the truth, their widths, and errors; and how many
     half widths each error is."""
     masses = [robot.inertias[0, 0] for robot in (walk.true, walk.nominal, result.robot)]
@@ -241,6 +245,14 @@ def judged(walk: Walk, result) -> Row:
                 float(np.abs(values.mean(0) - true).sum()),
             ]
             ratios[key] = [round(float(x), 3) for x in np.abs(true - (low + high) / 2) / ((high - low) / 2)]
+    if result.ground is not None:
+        found = (result.ground.friction[0], result.ground.time_constant)
+        for key, value, half in zip(("friction", "softness"), found, result.fit.ground_half_width, strict=True):
+            true = getattr(truth, key)
+            off = abs(np.log(true / value)) / half
+            counts[f"{key} of the ground"] = [int(off <= 1), 1, value * half, abs(value - true)]
+            ratios[f"{key} of the ground"] = [round(float(off), 3)]
+            row[f"{key} of the ground"] = [value, true]
     return row | {"counts": counts, "ratios": ratios}
 
 

@@ -60,6 +60,7 @@ class MotionFit:
         undetermined: by name, (nv,) bool: the motion does not show the value.
         covariance: of the coordinates that were refined.
         friction: (nv,) friction loss, N m or N, the mean over the motion where it grows with load.
+        ground_half_width: of friction and time constant of the ground that the robot walked on, in units of these.
         laws: friction that changes with load or speed, which the drives leave out.
         refined: the steps.
         windows: that they were made from.
@@ -70,6 +71,7 @@ class MotionFit:
     undetermined: Mapping[str, np.ndarray]
     covariance: np.ndarray
     friction: np.ndarray
+    ground_half_width: tuple[float, float]
     laws: tuple[FrictionLaw, ...]
     refined: Refined
     windows: Windows
@@ -225,6 +227,7 @@ def fit_motion(
         undetermined=undetermined,
         covariance=shown.covariance,
         friction=_mean_friction(simulation, fine.windows, refined.drives),
+        ground_half_width=_of_ground(shown),
         laws=friction_laws(robot, free, refined.drives, fine.windows, shown),
         refined=refined,
         windows=fine.windows,
@@ -390,6 +393,13 @@ def _early(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.
     soonest = drives.changed(delay=np.maximum(drives.delay, 0.0))
     own, other = (np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], [drives, soonest]))
     return (drives.delay < 0) & (other > (1 + EARLY) * own)
+
+
+def _of_ground(shown: Shown) -> tuple[float, float]:
+    """Half of intervals of the last two coordinates, logarithms of friction and time constant, in units of these."""
+    deviation = np.sqrt(np.maximum(np.diag(shown.covariance)[-2:], 0))
+    friction, constant = stdtrit(shown.freedom[-2:], 1 - (1 - LEVEL) / 2) * deviation
+    return float(friction), float(constant)
 
 
 def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:

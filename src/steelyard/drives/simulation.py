@@ -22,12 +22,13 @@ from steelyard.model.mjcf_compile import captured_warnings
 from steelyard.model.mjcf_drives import IMPEDANCE
 from steelyard.model.mjcf_write import principal_moments
 from steelyard.model.mujoco_state import to_mujoco
+from steelyard.model.robot import Contact
 from steelyard.native import threads
 
 FINEST, COARSEST, STEPS_A_SAMPLE = 2e-3, 5e-3, 2  # s, s, of the simulation
 LEAST = 1e-6  # kg m^2, of armature
 ENDLESS = 1e30  # N m, of drives whose limit is unknown
-NEAR_GROUND = 0.2  # m
+NEAR_GROUND, TOUCHING = 0.2, 5e-3  # m
 GIVE = 0.05  # of the range of a joint, by which its stops may yield
 ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
 
@@ -181,6 +182,22 @@ class Simulation:
             touching = np.isin(d.contact.geom, self.floor).any(axis=1)
             found.append(np.min(d.contact.dist[touching], initial=np.inf))
         return np.array(found)
+
+    def contact(self, q, drives: DriveArrays) -> Contact | None:
+        """What contacts with the ground have at positions (k, nq), drives on theirs; None where they are of several
+        kinds, or there are none."""
+        import mujoco
+
+        m = self.driven(drives).model
+        d, found = mujoco.MjData(m), set()
+        m.geom_margin[:] = TOUCHING
+        qpos, _, _ = to_mujoco(m, self.robot, q, np.zeros((len(q), m.nv)), np.zeros((len(q), m.nv)))
+        for d.qpos[:] in qpos:
+            mujoco.mj_fwdPosition(m, d)
+            for each in (each for each in d.contact if np.isin(each.geom, self.floor).any()):
+                numbers = (tuple(values.tolist()) for values in (each.friction[[0, 2, 3]], each.solref, each.solimp))
+                found.add(Contact(*numbers, condim=int(each.dim)))
+        return found.pop() if len(found) == 1 else None
 
     def ordered(self, controls) -> np.ndarray:
         """Controls (k, s, nu) as the model has them."""

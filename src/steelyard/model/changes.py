@@ -76,7 +76,7 @@ def find_changes(
         replace(link, theta=inertials[i], has_inertial=True) if i in inertials else link
         for i, link in enumerate(reference.links)
     )
-    expected = replace(robot, links=links, drives=dict(reference.drives) | told, **arrays)
+    expected = replace(robot, links=links, drives=dict(reference.drives) | told, floor=reference.floor, **arrays)
     return Changes(inertials, joints, told, expected, tuple(rescaled), (*rescaled, *missing))
 
 

@@ -61,8 +61,8 @@ def structure_difference(robot: Robot, other: Robot, tolerance: float = TOLERANC
 
 
 def value_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
-    """First difference of inertias, of the links' own inertials (where both have links), of joint properties and of
-    drives; tolerance: relative."""
+    """First difference of inertias, of the links' own inertials (where both have links), of joint properties, of drives
+    and of contacts with the floor; tolerance: relative."""
     for name, expected, theta in zip(robot.body_names, robot.inertias, other.inertias, strict=True):
         if (error := relative_difference(theta, expected)) > tolerance:
             return f"the inertia of body '{name}' differs by {error:.3g} relative ({_masses(theta, expected)})"
@@ -81,6 +81,8 @@ def value_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -
             return f"joint '{name}' has {'no' if found is None else 'a'} drive"
         for key in found.differing(expected, tolerance):
             return f"{key} of the drive of '{name}' is {getattr(found, key)}, not {getattr(expected, key)}"
+    if robot.floor is not None and robot.floor != other.floor:
+        return f"contacts with the floor have {other.floor}, not {robot.floor}"
     return None
 
 

@@ -55,6 +55,11 @@ class ModelDocument(ABC):
         """Whether the file is still there."""
         return self.path.exists()
 
+    @property
+    def holds_floor(self) -> bool:
+        """Whether it has a floor, and a place for what contacts with it have."""
+        return False
+
     def surroundings(self, *, alone: bool = False) -> list[dict]:
         """Solids that hang on the world itself, such as tables and floors: name and arguments of each geom, as
         MuJoCo's specification wants them. alone: the file has no robot, and all of it stands around one."""

@@ -25,6 +25,7 @@ from steelyard.model.mjcf_compile import (
 )
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
 from steelyard.model.mjcf_files import Files, read_files
+from steelyard.model.mjcf_floor import floor_nodes, floor_of
 from steelyard.model.robot import WORLD, Frame, Robot, Source
 from steelyard.model.xml import Document, rooted
 
@@ -101,6 +102,10 @@ class MjcfDocument(ModelDocument):
     def whole(self) -> bool:
         return self.xml.root.tag == "mujoco" and self.xml.root.find("worldbody") is not None
 
+    @property
+    def holds_floor(self) -> bool:
+        return bool(floor_nodes(self.files, self.compiled[0]))
+
     def referenced(self) -> Iterator[Path]:
         return self.files.named()
 
@@ -161,7 +166,8 @@ def _robot(m, path: Path, *, floating: bool | None, gravity, source: Source | No
     )
     closed = loops(m, robot)
     driven = actuated_joints(m, robot) if closed else ()
-    return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, drives=joint_drives(m, robot))
+    own = {"drives": joint_drives(m, robot), "floor": floor_of(m)}
+    return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, **own)
 
 
 def _sites(m, robot: Robot) -> tuple[Frame, ...]:

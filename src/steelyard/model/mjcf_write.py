@@ -1,7 +1,7 @@
 """MJCF write-back: new inertials and joint properties spliced into copies of the user's files, byte for byte."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import compile_files
 from steelyard.model.mjcf_drives import Actuators, expressible, unwritten
 from steelyard.model.mjcf_files import Body, Files, Made, Node, bodies, relocate
+from steelyard.model.mjcf_floor import floor_edits
 from steelyard.model.references import left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.sketch import Inertial, Sketch
@@ -155,10 +156,12 @@ def edited(document: MjcfDocument, robot: Robot, reference: Robot, target: Path)
     if changes.links or changes.joints:
         changed += _settle(files, edits, settings, changes, joints)
     changed += _collect(edits, _driven(actuators, changes, reference))
+    floor = [] if robot.floor in (None, reference.floor) else list(floor_edits(files, settings.m, robot.floor))
+    changed += _collect(edits, floor)
     written, lines = _written(files, edits, target)
     return Draft(
         files=written,
-        expected=changes.expected,
+        expected=replace(changes.expected, floor=robot.floor) if floor else changes.expected,
         changed=(*changed, *lines),
         rescaled=changes.rescaled,
         notes=(

@@ -36,6 +36,23 @@ class Source:
     held: bool = False
 
 
+@dataclass(frozen=True)
+class Contact:
+    """Parameters of a contact, as MJCF spells them. friction: of sliding, torsion, rolling. solref: time constant, s,
+    and damping ratio, or both negative, stiffness and damping. solimp: of its impedance. condim: its dimensions."""
+
+    friction: tuple[float, ...]
+    solref: tuple[float, ...]
+    solimp: tuple[float, ...]
+    condim: int
+
+    @property
+    def time_constant(self) -> float:
+        """s, however `solref` spells it."""
+        constant, damping = self.solref
+        return constant if constant > 0 else -2 / damping
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame(Card):
     """A place that the model file names, riding on a body (or on the world).
@@ -70,7 +87,8 @@ class Robot:
     the file with the body it rides on. sites: further places that the file names, such as MJCF's sites. loops:
     closures of kinematic loops, which are not part of the tree; functions of `dynamics` are those of the open tree,
     `closed_loop` obeys the loops. actuated: joints that have a motor, for robots with loops; empty when unknown.
-    drives: what is known of motors, by degree of freedom: actuators of MJCF, over them the side file.
+    drives: what is known of motors, by degree of freedom: actuators of MJCF, over them the side file. floor: what every
+    contact with it has, where an MJCF file says so; None where contacts depend on what touches it, too.
     """
 
     name: str
@@ -89,6 +107,7 @@ class Robot:
     loops: tuple[Loop, ...] = ()
     actuated: tuple[str, ...] = ()
     drives: Mapping[str, Drive] = field(default_factory=dict)
+    floor: Contact | None = None
     source: Source | None = None
     notes: tuple[str, ...] = ()
 

@@ -64,7 +64,7 @@ def save(robot: Robot, path) -> SaveReport:
     reference, floating = _reference(robot, format.name)
     if reference is None:
         with _folder(path):
-            return _report(path, new_file(robot, path, format))
+            return _report(path, new_file(replace(robot, floor=None), path, format))
     document = document_of(reference)
     assert document is not None  # it was read from its file
     final = document.edited(robot, reference, path)

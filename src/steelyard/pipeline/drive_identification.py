@@ -31,6 +31,8 @@ from steelyard.log import Finding
 from steelyard.log.match import WALK
 from steelyard.model import STEP, Robot
 from steelyard.model.drive import Drive
+from steelyard.model.formats import document_of
+from steelyard.model.robot import Contact
 from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
 from steelyard.pipeline.drive_starts import from_earlier, known_of, starts_of, with_friction, with_gain, with_masses
 from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
@@ -59,6 +61,8 @@ class DriveResult(Card):
         scale: what says the common scale of masses, friction and gains, and what would, in words.
         scaled: joints whose numbers count in masses of the given model, as nothing else says their scale.
         fit: the refinement.
+        ground: what contacts of feet with it have, as the motion shows; None unless the robot walks, and where they
+            are of several kinds. `robot.floor` is the same where the file has a place for it.
         held_out: samples that judge.
         overlay: of these, times, measured and simulated positions of each block in one piece, and commanded ones, None
             where commands are no positions; of a free base displacement and rotation vector.
@@ -79,6 +83,7 @@ class DriveResult(Card):
     scale: tuple[str, ...]
     scaled: tuple[str, ...]
     fit: MotionFit
+    ground: Contact | None
     held_out: tuple[Recorded, ...]
     overlay: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
     findings: tuple[Finding, ...]
@@ -169,7 +174,9 @@ def run_drives(
     )
     report("judging by motion", 0.9)
     named = named_drives(robot, drives, fit)
-    refined = _refined(robot, fit, named)
+    refined, ground = _refined(robot, fit, named), task.ground(fit.windows.q, fit.drives)
+    if ground is not None and task.holds_floor:
+        refined = replace(refined, floor=ground)
     motion, overlay = _judged(task, near.drives, start, test)
     result = DriveResult(
         job=job,
@@ -182,6 +189,7 @@ def run_drives(
         scale=task.scale[0],
         scaled=tuple(name for each in task.scale[1] for name in each.joints),
         fit=fit,
+        ground=ground,
         held_out=tuple(test),
         overlay=overlay,
         findings=tuple(finding for each in read for finding in each.remaining),
@@ -252,6 +260,16 @@ class _Task:
     def simulated(self) -> tuple[str, ...]:
         """Notes on the ground that a robot walks on in simulations."""
         return Simulation(self.run.robot, self.step).notes
+
+    def ground(self, q, drives: DriveArrays) -> Contact | None:
+        """What contacts with the ground have at positions (k, nq) of a walk; None where they are of several kinds."""
+        return Simulation(self.run.robot, self.step).contact(q, drives) if self.run.robot.floating else None
+
+    @cached_property
+    def holds_floor(self) -> bool:
+        """Whether the file has a floor, and a place for what contacts with it have."""
+        document = document_of(self.run.robot)
+        return document is not None and document.holds_floor
 
     @property
     def stated(self) -> Stated:
@@ -397,13 +415,16 @@ def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -
 def _judged(
     task: _Task, found: DriveArrays, start: DriveArrays | None, test: list[Recorded]
 ) -> tuple[tuple[Motion, ...], tuple]:
-    """Errors of motion on samples that were not fitted, and the overlay of a `DriveResult`."""
+    """Errors of motion on samples that were not fitted, and the overlay of a `DriveResult`, on the ground that is
+    written, else on the file's."""
     simulation, judges = Simulation(task.run.robot, STEP), judges_of(test, STEP)
     sets = {FOUND: found} | ({} if start is None else {START: start})
     if all(each.torque_per_unit is not None for each in task.drives.values()):
         sets[GIVEN] = arrays_of(task.run.robot, task.drives)
-    level = (found.ground[0], 0.0, 0.0)  # else it is as the file says
-    sets = {name: arrays.changed(ground=level) for name, arrays in sets.items()}
+    level = (found.ground[0], 0.0, 0.0)
+    written = task.holds_floor and task.ground(judges.windows.q, found) is not None
+    given = [name for name in sets if name != FOUND or not written]
+    sets |= {name: sets[name].changed(ground=level) for name in given}
     motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
     whole = judges.whole
     followed = bool(found.follows_q[whole.base :].all())

@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, COMMANDED, STAYS, WALKED
+from steelyard.model.robot import Contact
 from steelyard.pipeline.drive_identification import FOUND, START, DriveResult
 from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import friction, motion
@@ -23,6 +24,10 @@ from steelyard.sheets import Cell, Sheet, sheet
 
 KIND = "drives"
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
+NOT_WRITTEN = (
+    "The file has no floor of its own to say so: state it where the robot walks. The verdict is of contacts as the "
+    "file has them."
+)
 LIKE = 0.7  # times the error of these, below which drives move like the robot, or roughly so
 SLOW = 0.1  # of the speed limits of the model, below which a log says little of what the robot will do
 ADVICE = {
@@ -70,6 +75,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
             for i, name in enumerate(robot.body_names)
         ],
         RANGES: drive_ranges(result),
+        **({"ground": _ground(result, result.ground)} if result.ground is not None else {}),
         "held_out": {"samples": sum(map(len, result.held_out)), "window": result.window, "step": result.step},
         "findings": [{key: getattr(each, key) for key in ("code", "severity", "message")} for each in result.findings],
         "notes": [*result.notes, *(walk_words(result.fit, robot) if robot.floating else ()), *notes],
@@ -105,6 +111,13 @@ def _drive(result: DriveResult, name: str, dof: int) -> dict:
             "scaled": name in result.scaled and what.scaled,
         }
     return {"kind": own.kind, **numbers}
+
+
+def _ground(result: DriveResult, contact: Contact) -> dict:
+    """Friction and softness of contacts with the ground, with their intervals."""
+    numbers = zip((contact.friction[0], contact.time_constant), result.fit.ground_half_width, strict=True)
+    told = [{"value": x, "lower": x * np.exp(-half), "upper": x * np.exp(half)} for x, half in numbers]
+    return {"friction": told[0], "time_constant": told[1], "written": result.robot.floor == contact}
 
 
 def _proven(result: DriveResult) -> dict:
@@ -259,6 +272,7 @@ def drive_view(record: Record, *, robot: str = "") -> View:
             ),
         ),
         Section("Bodies", "Bodies", (Part(sheet=_body_sheet(found)),)),
+        *([Section("Ground", "Ground", (Part(sheet=ground_sheet(found)),))] if "ground" in found else []),
         *([Section(RANGE_TITLE, "Ranges", tuple(range_parts(found)))] if RANGES in found else []),
     ]
     if found["notes"]:
@@ -352,6 +366,19 @@ def _body_sheet(summary: dict) -> Sheet:
     caption = "As far as joints feel them; all others stay as they were given."
     caption += "" if summary["proven"].get("intervals", True) else " Mass may have moved between trunk and limbs."
     return sheet("Masses", caption, (("Body", "text"), "Mass", ("Unit", "text")), rows)
+
+
+def ground_sheet(summary: dict) -> Sheet:
+    """What contacts of feet with the ground have."""
+    found = summary["ground"]
+    rows = [
+        (name, Cell(number(found[key]["value"]), note=interval(found[key]["lower"], found[key]["upper"])), unit)
+        for name, key, unit in (("friction", "friction", "1"), ("time constant (solref)", "time_constant", "s"))
+    ]
+    told = "The floor of the written model says so." if found["written"] else NOT_WRITTEN
+    return sheet(
+        "Contacts of feet", f"In brackets 95 % intervals. {told}", (("Number", "text"), "Found", ("Unit", "text")), rows
+    )
 
 
 def _thousandths(value) -> str:

@@ -84,6 +84,18 @@ class DrivenBody(TypedDict):
     mass: Annotated[float, "kg"]
 
 
+class GroundNumber(TypedDict):
+    value: float
+    lower: Annotated[float, "95 % interval."]
+    upper: float
+
+
+class Ground(TypedDict):
+    friction: Annotated[GroundNumber, "Coefficient of sliding."]
+    time_constant: Annotated[GroundNumber, "Of the springs that MuJoCo makes of contacts, s."]
+    written: Annotated[bool, "Whether the floor of the written model says so."]
+
+
 class HeldOutMotion(TypedDict):
     samples: Count
     window: Annotated[float, "s"]
@@ -107,6 +119,7 @@ class Drives(OfAJob):
         "Motion faster than what was fitted: fitted to the slower part of the logs, judged on their faster part.",
     ]
     bodies: list[DrivenBody]
+    ground: NotRequired[Annotated[Ground, "Contacts of feet, of a robot that walks."]]
     held_out: HeldOutMotion
 
 

@@ -13,6 +13,7 @@ from steelyard.model import Robot
 OPEN = 0.5  # of the prior's standard deviation, above which a number rests on the prior
 TOGETHER, MOST = 0.9, 6  # correlation from which on two numbers are not told apart, and pairs that are named
 PARTS = (("mass", slice(0, 1)), ("centre of mass", slice(1, 4)), ("inertia", slice(4, 10)))
+GROUND = ("friction", "softness")
 NAMES = {"frictionloss": "friction loss"}
 MORE = (
     "Motion of the legs in the air (base held, --fixed), of each joint at several speeds, tells armature from the "
@@ -67,6 +68,8 @@ def _numbers(fit: MotionFit, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
             some = unknowns.bodies[:, own[0], columns].any(axis=1)
             if some.any():
                 yield f"{part} of {_alike(names)}", first + np.flatnonzero(some)
+    for k, what in enumerate(GROUND, unknowns.of_bodies.stop + 1):  # behind its height
+        yield f"{what} of the ground", np.array([k])
 
 
 def _alike(names: Sequence[str]) -> str:
