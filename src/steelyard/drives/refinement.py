@@ -36,7 +36,9 @@ PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be wi
 FALLEN = 1e3  # times the typical error, or a variance, beyond which all are alike
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
-SHARED, UPPER = 3.0, 0.975  # times how windows of walks differ, which share errors (measured, docs/drives.md); quantile
+SHARED = 3.0  # times how windows of walks differ, which share errors (measured, docs/drives.md)
+SHARED_MORE = {"damping": 4.5, "armature": 4.5}  # contacts that are not quite right look like these first
+UPPER = 0.975  # quantile
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
 FURTHEST = (2e-3, 0.05)  # rad or m, and times 1/s, as where a robot is in the plane may not be known at all
 FIRST, LEAST, LARGEST = 1e-2, 1e-5, 10.0  # of the damping
@@ -217,7 +219,7 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     covariance = spread + prior + sum(np.outer(each, each) for each in stepped) / 3
     if windows.walking:  # what prior and steps add has no such freedom (Welch and Satterthwaite)
         freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
-        covariance = _widened(covariance, freedom, _by_limbs(unknowns, inverse, x), cost.most)
+        covariance = _widened(unknowns, covariance, freedom, _by_limbs(unknowns, inverse, x), cost.most)
         freedom[:] = np.inf
     return Shown(covariance, freedom, -scores / curvature, curvature, correction)
 
@@ -228,9 +230,12 @@ def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:
     return -inverse[:, limbs] @ np.linalg.solve(inverse[np.ix_(limbs, limbs)], x[limbs])
 
 
-def _widened(covariance, freedom, other, most) -> np.ndarray:
+def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray:
     """With degrees of freedom, what windows share, and another answer (p,), up to deviations (p,) of the prior."""
-    wide = SHARED * stdtrit(freedom, UPPER) / ndtri(UPPER)
+    shared, each = np.full(len(covariance), SHARED), unknowns.each
+    for name in set(SHARED_MORE) & set(unknowns.free):
+        shared[unknowns.free.index(name) * each :][:each] = SHARED_MORE[name]
+    wide = shared * stdtrit(freedom, UPPER) / ndtri(UPPER)
     found = covariance * np.outer(wide, wide) + np.outer(other, other)
     least = np.minimum(1.0, most / np.sqrt(np.maximum(np.diag(found), np.finfo(float).tiny)))
     return found * np.outer(least, least)

@@ -65,8 +65,8 @@ def named_drives(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> d
 
 
 def _interval(value: float, half: float, *, positive: bool) -> tuple[float, float]:
-    """Bounds about a value: of its logarithm where it is positive."""
+    """Bounds about a value: of its logarithm where it is positive; what could as well be none begins at zero."""
     if not positive:
         return max(value - half, 0.0), value + half
     factor = float(np.exp(min(half / value, LARGEST)))
-    return value / factor, value * factor
+    return (value / factor if half < value else 0.0), value * factor

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.drives.motion_fit import MotionFit
-from steelyard.drives.refinement import SHARED
+from steelyard.drives.refinement import SHARED, SHARED_MORE
 from steelyard.errors import choices
 from steelyard.model import Robot
 
@@ -21,9 +21,9 @@ MORE = (
 )
 UNPROVEN = (
     "Intervals, draws and ranges of walks are not proven, nor how mass is shared between trunk and limbs: windows "
-    f"share what contacts and the simulation get wrong. They are {SHARED:g} times as wide as windows alone say, and "
-    "span the answer with limbs as in the model; in 21 simulated walks whose gains were those of the file they hold "
-    "1,092 of 1,204 numbers of joints, of armatures 87 % and of dampings 82 %."
+    f"share what contacts and the simulation get wrong. They are {SHARED:g} times as wide as windows alone say, "
+    f"{SHARED_MORE['damping']:g} times of armatures and dampings, and span the answer with limbs as in the model; in 21 "
+    "simulated walks whose gains were those of the file they hold 1,092 of 1,204 numbers of joints."
 )
 
 
