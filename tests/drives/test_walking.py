@@ -108,6 +108,33 @@ def test_a_file_without_ground_gets_one_and_feet_without_geometry_are_refused():
         Simulation(sy.load(file_of(bare)), 2e-3)
 
 
+def test_the_ground_that_was_found_is_the_floor_of_the_written_file(tmp_path):
+    """Contacts in MuJoCo have the found friction and softness; a rollout of the robot and one of its file are equal."""
+    walk = walked()
+    robot = sy.load(file_of(walk.mjcf))
+    arrays = arrays_of(robot, robot.drives).changed(ground=(0.0, np.log(0.5), np.log(1.7)))
+    found = Simulation(robot, 2e-3).contact(walk.exact.q[::20], arrays)
+    assert found.friction[0] == pytest.approx(0.5 * 0.8) and found.time_constant == pytest.approx(1.7 * 0.02)
+    softer = replace(robot, floor=found)
+    written = sy.load(sy.save(softer, tmp_path / "softer.xml").path)
+    assert written.floor == found
+    log, moves = _based(walk)[:200], []
+    for each in (robot, softer, written):
+        assert Simulation(each, 2e-3).contact(walk.exact.q[::20], arrays_of(each, each.drives)).condim == 3
+        moves.append(sy.rollout(each, log).q)
+    assert np.abs(moves[1] - moves[0]).max() > 1e-3 and np.abs(moves[2] - moves[1]).max() < 1e-9
+
+
+def test_feet_that_touch_in_several_ways_tell_of_no_ground():
+    robot = sy.load(file_of(ODD))
+    simulation, arrays = Simulation(robot, 2e-3), arrays_of(robot, robot.drives)
+    q = np.tile(robot.neutral, (60, 1))
+    q[:, 2] = np.linspace(0.45, 0.25, 60)
+    told = [simulation.contact(each[None], arrays) for each in q]
+    assert told[0] is None and simulation.gap(q[:1]) > 0.01  # it touches nothing
+    assert any(told) and simulation.contact(q, arrays) is None
+
+
 def test_mirrored_legs_change_alike():
     robot = sy.load(file_of(walked().mjcf))
     drives = drives_of(robot, ("model",))

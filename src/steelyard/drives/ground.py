@@ -15,7 +15,7 @@ from steelyard.model import Robot, load, save
 from steelyard.model.formats import document_of
 from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import body_name, compiled_rotation
-from steelyard.model.robot import WORLD
+from steelyard.model.robot import WORLD, Contact
 
 ALIKE = ["contype", "conaffinity", "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap"]
 OPTIONS = [
@@ -88,6 +88,10 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
                 centers[link.name] = m.body_ipos[m.geom_bodyid[geom]].copy()
             made[geom] = _geom(spec, spec.worldbody if link.body == WORLD else bodies[link.name], m, geom, link)
     floor = [each for each in made.values() if each.parent.name == "world"]
+    if robot.floor is not None:
+        highest = max(each.priority for each in made.values())
+        for each in floor:
+            _tell(each, robot.floor, highest + 1)
     if len(made) == len(floor):
         raise ModelError(
             f"Robot '{robot.name}' has no geometry that can touch the ground. Give its feet collision geometry, such "
@@ -201,6 +205,12 @@ def _geom(spec: Any, body: Any, m: Any, geom: int, link: Any) -> Any:
     for key in ALIKE:
         setattr(found, key, getattr(m, f"geom_{key}")[geom])
     return found
+
+
+def _tell(geom: Any, contact: Contact, priority: int) -> None:
+    """Let a geom say what contacts with it have."""
+    geom.friction, geom.solref, geom.solimp = contact.friction, contact.solref, contact.solimp
+    geom.condim, geom.priority = contact.condim, priority
 
 
 def _plane(spec: Any) -> None:
