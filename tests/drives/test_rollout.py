@@ -11,8 +11,9 @@ from steelyard.drives import rollout
 from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.coordinates import unknowns
 from steelyard.drives.drive import Drive
-from steelyard.drives.refinement import Simulated, refine, shown_by
+from steelyard.drives.refinement import refine, shown_by
 from steelyard.drives.simulation import Simulation
+from steelyard.drives.window_errors import Simulated
 from steelyard.drives.windows import Recorded, Windows, smoothed, windows_of
 from steelyard.errors import LogError, ModelError, OptionError
 from steelyard.inertia import is_consistent

@@ -15,10 +15,11 @@ from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import drives_of, twins
 from steelyard.drives.free_base import apart, moved
 from steelyard.drives.held_out import STRIDE
-from steelyard.drives.refinement import Simulated, refine, shown_by
+from steelyard.drives.refinement import refine, shown_by
 from steelyard.drives.rollouts import as_recorded
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.walking_coordinates import walking_unknowns
+from steelyard.drives.window_errors import Simulated
 from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import ModelError, OptionError
 from steelyard.model.mujoco_state import to_mujoco
@@ -51,8 +52,9 @@ ODD = """<mujoco><compiler angle="radian"/><option timestep="0.002" cone="ellipt
 
 
 @lru_cache
-def walked(duration: float = 4.0, pace: float = 1.0, seed: int = 1):
-    return sy.simulate.walk("trot", truth=TRUTH, duration=duration, pace=pace, seed=seed)
+def walked(duration: float = 4.0, pace: float = 1.0, seed: int = 1, softness: float | None = None):
+    truth = replace(TRUTH, softness=softness)
+    return sy.simulate.walk("trot", truth=truth, duration=duration, pace=pace, seed=seed)
 
 
 def file_of(text: str) -> Path:
@@ -246,7 +248,7 @@ def test_wrong_gravity_makes_a_wrong_trunk():
 
 @pytest.mark.exhaustive(keep=0)
 def test_a_whole_run_writes_what_walks(tmp_path):
-    walk = walked()
+    walk = walked(softness=0.012)
     result = sy.identify(str(file_of(walk.mjcf)), walk.log, drive="model", out=tmp_path / "out")
     errors = {each.name: each.pooled[0] for each in result.motion}
     assert errors["identified"] < 0.4 * errors["given model"]
@@ -260,6 +262,9 @@ def test_a_whole_run_writes_what_walks(tmp_path):
     assert not told["proven"]["intervals"] and UNPROVEN in told["verdict"]["reasons"]
     assert UNPROVEN in drive_sheet(told).caption and UNPROVEN in drive_sheet(told, intervals=False).caption
     written = sy.load(tmp_path / "out" / "robot_identified.xml")
+    assert written.floor == result.ground and written.floor.time_constant == pytest.approx(0.012, rel=0.1)
+    constant = told["ground"]["time_constant"]
+    assert told["ground"]["written"] and constant["lower"] < 0.012 < constant["upper"] < 0.02
     assert written.floating and written.drives["FL_hip_joint"].delay > 0
     again = sy.identify(str(file_of(walk.mjcf)), walk.log, drive="model", start=str(tmp_path / "out"))
     assert np.allclose(again.fit.refined.unknowns.drives.inertias, written.inertias)  # where it begins

@@ -11,9 +11,9 @@ from itertools import pairwise
 import numpy as np
 
 from steelyard.drives.arrays import DriveArrays
-from steelyard.drives.refinement import errors_of
 from steelyard.drives.rollouts import rms
 from steelyard.drives.simulation import Simulation
+from steelyard.drives.window_errors import errors_of
 from steelyard.drives.windows import Recorded, Windows, cuts, smoothed, windows_of
 from steelyard.model import Robot
 

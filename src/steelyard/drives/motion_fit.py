@@ -11,9 +11,10 @@ from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, total_mass, unknowns, weights_of
 from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
 from steelyard.drives.held_out import window_of
-from steelyard.drives.refinement import Refined, Shown, Simulated, errors_of, felt_by, least, levelled, refine, shown_by
+from steelyard.drives.refinement import Refined, Shown, felt_by, refine, shown_by
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.walking_coordinates import single, walking_unknowns
+from steelyard.drives.window_errors import Simulated, errors_of, least, levelled
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot

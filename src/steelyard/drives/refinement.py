@@ -7,21 +7,19 @@ begin where their own samples say, as far as the smoothed state leaves that open
 from all answers, and from how unlike windows are: errors within one are no independent samples.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from steelyard.drives import free_base
 from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.coordinates import Unknowns
 from steelyard.drives.free_base import TWIST
-from steelyard.drives.simulation import Simulation
-from steelyard.drives.windows import Recorded, Windows, windows_of
-from steelyard.model import Robot
+from steelyard.drives.window_errors import Simulated, errors_of
+from steelyard.drives.windows import Windows
 
 STEPS, LAST = 12, 8  # with the derivatives of all joints at once, and with those of each
 WALKED, SLOPES = 30, 4  # steps of walks, whose derivatives are dear, and how often these are taken
@@ -30,9 +28,7 @@ PRIOR = 30.0  # samples that the prior counts as much as
 SETTLED = 2e-3  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
-CAREFUL = 5e-4  # s, step of a careful simulation
 SETTLES = 0.05  # of the cost, by which a correction for the step may raise it: where windows begin does not follow it
-PRESSED = (0.0, 5e-4, 1e-3, 2e-3, 4e-3)  # m, by which feet that stand may be within soft ground
 FALLEN = 1e3  # times the typical error, or a variance, beyond which all are alike
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
@@ -60,43 +56,6 @@ class Refined:
     @property
     def drives(self) -> DriveArrays:
         return self.unknowns.at(self.x)
-
-
-@dataclass(frozen=True, eq=False)
-class Simulated:
-    """Windows of logs, and simulations of them: with the step that derivatives are taken with, and with the one, as
-    fine or finer, that errors are taken with."""
-
-    simulation: Simulation
-    windows: Windows
-    finer: Simulation
-    finely: Windows
-
-    @classmethod
-    def of(cls, robot: Robot, recordings: Sequence[Recorded], length: float, chosen, step: float, finer: float):
-        """chosen: windows of all those of a length, s, of the recordings; step, finer: s."""
-        both = [Simulation(robot, each, centred=True) for each in (step, finer)]
-        first, second = (windows_of(recordings, each.step, length, lead=each.lead)[chosen] for each in both)
-        return cls(both[0], first, both[1], second)
-
-    def errors(self, moved: Sequence[np.ndarray], drives: Sequence[DriveArrays]) -> list[np.ndarray]:
-        """As of `errors_of`, by the finer simulation. moved: (2, k, nv) each, added to where windows begin."""
-        return errors_of(self.finer, [_begun(self.finely, each) for each in moved], drives)
-
-    def by_step(self, moved: np.ndarray, drives: DriveArrays) -> np.ndarray:
-        """(m, nv) what a step of `CAREFUL`, or the finer one of walks, changes in errors by an integrator of the first
-        order, such as that of simulators people use."""
-        finer = self.finer
-        plain = Simulation(finer.robot, finer.step)
-        (centred,) = self.errors([moved], [drives])
-        (other,) = errors_of(plain, [_begun(replace(self.finely, lead=plain.lead), moved)], [drives])
-        return (other - centred) * (1.0 if self.finely.walking else min(1.0, CAREFUL / finer.step))
-
-    def halved(self, moved: np.ndarray, drives: Sequence[DriveArrays]) -> list[np.ndarray]:
-        """Errors by a simulation of half the finer step."""
-        half = Simulation(self.finer.robot, self.finer.step / 2, centred=True)
-        windows = replace(self.finely, step=half.step, steps=2 * self.finely.steps)
-        return errors_of(half, [_begun(windows, moved)], drives)
 
 
 def refine(
@@ -372,11 +331,6 @@ class _Cost:
         return x + move, moved + begun
 
 
-def _begun(windows: Windows, moved) -> Windows:
-    """Windows that begin elsewhere: (2, k, nv) added to positions and speeds."""
-    return replace(windows, q=free_base.moved(windows.q, moved[0]), v=windows.v + moved[1])
-
-
 def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool, starts=None) -> _Slopes:
     """Derivatives of the errors. starts: those by where windows begin, where they are known."""
     simulation, windows = simulated.simulation, simulated.windows
@@ -389,67 +343,9 @@ def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: boo
     here = unknowns.at(x)
     cases = [(moved, here), *((moved, unknowns.at(x + change)) for change, _ in changes)]
     cases += [(each, here) for each in begins]
-    error, *found = errors_of(simulation, [_begun(windows, each) for each, _ in cases], [drives for _, drives in cases])
+    error, *found = errors_of(simulation, [windows.begun(each) for each, _ in cases], [drives for _, drives in cases])
     sizes = [change.max() for change, _ in changes]
     values = np.stack([(new - error) / size for new, size in zip(found, sizes, strict=False)])
     if starts is None:
         starts = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
     return _Slopes(values, np.stack([at for _, at in changes]), starts)
-
-
-def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequence[DriveArrays]) -> list[np.ndarray]:
-    """Errors of several sets of drives, as many simulated at once as memory has room for.
-
-    Args:
-        simulation: of the robot.
-        windows: of the logs, of each set, alike but for where they begin; one for all.
-        drives: any number.
-
-    Returns:
-        (m, nv) simulated minus measured positions of each.
-    """
-    windows = list(windows) * (len(drives) if len(windows) == 1 else 1)
-    together, found = simulation.together(windows[0]), []
-    for first in range(0, len(drives), together):
-        part, own = drives[first : first + together], windows[first : first + together]
-        once = {id(each): own[0].driven(simulation, each) for each in {id(d): d for d in part}.values()}
-        models = [model for each in part for model in once[id(each)]]
-        told = {each.told_by: own[0].controls(each) for each in {d.told_by: d for d in part}.values()}
-        controls = np.concatenate([told[each.told_by] for each in part])
-        q, v = np.concatenate([each.begin for each in own]), np.concatenate([each.v for each in own])
-        q = simulation.run(models, q, v, controls)
-        found += [own[0].errors(each) for each in q.reshape(len(part), len(own[0]), *q.shape[1:])]
-    return found
-
-
-def levelled(simulation: Simulation, windows: Windows, drives: DriveArrays) -> DriveArrays:
-    """Drives whose ground is as high as the feet of windows are.
-
-    Args:
-        simulation: of the robot.
-        windows: of its motion.
-        drives: any.
-
-    Returns:
-        Of a robot that walks, the drives on the height at which it moves most like the windows; else the same.
-    """
-    if not windows.walking:
-        return drives
-    touching = float(np.median(simulation.gap(windows.q)))
-    height = touching if np.isfinite(touching) else 0.0
-    return least(simulation, windows, [drives.changed(ground=(height + each, 0.0, 0.0)) for each in PRESSED])
-
-
-def least(simulation: Simulation, windows: Windows, cases: Sequence[DriveArrays]) -> DriveArrays:
-    """The case whose joints err least.
-
-    Args:
-        simulation: of the robot.
-        windows: of its motion.
-        cases: any number.
-
-    Returns:
-        One of them.
-    """
-    costs = [np.mean(e[:, windows.base :] ** 2) for e in errors_of(simulation, [windows], cases)]
-    return cases[int(np.argmin(costs))]

@@ -11,8 +11,8 @@ from steelyard.cards import Card
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import Drive
 from steelyard.drives.free_base import TWIST, moved
-from steelyard.drives.refinement import levelled
 from steelyard.drives.simulation import Simulation
+from steelyard.drives.window_errors import levelled
 from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import OptionError
 from steelyard.log import Log

@@ -231,6 +231,10 @@ class Windows:
         spans = zip(self.source, self.first, self.counts, strict=True)
         return np.concatenate([getattr(self.recordings[s], name)[i : i + n] for s, i, n in spans])
 
+    def begun(self, change) -> "Windows":
+        """Windows that begin elsewhere: (2, k, nv) added to positions and speeds."""
+        return replace(self, q=moved(self.q, change[0]), v=self.v + change[1])
+
     def driven(self, simulation, drives: DriveArrays) -> list:
         """The robot with these drives, of each window."""
         every = [each.off for each in self.recordings]

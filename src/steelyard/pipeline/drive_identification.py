@@ -16,8 +16,9 @@ from steelyard.drives.free_base import TWIST, apart, moved
 from steelyard.drives.free_swings import swings
 from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by, window_of
 from steelyard.drives.motion_fit import MotionFit, Stated, draws, fit_motion, search
-from steelyard.drives.refinement import Refined, errors_of
+from steelyard.drives.refinement import Refined
 from steelyard.drives.simulation import Simulation, step_for, unbounded
+from steelyard.drives.window_errors import errors_of
 from steelyard.drives.windows import Recorded, stretches
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.fit import Draws, Estimate
@@ -193,19 +194,7 @@ def run_drives(
         held_out=tuple(test),
         overlay=overlay,
         findings=tuple(finding for each in read for finding in each.remaining),
-        notes=tuple(
-            dict.fromkeys(
-                (
-                    *robot.notes,
-                    *beyond,
-                    *begun.said,
-                    *_swung(free),
-                    *_notes(read),
-                    *more,
-                    *chosen,
-                )
-            )
-        ),
+        notes=tuple(dict.fromkeys((*robot.notes, *beyond, *begun.said, *_swung(free), *_notes(read), *more, *chosen))),
         log_names=tuple(Path(path).name for path in job.logs),
         window=window_of(robot),
     )

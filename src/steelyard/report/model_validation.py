@@ -11,8 +11,8 @@ import numpy as np
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import drives_of
 from steelyard.drives.held_out import Motion, judges_of
-from steelyard.drives.refinement import levelled
 from steelyard.drives.simulation import Simulation, unbounded
+from steelyard.drives.window_errors import levelled
 from steelyard.drives.windows import stretches
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import OptionError, choices
