@@ -285,7 +285,8 @@ Why they are as wide as this: [walking robots](../drives.md#walking-robots).
 
 ## Fewer signals, other ground
 
-Joint errors on the faster gait, mrad, and the error of the trunk's mass, kg; two truths each.
+Joint errors on the faster gait, mrad, and the error of the trunk's mass, kg. Ground that is slippery or soft throughout
+is that of the faster gait, too: the written floor is the one that the robot walked on.
 
 {changes}
 
@@ -334,6 +335,7 @@ def page(rows: list[Row]) -> str:
         changes[what] = {
             "given": " / ".join(f"{each['given']['joints']:.1f}" for each in own),
             "identified": " / ".join(map(told, own)),
+            "true": " / ".join(f"{each['true']['joints']:.1f}" for each in own),
             "mass": " / ".join(f"{each['trunk'][1]:+.2f}" for each in own if "trunk" in each),
             "findings": ", ".join(sorted({code for each in own for code in each.get("findings", ())})),
         }

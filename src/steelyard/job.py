@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from steelyard.corrections import NOTHING, Corrections
 from steelyard.drive_kinds import DRIVE_KINDS
+from steelyard.errors import OptionError, choices
 from steelyard.job_options import (
     ANALYZE,
     AUTO,
@@ -317,7 +318,10 @@ class Job:
 
     @property
     def plain_friction(self) -> tuple[str, ...]:
-        """Terms of friction that all joints have."""
+        """Terms of friction that all joints have. Raises OptionError for unknown ones."""
+        known = (*friction_terms(), *CHOSEN_FRICTION)
+        if unknown := [term for term in self.friction or () if term not in known]:
+            raise OptionError(f"Unknown friction term '{unknown[0]}'. Choose from {choices(known)}, or none.")
         return FRICTION if self.friction is None else tuple(x for x in self.friction if x not in CHOSEN_FRICTION)
 
     @property
