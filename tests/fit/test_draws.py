@@ -20,6 +20,7 @@ from steelyard.information import accumulate
 from steelyard.information.files import npz_bytes
 from steelyard.model import library
 from steelyard.model.drive import Drive
+from steelyard.model.robot import Contact
 from steelyard.payload import Payload, Status
 
 TRUTHS, COUNT = 24, 256
@@ -209,6 +210,24 @@ def test_rows_are_of_their_own_robot(scara, repeated):
         draws.robot(0, library.puma560())
     with pytest.raises(OptionError, match="Row 999"):
         draws.robot(999, scara.prior)
+
+
+@pytest.mark.parametrize("solref", [(0.02, 1.0), (-2e3, -80.0)], ids=["time constant", "stiffness"])
+def test_the_ground_of_a_row(tmp_path, solref):
+    """MuJoCo's damping ratio, (damping / 2)^2 / stiffness where these are stated, stays."""
+    robot = replace(library.scara(), floor=Contact((0.8, 0.01, 0.0), solref, (0.9, 0.95, 0.001, 0.5, 2.0), 3))
+    ground = np.array([[0.5, 0.01], [1.2, 0.04]])
+    inertias = np.repeat(robot.inertias[None], 2, axis=0)
+    own = fit.Draws(robot.body_names, robot.dof_names, inertias, ground=ground)
+    draws = fit.load_draws(fit.save_draws(own, tmp_path / "draws.npz"))
+    for index, (friction, constant) in enumerate(ground):
+        floor = draws.robot(index, robot).floor
+        assert floor.friction == (friction, 0.01, 0.0) and floor.time_constant == pytest.approx(constant)
+        ratio = [each[1] ** 2 / each[0] if each[0] < 0 else each[1] for each in (solref, floor.solref)]
+        assert ratio[1] == pytest.approx(ratio[0])
+    assert draws.robot(0, replace(robot, floor=None)).floor is None
+    with pytest.raises(FitError, match="not positive"):
+        fit.load_draws(fit.save_draws(replace(own, ground=-ground), tmp_path / "wrong.npz"))
 
 
 def test_drives_of_a_row():

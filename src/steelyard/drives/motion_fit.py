@@ -426,7 +426,8 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
 
     Returns:
         (count, nv) of gain, damping, frictionloss, armature (SI units), delay (s), slope_limit and limit (inf where
-        there is none), and inertias (count, nb, 10), by name; row i of all belongs together. Where friction grows with
+        there is none), inertias (count, nb, 10), and, of walks, ground (count, 2), factors of the friction and the time
+        constant that were found, by name; row i of all belongs together. Where friction grows with
         load, friction_base is that without load, beside load_friction_motor and load_friction_external, and
         frictionloss the mean, as in a model file.
     """
@@ -435,6 +436,8 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     found = [unknowns.at(unknowns.within(each)) for each in x]
     own = {name: np.stack([getattr(each, name) for each in found]) for name in (*FREE, "inertias")}
     loads = {name: own.pop(name) for name in LOAD_FRICTION}
+    if unknowns.ground:
+        own["ground"] = np.exp([np.subtract(each.ground, fit.drives.ground)[1:] for each in found])
     if fit.drives.loaded.any():
         found = sum(np.asarray(getattr(fit.drives, name)) for name in LOAD_FRICTION)
         grown = np.divide(sum(loads.values()), found, out=np.zeros_like(own["gain"]), where=found > 0)

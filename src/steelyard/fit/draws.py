@@ -39,6 +39,7 @@ class Draws(Card):
             friction_base, load_friction_motor and load_friction_external. SI units.
         rotors: names of motor rotors that are bodies of their own.
         rotor_inertias: (n, nr, 10) of these in rotor frames.
+        ground: (n, 2) coefficient of friction and time constant, s, of contacts with the ground, of a robot that walks.
     """
 
     bodies: tuple[str, ...]
@@ -47,6 +48,7 @@ class Draws(Card):
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
     rotors: tuple[str, ...] = ()
     rotor_inertias: np.ndarray | None = None
+    ground: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.inertias)
@@ -90,7 +92,8 @@ class Draws(Card):
             for name, drive in robot.drives.items()
             if name in self.joints
         }
-        return replace(found, drives=dict(robot.drives) | drives)
+        floor = robot.floor if robot.floor is None or self.ground is None else robot.floor.changed(*self.ground[index])
+        return replace(found, drives=dict(robot.drives) | drives, floor=floor)
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -166,6 +169,8 @@ def save_draws(draws: Draws, path) -> Path:
     arrays |= {"inertias": draws.inertias, **draws.values}
     if draws.rotor_inertias is not None:
         arrays |= {"rotor_names": np.array(draws.rotors, dtype=str), "rotor_inertias": draws.rotor_inertias}
+    if draws.ground is not None:
+        arrays |= {"ground": draws.ground}
     storage.write_bytes(path, npz_bytes({"format": FORMAT}, arrays))
     return Path(path)
 
@@ -194,7 +199,7 @@ def load_draws(path) -> Draws:
 
 def _checked(arrays: dict[str, Any]) -> Draws:
     names = {key: tuple(map(str, arrays.pop(f"{key}_names", ()))) for key in ("body", "joint", "rotor")}
-    inertias, rotors = arrays.pop("inertias"), arrays.pop("rotor_inertias", None)
+    inertias, rotors, ground = arrays.pop("inertias"), arrays.pop("rotor_inertias", None), arrays.pop("ground", None)
     n = len(inertias)
     require_shape("inertias", inertias, (n, len(names["body"]), 10))
     known = (*DRIVE_NUMBERS, *(term for term in TERMS))
@@ -208,4 +213,8 @@ def _checked(arrays: dict[str, Any]) -> Draws:
         raise ValueError("inertias of bodies that cannot exist")
     if rotors is not None:
         require_shape("rotor_inertias", rotors, (n, len(names["rotor"]), 10))
-    return Draws(names["body"], names["joint"], inertias, arrays, names["rotor"], rotors)
+    if ground is not None:
+        require_shape("ground", ground, (n, 2))
+        if not (np.isfinite(ground).all() and (ground > 0).all()):
+            raise ValueError("ground is not positive")
+    return Draws(names["body"], names["joint"], inertias, arrays, names["rotor"], rotors, ground)

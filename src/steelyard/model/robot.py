@@ -52,6 +52,13 @@ class Contact:
         constant, damping = self.solref
         return constant if constant > 0 else -2 / damping
 
+    def changed(self, friction: float, time_constant: float) -> "Contact":
+        """With another coefficient of sliding and time constant, s, damped by the same ratio."""
+        constant, ratio = self.solref
+        times = time_constant / self.time_constant
+        solref = (time_constant, ratio) if constant > 0 else (constant / times**2, ratio / times)
+        return replace(self, friction=(friction, *self.friction[1:]), solref=solref)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame(Card):

@@ -109,7 +109,10 @@ class DriveResult(Card):
             The Draws.
         """
         values = draws(self.fit, count, seed)
-        return Draws(self.prior.body_names, self.prior.dof_names, values.pop("inertias"), values)
+        inertias, factors = values.pop("inertias"), values.pop("ground", None)
+        told = self.ground and (self.ground.friction[0], self.ground.time_constant)
+        ground = None if factors is None or told is None else told * factors
+        return Draws(self.prior.body_names, self.prior.dof_names, inertias, values, ground=ground)
 
     def _title(self) -> str:
         return f"Drives of '{self.prior.name}' from {len(self.log_names)} log(s)"

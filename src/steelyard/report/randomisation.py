@@ -20,7 +20,7 @@ from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import TERMS
 
 LEVEL = 0.9  # of the ranges: 5 to 95 %
-SCALE, CENTER = "mass_scale", "center_offset"
+SCALE, CENTER, GROUND = "mass_scale", "center_offset", "ground"
 FOUND, PRIOR, GIVEN = "identified", "prior", "given"
 OPEN = 0.5  # of the prior's variance, from which on motion has not shown a number of a body
 FELT = 1e-6  # deviation of the prior's logarithm of a mass, or of a centre, m, below which a number does not vary
@@ -47,6 +47,10 @@ def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]
             if np.isfinite(values[:, dof]).all():
                 own = _own(robot, group, dof)
                 found.append(_range(group, name, unit[prismatic], values[:, dof], own, sources))
+    if draws.ground is not None:
+        own = (None, None) if robot.floor is None else (robot.floor.friction[0], robot.floor.time_constant)
+        for k, (name, unit) in enumerate((("friction", "1"), ("time_constant", "s"))):
+            found.append(_range(GROUND, name, unit, draws.ground[:, k], own[k], {(GROUND, name): FOUND}))
     return found
 
 
@@ -153,9 +157,13 @@ def range_parts(summary: dict) -> Iterator[Part]:
     bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))
     if bodies:
         yield Part(sheet=_body_sheet(found, bodies))
-    joints = [each for each in found if each["group"] not in (SCALE, CENTER)]
+    joints = [each for each in found if each["group"] not in (SCALE, CENTER, GROUND)]
     if joints:
         yield Part(sheet=_joint_sheet(joints))
+    if ground := [each for each in found if each["group"] == GROUND]:
+        rows = [(each["name"].replace("_", " "), _cell(each), each["unit"]) for each in ground]
+        columns = (("Number", "text"), "Range", ("Unit", "text"))
+        yield Part(sheet=sheet("Range of the ground", "Of contacts with it (MJCF: friction, solref).", columns, rows))
 
 
 def _not_identified(found: list[dict]) -> str:

@@ -81,8 +81,10 @@ class Stamped(Summary):
 
 
 class Range(TypedDict):
-    group: Annotated[str, "mass_scale, center_offset, or a number of joints or drives such as damping, gain, delay."]
-    name: Annotated[str, "Of the body (and axis), or of the joint."]
+    group: Annotated[
+        str, "mass_scale, center_offset, ground, or a number of joints or drives such as damping, gain, delay."
+    ]
+    name: Annotated[str, "Of the body (and axis), or of the joint; of the ground friction or time_constant."]
     unit: str
     lower: Annotated[
         float, "5 % of the samples of the posterior in draws.npz lie below, or the value of the model file."
