@@ -92,7 +92,11 @@ class Draws(Card):
             for name, drive in robot.drives.items()
             if name in self.joints
         }
-        floor = robot.floor if robot.floor is None or self.ground is None else robot.floor.changed(*self.ground[index])
+        floor = (
+            robot.floor
+            if robot.floor is None or self.ground is None
+            else robot.floor.changed(*self.ground[index].tolist())
+        )
         return replace(found, drives=dict(robot.drives) | drives, floor=floor)
 
 
