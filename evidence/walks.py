@@ -42,6 +42,7 @@ CHANGES: dict[str, Callable[[sy.Log], sy.Log]] = {
     "pose of the base 20 ms late": lambda log: walks.with_late_base(log, 0.02),
 }
 AIR, LIMBS = "first in the air", "limbs of the model 15 % off"
+FRICTION = "friction of the ground"
 LASTING = ("friction", "softness")  # of the ground of the faster motion, too
 GROUNDS = {
     "slip of 1 s": {"slip": (6.0, 7.0, 0.1)},
@@ -261,6 +262,11 @@ def _case(case: str) -> tuple[str, int]:
     return (kind if kind in DURATION else "quadruped"), int(seed)
 
 
+def _pyramid(row: Row) -> bool:
+    """Whether the robot's ground had pyramids of friction, unlike the file's."""
+    return truth_of(_case(row["case"])[1], 12).cone == "pyramidal"
+
+
 def _said(found: Errors) -> dict[str, float]:
     return {name: round(getattr(found, name), 3) for name in ("joints", "place", "tilt")}
 
@@ -279,7 +285,9 @@ Medians over cases; ranges in brackets. Rows of {done} of {count} cases are ther
 
 ## 95 % intervals
 
-Why they are as wide as this: [walking robots](../drives.md#walking-robots).
+Why they are as wide as this: [walking robots](../drives.md#walking-robots). Friction of the ground is counted where
+cones of friction were elliptic, as in the file. Of pyramids, whose mean over directions is 0.79 of their edge, it is
+found {pyramids} times that edge.
 
 {coverage}
 
@@ -320,6 +328,8 @@ def page(rows: list[Row]) -> str:
     for each in good:
         if each["what"] in DURATION:
             for key, count in each["counts"].items():
+                if key == FRICTION and _pyramid(each):  # another friction
+                    continue
                 totals[f"{each['robot']}, {key}"] = totals.get(f"{each['robot']}, {key}", 0) + np.array(count)
     coverage = {
         key: {"intervals": int(n), "cover the truth": f"{hit / n:.0%}", "half width": half / n, "mean error": off / n}
@@ -349,7 +359,9 @@ def page(rows: list[Row]) -> str:
         for each in rows
         if AIR in each
     }
+    ground = [np.divide(*each[FRICTION]) for each in good if FRICTION in each and _pyramid(each)]
     return TEXT.format(
+        pyramids=f"{np.median(ground):.2f}" if ground else "?",
         window=0.2,
         air=table(air) if air else "Not run.",
         robots=table(robots) if robots else "Not run.",

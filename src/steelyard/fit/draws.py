@@ -92,11 +92,9 @@ class Draws(Card):
             for name, drive in robot.drives.items()
             if name in self.joints
         }
-        floor = (
-            robot.floor
-            if robot.floor is None or self.ground is None
-            else robot.floor.changed(*self.ground[index].tolist())
-        )
+        floor = robot.floor
+        if floor is not None and self.ground is not None:
+            floor = floor.changed(*self.ground[index].tolist())
         return replace(found, drives=dict(robot.drives) | drives, floor=floor)
 
 
