@@ -32,8 +32,8 @@ SETTLES = 0.05  # of the cost, by which a correction for the step may raise it: 
 FALLEN = 1e3  # times the typical error, or a variance, beyond which all are alike
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
-SHARED = 3.0  # times how windows of walks differ, which share errors (measured, docs/drives.md)
-SHARED_MORE = {"damping": 4.5, "armature": 4.5}  # contacts that are not quite right look like these first
+SHARED, SHARED_MORE = 3.0, 4.5  # times how windows of walks differ, which share errors (measured, docs/drives.md)
+LIKE_CONTACTS = ("damping", "armature")  # what contacts that are not quite right look like first, as softness
 UPPER = 0.975  # quantile
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
 FURTHEST = (2e-3, 0.05)  # rad or m, and times 1/s, as where a robot is in the plane may not be known at all
@@ -192,8 +192,9 @@ def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:
 def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray:
     """With degrees of freedom, what windows share, and another answer (p,), up to deviations (p,) of the prior."""
     shared, each = np.full(len(covariance), SHARED), unknowns.each
-    for name in set(SHARED_MORE) & set(unknowns.free):
-        shared[unknowns.free.index(name) * each :][:each] = SHARED_MORE[name]
+    shared[-1] = SHARED_MORE
+    for name in set(LIKE_CONTACTS) & set(unknowns.free):
+        shared[unknowns.free.index(name) * each :][:each] = SHARED_MORE
     wide = shared * stdtrit(freedom, UPPER) / ndtri(UPPER)
     found = covariance * np.outer(wide, wide) + np.outer(other, other)
     least = np.minimum(1.0, most / np.sqrt(np.maximum(np.diag(found), np.finfo(float).tiny)))
