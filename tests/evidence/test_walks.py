@@ -68,5 +68,21 @@ def test_the_page_has_rows_of_any_kind():
     }
     given = {"joints": 9.0, "place": 2.0, "tilt": 3.0}
     bad = {"case": "slip of 1 s, 0", "robot": "quadruped", "what": "slip of 1 s", "given": given, "refused": "LogError"}
-    page = walks.page([good, bad])
-    assert "92%" in page and "LogError" in page and "slip of 1 s" in page
+    page = walks.page([good, bad | {"true": given}])
+    assert "92%" in page and "LogError" in page and "slip of 1 s" in page and walks.FRICTION not in page
+
+
+def test_friction_is_compared_between_cones_alike():
+    """Truths of odd seeds have cones, as files have; of pyramids the page says how much of their edge was found."""
+    rows = [
+        {
+            **{name: {"joints": 1.0, "place": 2.0, "tilt": 3.0} for name in ("given", "identified", "true")},
+            **{"case": f"quadruped 0{seed}", "robot": "quadruped", "what": "quadruped", "spent": 1.0},
+            **{"trunk": [1.0, 0.1], "centre": [2.0, 1.0], walks.FRICTION: [0.6, 0.75]},
+            "counts": {walks.FRICTION: [seed, 1, 0.1, 0.15]},
+        }
+        for seed in (0, 1)
+    ]
+    assert walks.truth_of(0, 12).cone == "pyramidal" and walks.truth_of(1, 12).cone == "elliptic"
+    page = walks.page(rows)
+    assert "found 0.80 times that edge" in page and f"| quadruped, {walks.FRICTION} | 1 | 100% |" in page
