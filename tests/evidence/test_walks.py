@@ -77,8 +77,13 @@ def test_friction_is_compared_between_cones_alike():
     rows = [
         {
             **{name: {"joints": 1.0, "place": 2.0, "tilt": 3.0} for name in ("given", "identified", "true")},
-            **{"case": f"quadruped 0{seed}", "robot": "quadruped", "what": "quadruped", "spent": 1.0},
-            **{"trunk": [1.0, 0.1], "centre": [2.0, 1.0], walks.FRICTION: [0.6, 0.75]},
+            "case": f"quadruped 0{seed}",
+            "robot": "quadruped",
+            "what": "quadruped",
+            "spent": 1.0,
+            "trunk": [1.0, 0.1],
+            "centre": [2.0, 1.0],
+            walks.FRICTION: [0.6, 0.75],
             "counts": {walks.FRICTION: [seed, 1, 0.1, 0.15]},
         }
         for seed in (0, 1)
