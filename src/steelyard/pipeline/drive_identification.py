@@ -109,9 +109,9 @@ class DriveResult(Card):
             The Draws.
         """
         values = draws(self.fit, count, seed)
-        inertias, factors = values.pop("inertias"), values.pop("ground", None)
-        told = self.ground and (self.ground.friction[0], self.ground.time_constant)
-        ground = None if factors is None or told is None else told * factors
+        inertias, ground = values.pop("inertias"), values.pop("ground", None)
+        if ground is not None:
+            ground = None if self.ground is None else ground * (self.ground.friction[0], self.ground.time_constant)
         return Draws(self.prior.body_names, self.prior.dof_names, inertias, values, ground=ground)
 
     def _title(self) -> str:
