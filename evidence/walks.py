@@ -30,7 +30,7 @@ from steelyard.simulate.walking import BALL, SENSOR, Walk
 
 PAGE, LIMIT, WORKERS = "walks", 3600.0, 1
 PACKAGES = ("numpy", "scipy", "mujoco")
-QUADRUPEDS, HUMANOIDS = 20, 4
+QUADRUPEDS, HUMANOIDS = 24, 4
 DURATION, JUDGED = {"quadruped": 12.0, "humanoid": 10.0}, {"quadruped": 8.0, "humanoid": 8.0}  # s
 GAINS_OFF = 7  # every so many truths have gains that are not those of the model
 CHANGES: dict[str, Callable[[sy.Log], sy.Log]] = {
