@@ -228,7 +228,7 @@ def fit_motion(
         undetermined=undetermined,
         covariance=shown.covariance,
         friction=_mean_friction(simulation, fine.windows, refined.drives),
-        ground_half_width=_of_ground(shown),
+        ground_half_width=_of_ground(shown) if robot.floating else (0.0, 0.0),
         laws=friction_laws(robot, free, refined.drives, fine.windows, shown),
         refined=refined,
         windows=fine.windows,

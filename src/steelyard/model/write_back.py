@@ -64,7 +64,7 @@ def save(robot: Robot, path) -> SaveReport:
     reference, floating = _reference(robot, format.name)
     if reference is None:
         with _folder(path):
-            return _report(path, new_file(replace(robot, floor=None), path, format))
+            return _report(path, _noted(robot, new_file(replace(robot, floor=None), path, format)))
     document = document_of(reference)
     assert document is not None  # it was read from its file
     final = document.edited(robot, reference, path)
@@ -85,7 +85,15 @@ def save(robot: Robot, path) -> SaveReport:
     notes = (*final.notes, *_notes(robot, reference))
     if robot.drives and "drives" in format.lacks:
         notes = (*notes, f"{format.name.upper()} has no place for drives; they belong in a side file beside it.")
-    return _report(path, replace(final, notes=notes))
+    return _report(path, _noted(robot, replace(final, notes=notes)))
+
+
+def _noted(robot: Robot, written: Draft) -> Draft:
+    """With a note where the file has no place for what contacts with the floor have."""
+    if robot.floor is None or written.expected.floor == robot.floor:
+        return written
+    said = f"friction {robot.floor.friction[0]:.3g}, time constant {robot.floor.time_constant:.3g} s"
+    return replace(written, notes=(*written.notes, f"The file has no place for contacts with the floor ({said})."))
 
 
 def _report(path: Path, written: Draft) -> SaveReport:

@@ -25,8 +25,8 @@ from steelyard.sheets import Cell, Sheet, sheet
 KIND = "drives"
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
 NOT_WRITTEN = (
-    "The file has no floor of its own to say so: state it where the robot walks. The verdict is of contacts as the "
-    "file has them."
+    "The file has no floor that could say so (none, <pair>s of geoms, or one made by a generator): state it where the "
+    "robot walks. The verdict is of contacts as the file has them."
 )
 LIKE = 0.7  # times the error of these, below which drives move like the robot, or roughly so
 SLOW = 0.1  # of the speed limits of the model, below which a log says little of what the robot will do
