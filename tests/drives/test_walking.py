@@ -277,7 +277,10 @@ def test_a_whole_run_writes_the_ground(tmp_path):
     result = sy.identify(str(file_of(walk.mjcf)), walk.log, drive="model", out=tmp_path / "out")
     written = sy.load(tmp_path / "out" / "robot_identified.xml")
     assert written.floor == result.ground and written.floor.time_constant == pytest.approx(0.012, rel=0.1)
-    told = drive_summary(result)["ground"]
+    summary = drive_summary(result)
+    told, ranges = summary["ground"], {(each["group"], each["name"]): each for each in summary["randomisation"]}
+    assert ranges["time_constant", "ground"]["source"] == "identified"
+    assert ranges["time_constant", "ground"]["upper"] < told["time_constant"]["upper"]
     assert told["written"] and told["time_constant"]["lower"] < 0.012 < told["time_constant"]["upper"] < 0.02
 
 

@@ -195,7 +195,8 @@ class Simulation:
         for d.qpos[:] in qpos:
             mujoco.mj_fwdPosition(m, d)
             for each in (each for each in d.contact if np.isin(each.geom, self.floor).any()):
-                numbers = (tuple(values.tolist()) for values in (each.friction[[0, 2, 3]], each.solref, each.solimp))
+                friction = np.where(each.friction > mujoco.mjMINMU, each.friction, 0.0)[[0, 2, 3]]  # it has no less
+                numbers = (tuple(values.tolist()) for values in (friction, each.solref, each.solimp))
                 found.add(Contact(*numbers, condim=int(each.dim)))
         return found.pop() if len(found) == 1 else None
 

@@ -414,7 +414,7 @@ def _judged(
     if all(each.torque_per_unit is not None for each in task.drives.values()):
         sets[GIVEN] = arrays_of(task.run.robot, task.drives)
     level = (found.ground[0], 0.0, 0.0)
-    written = task.holds_floor and task.ground(judges.windows.q, found) is not None
+    written = task.ground(judges.windows.q, found) is not None and task.holds_floor
     given = [name for name in sets if name != FOUND or not written]
     sets |= {name: sets[name].changed(ground=level) for name in given}
     motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]

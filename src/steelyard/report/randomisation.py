@@ -20,7 +20,8 @@ from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import TERMS
 
 LEVEL = 0.9  # of the ranges: 5 to 95 %
-SCALE, CENTER, GROUND = "mass_scale", "center_offset", "ground"
+SCALE, CENTER = "mass_scale", "center_offset"
+GROUND, CONTACT = "ground", {"friction": "1", "time_constant": "s"}  # what contacts with it have, with units
 FOUND, PRIOR, GIVEN = "identified", "prior", "given"
 OPEN = 0.5  # of the prior's variance, from which on motion has not shown a number of a body
 FELT = 1e-6  # deviation of the prior's logarithm of a mass, or of a centre, m, below which a number does not vary
@@ -49,8 +50,8 @@ def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]
                 found.append(_range(group, name, unit[prismatic], values[:, dof], own, sources))
     if draws.ground is not None:
         own = (None, None) if robot.floor is None else (robot.floor.friction[0], robot.floor.time_constant)
-        for k, (name, unit) in enumerate((("friction", "1"), ("time_constant", "s"))):
-            found.append(_range(GROUND, name, unit, draws.ground[:, k], own[k], {(GROUND, name): FOUND}))
+        for k, (group, unit) in enumerate(CONTACT.items()):
+            found.append(_range(group, GROUND, unit, draws.ground[:, k], own[k], sources))
     return found
 
 
@@ -133,6 +134,10 @@ def _shown(fit: MotionFit, names: Iterable[str]) -> Iterator[tuple[tuple[str, st
             left, whole = row @ after @ row, row @ before @ row
             if whole > FELT**2:
                 yield key, PRIOR if left > OPEN * whole else FOUND
+    if unknowns.ground:
+        after, before = (np.diag(each)[-len(CONTACT) :] for each in (fit.covariance, unknowns.prior(fit.refined.x)[1]))
+        for group, left, whole in zip(CONTACT, after, before, strict=True):
+            yield (group, GROUND), PRIOR if left > OPEN * whole else FOUND
 
 
 def _numbers(result: Result, _: dict) -> dict:
@@ -157,11 +162,11 @@ def range_parts(summary: dict) -> Iterator[Part]:
     bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))
     if bodies:
         yield Part(sheet=_body_sheet(found, bodies))
-    joints = [each for each in found if each["group"] not in (SCALE, CENTER, GROUND)]
+    joints = [each for each in found if each["group"] not in (SCALE, CENTER, *CONTACT)]
     if joints:
         yield Part(sheet=_joint_sheet(joints))
-    if ground := [each for each in found if each["group"] == GROUND]:
-        rows = [(each["name"].replace("_", " "), _cell(each), each["unit"]) for each in ground]
+    if ground := [each for each in found if each["group"] in CONTACT]:
+        rows = [(each["group"].replace("_", " "), _cell(each), each["unit"]) for each in ground]
         columns = (("Number", "text"), "Range", ("Unit", "text"))
         yield Part(sheet=sheet("Range of the ground", "Of contacts with it (MJCF: friction, solref).", columns, rows))
 

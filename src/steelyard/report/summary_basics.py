@@ -82,9 +82,11 @@ class Stamped(Summary):
 
 class Range(TypedDict):
     group: Annotated[
-        str, "mass_scale, center_offset, ground, or a number of joints or drives such as damping, gain, delay."
+        str,
+        "mass_scale, center_offset, friction and time_constant of the ground, or a number of joints or drives such as "
+        "damping, gain, delay.",
     ]
-    name: Annotated[str, "Of the body (and axis), or of the joint; of the ground friction or time_constant."]
+    name: Annotated[str, "Of the body (and axis), or of the joint, or ground."]
     unit: str
     lower: Annotated[
         float, "5 % of the samples of the posterior in draws.npz lie below, or the value of the model file."
