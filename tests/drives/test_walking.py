@@ -24,7 +24,7 @@ from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import ModelError, OptionError
 from steelyard.model.mujoco_state import to_mujoco
 from steelyard.pipeline.drive_identification import require_walking
-from steelyard.report.drive_report import drive_sheet, drive_summary
+from steelyard.report.drive_report import drive_sheet, drive_summary, heavier_than_loaded
 from steelyard.report.walk_words import UNPROVEN
 from steelyard.simulate.truth import Truth
 
@@ -282,6 +282,26 @@ def test_a_whole_run_writes_the_ground(tmp_path):
     assert ranges["time_constant", "ground"]["source"] == "identified"
     assert ranges["time_constant", "ground"]["upper"] < told["time_constant"]["upper"]
     assert told["written"] and told["time_constant"]["lower"] < 0.012 < told["time_constant"]["upper"] < 0.02
+
+
+def test_a_mass_that_no_load_explains_is_named():
+    """Gains that are a tenth of the robot's make it a tenth as heavy, and it moves as it did."""
+    robot = sy.load(file_of(walked().mjcf))
+    lighter, loaded = (robot.with_inertias(factor * robot.inertias) for factor in (0.14, 1.4))
+    assert "2.148 kg, and 15.34 kg in the given model" in heavier_than_loaded(robot, lighter)
+    assert heavier_than_loaded(robot, loaded) is None and heavier_than_loaded(robot, robot) is None
+    assert "kp" in heavier_than_loaded(robot, robot.with_inertias(10 * robot.inertias))
+    held = sy.load(file_of(walked().mjcf), floating=False)
+    assert heavier_than_loaded(held, held.with_inertias(10 * held.inertias)) is None
+
+
+@pytest.mark.exhaustive(keep=0)
+def test_gains_of_another_scale_are_not_recommended(tmp_path):
+    walk = walked()
+    text = walk.mjcf.replace('gainprm="150" biasprm="0 -150 -4"', 'gainprm="15" biasprm="0 -15 -0.4"')
+    assert text != walk.mjcf
+    verdict = drive_summary(sy.identify(str(file_of(text)), walk.log, drive="model"))["verdict"]
+    assert verdict["level"] == "keep" and "another scale" in verdict["reasons"][0]
 
 
 def test_a_base_that_stands_still_is_refused():

@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, COMMANDED, STAYS, WALKED
-from steelyard.model.robot import Contact
+from steelyard.model.robot import Contact, Robot
 from steelyard.pipeline.drive_identification import FOUND, START, DriveResult
 from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import friction, motion
@@ -29,6 +29,7 @@ NOT_WRITTEN = (
     "robot walks. The verdict is of contacts as the file has them."
 )
 LIKE = 0.7  # times the error of these, below which drives move like the robot, or roughly so
+HEAVIER = 1.5  # times the mass of the model, or as much less, that no load explains
 SLOW = 0.1  # of the speed limits of the model, below which a log says little of what the robot will do
 ADVICE = {
     "good": "The model with its drives may be used in simulation: it moves as the robot did in motion it had not seen.",
@@ -151,12 +152,16 @@ def _screen(result: DriveResult) -> Screen:
         reasons.insert(0, f"Of the error of {_told(idle)}, {left:.0%} is left.")
     elif not clearly:
         reasons.insert(0, f"The error in windows of {result.window:g} s is more than {1e3 * COARSE:g} {_unit(result)}.")
-    level = "keep" if not beaten else "care" if reasons else "good"
+    heavier = heavier_than_loaded(result.prior, result.robot)
+    if heavier is not None:
+        reasons.insert(0, heavier)
+    level = "keep" if heavier or not beaten else "care" if reasons else "good"
     unit = _unit(result)
     said = ", ".join(
         f"{number(1e3 * each.pooled[0])} {name}" for name, each in others.items() if np.isfinite(each.pooled[0])
     )
     like = "Does not move like" if not beaten else "Moves like" if clearly else "Moves roughly like"
+    like = like if heavier is None else f"Has another mass than its model. {like}"
     limits, faster = _limits(result), result.proven.motion[0].pooled[0]
     headline = (
         f"{like} the robot{f', proven up to {limits}' if beaten else ''}: error of held-out motion "
@@ -174,6 +179,25 @@ def _screen(result: DriveResult) -> Screen:
         Question("What says the scale?", "The given model" if result.scaled else "What was stated", result.scale[0]),
     )
     return Screen(level, headline, ADVICE[level], tuple(reasons), questions)
+
+
+def heavier_than_loaded(given: Robot, found: Robot) -> str | None:
+    """What to say of a walking robot whose mass is another, as its gains and its weight are of one scale.
+
+    Args:
+        given: the model.
+        found: what its walk says.
+
+    Returns:
+        The sentence; None where a load may explain the mass, and of robots that do not carry their own weight.
+    """
+    before, after = (robot.inertias[:, 0].sum() for robot in (given, found))
+    if not given.floating or 1 / HEAVIER < after / before < HEAVIER:
+        return None
+    return (
+        f"All bodies together have {number(after)} kg, and {number(before)} kg in the given model: no load explains "
+        "that. Gains of the drives (kp, kd), or masses, are stated on another scale than the robot's."
+    )
 
 
 def _piece(result: DriveResult) -> str:
