@@ -27,12 +27,11 @@ from steelyard.job_options import (
     option,
     options_of,
 )
-from steelyard.terms import CHOSEN_FRICTION, friction_terms
+from steelyard.terms import SHAPED_FRICTION, friction_terms
 
 AS_MODELLED = "model"  # the word for drives of the kinds that the model and its side file say
 FRICTION = ("viscous", "coulomb", "offset")
-LINKS = ("judged", "identified", "given")  # to be written
-REVERSAL_WEIGHT = 0.1
+REVERSAL_WEIGHT = 0.01  # of samples at standstill, where friction is least certain
 
 
 def in_memory(name: str) -> str:
@@ -102,16 +101,15 @@ class Job:
     )
     friction: tuple[str, ...] | None = option(
         None,
-        f"Of {','.join((*friction_terms(), *CHOSEN_FRICTION))}, or none.",
-        more="`stribeck` and `load`, friction that is more near standstill or grows with what a joint carries, are "
-        "kept at the joints where cross-validation finds them; by default in arms that touch nothing, where they lower "
-        "the held-out error by a tenth.",
+        f"Of {','.join((*friction_terms(), *SHAPED_FRICTION))}, or none.",
+        more="`curve` is friction of any shape over speed, such as sticking, `load` friction that grows with what a "
+        "joint carries; evidence decides how much of them there is.",
         metavar="TERMS",
-        choices=(*friction_terms(), *CHOSEN_FRICTION),
+        choices=(*friction_terms(), *SHAPED_FRICTION),
         scope=LOG,
         commands=FITS,
         joined=True,
-        unset="the first three, and what helps",
+        unset="all; in contact the first two",
         accepts="str | Sequence[str] | None",
     )
     armature: bool = option(True, "Identify the motors' inertia too.", off="--no-armature", scope=LOG, commands=FITS)
@@ -216,41 +214,13 @@ class Job:
         metavar="SHARE",
         scope=LOG,
     )
-    weight: float = option(
-        1.0,
-        "Weight of the nominal model as prior.",
-        more="It determines combinations that the data leaves open.",
-        metavar="W",
-        commands=FITS,
-    )
-    reversal_weight: float = option(
-        REVERSAL_WEIGHT,
-        "Weight of samples where a joint stands still; 1: as any other.",
-        metavar="W",
-        scope=LOG,
-    )
-    regularizer: str = option(
-        "pullback",
-        "Distance to the prior: pullback, entropic or euclidean.",
-        metavar="NAME",
-        choices=("pullback", "entropic", "euclidean"),
-        commands=FITS,
-    )
     within: str = option(
-        "geometry",
-        "Volume of the mass: geometry of the link, or consistent (anywhere).",
-        more="`geometry` holds the mass of every link in an ellipsoid around its collision and visual geometry, unless "
-        "the data contradicts that ([volumes](known.md#volumes)).",
+        "consistent",
+        "Volume of the mass: consistent (anywhere), or geometry of the link.",
+        more="`geometry` holds the mass of every link in an ellipsoid around its collision and visual geometry "
+        "([volumes](known.md#volumes)).",
         metavar="WORD",
-        choices=("geometry", "consistent"),
-    )
-    links: str = option(
-        "judged",
-        "Links to write: judged, identified or given.",
-        more="`judged` are those of the model wherever identified ones are not better beyond doubt "
-        "([verdict](report.md#verdict)); the others are written whatever the verdict says of them.",
-        metavar="WORD",
-        choices=LINKS,
+        choices=("consistent", "geometry"),
     )
     masses: tuple[str, ...] = option(
         (),
@@ -319,15 +289,15 @@ class Job:
     @property
     def plain_friction(self) -> tuple[str, ...]:
         """Terms of friction that all joints have. Raises OptionError for unknown ones."""
-        known = (*friction_terms(), *CHOSEN_FRICTION)
+        known = (*friction_terms(), *SHAPED_FRICTION)
         if unknown := [term for term in self.friction or () if term not in known]:
             raise OptionError(f"Unknown friction term '{unknown[0]}'. Choose from {choices(known)}, or none.")
-        return FRICTION if self.friction is None else tuple(x for x in self.friction if x not in CHOSEN_FRICTION)
+        return FRICTION if self.friction is None else tuple(x for x in self.friction if x not in SHAPED_FRICTION)
 
     @property
-    def chosen_friction(self) -> tuple[str, ...]:
-        """Terms of friction that are kept only at joints where fits find them."""
-        return tuple(term for term in CHOSEN_FRICTION if self.friction is None or term in self.friction)
+    def shaped_friction(self) -> tuple[str, ...]:
+        """Terms of friction of which evidence decides how much there is."""
+        return tuple(term for term in SHAPED_FRICTION if self.friction is None or term in self.friction)
 
     @property
     def preparation(self) -> dict:

@@ -89,7 +89,13 @@ TERMS = {
 }
 COUPLED = ("armature", "viscous", "coulomb")  # columns of a coupling, in their order
 SPRING_UNIT = "N m/rad"
-CHOSEN_FRICTION = ("stribeck", "load")  # beyond terms of any speed: kept at joints where cross-validation finds them
+SHAPED_FRICTION = ("curve", "load")  # beyond viscous, Coulomb and constant: of any shape over speed, and by load
+NUISANCES = ("lean", "zero", "gain", "spring")  # mistakes of a log small enough for a derivative
+MODELLED = (*SHAPED_FRICTION, *NUISANCES[:3])  # kinds of extras whose columns depend on the robot's links or on speed
+
+# Bumps of a friction curve over `asinh(v / CURVE_SPEED)`, CURVE_STEP apart: 0.01 to 8 rad/s or m/s, from creeping to
+# fast joints. The same for all joints and logs, so that sums of any logs add.
+CURVE_SPEED, CURVE_STEP, CURVE_KNOTS = 0.01, 0.74, 10
 
 
 def friction_terms() -> tuple[str, ...]:
@@ -129,8 +135,11 @@ class Extra:
     """One column beyond bodies and terms of single joints.
 
     kind: one of `COUPLED` (a term of the speed `sum ratio * v` of a shared motor, which acts on each degree times its
-    ratio), "spring" (torque `q`) or "user". dofs: degrees it acts on; function: of a user's column; nonnegative: its
-    value cannot be negative (that of couplings cannot anyway).
+    ratio), "spring" (torque `q`), "user", or one of `MODELLED`: a bump of the "curve" of friction, friction by "load",
+    "lean" of the base, "zero" of a joint's encoder, "gain" of its torques. dofs: degrees it acts on; function: of a
+    user's column; nonnegative: its value cannot be negative (that of couplings cannot anyway). number: of a bump, 0 and
+    up for odd functions of speed, -1 and down for even ones; of the axis x or y that a base leans along; of the degree
+    whose zero it is. weighed: whether its size is told by evidence (`fit.posterior`), and other fits do without it.
     """
 
     name: str
@@ -140,6 +149,8 @@ class Extra:
     ratios: tuple[float, ...] = (1.0,)
     function: Callable[[Any, Any, Any], Any] | None = None
     nonnegative: bool = False
+    number: int = 0
+    weighed: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -253,6 +264,22 @@ class ParameterLayout(Card):
         """Which extras depend on the direction of motion of a shared motor."""
         return tuple(i for i, extra in enumerate(self.extras) if extra.kind in TERMS and TERMS[extra.kind].directed)
 
+    def of_kind(self, kind: str) -> list[int]:
+        """Columns of the extras of a kind."""
+        return [self.extra.start + i for i, extra in enumerate(self.extras) if extra.kind == kind]
+
+    @cached_property
+    def plain(self) -> "ParameterLayout":
+        """The same columns but for those whose size evidence tells."""
+        kept = tuple(extra for extra in self.extras if not extra.weighed)
+        return self if len(kept) == len(self.extras) else replace(self, extras=kept)
+
+    @property
+    def in_plain(self) -> list[int]:
+        """Columns of this layout that are those of `plain`, in its order."""
+        kept = [self.extra.start + i for i, extra in enumerate(self.extras) if not extra.weighed]
+        return [*range(self.extra.start), *kept]
+
     @property
     def without_extras(self) -> "ParameterLayout":
         """The same columns but for the extras."""
@@ -318,20 +345,21 @@ def layout_of(
     springs=(),
     extra: Iterable[UserColumn] = (),
     rotors: bool = False,
+    nuisances: Iterable[str] = (),
 ) -> ParameterLayout:
     """Layout of a robot's regression.
 
-    friction: any of `friction_terms`. coupling: groups of joints that share a motor beside their own, each a
+    friction: any of `friction_terms` and of `SHAPED_FRICTION`. coupling: groups of joints that share a motor beside their own, each a
     sequence of names, {name: ratio} or a text such as joint5-joint6 (see `coupling`); three columns each. springs:
     names of joints with a linear spring. extra: the user's columns. rotors: whether the robot's motor rotors are bodies
-    with columns of their own. Raises OptionError for another name, or for rotors of a robot that has none described.
+    with columns of their own. nuisances: any of `NUISANCES`, for the joints that can have them. Raises OptionError for another name, or for rotors of a robot that has none described.
     """
     friction = (friction,) if isinstance(friction, str) else tuple(friction or ())
-    unknown = [name for name in friction if name not in friction_terms()]
-    if unknown:
-        raise OptionError(
-            f"Unknown friction term '{unknown[0]}'. Choose from {choices(friction_terms())}, or () for none."
-        )
+    known = (*friction_terms(), *SHAPED_FRICTION)
+    if unknown := [name for name in friction if name not in known]:
+        raise OptionError(f"Unknown friction term '{unknown[0]}'. Choose from {choices(known)}, or () for none.")
+    if unknown := [name for name in nuisances if name not in NUISANCES]:
+        raise OptionError(f"Unknown nuisance '{unknown[0]}'. Choose from {choices(NUISANCES)}, or () for none.")
     if rotors and not robot.rotors:
         raise OptionError(
             f"rotors: robot '{robot.name}' has none. Describe its motors in a side file *.steelyard.toml and read it "
@@ -345,7 +373,13 @@ def layout_of(
         dof_names=tuple(robot.dof_names[i] for i in actuated),
         dofs=actuated,
         terms=tuple(term for term in TERMS if term in wanted),
-        extras=(*_couplings(names, coupling), *_springs(robot, names, springs), *_users(robot, names, extra)),
+        extras=(
+            *_couplings(names, coupling),
+            *_springs(robot, names, springs),
+            *_users(robot, names, extra),
+            *_shaped(names, friction),
+            *_nuisances(robot, names, tuple(nuisances), springs),
+        ),
         rotor_names=tuple(rotor.name for rotor in robot.rotors) if rotors else (),
     )
 
@@ -367,6 +401,32 @@ def _springs(robot, names: dict[str, int], springs):
                 f"springs: '{joint}' is one of several degrees of a joint; only simple joints have springs."
             )
         yield Extra(f"{joint}.spring", SPRING_UNIT, "spring", (dof,))
+
+
+def _shaped(names: dict[str, int], friction):
+    """Friction curves and friction by load."""
+    bumps = [*range(CURVE_KNOTS), *range(-1, -2 - CURVE_KNOTS // 2, -1)] if "curve" in friction else []
+    for joint, dof in names.items():
+        for number in bumps:
+            shape = f"{'odd' if number >= 0 else 'even'}{abs(number)}"
+            yield Extra(f"{joint}.curve.{shape}", "N m", "curve", (dof,), number=number, weighed=True)
+        if "load" in friction:
+            yield Extra(f"{joint}.load", "1", "load", (dof,), weighed=True)
+
+
+def _nuisances(robot, names: dict[str, int], kinds: tuple[str, ...], springs):
+    """Lean of a fixed base, zeros, gains and springs of joints of one degree."""
+    simple = {joint: dof for joint, dof in names.items() if dof in robot.scalar_positions}
+    if "lean" in kinds and not robot.floating:
+        for number, axis in enumerate("xy"):
+            yield Extra(f"lean.{axis}", "rad", "lean", tuple(range(robot.nv)), number=number, weighed=True)
+    for joint, dof in simple.items():
+        if "zero" in kinds:
+            yield Extra(f"{joint}.zero", "rad", "zero", tuple(range(robot.nv)), number=dof, weighed=True)
+        if "gain" in kinds:
+            yield Extra(f"{joint}.gain", "1", "gain", (dof,), weighed=True)
+        if "spring" in kinds and joint not in springs:
+            yield Extra(f"{joint}.spring", SPRING_UNIT, "spring", (dof,), weighed=True)
 
 
 def _users(robot, names: dict[str, int], extra):

@@ -5,8 +5,8 @@ import pytest
 
 from steelyard import native
 from steelyard.errors import FitError
-from steelyard.fit import posterior
-from steelyard.fit.posterior import Posterior, constrained
+from steelyard.fit import pullback_form as posterior
+from steelyard.fit.pullback_form import Posterior, constrained
 from steelyard.fit.prior import TRIANGLES
 from twins.central_paths import followed
 

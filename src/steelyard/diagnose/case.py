@@ -254,7 +254,7 @@ def case_of(estimate: Estimate, logs: Sequence[Log]) -> Case:
     width = estimate.coulomb_width
     return Case(
         regression=Regression(
-            *(robot, estimate.layout, width, q, v, a, direction_of(few, width, estimate.layout)),
+            *(robot, estimate.layout.plain, width, q, v, a, direction_of(few, width, estimate.layout)),
             believed=np.ones((1, 1)) if few.weights is None else (few.weights.T > 0).astype(float),
         ),
         measured=Curves(logs, step),
@@ -269,7 +269,7 @@ def case_of(estimate: Estimate, logs: Sequence[Log]) -> Case:
 
 def thinning(estimate: Estimate, logs: Sequence[Log]) -> int:
     """Every how many samples one is enough."""
-    numbers = len(estimate.group_names) * estimate.layout.size
+    numbers = len(estimate.group_names) * estimate.layout.plain.size
     most = min(SAMPLES, max(FEWEST, NUMBERS // numbers))
     total = sum(len(log) for log in logs)
     return max(1, int(1 / (OVERSAMPLING * independence_of(logs))), -(-total // most))

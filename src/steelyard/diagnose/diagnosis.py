@@ -19,7 +19,7 @@ from steelyard.diagnose.joint_residuals import JointResidual, analyse
 from steelyard.diagnose.model_class import model_class_faults
 from steelyard.diagnose.search import search_faults
 from steelyard.diagnose.torque_contributions import Contributions, contributions
-from steelyard.fit import Estimate
+from steelyard.fit import Estimate, validate
 from steelyard.log import Log
 
 
@@ -62,11 +62,20 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, case: Case | None
     case = case_of(estimate, logs) if case is None else case
     few = thinned(logs, thinning(estimate, logs))
     named, undone, doubted = _named(case)
-    motion = undone.regression.q, undone.regression.v, undone.regression.a
-    left = analyse(undone.robot, motion, undone.tau, undone.error, undone.interval)
+    left, error = _left(estimate, few, undone)
     driven = not any(each.code == gravity_law.CODE for each in named)
-    lacking = model_class_faults(undone, left, doubted) if driven else ()
+    lacking = model_class_faults(undone, left, error, doubted) if driven else ()
     return Diagnosis((*named, *lacking), left, contributions(estimate, few))
+
+
+def _left(estimate: Estimate, few: Log, undone: Case) -> tuple[tuple[JointResidual, ...], float]:
+    """Residuals and their share of the torque: of the estimate, or of a fit with mistakes undone, where there are any."""
+    if undone.repairs or estimate.weighed is None:
+        motion = undone.regression.q, undone.regression.v, undone.regression.a
+        return analyse(undone.robot, motion, undone.tau, undone.error, undone.interval), undone.relative_error
+    found = validate(estimate, few)
+    motion = few.require("q", "v", "a")
+    return analyse(estimate.require_robot(), motion, found.measured, found.error, undone.interval), found.relative_error
 
 
 def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:

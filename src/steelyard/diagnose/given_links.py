@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.fit.gain_of_links import nonnegative_least_squares
+from steelyard.fit.linear import nonnegative_least_squares
 from steelyard.terms import TERMS
 
 LEAST = 1e-14  # of a joint's energy: rounding

@@ -1,21 +1,18 @@
-"""Faults of the model class, once every mistake with a name is undone: sticking joints, missing physics."""
+"""Faults of the model class, once every mistake with a name is undone: missing physics."""
 
 from collections.abc import Iterator, Sequence
 
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.joint_residuals import JointResidual
-from steelyard.diagnose.search import LEFT, explained, unphysical
-
-STICKING = 3.0  # RMS error near reversals over that elsewhere
-STICKING_MATTERS = 0.05  # error over torque of a joint, below which the same is no harm
+from steelyard.diagnose.search import LEFT, MATTERS, explained, unphysical
 
 
-def model_class_faults(case: Case, left: Sequence[JointResidual], doubted: Fault | None = None) -> Iterator[Fault]:
-    """Faults of friction, and of the whole model class. left: residuals of the case's physical fit; doubted: a cause
-    that explains too little to be named."""
-    yield from _sticking(left)
-    error = case.relative_error
+def model_class_faults(
+    case: Case, left: Sequence[JointResidual], error: float, doubted: Fault | None = None
+) -> Iterator[Fault]:
+    """Faults of the whole model class. left: residuals of the posterior, whose share of the torque is `error`; doubted: a
+    cause that explains too little to be named."""
     free = case.share(case.free_energy)
     if error > LEFT and not explained(case):
         longest = max(each.time_constant for each in left)
@@ -28,7 +25,7 @@ def model_class_faults(case: Case, left: Sequence[JointResidual], doubted: Fault
             relative_error_free=free,
             time_constant_s=longest,
         )
-    elif unphysical(case):
+    elif error > MATTERS and unphysical(case):
         yield fault(
             "not_physical",
             f"Least squares leaves {free:.1%} of the torque, physical links {error:.1%}: the data wants links that "
@@ -50,16 +47,3 @@ def _hint(left: Sequence[JointResidual]) -> str:
     hints = max(left, key=lambda each: each.relative).hints
     return f" {hints[0]}" if hints else ""
 
-
-def _sticking(left: Sequence[JointResidual]) -> Iterator[Fault]:
-    """Joints whose friction at standstill is another than smoothed Coulomb friction."""
-    for each in left:
-        if each.reversal is not None and each.reversal > STICKING and each.relative > STICKING_MATTERS:
-            yield fault(
-                "reversal_friction",
-                f"The torque error of {each.joint} is {each.reversal:.1f} times larger at standstill and reversals "
-                "than elsewhere: stiction, backlash or a noisy speed.",
-                joint=each.joint,
-                ratio=each.reversal,
-                relative_error=each.relative,
-            )

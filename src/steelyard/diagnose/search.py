@@ -12,7 +12,7 @@ from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.faults import Fault
 from steelyard.diagnose.given_links import spoils
 from steelyard.diagnose.given_search import found_by_given_links
-from steelyard.diagnose.hypotheses import MISTAKES, joint_spring, passing_force
+from steelyard.diagnose.hypotheses import MISTAKES, passing_force
 from steelyard.diagnose.hypothesis import Hypothesis, fitted, remaining_share
 from steelyard.diagnose.thresholds import MOST, NEARLY_ALL, NOISE, UNPHYSICAL
 
@@ -132,9 +132,7 @@ def _gross_hypotheses(case: Case) -> list[Hypothesis]:
 
 
 def _believed(each: Hypothesis, case: Case) -> bool:
-    """Whether a gross mistake explains what it is to explain; a spring must leave noise, too."""
-    if each.fault.code == joint_spring.CODE and not joint_spring.leaves_noise(each):
-        return False
+    """Whether a gross mistake explains what it is to explain."""
     return each.wins(WINS) and each.remaining_share(case) < MOST and not spoils(case, each.case)
 
 

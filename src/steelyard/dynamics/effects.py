@@ -4,13 +4,18 @@ Coulomb friction is smoothed around standstill, `tanh(v / width)`. Behind a low-
 faster than the filter lets it, and so must the column: a filtered log carries its filtered direction of motion.
 """
 
+from dataclasses import replace
+from functools import lru_cache
+
 import numpy as np
 
 from steelyard.arguments import as_array
+from steelyard.dynamics.derivatives import inverse_dynamics_derivatives
+from steelyard.dynamics.newton_euler import inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.model import Robot
 from steelyard.namespaces import array_namespace
-from steelyard.terms import COULOMB_WIDTH, Extra, ParameterLayout, term_of
+from steelyard.terms import COULOMB_WIDTH, CURVE_SPEED, CURVE_STEP, MODELLED, Extra, ParameterLayout, term_of
 
 
 def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
@@ -92,6 +97,93 @@ def shared_directions(layout: ParameterLayout, direction, nv: int) -> dict[int, 
     return dict(zip(layout.coupled_directions, direction[nv:], strict=False))
 
 
+def given_rows(robot: Robot, layout: ParameterLayout, q, v, a) -> dict[int, np.ndarray]:
+    """Columns of extras that are made for all samples at once: those of the user, of friction of any shape, and the
+    torques that small mistakes of a log make, which are derivatives at the links of the robot.
+
+    Args:
+        robot: the robot.
+        layout: of the parameters.
+        q: (nq, n) of NumPy.
+        v: (nv, n).
+        a: (nv, n).
+
+    Returns:
+        (len(extra.dofs), n) by index of the extra column.
+    """
+    kinds = {extra.kind for extra in layout.extras}
+    found: dict[int, np.ndarray] = {}
+    if not kinds & {*MODELLED, "user"}:
+        return found
+    bodies = _bodies(robot)
+    tau = inverse_dynamics(bodies, q.T, v.T, a.T).T if kinds & {"load", "gain"} else None
+    by_q = inverse_dynamics_derivatives(bodies, q.T, v.T, a.T).dtau_dq if "zero" in kinds else None
+    speeds = np.arcsinh(v / CURVE_SPEED) / CURVE_STEP if "curve" in kinds else None
+    still = np.zeros_like(v.T)
+    for i, extra in enumerate(layout.extras):
+        if extra.kind == "user":
+            found[i] = extra_rows(robot, extra, q, v, a)
+        elif extra.kind == "curve" and speeds is not None:
+            found[i] = _bump(speeds[list(extra.dofs)], extra.number)
+        elif extra.kind == "load" and tau is not None:
+            found[i] = (np.tanh(v / COULOMB_WIDTH) * np.abs(tau))[list(extra.dofs)]
+        elif extra.kind == "gain" and tau is not None:
+            found[i] = tau[list(extra.dofs)]
+        elif extra.kind == "zero" and by_q is not None:
+            found[i] = by_q[..., extra.number].T
+        elif extra.kind == "lean":
+            pulled = _pulled(robot, extra.number)
+            found[i] = inverse_dynamics(pulled, q.T, still, still).T
+    return found
+
+
+def friction_curve(layout: ParameterLayout, values, dof: int, v) -> np.ndarray:
+    """Torque of the bumps of one degree's friction curve.
+
+    Args:
+        layout: of the parameters.
+        values: (e,) of the extra columns.
+        dof: the degree.
+        v: (n,) its speeds.
+
+    Returns:
+        (n,).
+    """
+    u = np.arcsinh(v / CURVE_SPEED) / CURVE_STEP
+    own = [
+        (x, each) for x, each in zip(values, layout.extras, strict=True) if each.kind == "curve" and dof in each.dofs
+    ]
+    return sum((x * _bump(u, each.number) for x, each in own), np.zeros_like(v))
+
+
+def bump_speed(number: int) -> float:
+    """Speed at which a bump of a friction curve is largest, rad/s or m/s; of the one at standstill that of the next."""
+    steps = number + 1 if number >= 0 else max(2 * (-number - 1), 1)
+    return float(CURVE_SPEED * np.sinh(steps * CURVE_STEP))
+
+
+def _bump(u, number: int) -> np.ndarray:
+    """A bump of a friction curve over the steps of speed u, odd or even (see `Extra.number`)."""
+    if number >= 0:
+        return np.exp(-0.5 * (u - number - 1) ** 2) - np.exp(-0.5 * (u + number + 1) ** 2)
+    at = 2 * (-number - 1)
+    return np.exp(-((u - at) ** 2) / 8) + np.exp(-((u + at) ** 2) / 8)
+
+
+@lru_cache(maxsize=8)
+def _bodies(robot: Robot) -> Robot:
+    """The robot without armature."""
+    return robot.with_joint_properties(armature=np.zeros(robot.nv))
+
+
+@lru_cache(maxsize=16)
+def _pulled(robot: Robot, axis: int) -> Robot:
+    """The robot in a gravity that is what a lean of a radian adds, along x or y of the world."""
+    gravity = np.zeros(3)
+    gravity[axis] = np.linalg.norm(robot.gravity)
+    return replace(_bodies(robot), gravity=gravity)
+
+
 def extra_rows(
     robot: Robot, extra: Extra, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> np.ndarray:
@@ -154,7 +246,9 @@ def extra_torque(
     """
     tau = np.zeros_like(v)
     shared = {} if direction is None else shared_directions(layout, direction.T, robot.nv)
+    given = given_rows(robot, layout, q.T, v.T, a.T)
     for i, (extra, value) in enumerate(zip(layout.extras, values, strict=True)):
         options = {"direction": shared.get(i), "coulomb_width": coulomb_width}
-        tau[:, list(extra.dofs)] += value * extra_rows(robot, extra, q.T, v.T, a.T, **options).T
+        rows = given[i] if i in given else extra_rows(robot, extra, q.T, v.T, a.T, **options)
+        tau[:, list(extra.dofs)] += value * rows.T
     return tau

@@ -124,13 +124,13 @@ def sandwich(blocks: Sequence[Information], *, noise=None, about=None) -> Sandwi
         raise FitError(
             f"{len(blocks)} blocks cannot tell how large the errors are; give at least {THRESHOLDS.fewest_blocks}."
         )
-    total = reduce(add, blocks)
+    total = reduce(add, blocks).plain
     require_enough_samples(total)
     if noise is None or about is None:
         least, left = weigh_by_noise(total)
         noise, about = left if noise is None else noise, whiten(least).solve() if about is None else about
     found = ratios_about(total, about)
-    blocks = [found.of(block) for block in blocks]
+    blocks = [found.of(block.plain) for block in blocks]
     weighted = found.of(total)
     weighted = weighted.weighted(weighted.independence / np.square(noise))
     problem = whiten(weighted)

@@ -6,6 +6,7 @@ solution leaves. Everything the result claims is checked on the result.
 
 import numpy as np
 
+from steelyard.arguments import require_type, with_options
 from steelyard.errors import FitError
 from steelyard.fit.cone_solver import PROVEN, Solution, minimum
 from steelyard.fit.constraints import Rows
@@ -26,6 +27,45 @@ RECENTRINGS = 3
 REWEIGHINGS = 10
 DIGITS = 1e-15  # of the terms of a constraint: what their sum is known to
 ROUNDING = 1e-9  # of the size of what is bounded: a smaller error is rounding, in parameters of very unlike bodies
+
+
+def consistent(info: Information, known: Known = TOLD_NOTHING, **more) -> Estimate:
+    """The parameters nearest to data and prior among all that satisfy everything known about the bodies.
+
+    Minimises `sum_j ||residual_j / noise_j||^2 + weight * distance(theta, prior)`. `build` and `solve` are its halves:
+    the program is built, solved, and built again at the noise that the constrained fit leaves where that is clearly
+    more than what unconstrained least squares leaves.
+
+    It takes what it is told and nothing else (paper B, (25)); of an Information of `sy.accumulate` the columns that
+    only evidence can weigh are left out.
+
+    Args:
+        info: Information of a robot or of a raw regression. Rows that measure no torque tell ratios of parameters only;
+            those that no ratio meets are left out, and noted.
+        known: prior and knowledge besides the data.
+        more: fields of Known by name, in the place of those of `known`, such as `masses={"all": 18.0}`.
+
+    Returns:
+        An Estimate with its certificate.
+
+    Raises:
+        OptionError: knowledge about things that are not there.
+        FitError: pieces of knowledge contradict each other (they are named), or no verified solution is found.
+
+    Example:
+        >>> import numpy as np, steelyard as sy
+        >>> rng, theta = np.random.default_rng(0), np.array([2.0, 0.1, 0, 0, 0.3, 0, 0.3, 0, 0, 0.3])
+        >>> Y = rng.normal(size=(100, 1, 10))
+        >>> info = sy.Information.from_arrays(Y, Y @ theta, layout=sy.terms.ParameterLayout(("gripper",)))
+        >>> estimate = sy.fit.consistent(info, prior=0.5 * theta[None], weight=1e-4)
+        >>> bool(np.allclose(estimate.theta[0], theta, atol=1e-3)), estimate.physical
+        (True, True)
+        >>> estimate.certificate.duality_gap < 1e-6
+        True
+    """
+    require_type(Information, info=info)
+    known = with_options(known, "consistent", more)
+    return as_told(info, known)
 
 
 def as_told(info: Information, known: Known) -> Estimate:

@@ -21,11 +21,13 @@ from steelyard.fit.draws import Draws, drawn
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.intervals import Intervals, Source, Sources, find_discrepancy, sources_of
 from steelyard.fit.joint_normal import JointNormal
-from steelyard.fit.posterior import Posterior, constrained, posterior
 from steelyard.fit.prior import consistent_prior
+from steelyard.fit.pullback_form import Posterior, constrained, posterior
+from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information
 
 NONNEGATIVE = (0, 4, 6, 9)  # mass and moments of inertia among the ten of a body
+ROUNDING = 1e-8  # of a prior's deviation, that is none
 CONTRADICTED = 4.0  # standard deviations that constraints must move an estimate: noise seldom wants more
 LEAST_DEGREES, WIDEST = 1.0, 2.0  # of freedom beyond two, and times the variance that Student's t adds at most
 DRAWS, FEWEST_DRAWS, LARGE = 200, 30, 100  # bootstrapped fits, and parameters from which there are fewer of them
@@ -97,6 +99,62 @@ class Uncertainty(Card):
             f"The torques show more than the model has: {told}. Parameters that this may have shifted are labelled "
             f"{Source.MODEL.value}, and their intervals allow for it.",
         )
+
+
+def posterior_uncertainty(estimate: Estimate, *, level: float = 0.95) -> Uncertainty:
+    """Intervals and labels of a posterior, whose covariance has data, prior and the correlation of its residuals.
+
+    Args:
+        estimate: of `fit.posterior`.
+        level: probability of the two-sided intervals.
+
+    Returns:
+        The Uncertainty.
+
+    Raises:
+        FitError: an estimate that is no posterior.
+    """
+    from scipy.special import ndtri
+
+    found, layout = estimate.require_weighed(), estimate.layout
+    contrasts = np.concatenate([np.eye(layout.size), estimate.basis.regrouping])
+    spread = contrasts @ found.root
+    deviation = np.linalg.norm(spread, axis=1)
+    prior_root = found.prior_root
+    before = np.linalg.norm(contrasts @ prior_root, axis=1)
+    pulled = np.linalg.norm(
+        np.linalg.solve(prior_root, found.root @ spread.T), axis=0
+    )  # what of the variance is the prior's
+    value = np.concatenate([estimate.parameters, estimate.base])
+    given = deviation <= ROUNDING * before
+    kinds = np.select(
+        [given, deviation**2 > THRESHOLDS.unmoved * before**2, pulled**2 <= THRESHOLDS.prior_share * deviation**2],
+        [0, 1, 2],
+        3,
+    )
+    labels = tuple((Source.GIVEN, Source.NOTHING, Source.DATA, Source.PRIOR)[k] for k in kinds)
+    reach, least = ndtri(1 - (1 - level) / 2) * deviation, _least(estimate)
+    lower, upper = np.minimum(np.maximum(value - reach, least), value), value + reach
+    p, names = layout.size, (layout.names, estimate.base_names)
+    parts = [
+        Intervals(each, value[cut], lower[cut], upper[cut], deviation[cut], labels[cut], level)
+        for each, cut in zip(names, (slice(0, p), slice(p, None)), strict=True)
+    ]
+    return Uncertainty(
+        estimate=estimate,
+        parameters=parts[0],
+        base=parts[1],
+        covariance=estimate.covariance,
+        from_noise=np.zeros((estimate.basis.count, 0)),
+        noise=estimate.noise,
+        draws=np.zeros((0, p)),
+        blocks=0,
+        degrees=np.full(estimate.basis.count, np.inf),
+        inflation=float(1 / np.sqrt(found.problem.share)),
+        lacking=(),
+        centers=_centers(estimate, found.root),
+        joint=JointNormal(estimate.parameters, found.root, found.problem.theta0, estimate.within),
+    )
 
 
 def uncertainty(

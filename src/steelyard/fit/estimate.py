@@ -8,15 +8,19 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.errors import FitError
+from steelyard.errors import FitError, OptionError
 from steelyard.fit.constraints import Constraint
 from steelyard.fit.draws import Draws, drawn
+from steelyard.fit.evidence import Form
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.information import Information
 from steelyard.model import Robot
-from steelyard.terms import TERMS, ParameterLayout, stated_values
+from steelyard.terms import NUISANCES, TERMS, Extra, ParameterLayout, stated_values
+
+CERTAIN = 3.0  # standard deviations: one of 370 by chance
+DRAWN = 256  # samples for the interval of an expected error
 
 
 class Status(Enum):
@@ -52,6 +56,29 @@ class Certificate(Card):
     smallest_slack: float
 
 
+@dataclass(frozen=True, order=True)
+class ExpectedError:
+    """Root of the expected square of an error over torque, and the ends of its interval of 95 %."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Nuisance:
+    """A mistake of a log: its size, standard deviation and unit."""
+
+    value: float
+    deviation: float
+    unit: str
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is there beyond doubt."""
+        return abs(self.value) > CERTAIN * self.deviation
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Card):
     """Identified parameters of a robot, how they were obtained and how sure they are.
@@ -80,6 +107,7 @@ class Estimate(Card):
         contacts: kinds of these contacts, one for all or by frame.
         joint: what data and prior say of all parameters together; None where there is no prior.
         within: constraints that the fit kept.
+        weighed: the log posterior at scales of most evidence, of `fit.posterior`; None of other estimators.
     """
 
     method: str
@@ -105,6 +133,7 @@ class Estimate(Card):
     contacts: str | Mapping[str, str] = "point"
     joint: JointNormal | None = None
     within: tuple[Constraint, ...] = ()
+    weighed: Form | None = None
 
     def _title(self) -> str:
         return f"Estimate({self.method})"
@@ -157,6 +186,66 @@ class Estimate(Card):
     def extras(self) -> np.ndarray:
         """(e,) values of couplings, springs and columns of the user, in the order of `layout.extras`."""
         return self.parameters[self.layout.extra]
+
+    @property
+    def evidence(self) -> float:
+        """Log marginal likelihood but for a constant. Raises FitError for an estimator that has none."""
+        return self.require_weighed().evidence
+
+    @cached_property
+    def scales(self) -> dict[str, float]:
+        """Lambda of each link, which says how well the file's fits the data (1,000: as well as can be told; below 1: it is
+        another body), and the size of each group of other columns."""
+        found = self.require_weighed()
+        names = (*self.layout.bodies, *(group.name for group in found.problem.groups))
+        return dict(zip(names, np.exp([*found.scales.links, *found.scales.groups]).tolist(), strict=True))
+
+    @cached_property
+    def nuisances(self) -> dict[str, "Nuisance"]:
+        """Mistakes of the log that were columns, by name."""
+        deviation = np.linalg.norm(self.require_weighed().root, axis=1)
+        columns = [c for kind in NUISANCES for c in self.layout.of_kind(kind) if self._extra(c).weighed]
+        return {
+            self._extra(c).name: Nuisance(float(self.parameters[c]), float(deviation[c]), self._extra(c).unit)
+            for c in columns
+        }
+
+    def expected_error(self, model: Robot | str = "written", motion: Information | None = None) -> "ExpectedError":
+        """Torque error that links have in some motion, over the torque, as far as this posterior knows.
+
+        Args:
+            model: a Robot, "given" for the links of the file or "written" for those of this estimate.
+            motion: Information of the motion, as of `prediction_error.ordinary_use`; that of the fit by default.
+
+        Returns:
+            The ExpectedError.
+
+        Raises:
+            OptionError: another word. FitError: an estimate that is no posterior.
+        """
+        found = self.require_weighed()
+        links = {"given": self.prior, "written": self.robot}.get(model) if isinstance(model, str) else model
+        if links is None:
+            raise OptionError(f"model is {model!r}: expected a Robot, 'given' or 'written'.")
+        info = found.problem.info if motion is None else motion.base
+        count = self.layout.links.stop
+        E = info.basis.regrouping[:, :count]
+        G = E.T @ info.squares.weighted(np.ones(len(info.counts))) @ E
+        root, d = found.root[:count], self.parameters[:count] - links.inertias.ravel()
+        whole = max(float(self.parameters[:count] @ G @ self.parameters[:count]), np.finfo(float).tiny)
+        square = float(d @ G @ d + np.sum(root * (G @ root)))
+        drawn = d + np.random.default_rng(0).standard_normal((DRAWN, root.shape[1])) @ root.T
+        spread = np.quantile(np.einsum("ni,ij,nj->n", drawn, G, drawn, optimize=True), [0.025, 0.975])
+        return ExpectedError(*np.sqrt(np.maximum([square, *spread], 0.0) / whole).tolist())
+
+    def _extra(self, column: int) -> Extra:
+        return self.layout.extras[column - self.layout.extra.start]
+
+    def require_weighed(self) -> Form:
+        """The log posterior of `fit.posterior`. Raises FitError."""
+        if self.weighed is None:
+            raise FitError(f"{self.method} weighs nothing by evidence: fit with sy.fit.posterior.")
+        return self.weighed
 
     @property
     def relative_deviation(self) -> np.ndarray:

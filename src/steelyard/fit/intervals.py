@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.fit.block_scores import Sandwich
-from steelyard.fit.posterior import Posterior
+from steelyard.fit.pullback_form import Posterior
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information
 from steelyard.information.model_discrepancy import DRIFT, NAMES

@@ -13,8 +13,8 @@ import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.fit.constraints import Constraint, Rows
-from steelyard.fit.posterior import Posterior, constrained
 from steelyard.fit.prior import congruence
+from steelyard.fit.pullback_form import Posterior, constrained
 from steelyard.inertia import is_consistent
 
 BARRIER = 0.25  # its weight: quantiles 5 to 95 % of a scalar open but for its sign are those of the cut-off normal

@@ -14,9 +14,9 @@ from math import erf, exp, pi, sqrt
 import numpy as np
 
 from steelyard.errors import OptionError, choices
+from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.linear import least_squares
-from steelyard.fit.model_geometry import consistent
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import noise_floor, parameters_per_row
 from steelyard.information import Information, accumulate

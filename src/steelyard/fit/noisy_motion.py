@@ -32,10 +32,10 @@ from operator import add
 import numpy as np
 
 from steelyard.errors import OptionError, choices
+from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.linear import unconstrained
 from steelyard.fit.m_estimators import Fit, as_list, fit_of, repeatable
-from steelyard.fit.model_geometry import consistent
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import SINGULAR, Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information, accumulate

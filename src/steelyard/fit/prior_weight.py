@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import OptionError, choices
+from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.model_geometry import consistent
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.whitening import weigh_by_noise
 from steelyard.inertia import divergence

@@ -260,6 +260,7 @@ def build(info: Information, known: Known = TOLD_NOTHING, **more) -> Program:
 
 def program_of(info: Information, known: Known) -> Program:
     """`build` of what is told, and nothing that the model's files know besides."""
+    info = info.plain
     knowledge = knowledge_of(info, known)
     return assembled(info, knowledge, ratios=ratios(info, prior_parameters(info, knowledge.prior)))
 

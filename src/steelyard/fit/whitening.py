@@ -133,7 +133,7 @@ def weigh_by_noise(info: Information, noise=None) -> tuple[Information, np.ndarr
     Returns:
         The weighted Information, with rows that measure no torque as ratios (`fit.homogeneous`), and noise (g,).
     """
-    info = info.base
+    info = info.plain.base
     found = ratios(info)
     weighted, deviation = weigh_rows(found.of(info), noise)
     if not found.groups.any():

@@ -129,7 +129,7 @@ def accumulate(
     process, on the same path. retries: of what is not the log's own fault. piece: rows from which a Parquet log is cut
     in pieces, which bounds memory whatever its length. progress: called with a stage and the share done. options: of a
     `Job` that concern logs (cutoff, friction, armature, coupling, rotors, side, floating, gravity, validation,
-    reversal_weight, channels).
+    channels).
 
     The sums are the same to rounding on any workers. A log that cannot be used is in `failures`, never fatal. Raises
     OptionError for options that do not fit, LogError when not one log could be used.
@@ -164,10 +164,10 @@ def accumulate_job(
             "Drive gains and unknown delays take a fit of whole logs before sums can be made: find them with "
             "`identify` on a few logs, and give what it says as --scale and --delay."
         )
-    if job.friction is not None and job.chosen_friction:
+    if job.friction is not None and job.shaped_friction:
         raise OptionError(
-            f"--friction {','.join(job.chosen_friction)} takes fits of whole logs, and sums are made of one log at a "
-            "time. Leave it out, or use `identify` on a few logs."
+            f"--friction {','.join(job.shaped_friction)} takes a posterior of each robot's logs, and fleets compare plain "
+            "friction. Leave it out, or use `identify` on a few logs."
         )
     report("reading the model", 0.0)
     robot = with_motors(load_with_side(job))

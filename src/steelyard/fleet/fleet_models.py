@@ -50,7 +50,7 @@ def fits(study: Study, *, progress: Progress | None = None) -> Fits:
     report = progress or (lambda stage, share: None)
     sums = study.accumulation
     known, _ = knowledge_of(sums.job, sums.robot)
-    options: dict[str, Any] = {"weight": sums.job.weight, "regularizer": sums.job.regularizer}
+    options: dict[str, Any] = {}
     out = {each.robot for each in study.population.outliers}
     inside = (m for i, m in enumerate(study.members) if i not in out)
     report("fitting the fleet", 0.0)

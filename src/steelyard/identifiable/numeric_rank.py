@@ -176,7 +176,23 @@ def sensor_rows(robot: Robot, choice: Choice, sensors: tuple[str, ...]) -> list[
 
 
 def with_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
-    """Basis of a layout with extras from the one without them."""
+    """Basis of a layout with extras from the one without them.
+
+    Columns whose size evidence tells are kept as they are: which of them others express would change with the links,
+    and priors tell them apart.
+    """
+    whole, kept, layout = layout, [not extra.weighed for extra in layout.extras], layout.plain
+    base = _among_extras(robot, layout, base) if layout.extras else base
+    place = np.concatenate([np.arange(layout.extra.start), layout.extra.start + np.flatnonzero(kept)])
+    dependent = np.setdiff1d(np.arange(layout.size), base.columns)
+    more = whole.size - layout.size
+    expressed = np.concatenate([base.regrouping[:, dependent], np.zeros((more, len(dependent)))])
+    own = whole.extra.start + np.flatnonzero(~np.array(kept, dtype=bool))
+    order = np.argsort(np.concatenate([place[base.columns], own]))
+    return from_dependence(place[dependent], expressed[order])
+
+
+def _among_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
     Y = _stacked(robot, layout, base.columns)
     scale = np.linalg.norm(Y, axis=0)
     scale[scale == 0] = 1.0

@@ -7,7 +7,7 @@ import numpy as np
 from array_api_compat import is_jax_array
 
 from steelyard import native
-from steelyard.dynamics.effects import extra_rows
+from steelyard.dynamics.effects import given_rows
 from steelyard.dynamics.native_plans import fixed_poses, sum_plan
 from steelyard.errors import OptionError
 from steelyard.extras import extra
@@ -107,11 +107,9 @@ class Device:
             part = xp.concatenate([part, xp.broadcast_to(part[-1:], (size - count, part.shape[1]))])
         return self.jax.numpy.asarray(part, dtype=np.float64)
 
-    def _users(self, q, v, a) -> list:
-        """Rows of the user's columns: their functions are called with NumPy arrays, outside of what is compiled."""
-        users = [extra for extra in self.joints.layout.extras if extra.function is not None]
-        state = [np.asarray(x).T for x in (q, v, a)] if users else []
-        return [extra_rows(self.joints.robot, extra, *state) for extra in users]
+    def _users(self, q, v, a) -> dict:
+        """Columns that are made with NumPy arrays, outside of what is compiled."""
+        return given_rows(self.joints.robot, self.joints.layout, *(np.asarray(x).T for x in (q, v, a)))
 
     def unload(self):
         """Add the squares of each row's `[columns, tau]`."""
@@ -127,17 +125,16 @@ def _compiled(robot: Robot, layout: ParameterLayout, kept: tuple[int, ...], coul
     import jax
 
     rows = rows_of(robot, layout, kept)
-    users = [i for i, extra in enumerate(layout.extras) if extra.function is not None]
 
     def step(squares, channels, given, count):
         *state, direction, weights = channels
         q, v, a, tau = (x.T for x in state)
         direction = jax.numpy.tanh(v / coulomb_width) if direction is None else direction.T
-        chunk, known = (q, v, a, tau, direction), dict(zip(users, given, strict=True))
+        chunk = (q, v, a, tau, direction)
         real = (jax.numpy.arange(v.shape[1]) < count).astype(v.dtype)
         roots = jax.numpy.broadcast_to(real, v.shape) if weights is None else real * jax.numpy.sqrt(weights.T)
         added = []
-        for dof, (y, left) in enumerate(chunk_rows(robot, layout, coulomb_width, rows, chunk, known)):
+        for dof, (y, left) in enumerate(chunk_rows(robot, layout, coulomb_width, rows, chunk, given)):
             both = jax.lax.optimization_barrier(jax.numpy.concatenate([y, left[None]]) * roots[dof])
             added.append(jax.numpy.matmul(both, both.T, precision="highest"))
         return [old + new for old, new in zip(squares, added, strict=True)]

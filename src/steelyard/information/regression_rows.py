@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.dynamics.armature import felt_acceleration
-from steelyard.dynamics.effects import effect_column, extra_rows, shared_directions
+from steelyard.dynamics.effects import effect_column, extra_rows, given_rows, shared_directions
 from steelyard.dynamics.kinematics import tree
 from steelyard.dynamics.newton_euler import row_blocks
 from steelyard.dynamics.rotors import with_rotor_bodies
@@ -91,9 +91,10 @@ def effect_values(
 ):
     """Columns (n,) of each degree beside those of bodies, in the order of its row's places."""
     shared = shared_directions(layout, direction, robot.nv)
+    given = given_rows(robot, layout, q, v, a) if given is None else given
     extras = [
         given[i]
-        if given and i in given
+        if i in given
         else extra_rows(robot, extra, q, v, a, direction=shared.get(i), coulomb_width=coulomb_width)
         for i, extra in enumerate(layout.extras)
     ]

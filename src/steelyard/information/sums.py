@@ -186,6 +186,31 @@ class Information(Card):
         beside = None if self.discrepancy is None else self.discrepancy.selected(keep)
         return replace(self, squares=squares, moment=moment, columns=keep, factors=factors, discrepancy=beside)
 
+    @cached_property
+    def plain(self) -> "Information":
+        """The same information without the columns whose size evidence tells, in base columns."""
+        if not any(extra.weighed for extra in self.layout.extras):
+            return self
+        info, layout = self.base, self.layout
+        left = np.array(layout.in_plain)
+        own = np.flatnonzero(np.isin(info.columns, left))
+        basis = Basis(
+            np.searchsorted(left, info.columns[own]),
+            info.basis.regrouping[np.ix_(own, left)],
+            info.basis.null_space[left],
+        )
+        beside = None if info.discrepancy is None else info.discrepancy.selected(own)
+        return replace(
+            info,
+            squares=info.squares.selected(own),
+            moment=info.moment[:, own],
+            columns=basis.columns,
+            factors=None if info.factors is None else selected_factors(info.factors, own),
+            layout=layout.plain,
+            basis=basis,
+            discrepancy=beside,
+        )
+
     def residual_energy(self, parameters) -> np.ndarray:
         """(g,) sum of squared residuals a row group. parameters: (k,) for this object's columns."""
         x = np.asarray(parameters)

@@ -22,6 +22,7 @@ from steelyard.drives.window_errors import errors_of
 from steelyard.drives.windows import Recorded, stretches
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.fit import Draws, Estimate
+from steelyard.fit.cone_program import consistent
 from steelyard.fit.draws import COUNT
 from steelyard.identifiable import identifiability
 from steelyard.identifiable.scale import Scale
@@ -226,12 +227,8 @@ def _swings(robot: Robot, read: Sequence[Prepared], drives: Mapping[str, Drive])
 
 
 def _refuse(job: Job, robot: Robot) -> None:
-    if (job.friction is not None and job.chosen_friction) or job.springs:
-        raise OptionError(
-            "--spring and --friction stribeck,load are for logs with torques; leave them out with --drive."
-        )
-    if job.links != Job.links:
-        raise OptionError("--links is for logs with torques: with --drive, links are identified as far as motion goes.")
+    if (job.friction is not None and job.shaped_friction) or job.springs:
+        raise OptionError("--spring and --friction curve,load are for logs with torques; leave them out with --drive.")
     drives_of(robot, job.drive)
 
 
@@ -371,7 +368,7 @@ def _mrad(error: float) -> str:
 def _estimate(begun: Run, read: list[Prepared]) -> Estimate:
     """The consistent fit to the torques of drives: where the refinement begins (equation error)."""
     options = begun.job.columns | weights_of(begun.job, begun.robot)
-    return begun.fit(reduce(add, [accumulate(begun.robot, each.log, **options) for each in read]))
+    return consistent(reduce(add, [accumulate(begun.robot, each.log, **options) for each in read]), **begun.known)
 
 
 def _within(t, recordings: list[Recorded]) -> np.ndarray:

@@ -18,7 +18,6 @@ from steelyard.log.automatic_cutoff import acceleration_noise, highest_cutoff, q
 from steelyard.log.stamps import gaps, segments
 from steelyard.model import Robot
 from steelyard.pipeline.recording_costs import costs
-from steelyard.pipeline.tried_corrections import judge, noticeable, tried
 from steelyard.prepare import Prepared, prepare
 from steelyard.prepare.prepared import filterable
 
@@ -234,9 +233,6 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         case = case_of(estimate, [found.clear])
         faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
-        judged = judge(robot, consistent, columns={"armature": True})
-        faults, unworthy = tried(robot, [found.clear], noticeable(faults, case.relative_error), judged)
-        notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))
     except FitError as error:

@@ -16,9 +16,8 @@ from steelyard.corrections import Corrections, corrections_from
 from steelyard.drives.drive import Drive
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.fit import Estimate
+from steelyard.fit import Estimate, posterior
 from steelyard.fit.knowledge import fixed_from, fixed_words, mass_words, masses_from, model_facts, tied_from, tied_words
-from steelyard.fit.model_geometry import consistent_within_geometry
 from steelyard.information import Information
 from steelyard.job import Job, in_memory, is_in_memory
 from steelyard.job_options import options_of
@@ -133,10 +132,9 @@ class Run:
         """The logs as fits use them. Raises LogError."""
         return [prepare(log, self.robot, **self.job.preparation) for log in self.logs]
 
-    def fit(self, info: Information, **known) -> Estimate:
-        """The fit of this job. known: in the place of what the job knows."""
-        job = self.job
-        return consistent_within_geometry(info, weight=job.weight, regularizer=job.regularizer, **(self.known | known))
+    def fit(self, info: Information, **options) -> Estimate:
+        """The posterior of this job. options: of `fit.posterior`."""
+        return posterior(info, **(self.known | options))
 
 
 def begin(

@@ -23,9 +23,10 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.prepare import prepare
 from steelyard.prepare.reading import read_logs
-from steelyard.terms import COULOMB_WIDTH, TERMS
+from steelyard.terms import COULOMB_WIDTH, NUISANCES, TERMS
 
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
+PLAIN = "plain"  # columns of links, of friction that all joints have, and of armature
 ROWS = "joints"  # the kind of rows whose samples have weights
 Logs = Any  # a recording or several: what `read_log` takes, or Logs
 
@@ -33,17 +34,17 @@ Logs = Any  # a recording or several: what `read_log` takes, or Logs
 def accumulate(robot: Robot, log: Logs, **options) -> Information:
     """Information of one log or several, as `identify` sums them.
 
-    A recording is made ready as `identify` does. Columns are viscous and Coulomb friction, constant torques and
-    armature beside the links; samples where a joint nearly stands still count less; with contacts, constant torques
-    are left out and forces of contacts are eliminated by rows weighed by the noise of a first fit. `fit.consistent`
-    then takes what the model's files know of its bodies: geometry and side file. `identify` also looks for friction
-    near standstill and by load; step by step that is `fit.friction`, whose `columns` are the option `extra` here.
+    A recording is made ready as `identify` does. Columns are those of `fit.posterior`: friction of any shape over speed
+    and by load, armature, and small mistakes of the log beside the links; other fits leave out what only evidence can
+    weigh. Samples where a joint nearly stands still count less. With contacts, friction is viscous and Coulomb, and
+    forces of contacts are eliminated by rows weighed by the noise of a first fit.
 
     Args:
         robot: as of `information.accumulate`.
         log: one or several. A Log with v and a is taken as it is; a path, a Log without, arrays by name or a data
             frame is prepared. Any other iterable of logs is summed in constant memory, and has to be without contacts.
-        options: fields of `information.Columns`, in the place of these choices.
+        options: fields of `information.Columns`, in the place of these choices; `columns="plain"` is viscous and Coulomb
+            friction, constant torques and armature alone, and so is a friction that is given.
 
     Returns:
         The Information, which adds to others of the same columns.
@@ -88,6 +89,15 @@ def several(logs) -> tuple:
     return tuple(logs) if isinstance(logs, Sequence) and not isinstance(logs, str) else (logs,)
 
 
+def columns_of(job: Job, robot: Robot, logs: Iterable[Log]) -> dict[str, Any]:
+    """The options of `accumulate` that say what a posterior of logs has beside the links: of a tree without contacts
+    friction of any shape, too, and on a fixed base the mistakes of its log."""
+    if robot.loops or any(log.contacts for log in logs):
+        return job.columns
+    friction = (*job.plain_friction, *job.shaped_friction)
+    return job.columns | {"friction": friction, "nuisances": () if robot.floating else NUISANCES}
+
+
 def columns_for(job: Job, logs: Iterable[Log]) -> tuple[Job, tuple[str, ...]]:
     """The job as robots in contact are fitted, and a note. Joints of legs hardly turn, so constant torques pass for
     weights: with them, the total mass of simulated walks came out 3 % too heavy, and its interval did not say so."""
@@ -103,9 +113,9 @@ def columns_for(job: Job, logs: Iterable[Log]) -> tuple[Job, tuple[str, ...]]:
 
 def weights_of(job: Job, robot: Robot) -> dict:
     """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
-    if not any(TERMS[term].directed for term in job.plain_friction) or job.reversal_weight == 1:
+    if not any(TERMS[term].directed for term in job.plain_friction):
         return {}
-    return {"sample_weights": partial(reversal_weights, robot, weight=job.reversal_weight)}
+    return {"sample_weights": partial(reversal_weights, robot)}
 
 
 def contact_weights(logs: Iterable[Log], fitted: Callable[[], Estimate]) -> dict[str, Any]:
@@ -127,6 +137,8 @@ def _as_identified(robot: Robot, log: Logs, given: dict) -> tuple[Robot, Log | I
         first = logs
     robot = with_motors(robot)
     options = _chosen(robot, first, given) | given
+    if options.get("columns") == PLAIN:
+        options.pop("columns")
     if "row_weights" not in given and first:
         options |= contact_weights(
             first, lambda: consistent(replace(summed(robot, first, **options), model_facts=True))
@@ -152,7 +164,8 @@ def _chosen(robot: Robot, logs: Sequence[Log], given: dict) -> dict:
     weights = weights_of(job, robot) if joints else {}
     if weights and width != COULOMB_WIDTH:
         weights = {"sample_weights": partial(weights["sample_weights"], coulomb_width=width)}
-    return job.columns | weights
+    plain = "friction" in given or given.get("columns") == PLAIN or not joints
+    return (job.columns if plain else columns_of(job, robot, logs)) | weights
 
 
 def _ready(robot: Robot, sources: Sequence, coupling=()) -> tuple[Robot, list[Log]]:

@@ -1,52 +1,50 @@
 """The first screen of a report: better or worse, by how much, may I use it, what is unknown.
 
-"Good" takes four things: the torque is explained, on the fit's own samples and on held-out ones; parts of the data
-predict one another as well as noise and covariance say; other motion is promised about the same; no fault has a name.
+"Good" takes that the torque is explained, on the fit's own samples and on held-out ones; that parts of the data predict
+one another as well as noise and covariance say; that links are expected to be right in other motion, too; and that no
+fault has a name. Nothing is good, or to be used with care, that makes the held-out error larger.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from steelyard.diagnose import Fault
 from steelyard.fit import Status
+from steelyard.fit.estimate import Nuisance
 from steelyard.fit.prediction_error import Generalization, Prediction
 from steelyard.fit.volumes import GEOMETRY
 from steelyard.log import Finding
 from steelyard.model.bounding import unread_geometry
 from steelyard.pipeline import Result
-from steelyard.pipeline.tried_corrections import VISIBLE
 from steelyard.report.document import USABLE, Question, Screen
 from steelyard.report.numbers import number, percent, plural, share, times
 
 SAME = 0.02  # relative change of the error that counts as none, and change of a joint's error as a share of its torque
-LARGE = 0.25  # held-out error over torque above which something beside inertia and simple friction is at work
+LARGE = 0.25  # held-out error over torque above which something beside inertia and friction is at work
 MOST = 0.5  # held-out error over torque from which on more than noise and friction is missing: a model of another robot
 NOTHING = 1.0  # held-out error over torque that a model without any mass and friction has
-# Error of a part of the data over that expected, and expected error of other motion over the held-out one: see
-# docs/evidence/adversary/strangers.md for what healthy jobs and others have.
+VISIBLE = 0.005  # torque error over torque below which no drive tells
+# Error of a part of the data over that expected: see docs/evidence/adversary/strangers.md for what healthy jobs and
+# others have.
 TWICE = 2.0
-FAR = 2.0  # times the torque of the given links, by which those of no robot of that file differ
-UNPROVEN = 0.05  # of the torque, by which links identified may differ from those that stand
+RIGHT = 0.02  # expected torque error of links that are as right as anyone needs
+NAMED = 4  # links or combinations in one sentence
 
 ADVICE = {
-    "good": "The identified model may be used: every link is physically consistent and nothing suspicious was found.",
-    "care": "The identified model may be used with care: every link is physically consistent, but look at these first.",
-    "keep": "Keep the nominal model until you know why: look at these first.",
-}
-
-STAND = {
-    "good": "No link of the model is wrong beyond doubt: the written model has them as they were, with the friction "
-    "found, and may be used.",
-    "care": "No link of the model is wrong beyond doubt: the written model has them as they were, with the friction "
-    "found. Look at these first.",
-    "keep": ADVICE["keep"],
+    "good": "The written model may be used: every link is physically consistent and nothing suspicious was found.",
+    "care": "The written model may be used with care: every link is physically consistent, but look at these first.",
+    "keep": "Keep the given model until you know why: look at these first.",
 }
 
 
 def numbers(result: Result, found: Mapping, written: Sequence[str] = ()) -> dict:
     """The key `verdict` of the summary. found: its other keys. written: as of `verdict`."""
     judged = verdict(result, written)
-    return replace(judged, questions=_questions(judged, found)).as_json()
+    names = ("given", "written")
+    expected = None if result.expected is None else dict(zip(names, map(vars, result.expected), strict=True))
+    return replace(judged, questions=_questions(judged, found)).as_json() | {"expected_error": expected}
 
 
 def verdict(result: Result, written: Sequence[str] = ()) -> Screen:
@@ -56,11 +54,11 @@ def verdict(result: Result, written: Sequence[str] = ()) -> Screen:
     written: what the written model has that nobody asked for, such as other masses of a gripper that stood still.
     """
     before, after = result.before.relative_error, result.after.relative_error
-    improved = after < (1 - SAME) * before
-    reasons = (*written, *_reasons(result, improved))
-    usable = (improved or result.stand) and _explains(result) and not _lost(result)
-    level = "good" if not reasons else "care" if usable else "keep"
-    return Screen(level, _headline(result, improved), (STAND if result.stand else ADVICE)[level], reasons)
+    improved, worse = after < (1 - SAME) * before, after > (1 + SAME) * before
+    reasons = (*written, *_reasons(result, worse))
+    usable = not worse and _explains(result) and not _lost(result)
+    level = "keep" if not usable else "care" if reasons else "good"
+    return Screen(level, _headline(result, improved, worse), ADVICE[level], reasons)
 
 
 def _lost(result: Result) -> bool:
@@ -76,46 +74,41 @@ def unexplained(result: Result) -> float:
 def _explains(result: Result) -> bool:
     """Whether the identified model is one of this robot: half of the torque is not, nor much where the nominal model
     errs by more than the torque itself, as models do whose units, signs or frames are not those of the log."""
-    other_robot = result.before.relative_error > NOTHING or (not result.stand and result.links.apart > FAR)
-    return unexplained(result) <= (LARGE if other_robot else MOST)
+    return unexplained(result) <= (LARGE if result.before.relative_error > NOTHING else MOST)
 
 
-def _headline(result: Result, improved: bool) -> str:
+def _headline(result: Result, improved: bool, worse: bool) -> str:
     before, after = result.before.relative_error, result.after.relative_error
     change = f"{percent(before)} before, {percent(after)} after"
     if not _explains(result):
         return f"Not explained: held-out torque error {change}."
     if _lost(result):
         return f"Masses in ratios only: held-out torque error {change}."
-    if result.stand and result.links.certain and result.job.links != "given":
-        return (
-            "Your links are kept until a cause below is undone, which a fit would put into them: held-out torque "
-            f"error {change}."
-        )
-    if result.stand:
-        learned = "; friction was learned" if improved else ""
-        return (
-            f"Your links stand{learned}: held-out torque error {change}, and with links identified, too, "
-            f"{percent(result.everything.relative_error)}."
-        )
+    links = _links_expected(result)
+    if worse:
+        return f"Worse than the given model: held-out torque error {change}.{links}"
     if improved:
-        some = f" Links that gain nothing stand: {', '.join(result.kept)}." if result.kept else ""
-        return (
-            f"Better: held-out torque error {change} ({times(before / after)} times smaller); with links as given and "
-            f"friction fitted, {percent(result.alone.relative_error)}.{some}"
-        )
-    if after <= (1 + SAME) * before or percent(before) == percent(after):
-        return f"No better than the nominal model: held-out torque error {change}."
-    return f"Worse than the nominal model: held-out torque error {change}."
+        return f"Better: held-out torque error {change} ({times(before / after)} times smaller).{links}"
+    return f"No better than the given model: held-out torque error {change}.{links}"
 
 
-def _reasons(result: Result, improved: bool) -> Iterator[str]:
+def _links_expected(result: Result) -> str:
+    """Torque errors of links in ordinary use, in a sentence."""
+    if result.expected is None:
+        return ""
+    given, written = (
+        f"{percent(each.value)} ({percent(each.lower)} to {percent(each.upper)})" for each in result.expected
+    )
+    return f" Links in the joints' whole range are expected to err by {given} as given, {written} as written."
+
+
+def _reasons(result: Result, worse: bool) -> Iterator[str]:
     left = unexplained(result)
     yield from _unread(result)
-    if not (improved or result.stand):
+    if worse:
         yield "The torque error on held-out samples did not fall."
-    elif worse := worse_joints(result):
-        yield f"Torque is predicted worse than before at {', '.join(worse)}."
+    elif joints := worse_joints(result):
+        yield f"Torque is predicted worse than before at {', '.join(joints)}."
     if left > MOST:
         yield f"Most of the torque is unexplained ({percent(left)}): nothing that was identified can be relied on."
     elif not _explains(result):
@@ -127,16 +120,17 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
     elif left > LARGE and not result.diagnosis.faults:
         yield (
             f"The error is still {percent(left)} of the torque: expect wrong units or signs, "
-            "friction that changes with load or temperature, or a load that the model does not have."
+            "friction that changes with temperature, or a load that the model does not have."
         )
-    if result.stand and result.job.drive_gains and not result.job.loads:
+    if result.job.drive_gains and not result.job.loads:
         yield (
-            "Gains of the drives come from your links, which therefore stay as they are. A log with a known load tells "
-            "both: --load LINK=KG:LOG."
+            "Gains of the drives come from your links, and errors of either go into the other. A log with a known load "
+            "tells both: --load LINK=KG:LOG."
         )
-    yield from _unproven(result)
+    yield from _imitated(result)
+    yield from _mistakes(result)
     yield from _disagreements(result.generalization)
-    yield from _limits(result.generalization, result.after.relative_error)
+    yield from _limits(result)
     if _lost(result):
         yield f"{result.estimate.status.value[0].upper()}{result.estimate.status.value[1:]}."
     if result.estimate.weakest:
@@ -149,20 +143,64 @@ def _reasons(result: Result, improved: bool) -> Iterator[str]:
     yield from merged(result.findings)
 
 
-def _unproven(result: Result) -> Iterator[str]:
-    """Links that stand, or that were asked for, where the log does not show which are right."""
-    richer = "Record a longer or richer motion, such as one that `steelyard excite` designs"
-    if result.stand and not result.links.certain and result.links.apart > UNPROVEN:
+def _imitated(result: Result) -> Iterator[str]:
+    """Links that are other bodies than those of the file, as where something is mounted on them or where they imitate a
+    mistake of the log."""
+    names = result.doubted
+    if names:
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        are, they = ("is another body", "it carries") if len(names) == 1 else ("are other bodies", "they carry")
         yield (
-            f"Links that this log would identify differ from yours by {percent(result.links.apart)} of the torque in "
-            "the joints' whole range, and it does not show which are right: yours are not proven. "
-            f"{richer}; or, for motion like the log's alone, have those written: --links identified."
+            f"{', '.join(names[:NAMED])}{more} {are} than in the file: {they} what the file lacks, or a mistake of the "
+            "log that links imitate, such as units, signs or a load."
         )
-    if result.forced:
+
+
+def _mistakes(result: Result) -> Iterator[str]:
+    """Nuisances that are there beyond doubt, large enough to matter, with the option that writes them."""
+    found = {name: each for name, each in result.estimate.nuisances.items() if each.certain}
+    lean = [found.pop(f"lean.{axis}", None) for axis in "xy"]
+    if any(lean):
+        x, y = (0.0 if each is None else each.value for each in lean)
+        deviation = max(each.deviation for each in lean if each is not None)
+        gravity = result.prior.gravity + np.linalg.norm(result.prior.gravity) * np.array([x, y, 0.0])
+        gravity *= np.linalg.norm(result.prior.gravity) / np.linalg.norm(gravity)
+        words = " ".join(f"{g:.3f}" for g in gravity + 0.0)
         yield (
-            "Identified links were asked for where the model's would stand, and are not proven: "
-            f"{', '.join(result.forced)}. Use them for motion like the log's. {richer}."
+            f"The base leans by {np.degrees(np.hypot(x, y)):.1f} +- {np.degrees(deviation):.1f} degrees against the "
+            f"model's gravity; links are free of it. To have it in the model: --gravity {words}"
         )
+    for name, each in found.items():
+        joint, _, kind = name.rpartition(".")
+        yield from _MISTAKES[kind](joint, each)
+
+
+def _zero(joint: str, found: Nuisance) -> Iterator[str]:
+    if abs(found.value) > NOTICED["zero"]:
+        yield (
+            f"The zero of {joint} is off by {1e3 * found.value:.1f} +- {1e3 * found.deviation:.1f} mrad or mm; links are "
+            f"free of it. To correct the log: --offset {joint}={-found.value:.4g}"
+        )
+
+
+def _gain(joint: str, found: Nuisance) -> Iterator[str]:
+    if abs(found.value) > NOTICED["gain"]:
+        yield (
+            f"Torques of {joint} are {percent(abs(found.value))} too {'large' if found.value > 0 else 'small'} "
+            f"(+- {percent(found.deviation)}) beside those of other joints; links are free of it. Check its gear ratio "
+            f"and torque constant, or correct the log: --scale tau:{joint}={1 / (1 + found.value):.4g}"
+        )
+
+
+def _spring(joint: str, found: Nuisance) -> Iterator[str]:
+    yield (
+        f"A spring, a hose or a cable pulls {joint} with {number(found.value)} +- {number(found.deviation)} N m/rad; links "
+        f"are free of it. To have it identified without doubt: --spring {joint}"
+    )
+
+
+NOTICED = {"zero": 0.003, "gain": 0.02}  # rad or m, 1: sizes below which nobody would correct them
+_MISTAKES = {"zero": _zero, "gain": _gain, "spring": _spring}
 
 
 def _unread(result: Result) -> Iterator[str]:
@@ -204,7 +242,7 @@ def _disagreements(found: Generalization) -> Iterator[str]:
             f"of its torque, {times(worst.ratio)} times what noise and covariance lead to expect. Was a load, a tool "
             "or another mounting there, or a friction that changed? Identify from what belongs together."
         )
-    elif found.held_out is not None and _surprises(found.held_out):
+    elif _surprises(found.held_out):
         yield (
             f"The held-out samples err by {_bounded_share(found.held_out.met)} of their torque, "
             f"{times(found.held_out.ratio)} times what noise and covariance lead to expect: something is other in "
@@ -216,14 +254,16 @@ def _surprises(part: Prediction) -> bool:
     return part.met > VISIBLE and part.ratio > TWICE
 
 
-def _limits(found: Generalization, after: float) -> Iterator[str]:
+def _limits(result: Result) -> Iterator[str]:
     """What this data cannot promise."""
-    other = found.other_motion
-    if other is not None and other > max(VISIBLE, TWICE * after):
+    if result.expected is None:
+        return
+    written = result.expected[1].value
+    if written > max(RIGHT, result.after.relative_error):
         yield (
-            f"This data promises little beyond motion like its own: in the joints' whole range the torque may err by "
-            f"{_bounded_share(other)}, {times(other / after)} times the held-out error. Record a longer or "
-            "richer motion, such as one that `steelyard excite` designs."
+            f"This data promises little beyond motion like its own: in the joints' whole range the torque of the links "
+            f"may err by {_bounded_share(written)}. Record a longer or richer motion, such as one that `steelyard "
+            "excite` designs."
         )
 
 
@@ -261,9 +301,7 @@ def _better(level: str, held: Mapping) -> Question:
     worse = sum(j["rms_after"] > j["rms_before"] for j in held["joints"])
     joints = len(held["joints"])
     detail = f"{joints - worse} of {joints} joints are predicted better than by the nominal model."
-    if held.get("links_stand"):
-        detail += " Friction does that: your links are as they were."
-    if after > before:
+    if after > (1 + SAME) * before:
         answer = "No, worse"
     elif level == "keep":
         answer = "Not so that it could be relied on"

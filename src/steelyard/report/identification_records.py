@@ -66,12 +66,6 @@ class HeldOut(TypedDict):
     samples: Count
     relative_error_before: Unknowable
     relative_error_after: Unknowable
-    relative_error_links_given: NotRequired[
-        Annotated[Unknowable, "Of the links as given, with friction and drives fitted."]
-    ]
-    relative_error_links_identified: NotRequired[Annotated[Unknowable, "Of a fit of links, friction and drives."]]
-    links_stand: NotRequired[Annotated[bool, "Whether all links are kept as given, since none is better for sure."]]
-    links_kept: NotRequired[Annotated[list[str], "Links that are kept as given."]]
     joints: Annotated[list[HeldOutJoint], Size(1)]
 
 
@@ -83,9 +77,8 @@ class Prediction(TypedDict):
 
 class Generalization(TypedDict):
     fitted: NonNegative
-    held_out: Prediction | None
+    held_out: Prediction
     parts: list[Prediction]
-    other_motion: NonNegative
 
 
 class Unknown(TypedDict):
@@ -150,6 +143,13 @@ class JointTerms(TypedDict):
     coulomb: NotRequired[Value]
     offset: NotRequired[Value]
     armature: NotRequired[Value]
+
+
+class Nuisance(TypedDict):
+    value: float
+    deviation: float
+    unit: Annotated[str, "SI unit of the numbers beside it."]
+    certain: Annotated[bool, "Whether it is there beyond doubt."]
 
 
 class Coupling(Interval):
@@ -263,14 +263,14 @@ class Identification(OfAJob):
             Generalization,
             "How far the fit reaches beyond its own samples; errors over torque. fitted: of the estimate on the "
             "samples that were fitted. held_out and parts (each log, or each quarter of a single log, predicted by a "
-            "fit to the rest): error met, and error that noise and covariance lead to expect. other_motion: expected "
-            "of motion of all joints in their range, null where it cannot be told.",
+            "fit to the rest): error met, and error that noise and covariance lead to expect.",
         ]
     ]
     unknown: Annotated[list[Unknown], "What could not be known, why, and what would show it."]
     bodies: list[BodyEstimate]
     joints: Annotated[list[JointTerms], "Friction and armature of each degree of freedom, by term."]
     couplings: list[Coupling]
+    nuisances: NotRequired[Annotated[dict[str, Nuisance], "Mistakes of the logs beside links and friction, by name."]]
     rotors: list[RotorEstimate]
     parameters: list[Parameter]
     base_parameters: Annotated[list[BaseParameter], "Identifiable combinations."]

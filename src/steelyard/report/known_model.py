@@ -1,8 +1,10 @@
 """A model with all that an identification found of it, also what its file has no place for.
 
-Offsets, springs, motors that joints share, friction near standstill and by load are in the summary of the result alone.
+Offsets, springs, motors that joints share, friction of any shape and by load, and mistakes of the logs are in the summary
+of the result alone.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,14 +13,13 @@ import numpy as np
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.dynamics.effects import effect_column, extra_torque
 from steelyard.errors import OptionError
-from steelyard.fit.friction_terms import chosen_column
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.model.formats import MODEL_SUFFIXES
 from steelyard.pipeline import Job
 from steelyard.pipeline.job_run import job_of, load_with_side
 from steelyard.report.record import read
-from steelyard.terms import COUPLED, TERMS, layout_of
+from steelyard.terms import COUPLED, NUISANCES, SHAPED_FRICTION, TERMS, ParameterLayout, layout_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,25 +55,23 @@ class Unstated:
         for term, x in self.terms.items():
             if np.any(x):
                 found += x[at] * effect_column(term, v, a, direction=direction)
-        for each in self.couplings:
-            if set(each["ratios"]) <= set(robot.dof_names):
-                found += _torque(robot, each, q, v, a)
-        return found
+        layout = _layout(robot, self.couplings)
+        known = {each["name"]: each["identified"] for each in self.couplings}
+        kept = tuple(extra for extra in layout.extras if extra.name in known)
+        values = np.array([known[extra.name] for extra in kept])
+        return found + extra_torque(robot, replace(layout, extras=kept), values, q, v, a)
 
 
-def _torque(robot: Robot, coupling: dict, q, v, a) -> np.ndarray:
-    """(n, nv) of an entry of the summary."""
-    joints, kind = coupling["ratios"], coupling["term"]
-    if kind in COUPLED:
-        layout = layout_of(robot, coupling=[joints])
-        layout = replace(layout, extras=tuple(extra for extra in layout.extras if extra.kind == kind))
-    elif kind == "spring":
-        layout = layout_of(robot, springs=tuple(joints))
-    else:
-        column = chosen_column(robot, coupling["name"])
-        layout = layout_of(robot, extra=() if column is None else [column])
-    values = np.full(len(layout.extras), coupling["identified"])
-    return extra_torque(robot, layout, values, q, v, a)
+def _layout(robot: Robot, entries: Sequence[Mapping]) -> ParameterLayout:
+    """Columns of entries of the summary, and others."""
+    motors = {each["name"].rpartition(".")[0]: each["ratios"] for each in entries if each["term"] in COUPLED}
+    motors = {name: ratios for name, ratios in motors.items() if set(ratios) <= set(robot.dof_names)}
+    return layout_of(
+        robot,
+        coupling=list(motors.values()),
+        friction=SHAPED_FRICTION,
+        nuisances=NUISANCES,
+    )
 
 
 def unstated_of(summary: dict, robot: Robot) -> Unstated | None:
@@ -84,7 +83,7 @@ def unstated_of(summary: dict, robot: Robot) -> Unstated | None:
         robot: of its model file.
     """
     couplings = tuple(summary["couplings"])
-    if any(each["term"] == "user" and chosen_column(robot, each["name"]) is None for each in couplings):
+    if any(each["term"] == "user" for each in couplings):
         return None
     joints = {each["name"]: each for each in summary["joints"]}
     terms = {

@@ -13,6 +13,9 @@ from steelyard.report.links import ROUNDING, rotor_sheet
 from steelyard.report.numbers import interval, number, percent, plus_minus, share, unit
 from steelyard.report.torques import FEW
 from steelyard.sheets import Cell, Sheet, sheet
+from steelyard.terms import MODELLED, Extra
+
+WEIGHED = MODELLED  # kinds of columns that have tables of their own
 
 UNCERTAIN = 0.3  # standard deviation over natural size (`labels.sizes`) above which a combination is poorly known
 
@@ -30,9 +33,10 @@ def _parameters(result: Result) -> list[dict]:
     layout = result.estimate.layout
     nominal, units = model_parameters(result.prior, layout), column_units(result.prior, layout)
     intervals = _intervals(result.uncertainty.parameters)
+    rows = list(zip(layout.names, units, nominal, intervals, strict=True))
     return [
         {"name": name, "unit": each_unit, "prior": value} | each
-        for name, each_unit, value, each in zip(layout.names, units, nominal, intervals, strict=True)
+        for name, each_unit, value, each in (rows[column] for column in layout.in_plain)
     ]
 
 
@@ -46,7 +50,7 @@ def _base_parameters(result: Result) -> list[dict]:
     estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
     nominal = basis.regroup(model_parameters(result.prior, layout))
     units = column_units(result.prior, layout)
-    intervals = _intervals(result.uncertainty.base)
+    intervals, plain = _intervals(result.uncertainty.base), set(layout.in_plain)
     deviation = result.uncertainty.base.deviation
     size = np.abs(basis.regrouping) @ sizes(result.prior, estimate)
     nominal = np.where(np.abs(nominal) < ROUNDING * size, 0.0, nominal)
@@ -64,6 +68,7 @@ def _base_parameters(result: Result) -> list[dict]:
             "regroups": _regrouped(layout.names, basis.regrouping[k], column),
         }
         for k, column in enumerate(basis.columns)
+        if column in plain
     ]
 
 
@@ -160,12 +165,17 @@ def written_sum(terms) -> str:
 
 
 def _friction_numbers(result: Result, _: dict) -> dict:
-    return {"joints": _joints(result), "couplings": _couplings(result)}
+    return {"joints": _joints(result), "couplings": _couplings(result), "nuisances": _nuisances(result)}
+
+
+def _nuisances(result: Result) -> dict:
+    """Mistakes of the logs that were columns beside links and friction."""
+    return {name: vars(each) | {"certain": each.certain} for name, each in result.estimate.nuisances.items()}
 
 
 def _joints(result: Result) -> list[dict]:
     """Friction and armature, one entry a degree of freedom that has any."""
-    layout, parameters = result.estimate.layout, _parameters(result)
+    layout, parameters = result.estimate.layout.plain, _parameters(result)
     entries = []
     for place, name in enumerate(layout.dof_names):
         columns = {term: layout.term(term).start + place for term in layout.terms}
@@ -181,12 +191,17 @@ def _couplings(result: Result) -> list[dict]:
         {
             "name": extra.name,
             "term": extra.kind,
-            "ratios": {result.prior.dof_names[d]: r for d, r in zip(extra.dofs, extra.ratios, strict=True)},
+            "ratios": {result.prior.dof_names[d]: r for d, r in zip(extra.dofs, _ratios(extra), strict=True)},
             "unit": extra.unit,
             **intervals[column],
         }
         for column, extra in enumerate(layout.extras, start=layout.extra.start)
     ]
+
+
+def _ratios(extra: Extra) -> tuple[float, ...]:
+    """Of each degree; those that one column acts on as it is have 1."""
+    return extra.ratios if len(extra.ratios) == len(extra.dofs) else (1.0,) * len(extra.dofs)
 
 
 def _friction_parts(summary: dict) -> Iterator[Part]:
@@ -197,8 +212,10 @@ def _friction_parts(summary: dict) -> Iterator[Part]:
         yield Part(figures=friction, folded="" if len(friction) <= FEW else f"friction of {len(friction)} joints")
     else:
         yield Part(text="No friction and no armature were identified.")
-    if summary["couplings"]:
+    if any(each["term"] not in WEIGHED for each in summary["couplings"]):
         yield Part(sheet=_coupling_sheet(summary))
+    if summary["nuisances"]:
+        yield Part(sheet=_nuisance_sheet(summary))
     if summary["rotors"]:
         yield Part(sheet=rotor_sheet(summary))
 
@@ -224,12 +241,35 @@ def _coupling_sheet(summary: dict) -> Sheet:
     rows = [
         (each["name"], plus_minus(each["identified"], each["deviation"]), unit(each["unit"]))
         for each in summary["couplings"]
+        if each["term"] not in WEIGHED and each["name"] not in summary["nuisances"]
     ]
     return sheet(
-        "Shared motors, springs and further friction",
-        "What acts on a combination of joint speeds, by a position, or on some joints alone, ± standard deviation.",
+        "Shared motors, springs and columns of the user",
+        "Terms of a combination of joint speeds, of a position, or of some joints alone, ± standard deviation.",
         (("What", "text"), "Identified", ("Unit", "text")),
         rows,
+    )
+
+
+def _nuisance_sheet(summary: dict) -> Sheet:
+    """Mistakes of the logs, those beyond doubt first."""
+    found = sorted(summary["nuisances"].items(), key=lambda item: not item[1]["certain"])
+    rows = [
+        (
+            name,
+            plus_minus(each["value"], each["deviation"]),
+            unit(each["unit"]),
+            "yes" if each["certain"] else "none found",
+        )
+        for name, each in found
+    ]
+    return sheet(
+        "Mistakes of the logs",
+        "Lean of the base, zeros of encoders, gains of torques and springs, identified beside the links, which are free of "
+        "them, ± standard deviation. Without evidence a mistake stays near zero.",
+        (("Mistake", "text"), "Identified", ("Unit", "text"), ("Beyond doubt", "text")),
+        rows,
+        folded=f"{len(rows)} mistakes that were looked for",
     )
 
 

@@ -98,8 +98,8 @@ SOURCES = {Source.DATA: FOUND, Source.MODEL: FOUND, Source.PRIOR: PRIOR, Source.
 
 def torque_ranges(result: Result, draws: Draws) -> list[dict]:
     """Ranges of a fit to torques; of links kept as given those of the fit in which all links are free."""
-    layout = result.free.estimate.layout
-    label = dict(zip(layout.names, result.free.parameters.sources, strict=True))
+    layout = result.estimate.layout
+    label = dict(zip(layout.names, result.uncertainty.parameters.sources, strict=True))
     sources = {}
     for body in layout.body_names:
         sources[SCALE, body] = SOURCES[label[f"{body}.m"]]

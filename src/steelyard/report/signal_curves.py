@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.diagnose import contributions
 from steelyard.diagnose.torque_contributions import EFFECTS
-from steelyard.dynamics.effects import effect_column
+from steelyard.dynamics.effects import effect_column, extra_torque, friction_curve
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import Estimate
 from steelyard.log import Log
@@ -99,6 +99,9 @@ def _friction(result: Result) -> Iterator[tuple[CurveKey, np.ndarray]]:
     v, tau = some.require("v", "tau")
     found = contributions(estimate, some)
     rubbed = sum(found.effects[term] for term in terms)
+    if curved := [each.kind == "curve" for each in estimate.layout.extras]:
+        q, _, a = some.require("q", "v", "a")
+        rubbed = rubbed + extra_torque(estimate.require_robot(), estimate.layout, estimate.extras * curved, q, v, a)
     left = tau - found.total + rubbed
     for i in estimate.layout.dofs:
         speed = np.linspace(-1, 1, 161) * np.abs(v[:, i]).max()
@@ -116,7 +119,8 @@ def _rubbing(model: Estimate | Robot, i: int, v) -> np.ndarray:
         place = model.layout.dofs.index(i)
         values |= {term: found[place] for term, found in model.friction.items()}
     terms = [term for term in friction_terms() if term in values]
-    return np.sum([values[term] * effect_column(term, v, 0 * v, coulomb_width=width) for term in terms], axis=0)
+    plain = np.sum([values[term] * effect_column(term, v, 0 * v, coulomb_width=width) for term in terms], axis=0)
+    return plain + friction_curve(model.layout, model.extras, i, v) if isinstance(model, Estimate) else plain
 
 
 def _spread(log: Log, count: int, joints: int) -> Log:

@@ -40,6 +40,23 @@ class Verdict(TypedDict):
     advice: str
     reasons: list[str]
     answers: list[Answer]
+    expected_error: NotRequired[
+        Annotated[
+            "ExpectedErrors | None",
+            "Torque error of links over torque in ordinary use; null where there is none, as of closed loops.",
+        ]
+    ]
+
+
+class Expected(TypedDict):
+    value: NonNegative
+    lower: NonNegative
+    upper: NonNegative
+
+
+class ExpectedErrors(TypedDict):
+    given: Expected
+    written: Expected
 
 
 class Finding(TypedDict):

@@ -46,10 +46,6 @@ def _held_out(result: Result) -> dict:
         "samples": len(after.t),
         "relative_error_before": before.relative_error,
         "relative_error_after": after.relative_error,
-        "relative_error_links_given": result.alone.relative_error,
-        "relative_error_links_identified": result.everything.relative_error,
-        "links_stand": result.stand,
-        "links_kept": list(result.kept),
         "joints": joints,
     }
 
@@ -64,9 +60,8 @@ def _generalization(result: Result) -> dict:
     found = result.generalization
     return {
         "fitted": found.fitted,
-        "held_out": None if found.held_out is None else vars(found.held_out),
+        "held_out": vars(found.held_out),
         "parts": [vars(each) for each in found.parts],
-        "other_motion": found.other_motion,
     }
 
 

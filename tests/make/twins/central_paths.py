@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from steelyard.fit.posterior import CLOSE, HALVINGS, LONGEST, REACH, SHRINK, STEPS, Posterior
+from steelyard.fit.pullback_form import CLOSE, HALVINGS, LONGEST, REACH, SHRINK, STEPS, Posterior
 from steelyard.fit.prior import TRIANGLES
 
 ENTRIES = 500_000  # of the matrices that a batch solves together: some megabytes

@@ -14,15 +14,11 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, scatter
-from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.case import Case
 from steelyard.diagnose.given_links import GivenLinks
-from steelyard.diagnose.hypothesis import Hypothesis, Mistake, Trial, free_hypothesis, surprise
-from steelyard.diagnose.thresholds import CERTAIN, EVIDENCE, NOISE
+from steelyard.diagnose.hypothesis import Mistake, Trial
 
 SMALLEST = 0.01  # rad or m; less is within what calibration leaves
-USUAL = 0.1  # rad or m by which zeros are off that were set by eye or at a mark
-LEAST = 0.15  # nats a sample that an offset must win if its residual is no noise: friction without a column looks alike
 ROUNDS = 8  # of Gauss-Newton
 LONGEST = 0.4  # rad or m a round
 SETTLED = 1e-4  # rad or m, below which another round changes nothing
@@ -32,10 +28,6 @@ CENTRES = 0.05  # rad or m by which centres of mass of given links turn the offs
 GROSS = 0.05  # rad or m, from which on the links of the given model may tell an offset alone
 PROMISING = 0.8  # share of what they leave, at most, that one step must leave
 TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi)  # zeros that makers of models and of robots choose differently
-LIKELY = 3.0  # standard deviations of an offset that the given links must confirm
-CONFIRMS = 0.3  # nats a sample by which they must then fit better
-TIE = 0.1  # share of the gain within which two joints explain the data equally well
-SEVERAL = 1.3  # times what any other mistake wins that several offsets must win
 SMALL = 3.0  # standard deviations, within which the first step is right enough
 
 
@@ -117,58 +109,6 @@ def _step(case: Case, dofs: Sequence[int]) -> Added:
     return add_columns(case, case.regression.position_rates(case.free[0], dofs))
 
 
-def hypotheses(case: Case) -> Iterator[Hypothesis]:
-    """The offsets of all joints that are certain, undone together. A single one is that of the joint whose offset makes
-    the given links fit best, of those that explain the data alike: joints of parallel axes do."""
-    found = position_offsets(case)
-    chosen = found.certain(CERTAIN)
-    single = chosen if len(chosen) == 1 else found.certain(LIKELY) if not chosen else ()
-    if len(single) == 1 and (shown := _shown_by_given_links(case, single[0])) is not None:
-        yield shown
-        return
-    if not chosen:
-        return
-    offset, added, changed = _settled(case, chosen)
-    deviation = added.deviations * scatter(changed, added)
-    won = gain(case.free_energy, changed.free_energy)
-    large = np.abs(offset) >= SMALLEST
-    if not large.any() or (won < LEAST and found.lasting > NOISE):
-        return
-    order = np.argsort(-np.abs(offset / deviation))
-    named = [_named(case, chosen[k], float(offset[k]), float(deviation[k]), won) for k in order if large[k]]
-    ahead = SEVERAL if len(named) > 1 else 1.0  # several offsets take the place of much else
-    more = tuple(named[1:])
-    yield free_hypothesis(case, changed, named[0], more=more, surprise=surprise(offset, USUAL), ahead=ahead)
-
-
-def _shown_by_given_links(case: Case, dof: int) -> Hypothesis | None:
-    """The offset of one joint, or of another that explains the data alike, that the given links fit best with; None
-    where they do not fit better with any."""
-    given, best, most = GivenLinks(case), None, CONFIRMS
-    promised = {each: _promised(case, each) for each in case.dofs if each in case.robot.scalar_positions}
-    for each in promised:
-        if promised[each] < (1 - TIE) * promised[dof]:
-            continue
-        offset, added, changed = _settled(case, [each])
-        after = GivenLinks(changed)
-        won = gain(given.energy, after.energy)
-        if abs(offset[0]) >= GROSS and won > most:
-            most, best = won, (each, float(offset[0]), added, changed, after)
-    if best is None:
-        return None
-    dof, offset, added, changed, after = best
-    deviation = float(added.deviations[0] * scatter(changed, added))
-    told = _named(case, dof, offset, deviation, gain(case.free_energy, changed.free_energy))
-    left = (changed.target - after.torque).T
-    return Hypothesis(told, changed, given.energy, after.energy, left, given=True)
-
-
-def _promised(case: Case, dof: int) -> float:
-    """Nats a sample that the offset of one joint wins, to first order."""
-    added = _step(case, [dof])
-    return gain(np.maximum(added.before, TINY), np.maximum(added.after, TINY))
-
-
 def by_given_links(case: Case, dofs: Sequence[int]) -> Iterator[Trial]:
     """The zero of one joint elsewhere, as the links of the given model have it. dofs: joints that are tried."""
     turning = {joint.name for joint in case.robot.free_joints if joint.turns}
@@ -233,19 +173,4 @@ def _towards_given_links(case: Case, dof: int) -> float | None:
     return change if change**2 * square > (1 - PROMISING) * whole or abs(change) < SMALLEST else None
 
 
-def _named(case: Case, dof: int, offset: float, deviation: float, won: float) -> Fault:
-    name = case.robot.dof_names[dof]
-    return fault(
-        "position_offset",
-        f"The position of {name} is {offset:+.4f} ± {deviation:.2g} rad (or m) short of what its torques say: added to "
-        f"q, the residuals fall by {1 - np.exp(-won / len(case.dofs)):.0%}.",
-        joint=name,
-        options=["--offset", f"{name}={offset:.5f}"],
-        offset=offset,
-        deviation=deviation,
-    )
-
-
-MISTAKE = Mistake(
-    by_given_links=(by_given_links,), hypotheses=hypotheses, accepts=lambda _, each: each.evidence > EVIDENCE
-)
+MISTAKE = Mistake(by_given_links=(by_given_links,))
