@@ -349,10 +349,11 @@ def layout_of(
 ) -> ParameterLayout:
     """Layout of a robot's regression.
 
-    friction: any of `friction_terms` and of `SHAPED_FRICTION`. coupling: groups of joints that share a motor beside their own, each a
-    sequence of names, {name: ratio} or a text such as joint5-joint6 (see `coupling`); three columns each. springs:
-    names of joints with a linear spring. extra: the user's columns. rotors: whether the robot's motor rotors are bodies
-    with columns of their own. nuisances: any of `NUISANCES`, for the joints that can have them. Raises OptionError for another name, or for rotors of a robot that has none described.
+    friction: any of `friction_terms` and of `SHAPED_FRICTION`. coupling: groups of joints that share a motor beside
+    their own, each a sequence of names, {name: ratio} or a text such as joint5-joint6 (see `coupling`); three columns
+    each. springs: names of joints with a linear spring. extra: the user's columns. rotors: whether the robot's motor
+    rotors are bodies with columns of their own. nuisances: any of `NUISANCES`, for the joints that can have them.
+    Raises OptionError for another name, or for rotors of a robot that has none described.
     """
     friction = (friction,) if isinstance(friction, str) else tuple(friction or ())
     known = (*friction_terms(), *SHAPED_FRICTION)

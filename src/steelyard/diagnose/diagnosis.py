@@ -69,7 +69,7 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, case: Case | None
 
 
 def _left(estimate: Estimate, few: Log, undone: Case) -> tuple[tuple[JointResidual, ...], float]:
-    """Residuals and their share of the torque: of the estimate, or of a fit with mistakes undone, where there are any."""
+    """Residuals and their share of the torque: of the estimate, or of a fit with mistakes undone, where there are."""
     if undone.repairs or estimate.weighed is None:
         motion = undone.regression.q, undone.regression.v, undone.regression.a
         return analyse(undone.robot, motion, undone.tau, undone.error, undone.interval), undone.relative_error

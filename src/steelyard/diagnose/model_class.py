@@ -11,8 +11,8 @@ from steelyard.diagnose.search import LEFT, MATTERS, explained, unphysical
 def model_class_faults(
     case: Case, left: Sequence[JointResidual], error: float, doubted: Fault | None = None
 ) -> Iterator[Fault]:
-    """Faults of the whole model class. left: residuals of the posterior, whose share of the torque is `error`; doubted: a
-    cause that explains too little to be named."""
+    """Faults of the whole model class. left: residuals of the posterior, whose share of the torque is `error`; doubted:
+    a     cause that explains too little to be named."""
     free = case.share(case.free_energy)
     if error > LEFT and not explained(case):
         longest = max(each.time_constant for each in left)
@@ -46,4 +46,3 @@ def _doubt(cause: Fault | None) -> str:
 def _hint(left: Sequence[JointResidual]) -> str:
     hints = max(left, key=lambda each: each.relative).hints
     return f" {hints[0]}" if hints else ""
-

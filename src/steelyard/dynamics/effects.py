@@ -150,10 +150,8 @@ def friction_curve(layout: ParameterLayout, values, dof: int, v) -> np.ndarray:
         (n,).
     """
     u = np.arcsinh(v / CURVE_SPEED) / CURVE_STEP
-    own = [
-        (x, each) for x, each in zip(values, layout.extras, strict=True) if each.kind == "curve" and dof in each.dofs
-    ]
-    return sum((x * _bump(u, each.number) for x, each in own), np.zeros_like(v))
+    bumps = [(x, each) for x, each in zip(values, layout.extras, strict=True) if each.kind == "curve"]
+    return sum((x * _bump(u, each.number) for x, each in bumps if dof in each.dofs), np.zeros_like(v))
 
 
 def bump_speed(number: int) -> float:

@@ -21,6 +21,7 @@ from steelyard.fit.draws import Draws, drawn
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.intervals import Intervals, Source, Sources, find_discrepancy, sources_of
 from steelyard.fit.joint_normal import JointNormal
+from steelyard.fit.posterior import VOUCHED
 from steelyard.fit.prior import consistent_prior
 from steelyard.fit.pullback_form import Posterior, constrained, posterior
 from steelyard.fit.thresholds import THRESHOLDS
@@ -116,15 +117,14 @@ def posterior_uncertainty(estimate: Estimate, *, level: float = 0.95) -> Uncerta
     """
     from scipy.special import ndtri
 
-    found, layout = estimate.require_weighed(), estimate.layout
+    found, layout, root = estimate.require_weighed().promised(VOUCHED), estimate.layout, estimate.root
     contrasts = np.concatenate([np.eye(layout.size), estimate.basis.regrouping])
-    spread = contrasts @ found.root
+    spread = contrasts @ root
     deviation = np.linalg.norm(spread, axis=1)
     prior_root = found.prior_root
     before = np.linalg.norm(contrasts @ prior_root, axis=1)
-    pulled = np.linalg.norm(
-        np.linalg.solve(prior_root, found.root @ spread.T), axis=0
-    )  # what of the variance is the prior's
+    of_file = np.linalg.solve(prior_root, root @ spread.T)[layout.in_plain]  # what of the variance is the file's
+    pulled = np.linalg.norm(of_file, axis=0)
     value = np.concatenate([estimate.parameters, estimate.base])
     given = deviation <= ROUNDING * before
     kinds = np.select(
@@ -152,8 +152,8 @@ def posterior_uncertainty(estimate: Estimate, *, level: float = 0.95) -> Uncerta
         degrees=np.full(estimate.basis.count, np.inf),
         inflation=float(1 / np.sqrt(found.problem.share)),
         lacking=(),
-        centers=_centers(estimate, found.root),
-        joint=JointNormal(estimate.parameters, found.root, found.problem.theta0, estimate.within),
+        centers=_centers(estimate, root),
+        joint=JointNormal(estimate.parameters, root, found.problem.theta0, estimate.within),
     )
 
 

@@ -194,8 +194,8 @@ class Estimate(Card):
 
     @cached_property
     def scales(self) -> dict[str, float]:
-        """Lambda of each link, which says how well the file's fits the data (1,000: as well as can be told; below 1: it is
-        another body), and the size of each group of other columns."""
+        """Lambda of each link, which says how well the file's fits the data (1,000: as well as can be told; below 1: it
+        is         another body), and the size of each group of other columns."""
         found = self.require_weighed()
         names = (*self.layout.bodies, *(group.name for group in found.problem.groups))
         return dict(zip(names, np.exp([*found.scales.links, *found.scales.groups]).tolist(), strict=True))
@@ -203,7 +203,8 @@ class Estimate(Card):
     @cached_property
     def nuisances(self) -> dict[str, "Nuisance"]:
         """Mistakes of the log that were columns, by name."""
-        deviation = np.linalg.norm(self.require_weighed().root, axis=1)
+        self.require_weighed()
+        deviation = np.linalg.norm(self.root, axis=1)
         columns = [c for kind in NUISANCES for c in self.layout.of_kind(kind) if self._extra(c).weighed]
         return {
             self._extra(c).name: Nuisance(float(self.parameters[c]), float(deviation[c]), self._extra(c).unit)
@@ -231,12 +232,19 @@ class Estimate(Card):
         count = self.layout.links.stop
         E = info.basis.regrouping[:, :count]
         G = E.T @ info.squares.weighted(np.ones(len(info.counts))) @ E
-        root, d = found.root[:count], self.parameters[:count] - links.inertias.ravel()
+        root, d = self.root[:count], self.parameters[:count] - links.inertias.ravel()
         whole = max(float(self.parameters[:count] @ G @ self.parameters[:count]), np.finfo(float).tiny)
         square = float(d @ G @ d + np.sum(root * (G @ root)))
         drawn = d + np.random.default_rng(0).standard_normal((DRAWN, root.shape[1])) @ root.T
         spread = np.quantile(np.einsum("ni,ij,nj->n", drawn, G, drawn, optimize=True), [0.025, 0.975])
         return ExpectedError(*np.sqrt(np.maximum([square, *spread], 0.0) / whole).tolist())
+
+    @property
+    def root(self) -> np.ndarray:
+        """(p, s) root of the covariance of all parameters. Raises FitError for an estimate without a prior."""
+        if self.joint is None:
+            raise FitError(f"{self.method} has no prior, which leaves what the data does not show without any range.")
+        return self.joint.root
 
     def _extra(self, column: int) -> Extra:
         return self.layout.extras[column - self.layout.extra.start]

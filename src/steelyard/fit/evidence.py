@@ -1,10 +1,10 @@
 """Scales of priors and noise by evidence, from sums alone.
 
-Links have the prior `exp(-lambda_b D(theta_b, theta0_b))` with D the entropic divergence, which keeps them bodies that can
-exist; all else is normal. The scales (one lambda a link, the size of every group of columns, the noise of every joint)
-maximise the marginal likelihood: with A the precision of the posterior and D_g the prior's of a group of p_g parameters,
-the data finds `gamma_g = p_g - tr(D_g A^-1_gg)` of them, and at the optimum their deviations explain just these (MacKay
-1992, Bayesian interpolation; Tipping 2001).
+Links have the prior `exp(-lambda_b D(theta_b, theta0_b))` with D the entropic divergence, which keeps them bodies that
+can exist; all else is normal. The scales (one lambda a link, the size of every group of columns, the noise of every
+joint) maximise the marginal likelihood: with A the precision of the posterior and D_g the prior's of a group of p_g
+parameters, the data finds `gamma_g = p_g - tr(D_g A^-1_gg)` of them, and at the optimum their deviations explain just
+these (MacKay 1992, Bayesian interpolation; Tipping 2001).
 
 Columns of one joint alone, such as the bumps of its friction curve, are eliminated (Schur), so that the cost is that of
 the links. For given scales the optimum is that of a convex problem, found by damped Newton steps.
@@ -144,9 +144,9 @@ class Form:
     """The log posterior to second order about x (p,), local columns eliminated.
 
     H: (nb, 10, 10) second derivatives of the divergence; precision: (s, s) of the prior of shared columns; deviation:
-    (p,) of all but links. weight: (g,) of squared residuals. C: (s, s) covariance of shared columns; gain: (g, m, s) and
-    inverse: (g, m, m), by which local ones follow; best: (g, m) these at the start. slope: (s,). log_det: of the posterior
-    precision less that of the prior.
+    (p,) of all but links. weight: (g,) of squared residuals. C: (s, s) covariance of shared columns; gain: (g, m, s)
+    and inverse: (g, m, m), by which local ones follow; best: (g, m) these at the start. slope: (s,). log_det: of the
+    posterior precision less that of the prior.
     """
 
     problem: Problem
@@ -204,7 +204,7 @@ class Form:
 
     @cached_property
     def taken(self) -> np.ndarray:
-        """(g,) degrees of freedom that the parameters take from each row group: traces of its part of the hat matrix."""
+        """(g,) degrees of freedom that the parameters take from each row group: traces of parts of the hat matrix."""
         Gss, Gsl, Gll, *_ = self.problem.sums
         pulled = self.gain @ self.C
         covariance = self.inverse + pulled @ np.swapaxes(self.gain, 1, 2)
@@ -260,6 +260,11 @@ class Form:
         links, groups = (np.clip(each, -LONGEST, LONGEST) for each in (links, groups))
         moved = max(np.abs(each).max(initial=0.0) for each in (links, groups, np.log(noise) - scales.noise))
         return Scales(scales.links + links, scales.groups + groups, np.log(noise)), float(moved)
+
+    def promised(self, largest: float) -> "Form":
+        """The same where no link of a file is believed beyond a lambda."""
+        scales = replace(self.scales, links=np.minimum(self.scales.links, np.log(largest)))
+        return form(self.problem, scales, self.x)
 
     @cached_property
     def root(self) -> np.ndarray:

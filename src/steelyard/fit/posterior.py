@@ -15,13 +15,13 @@ import numpy as np
 from steelyard.dynamics.effects import bump_speed
 from steelyard.fit.cone_program import as_told
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
-from steelyard.fit.evidence import Form, Group, Problem, Scales, form, maximised
-from steelyard.fit.homogeneous import ratios, ratios_about
+from steelyard.fit.evidence import Form, Group, Problem, Scales, maximised
+from steelyard.fit.homogeneous import Ratios, ratios, ratios_about, scale_is_lost
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.knowledge import Knowledge, Known, effect_bounds, knowledge_of_bodies
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.volumes import CONSISTENT
-from steelyard.fit.whitening import noise_floor, require_enough_samples, weak_directions, whiten
+from steelyard.fit.whitening import REFERENCES, noise_floor, require_enough_samples, weak_directions, whiten
 from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.information import Information
@@ -34,13 +34,13 @@ EVEN = 0.05  # of the odd part of friction: what a drive's torque has that does 
 SLOW = 0.15  # of the RMS speed of a joint: below, friction is told by rests, and a curve is smooth
 LOAD = 0.1  # deviation of friction by load
 SIZES = {"lean": 0.01, "zero": 0.005, "gain": 0.01}  # of mistakes at a scale of one: rad, rad, 1
-SPRING = 0.05  # torques of its joint, a radian: the same of its spring
-CURVE = (-3.0, np.sqrt(10.0))  # mean and deviation of the logarithm of a curve's size, in torques of its joint
-STATED = (0.0, 3.0)  # the same of viscous and Coulomb friction about the file's
-MISTAKE = (-1.0, np.sqrt(2.0))  # the same of mistakes
-SPRUNG = (-3.0, 1.0)  # the same of springs, which few joints have, and which pass for weight in a part of its range
-STARTS = ((4.0, 0.05), (300.0, 0.3))  # lambda and size of curves: the evidence may have an optimum near each
 VOUCHED = 25.0  # largest lambda in what is promised: links of files are right to 20 %
+SPRING = 0.05  # torques of its joint, a radian: the same of its spring
+LEAST = 0.02  # of the largest torque, that a joint's counts for
+# Mean and deviation of the logarithm of a scale: of a curve, in torques of its joint; of viscous and Coulomb friction
+# about the file's; of mistakes; of springs, which few joints have, and which pass for weight in a part of its range.
+CURVE, STATED, MISTAKE, SPRUNG = (-3.0, np.sqrt(10.0)), (0.0, 3.0), (-1.0, np.sqrt(2.0)), (-3.0, 1.0)
+STARTS = ((4.0, 0.05), (300.0, 0.3))  # lambda and size of curves: the evidence may have an optimum near each
 FIRST_NOISE = 0.1  # of the torque of a row
 LIGHT = 1e-9  # weight of a second prior beside the posterior
 PINNINGS = 4  # rounds in which parameters that cannot be negative are held at zero
@@ -77,92 +77,105 @@ def posterior(
     told = Known(prior=prior, **{"within": CONSISTENT, **known}).of_model(info)
     info = replace(info, robot=prior).base if isinstance(prior, Robot) else info.base
     require_enough_samples(info)
-    problem, knowledge = _problem(info, told, info.independence if share is None else share)
-    found = maximised(problem, _starts(problem, near))
-    for _ in range(PINNINGS):
-        lower = knowledge.lower_bounds[info.layout.inertial.stop :]
-        below = np.flatnonzero(found.x[info.layout.inertial.stop :] < lower) + info.layout.inertial.stop
-        pinned = tuple(int(c) for c in below if c not in problem.pinned)
-        if not pinned:
+    knowledge = knowledge_of_bodies(info.robot, info.layout, told)
+    knowledge = replace(knowledge, lower_bounds=effect_bounds(info.layout, told.bounds or {})[0])
+    share, silent = info.independence if share is None else share, ratios(info)
+    if silent.groups.any():
+        silent = ratios_about(info, info.basis.regroup(_middle(info, knowledge)))
+    for _ in range(REFERENCES):
+        problem = _problem(silent.of(info), told, knowledge, share)
+        found = _bounded(problem, knowledge.lower_bounds, _starts(problem, near))
+        following = silent.after(info, info.basis.regroup(found.x)) if silent.groups.any() else None
+        if following is None:
             break
-        bound = problem.middle.copy()
-        bound[list(pinned)] = knowledge.lower_bounds[list(pinned)]
-        start = problem.start.copy()
-        start[list(pinned)] = bound[list(pinned)]
-        problem = replace(problem, middle=bound, start=start, pinned=(*problem.pinned, *pinned))
-        found = maximised(problem, (found.scales,))
-    return _estimate(found, knowledge, told)
+        silent = following
+    return _estimate(found, knowledge, told, silent)
 
 
-def _problem(info: Information, told: Known, share: float):
-    """Priors of all columns."""
-    layout = info.layout
-    knowledge = knowledge_of_bodies(info.robot, layout, told)
-    lower, _ = effect_bounds(layout, told.bounds or {})
-    knowledge = replace(knowledge, lower_bounds=lower)
-    theta0 = knowledge.prior
-    middle = np.zeros(layout.size) if info.robot is None else model_parameters(info.robot, layout)
-    middle[layout.inertial] = theta0.ravel()
-    found = ratios(info)
-    if found.groups.any():
-        info = ratios_about(info, info.basis.regroup(middle)).of(info)
-    unit, groups = _sizes(info)
-    facts = [each for each in knowledge.constraints if not each.definite]
+def _middle(info: Information, knowledge: Knowledge) -> np.ndarray:
+    """(p,) prior means."""
+    middle = np.zeros(info.layout.size) if info.robot is None else model_parameters(info.robot, info.layout)
+    middle[info.layout.inertial] = knowledge.prior.ravel()
+    return middle
+
+
+def _problem(info: Information, told: Known, knowledge: Knowledge, share: float) -> Problem:
+    """Priors of all columns, and what is known exactly."""
+    layout, middle = info.layout, _middle(info, knowledge)
+    facts = _facts(knowledge)
     start, equal = middle, np.zeros((0, layout.size))
     if facts:
         start = middle.copy()
-        start[layout.in_plain] = as_told(info.plain, replace(told, regularizer="pullback")).parameters
+        start[layout.in_plain] = as_told(info.plain, told).parameters
         equal = np.concatenate([equal, *(each.A for each in facts if each.equality)])
-    return Problem(info, theta0, middle, unit, groups, share, start, equal), knowledge
+    return Problem(info, knowledge.prior, middle, *_sizes(info), share, start, equal)
+
+
+def _facts(knowledge: Knowledge) -> tuple:
+    """Constraints that the divergence does not keep by itself."""
+    return tuple(each for each in knowledge.constraints if not each.definite)
 
 
 def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
     """(p,) prior deviations of all columns but links, at scales of one, and the groups that share one."""
-    layout, effects = info.layout, range(info.layout.inertial.stop, info.layout.size)
-    rms = info.degree_rms if info.robot is not None else np.sqrt(info.energy / np.maximum(info.counts, 1))
-    rms = np.maximum(rms, max(FLOOR * rms.max(initial=0.0), np.finfo(float).tiny))
-    if info.robot is None and len(rms) <= max([*layout.dofs, -1]):
-        rms = np.full(max(layout.dofs) + 1, rms.max())
-    squares = np.array([info.squares.forms(info.basis.regrouping[:, c]) for c in effects]).reshape(len(effects), -1)
-    columns = np.ones(layout.size)
-    seen = np.sqrt((squares / np.maximum(info.counts, 1)).max(axis=1, initial=0.0))
-    columns[layout.inertial.stop :] = np.where(seen > 0, seen, 1.0)
-    unit, together = np.ones(layout.size), {}
+    layout, torque, column = info.layout, _torques(info), _column_sizes(info)
+    unit, together = WIDE / column, {}
     slow = dict.fromkeys(layout.dofs, np.finfo(float).tiny)
     if "viscous" in layout.terms:
-        slow |= dict(zip(layout.dofs, SLOW * columns[layout.term("viscous")], strict=True))
+        slow |= dict(zip(layout.dofs, SLOW * column[layout.term("viscous")], strict=True))
     for term in layout.terms:
-        for column, name, dof in zip(
-            range(*layout.term(term).indices(layout.size)), layout.dof_names, layout.dofs, strict=True
-        ):
-            unit[column] = rms[dof] * (EVEN if term == "offset" else WIDE / columns[column])
-            if TERMS[term].odd and TERMS[term].stated:
-                unit[column] = rms[dof] / columns[column]
-                together.setdefault((f"{name}.friction", *STATED), []).append(column)
-    for column, extra in enumerate(layout.extras, start=layout.extra.start):
-        torque = rms[list(extra.dofs)].max()
-        unit[column] = WIDE * torque / columns[column]
-        if extra.kind == "curve":
-            unit[column] = torque * (1.0 if extra.number >= 0 else EVEN) * min(bump_speed(extra.number) / slow[extra.dofs[0]], 1.0)
-            together.setdefault((extra.name.rpartition(".")[0], *CURVE), []).append(column)
+        for place, (name, dof) in enumerate(zip(layout.dof_names, layout.dofs, strict=True)):
+            at = layout.term(term).start + place
+            unit[at] *= torque[dof]
+            if term == "offset":
+                unit[at] = EVEN * torque[dof]
+            elif TERMS[term].odd:
+                unit[at] /= WIDE
+                together.setdefault((f"{name}.friction", *STATED), []).append(at)
+    for at, extra in enumerate(layout.extras, start=layout.extra.start):
+        own = torque[list(extra.dofs)].max()
+        if not extra.weighed:
+            unit[at] *= own
+        elif extra.kind == "curve":
+            unit[at] = own * min(bump_speed(extra.number) / slow[extra.dofs[0]], 1.0)
+            unit[at] *= 1.0 if extra.number >= 0 else EVEN
+            together.setdefault((extra.name.rpartition(".")[0], *CURVE), []).append(at)
         elif extra.kind == "load":
-            unit[column] = LOAD
-        elif extra.kind in SIZES:
-            unit[column] = SIZES[extra.kind]
-            together.setdefault((extra.kind, *MISTAKE), []).append(column)
+            unit[at] = LOAD
         elif extra.kind == "spring":
-            unit[column] = SPRING * torque
-            together[(extra.name, *SPRUNG)] = [column]
+            unit[at] = SPRING * own
+            together[(extra.name, *SPRUNG)] = [at]
+        else:
+            unit[at] = SIZES[extra.kind]
+            together.setdefault((extra.kind, *MISTAKE), []).append(at)
     return unit, tuple(Group(name, np.array(at), *prior) for (name, *prior), at in together.items())
 
 
-FLOOR = 0.02  # of the largest torque, that a joint's counts for at least
+def _torques(info: Information) -> np.ndarray:
+    """RMS torque of each degree; of a raw regression whose rows are other than degrees, the largest."""
+    rms = info.degree_rms if info.robot is not None else np.sqrt(info.energy / np.maximum(info.counts, 1))
+    count = max([*info.layout.dofs, -1]) + 1
+    rms = rms if len(rms) >= count else np.full(count, rms.max(initial=0.0))
+    return np.maximum(rms, max(LEAST * rms.max(initial=0.0), np.finfo(float).tiny))
+
+
+def _column_sizes(info: Information) -> np.ndarray:
+    """(p,) RMS of each column beside the links in the row group where it is largest; 1 where it is nothing."""
+    found, start = np.ones(info.layout.size), info.layout.inertial.stop
+    effects = info.basis.regrouping[:, start:]
+    squares = np.zeros((len(info.counts), effects.shape[1]))
+    for row, places, block in zip(squares, info.squares.pattern.places, info.squares.blocks, strict=True):
+        row[:] = np.sum(effects[places] * (block @ effects[places]), axis=0)
+    size = np.sqrt(np.maximum(squares, 0.0) / np.maximum(info.counts, 1)[:, None]).max(axis=0, initial=0.0)
+    found[start:] = np.where(size > 0, size, 1.0)
+    return found
 
 
 def _starts(problem: Problem, near: Estimate | None) -> Iterable[Scales]:
-    info = problem.info
+    """Scales from which those of most evidence are looked for."""
     if near is not None:
         return (near.require_weighed().scales,)
+    info = problem.info
     rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
     noise = np.log(np.maximum(FIRST_NOISE * rms, noise_floor(info)))
     return [
@@ -175,38 +188,52 @@ def _starts(problem: Problem, near: Estimate | None) -> Iterable[Scales]:
     ]
 
 
-def _estimate(found: Form, knowledge: Knowledge, told: Known) -> Estimate:
+def _bounded(problem: Problem, lower, starts: Iterable[Scales]) -> Form:
+    """The optimum with parameters at their bounds that would lie below. lower: (p,)."""
+    found = maximised(problem, starts)
+    for _ in range(PINNINGS):
+        below = np.flatnonzero(found.x < np.where(np.arange(len(lower)) < problem.links, -np.inf, lower))
+        fresh = np.setdiff1d(below, problem.pinned)
+        if not len(fresh):
+            break
+        middle, start = problem.middle.copy(), problem.start.copy()
+        middle[fresh] = start[fresh] = lower[fresh]
+        problem = replace(problem, middle=middle, start=start, pinned=(*problem.pinned, *fresh.tolist()))
+        found = maximised(problem, (found.scales,))
+    x = found.x.copy()
+    x[list(problem.pinned)] = problem.middle[list(problem.pinned)]
+    return replace(found, x=x)
+
+
+def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios) -> Estimate:
     """The Estimate of a form at its optimum."""
     problem, info = found.problem, found.problem.info
-    layout = info.layout
-    capped = form(problem, replace(found.scales, links=np.minimum(found.scales.links, np.log(VOUCHED))), found.x)
-    root, parameters = capped.root, found.x.copy()
-    parameters[list(problem.pinned)] = problem.middle[list(problem.pinned)]
-    facts = tuple(each for each in knowledge.constraints if not each.definite)
-    if any(not each.equality for each in facts):
-        parameters = _within(found, told)
-    relative = np.linalg.solve(
-        pseudo.to_matrix(problem.theta0), pseudo.to_matrix(parameters[layout.inertial].reshape(-1, 10))
-    )
-    smallest = float(np.linalg.eigvals(relative).real.min(initial=np.inf))
-    spread, plain = info.basis.regrouping @ root, info.plain
-    weakest = weak_directions(whiten(plain), plain.layout, plain.basis)
+    layout, plain, facts = info.layout, info.plain, _facts(knowledge)
+    root, noise = found.promised(VOUCHED).root, np.exp(found.scales.noise)
+    parameters = found.x if all(each.equality for each in facts) else _within(found, told)
+    J = (pseudo.to_matrix(each) for each in (problem.theta0, parameters[layout.inertial].reshape(-1, 10)))
+    smallest = float(np.linalg.eigvals(np.linalg.solve(*J)).real.min(initial=np.inf))
+    spread = info.basis.regrouping @ root
+    weighted = whiten(plain.weighted(problem.share / noise**2))
+    weakest = weak_directions(weighted, plain.layout, plain.basis)
+    directions = root[layout.in_plain] if len(problem.equal) else None
+    lost = scale_is_lost(weighted.R, plain, silent, parameters[layout.in_plain], directions)
     return estimate_of(
         info,
         "posterior of links, friction and mistakes, scales by evidence",
         parameters,
         spread @ spread.T,
-        noise=np.exp(found.scales.noise),
-        status=Status.WEAK_EXCITATION if weakest else Status.OK,
+        noise=noise,
+        status=Status.LOST_SCALE if lost else Status.WEAK_EXCITATION if weakest else Status.OK,
         physical=smallest > 0,
         certificate=Certificate(float(found.slope @ found.C @ found.slope), smallest, 0.0),
         weakest=weakest,
-        fixed=tuple(np.flatnonzero(np.linalg.norm(root[: layout.inertial.stop], axis=1) == 0)),
+        fixed=tuple(np.flatnonzero(~root[: problem.links].any(axis=1)).tolist()),
         lower_bounds=knowledge.lower_bounds,
-        notes=knowledge.notes,
+        notes=(*knowledge.notes, *silent.notes(info.group_names)),
         joint=JointNormal(parameters, root, problem.theta0, facts),
         within=facts,
-        weighed=capped,
+        weighed=found,
     )
 
 
@@ -214,7 +241,6 @@ def _within(found: Form, told: Known) -> np.ndarray:
     """(p,) parameters of most posterior probability, to second order, among those that keep all that is known."""
     info, p = found.problem.info, len(found.x)
     precision = np.linalg.pinv(found.root @ found.root.T, hermitian=True)
-    nothing = np.zeros((p, 0))
     form = replace(
         info,
         squares=Squares.of(precision[None]),
@@ -225,7 +251,7 @@ def _within(found: Form, told: Known) -> np.ndarray:
         columns=np.arange(p),
         group_names=("posterior",),
         layout=replace(info.layout, extras=tuple(replace(each, weighed=False) for each in info.layout.extras)),
-        basis=Basis(np.arange(p), np.eye(p), nothing),
+        basis=Basis(np.arange(p), np.eye(p), np.zeros((p, 0))),
         independence=1.0,
         factors=None,
         discrepancy=None,

@@ -166,8 +166,8 @@ def accumulate_job(
         )
     if job.friction is not None and job.shaped_friction:
         raise OptionError(
-            f"--friction {','.join(job.shaped_friction)} takes a posterior of each robot's logs, and fleets compare plain "
-            "friction. Leave it out, or use `identify` on a few logs."
+            f"--friction {','.join(job.shaped_friction)} takes a posterior of each robot's logs, and fleets compare "
+            "plain friction. Leave it out, or use `identify` on a few logs."
         )
     report("reading the model", 0.0)
     robot = with_motors(load_with_side(job))

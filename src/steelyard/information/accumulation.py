@@ -78,7 +78,8 @@ class Columns:
             `({"joint5": 1, "joint6": -1},)`, whose inertia and friction act on the sum of their speeds.
         springs: joints with a linear spring.
         extra: `UserColumn`s.
-        nuisances: small mistakes of a log as columns, any of `terms.NUISANCES`: lean of the base, zeros of encoders, gains
+        nuisances: small mistakes of a log as columns, any of `terms.NUISANCES`: lean of the base, zeros of encoders,
+        gains
             of torques and springs, linear about the links of the robot.
         rotors: whether the robot's motor rotors are bodies with ten columns each; without, they are left aside.
         columns: "base" (identifiable choice, lossless) or "all".

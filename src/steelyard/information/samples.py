@@ -22,10 +22,9 @@ from steelyard.information.sums import Information
 from steelyard.job import REVERSAL_WEIGHT
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.terms import COULOMB_WIDTH, layout_of
+from steelyard.terms import layout_of
 
-CREEPING = 0.2  # of the RMS speed of a joint, that a speed near standstill is at most
-TINY = 1e-300
+RESTING = 0.02  # rad/s or m/s, below which a joint rests or sticks rather than slides
 
 
 def residuals(info: Information, log: Log, base) -> np.ndarray:
@@ -136,19 +135,16 @@ def require_same_samples(log: Log, other: Log):
         )
 
 
-def reversal_weights(
-    robot: Robot, log: Log, *, weight: float = REVERSAL_WEIGHT, coulomb_width: float = COULOMB_WIDTH
-) -> np.ndarray:
+def reversal_weights(robot: Robot, log: Log, *, weight: float = REVERSAL_WEIGHT, width: float = RESTING) -> np.ndarray:
     """Sample weights for `accumulate` that are small at standstill: `1 - (1 - weight) sech^2(v / width)`.
 
-    Where a joint turns round or sticks, friction is the model's weakest part, and errs alike for a whole rest. Of a joint
-    that only creeps, a fifth of its RMS speed is the width.
+    Where a joint turns round or sticks, friction is the model's weakest part, and errs alike for a whole rest.
 
     Args:
         robot: degrees of its free base have no friction and keep 1.
         log: with v.
         weight: at standstill, 0 to 1.
-        coulomb_width: half-width of standstill, rad/s or m/s.
+        width: half-width of standstill, rad/s or m/s.
 
     Returns:
         (n, nv) weights.
@@ -163,6 +159,5 @@ def reversal_weights(
     v = np.asarray(log.require("v")[0], dtype=float)
     weights = np.ones_like(v)
     dofs = list(layout_of(robot).dofs)
-    width = np.minimum(coulomb_width, CREEPING * np.sqrt(np.mean(v[:, dofs] ** 2, axis=0)))
-    weights[:, dofs] = weight + (1 - weight) * np.tanh(v[:, dofs] / np.maximum(width, TINY)) ** 2
+    weights[:, dofs] = weight + (1 - weight) * np.tanh(v[:, dofs] / width) ** 2
     return weights

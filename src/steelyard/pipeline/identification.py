@@ -39,7 +39,8 @@ OTHER = 1.0  # lambda of a link, below which its second moments differ by their 
 class Result(Card):
     """Outcome of a run: Estimate and Uncertainty, torque errors on the held-out samples before and after, notices.
 
-    before, after: of the file's model, and of a posterior that has not seen the held-out samples; estimate: that of all.
+    before, after: of the file's model, and of a posterior that has not seen the held-out samples; estimate: that of
+    all.
     findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded. narrowing: (r,)
     standard deviations of the base parameters after another motion as long, over those now; None where not known.
     torque_of: (r,) RMS torque of the logs that a unit of each base parameter makes, over that of all.

@@ -23,7 +23,7 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.prepare import prepare
 from steelyard.prepare.reading import read_logs
-from steelyard.terms import COULOMB_WIDTH, NUISANCES, TERMS
+from steelyard.terms import NUISANCES, TERMS
 
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 PLAIN = "plain"  # columns of links, of friction that all joints have, and of armature
@@ -43,7 +43,8 @@ def accumulate(robot: Robot, log: Logs, **options) -> Information:
         robot: as of `information.accumulate`.
         log: one or several. A Log with v and a is taken as it is; a path, a Log without, arrays by name or a data
             frame is prepared. Any other iterable of logs is summed in constant memory, and has to be without contacts.
-        options: fields of `information.Columns`, in the place of these choices; `columns="plain"` is viscous and Coulomb
+        options: fields of `information.Columns`, in the place of these choices; `columns="plain"` is viscous and
+        Coulomb
             friction, constant torques and armature alone, and so is a friction that is given.
 
     Returns:
@@ -160,10 +161,7 @@ def _chosen(robot: Robot, logs: Sequence[Log], given: dict) -> dict:
         words["friction"] = (words["friction"],)
     job, _ = columns_for(replace(Job("", ()), **words), logs if "friction" not in given else ())
     joints = given.get("rows", ROWS) in (ROWS, (ROWS,), [ROWS])
-    width = given.get("coulomb_width", COULOMB_WIDTH)
     weights = weights_of(job, robot) if joints else {}
-    if weights and width != COULOMB_WIDTH:
-        weights = {"sample_weights": partial(weights["sample_weights"], coulomb_width=width)}
     plain = "friction" in given or given.get("columns") == PLAIN or not joints
     return (job.columns if plain else columns_of(job, robot, logs)) | weights
 

@@ -178,8 +178,8 @@ def _mistakes(result: Result) -> Iterator[str]:
 def _zero(joint: str, found: Nuisance) -> Iterator[str]:
     if abs(found.value) > NOTICED["zero"]:
         yield (
-            f"The zero of {joint} is off by {1e3 * found.value:.1f} +- {1e3 * found.deviation:.1f} mrad or mm; links are "
-            f"free of it. To correct the log: --offset {joint}={-found.value:.4g}"
+            f"The zero of {joint} is off by {1e3 * found.value:.1f} +- {1e3 * found.deviation:.1f} mrad or mm; links "
+            f"are free of it. To correct the log: --offset {joint}={found.value:.4g}"
         )
 
 
@@ -194,8 +194,8 @@ def _gain(joint: str, found: Nuisance) -> Iterator[str]:
 
 def _spring(joint: str, found: Nuisance) -> Iterator[str]:
     yield (
-        f"A spring, a hose or a cable pulls {joint} with {number(found.value)} +- {number(found.deviation)} N m/rad; links "
-        f"are free of it. To have it identified without doubt: --spring {joint}"
+        f"A spring, a hose or a cable pulls {joint} with {number(found.value)} +- {number(found.deviation)} N m/rad; "
+        f"links are free of it. To have it identified without doubt: --spring {joint}"
     )
 
 

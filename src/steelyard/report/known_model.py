@@ -1,7 +1,7 @@
 """A model with all that an identification found of it, also what its file has no place for.
 
-Offsets, springs, motors that joints share, friction of any shape and by load, and mistakes of the logs are in the summary
-of the result alone.
+Offsets, springs, motors that joints share, friction of any shape and by load, and mistakes of the logs are in the
+summary of the result alone.
 """
 
 from collections.abc import Mapping, Sequence

@@ -265,8 +265,8 @@ def _nuisance_sheet(summary: dict) -> Sheet:
     ]
     return sheet(
         "Mistakes of the logs",
-        "Lean of the base, zeros of encoders, gains of torques and springs, identified beside the links, which are free of "
-        "them, ± standard deviation. Without evidence a mistake stays near zero.",
+        "Lean of the base, zeros of encoders, gains of torques and springs, identified beside links, which are free "
+        "of them, ± standard deviation. Without evidence a mistake stays near zero.",
         (("Mistake", "text"), "Identified", ("Unit", "text"), ("Beyond doubt", "text")),
         rows,
         folded=f"{len(rows)} mistakes that were looked for",
