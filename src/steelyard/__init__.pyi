@@ -142,11 +142,7 @@ def identify(
     folders: Sequence[str | Path] = (),
     arguments: Mapping[str, object] | Sequence[str] = (),
     validation: float = 0.3,
-    weight: float = 1.0,
-    reversal_weight: float = 0.1,
-    regularizer: str = "pullback",
-    within: str = "geometry",
-    links: str = "judged",
+    within: str = "consistent",
     masses: Mapping | Sequence[str] = (),
     fixed: Mapping | Sequence[str] = (),
     tied: Sequence[Tied | str] = (),
@@ -173,10 +169,9 @@ def identify(
         torque_cutoff [Hz]: Cutoff of torques. With `auto`, at most a sixth of the rate. None means --cutoff; with auto
             10.
         smoother: Filter and differentiator: butterworth, kalman or savgol. See filters.
-        friction: Of viscous,coulomb,offset,stribeck,load, or none. `stribeck` and `load`, friction that is more near
-            standstill or grows with what a joint carries, are kept at the joints where cross-validation finds them; by
-            default in arms that touch nothing, where they lower the held-out error by a tenth. None means the first
-            three, and what helps.
+        friction: Of viscous,coulomb,offset,curve,load, or none. `curve` is friction of any shape over speed, such as
+            sticking, `load` friction that grows with what a joint carries; evidence decides how much of them there is.
+            None means all; in contact the first two.
         armature: Identify the motors' inertia too.
         coupling: Joints that share a motor, such as joint5+joint6. By names with signs, also `joint5-0.5*joint6`. The
             motor's inertia and friction act on that combination of speeds.
@@ -199,13 +194,8 @@ def identify(
         arguments: Argument of a xacro model, such as ur_type=ur5e. One with a default may be left out.
         validation: Share of every log held out. At its end, in blocks; the first moments of it, which share a filter or
             slow errors with what was fitted, are in neither part.
-        weight: Weight of the nominal model as prior. It determines combinations that the data leaves open.
-        reversal_weight: Weight of samples where a joint stands still; 1: as any other.
-        regularizer: Distance to the prior: pullback, entropic or euclidean.
-        within: Volume of the mass: geometry of the link, or consistent (anywhere). `geometry` holds the mass of every
-            link in an ellipsoid around its collision and visual geometry, unless the data contradicts that (volumes).
-        links: Links to write: judged, identified or given. `judged` are those of the model wherever identified ones are
-            not better beyond doubt (verdict); the others are written whatever the verdict says of them.
+        within: Volume of the mass: consistent (anywhere), or geometry of the link. `geometry` holds the mass of every
+            link in an ellipsoid around its collision and visual geometry (volumes).
         masses [kg]: Known mass; LINK1+LINK2=KG of several, all=KG. `all` is all moving links.
         fixed: Keep the model's mass,com,inertia of a link, or all.
         tied: Links that are equal, or mirror images. In their frames, or mirrored along an axis: `LEFT=RIGHT:y`.
