@@ -248,7 +248,7 @@ def test_two_contacts_of_one_link_have_the_rank_that_they_have():
     np.testing.assert_allclose(info.counts.sum(), left, rtol=1e-9)
 
 
-def test_sums_add_and_refuse_other_weights(tmp_path):
+def test_sums_add_whatever_their_row_weights(tmp_path):
     robot, log = quadruped()
     whole = accumulate(robot, log)
     halves = accumulate(robot, log[:50]) + accumulate(robot, log[50:])
@@ -260,8 +260,7 @@ def test_sums_add_and_refuse_other_weights(tmp_path):
     free = accumulate(robot, log.replace(contacts={}))
     assert free.projection is None and (free + whole).projection is not None
     other = accumulate(robot, log, row_weights=np.full(robot.nv, 2.0))
-    with pytest.raises(FitError, match=r"different row weights.*same row_weights"):
-        whole + other
+    close((whole + other).squares.dense, whole.squares.dense + other.squares.dense)
     with pytest.raises(FitError, match="can no longer be scaled alone"):
         whole.rescaled(np.ones(robot.nv))
     soles = accumulate(robot, log, contacts={"FL_FOOT": "flat"})
@@ -272,8 +271,16 @@ def test_sums_add_and_refuse_other_weights(tmp_path):
     }
     back = sy.load_information(sy.save_information(other, tmp_path / "sums.npz"), robot)
     np.testing.assert_array_equal(back.projection, other.projection)
-    with pytest.raises(FitError, match="different row weights"):
-        back + whole
+
+
+def test_sums_by_unlike_row_weights_are_of_the_same_parameters():
+    robot, log = quadruped(noise=0.0)
+    W = np.random.default_rng(2).uniform(0.1, 10, size=robot.nv)
+    added = accumulate(robot, log[:60], friction=()) + accumulate(robot, log[60:], friction=(), row_weights=W)
+    found = np.linalg.lstsq(added.G, added.b)[0]
+    truth = added.basis.regroup(robot.inertias.ravel())
+    assert (truth - found) @ added.G @ (truth - found) < 1e-12 * added.c
+    assert added.residual_energy(truth).sum() < 1e-12 * added.energy.sum()
 
 
 def test_armature_springs_and_masks_go_along():

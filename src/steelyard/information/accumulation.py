@@ -93,7 +93,7 @@ class Columns:
             "line" (along the frame's x: no moment about it) or "flat" (six). Their unknown forces are eliminated from
             the rows of joints. Wrenches of `log.external` are known, and added to the torques.
         row_weights: (nv,) of the squared residuals of rows of joints, 1 / variance where it is known, positive. Forces
-            of contacts are eliminated by them, so sums with contacts made with others do not add.
+            of contacts are eliminated by them, and of sums that are added the first one's stay.
         engine: "native" (the compiled core, one thread a processor core), "numpy", "jax" (in float64 on JAX's device)
             or "auto", which takes JAX for logs of JAX arrays and the core where it is installed; they agree to
             rounding, and the result names the one used. Only Gram matrices of joint torques have a choice; samples in

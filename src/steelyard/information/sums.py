@@ -320,8 +320,9 @@ def _added_counts(one, other) -> np.ndarray:
     return np.asarray(one) + np.asarray(other)
 
 
-def _require_same_projection(one: Information, other: Information):
-    """Raise FitError for sums from which forces of contacts were eliminated in different ways."""
+def _require_same_contacts(one: Information, other: Information):
+    """Raise FitError for sums from which forces of other kinds of contacts were eliminated. Row weights of the
+    elimination may differ: each sum is of equations that hold whatever these forces are."""
     if one.projection is None or other.projection is None:
         return
     if one.contacts != other.contacts:
@@ -329,16 +330,11 @@ def _require_same_projection(one: Information, other: Information):
             f"Contacts of these Informations are of other kinds, {one.contacts} and {other.contacts}. Accumulate both "
             "logs with the same contacts, those of both."
         )
-    if one.projection.shape != other.projection.shape or not np.allclose(one.projection, other.projection, atol=0):
-        raise FitError(
-            "Forces of contacts were eliminated from these Informations by different row weights, which mix rows "
-            "differently, so their sums cannot be added. Accumulate both logs with the same row_weights."
-        )
 
 
 def _require_same_regression(one: Information, other: Information):
     """Raise FitError unless two Informations have the same columns of the same robot."""
-    _require_same_projection(one, other)
+    _require_same_contacts(one, other)
     shared = (one.layout, one.basis, one.columns, one.group_names)
     same = all(map(is_, shared, (other.layout, other.basis, other.columns, other.group_names)))
     if same and one.coulomb_width == other.coulomb_width:
