@@ -66,16 +66,21 @@ def generalization(
     return Generalization(
         fitted=_share(own, own.residual_energy(estimate.base)),
         held_out=_predicted("held-out samples", held_out.base, estimate.base, estimate.covariance, estimate.noise),
-        parts=tuple(_from_rest(estimate, weight, name, part) for name, part in parts.items() if len(parts) > 1),
+        parts=tuple(_from_rest(estimate, weight, own, name, part) for name, part in parts.items() if len(parts) > 1),
     )
 
 
-def _from_rest(estimate: Estimate, weight, name: str, part: Information) -> Prediction:
-    """A part of the samples predicted from the others, at the scales of all: `A - G` is their precision."""
+def _from_rest(estimate: Estimate, weight, own: Information, name: str, part: Information) -> Prediction:
+    """A part of the samples predicted from the others, at the scales of all: `A - G` is their precision. The noise is
+    that of the others, as a part that disagrees adds to that of all."""
     C, G = estimate.covariance, part.squares.weighted(weight)
     left = np.eye(len(C)) - C @ G
     rest = np.linalg.lstsq(left, np.column_stack([C, C @ (weight @ part.moment - G @ estimate.base)]))[0]
-    return _predicted(name, part, estimate.base - rest[:, -1], rest[:, :-1], estimate.noise)
+    base = estimate.base - rest[:, -1]
+    others = (own.residual_energy(base) - part.residual_energy(base)) / np.maximum(own.counts - part.counts, 1)
+    every = own.residual_energy(estimate.base) / np.maximum(own.counts, 1)
+    noise = estimate.noise * np.sqrt(np.maximum(others, 0.0) / np.maximum(every, np.finfo(float).tiny))
+    return _predicted(name, part, base, rest[:, :-1], noise)
 
 
 def _predicted(name: str, info: Information, base, covariance, noise) -> Prediction:
