@@ -91,10 +91,7 @@ COUPLED = ("armature", "viscous", "coulomb")  # columns of a coupling, in their 
 SPRING_UNIT = "N m/rad"
 SHAPED_FRICTION = ("curve", "load")  # beyond viscous, Coulomb and constant: of any shape over speed, and by load
 NUISANCES = ("lean", "zero", "gain", "spring")  # mistakes of a log small enough for a derivative
-MODELLED = (*SHAPED_FRICTION, *NUISANCES[:3])  # kinds of extras whose columns depend on the robot's links or on speed
-
-# Bumps of a friction curve over `asinh(v / CURVE_SPEED)`, CURVE_STEP apart: 0.01 to 8 rad/s or m/s, from creeping to
-# fast joints. The same for all joints and logs, so that sums of any logs add.
+# Bumps of friction curves over `asinh(v / CURVE_SPEED)`, 0.01 to 8 rad/s or m/s; the same for all logs, so sums add.
 CURVE_SPEED, CURVE_STEP, CURVE_KNOTS = 0.01, 0.74, 10
 
 
@@ -135,7 +132,7 @@ class Extra:
     """One column beyond bodies and terms of single joints.
 
     kind: one of `COUPLED` (a term of the speed `sum ratio * v` of a shared motor, which acts on each degree times its
-    ratio), "spring" (torque `q`), "user", or one of `MODELLED`: a bump of the "curve" of friction, friction by "load",
+    ratio), "spring" (torque `q`), "user", or weighed by evidence: a bump of a friction "curve", friction by "load",
     "lean" of the base, "zero" of a joint's encoder, "gain" of its torques. dofs: degrees it acts on; function: of a
     user's column; nonnegative: its value cannot be negative (that of couplings cannot anyway). number: of a bump, 0 and
     up for odd functions of speed, -1 and down for even ones; of the axis x or y that a base leans along; of the degree

@@ -1,11 +1,11 @@
 """The whole diagnosis of a run: faults by name, and the residuals."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from steelyard.cards import Card
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
-from steelyard.diagnose.faults import Fault
+from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.given_links import spoils
 from steelyard.diagnose.hypotheses import (
     gravity_compensated,
@@ -16,11 +16,12 @@ from steelyard.diagnose.hypotheses import (
     passing_force,
 )
 from steelyard.diagnose.joint_residuals import JointResidual, analyse
-from steelyard.diagnose.model_class import model_class_faults
-from steelyard.diagnose.search import search_faults
+from steelyard.diagnose.search import LEFT, MATTERS, POOR, explained, search_faults, unphysical
 from steelyard.diagnose.torque_contributions import Contributions, contributions
 from steelyard.fit import Estimate, validate
 from steelyard.log import Log
+
+OTHER = 1.0  # lambda of a link, below which its second moments differ from the file's by their own size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,10 +62,10 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, case: Case | None
         return Diagnosis((), (), contributions(estimate, few))
     case = case_of(estimate, logs) if case is None else case
     few = thinned(logs, thinning(estimate, logs))
-    named, undone, doubted = _named(case)
+    named, undone, doubted = _named(case, gross=not _explained(estimate, few))
     left, error = _left(estimate, few, undone)
     driven = not any(each.code == gravity_law.CODE for each in named)
-    lacking = model_class_faults(undone, left, error, doubted) if driven else ()
+    lacking = _model_class(undone, left, error, doubted) if driven else ()
     return Diagnosis((*named, *lacking), left, contributions(estimate, few))
 
 
@@ -78,7 +79,15 @@ def _left(estimate: Estimate, few: Log, undone: Case) -> tuple[tuple[JointResidu
     return analyse(estimate.require_robot(), motion, found.measured, found.error, undone.interval), found.relative_error
 
 
-def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
+def _explained(estimate: Estimate, few: Log) -> bool:
+    """Whether a posterior explains the torques by links that are near those of the file: a gross mistake of a log
+    leaves more, or makes links other bodies."""
+    if estimate.weighed is None or min(estimate.scales[name] for name in estimate.layout.bodies) < OTHER:
+        return False
+    return validate(estimate, few).relative_error < POOR
+
+
+def _named(case: Case, *, gross: bool = True) -> tuple[tuple[Fault, ...], Case, Fault | None]:
     """Faults that have a name, the case with all but loads undone, and a cause that explains too little to be named.
 
     Torques that are too large are looked for first; too small ones may be angles in degrees, which the search finds.
@@ -92,7 +101,7 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
         if fault is not None and not spoils(undone, fault[1]) and all(look(each.case) is not None for each in passing):
             found.append(fault[0])
             undone = fault[1]
-    before, searched = undone, search_faults(undone)
+    before, searched = undone, search_faults(undone, gross=gross)
     named, undone = gravity_compensated.explained(before, searched.faults, searched.case)
     scaled = any(each.code == "motor_current" for each in found)  # some drives may still have a gain that was no more
     found += [each for each in named if not (scaled and each.code == "torque_scale")]  # than a guess
@@ -107,3 +116,43 @@ def _named(case: Case) -> tuple[tuple[Fault, ...], Case, Fault | None]:
 def _too_large(case: Case) -> tuple[Fault, Case] | None:
     unit = nominal_model.torque_unit(case)
     return unit if unit and unit[0].evidence["factor"] > 1 else None
+
+
+def _model_class(
+    case: Case, left: Sequence[JointResidual], error: float, doubted: Fault | None = None
+) -> Iterator[Fault]:
+    """Faults of the whole model class. left: residuals of the posterior, whose share of the torque is `error`; doubted:
+    a     cause that explains too little to be named."""
+    free = case.share(case.free_energy)
+    if error > LEFT and not explained(case):
+        longest = max(each.time_constant for each in left)
+        yield fault(
+            "model_class",
+            f"Not explained: rigid links with this friction leave {error:.0%} of the torque, {free:.0%} even without "
+            f"physical constraints, and the residual is no noise (it stays correlated for up to {longest:.2g} s)."
+            f"{_doubt(doubted)}{_hint(left)}",
+            relative_error=error,
+            relative_error_free=free,
+            time_constant_s=longest,
+        )
+    elif error > MATTERS and unphysical(case):
+        yield fault(
+            "not_physical",
+            f"Least squares leaves {free:.1%} of the torque, physical links {error:.1%}: the data wants links that "
+            f"cannot exist, such as negative masses.{_doubt(doubted)}{_hint(left)}",
+            relative_error=error,
+            relative_error_free=free,
+            gap=case.gap,
+        )
+
+
+def _doubt(cause: Fault | None) -> str:
+    if cause is None:
+        return ""
+    what = cause.code.replace("_", " ") + ("" if cause.joint is None else f" of {cause.joint}")
+    return f" Of the causes with a name, {what} explains most, but too little to be the cause."
+
+
+def _hint(left: Sequence[JointResidual]) -> str:
+    hints = max(left, key=lambda each: each.relative).hints
+    return f" {hints[0]}" if hints else ""

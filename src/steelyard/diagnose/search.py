@@ -40,10 +40,10 @@ class Search:
     doubted: Fault | None = None
 
 
-def search_faults(case: Case) -> Search:
+def search_faults(case: Case, *, gross: bool = True) -> Search:
     """Faults that explain what a fit leaves. They are faults of joints and their drives: of a body that flies, without
-    any, there are none."""
-    steps = _steps(case) if case.dofs else []
+    any, there are none. gross: whether there may be gross mistakes, such as units, signs and orders."""
+    steps = _steps(case, gross) if case.dofs else []
     cases = [case, *(each.case for each in steps)]
     believed = len(steps)
     if not explained(cases[-1]):
@@ -67,10 +67,10 @@ def unphysical(case: Case) -> bool:
     return case.relative_error > MATTERS and case.gap > UNPHYSICAL
 
 
-def _steps(case: Case) -> list[Hypothesis]:
+def _steps(case: Case, gross: bool) -> list[Hypothesis]:
     steps: list[Hypothesis] = []
     for _ in range(ROUNDS):
-        found = _next(case)
+        found = _next(case, gross)
         known = [(each.fault.code, each.fault.joint) for each in steps]
         if found is None or (found.fault.code, found.fault.joint) in known:
             break
@@ -79,13 +79,13 @@ def _steps(case: Case) -> list[Hypothesis]:
     return steps
 
 
-def _next(case: Case) -> Hypothesis | None:
+def _next(case: Case, gross: bool) -> Hypothesis | None:
     """The gross mistake that the given links show; else the one that wins most by a fit, or a fine one that wins even
     more, where the gross one leaves no mere noise."""
-    found = found_by_given_links(case)
+    found = found_by_given_links(case) if gross else None
     if found is not None:
         return found
-    found = _gross(case)
+    found = _gross(case) if gross else None
     if found is not None and lasting(case, found.left.T) < NOISE:
         return found
     others = (

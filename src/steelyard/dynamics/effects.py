@@ -15,7 +15,7 @@ from steelyard.dynamics.newton_euler import inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.model import Robot
 from steelyard.namespaces import array_namespace
-from steelyard.terms import COULOMB_WIDTH, CURVE_SPEED, CURVE_STEP, MODELLED, Extra, ParameterLayout, term_of
+from steelyard.terms import COULOMB_WIDTH, CURVE_SPEED, CURVE_STEP, Extra, ParameterLayout, term_of
 
 
 def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
@@ -113,7 +113,7 @@ def given_rows(robot: Robot, layout: ParameterLayout, q, v, a) -> dict[int, np.n
     """
     kinds = {extra.kind for extra in layout.extras}
     found: dict[int, np.ndarray] = {}
-    if not kinds & {*MODELLED, "user"}:
+    if not any(extra.weighed or extra.kind == "user" for extra in layout.extras):
         return found
     bodies = _bodies(robot)
     tau = inverse_dynamics(bodies, q.T, v.T, a.T).T if kinds & {"load", "gain"} else None

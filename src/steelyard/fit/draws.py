@@ -134,6 +134,10 @@ def drawn(
     Raises:
         OptionError: a count below one.
     """
+    if layout is not layout.plain:  # of the others nothing is drawn
+        columns = layout.in_plain
+        joint, layout = joint.of_columns(columns), layout.plain
+        lower = None if lower is None else lower[columns]
     count = (FEWER if layout.size > MANY else COUNT) if count is None else count
     if count < 1:
         raise OptionError(f"count={count}: at least one sample is drawn.")

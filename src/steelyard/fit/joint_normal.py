@@ -38,6 +38,13 @@ class JointNormal:
     bodies: np.ndarray
     within: tuple[Constraint, ...] = ()
 
+    def of_columns(self, columns) -> "JointNormal":
+        """The same of some parameters (k,), which constraints speak of alone."""
+        values, axes = np.linalg.eigh(self.root[columns] @ self.root[columns].T)
+        root = axes * np.sqrt(np.maximum(values, 0.0))
+        within = tuple(replace(each, A=each.A[:, columns]) for each in self.within)
+        return replace(self, mean=self.mean[columns], root=root, within=within)
+
     def samples(self, count: int, lower, rng: np.random.Generator) -> np.ndarray:
         """(count, p) samples whose bodies can exist.
 

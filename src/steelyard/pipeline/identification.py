@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.diagnose import Diagnosis, Fault, diagnose
+from steelyard.diagnose.diagnosis import OTHER
 from steelyard.diagnose.faults import ACCEPTABLE
 from steelyard.errors import FitError, LogError, OptionError, choices
 from steelyard.fit import Draws, Estimate, Uncertainty, Validation, validate
@@ -31,8 +32,6 @@ from steelyard.prepare import Prepared
 from steelyard.prepare.contact_checks import standing_faults
 from steelyard.prepare.prepared import spectral_cutoff
 from steelyard.terms import layout_of
-
-OTHER = 1.0  # lambda of a link, below which its second moments differ by their own size
 
 
 @dataclass(frozen=True, eq=False, repr=False)

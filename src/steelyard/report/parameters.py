@@ -13,9 +13,7 @@ from steelyard.report.links import ROUNDING, rotor_sheet
 from steelyard.report.numbers import interval, number, percent, plus_minus, share, unit
 from steelyard.report.torques import FEW
 from steelyard.sheets import Cell, Sheet, sheet
-from steelyard.terms import MODELLED, Extra
-
-WEIGHED = MODELLED  # kinds of columns that have tables of their own
+from steelyard.terms import SHAPED_FRICTION, Extra
 
 UNCERTAIN = 0.3  # standard deviation over natural size (`labels.sizes`) above which a combination is poorly known
 
@@ -212,9 +210,9 @@ def _friction_parts(summary: dict) -> Iterator[Part]:
         yield Part(figures=friction, folded="" if len(friction) <= FEW else f"friction of {len(friction)} joints")
     else:
         yield Part(text="No friction and no armature were identified.")
-    if any(each["term"] not in WEIGHED for each in summary["couplings"]):
+    if any(_has_row(each, summary) for each in summary["couplings"]):
         yield Part(sheet=_coupling_sheet(summary))
-    if summary["nuisances"]:
+    if summary.get("nuisances"):
         yield Part(sheet=_nuisance_sheet(summary))
     if summary["rotors"]:
         yield Part(sheet=rotor_sheet(summary))
@@ -237,11 +235,16 @@ def _friction_cell(value: dict) -> Cell:
     return Cell(f"{text} {unit(value['unit'])}", was=number(value["prior"]))
 
 
+def _has_row(each: dict, summary: dict) -> bool:
+    """Whether a column is neither of a friction curve nor a mistake of the logs, which have a figure and a table."""
+    return each["term"] not in SHAPED_FRICTION and each["name"] not in summary.get("nuisances", {})
+
+
 def _coupling_sheet(summary: dict) -> Sheet:
     rows = [
         (each["name"], plus_minus(each["identified"], each["deviation"]), unit(each["unit"]))
         for each in summary["couplings"]
-        if each["term"] not in WEIGHED and each["name"] not in summary["nuisances"]
+        if _has_row(each, summary)
     ]
     return sheet(
         "Shared motors, springs and columns of the user",
