@@ -15,7 +15,6 @@ from scipy.signal import lfilter
 
 import steelyard as sy
 from evidence.runner import Row
-from steelyard.fit.model_geometry import consistent_within_geometry
 from steelyard.information import accumulate_blocks
 
 PAGE, WHOLE, LIMIT = "adversary/coverage", True, 60.0
@@ -201,7 +200,7 @@ def identified(truth: sy.Robot, given: sy.Robot, log: sy.Log):
     train, _ = sy.split_blocks(sy.filters.differentiate(log), HELD)
     weights = partial(sy.reversal_weights, given)
     blocks = accumulate_blocks(given, train, armature=True, sample_weights=weights, engine="numpy")
-    found = sy.fit.uncertainty(consistent_within_geometry(sum(blocks)), blocks, draws=0)
+    found = sy.fit.uncertainty(sy.fit.consistent(sum(blocks)), blocks, draws=0)
     true = np.zeros(found.estimate.layout.size)
     true[found.estimate.layout.inertial] = truth.inertias.ravel()
     return found, true

@@ -110,15 +110,16 @@ def _outcome(model, found, given: tuple[float, ...], *, out: Path | None = None,
         "before": done.before.relative_error,
         "held_out": done.after.relative_error,
     }
-    return row | _signs(done.generalization), done
+    return row | _signs(done), done
 
 
-def _signs(found) -> Row:
+def _signs(done) -> Row:
     """What verdicts go by."""
+    found = done.generalization
     return {
-        "surprise": found.held_out and found.held_out.ratio,
+        "surprise": found.held_out.ratio,
         "parts": max((part.ratio for part in found.parts), default=None),
-        "promised": found.other_motion,
+        "promised": done.expected and done.expected[1].value,
     }
 
 
@@ -266,7 +267,7 @@ fast motion. Remedies: after which links are as good as the healthy twin's / wro
 ## Signs that verdicts go by
 
 Error of held-out samples, and of the worst log or quarter of a single log, over the one expected from a fit to the
-rest; error predicted for other motion over the one met on fresh motion: 10, 50 and 90 % of the jobs. No verdict is
+rest; error expected of written links in ordinary use over the one met on fresh motion: 10, 50 and 90 % of the jobs. No verdict is
 *good* where one of the first two is above 2.
 
 | jobs | held-out over expected | part over expected | predicted over met |
@@ -323,7 +324,7 @@ def _spreads(words: str, rows: list[Row]) -> str:
     columns = (
         [row["surprise"] for row in rows if row.get("surprise") is not None],
         [row["parts"] for row in rows if row.get("parts") is not None],
-        [row["promised"] / row["met"] for row in rows if row.get("promised") is not None and "met" in row],
+        [row["promised"] / row["links"] for row in rows if row.get("promised") is not None and row["written"]],
     )
     spread = [", ".join(f"{x:.2g}" for x in np.quantile(each, [0.1, 0.5, 0.9])) if each else "–" for each in columns]
     return f"| {' | '.join([words, *spread])} |"

@@ -47,11 +47,10 @@ those that it printed. Only the logs of the double pendulum are part of the proj
 who are linked, and were converted to arrays in SI units under names such as `t`, `q` and `tau`.
 
 *Before* is the given model, *after* the written one, on samples held out: RMS error over RMS torque, or of simulated
-motion in windows of 0.5 s. A model keeps its links where identified ones are not better beyond doubt ([read a
-result](report.md#verdict)); the last column has the error of these.
+motion in windows of 0.5 s ([read a result](report.md#verdict)).
 
-| robot | recorded | verdict | before | after | links identified, too |
-|---|---|---|---|---|---|"""
+| robot | recorded | verdict | before | after |
+|---|---|---|---|---|"""
 GRIPPER = ("--scale", "gripper=1.9199", "--offset", "gripper=-0.1745")
 
 
@@ -243,15 +242,13 @@ def summary(name: str) -> dict:
     return json.loads((FILES / name / SUMMARY).read_text("utf-8"))
 
 
-def errors(found: dict) -> tuple[str, str, str]:
-    """Held-out error of the given and of the written model, and with links identified where the written one has them as
-    given: of torque over torque, or of motion in windows."""
+def errors(found: dict) -> tuple[str, str]:
+    """Held-out error of the given and of the identified model: of torque over torque, or of motion in windows."""
     if found["kind"] == "drives":
         motion = {each["name"]: each["windows"] for each in found["motion"]}
-        return _mrad(motion.get("given model")), _mrad(motion["identified"]), ""
+        return _mrad(motion.get("given model")), _mrad(motion["identified"])
     held = found["held_out"]
-    others = held["relative_error_links_identified"] if held["links_stand"] else None
-    return _percent(held["relative_error_before"]), _percent(held["relative_error_after"]), _percent(others)
+    return _percent(held["relative_error_before"]), _percent(held["relative_error_after"])
 
 
 def page() -> str:

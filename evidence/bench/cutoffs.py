@@ -2,7 +2,7 @@
 best of nine. Root mean squares over draws of the noise, so that the best is not a lucky one.
 
 Logs of 10 s of two arms on two motions (harmonics of 0.2 Hz up to 1.2 and 3.6 Hz) at two rates, with noise of the
-encoder or its steps and 2 % of noise on the torques. The model is fitted as `identify` does, from a given one that is
+encoder or its steps and 2 % of noise on the torques. The model is fitted by `fit.consistent`, from a given one that is
 wrong by tens of percent, and judged by its torque error on another motion. `over best` is the error with the automatic
 cutoff over that with the best of nine, torques at 10 Hz in both; one column compares with the best of nine
 cutoffs of positions and torques alike. `spread` is how far automatic cutoffs of the draws lie apart, largest over

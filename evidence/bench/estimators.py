@@ -83,10 +83,6 @@ def total(task: Task, fit):
     return fit(sy.fit.compensated(task.information(), noise))
 
 
-def friction(task: Task, fit):
-    return sy.fit.friction(task.robot, task.logs, fit=fit, **task.columns).estimate
-
-
 ESTIMATORS: dict[str, Callable] = {
     "least squares": plain,
     "reversals count less": reversals,
@@ -95,7 +91,6 @@ ESTIMATORS: dict[str, Callable] = {
     "instrumental variables": instruments,
     "total / compensated": total,
     "output torque": output_torque,
-    "chosen friction terms": friction,
 }
 FITS = {"": sy.fit.least_squares, ", consistent": sy.fit.consistent}
 

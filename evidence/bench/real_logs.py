@@ -44,7 +44,7 @@ say.""",
 smoothed before it was published: the noise of the torques, 2e-4 N m and less, is not that of any sensor. What is
 left is friction: the torque error of joints 5 and 6 sits at standstill and reversals, where Coulomb friction jumps
 and a filter smears it. It lasts far longer than noise does, so neither delays nor zeros can be told to better than
-some milliseconds and a tenth of a radian. Samples near standstill deserve less weight (`--reversal-weight`), which
+some milliseconds and a tenth of a radian. Samples near standstill deserve less weight, which
 `identify` gives them.""",
     "kuka_kr300": """A large robot with a gravity compensator that the model does not have, recorded on the side of the
 drives. The log itself is healthy; it is the model that does not fit, and the report says so: rigid links leave a

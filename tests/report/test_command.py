@@ -33,7 +33,6 @@ jobs = st.builds(
     side=st.none() | paths,
     folders=st.lists(paths, max_size=2).map(tuple),
     validation=st.floats(0.1, 0.9),
-    weight=numbers,
     channels=st.none() | st.dictionaries(st.sampled_from(["q", "tau"]), st.lists(st.text(max_size=5)), min_size=1),
 )
 
@@ -66,7 +65,7 @@ def test_round_trip(job, out):
         found, folder = parsed(repeat_command(job, out), patch)
     assert folder == out
     assert (plain(found.model), *map(plain, found.logs)) == (plain(job.model), *map(plain, job.logs))
-    names = ("floating", "gravity", "cutoff", "smoother", "friction", "armature", "validation", "weight", "channels")
+    names = ("floating", "gravity", "cutoff", "smoother", "friction", "armature", "validation", "channels")
     assert [*map(plain, found.folders)] == [*map(plain, job.folders)]
     for name in names:
         assert getattr(found, name) == getattr(job, name), name

@@ -15,7 +15,7 @@ from random_bodies import bodies
 from steelyard.dynamics import regressor
 from steelyard.errors import OptionError
 from steelyard.fit import Status
-from steelyard.fit.gain_of_links import LinksGain
+from steelyard.fit.estimate import ExpectedError, Nuisance
 from steelyard.fit.prediction_error import Generalization, Prediction
 from steelyard.identifiable import regression_basis
 from steelyard.log.findings import warning
@@ -74,17 +74,6 @@ def test_thinning_keeps_every_peak_and_the_order(n, limit, seed):
     np.testing.assert_array_equal(yy, y[np.round(tt / 0.01).astype(int)])
 
 
-def test_links_that_stand_need_no_smaller_error():
-    nothing = {"stand": True, "links": LinksGain(1.0, 1.0, 0.0)}
-    found = verdict(stub([0.3, 0.3], [0.1, 0.1], **nothing))
-    assert found.level == "good" and "Your links stand; friction was learned" in found.headline
-    found = verdict(stub([0.1, 0.1], [0.1, 0.1], **nothing))
-    assert found.level == "good" and "Your links stand: held-out" in found.headline
-    assert "as they were" in found.advice
-    found = verdict(stub([0.3, 0.3], [0.1, 0.1], stand=True, findings=(warning("odd", "Odd."),)))
-    assert found.level == "care" and "kept until a cause below is undone" in found.headline
-
-
 def test_thinning_breaks_the_line_at_a_gap():
     t = np.concatenate([np.arange(100), 500 + np.arange(100)]) * 0.1
     tt, yy = thin(t, np.ones(200), 1000)
@@ -124,8 +113,21 @@ def test_units_of_sliding_joints():
     assert units == ["N m", "N m", "N", "N m"]
 
 
-def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, parts=(), other_motion=None, **links):
-    """A result with the given predictions' errors. held_out, parts: errors met and expected; links: what stands."""
+def stub(
+    before,
+    after,
+    *,
+    weakest=(),
+    findings=(),
+    fitted=0.0,
+    held_out=(0.03, 0.03),
+    parts=(),
+    links=0.0,
+    doubted=(),
+    nuisances=None,
+):
+    """A result with the given predictions' errors. held_out, parts: errors met and expected; links: expected error of
+    the written ones in ordinary use."""
 
     def errors(relative):
         relative = np.asarray(relative, dtype=float)
@@ -133,22 +135,20 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
             relative=relative, relative_error=float(np.sqrt(np.mean(relative**2))), joint_names=("j1", "j2")
         )
 
-    stands = {"alone": errors(after), "everything": errors(after), "links": LinksGain(9.0, 9.0, 0.5, 0.1)}
-    stands |= {"stand": False, "kept": (), "forced": ()}
     return SimpleNamespace(
-        **stands | links,
         before=errors(before),
         after=errors(after),
-        estimate=SimpleNamespace(weakest=weakest, status=Status.OK),
-        job=SimpleNamespace(within="consistent", drive_gains=False, loads=(), links="judged"),
-        prior=SimpleNamespace(nb=1),
+        estimate=SimpleNamespace(weakest=weakest, status=Status.OK, nuisances=nuisances or {}),
+        job=SimpleNamespace(within="consistent", drive_gains=False, loads=()),
+        prior=SimpleNamespace(nb=1, gravity=np.array([0.0, 0.0, -9.81])),
+        doubted=doubted,
+        expected=(ExpectedError(0.3, 0.2, 0.4), ExpectedError(links, 0.5 * links, 2 * links)),
         findings=findings,
         diagnosis=SimpleNamespace(faults=()),
         generalization=Generalization(
             fitted=fitted,
-            held_out=None if held_out is None else Prediction("held-out samples", *held_out),
+            held_out=Prediction("held-out samples", *held_out),
             parts=tuple(Prediction(f"run{k}.csv", *each) for k, each in enumerate(parts)),
-            other_motion=other_motion,
         ),
     )
 
@@ -157,7 +157,8 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
     ("result", "level", "headline", "reason"),
     [
         (stub([0.3, 0.3], [0.03, 0.03]), "good", "30 % before, 3 % after (10 times smaller)", None),
-        (stub([0.3, 0.3], [0.1, 0.41]), "keep", "No better|Worse", "did not fall"),
+        (stub([0.3, 0.3], [0.1, 0.41]), "care", "No better", "worse than before at j2"),
+        (stub([0.3, 0.3], [0.1, 0.43]), "keep", "Worse", "did not fall"),
         (stub([0.3, 0.3], [0.03, 0.29], weakest=("a", "b")), "care", "Better", "2 identifiable combinations"),
         (stub([0.3, 0.3], [0.03, 0.29], weakest=("a",)), "care", "Better", "1 identifiable combination is barely"),
         (stub([0.6, 0.1], [0.03, 0.15]), "care", "Better", "worse than before at j2"),
@@ -193,13 +194,21 @@ def stub(before, after, *, weakest=(), findings=(), fitted=0.0, held_out=None, p
         ),
         (stub([0.3, 0.3], [0.03, 0.03], parts=[(0.0049, 0.001)]), "good", "Better", None),  # no drive tells so little
         (stub([0.3, 0.3], [0.03, 0.03], held_out=(0.03, 0.014)), "care", "Better", "held-out samples err by 3 %"),
-        (stub([0.3, 0.3], [0.03, 0.03], other_motion=0.059), "good", "Better", None),
-        (stub([0.3, 0.3], [0.03, 0.03], other_motion=0.061), "care", "Better", "err by 6.1 %, 2.0 times the held-out"),
-        (stub([0.3, 0.3], [0.03, 0.03], other_motion=7.0), "care", "Better", "may err by more than all"),
-        (stub([0.3, 0.3], [0.001, 0.001], other_motion=0.0049), "good", "Better", None),
-        (stub([0.1, 0.1], [0.1, 0.1]), "keep", "No better than the nominal model", "did not fall"),
-        (stub([0.00226, 0.00226], [0.00234, 0.00234]), "keep", "No better than the nominal model", "did not fall"),
-        (stub([0.1, 0.1], [0.2, 0.2]), "keep", "Worse than the nominal model", "did not fall"),
+        (stub([0.3, 0.3], [0.03, 0.03], links=0.029), "good", "to 40 %) as given, 2.9 % (1.5 % to 5.8 %)", None),
+        (stub([0.3, 0.3], [0.03, 0.03], links=0.031), "care", "Better", "the links may err by 3.1 %"),
+        (stub([0.3, 0.3], [0.03, 0.03], links=7.0), "care", "Better", "may err by more than all"),
+        (stub([0.3, 0.3], [0.001, 0.001], links=0.019), "good", "Better", None),
+        (stub([0.3, 0.3], [0.03, 0.03], doubted=("hand",)), "care", "Better", "hand is another body than in the file"),
+        (
+            stub([0.3, 0.3], [0.03, 0.03], doubted=tuple("abcdef")),
+            "care",
+            "Better",
+            "a, b, c, d and 2 more are other bodies",
+        ),
+        (stub([0.1, 0.1], [0.1, 0.1]), "good", "No better than the given model", None),
+        (stub([0.1, 0.1], [0.101, 0.101]), "good", "No better than the given model", None),
+        (stub([0.00226, 0.00226], [0.00234, 0.00234]), "keep", "Worse than the given model", "did not fall"),
+        (stub([0.1, 0.1], [0.2, 0.2]), "keep", "Worse than the given model", "did not fall"),
     ],
 )
 def test_verdicts(result, level, headline, reason):
@@ -208,6 +217,25 @@ def test_verdicts(result, level, headline, reason):
     assert any(each in judged.headline for each in headline.split("|"))
     assert (reason is None) == (not judged.reasons)
     assert reason is None or any(reason in each for each in judged.reasons)
+
+
+def test_mistakes_of_the_logs_have_a_sentence_and_the_option_that_corrects_them():
+    found = {
+        "lean.x": Nuisance(0.05, 0.001, "rad"),
+        "lean.y": Nuisance(0.0002, 0.001, "rad"),
+        "elbow.zero": Nuisance(0.02, 0.001, "rad"),
+        "wrist.zero": Nuisance(0.02, 0.01, "rad"),
+        "elbow.gain": Nuisance(0.25, 0.01, "1"),
+        "wrist.gain": Nuisance(0.01, 0.001, "1"),
+        "hip.spring": Nuisance(9.0, 0.5, "N m/rad"),
+    }
+    reasons = list(verdict(stub([0.3, 0.3], [0.03, 0.03], nuisances=found)).reasons)
+    assert len(reasons) == 4  # what may be chance, and a gain of 1 %, are not worth a word
+    lean, zero, gain, spring = reasons
+    assert "by 2.9 +- 0.1 degrees" in lean and "--gravity 0.490 0.000 -9.798" in lean
+    assert "--offset elbow=0.02" in zero and "20.0 +- 1.0 mrad" in zero
+    assert "25 % too large" in gain and "--scale tau:elbow=0.8" in gain
+    assert "--spring hip" in spring
 
 
 def test_numbers_as_people_read_them():

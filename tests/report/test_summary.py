@@ -64,8 +64,9 @@ def test_a_body_without_mass_has_no_centre():
 
 def test_base_parameters_and_friction_carry_their_deviation(small, found):
     names = [each["name"] for each in found["base_parameters"]]
-    assert names == list(small.estimate.base_names) and len(names) == found["fit"]["identifiable"]
-    for each, value in zip(found["base_parameters"], small.estimate.base, strict=True):
+    told = np.isin(small.estimate.basis.columns, small.estimate.layout.in_plain)
+    assert names == list(np.array(small.estimate.base_names)[told]) and len(names) == found["fit"]["identifiable"]
+    for each, value in zip(found["base_parameters"], small.estimate.base[told], strict=True):
         assert each["identified"] == pytest.approx(value)
         assert each["regroups"][0] == [1.0, each["name"]]
     slide = next(joint for joint in found["joints"] if joint["name"] == "slide")
@@ -92,7 +93,7 @@ def test_deviations_cover_the_truth_of_repeated_logs(tmp_path):
 
 def test_terminal_shows_the_numbers_of_the_summary(found):
     shown = text(overview(found))
-    assert found["verdict"]["headline"] in shown
+    assert found["verdict"]["headline"] in " ".join(shown.split())
     for joint in found["held_out"]["joints"]:
         assert number(joint["rms_after"]) in shown and percent(joint["relative_before"]) in shown
     for body in found["bodies"]:

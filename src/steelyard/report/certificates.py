@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from steelyard.fit.volumes import CAN_EXIST
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
@@ -19,7 +21,7 @@ def _numbers(result: Result, _: dict) -> dict:
             "status_text": estimate.status.value,
             "samples": estimate.samples,
             "parameters": estimate.layout.size,
-            "identifiable": estimate.basis.count,
+            "identifiable": int(np.isin(estimate.basis.columns, estimate.layout.in_plain).sum()),
             "weak_directions": list(estimate.weakest),
             "physically_consistent": bool(estimate.physical),
             "binding": list(estimate.binding),
