@@ -39,8 +39,8 @@ def test_help_fits_one_screen(name):
 
 
 def test_rare_options_are_in_the_whole_help_and_work_as_before():
-    assert "--reversal-weight" not in run("identify", "--help").stdout
-    assert "--reversal-weight" in run("identify", "--help-all").stdout
+    assert "--validation" not in run("identify", "--help").stdout
+    assert "--validation" in run("identify", "--help-all").stdout
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +100,12 @@ def test_files_that_cannot_be_used(case, tmp_path, text, said):
 words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 
 
-@given(mass=st.lists(words, max_size=3), cutoff=st.floats(0, 1e6), weight=st.floats(1e-9, 1e9), channel=words)
-def test_any_job_is_read_back(mass, cutoff, weight, channel):
-    job = Job("arm.urdf", ("run.csv",), masses=tuple(mass), cutoff=cutoff, weight=weight, channels={"t": channel})
+@given(mass=st.lists(words, max_size=3), cutoff=st.floats(0, 1e6), share=st.floats(0, 1), channel=words)
+def test_any_job_is_read_back(mass, cutoff, share, channel):
+    job = Job("arm.urdf", ("run.csv",), masses=tuple(mass), cutoff=cutoff, validation=share, channels={"t": channel})
     job = replace(job, corrections=Corrections(scale=(channel,), even_stamps=True))
     stored = tomllib.loads(job_text(job, Path("out")))
-    assert stored.get("mass", []) == mass and stored["cutoff"] == cutoff and stored.get("weight", 1.0) == weight
+    assert stored.get("mass", []) == mass and stored["cutoff"] == cutoff and stored.get("validation", 0.3) == share
     assert json.loads(stored["channels"]) == {"t": channel} and stored["scale"] == [channel] and stored["even-stamps"]
     assert stored["model"] == "../arm.urdf" and stored["logs"] == ["../run.csv"]
 
@@ -115,7 +115,7 @@ def test_jobs_of_memory_have_no_file(tmp_path):
     log = sy.simulate.record(robot, duration=3.0).log
     sy.identify(robot, log, out=tmp_path / "out")
     assert not (tmp_path / "out" / NAME).exists()
-    assert np.isfinite(json.loads((tmp_path / "out" / "summary.json").read_text())["job"]["weight"])
+    assert np.isfinite(json.loads((tmp_path / "out" / "summary.json").read_text())["job"]["validation"])
 
 
 def test_the_folder_of_a_result_is_a_model(case, tmp_path):

@@ -6,8 +6,7 @@ import sys
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import steelyard as sy
-from steelyard.fit.prior import REGULARIZERS
-from steelyard.fit.volumes import GEOMETRY, WORDS
+from steelyard.fit.volumes import CONSISTENT, WORDS
 from steelyard.job import Job
 from steelyard.job_options import options_of
 from steelyard.log.smoothers import BUTTERWORTH, SMOOTHERS
@@ -51,7 +50,7 @@ def test_help_loads_nothing_heavy():
     shown, loaded = asked("identify", "--help")
     assert "--coupling" in shown and loaded == "loaded:\n"
     shown, loaded = asked("identify", "--help-all")
-    assert "--coupling" in shown and "0.1" in shown and loaded == "loaded:\n"
+    assert "--coupling" in shown and "0.3" in shown and loaded == "loaded:\n"
 
 
 def test_completion_loads_nothing_heavy(monkeypatch):
@@ -71,10 +70,9 @@ def test_a_command_that_runs_does_load():
 
 
 def test_defaults_are_words_that_their_users_know():
-    assert (Job.within, Job.smoother) == (GEOMETRY, BUTTERWORTH)
+    assert (Job.within, Job.smoother) == (CONSISTENT, BUTTERWORTH)
     choices = {name: how.choices for name, (_, how) in options_of(Job).items() if how.choices}
     assert set(choices["smoother"]) == set(SMOOTHERS) and set(choices["within"]) == set(WORDS)
-    assert set(choices["regularizer"]) == set(REGULARIZERS)
 
 
 HEAVIEST = (  # a tenth of a second or more each, which a plain job has no use for

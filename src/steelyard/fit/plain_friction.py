@@ -7,6 +7,9 @@ from steelyard.fit.linear import nonnegative_least_squares
 from steelyard.information import Information
 from steelyard.terms import SHAPED_FRICTION, TERMS
 
+FAINT = 1e-9  # share of a column's square, by which what no motion tells stays as the estimate has it
+TINY = 1e-300
+
 
 def nearest_plain(estimate: Estimate, info: Information) -> dict[str, np.ndarray]:
     """Viscous and Coulomb friction alone, as close to all friction of an estimate as they come in the recorded motion:
@@ -31,8 +34,10 @@ def nearest_plain(estimate: Estimate, info: Information) -> dict[str, np.ndarray
         if not plain or not all(column in place for column in every):
             continue
         rows, columns = [place[column] for column in plain], [place[column] for column in every]
-        root = np.linalg.cholesky(gram[np.ix_(rows, rows)])
-        wanted = np.linalg.solve(root, gram[np.ix_(rows, columns)] @ estimate.parameters[every])
+        square, x = gram[np.ix_(rows, rows)], estimate.parameters
+        stay = np.diag(FAINT * np.diag(square) + TINY)
+        root = np.linalg.cholesky(square + stay)
+        wanted = np.linalg.solve(root, gram[np.ix_(rows, columns)] @ x[every] + stay @ x[plain])
         for term, value in zip(terms, nonnegative_least_squares(root.T, wanted)[0], strict=True):
             found[str(TERMS[term].stated)][dof] = value
     return found
