@@ -151,7 +151,7 @@ def friction_curve(layout: ParameterLayout, values, dof: int, v) -> np.ndarray:
     """
     u = np.arcsinh(v / CURVE_SPEED) / CURVE_STEP
     bumps = [(x, each) for x, each in zip(values, layout.extras, strict=True) if each.kind == "curve"]
-    return sum((x * _bump(u, each.number) for x, each in bumps if dof in each.dofs), np.zeros_like(v))
+    return np.zeros_like(v) + sum(x * _bump(u, each.number) for x, each in bumps if dof in each.dofs)
 
 
 def bump_speed(number: int) -> float:

@@ -82,7 +82,8 @@ class Problem:
         for places in info.squares.pattern.places:
             seen[places] += 1
         alone = (np.count_nonzero(info.basis.regrouping, axis=1) == 1) & (seen == 1)
-        alone &= (info.basis.columns >= self.links) & ~self.equal.any(axis=0)[info.basis.columns]
+        told = np.any(self.equal, axis=0)
+        alone &= (info.basis.columns >= self.links) & ~told[info.basis.columns]
         own = [info.basis.columns[places[alone[places]]] for places in info.squares.pattern.places]
         found = np.full((len(own), max(map(len, own), default=0)), -1)
         for row, columns in zip(found, own, strict=True):

@@ -82,14 +82,20 @@ def posterior(
     share, silent = info.independence if share is None else share, ratios(info)
     if silent.groups.any():
         silent = ratios_about(info, info.basis.regroup(_middle(info, knowledge)))
-    for _ in range(REFERENCES):
-        problem = _problem(silent.of(info), told, knowledge, share)
-        found = _bounded(problem, knowledge.lower_bounds, _starts(problem, near))
-        following = silent.after(info, info.basis.regroup(found.x)) if silent.groups.any() else None
+    found = _found(silent.of(info), told, knowledge, share, near)
+    for _ in range(REFERENCES if silent.groups.any() else 0):
+        following = silent.after(info, info.basis.regroup(found.x))
         if following is None:
             break
         silent = following
+        found = _found(silent.of(info), told, knowledge, share, near)
     return _estimate(found, knowledge, told, silent)
+
+
+def _found(info: Information, told: Known, knowledge: Knowledge, share: float, near: Estimate | None) -> Form:
+    """The optimum at the scales of most evidence."""
+    problem = _problem(info, told, knowledge, share)
+    return _bounded(problem, knowledge.lower_bounds, _starts(problem, near))
 
 
 def _middle(info: Information, knowledge: Knowledge) -> np.ndarray:

@@ -39,16 +39,18 @@ def posterior_of(
         The Estimate, and blocks of each log as it was fitted.
     """
     logs = [log[:: _step(log)] for log in logs]
-    current, estimate, share = robot, None, None
-    for _ in range(ROUNDS):
-        blocks = [accumulate_blocks(current, log, count=BLOCKS, **options) for log in logs]
-        before = estimate
+
+    def summed(about: Robot) -> list[tuple[Information, ...]]:
+        return [accumulate_blocks(about, log, count=BLOCKS, **options) for log in logs]
+
+    blocks = summed(robot)
+    estimate = fit(reduce(add, [each for own in blocks for each in own]), prior=robot)
+    for _ in range(ROUNDS - 1):
+        before, share = estimate, independent_share(estimate, logs, weighted="sample_weights" in options)
+        blocks = summed(robot.with_inertias(before.theta))
         estimate = fit(reduce(add, [each for own in blocks for each in own]), prior=robot, share=share, near=before)
-        if before is not None and _moved(before, estimate) < SETTLED:
+        if _moved(before, estimate) < SETTLED:
             break
-        current = robot.with_inertias(estimate.theta)
-        share = independent_share(estimate, logs, weighted="sample_weights" in options)
-    assert estimate is not None, "there is a round"
     return estimate, blocks
 
 
