@@ -185,6 +185,7 @@ def _typical_wrench(wrenches) -> np.ndarray:
 
 def _weighted_information(robot: Robot, layout: ParameterLayout, kinds: tuple[str, ...], after: Information, noise):
     """Earlier logs weighed by their residuals (or by a noise that is given), and that noise, one a measured row."""
+    after = after.plain
     if after.layout != layout or after.base.basis.count != len(after.base.columns):
         raise FitError(
             "The earlier Information has other columns than this design; accumulate it and design with the same "

@@ -92,9 +92,10 @@ def repeatability(runs: Mapping[str, Sequence[Information]]) -> Repeatability:
     """
     if len(runs) < 2:
         raise OptionError(f"{choices(runs) or 'no run'}: repeatability compares two runs or more.")
-    first = next(iter(runs.values()))[0]
-    for name, blocks in runs.items():
-        if blocks[0].layout != first.layout or blocks[0].basis.count != first.basis.count:
+    ahead = {name: blocks[0].plain for name, blocks in runs.items()}
+    first = next(iter(ahead.values()))
+    for name, other in ahead.items():
+        if other.layout != first.layout or other.basis.count != first.basis.count:
             raise FitError(f"Run '{name}' has other columns than the first; accumulate all runs with the same options.")
     scored = [independent_blocks(sandwich(blocks)) for blocks in runs.values()]
     found = [_run(scores) for scores in scored]
