@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, set
 from steelyard.pipeline.posterior_of_logs import everything, posterior_of
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.sums_of_logs import columns_for, columns_of, contact_weights, weights_of
+from steelyard.pipeline.tried_corrections import tried
 from steelyard.prepare import Prepared
 from steelyard.prepare.contact_checks import standing_faults
 from steelyard.prepare.prepared import spectral_cutoff
@@ -203,9 +205,13 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, looked: tupl
     test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + memory)[1] for each in fitted.read]
     held = joined(test, name="held-out samples")
     about = robot.with_inertias(estimate.theta)  # columns of nuisances are derivatives there
-    tested = reduce(add, [accumulate(about, each, **fitted.columns, **rows) for each in test])  # all samples alike
+    options = fitted.columns | fitted.weighed | rows
+    tested = reduce(add, [accumulate(about, each, **options) for each in test])
     after, reach = validate(estimate, held), generalization(estimate, fitted.by_log, tested)
-    estimate = everything(robot, estimate, fitted.total, test, fitted.run.fit, fitted.columns | fitted.weighed | rows)
+    worth, unworthy = tried(
+        robot, fitted.entire, fitted.columns, diagnosis.faults, after.relative_error, partial(_error, fitted)
+    )
+    estimate = everything(robot, estimate, fitted.total, test, fitted.run.fit, options)
     intervals = posterior_uncertainty(estimate)
     use = ordinary_use(robot, fitted.train)
     expected = None
@@ -224,8 +230,8 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, looked: tupl
         held_out=held,
         diagnosis=diagnosis,
         generalization=reach,
-        findings=(*findings, *diagnosis.faults),
-        notes=(*fitted.notes, *diagnosis.hints),
+        findings=(*findings, *worth),
+        notes=(*fitted.notes, *diagnosis.hints, *unworthy),
         narrowing=narrowing(robot, intervals, samples, fitted.columns),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
@@ -233,6 +239,14 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, looked: tupl
         nearest={name: x - getattr(estimate.require_robot(), name) for name, x in written.items()},
         torque_of=np.sqrt(np.diag(total.base.squares.weighted(np.ones(len(total.energy)))) / total.energy.sum()),
     )
+
+
+def _error(fitted: _Fitted, logs: Sequence[Log], columns: Mapping[str, Any]) -> float:
+    """Held-out torque error over torque of other logs and columns."""
+    train, rest = zip(*(split_blocks(log, validation=fitted.run.job.validation) for log in logs), strict=True)
+    options = {**columns, **fitted.weighed, **fitted.rows}
+    estimate, _ = posterior_of(fitted.run.robot, train, fitted.run.fit, options)
+    return validate(estimate, joined(rest, name="held-out samples")).relative_error
 
 
 def _distinct(paths: Sequence[str]) -> list[str]:
