@@ -53,7 +53,7 @@ def test_sums_are_those_of_the_logs_one_by_one(case):
     robot = sy.load(model)
     logs = [with_motion(sy.read_log(path, robot)) for path in sorted(table.parent.glob("*/*.parquet"))]
     parts = [sy.split_blocks(log, validation=Job.validation) for log in logs]
-    weights = lambda log: sy.reversal_weights(robot, log, weight=Job.reversal_weight)  # noqa: E731
+    weights = lambda log: sy.reversal_weights(robot, log)  # noqa: E731
     by_hand = [
         reduce(add, [accumulate(robot, p[i], armature=True, sample_weights=weights) for p in parts]) for i in (0, 1)
     ]
@@ -114,7 +114,7 @@ def test_what_changed_is_computed_again(case, tmp_path):
     first = sy.fleet.accumulate(model, logs, keep=keep)
     assert sy.fleet.accumulate(model, logs, keep=keep).computed == 0
     assert sy.fleet.accumulate(model, logs, keep=keep, cutoff=5.0).computed == 3
-    assert sy.fleet.accumulate(model, logs, keep=keep, weight=3.0).computed == 0  # of fits, not of sums
+    assert sy.fleet.accumulate(model, logs, keep=keep, within="geometry").computed == 0  # of fits, not of sums
     other = tmp_path / "other.urdf"
     other.write_text(Path(model).read_text() + "<!-- edited -->\n")
     assert sy.fleet.accumulate(other, logs, keep=keep).computed == 3

@@ -11,6 +11,7 @@ from steelyard.errors import FitError, LogError, OptionError
 from steelyard.identifiable import regression_basis
 from steelyard.information import Information, accumulate, reversal_weights
 from steelyard.information.engines import CHUNK
+from steelyard.job import REVERSAL_WEIGHT
 from steelyard.model import load
 from steelyard.terms import layout_of
 
@@ -211,15 +212,15 @@ def test_sample_weights_that_cannot_be_used(case, weights):
 
 def test_reversal_weights(case):
     robot, log = case
-    weights = reversal_weights(robot, log, weight=0.2, coulomb_width=0.5)
+    weights = reversal_weights(robot, log, weight=0.2, width=0.5)
     slope = 1 / np.cosh(log.v / 0.5) ** 2  # of tanh(v / width), over its slope at standstill
     np.testing.assert_allclose(weights, 1 - 0.8 * slope, rtol=1e-12)
     still = log.replace(v=np.zeros_like(log.v))
-    np.testing.assert_array_equal(reversal_weights(robot, still), 0.1)
+    np.testing.assert_array_equal(reversal_weights(robot, still), REVERSAL_WEIGHT)
     quadruped = load(urdf("solo12"), floating=True)
     hanging = random_log(quadruped, np.random.default_rng(0), samples=3, torque=lambda q, v, a: np.zeros_like(v))
     weights = reversal_weights(quadruped, hanging.replace(v=np.zeros((3, quadruped.nv))))
     np.testing.assert_array_equal(weights[:, :6], 1.0)
-    np.testing.assert_array_equal(weights[:, 6:], 0.1)
+    np.testing.assert_array_equal(weights[:, 6:], REVERSAL_WEIGHT)
     with pytest.raises(OptionError, match="between 0 and 1"):
         reversal_weights(robot, log, weight=-0.1)

@@ -111,6 +111,7 @@ def nonconvex(
         OptionError: another chart.
         InertiaError: a start that is not consistent.
     """
+    info = info.plain
     theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
     found, noise = descent(info, chart, theta0, start, weight, signs, noise, evaluations)
     status = Status.WEAK_EXCITATION if found.weakest else Status.OK

@@ -199,6 +199,7 @@ def uncertainty(
         ('data-determined', True)
     """
     draws = _checked(estimate, blocks, level, draws)
+    blocks = [block.plain for block in blocks]
     scores = independent_blocks(sandwich(blocks, noise=estimate.noise, about=estimate.base))
     count = estimate.layout.inertial.stop // 10
     theta0 = consistent_prior(prior, estimate.prior, count)[0] if count else np.zeros((0, 10))
@@ -272,7 +273,7 @@ def _checked(estimate: Estimate, blocks: Sequence[Information], level: float, dr
     draws = affordable(estimate.layout.size) if draws is None else draws
     if draws < 2 and draws != 0:
         raise OptionError(f"draws={draws}: a spread needs at least 2 bootstrapped fits; 0 does without.")
-    if not blocks or blocks[0].layout != estimate.layout:
+    if not blocks or blocks[0].layout.plain != estimate.layout:
         raise FitError("These blocks have other columns than the estimate; accumulate them with the same options.")
     return draws
 

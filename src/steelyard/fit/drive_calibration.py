@@ -73,7 +73,7 @@ def gains_by_model(info: Information) -> DriveGains:
         FitError: fewer than two joints show their gain.
     """
     _require_currents(info, ())
-    info = info.base
+    info = info.plain.base
     shares = _shares_of_links(info)
     for count in _fewer(int(np.count_nonzero(shares > THRESHOLDS.links_share))):
         shown = shares >= np.sort(shares)[-count]
@@ -155,15 +155,16 @@ def drive_gains(
         FitError: nothing known fixes the scale, or the motion does not show a gain.
         OptionError: unknown names.
     """
+    info, loads = info.plain.base, [replace(each, info=each.info.plain.base) for each in loads]
     _require_currents(info, loads)
-    parts = _parts(info.base, dict(known or {}), loads)
+    parts = _parts(info, dict(known or {}), loads)
     _require_scale(parts)
     z, gains = _linear(parts)
     gains, deviation = _refined(parts, z, gains)
-    torques = info.base.rescaled(gains)
+    torques = info.rescaled(gains)
     for load, part in zip(loads, parts[1:], strict=True):
         if np.size(load.theta) == 10:
-            torques += load.info.base.rescaled(gains).without(part.known - parts[0].known)
+            torques += load.info.rescaled(gains).without(part.known - parts[0].known)
     return DriveGains(gains, deviation, info.group_names, torques)
 
 
@@ -199,7 +200,7 @@ def _parts(info: Information, known: dict[str, float], loads: Sequence[Load]) ->
         spaces.append(_span(block[:, 1:]) if np.size(load.theta) == 1 else np.zeros((len(block), 0)))
     starts = np.cumsum([0, *(space.shape[1] for space in spaces)])
     parts = []
-    for k, each in enumerate([info, *(load.info.base for load in loads)]):
+    for k, each in enumerate([info, *(load.info for load in loads)]):
         unknown = np.zeros((len(regrouping), starts[-1]))
         unknown[:, : starts[1]] = spaces[0]
         own = fixed

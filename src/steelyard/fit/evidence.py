@@ -273,8 +273,10 @@ class Form:
         problem = self.problem
         p, s = len(self.x), len(problem.shared)
         root = np.zeros((p, p))
-        values, axes = np.linalg.eigh(self.C)
-        shared = axes * np.sqrt(np.maximum(values, 0.0))
+        size = np.sqrt(np.diag(self.C))
+        size[size == 0] = 1.0  # of what is fixed
+        values, axes = np.linalg.eigh(self.C / size / size[:, None])
+        shared = size[:, None] * axes * np.sqrt(np.maximum(values, 0.0))
         root[problem.shared, :s] = shared
         at = s
         for columns, gain, inverse in zip(problem.local, self.gain, self.inverse, strict=True):

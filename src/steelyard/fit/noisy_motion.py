@@ -83,8 +83,8 @@ def total(info: Information, noise, *, torque_noise=None) -> Estimate:
         OptionError: noise of other shapes.
         FitError: fewer equations than unknowns.
     """
+    info = info.plain.base.as_gram()
     require_enough_samples(info)
-    info = info.base.as_gram()
     covariances, given = _covariances(info, noise), _torque_noise(info, torque_noise)
     weighted, spread = weigh_by_noise(info)
     base = whiten(weighted).solve()
@@ -111,7 +111,7 @@ def compensated(info: Information, noise) -> Information:
     Returns:
         The Information.
     """
-    info = info.base.as_gram()
+    info = info.plain.base.as_gram()
     covariances, found = _covariances(info, noise), info
     for _ in range(ITERATIONS):
         reduced = _reduced(info.weighted(weigh_by_noise(found)[0].weights), covariances)

@@ -92,7 +92,7 @@ def choose_weight(
     if "weight" in knowledge:
         raise OptionError("choose_weight tries weights=(...); leave out weight.")
     tried = np.unique(np.asarray(tuple(weights), dtype=float))
-    blocks = [blocks] if isinstance(blocks, Information) else list(blocks)
+    blocks = [each.plain for each in ([blocks] if isinstance(blocks, Information) else blocks)]
     if not blocks:
         raise OptionError("choose_weight needs at least one Information.")
     groups = _groups(blocks, folds) if method == "cv" else []
