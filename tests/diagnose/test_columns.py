@@ -1,4 +1,4 @@
-"""Added columns and profiles against plain least squares of the whole regression."""
+"""Added columns against plain least squares of the whole regression."""
 
 from dataclasses import replace
 
@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from recordings_of_arms import arm, fitted, recorded, scaled
+from recordings_of_arms import arm, fitted, recorded
 from steelyard.diagnose.added_columns import add_columns, widened
 from steelyard.diagnose.case import case_of, gain
-from steelyard.diagnose.hypotheses.torque_scale import _scale
 from steelyard.errors import FitError
 from steelyard.information import accumulate
 
@@ -71,24 +70,6 @@ def test_torque_that_positions_decide(options):
     found = there.of_position(base) - here.of_position(base)
     np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
     assert np.abs(expected[1:]).max() > 0.1
-
-
-def test_scale_profile_is_the_minimum_over_refits():
-    done = fitted(arm("puma560"), scaled(recorded("puma560"), tau={1: 1.3}))
-    case = case_of(done.estimate, (done.log,))
-    weight, info = 1 / case.free[1] ** 2, case.information
-
-    def left(scale):
-        factor = np.where(np.arange(6) == 1, scale, 1.0)
-        G = np.tensordot(weight * factor**2, info.gram, axes=1)
-        b = (weight * factor) @ info.moment
-        size = np.sqrt(np.diag(G))
-        x = np.linalg.lstsq(G / size / size[:, None], b / size, rcond=1e-13)[0]
-        return weight @ info.energy - b / size @ x
-
-    scales = np.linspace(1.2, 1.4, 81)
-    best = scales[np.argmin([left(scale) for scale in scales])]
-    assert _scale(case, 1) == pytest.approx(best, rel=0.006)
 
 
 def test_thinning_keeps_what_matters_and_bounds_the_work(case):

@@ -43,7 +43,7 @@ def cases():
         "The torque of joint3 has the wrong sign",
         "joint3",
     )
-    yield "torque_scale", scaled(log, tau={1: 1.3}), (), "The torque of joint2 is 1.3", "joint2"
+    yield "torque_scale", scaled(log, tau={1: 3.0}), (), "The torque of joint2 is ", "joint2"
     yield "payload", recorded("puma560", payload=True)[:6000], (), "link6 came out 2 kg heavier", "joint6"
 
 

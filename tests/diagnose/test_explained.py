@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from recordings_of_arms import arm, diagnosis_of, fitted, recorded, with_gravity
-from steelyard.app.demo_job import mistaken
+from recordings_of_arms import arm, diagnosis_of, fitted, recorded
 from steelyard.diagnose.added_columns import ALIKE, persistence
 from steelyard.diagnose.case import case_of
+from steelyard.diagnose.diagnosis import _model_class
 from steelyard.diagnose.faults import fault
 from steelyard.diagnose.hypothesis import surprise
 from steelyard.diagnose.joint_residuals import analyse
-from steelyard.diagnose.model_class import model_class_faults
 
 PANDA = "panda_joint{}".format
 
@@ -28,52 +27,6 @@ def with_torque(name, added, seed=0):
         size = np.sqrt(np.mean(log.tau[:, joint] ** 2))
         tau[:, joint] += function(log.q[:, joint], v[:, joint], size)
     return log.replace(tau=tau)
-
-
-def spring(stiffness, rest=0.0):
-    """stiffness: over the RMS torque of the joint, 1/rad."""
-    return lambda q, v, size: stiffness * size * (q - rest)
-
-
-@pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize(
-    ("name", "joint", "stiffness", "rest"), [("panda", 1, 5.0, 0.0), ("puma560", 2, 5.0, 0.5), ("ur10", 2, 5.0, -0.3)]
-)
-def test_a_spring_is_no_flipped_sign(name, joint, stiffness, rest):
-    """Each read as a torque of the wrong sign, or of another scale, with most of it unexplained."""
-    log = with_torque(name, {joint: spring(stiffness, rest)})
-    (fault,), (named,) = faults_of(name, log, mistaken(arm(name)))
-    assert named == ("joint_spring", arm(name).dof_names[joint]) and fault.severity == "warning"
-    assert fault.options == ("--spring", named[1])
-    assert fault.evidence["relative_error_undone"] < 0.01 < fault.evidence["relative_error"]
-
-
-def test_springs_of_two_joints():
-    log = with_torque("panda", {1: spring(1.0), 3: spring(2.0)})
-    _, named = faults_of("panda", log)
-    assert sorted(named) == [("joint_spring", PANDA(2)), ("joint_spring", PANDA(4))]
-
-
-def test_a_weak_spring_is_told_with_its_stiffness():
-    log = with_torque("panda", {2: spring(0.3)})
-    (fault,), (named,) = faults_of("panda", log)
-    assert named == ("joint_spring", PANDA(3))
-    expected = 0.3 * np.sqrt(np.mean(recorded("panda").tau[:, 2] ** 2))
-    assert fault.evidence["stiffness"] == pytest.approx(expected, rel=0.02)
-
-
-@pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize(
-    ("name", "roll", "pitch"), [("panda", 2.0, 0.0), ("panda", 0.0, -1.0), ("ur10", 0.0, 2.0), ("puma560", 1.5, 1.5)]
-)
-def test_a_base_that_leans_little_is_no_zero_of_a_joint(name, roll, pitch):
-    """It read as a first joint that is 1.5 rad off."""
-    tilt = np.radians([roll, pitch])
-    down = np.array([np.sin(tilt[1]), -np.sin(tilt[0]), 0.0])
-    down[2] = -np.sqrt(1 - down @ down)
-    (fault,), (named,) = faults_of(name, recorded(name), with_gravity(arm(name), 9.81 * down))
-    assert named == ("gravity_tilt", None)
-    assert fault.evidence["tilt_degrees"] == pytest.approx(np.hypot(roll, pitch), abs=0.1)
 
 
 UNNAMED = {
@@ -110,10 +63,10 @@ def test_a_cause_that_explains_too_little_is_said_to():
     case = case_of(done.estimate, [done.log])
     left = analyse(case.robot, (case.regression.q, case.regression.v, case.regression.a), case.tau, case.error, 0.02)
     doubted = fault("torque_sign", "It may be.", "Negate it.", joint=PANDA(2))
-    (found,) = [each for each in model_class_faults(case, left, doubted) if each.code == "model_class"]
+    (found,) = [each for each in _model_class(case, left, case.relative_error, doubted) if each.code == "model_class"]
     words = "Of the causes with a name, torque sign of panda_joint2 explains most, but too little to be the cause"
     assert words in found.message
-    (found,) = [each for each in model_class_faults(case, left) if each.code == "model_class"]
+    (found,) = [each for each in _model_class(case, left, case.relative_error) if each.code == "model_class"]
     assert "causes with a name" not in found.message
 
 

@@ -49,15 +49,6 @@ def test_gravity_along_another_axis(name, seed):
 
 
 @pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize("name", ARMS)
-def test_a_base_that_leans(name):
-    angle = np.radians(12.0)
-    leaning = with_gravity(arm(name), 9.81 * np.array([np.sin(angle), 0, -np.cos(angle)]))
-    (fault,) = diagnosis_of(leaning, recorded(name)).faults
-    assert fault.code == "gravity_tilt" and fault.evidence["tilt_degrees"] == pytest.approx(12.0, abs=0.5)
-
-
-@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("name", "seed"), [("puma560", 2), ("panda", 1)])
 def test_all_torques_late(name, seed):
     (fault,) = diagnosis_of(arm(name), recorded(name, seed=seed, delay=LATE)).faults
@@ -96,16 +87,6 @@ def test_position_sign_and_direction_of_a_joint(name, joint):
     assert named(diagnosis_of(arm(name), flipped)) == [("position_sign", arm(name).dof_names[joint])]
     turned = scaled(flipped, tau={joint: -1.0})
     assert named(diagnosis_of(arm(name), turned)) == [("joint_direction", arm(name).dof_names[joint])]
-
-
-@pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize(
-    ("name", "joint", "seed"), [("puma560", 1, 0), ("puma560", 2, 1), ("panda", 1, 2), ("panda", 4, 0)]
-)
-def test_torque_scale_of_one_joint(name, joint, seed):
-    (fault,) = diagnosis_of(arm(name), scaled(recorded(name, seed=seed), tau={joint: 1.3})).faults
-    assert (fault.code, fault.joint) == ("torque_scale", arm(name).dof_names[joint])
-    assert fault.evidence["scale"] == pytest.approx(1.3, rel=0.02)
 
 
 @pytest.mark.exhaustive(keep=1)
@@ -188,15 +169,6 @@ def test_a_spring_that_no_column_has_is_no_rigid_body():
     assert fault.evidence["relative_error"] > 3 * fault.evidence["relative_error_free"]
     assert "of the residual variance of joint2 correlates with its position" in fault.message
     assert max(diagnosis.residuals[1].depends.items(), key=lambda item: item[1].share)[0] == "position"
-
-
-def test_sticking_friction_is_named():
-    log = recorded("panda", seed=1)
-    v = np.gradient(log.q, log.t, axis=0)
-    tau = log.tau.copy()
-    tau[:, 4] += 2.5 * np.exp(-((v[:, 4] / 0.03) ** 2)) * np.sign(v[:, 4])
-    (fault,) = diagnosis_of(arm("panda"), log.replace(tau=tau)).faults
-    assert (fault.code, fault.joint) == ("reversal_friction", "panda_joint5")
 
 
 GRIPPER = """<mujoco><worldbody>{}</worldbody></mujoco>"""
