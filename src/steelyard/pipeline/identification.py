@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, set
 from steelyard.pipeline.posterior_of_logs import everything, posterior_of
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.sums_of_logs import columns_for, columns_of, contact_weights, weights_of
-from steelyard.pipeline.tried_corrections import tried
+from steelyard.pipeline.tried_corrections import judge_of, tried
 from steelyard.prepare import Prepared
 from steelyard.prepare.contact_checks import standing_faults
 from steelyard.prepare.prepared import spectral_cutoff
@@ -208,9 +207,8 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, looked: tupl
     options = fitted.columns | fitted.weighed | rows
     tested = reduce(add, [accumulate(about, each, **options) for each in test])
     after, reach = validate(estimate, held), generalization(estimate, fitted.by_log, tested)
-    worth, unworthy = tried(
-        robot, fitted.entire, fitted.columns, diagnosis.faults, after.relative_error, partial(_error, fitted)
-    )
+    judge = judge_of(robot, fitted.run.fit, validation=job.validation, more=fitted.weighed | rows)
+    worth, unworthy = tried(robot, fitted.entire, fitted.columns, diagnosis.faults, judge)
     estimate = everything(robot, estimate, fitted.total, test, fitted.run.fit, options)
     intervals = posterior_uncertainty(estimate)
     use = ordinary_use(robot, fitted.train)
@@ -239,14 +237,6 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, looked: tupl
         nearest={name: x - getattr(estimate.require_robot(), name) for name, x in written.items()},
         torque_of=np.sqrt(np.diag(total.base.squares.weighted(np.ones(len(total.energy)))) / total.energy.sum()),
     )
-
-
-def _error(fitted: _Fitted, logs: Sequence[Log], columns: Mapping[str, Any]) -> float:
-    """Held-out torque error over torque of other logs and columns."""
-    train, rest = zip(*(split_blocks(log, validation=fitted.run.job.validation) for log in logs), strict=True)
-    options = {**columns, **fitted.weighed, **fitted.rows}
-    estimate, _ = posterior_of(fitted.run.robot, train, fitted.run.fit, options)
-    return validate(estimate, joined(rest, name="held-out samples")).relative_error
 
 
 def _distinct(paths: Sequence[str]) -> list[str]:

@@ -11,13 +11,16 @@ from steelyard.cards import Card
 from steelyard.diagnose import Fault, delays, diagnose, position_offsets
 from steelyard.diagnose.case import case_of
 from steelyard.errors import FitError, LogError
-from steelyard.fit import consistent
+from steelyard.fit import consistent, posterior
 from steelyard.information import accumulate
+from steelyard.job import Job
 from steelyard.log import Finding, Log
 from steelyard.log.automatic_cutoff import acceleration_noise, highest_cutoff, quantum, torque_cutoff_for
 from steelyard.log.stamps import gaps, segments
 from steelyard.model import Robot
 from steelyard.pipeline.recording_costs import costs
+from steelyard.pipeline.sums_of_logs import columns_of, weights_of
+from steelyard.pipeline.tried_corrections import judge_of, tried
 from steelyard.prepare import Prepared, prepare
 from steelyard.prepare.prepared import filterable
 
@@ -233,6 +236,10 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         case = case_of(estimate, [found.clear])
         faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
+        job = Job("", ())
+        judge = judge_of(robot, posterior, validation=job.validation, more=weights_of(job, robot))
+        faults, unworthy = tried(robot, [found.clear], columns_of(job, robot, [found.clear]), faults, judge)
+        notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))
     except FitError as error:

@@ -18,6 +18,7 @@ from steelyard.fit.volumes import GEOMETRY
 from steelyard.log import Finding
 from steelyard.model.bounding import unread_geometry
 from steelyard.pipeline import Result
+from steelyard.pipeline.tried_corrections import VISIBLE
 from steelyard.report.document import USABLE, Question, Screen
 from steelyard.report.numbers import number, percent, plural, share, times
 
@@ -25,7 +26,6 @@ SAME = 0.02  # relative change of the error that counts as none, and change of a
 LARGE = 0.25  # held-out error over torque above which something beside inertia and friction is at work
 MOST = 0.5  # held-out error over torque from which on more than noise and friction is missing: a model of another robot
 NOTHING = 1.0  # held-out error over torque that a model without any mass and friction has
-VISIBLE = 0.005  # torque error over torque below which no drive tells
 # Error of a part of the data over that expected: see docs/evidence/adversary/strangers.md for what healthy jobs and
 # others have.
 TWICE = 2.0
