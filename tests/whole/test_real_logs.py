@@ -127,7 +127,7 @@ LOGS = {
 FOUND = {
     "panda": [],
     "tx40": [("coupled_joints", "joint5")],  # joints 5 and 6 share a motor
-    "ur10": [("reversal_friction", "joint5"), ("reversal_friction", "joint6")],  # their error sits at standstill
+    "ur10": [],
     "kuka_kr300": [("model_class", None)],  # a gravity compensator and drive-side torques that the model lacks
 }
 
@@ -193,10 +193,12 @@ def test_samples_near_standstill_are_worth_less(models, name, file, columns):
 def test_ur10_friction_grows_with_load(models):
     robot = sy.load(models["ur10"])
     log = with_motion(sy.read_log(SHARED_DATA / "ur10_unisa_125Hz.npz", robot), None)
-    found = sy.fit.friction(robot, log, terms=("load",), armature=True)
-    assert found.error < 0.9 * found.plain_error
-    shares = {joint.name: joint.load for joint in found.joints}
-    assert 0.03 < shares["joint2"] < 0.08 and 0.01 < shares["joint3"] < 0.04
+    friction = ("viscous", "coulomb", "offset")
+    plain, load = (sy.accumulate(robot, log, friction=each, nuisances=()) for each in (friction, (*friction, "load")))
+    found = sy.fit.posterior(load)
+    assert found.evidence > sy.fit.posterior(plain).evidence + 10
+    shares = {each.name: x for each, x in zip(found.layout.extras, found.extras, strict=True)}
+    assert 0.03 < shares["joint2.load"] < 0.08 and 0.01 < shares["joint3.load"] < 0.04
 
 
 def assert_loadable(robot, path):

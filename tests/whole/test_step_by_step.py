@@ -1,4 +1,4 @@
-"""`sy.accumulate` and `sy.fit.consistent` without options, and `sy.identify`: one model and log, one fit."""
+"""`sy.accumulate` and `sy.fit.posterior` without options, and `sy.identify`: one model and log, one fit."""
 
 import numpy as np
 import pytest
@@ -84,19 +84,20 @@ KINDS = (arm, known_arm, several_logs, weighed_joints, shared_motor, closed_loop
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.__name__)
 def test_both_ways_fit_alike(kind, tmp_path):
-    """The fit of links that `identify` makes of the training part predicts what that of the two steps does."""
+    """The fit that `identify` makes of the training part predicts what that of the two steps does, within the noise."""
     model, robot, logs, options = kind(tmp_path)
     result = sy.identify(model, logs, **options)
     robot, read = read_logs(logs, robot)
     train = [sy.split_blocks(prepare(log, robot, **options).log, 0.3)[0] for log in read]
     info = sy.accumulate(robot, train, **options)
-    estimate = sy.fit.consistent(info)
+    estimate = sy.fit.posterior(info)
     assert (
         estimate.layout.terms == result.estimate.layout.terms
         and estimate.layout.extras == result.estimate.layout.extras
     )
-    found, told = sy.validate(estimate, result.held_out), result.everything
-    np.testing.assert_allclose(found.predicted, told.predicted, atol=1e-5 * np.abs(told.measured).max())
+    found, told = sy.validate(estimate, result.held_out), result.after
+    apart = np.linalg.norm(found.predicted - told.predicted)
+    assert apart < np.linalg.norm(told.error) and found.relative_error < 1.1 * told.relative_error
     blocks = sum(sy.accumulate_blocks(robot, train, **options))
     np.testing.assert_allclose(blocks.base.G, info.base.G, rtol=1e-9, atol=1e-9 * np.abs(info.base.G).max())
 
@@ -121,10 +122,11 @@ def test_what_is_told_counts_more(tmp_path):
     plain = sy.accumulate(robot, log, friction=("viscous",), armature=False, sample_weights=None)
     assert plain.layout.terms == ("viscous",) and (plain.counts == plain.n).all()
     side_path(model).write_text("version = 1\n[known.masses]\nupper = 4.0\n")
-    assert sy.fit.consistent(plain).theta[0, 0] == pytest.approx(4.0)
-    assert sy.fit.consistent(plain, masses={"upper": 5.0}).theta[0, 0] == pytest.approx(5.0)
+    assert sy.fit.posterior(plain).theta[0, 0] == pytest.approx(4.0)
+    assert sy.fit.posterior(plain, masses={"upper": 5.0}).theta[0, 0] == pytest.approx(5.0)
     saved = sy.load_information(sy.save_information(plain, tmp_path / "sums.npz"), robot)
-    assert saved.model_facts and sy.fit.build(saved).constraints[0].label == "mass of upper is 4 kg"
+    assert saved.model_facts and sy.fit.posterior(saved).theta[0, 0] == pytest.approx(4.0)
+    assert sy.fit.consistent(saved).theta[0, 0] != pytest.approx(4.0)  # which takes what it is told
 
 
 def test_contacts_take_a_list_of_logs():

@@ -216,7 +216,8 @@ def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios) ->
     problem, info = found.problem, found.problem.info
     layout, plain, facts = info.layout, info.plain, _facts(knowledge)
     root, noise = found.promised(VOUCHED).root, np.exp(found.scales.noise)
-    parameters = found.x if all(each.equality for each in facts) else _within(found, told)
+    held = None if all(each.equality for each in facts) else _within(found, told)
+    parameters = found.x if held is None else held.parameters
     J = (pseudo.to_matrix(each) for each in (problem.theta0, parameters[layout.inertial].reshape(-1, 10)))
     smallest = float(np.linalg.eigvals(np.linalg.solve(*J)).real.min(initial=np.inf))
     spread = info.basis.regrouping @ root
@@ -236,6 +237,7 @@ def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios) ->
         weakest=weakest,
         fixed=tuple(np.flatnonzero(~root[: problem.links].any(axis=1)).tolist()),
         lower_bounds=knowledge.lower_bounds,
+        binding=() if held is None else tuple(each.label for each in facts if each.label in held.binding),
         notes=(*knowledge.notes, *silent.notes(info.group_names)),
         joint=JointNormal(parameters, root, problem.theta0, facts),
         within=facts,
@@ -243,8 +245,8 @@ def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios) ->
     )
 
 
-def _within(found: Form, told: Known) -> np.ndarray:
-    """(p,) parameters of most posterior probability, to second order, among those that keep all that is known."""
+def _within(found: Form, told: Known) -> Estimate:
+    """Of most posterior probability, to second order, among those that keep all that is known."""
     info, p = found.problem.info, len(found.x)
     precision = np.linalg.pinv(found.root @ found.root.T, hermitian=True)
     form = replace(
@@ -262,4 +264,4 @@ def _within(found: Form, told: Known) -> np.ndarray:
         factors=None,
         discrepancy=None,
     )
-    return as_told(form, replace(told, weight=LIGHT, noise=np.ones(1))).parameters
+    return as_told(form, replace(told, weight=LIGHT, noise=np.ones(1)))
