@@ -332,10 +332,11 @@ def form(problem: Problem, scales: Scales, x) -> Form:
     back = np.linalg.inv(root) * size[:, None, :]
     inverse = np.swapaxes(back, 1, 2) @ back
     cross = weight[:, None, None] * np.swapaxes(Gsl, 1, 2)
-    gain = inverse @ cross
+    half = np.linalg.solve(root, size[:, :, None] * cross)  # whose square has no rounding times its condition
+    gain = np.swapaxes(back, 1, 2) @ half
     best = np.einsum("gkl,gl->gk", inverse, weight[:, None] * bl - pulled)
     A = precision + np.tensordot(weight, Gss, 1)
-    A -= np.tensordot(np.swapaxes(cross, 1, 2), gain, ((0, 2), (0, 1))) if cross.size else 0.0
+    A -= np.tensordot(half, half, ((0, 1), (0, 1))) if cross.size else 0.0
     b = weight @ bs - np.einsum("gks,gk->s", cross, best)
     moments = np.linalg.inv(pseudo.to_matrix(problem.theta0)) - np.linalg.inv(pseudo.to_matrix(theta))
     slope = b - (A - precision) @ (x - problem.start)[shared]
