@@ -176,10 +176,23 @@ def _bodies(robot: Robot) -> Robot:
 
 @lru_cache(maxsize=16)
 def _pulled(robot: Robot, axis: int) -> Robot:
-    """The robot in a gravity that is what a lean of a radian adds, along x or y of the world."""
-    gravity = np.zeros(3)
-    gravity[axis] = np.linalg.norm(robot.gravity)
-    return replace(_bodies(robot), gravity=gravity)
+    """The robot in a gravity that is what a lean of a radian adds."""
+    return replace(_bodies(robot), gravity=np.linalg.norm(robot.gravity) * lean_axes(robot.gravity)[axis])
+
+
+def lean_axes(gravity) -> np.ndarray:
+    """Directions across gravity, along which a base leans.
+
+    Args:
+        gravity: (3,).
+
+    Returns:
+        (2, 3) unit vectors: x and y of the world, turned with the vertical to where gravity points.
+    """
+    vertical = np.array([0.0, 0.0, 1.0 if gravity[2] > 0 else -1.0])
+    down = np.divide(gravity, max(np.linalg.norm(gravity), np.finfo(float).tiny))
+    K = np.cross(np.cross(vertical, down), np.eye(3)).T  # Rodrigues: the shortest turn
+    return (np.eye(3) + K + K @ K / (1 + vertical @ down))[:, :2].T
 
 
 def extra_rows(

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.diagnose import Fault
+from steelyard.dynamics.effects import lean_axes
 from steelyard.fit import Status
 from steelyard.fit.estimate import Nuisance
 from steelyard.fit.prediction_error import Generalization, Prediction
@@ -163,7 +164,9 @@ def _mistakes(result: Result) -> Iterator[str]:
     if any(lean):
         x, y = (0.0 if each is None else each.value for each in lean)
         deviation = max(each.deviation for each in lean if each is not None)
-        gravity = result.prior.gravity + np.linalg.norm(result.prior.gravity) * np.array([x, y, 0.0])
+        gravity = result.prior.gravity + np.linalg.norm(result.prior.gravity) * np.array([x, y]) @ lean_axes(
+            result.prior.gravity
+        )
         gravity *= np.linalg.norm(result.prior.gravity) / np.linalg.norm(gravity)
         words = " ".join(f"{g:.3f}" for g in gravity + 0.0)
         yield (
