@@ -6,8 +6,8 @@ import pytest
 from steelyard import native
 from steelyard.errors import FitError
 from steelyard.fit import pullback_form as posterior
-from steelyard.fit.pullback_form import Posterior, constrained
 from steelyard.fit.prior import TRIANGLES
+from steelyard.fit.pullback_form import Posterior, constrained
 from twins.central_paths import followed
 
 SHAPES = [(1, 0), (0, 3), (2, 5), (9, 1), (3, 17)]  # bodies, effects: fewer and more than a register holds

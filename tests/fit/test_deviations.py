@@ -13,8 +13,8 @@ from steelyard.app.demo_job import mistaken
 from steelyard.dynamics import inverse_dynamics
 from steelyard.fit import validate
 from steelyard.fit.block_scores import neighbour_correlation, sandwich
-from steelyard.fit.pullback_form import posterior
 from steelyard.fit.prior import consistent_prior
+from steelyard.fit.pullback_form import posterior
 from steelyard.inertia import divergence
 from steelyard.information import Information, accumulate
 from steelyard.model import library

@@ -49,7 +49,7 @@ def found(logs):
 def test_friction_of_any_shape_is_found_at_its_joints(found, logs):
     """Its torque, beside that of links, is that of the truth; plain friction leaves several times the error."""
     robot, _, log = logs
-    info, estimate = found
+    _, estimate = found
     whole = sy.inverse_dynamics(robot, log.q, log.v, log.a) + 0.5 * log.v + 0.8 * log.direction + shaped(robot, log)
     predicted = log.tau - sy.validate(estimate, log).error
     assert np.linalg.norm(predicted - whole) < 0.01 * np.linalg.norm(whole)

@@ -13,8 +13,8 @@ from steelyard.app.demo_job import mistaken
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fit.intervals import Source
-from steelyard.fit.pullback_form import constrained, posterior
 from steelyard.fit.prior import consistent_prior
+from steelyard.fit.pullback_form import constrained, posterior
 from steelyard.inertia import pseudo
 from steelyard.information import Information, accumulate_blocks
 from steelyard.model import library
