@@ -68,17 +68,6 @@ def test_an_order_that_is_no_exchange():
     np.testing.assert_array_equal(fault_of("panda", turned)[1].q, log.q)
 
 
-@pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize(("name", "joint", "offset"), [("panda", 1, 0.1), ("puma560", 1, 0.1)])
-def test_zero_of_a_joint(name, joint, offset):
-    log = recorded(name)
-    q = log.q.copy()
-    q[:, joint] += offset
-    fault, undone = fault_of(name, log.replace(q=q))
-    assert (fault.code, fault.joint) == ("position_offset", arm(name).dof_names[joint])
-    np.testing.assert_allclose(undone.q, log.q, atol=0.01 if name == "puma560" else 1e-3)
-
-
 @pytest.mark.parametrize("joint", [0, 6])
 def test_zeros_that_no_torque_shows(joint):
     """About the vertical, and of the last joint: the torques are those of another robot, exactly."""

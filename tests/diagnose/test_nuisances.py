@@ -95,11 +95,14 @@ def test_torque_scale_of_one_joint(name, joint, seed):
     assert certain(result)[f"{arm(name).dof_names[joint]}.gain"] == pytest.approx(0.3, abs=0.02)
 
 
-def test_zero_of_a_joint():
-    log = recorded("panda")
-    result = identified(mistaken(arm("panda")), log.replace(q=log.q - 0.03 * np.eye(7)[3]))
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize(("name", "joint", "offset"), [("panda", 1, 0.1), ("panda", 3, -0.03), ("puma560", 1, 0.1)])
+def test_zero_of_a_joint(name, joint, offset):
+    robot, log = arm(name), recorded(name)
+    result = identified(mistaken(robot), log.replace(q=log.q + offset * np.eye(robot.nv)[joint]))
     assert result.diagnosis.faults == ()
-    assert certain(result)[f"{PANDA(4)}.zero"] == pytest.approx(0.03, abs=1e-3)
+    found = certain(result)[f"{robot.dof_names[joint]}.zero"]
+    assert found == pytest.approx(-offset, abs=0.01 if name == "puma560" else 1e-3)
 
 
 def test_every_zero_is_told_with_its_value():
