@@ -267,8 +267,8 @@ fast motion. Remedies: after which links are as good as the healthy twin's / wro
 ## Signs that verdicts go by
 
 Error of held-out samples, and of the worst log or quarter of a single log, over the one expected from a fit to the
-rest; error expected of written links in ordinary use over the one met on fresh motion: 10, 50 and 90 % of the jobs. No verdict is
-*good* where one of the first two is above 2.
+rest; error expected of written links in ordinary use over the one met on fresh motion: 10, 50 and 90 % of the jobs. No
+verdict is *good* where one of the first two is above 2.
 
 | jobs | held-out over expected | part over expected | predicted over met |
 |---|---|---|---|

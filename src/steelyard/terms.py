@@ -135,8 +135,8 @@ class Extra:
     ratio), "spring" (torque `q`), "user", or weighed by evidence: a bump of a friction "curve", friction by "load",
     "lean" of the base, "zero" of a joint's encoder, "gain" of its torques. dofs: degrees it acts on; function: of a
     user's column; nonnegative: its value cannot be negative (that of couplings cannot anyway). number: of a bump, 0 and
-    up for odd functions of speed, -1 and down for even ones; of the axis across gravity that a base leans along; of the degree
-    whose zero it is. weighed: whether its size is told by evidence (`fit.posterior`), and other fits do without it.
+    up for odd functions of speed, -1 and down for even ones; of the axis across gravity of a lean; of the degree whose
+    zero it is. weighed: whether its size is told by evidence (`fit.posterior`), and other fits do without it.
     """
 
     name: str

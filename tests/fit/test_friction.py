@@ -8,7 +8,7 @@ import steelyard as sy
 from arm_logs import recorded
 from steelyard.dynamics.effects import extra_torque
 from steelyard.errors import OptionError
-from steelyard.fit.plain_friction import nearest_plain
+from steelyard.fit.posterior import nearest_plain
 from steelyard.information import accumulate
 from steelyard.terms import UserColumn
 

@@ -1,4 +1,4 @@
-"""`identify` writes one posterior: right links stay right, wrong ones are found, friction and mistakes go beside them."""
+"""`identify` writes one posterior: right links stay right, wrong ones are found, friction and mistakes go beside."""
 
 from dataclasses import replace
 
@@ -159,7 +159,7 @@ def test_files_have_the_plain_friction_that_comes_closest(case, kind, tmp_path):
 
 
 def test_terms_that_are_left_out_are_not_fitted(case):
-    given, robot, log = case
+    given, _, log = case
     kinds = {each.kind for each in sy.identify(given, log, friction=FRICTION).estimate.layout.extras}
     assert kinds == {"lean", "zero", "gain", "spring"}
     more = {each.kind for each in sy.identify(given, log, friction=(*FRICTION, "curve")).estimate.layout.extras}
@@ -195,7 +195,7 @@ def test_a_spring_is_found_and_told(case, tmp_path):
 
 
 def test_mistakes_of_a_log_go_beside_the_links(case):
-    """A base that leans, a gain and a spring that nobody asked for: told with their size, and links are free of them."""
+    """A base that leans, a gain and a spring that nobody asked for: told with their size; links are free of them."""
     _, robot, log = case
     leaning = replace(robot, gravity=9.81 * np.array([np.sin(0.05), 0.0, -np.cos(0.05)]))
     still = np.zeros_like(log.q)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from steelyard.cards import Card
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
 from steelyard.diagnose.faults import Fault, fault
@@ -21,6 +23,7 @@ from steelyard.diagnose.torque_contributions import Contributions, contributions
 from steelyard.fit import Estimate, validate
 from steelyard.log import Log
 
+LARGE = {"x": 0.2, "y": 0.2, "zero": 0.2, "gain": 0.5, "spring": np.inf}  # of mistakes, too much for a derivative
 OTHER = 1.0  # lambda of a link, below which its second moments differ from the file's by their own size
 
 
@@ -83,6 +86,8 @@ def _explained(estimate: Estimate, few: Log) -> bool:
     """Whether a posterior explains the torques by links that are near those of the file: a gross mistake of a log
     leaves more, or makes links other bodies."""
     if estimate.weighed is None or min(estimate.scales[name] for name in estimate.layout.bodies) < OTHER:
+        return False
+    if any(abs(each.value) > LARGE[name.split(".")[-1]] for name, each in estimate.nuisances.items()):
         return False
     return validate(estimate, few).relative_error < POOR
 

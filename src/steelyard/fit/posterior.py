@@ -19,6 +19,7 @@ from steelyard.fit.evidence import Form, Group, Problem, Scales, maximised
 from steelyard.fit.homogeneous import Ratios, ratios, ratios_about, scale_is_lost
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.knowledge import Knowledge, Known, effect_bounds, knowledge_of_bodies
+from steelyard.fit.linear import nonnegative_least_squares
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.volumes import CONSISTENT
 from steelyard.fit.whitening import REFERENCES, noise_floor, require_enough_samples, weak_directions, whiten
@@ -27,7 +28,7 @@ from steelyard.inertia import pseudo
 from steelyard.information import Information
 from steelyard.information.gram import Squares
 from steelyard.model import Robot
-from steelyard.terms import TERMS
+from steelyard.terms import SHAPED_FRICTION, TERMS
 
 WIDE = 10.0  # torques of its joint: deviation of armature, couplings and columns of the user before any data
 EVEN = 0.05  # of the odd part of friction: what a drive's torque has that does not turn with the direction of motion
@@ -43,6 +44,7 @@ CURVE, STATED, MISTAKE, SPRUNG = (-3.0, np.sqrt(10.0)), (0.0, 3.0), (-1.0, np.sq
 STARTS = ((4.0, 0.05), (300.0, 0.3))  # lambda and size of curves: the evidence may have an optimum near each
 FIRST_NOISE = 0.1  # of the torque of a row
 LIGHT = 1e-9  # weight of a second prior beside the posterior
+FAINT, TINY = 1e-9, 1e-300  # share of a column's square, by which what no motion tells stays as the estimate has it
 PINNINGS = 4  # rounds in which parameters that cannot be negative are held at zero
 
 
@@ -265,3 +267,35 @@ def _within(found: Form, told: Known) -> Estimate:
         discrepancy=None,
     )
     return as_told(form, replace(told, weight=LIGHT, noise=np.ones(1)))
+
+
+def nearest_plain(estimate: Estimate, info: Information) -> dict[str, np.ndarray]:
+    """Viscous and Coulomb friction alone, as close to all friction of an estimate as they come in the recorded motion:
+    for model files, which have no place for friction near standstill and by load.
+
+    Args:
+        estimate: of a robot.
+        info: that it was fitted to.
+
+    Returns:
+        By attribute of the Robot (nv,), none without such terms.
+    """
+    layout, robot = info.layout, estimate.require_robot()
+    further = [at for at, each in enumerate(layout.extras) if each.kind in SHAPED_FRICTION]
+    terms = [term for term in ("viscous", "coulomb") if term in layout.terms]
+    place = {column: at for at, column in enumerate(info.base.columns)}
+    gram = info.base.squares.weighted(np.ones(len(info.energy)))  # columns of one joint share its row alone
+    found = {str(TERMS[term].stated): getattr(robot, str(TERMS[term].stated)).copy() for term in terms if further}
+    for dof in {layout.extras[at].dofs[0] for at in further}:
+        plain = [layout.term(term).start + layout.dofs.index(dof) for term in terms]
+        every = [*plain, *(layout.extra.start + at for at in further if layout.extras[at].dofs[0] == dof)]
+        if not plain or not all(column in place for column in every):
+            continue
+        rows, columns = [place[column] for column in plain], [place[column] for column in every]
+        square, x = gram[np.ix_(rows, rows)], estimate.parameters
+        stay = np.diag(FAINT * np.diag(square) + TINY)
+        root = np.linalg.cholesky(square + stay)
+        wanted = np.linalg.solve(root, gram[np.ix_(rows, columns)] @ x[every] + stay @ x[plain])
+        for term, value in zip(terms, nonnegative_least_squares(root.T, wanted)[0], strict=True):
+            found[str(TERMS[term].stated)][dof] = value
+    return found

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
+from steelyard.corrections import corrections_from
 from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.diagnosis import OTHER
 from steelyard.diagnose.faults import ACCEPTABLE
@@ -16,7 +17,7 @@ from steelyard.errors import FitError, LogError, OptionError, choices
 from steelyard.fit import Draws, Estimate, Uncertainty, Validation, validate
 from steelyard.fit.confidence import posterior_uncertainty
 from steelyard.fit.estimate import ExpectedError
-from steelyard.fit.plain_friction import nearest_plain
+from steelyard.fit.posterior import nearest_plain
 from steelyard.fit.prediction_error import Generalization, generalization, ordinary_use
 from steelyard.information import Information, accumulate
 from steelyard.job import Job
@@ -28,10 +29,11 @@ from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, set
 from steelyard.pipeline.posterior_of_logs import everything, posterior_of
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.sums_of_logs import columns_for, columns_of, contact_weights, weights_of
-from steelyard.pipeline.tried_corrections import judge_of, tried
+from steelyard.pipeline.tried_corrections import LEAVE_OUT, judge_of, tried
 from steelyard.prepare import Prepared
 from steelyard.prepare.contact_checks import standing_faults
 from steelyard.prepare.prepared import spectral_cutoff
+from steelyard.prepare.undo import corrected
 from steelyard.terms import layout_of
 
 
@@ -133,9 +135,13 @@ def run(
     diagnosis = diagnose(fitted.estimate, fitted.entire)
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(fitted)
+    report("trying corrections", 0.85)
+    judge = judge_of(begun.robot, begun.fit, validation=job.validation, more=fitted.weighed | fitted.rows)
+    worth, unworthy = tried(begun.robot, fitted.entire, fitted.columns, diagnosis.faults, judge)
+    fitted = _without_passing(fitted, worth)
     report("validating", 0.95)
-    findings = (*seen[0], *(standing_faults(fitted.run.robot, fitted.train) if fitted.rows else ()), *lost)
-    result = _judged(fitted, diagnosis, findings, seen[1])
+    findings = (*seen[0], *(standing_faults(fitted.run.robot, fitted.train) if fitted.rows else ()), *lost, *worth)
+    result = _judged(fitted, diagnosis, findings, (*diagnosis.hints, *unworthy), seen[1])
     report("done", 1.0)
     return result
 
@@ -197,7 +203,22 @@ def _fitted(begun: Run, read: list[Prepared], report: Progress) -> _Fitted:
     return _Fitted(begun, read, train, columns, weighed, rows, by_log, estimate, tuple(notes))
 
 
-def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, looked: tuple) -> Result:
+def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
+    """The fit without stretches in which something else was carried or pushed, which links would take in."""
+    words = [each.options[1] for each in faults if each.options[:1] == (LEAVE_OUT,)]
+    if not words:
+        return fitted
+    robot, correction = fitted.run.robot, corrections_from({"leave_out": words})
+    read = [replace(each, log=corrected(robot, each.log, correction), unfilled=None) for each in fitted.read]
+    train = [split_blocks(each.log, validation=fitted.run.job.validation)[0] for each in read]
+    options = fitted.columns | fitted.weighed | fitted.rows
+    estimate, blocks = posterior_of(robot, train, fitted.run.fit, options)
+    by_log = dict(zip(fitted.by_log, blocks, strict=True))
+    note = f"Left out, as something else was carried or pushed there: {', '.join(words)} s."
+    return replace(fitted, read=read, train=train, by_log=by_log, estimate=estimate, notes=(*fitted.notes, note))
+
+
+def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple, looked: tuple) -> Result:
     """A posterior judged by held-out samples, that of all samples, and everything that is said of them."""
     job, robot, rows, estimate = fitted.run.job, fitted.run.robot, fitted.rows, fitted.estimate
     memory = _correlation_time(diagnosis)
@@ -207,8 +228,6 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, looked: tupl
     options = fitted.columns | fitted.weighed | rows
     tested = reduce(add, [accumulate(about, each, **options) for each in test])
     after, reach = validate(estimate, held), generalization(estimate, fitted.by_log, tested)
-    judge = judge_of(robot, fitted.run.fit, validation=job.validation, more=fitted.weighed | rows)
-    worth, unworthy = tried(robot, fitted.entire, fitted.columns, diagnosis.faults, judge)
     estimate = everything(robot, estimate, fitted.total, test, fitted.run.fit, options)
     intervals = posterior_uncertainty(estimate)
     use = ordinary_use(robot, fitted.train)
@@ -228,8 +247,8 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, looked: tupl
         held_out=held,
         diagnosis=diagnosis,
         generalization=reach,
-        findings=(*findings, *worth),
-        notes=(*fitted.notes, *diagnosis.hints, *unworthy),
+        findings=findings,
+        notes=(*fitted.notes, *notes),
         narrowing=narrowing(robot, intervals, samples, fitted.columns),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,

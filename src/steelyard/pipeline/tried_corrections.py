@@ -14,8 +14,7 @@ from steelyard.model import Robot
 from steelyard.pipeline.posterior_of_logs import Fit, posterior_of
 from steelyard.prepare.undo import corrected
 
-COUPLING = "--coupling"
-OF_LOGS = ("--delay", "--leave-out")  # corrections of a log that is read already
+COUPLING, DELAY, LEAVE_OUT = "--coupling", "--delay", "--leave-out"  # the latter of a log that is read already
 REAL = 0.05  # share of the held-out torque error that a correction must take off: users notice no less
 VISIBLE = 0.005  # torque error over torque below which no drive tells: logs of simulations show mistakes below it
 Judge = Callable[[Sequence[Log], Mapping[str, Any]], float]
@@ -60,7 +59,7 @@ def tried(
     kept, notes, error = [], [], None
     for each in faults:
         option, *words = each.options or ("",)
-        if each.severity == "fatal" or option not in (*OF_LOGS, COUPLING):
+        if each.severity == "fatal" or option not in (COUPLING, DELAY, LEAVE_OUT):
             kept.append(each)
             continue
         error = judge(logs, columns) if error is None else error

@@ -128,6 +128,7 @@ def _reasons(result: Result, worse: bool) -> Iterator[str]:
             "Gains of the drives come from your links, and errors of either go into the other. A log with a known load "
             "tells both: --load LINK=KG:LOG."
         )
+    yield from merged([each for each in result.findings if isinstance(each, Fault)])
     yield from _imitated(result)
     yield from _mistakes(result)
     yield from _disagreements(result.generalization)
@@ -141,7 +142,7 @@ def _reasons(result: Result, worse: bool) -> Iterator[str]:
             f"{plural(count, 'identifiable combination')} {are} barely excited by this motion; {values} from the given "
             "model. Record a richer motion."
         )
-    yield from merged(result.findings)
+    yield from merged([each for each in result.findings if not isinstance(each, Fault)])
 
 
 def _imitated(result: Result) -> Iterator[str]:
@@ -161,8 +162,8 @@ def _mistakes(result: Result) -> Iterator[str]:
     """Nuisances that are there beyond doubt, large enough to matter, with the option that writes them."""
     found = {name: each for name, each in result.estimate.nuisances.items() if each.certain}
     lean = [found.pop(f"lean.{axis}", None) for axis in "xy"]
-    if any(lean):
-        x, y = (0.0 if each is None else each.value for each in lean)
+    x, y = (0.0 if each is None else each.value for each in lean)
+    if np.hypot(x, y) > NOTICED["lean"]:
         deviation = max(each.deviation for each in lean if each is not None)
         gravity = result.prior.gravity + np.linalg.norm(result.prior.gravity) * np.array([x, y]) @ lean_axes(
             result.prior.gravity
@@ -175,34 +176,41 @@ def _mistakes(result: Result) -> Iterator[str]:
         )
     for name, each in found.items():
         joint, _, kind = name.rpartition(".")
-        yield from _MISTAKES[kind](joint, each)
+        size = abs(each.value) * (_reach(result, joint) if kind == "spring" else 1.0)
+        if size > NOTICED[kind]:
+            yield _MISTAKES[kind](joint, each)
 
 
-def _zero(joint: str, found: Nuisance) -> Iterator[str]:
-    if abs(found.value) > NOTICED["zero"]:
-        yield (
-            f"The zero of {joint} is off by {1e3 * found.value:.1f} +- {1e3 * found.deviation:.1f} mrad or mm; links "
-            f"are free of it. To correct the log: --offset {joint}={found.value:.4g}"
-        )
+def _reach(result: Result, joint: str) -> float:
+    """Deviation of a joint's position over its RMS torque."""
+    dof, (q, tau) = result.prior.dof_names.index(joint), result.held_out.require("q", "tau")
+    return float(np.std(q[:, result.prior.scalar_positions[dof]]) / max(np.sqrt(np.mean(tau[:, dof] ** 2)), 1e-300))
 
 
-def _gain(joint: str, found: Nuisance) -> Iterator[str]:
-    if abs(found.value) > NOTICED["gain"]:
-        yield (
-            f"Torques of {joint} are {percent(abs(found.value))} too {'large' if found.value > 0 else 'small'} "
-            f"(+- {percent(found.deviation)}) beside those of other joints; links are free of it. Check its gear ratio "
-            f"and torque constant, or correct the log: --scale tau:{joint}={1 / (1 + found.value):.4g}"
-        )
+def _zero(joint: str, found: Nuisance) -> str:
+    return (
+        f"The zero of {joint} is off by {1e3 * found.value:.1f} +- {1e3 * found.deviation:.1f} mrad or mm; links are "
+        f"free of it. To correct the log: --offset {joint}={found.value:.4g}"
+    )
 
 
-def _spring(joint: str, found: Nuisance) -> Iterator[str]:
-    yield (
+def _gain(joint: str, found: Nuisance) -> str:
+    return (
+        f"Torques of {joint} are {percent(abs(found.value))} too {'large' if found.value > 0 else 'small'} "
+        f"(+- {percent(found.deviation)}) beside those of other joints; links are free of it. Check its gear ratio "
+        f"and torque constant, or correct the log: --scale tau:{joint}={1 / (1 + found.value):.4g}"
+    )
+
+
+def _spring(joint: str, found: Nuisance) -> str:
+    return (
         f"A spring, a hose or a cable pulls {joint} with {number(found.value)} +- {number(found.deviation)} N m/rad; "
         f"links are free of it. To have it identified without doubt: --spring {joint}"
     )
 
 
-NOTICED = {"zero": 0.003, "gain": 0.02}  # rad or m, 1: sizes below which nobody would correct them
+# Sizes below which nobody would correct them: rad, rad or m, 1, and of a spring the share of its joint's torque.
+NOTICED = {"lean": 0.005, "zero": 0.01, "gain": 0.05, "spring": 0.02}
 _MISTAKES = {"zero": _zero, "gain": _gain, "spring": _spring}
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from steelyard.fit.pullback_form import CLOSE, HALVINGS, LONGEST, REACH, SHRINK, STEPS, Posterior
 from steelyard.fit.prior import TRIANGLES
+from steelyard.fit.pullback_form import CLOSE, HALVINGS, LONGEST, REACH, SHRINK, STEPS, Posterior
 
 ENTRIES = 500_000  # of the matrices that a batch solves together: some megabytes
 
