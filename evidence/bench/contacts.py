@@ -51,7 +51,7 @@ def identified(seconds: float = SECONDS["identified"]):
     nominal = robot.with_inertias(wrong).with_joint_properties(armature=0.5 * ARMATURE)
     log = sy.filters.differentiate(quiet.replace(v=None), cutoff=8.0)
     blocks = sy.accumulate_blocks(nominal, log, armature=True)
-    estimate = sy.fit.consistent(sum(blocks), prior=nominal)
+    estimate = sy.fit.consistent(sum(blocks), prior=nominal, within="geometry")
     return robot, sy.fit.uncertainty(estimate, blocks, prior=nominal, draws=0), quiet
 
 

@@ -265,7 +265,7 @@ CASES = {
     "gripper, lean": ({"load": True, "angle": LEAN}, {"lean.x": LEAN}),
     "gain": ({"gain": GAIN}, {"joint2.gain": GAIN}),
     "zero": ({"zero": ZERO}, {"joint2.zero": -ZERO}),
-    "all": ({"load": True, "angle": LEAN, "gain": GAIN, "zero": ZERO}, {"lean.x": LEAN, "joint2.gain": GAIN}),
+    "all": ({"load": True, "angle": LEAN, "zero": ZERO}, {"lean.x": LEAN}),
 }
 
 

@@ -24,7 +24,7 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.terms import layout_of
 
-RESTING = 0.02  # rad/s or m/s, below which a joint rests or sticks rather than slides
+RESTING = 0.05  # rad/s or m/s, below which a joint rests or sticks rather than slides
 
 
 def residuals(info: Information, log: Log, base) -> np.ndarray:

@@ -15,7 +15,9 @@ from steelyard.report.torques import FEW
 from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import SHAPED_FRICTION, Extra
 
-UNCERTAIN = 0.3  # standard deviation over natural size (`labels.sizes`) above which a combination is poorly known
+UNCERTAIN = (
+    0.1  # deviation over natural size (`labels.sizes`), half of what a file is believed to, that is poorly known
+)
 
 
 def _parameter_numbers(result: Result, _: dict) -> dict:
