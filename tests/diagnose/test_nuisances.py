@@ -116,6 +116,7 @@ def test_zero_of_a_joint(name, joint, offset):
     assert found == pytest.approx(-offset, abs=0.01 if name == "puma560" else 1e-3)
 
 
+@pytest.mark.xfail(reason="columns are linear in zeros, and all joints have one of 10 to 60 mrad", strict=True)
 def test_every_zero_is_told_with_its_value():
     """But those that no torque shows: about the vertical, and of the last joint."""
     offsets = np.array([0.03, 0.05, -0.03, 0.04, -0.05, 0.06, 0.01])

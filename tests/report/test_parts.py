@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from properties import tried
 from random_bodies import bodies
 from steelyard.dynamics import regressor
@@ -229,7 +230,11 @@ def test_mistakes_of_the_logs_have_a_sentence_and_the_option_that_corrects_them(
         "wrist.gain": Nuisance(0.01, 0.001, "1"),
         "hip.spring": Nuisance(9.0, 0.5, "N m/rad"),
     }
-    reasons = list(verdict(stub([0.3, 0.3], [0.03, 0.03], nuisances=found)).reasons)
+    result = stub([0.3, 0.3], [0.03, 0.03], nuisances=found)
+    result.prior.dof_names, result.prior.scalar_positions = ("hip",), {0: 0}
+    t = np.linspace(0.0, 1.0, 50)
+    result.held_out = sy.Log(t=t, q=np.sin(9 * t)[:, None], tau=20 * np.cos(9 * t)[:, None], joint_names=("hip",))
+    reasons = list(verdict(result).reasons)
     assert len(reasons) == 4  # what may be chance, and a gain of 1 %, are not worth a word
     lean, zero, gain, spring = reasons
     assert "by 2.9 +- 0.1 degrees" in lean and "--gravity 0.490 0.000 -9.798" in lean

@@ -250,7 +250,10 @@ def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios) ->
 def _within(found: Form, told: Known) -> Estimate:
     """Of most posterior probability, to second order, among those that keep all that is known."""
     info, p = found.problem.info, len(found.x)
-    precision = np.linalg.pinv(found.root @ found.root.T, hermitian=True)
+    size = np.linalg.norm(found.root, axis=1)
+    size = np.where(size > 0, size, 1.0)
+    unit = found.root / size[:, None]
+    precision = np.linalg.pinv(unit @ unit.T, hermitian=True) / size / size[:, None]
     form = replace(
         info,
         squares=Squares.of(precision[None]),

@@ -69,7 +69,6 @@ def _with_discrepancies(blocks: list[Information], log: Log, edges, sample_weigh
     if (
         first.robot is None
         or first.robot.loops
-        or first.layout is not first.layout.plain  # which has what others lack
         or first.group_names != first.robot.dof_names
         or is_jax_array(log.v)
         or log.contacts
