@@ -16,7 +16,7 @@ from steelyard.dynamics.effects import bump_speed
 from steelyard.fit.cone_program import as_told
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.evidence import Form, Group, Problem, Scales, maximised
-from steelyard.fit.homogeneous import Ratios, ratios, ratios_about, scale_is_lost
+from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.knowledge import Knowledge, Known, effect_bounds, knowledge_of_bodies
 from steelyard.fit.linear import nonnegative_least_squares
@@ -91,7 +91,7 @@ def posterior(
             break
         silent = following
         found = _found(silent.of(info), told, knowledge, share, near)
-    return _estimate(found, knowledge, told, silent)
+    return _estimate(found, knowledge, told, silent, info)
 
 
 def _found(info: Information, told: Known, knowledge: Knowledge, share: float, near: Estimate | None) -> Form:
@@ -213,8 +213,8 @@ def _bounded(problem: Problem, lower, starts: Iterable[Scales]) -> Form:
     return replace(found, x=x)
 
 
-def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios) -> Estimate:
-    """The Estimate of a form at its optimum."""
+def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios, seen: Information) -> Estimate:
+    """The Estimate of a form at its optimum. silent: rows without torque of the Information that was seen."""
     problem, info = found.problem, found.problem.info
     layout, plain, facts = info.layout, info.plain, _facts(knowledge)
     root, noise = found.promised(VOUCHED).root, np.exp(found.scales.noise)
@@ -225,8 +225,7 @@ def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios) ->
     spread = info.basis.regrouping @ root
     weighted = whiten(plain.weighted(problem.share / noise**2))
     weakest = weak_directions(weighted, plain.layout, plain.basis)
-    directions = root[layout.in_plain] if len(problem.equal) else None
-    lost = scale_is_lost(weighted.R, plain, silent, parameters[layout.in_plain], directions)
+    lost = bool(silent.groups.any()) and as_told(seen, told).status is Status.LOST_SCALE
     return estimate_of(
         info,
         "posterior of links, friction and mistakes, scales by evidence",

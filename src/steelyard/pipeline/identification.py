@@ -226,7 +226,7 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple
     held = joined(test, name="held-out samples")
     about = robot.with_inertias(estimate.theta)  # columns of nuisances are derivatives there
     options = fitted.columns | fitted.weighed | rows
-    tested = reduce(add, [accumulate(about, each, **options) for each in test])
+    tested = reduce(add, [accumulate(about, each, **fitted.columns, **rows) for each in test])  # all samples alike
     after, reach = validate(estimate, held), generalization(estimate, fitted.by_log, tested)
     estimate = everything(robot, estimate, fitted.total, test, fitted.run.fit, options)
     intervals = posterior_uncertainty(estimate)
