@@ -158,16 +158,16 @@ class Torques(Play):
     def judged(self, truth: Robot, result: Result, unlike: Log) -> Trial:
         own, estimate = result.uncertainty.base, result.estimate
         layout, basis = estimate.layout, estimate.basis
-        units = column_units(self.robot, layout)
+        units, plain = column_units(self.robot, layout), np.isin(basis.columns, layout.in_plain)
         return Trial(
-            names=own.names,
-            units=tuple(units[column] for column in basis.columns),
-            truth=basis.regroup(model_parameters(truth, layout)),
-            found=own.estimate,
-            lower=own.lower,
-            upper=own.upper,
-            size=np.abs(basis.regrouping) @ sizes(truth, estimate),
-            shown=own.by(Source.DATA) | own.by(Source.MODEL),
+            names=tuple(np.array(own.names)[plain]),
+            units=tuple(units[column] for column in basis.columns[plain]),
+            truth=basis.regroup(model_parameters(truth, layout))[plain],
+            found=own.estimate[plain],
+            lower=own.lower[plain],
+            upper=own.upper[plain],
+            size=(np.abs(basis.regrouping) @ sizes(truth, estimate))[plain],
+            shown=(own.by(Source.DATA) | own.by(Source.MODEL))[plain],
             given=validate(self.robot, unlike).relative_error,
             left=self.left(result, unlike),
         )
