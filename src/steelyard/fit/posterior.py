@@ -134,11 +134,11 @@ def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
     for term in layout.terms:
         for place, (name, dof) in enumerate(zip(layout.dof_names, layout.dofs, strict=True)):
             at = layout.term(term).start + place
-            unit[at] *= torque[dof]
-            if term == "offset":
-                unit[at] = EVEN * torque[dof]
-            elif TERMS[term].odd:
-                unit[at] /= WIDE
+            unit[at] *= torque[dof] / WIDE
+            if not TERMS[term].odd:
+                unit[at] = EVEN * torque[dof] if term == "offset" else unit[at]
+                together.setdefault((term, *STATED), []).append(at)
+            else:
                 together.setdefault((f"{name}.friction", *STATED), []).append(at)
     for at, extra in enumerate(layout.extras, start=layout.extra.start):
         own = torque[list(extra.dofs)].max()
