@@ -160,7 +160,7 @@ class Torques(Play):
         layout, basis = estimate.layout, estimate.basis
         units, plain = column_units(self.robot, layout), np.isin(basis.columns, layout.in_plain)
         return Trial(
-            names=tuple(np.array(own.names)[plain]),
+            names=tuple(name for name, kept in zip(own.names, plain, strict=True) if kept),
             units=tuple(units[column] for column in basis.columns[plain]),
             truth=basis.regroup(model_parameters(truth, layout))[plain],
             found=own.estimate[plain],

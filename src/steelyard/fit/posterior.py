@@ -56,7 +56,7 @@ def posterior(
     Args:
         info: sums of `accumulate`, whose default columns are those of this model.
         prior: a Robot or (nb, 10) array, by default the model's own values; repaired where it is not consistent.
-        share: of the samples that are independent, by default as the Information says.
+        share: of the samples that are independent, at most what the bandwidth in the Information says, the default.
         near: an estimate of the same columns, whose scales are close.
         known: what is known of bodies exactly: within, centers, masses, fixed, tied, bounds as of `fit.consistent`.
 
@@ -81,7 +81,7 @@ def posterior(
     require_enough_samples(info)
     knowledge = knowledge_of_bodies(info.robot, info.layout, told)
     knowledge = replace(knowledge, lower_bounds=effect_bounds(info.layout, told.bounds or {})[0])
-    share, silent = info.independence if share is None else share, ratios(info)
+    share, silent = min(info.independence, 1.0 if share is None else share), ratios(info)
     if silent.groups.any():
         silent = ratios_about(info, info.basis.regroup(_middle(info, knowledge)))
     found = _found(silent.of(info), told, knowledge, share, near)
@@ -135,11 +135,10 @@ def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
         for place, (name, dof) in enumerate(zip(layout.dof_names, layout.dofs, strict=True)):
             at = layout.term(term).start + place
             unit[at] *= torque[dof] / WIDE
-            if not TERMS[term].odd:
-                unit[at] = EVEN * torque[dof] if term == "offset" else unit[at]
-                together.setdefault((term, *STATED), []).append(at)
-            else:
-                together.setdefault((f"{name}.friction", *STATED), []).append(at)
+            if term == "offset":
+                unit[at] = EVEN * torque[dof]
+            group = term if term == "offset" else f"{name}.{'friction' if TERMS[term].odd else term}"
+            together.setdefault((group, *STATED), []).append(at)
     for at, extra in enumerate(layout.extras, start=layout.extra.start):
         own = torque[list(extra.dofs)].max()
         if not extra.weighed:
