@@ -133,10 +133,11 @@ class Extra:
 
     kind: one of `COUPLED` (a term of the speed `sum ratio * v` of a shared motor, which acts on each degree times its
     ratio), "spring" (torque `q`), "user", or weighed by evidence: a bump of a friction "curve", friction by "load",
-    "lean" of the base, "zero" of a joint's encoder, "gain" of its torques. dofs: degrees it acts on; function: of a
-    user's column; nonnegative: its value cannot be negative (that of couplings cannot anyway). number: of a bump, 0 and
-    up for odd functions of speed, -1 and down for even ones; of the axis across gravity of a lean; of the degree whose
-    zero it is. weighed: whether its size is told by evidence (`fit.posterior`), and other fits do without it.
+    "lean" of the base, "zero" of a joint's encoder, "gain" of its torques, "rest" of its spring (the torque at zero).
+    dofs: degrees it acts on; function: of a user's column; nonnegative: its value cannot be negative (that of couplings
+    cannot anyway). number: of a bump, 0 and up for odd functions of speed, -1 and down for even ones; of the axis
+    across gravity of a lean; of the degree whose zero it is. weighed: whether its size is told by evidence
+    (`fit.posterior`), and other fits do without it.
     """
 
     name: str
@@ -425,6 +426,7 @@ def _nuisances(robot, names: dict[str, int], kinds: tuple[str, ...], springs):
             yield Extra(f"{joint}.gain", "1", "gain", (dof,), weighed=True)
         if "spring" in kinds and joint not in springs:
             yield Extra(f"{joint}.spring", SPRING_UNIT, "spring", (dof,), weighed=True)
+            yield Extra(f"{joint}.rest", "N m", "rest", (dof,), weighed=True)
 
 
 def _users(robot, names: dict[str, int], extra):

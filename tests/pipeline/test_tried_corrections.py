@@ -8,7 +8,7 @@ import steelyard as sy
 from steelyard.diagnose.faults import fault
 from steelyard.model import mjcf_text
 from steelyard.pipeline import inspect
-from steelyard.pipeline.tried_corrections import judge_of, tried
+from steelyard.pipeline.tried_corrections import Judge, tried
 from steelyard.simulate import Sensors, record, rich_motion
 
 PUMA = sy.library.puma560()
@@ -62,7 +62,8 @@ def noisy():
     return sy.filters.differentiate(log, cutoff=10.0)
 
 
-judged = judge_of(PUMA, sy.fit.posterior, validation=0.3, more={})
+def judge(log):
+    return Judge(PUMA, [log], sy.fit.posterior, COLUMNS, {}, validation=0.3)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ judged = judge_of(PUMA, sy.fit.posterior, validation=0.3, more={})
 )
 def test_a_figure_that_mends_nothing_is_left_out_and_said(noisy, code, options):
     told = fault(code, "It is so.", options=options, joint="joint2")
-    kept, notes = tried(PUMA, [noisy], COLUMNS, [told], judged)
+    kept, notes = tried([told], judge(noisy))
     assert kept == () and notes[0].startswith(f"Not recommended: {' '.join(options)} takes the torque error")
 
 
@@ -83,6 +84,6 @@ def test_a_correction_that_mends_the_log_stays(noisy):
     step = np.median(np.diff(noisy.t))
     late = noisy.replace(tau=np.roll(noisy.tau, round(0.02 / step), axis=0))[20:-20]
     told = [fault("delay", "It is so.", options=["--delay", f"all={sign}0.02"]) for sign in ("", "-")]
-    kept, notes = tried(PUMA, [late], COLUMNS, told, judged)
+    kept, notes = tried(told, judge(late))
     assert [each.options[1] for each in kept] == ["all=0.02"] and "Tried: --delay all=0.02" in kept[0].message
     assert "--delay all=-0.02" in notes[0]

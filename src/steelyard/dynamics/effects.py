@@ -226,6 +226,8 @@ def extra_rows(
     dofs, ratios = np.array(extra.dofs), np.array(extra.ratios)
     if extra.kind == "spring":
         return q[_position_of(robot, dofs[0])][None]
+    if extra.kind == "rest":
+        return np.ones_like(v[dofs])
     speed, change = ratios @ v[dofs], ratios @ a[dofs]
     column = effect_column(extra.kind, speed, change, direction=direction, coulomb_width=coulomb_width)
     return ratios[:, None] * column

@@ -40,7 +40,7 @@ SPRING = 0.05  # torques of its joint, a radian: the same of its spring
 LEAST = 0.02  # of the largest torque, that a joint's counts for
 # Mean and deviation of the logarithm of a scale: of a curve, in torques of its joint; of viscous and Coulomb friction
 # about the file's; of mistakes; of springs, which few joints have, and which pass for weight in a part of its range.
-CURVE, STATED, MISTAKE, SPRUNG = (-3.0, np.sqrt(10.0)), (0.0, 3.0), (-1.0, np.sqrt(2.0)), (-3.0, 1.0)
+CURVE, STATED, MISTAKE, SPRUNG = (-3.0, np.sqrt(10.0)), (0.0, 3.0), (-1.0, 1.0), (-3.0, 1.0)
 STARTS = ((4.0, 0.05), (300.0, 0.3))  # lambda and size of curves: the evidence may have an optimum near each
 FIRST_NOISE = 0.1  # of the torque of a row
 LIGHT = 1e-9  # weight of a second prior beside the posterior
@@ -149,9 +149,9 @@ def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
             together.setdefault((extra.name.rpartition(".")[0], *CURVE), []).append(at)
         elif extra.kind == "load":
             unit[at] = LOAD
-        elif extra.kind == "spring":
+        elif extra.kind in ("spring", "rest"):
             unit[at] = SPRING * own
-            together[(extra.name, *SPRUNG)] = [at]
+            together.setdefault((f"{extra.name.rpartition('.')[0]}.spring", *SPRUNG), []).append(at)
         else:
             unit[at] = SIZES[extra.kind]
             together.setdefault((extra.kind, *MISTAKE), []).append(at)

@@ -29,7 +29,7 @@ from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, set
 from steelyard.pipeline.posterior_of_logs import everything, posterior_of
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.pipeline.sums_of_logs import columns_for, columns_of, contact_weights, weights_of
-from steelyard.pipeline.tried_corrections import LEAVE_OUT, judge_of, tried
+from steelyard.pipeline.tried_corrections import LEAVE_OUT, Judge, tried
 from steelyard.prepare import Prepared
 from steelyard.prepare.contact_checks import standing_faults
 from steelyard.prepare.prepared import spectral_cutoff
@@ -136,8 +136,9 @@ def run(
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(fitted)
     report("trying corrections", 0.85)
-    judge = judge_of(begun.robot, begun.fit, validation=job.validation, more=fitted.weighed | fitted.rows)
-    worth, unworthy = tried(begun.robot, fitted.entire, fitted.columns, diagnosis.faults, judge)
+    more = fitted.weighed | fitted.rows
+    judge = Judge(begun.robot, fitted.entire, begun.fit, fitted.columns, more, job.validation, fitted.estimate)
+    worth, unworthy = tried(diagnosis.faults, judge)
     fitted = _without_passing(fitted, worth)
     report("validating", 0.95)
     findings = (*seen[0], *(standing_faults(fitted.run.robot, fitted.train) if fitted.rows else ()), *lost, *worth)
@@ -212,7 +213,7 @@ def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
     read = [replace(each, log=corrected(robot, each.log, correction), unfilled=None) for each in fitted.read]
     train = [split_blocks(each.log, validation=fitted.run.job.validation)[0] for each in read]
     options = fitted.columns | fitted.weighed | fitted.rows
-    estimate, blocks = posterior_of(robot, train, fitted.run.fit, options)
+    estimate, blocks = posterior_of(robot, train, fitted.run.fit, options, fitted.estimate)
     by_log = dict(zip(fitted.by_log, blocks, strict=True))
     note = f"Left out, as something else was carried or pushed there: {', '.join(words)} s."
     return replace(fitted, read=read, train=train, by_log=by_log, estimate=estimate, notes=(*fitted.notes, note))

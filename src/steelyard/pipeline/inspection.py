@@ -20,7 +20,7 @@ from steelyard.log.stamps import gaps, segments
 from steelyard.model import Robot
 from steelyard.pipeline.recording_costs import costs
 from steelyard.pipeline.sums_of_logs import columns_of, weights_of
-from steelyard.pipeline.tried_corrections import judge_of, tried
+from steelyard.pipeline.tried_corrections import Judge, tried
 from steelyard.prepare import Prepared, prepare
 from steelyard.prepare.prepared import filterable
 
@@ -237,8 +237,8 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
         job = Job("", ())
-        judge = judge_of(robot, posterior, validation=job.validation, more=weights_of(job, robot))
-        faults, unworthy = tried(robot, [found.clear], columns_of(job, robot, [found.clear]), faults, judge)
+        columns, more = columns_of(job, robot, [found.clear]), weights_of(job, robot)
+        faults, unworthy = tried(faults, Judge(robot, [found.clear], posterior, columns, more, job.validation))
         notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))

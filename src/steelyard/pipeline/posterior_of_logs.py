@@ -6,13 +6,14 @@ of five times itself (Sokal 1997). Without it the evidence believes ten to thirt
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import Any
 
 import numpy as np
 
 from steelyard.fit import Estimate, validate
-from steelyard.information import Information, accumulate, accumulate_blocks, reversal_weights
+from steelyard.information import Information, accumulate, reversal_weights
 from steelyard.log import Log
 from steelyard.model import Robot
 
@@ -25,7 +26,7 @@ Fit = Callable[..., Estimate]
 
 
 def posterior_of(
-    robot: Robot, logs: Sequence[Log], fit: Fit, options: Mapping[str, Any]
+    robot: Robot, logs: Sequence[Log], fit: Fit, options: Mapping[str, Any], near: Estimate | None = None
 ) -> tuple[Estimate, list[tuple[Information, ...]]]:
     """The posterior of several logs and the sums of their blocks.
 
@@ -34,17 +35,22 @@ def posterior_of(
         logs: with q, v, a and tau.
         fit: as `fit.posterior`, of an Information and its options.
         options: of `accumulate`.
+        near: the posterior of nearly the same logs.
 
     Returns:
         The Estimate, and blocks of each log as it was fitted.
     """
     logs = [log[:: _step(log)] for log in logs]
+    edges = [np.linspace(0, len(log), min(BLOCKS, len(log)) + 1).astype(int) for log in logs]
 
     def summed(about: Robot) -> list[tuple[Information, ...]]:
-        return [accumulate_blocks(about, log, count=BLOCKS, **options) for log in logs]
+        return [
+            tuple(accumulate(about, log[i:j], **options) for i, j in pairwise(own))
+            for log, own in zip(logs, edges, strict=True)
+        ]
 
-    blocks = summed(robot)
-    estimate = fit(reduce(add, [each for own in blocks for each in own]), prior=robot)
+    blocks = summed(robot if near is None else robot.with_inertias(near.theta))
+    estimate = fit(reduce(add, [each for own in blocks for each in own]), prior=robot, near=near)
     for _ in range(ROUNDS - 1):
         before, share = estimate, independent_share(estimate, logs, weighted="sample_weights" in options)
         blocks = summed(robot.with_inertias(before.theta))
