@@ -195,7 +195,7 @@ class Estimate(Card):
     @cached_property
     def scales(self) -> dict[str, float]:
         """Lambda of each link, which says how well the file's fits the data (1,000: as well as can be told; below 1: it
-        is         another body), and the size of each group of other columns."""
+        is another body), and the size of each group of other columns."""
         found = self.require_weighed()
         names = (*self.layout.bodies, *(group.name for group in found.problem.groups))
         return dict(zip(names, np.exp([*found.scales.links, *found.scales.groups]).tolist(), strict=True))

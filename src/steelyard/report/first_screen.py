@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.diagnose import Fault
+from steelyard.diagnose.diagnosis import OTHER
 from steelyard.dynamics.effects import lean_axes
 from steelyard.fit import Status
 from steelyard.fit.estimate import Nuisance
@@ -74,8 +75,10 @@ def unexplained(result: Result) -> float:
 
 def _explains(result: Result) -> bool:
     """Whether the identified model is one of this robot: half of the torque is not, nor much where the nominal model
-    errs by more than the torque itself, as models do whose units, signs or frames are not those of the log."""
-    return unexplained(result) <= (LARGE if result.before.relative_error > NOTHING else MOST)
+    errs by more than the torque itself, as models do whose units, signs or frames are not those of the log, nor where
+    all links are other bodies, which then imitate what is wrong with the log."""
+    imitated = np.mean(np.log([result.estimate.scales[name] for name in result.prior.body_names])) < np.log(OTHER)
+    return not imitated and unexplained(result) <= (LARGE if result.before.relative_error > NOTHING else MOST)
 
 
 def _headline(result: Result, improved: bool, worse: bool) -> str:
@@ -112,7 +115,7 @@ def _reasons(result: Result, worse: bool) -> Iterator[str]:
         yield f"Torque is predicted worse than before at {', '.join(joints)}."
     if left > MOST:
         yield f"Most of the torque is unexplained ({percent(left)}): nothing that was identified can be relied on."
-    elif not _explains(result):
+    elif left > LARGE and not _explains(result):
         yield (
             f"The nominal model errs by {percent(result.before.relative_error)} of the torque, and {percent(left)} is "
             "still unexplained: model and log hardly speak of the same robot. Check units, signs and the order of "
