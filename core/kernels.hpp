@@ -21,6 +21,10 @@ struct Kernels {
     // n fits nearest to free (n, size), from and into z (n, size), along the central path from mu first to last
     void (*constrained)(const ConstrainedFit&, const FitRules&, const double* free, Index n, double first, double last,
                         void* space, double* z, bool* arrived);
+    std::size_t (*evidence_space)(const Evidence&);
+    // the scales and x of most evidence, in place; false where a precision is not positive definite
+    bool (*evidence)(const Evidence&, void* space, double* links, double* groups, double* noise, double* x,
+                     const EvidenceFound&);
     void (*sines_and_cosines)(const double* x, Index n, double* sine, double* cosine);
 };
 
