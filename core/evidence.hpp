@@ -6,7 +6,6 @@
 namespace steelyard::STEELYARD_ISA {
 
 struct EvidenceSpace {
-    double *Gss, *Gls, *Gll, *bs, *bl;         // about the start, of the tiles that each row group has, see `gather`
     double *half, *gain, *inverse, *S;         // of local columns, and what their elimination leaves of Gss
     double *root, *back, *turned, *pulled;     // of one row group
     double *best, *precision;                  // (g, m) of local columns
@@ -16,7 +15,7 @@ struct EvidenceSpace {
     double *rest;                              // (s,) of the priors of all else
     double *U, *W, *C, *size;                  // of the posterior: factor, (size U^-1)^T, covariance
     double *free, *half_free, *prior;          // directions left by equalities; covariance that the priors have there
-    double *slope, *step, *moved;              // (s,)
+    double *slope, *step, *moved, *here;       // (s,), here of one row group
     double *deviation;                         // (p,)
     double *told, *square, *pull;              // of groups: precision times variance, and squares; (bodies, 10) slopes
     double *push, *pushed, *J, *turn;          // of scales: (s, n), (s, n), (n, n); (2 n + g,) or (f,)
@@ -28,7 +27,7 @@ struct Sizes {
 };
 
 STEELYARD_INLINE Sizes sizes_of(const Evidence& e) {
-    return {tiled(e.shared_count), tiled(e.local_count), e.told ? tiled(e.directions) : tiled(e.shared_count),
+    return {tiled(e.shared_count), e.local_count, e.told ? tiled(e.directions) : tiled(e.shared_count),
             tiled(e.bodies + e.groups)};
 }
 
@@ -84,6 +83,8 @@ STEELYARD_INLINE bool inverted(const double (*J)[4], double (*X)[4], double& log
 // Entropic divergence of theta from theta0, and its slope.
 STEELYARD_INLINE bool divergence(const double* theta0, const double* theta, double& value, double* slope) {
     double J0[4][4], J[4][4], X0[4][4], X[4][4], log0, log1;
+    value = 0;
+    std::memset(slope, 0, sizeof(double) * 10);
     matrix_of(theta0, J0), matrix_of(theta, J);
     if (!inverted(J0, X0, log0) || !inverted(J, X, log1)) return false;
     value = log0 - log1 - 4;
@@ -121,7 +122,7 @@ STEELYARD_INLINE bool second_derivatives(const double* theta, double lambda, dou
 // begin.
 struct Group {
     const Index* tiles;
-    Index width, local, square, strip;
+    Index width, local, begin, square, strip;
 };
 
 struct Walk {
@@ -130,42 +131,18 @@ struct Walk {
     Index square = 0, strip = 0;
 
     Group at(Index g) {
-        Group out{e.tiles + e.tile_start[g], TILE * (e.tile_start[g + 1] - e.tile_start[g]), 0, square, strip};
-        while (out.local < e.local_count && e.local[g * e.local_count + out.local] >= 0) ++out.local;
+        const Index first = e.tile_start[g], end = e.tile_start[g + 1];
+        Group out{e.tiles + first, TILE * (end - first), 0, TILE * first, square, strip};
+        while (out.local < n.m && e.local[g * n.m + out.local] >= 0) ++out.local;
         square += out.width * out.width;
         strip += out.width * n.m;
         return out;
     }
 };
 
-// Sums with gaps taken out, padded with zeros.
-static void gather(const Evidence& e, const Sizes& n, const EvidenceSpace& s) {
-    const Index shared = e.shared_count, local = e.local_count;
-    Walk walk{e, n};
-    std::memset(s.Gll, 0, sizeof(double) * e.rows * n.m * n.m);
-    for (Index g = 0; g < e.rows; ++g) {
-        const Group own = walk.at(g);
-        const double *Gss = e.Gss + g * shared * shared, *Gsl = e.Gsl + g * shared * local, *Gll = e.Gll + g * local * local;
-        std::memset(s.Gls + own.strip, 0, sizeof(double) * own.width * n.m);
-        for (Index i = 0; i < own.width; ++i) {
-            const Index row = own.tiles[i / TILE] * TILE + i % TILE;
-            for (Index j = 0; j < own.width; ++j) {
-                const Index column = own.tiles[j / TILE] * TILE + j % TILE;
-                s.Gss[own.square + i * own.width + j] = row < shared && column < shared ? Gss[row * shared + column] : 0;
-            }
-            s.bs[own.strip / n.m + i] = row < shared ? e.bs[g * shared + row] : 0;
-            for (Index k = 0; k < own.local; ++k)
-                s.Gls[own.strip + k * own.width + i] = row < shared ? Gsl[row * local + k] : 0;
-        }
-        for (Index k = 0; k < own.local; ++k) {
-            for (Index l = 0; l < own.local; ++l) s.Gll[(g * n.m + k) * n.m + l] = Gll[k * local + l];
-            s.bl[g * n.m + k] = e.bl[g * local + k];
-        }
-    }
-    if (!e.told) return;
-    std::memset(s.free, 0, sizeof(double) * n.s * n.f);
-    for (Index i = 0; i < shared; ++i)
-        for (Index j = 0; j < e.directions; ++j) s.free[i * n.f + j] = e.free[i * e.directions + j];
+// What a row group has of a vector (s,).
+STEELYARD_INLINE void take(const Group& own, const double* x, double* out) {
+    for (Index t = 0; t < own.width; t += TILE) std::memcpy(out + t, x + TILE * own.tiles[t / TILE], sizeof(double) * TILE);
 }
 
 // Local columns eliminated at given scales: what is left of data (s, s) and moment (s,). Adds to log_det.
@@ -181,18 +158,18 @@ static bool weigh(const Evidence& e, const Sizes& n, const EvidenceSpace& s, Sta
         const Index width = own.width, m = n.m;
         const double weight = e.share * std::exp(-2 * state.noise[g]);
         double *S = s.S + own.square, *half = s.half + own.strip, *gain = s.gain + own.strip;
-        const double *Gss = s.Gss + own.square, *Gls = s.Gls + own.strip, *bs = s.bs + own.strip / m;
+        const double *Gss = e.Gss + own.square, *Gls = e.Gls + own.strip, *bs = e.bs + own.begin;
         if (own.local) {
             double *precision = s.precision + g * m, *best = s.best + g * m, *inverse = s.inverse + g * m * m, log_root;
-            for (Index k = 0; k < m * m; ++k) s.root[k] = weight * s.Gll[g * m * m + k];
+            for (Index k = 0; k < m * m; ++k) s.root[k] = weight * e.Gll[g * m * m + k];
             for (Index k = 0; k < m; ++k) {
-                const Index column = k < own.local ? e.local[g * e.local_count + k] : -1;
+                const Index column = k < own.local ? e.local[g * n.m + k] : -1;
                 const double deviation = column < 0 ? 1.0 : s.deviation[column];
                 precision[k] = 1 / (deviation * deviation);
                 s.root[k * m + k] += precision[k];
                 s.pulled[k] = 0;
                 if (column < 0) continue;
-                s.pulled[k] = weight * s.bl[g * m + k] - (e.start[column] - e.middle[column]) * precision[k];
+                s.pulled[k] = weight * e.bl[g * m + k] - (e.start[column] - e.middle[column]) * precision[k];
                 state.log_det += 2 * std::log(deviation);
             }
             if (!scaled_factor(s.root, m, e.jitter, s.turned, log_root)) return false;
@@ -210,18 +187,22 @@ static bool weigh(const Evidence& e, const Sizes& n, const EvidenceSpace& s, Sta
             for (Index k = 0; k < m; ++k) best[k] = inner(inverse + k * m, s.pulled, m);
             transposed_product(half, width, half, width, m, Shape::SYMMETRIC, S);
         }
+        for (Index i = 0; i < width; ++i) s.here[i] = weight * bs[i];
+        for (Index k = 0; k < own.local; ++k)
+            for (Index i = 0; i < width; ++i) s.here[i] -= weight * s.best[g * m + k] * Gls[k * width + i];
         for (Index t = 0; t < width; t += TILE)
             for (Index i = t; i < t + TILE; ++i) {
                 const Index row = own.tiles[t / TILE] * TILE + i - t;
-                double moment = weight * bs[i];
-                for (Index k = 0; k < own.local; ++k) moment -= weight * Gls[k * width + i] * s.best[g * m + k];
-                s.moment[row] += moment;
+                s.moment[row] += s.here[i];
                 for (Index c = t; c < width; c += TILE) {
-                    double *out = s.data + row * n.s + own.tiles[c / TILE] * TILE, *kept = S + i * width + c;
-                    const double* in = Gss + i * width + c;
-                    for (int j = 0; j < TILE; ++j) {
-                        kept[j] = own.local ? weight * in[j] - kept[j] : weight * in[j];
-                        out[j] += kept[j];
+                    double* out = s.data + row * n.s + own.tiles[c / TILE] * TILE;
+                    for (int j = 0; j < TILE; j += LANES) {
+                        Pack left = weight * read(Gss + i * width + c + j);
+                        if (own.local) {
+                            left -= read(S + i * width + c + j);
+                            write(S + i * width + c + j, left);
+                        }
+                        write(out + j, read(out + j) + left);
                     }
                 }
             }
@@ -340,12 +321,11 @@ static void take_step(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
     Walk walk{e, n};
     for (Index g = 0; g < e.rows; ++g) {
         const Group own = walk.at(g);
+        if (own.local) take(own, s.moved, s.here);
         for (Index k = 0; k < own.local; ++k) {
-            double value = s.best[g * n.m + k];
-            for (Index i = 0; i < own.width; ++i)
-                value -= s.gain[own.strip + k * own.width + i] * s.moved[own.tiles[i / TILE] * TILE + i % TILE];
-            const Index column = e.local[g * e.local_count + k];
-            state.x[column] = e.start[column] + value;
+            const Index column = e.local[g * n.m + k];
+            const double* gain = s.gain + own.strip + k * own.width;
+            state.x[column] = e.start[column] + s.best[g * n.m + k] - inner(gain, s.here, own.width);
         }
     }
 }
@@ -354,29 +334,19 @@ static void take_step(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
 STEELYARD_INLINE double residual(const Evidence& e, const Sizes& n, const EvidenceSpace& s, const Group& own, Index g,
                                  const double* x) {
     double total = e.energy[g];
-    const double *Gss = s.Gss + own.square, *Gls = s.Gls + own.strip, *bs = s.bs + own.strip / n.m;
-    double local[TILE];
+    const double *Gss = e.Gss + own.square, *Gls = e.Gls + own.strip;
+    take(own, s.moved, s.here);
     for (Index t = 0; t < own.width; t += TILE)
         for (Index i = t; i < t + TILE; ++i) {
-            const double* row = Gss + i * own.width;
-            const double at = s.moved[own.tiles[t / TILE] * TILE + i - t];
-            double pull = -2 * bs[i];
-            for (Index c = t; c < own.width; c += TILE) {
-                std::memcpy(local, s.moved + own.tiles[c / TILE] * TILE, sizeof local);
-                pull += (c == t ? 1 : 2) * inner(row + c, local, TILE);
-            }
-            for (Index k = 0; k < own.local; ++k) {
-                const Index column = e.local[g * e.local_count + k];
-                pull += 2 * Gls[k * own.width + i] * (x[column] - e.start[column]);
-            }
-            total += at * pull;
+            const double *row = Gss + i * own.width, beside = inner(row + t + TILE, s.here + t + TILE, own.width - t - TILE);
+            total += s.here[i] * (inner(row + t, s.here + t, TILE) + 2 * (beside - e.bs[own.begin + i]));
         }
     for (Index k = 0; k < own.local; ++k) {
-        const Index column = e.local[g * e.local_count + k];
-        double pull = -2 * s.bl[g * n.m + k];
+        const Index column = e.local[g * n.m + k];
+        double pull = 2 * (inner(Gls + k * own.width, s.here, own.width) - e.bl[g * n.m + k]);
         for (Index l = 0; l < own.local; ++l) {
-            const Index other = e.local[g * e.local_count + l];
-            pull += s.Gll[(g * n.m + k) * n.m + l] * (x[other] - e.start[other]);
+            const Index other = e.local[g * n.m + l];
+            pull += e.Gll[(g * n.m + k) * n.m + l] * (x[other] - e.start[other]);
         }
         total += (x[column] - e.start[column]) * pull;
     }
@@ -385,18 +355,19 @@ STEELYARD_INLINE double residual(const Evidence& e, const Sizes& n, const Eviden
 
 // The covariance of local columns of a row group, and the degrees of freedom that all parameters take from it: trace of
 // its part of the hat matrix, `<S, C> + m - sum of precisions times variances` with local columns eliminated.
-STEELYARD_INLINE double taken(const Sizes& n, const EvidenceSpace& s, const Group& own, Index g) {
-    const double* S = s.S + own.square;
-    double found = 0;
+STEELYARD_INLINE double taken(const Evidence& e, const Sizes& n, const EvidenceSpace& s, const Group& own, Index g,
+                              double weight) {
+    const double* S = own.local ? s.S + own.square : e.Gss + own.square;
+    Pack once = all(0), twice = all(0);
     for (Index t = 0; t < own.width; t += TILE)
-        for (Index c = t; c < own.width; c += TILE) {
-            Pack total = all(0);
-            for (Index i = 0; i < TILE; ++i)
+        for (Index i = t; i < t + TILE; ++i) {
+            const double *row = S + i * own.width, *C = s.C + (own.tiles[t / TILE] * TILE + i - t) * n.s;
+            for (Index j = 0; j < TILE; j += LANES) once += read(row + t + j) * read(C + own.tiles[t / TILE] * TILE + j);
+            for (Index c = t + TILE; c < own.width; c += TILE)
                 for (Index j = 0; j < TILE; j += LANES)
-                    total += read(S + (t + i) * own.width + c + j)
-                             * read(s.C + (own.tiles[t / TILE] * TILE + i) * n.s + own.tiles[c / TILE] * TILE + j);
-            found += (c == t ? 1 : 2) * sum(total);
+                    twice += read(row + c + j) * read(C + own.tiles[c / TILE] * TILE + j);
         }
+    double found = (own.local ? 1 : weight) * (sum(once) + 2 * sum(twice));
     if (!own.local) return found;
     const double* gain = s.gain + own.strip;
     double *back = s.pushed, *turned = s.push, *V = s.variance + g * n.m * n.m;  // gain^T and C gain^T: (width, m)
@@ -428,18 +399,15 @@ STEELYARD_INLINE double centre(const Evidence& e, const State& state) {
 
 // <P A Q, B>, of matrices of ten rows: A and B from larger ones of `n` columns.
 STEELYARD_INLINE double sandwiched(const double* P, const double* A, const double* Q, const double* B, Index n) {
-    double half[10][10], total = 0;
-    for (int i = 0; i < 10; ++i)
-        for (int j = 0; j < 10; ++j) {
-            half[i][j] = 0;
-            for (int k = 0; k < 10; ++k) half[i][j] += P[10 * i + k] * A[k * n + j];
-        }
-    for (int i = 0; i < 10; ++i)
-        for (int j = 0; j < 10; ++j) {
-            double whole = 0;
-            for (int k = 0; k < 10; ++k) whole += half[i][k] * Q[10 * k + j];
-            total += whole * B[i * n + j];
-        }
+    double total = 0;
+    for (int i = 0; i < 10; ++i) {
+        double half[10] = {}, whole[10] = {};
+        for (int k = 0; k < 10; ++k)
+            for (int j = 0; j < 10; ++j) half[j] += P[10 * i + k] * A[k * n + j];
+        for (int k = 0; k < 10; ++k)
+            for (int j = 0; j < 10; ++j) whole[j] += half[k] * Q[10 * k + j];
+        for (int j = 0; j < 10; ++j) total += whole[j] * B[i * n + j];
+    }
     return total;
 }
 
@@ -460,13 +428,13 @@ static void curvature(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
         const Group own = walk.at(g);
         const double *P = s.precision + g * n.m, *V = s.variance + g * n.m * n.m, *inverse = s.inverse + g * n.m * n.m;
         for (Index k = 0; k < own.local; ++k) {
-            const Index column = e.local[g * e.local_count + k], first = e.group[column];
+            const Index column = e.local[g * n.m + k], first = e.group[column];
             if (first < 0) continue;
             const double pull = -2 * P[k] * (state.x[column] - e.middle[column]);
             for (Index i = 0; i < own.width; ++i)
                 Y[(own.tiles[i / TILE] * TILE + i % TILE) * n.n + nb + first] -= pull * s.gain[own.strip + k * own.width + i];
             for (Index l = 0; l < own.local; ++l) {
-                const Index other = e.local[g * e.local_count + l], second = e.group[other];
+                const Index other = e.local[g * n.m + l], second = e.group[other];
                 if (second < 0) continue;
                 const double push = -2 * P[l] * (state.x[other] - e.middle[other]), both = V[k * n.m + l];
                 s.J[(nb + first) * n.n + nb + second] -= pull * inverse[k * n.m + l] * push + 2 * P[k] * P[l] * both * both;
@@ -517,7 +485,7 @@ static double rescale(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
     double* noise = s.turn + 2 * n.n;
     for (Index g = 0; g < e.rows; ++g) {
         const Group own = walk.at(g);
-        double left = e.samples[g] - taken(n, s, own, g);
+        double left = e.samples[g] - taken(e, n, s, own, g, e.share * std::exp(-2 * state.noise[g]));
         left = left > 1 ? left : 1;
         noise[g] = std::sqrt(e.share * residual(e, n, s, own, g, x) / left);
         noise[g] = std::log(noise[g] > e.floor[g] ? noise[g] : e.floor[g]) - state.noise[g];
@@ -549,8 +517,8 @@ static double rescale(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
     };
     for (Index i = 10 * nb; i < e.shared_count; ++i) add(e.shared[i], s.rest[i], s.C[i * n.s + i]);
     for (Index g = 0; g < e.rows; ++g)
-        for (Index k = 0; k < e.local_count && e.local[g * e.local_count + k] >= 0; ++k)
-            add(e.local[g * e.local_count + k], s.precision[g * n.m + k], s.variance[(g * n.m + k) * n.m + k]);
+        for (Index k = 0; k < n.m && e.local[g * n.m + k] >= 0; ++k)
+            add(e.local[g * n.m + k], s.precision[g * n.m + k], s.variance[(g * n.m + k) * n.m + k]);
     for (Index k = 0; k < e.groups; ++k) {
         const double mean = e.hyper[2 * k], tight = 1 / (e.hyper[2 * k + 1] * e.hyper[2 * k + 1]), size = e.hyper_size[k];
         const double found = within(size - told[k], e.least_found, size), off = state.groups[k] - mean;
@@ -611,44 +579,68 @@ static double log_evidence(const Evidence& e, const Sizes& n, const EvidenceSpac
     return -(fit + (log_det + hyper) / 2);
 }
 
-// At the scales of most evidence, or at given ones for no rounds of scales, and at x for no rounds of x either.
-static bool maximise(const Evidence& e, const EvidenceSpace& s, State& state, const EvidenceFound& out) {
-    const Sizes n = sizes_of(e);
-    double log_det, decrement;
-    gather(e, n, s);
-    for (int round = 0; round < e.scale_rounds; ++round) {
-        if (!weigh(e, n, s, state) || !place(e, n, s, state, log_det, decrement)) return false;
-        spread(e, n, s, s.U, s.size, s.C);
-        if (e.told) spread(e, n, s, s.prior_U, s.prior_size, s.prior);
-        take_step(e, n, s, state);
-        if (rescale(e, n, s, state) < e.settled) break;
-    }
+// The optimum of given scales: U, C, slope and the rest of the space as there.
+static bool settle(const Evidence& e, const Sizes& n, const EvidenceSpace& s, State& state, double& log_det) {
     if (!weigh(e, n, s, state)) return false;
-    decrement = 2 * e.arrived;
+    double decrement = 2 * e.arrived;
     for (int round = 0; round < e.newton_rounds && !(decrement < e.arrived); ++round) {
         if (!place(e, n, s, state, log_det, decrement)) return false;
         take_step(e, n, s, state);
     }
-    if (!place(e, n, s, state, log_det, decrement)) return false;
+    return place(e, n, s, state, log_det, decrement);
+}
+
+// From each of several starts (scales, then x) to the scales of most evidence, or none further for no rounds of scales,
+// and to the optimum there, or at x for no rounds of x either. The best comes to the first row. A start that comes close
+// to the best so far is left.
+static bool maximise(const Evidence& e, const EvidenceSpace& s, double* starts, const EvidenceFound& out) {
+    const Sizes n = sizes_of(e);
+    const Index scales = e.bodies + e.groups + e.rows, length = scales + e.columns;
+    double log_det, decrement;
+    if (e.told) std::memset(s.free, 0, sizeof(double) * n.s * n.f);
+    for (Index i = 0; e.told && i < e.shared_count; ++i)
+        std::memcpy(s.free + i * n.f, e.free + i * e.directions, sizeof(double) * e.directions);
+    for (Index start = 0; start < e.starts; ++start) {
+        double* own = starts + start * length;
+        State state{own, own + e.bodies, own + e.bodies + e.groups, own + scales, 0};
+        double apart = 2 * e.same;
+        for (int round = 0; round < e.scale_rounds && !(apart < e.same); ++round) {
+            if (!weigh(e, n, s, state) || !place(e, n, s, state, log_det, decrement)) return false;
+            spread(e, n, s, s.U, s.size, s.C);
+            if (e.told) spread(e, n, s, s.prior_U, s.prior_size, s.prior);
+            take_step(e, n, s, state);
+            if (rescale(e, n, s, state) < e.settled) break;
+            if (!start) continue;
+            apart = 0;
+            for (Index i = 0; i < scales; ++i) {
+                const double off = std::fabs(own[i] - starts[i]);
+                apart = off > apart ? off : apart;
+            }
+        }
+        if (apart < e.same) continue;
+        if (!settle(e, n, s, state, log_det)) return false;
+        const double evidence = log_evidence(e, n, s, state, log_det);
+        if (start && !(evidence > *out.evidence)) continue;
+        *out.evidence = evidence;
+        if (start) std::memcpy(starts, own, sizeof(double) * length);
+    }
+    State best{starts, starts + e.bodies, starts + e.bodies + e.groups, starts + scales, 0};
+    if (e.starts > 1 && (!weigh(e, n, s, best) || !place(e, n, s, best, log_det, decrement))) return false;
     spread(e, n, s, s.U, s.size, s.C);
-    *out.evidence = log_evidence(e, n, s, state, log_det);
     std::memcpy(out.prior, s.P, sizeof(double) * 100 * e.bodies);
     std::memcpy(out.slope, s.slope, sizeof(double) * e.shared_count);
     for (Index i = 0; i < e.shared_count; ++i)
         std::memcpy(out.C + i * e.shared_count, s.C + i * n.s, sizeof(double) * e.shared_count);
     Walk walk{e, n};
-    std::memset(out.gain, 0, sizeof(double) * e.rows * e.local_count * e.shared_count);
+    std::memset(out.gain, 0, sizeof(double) * e.rows * n.m * e.shared_count);
     for (Index g = 0; g < e.rows; ++g) {
         const Group own = walk.at(g);
-        for (Index k = 0; k < e.local_count; ++k)
-            for (Index l = 0; l < e.local_count; ++l)
-                out.inverse[(g * e.local_count + k) * e.local_count + l]
-                    = own.local ? s.inverse[(g * n.m + k) * n.m + l] : k == l;
+        if (own.local) std::memcpy(out.inverse + g * n.m * n.m, s.inverse + g * n.m * n.m, sizeof(double) * n.m * n.m);
         for (Index k = 0; k < own.local; ++k)
             for (Index i = 0; i < own.width; ++i) {
                 const Index column = own.tiles[i / TILE] * TILE + i % TILE;
                 if (column < e.shared_count)
-                    out.gain[(g * e.local_count + k) * e.shared_count + column] = s.gain[own.strip + k * own.width + i];
+                    out.gain[(g * n.m + k) * e.shared_count + column] = s.gain[own.strip + k * own.width + i];
             }
     }
     return true;

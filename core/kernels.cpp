@@ -57,8 +57,6 @@ struct Scratch {
         const auto numbers = [&](Index count) { return array<double>(count); };
         const Index m = n.m, local = e.rows * m, s = n.s, f = larger(n.f, 16), pushed = s * larger(n.n, m);
         EvidenceSpace out;
-        out.Gss = numbers(walk.square), out.Gls = numbers(walk.strip), out.Gll = numbers(local * m);
-        out.bs = numbers(TILE * e.tile_start[e.rows]), out.bl = numbers(local);
         out.half = numbers(walk.strip), out.gain = numbers(walk.strip), out.inverse = numbers(local * m);
         out.S = numbers(walk.square), out.root = numbers(m * m), out.back = numbers(m * m);
         out.turned = numbers(m), out.pulled = numbers(m), out.best = numbers(local), out.precision = numbers(local);
@@ -67,6 +65,7 @@ struct Scratch {
         out.C = numbers(s * s), out.size = numbers(larger(f, n.n));
         out.free = numbers(e.told ? s * f : 0), out.half_free = numbers(e.told ? s * f : 0);
         out.prior = numbers(e.told ? s * s : 0), out.slope = numbers(s), out.step = numbers(s), out.moved = numbers(s);
+        out.here = numbers(s);
         out.deviation = numbers(e.columns), out.told = numbers(e.groups), out.square = numbers(e.groups);
         out.pull = numbers(10 * e.bodies), out.push = numbers(pushed), out.pushed = numbers(pushed);
         out.J = numbers(n.n * n.n), out.turn = numbers(larger(f, 2 * n.n + e.rows));
@@ -128,11 +127,9 @@ std::size_t evidence_space(const Evidence& e) {
     return s.used;
 }
 
-bool run_evidence(const Evidence& e, void* space, double* links, double* groups, double* noise, double* x,
-                  const EvidenceFound& out) {
+bool run_evidence(const Evidence& e, void* space, double* starts, const EvidenceFound& out) {
     Scratch s{static_cast<char*>(space)};
-    State state{links, groups, noise, x, 0};
-    return maximise(e, s.evidence(e), state, out);
+    return maximise(e, s.evidence(e), starts, out);
 }
 
 void sines_and_cosines(const double* x, Index n, double* sine, double* cosine) {

@@ -31,6 +31,8 @@ JITTER = 1e-13  # of a unit diagonal, that keeps rounding from making a matrix i
 DEPENDENT = 1e-9  # singular value of equalities that repeat others
 PINNED = 1e-9  # of its deviation, that a column held at its bound keeps
 LEAST_FOUND = 1e-9  # parameters that the data finds, at least
+SAME = 0.3  # of logarithms of scales, from the best so far, where another start is left
+TILE = 8  # columns that the core takes together
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ class Problem:
 
     @cached_property
     def local(self) -> np.ndarray:
-        """(g, m) columns that act on one row group, where no other column is mixed with them; padded with -1."""
+        """(g, m) columns that act on one row group, where no other column is mixed with them; whole tiles, -1 for none."""
         info = self.info
         seen = np.zeros(info.basis.count, dtype=int)
         for places in info.squares.pattern.places:
@@ -87,7 +89,7 @@ class Problem:
         told = np.any(self.equal, axis=0)
         alone &= (info.basis.columns >= self.links) & ~told[info.basis.columns]
         own = [info.basis.columns[places[alone[places]]] for places in info.squares.pattern.places]
-        found = np.full((len(own), max(map(len, own), default=0)), -1)
+        found = np.full((len(own), -(-max(map(len, own), default=0) // TILE) * TILE), -1)
         for row, columns in zip(found, own, strict=True):
             row[: len(columns)] = columns
         return found
@@ -101,37 +103,45 @@ class Problem:
 
     @cached_property
     def free(self) -> np.ndarray | None:
-        """(s, f) orthonormal directions of the shared columns that equalities leave; None for all."""
+        """(s, f) directions of the shared columns that equalities leave; None for all. Columns that these do not speak of
+        stay alone: one pinned among them would leave no digits of others."""
         rows = self.equal[:, self.shared] * self.unit[self.shared]
         if not len(rows):
             return None
-        _, size, axes = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-        return self.unit[self.shared, None] * axes[np.count_nonzero(size > DEPENDENT) :].T
+        told = rows.any(axis=0)
+        _, size, axes = np.linalg.svd(rows[:, told] / np.linalg.norm(rows, axis=1, keepdims=True))
+        own, alone = axes[np.count_nonzero(size > DEPENDENT) :].T, np.count_nonzero(~told)
+        found = np.zeros((len(told), alone + own.shape[1]))
+        found[~told, :alone], found[told, alone:] = np.eye(alone), own
+        return self.unit[self.shared, None] * found
 
     @cached_property
     def sums(self) -> tuple[np.ndarray, ...]:
-        """About the start: Gram matrices (g, s, s), (g, s, m) and (g, m, m) of shared and local columns, moments (g, s)
-        and (g, m), energies (g,)."""
+        """About the start, of the tiles of shared columns that each row group has: these and where those of each group
+        begin (g + 1,), Gram matrices of shared, of local and shared (m rows a group) and of local columns (g, m, m),
+        moments of shared and local columns (g, m), energies (g,)."""
         info = self.info
         place = np.full(info.layout.size, -1)
         place[info.basis.columns] = np.arange(info.basis.count)
         base = info.basis.regroup(self.start)
         left = info.moment - info.squares @ base
-        g, s, m = len(left), len(self.shared), self.local.shape[1]
-        found = (np.zeros((g, s, s)), np.zeros((g, s, m)), np.zeros((g, m, m)), np.zeros((g, s)), np.zeros((g, m)))
-        local = place[self.local[self.local >= 0]]
+        (g, m), local = self.local.shape, place[self.local[self.local >= 0]]
         regrouping = info.basis.regrouping[:, self.shared]
+        regrouping = np.pad(regrouping, ((0, 0), (0, -len(self.shared) % TILE))).reshape(len(regrouping), -1, TILE)
+        seen, tiles, parts, Gll, bl = regrouping.any(axis=2), [], [], np.zeros((g, m, m)), np.zeros((g, m))
         for i, (places, block) in enumerate(zip(info.squares.pattern.places, info.squares.blocks, strict=True)):
             k = int(np.sum(self.local[i] >= 0))
             at = np.searchsorted(places, place[self.local[i][:k]])
             rest = np.flatnonzero(~np.isin(places, local))
-            E = regrouping[places[rest]]
-            found[0][i] = E.T @ block[np.ix_(rest, rest)] @ E
-            found[1][i, :, :k] = E.T @ block[np.ix_(rest, at)]
-            found[2][i, :k, :k] = block[np.ix_(at, at)]
-            found[3][i] = E.T @ left[i][places[rest]]
-            found[4][i, :k] = left[i][places[at]]
-        return *found, info.residual_energy(base)
+            tiles.append(np.flatnonzero(seen[places[rest]].any(axis=0)))
+            E = regrouping[np.ix_(places[rest], tiles[-1])].reshape(len(rest), -1)
+            cross = np.zeros((m, E.shape[1]))
+            cross[:k] = block[np.ix_(at, rest)] @ E
+            parts.append((E.T @ block[np.ix_(rest, rest)] @ E, cross, E.T @ left[i][places[rest]]))
+            Gll[i, :k, :k], bl[i, :k] = block[np.ix_(at, at)], left[i][places[at]]
+        Gss, Gls, bs = (np.concatenate([np.zeros(0), *map(np.ravel, each)]) for each in zip(*parts, strict=True))
+        edges = np.cumsum([0, *map(len, tiles)])
+        return np.concatenate(tiles), edges, Gss, Gls, Gll, bs, bl, info.residual_energy(base)
 
     @cached_property
     def deviations(self) -> np.ndarray:
@@ -210,26 +220,25 @@ class Form:
 
 def form(problem: Problem, scales: Scales, x) -> Form:
     """The log posterior about parameters x (p,) of bodies that can exist."""
-    return _by_core(problem, scales, x, scale_rounds=0, newton_rounds=0)
+    return _by_core(problem, [scales], x)
 
 
 def optimum(problem: Problem, scales: Scales, x) -> Form:
     """The form at the optimum of given scales."""
-    return _by_core(problem, scales, x, scale_rounds=0, newton_rounds=NEWTON_ROUNDS)
+    return _by_core(problem, [scales], x, rounds=NEWTON_ROUNDS)
 
 
-def maximised(problem: Problem, starts: Iterable[Scales]) -> Form:
-    """The form at the scales of most evidence. starts: from which these are looked for."""
-    found = [_by_core(problem, each, problem.start, SCALE_ROUNDS, NEWTON_ROUNDS) for each in starts]
-    return max(found, key=lambda each: each.evidence)
+def maximised(problem: Problem, starts: Iterable[Scales], x=None) -> Form:
+    """The form at the scales of most evidence. starts: from which these are looked for, with parameters x (p,)."""
+    return _by_core(problem, starts, problem.start if x is None else x, SCALE_ROUNDS, NEWTON_ROUNDS)
 
 
-def _by_core(problem: Problem, scales: Scales, x, scale_rounds: int, newton_rounds: int) -> Form:
-    """The form after so many steps of scales and x at most, and then of x alone. Raises FitError."""
+def _by_core(problem: Problem, starts: Iterable[Scales], x, scale_rounds: int = 0, rounds: int = 0) -> Form:
+    """The best form after so many steps at most of scales and x together, and then of x alone. Raises FitError."""
     (g, m), s, nb = problem.local.shape, len(problem.shared), len(problem.theta0)
-    scales, x, evidence = Scales(*(each.copy() for each in vars(scales).values())), np.array(x), np.zeros(1)
-    found = [np.zeros(shape) for shape in ((nb, 10, 10), (s, s), (g, m, s), (g, m, m), (s,))]
-    rules = np.array([TIGHTNESS, APART, TOGETHER, SETTLED, LONGEST, ARRIVED, NEAR, JITTER, LEAST_FOUND])
+    begun = np.array([np.concatenate([each.links, each.groups, each.noise, x]) for each in starts])
+    found, evidence = [np.zeros(shape) for shape in ((nb, 10, 10), (s, s), (g, m, s), (g, m, m), (s,))], np.zeros(1)
+    rules = [TIGHTNESS, APART, TOGETHER, SETTLED, LONGEST, ARRIVED, NEAR, JITTER, LEAST_FOUND, SAME]
     if not require_core().evidence(
         *(problem.theta0, problem.middle, problem.deviations, problem.start),
         *(problem.shared, problem.local, problem.group_of),
@@ -239,13 +248,11 @@ def _by_core(problem: Problem, scales: Scales, x, scale_rounds: int, newton_roun
         problem.share * problem.info.counts,
         noise_floor(problem.info),
         problem.share,
-        rules,
-        scale_rounds,
-        newton_rounds,
-        *(scales.links, scales.groups, scales.noise),
-        x,
+        np.array([*rules, scale_rounds, rounds]),
+        begun,
         *found,
         evidence,
     ):
         raise FitError("The sums have no posterior, as they are not finite or not positive.")
-    return Form(problem, scales, x, *found, float(evidence[0]))
+    links, groups, noise, x = np.split(begun[0], np.cumsum([nb, len(problem.groups), g]))
+    return Form(problem, Scales(links, groups, noise), x, *found, float(evidence[0]))
