@@ -143,6 +143,12 @@ class Problem:
         edges = np.cumsum([0, *map(len, tiles)])
         return np.concatenate(tiles), edges, Gss, Gls, Gll, bs, bl, info.residual_energy(base)
 
+    def held(self, middle, pinned: tuple[int, ...]) -> "Problem":
+        """The same with other prior means and pinned columns; sums stay as they are."""
+        found = replace(self, middle=middle, pinned=pinned)
+        vars(found).update({name: getattr(self, name) for name in ("local", "shared", "free", "sums")})
+        return found
+
     @cached_property
     def deviations(self) -> np.ndarray:
         """(p,) prior deviations of all columns beside the links, at scales of one."""
