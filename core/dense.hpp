@@ -22,8 +22,8 @@ STEELYARD_INLINE void add_products(const double* a, Index da, const double* b, I
     for (Index k = 0; k < count; ++k) add_outer(a + k * da, b + k * db, tile);
 }
 
-// C = A^T B, A: (count, rows), B: (count, columns); of a lower triangular A, B, or of a symmetric C only as much as that
-// asks for. Rows of A and B have the length of rows of C.
+// C = A^T B, A: (count, rows), B: (count, columns); of a lower triangular A, or of a symmetric C, only as much as that
+// asks for: of a symmetric C the upper tiles.
 enum class Shape { GENERAL, LOWER_A, SYMMETRIC, SYMMETRIC_OF_LOWER };
 
 STEELYARD_INLINE void transposed_product(const double* A, Index rows, const double* B, Index columns, Index count,

@@ -152,7 +152,8 @@ bool bound_evidence(Numbers theta0, Numbers middle, Numbers unit, Numbers start,
     e.theta0 = checked(theta0, "theta0", {bodies, 10}), e.middle = checked(middle, "middle", {p});
     e.unit = checked(unit, "unit", {p}), e.start = checked(start, "start", {p}), e.Gss = checked(Gss, "Gss", {square});
     e.Gls = checked(Gls, "Gls", {m * width}), e.Gll = checked(Gll, "Gll", {rows, m, m});
-    e.bs = checked(bs, "bs", {width}), e.bl = checked(bl, "bl", {rows, m}), e.energy = checked(energy, "energy", {rows});
+    e.bs = checked(bs, "bs", {width}), e.bl = checked(bl, "bl", {rows, m});
+    e.energy = checked(energy, "energy", {rows});
     if (free) e.free = checked(*free, "free", {s, e.directions});
     e.hyper = checked(hyper, "hyper", {count, 2}), e.samples = checked(samples, "samples", {rows});
     e.floor = checked(floor, "floor", {rows});

@@ -118,8 +118,8 @@ STEELYARD_INLINE bool second_derivatives(const double* theta, double lambda, dou
     return true;
 }
 
-// What one row group has: its tiles of shared columns, how many columns these are, its local columns, and where its parts
-// begin.
+// What one row group has: its tiles of shared columns, how many columns these are, its local columns, and where its
+// parts begin.
 struct Group {
     const Index* tiles;
     Index width, local, begin, square, strip;
@@ -142,7 +142,8 @@ struct Walk {
 
 // What a row group has of a vector (s,).
 STEELYARD_INLINE void take(const Group& own, const double* x, double* out) {
-    for (Index t = 0; t < own.width; t += TILE) std::memcpy(out + t, x + TILE * own.tiles[t / TILE], sizeof(double) * TILE);
+    for (Index t = 0; t < own.width; t += TILE)
+        std::memcpy(out + t, x + TILE * own.tiles[t / TILE], sizeof(double) * TILE);
 }
 
 // Local columns eliminated at given scales: what is left of data (s, s) and moment (s,). Adds to log_det.
@@ -223,7 +224,8 @@ static void reduce(const Evidence& e, const Sizes& n, const EvidenceSpace& s, do
 }
 
 // The covariance F (U^T U)^-1 F^T of a scaled factor.
-static void spread(const Evidence& e, const Sizes& n, const EvidenceSpace& s, const double* U, const double* size, double* C) {
+static void spread(const Evidence& e, const Sizes& n, const EvidenceSpace& s, const double* U, const double* size,
+                   double* C) {
     std::memset(s.W, 0, sizeof(double) * n.f * n.s);
     for (Index i = 0; i < n.f; ++i)
         if (e.told)
@@ -242,8 +244,8 @@ STEELYARD_INLINE void add_prior(const Evidence& e, const Sizes& n, const Evidenc
     for (Index i = 10 * e.bodies; i < e.shared_count; ++i) A[i * n.s + i] += s.rest[i];
 }
 
-// Slope and factor of the posterior at x, local columns eliminated, the Newton step from there and its decrement; log_det
-// of the posterior precision less that of the prior.
+// Slope and factor of the posterior at x, local columns eliminated, the Newton step from there and its decrement;
+// log_det of the posterior precision less that of the prior.
 static bool place(const Evidence& e, const Sizes& n, const EvidenceSpace& s, const State& state, double& log_det,
                   double& decrement) {
     const Index links = 10 * e.bodies;
@@ -338,7 +340,8 @@ STEELYARD_INLINE double residual(const Evidence& e, const Sizes& n, const Eviden
     take(own, s.moved, s.here);
     for (Index t = 0; t < own.width; t += TILE)
         for (Index i = t; i < t + TILE; ++i) {
-            const double *row = Gss + i * own.width, beside = inner(row + t + TILE, s.here + t + TILE, own.width - t - TILE);
+            const double* row = Gss + i * own.width;
+            const double beside = inner(row + t + TILE, s.here + t + TILE, own.width - t - TILE);
             total += s.here[i] * (inner(row + t, s.here + t, TILE) + 2 * (beside - e.bs[own.begin + i]));
         }
     for (Index k = 0; k < own.local; ++k) {
@@ -362,7 +365,8 @@ STEELYARD_INLINE double taken(const Evidence& e, const Sizes& n, const EvidenceS
     for (Index t = 0; t < own.width; t += TILE)
         for (Index i = t; i < t + TILE; ++i) {
             const double *row = S + i * own.width, *C = s.C + (own.tiles[t / TILE] * TILE + i - t) * n.s;
-            for (Index j = 0; j < TILE; j += LANES) once += read(row + t + j) * read(C + own.tiles[t / TILE] * TILE + j);
+            for (Index j = 0; j < TILE; j += LANES)
+                once += read(row + t + j) * read(C + own.tiles[t / TILE] * TILE + j);
             for (Index c = t + TILE; c < own.width; c += TILE)
                 for (Index j = 0; j < TILE; j += LANES)
                     twice += read(row + c + j) * read(C + own.tiles[c / TILE] * TILE + j);
@@ -431,13 +435,15 @@ static void curvature(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
             const Index column = e.local[g * n.m + k], first = e.group[column];
             if (first < 0) continue;
             const double pull = -2 * P[k] * (state.x[column] - e.middle[column]);
+            const double* gain = s.gain + own.strip + k * own.width;
             for (Index i = 0; i < own.width; ++i)
-                Y[(own.tiles[i / TILE] * TILE + i % TILE) * n.n + nb + first] -= pull * s.gain[own.strip + k * own.width + i];
+                Y[(own.tiles[i / TILE] * TILE + i % TILE) * n.n + nb + first] -= pull * gain[i];
             for (Index l = 0; l < own.local; ++l) {
                 const Index other = e.local[g * n.m + l], second = e.group[other];
                 if (second < 0) continue;
                 const double push = -2 * P[l] * (state.x[other] - e.middle[other]), both = V[k * n.m + l];
-                s.J[(nb + first) * n.n + nb + second] -= pull * inverse[k * n.m + l] * push + 2 * P[k] * P[l] * both * both;
+                const double fit = pull * inverse[k * n.m + l] * push, determinant = 2 * P[k] * P[l] * both * both;
+                s.J[(nb + first) * n.n + nb + second] -= fit + determinant;
             }
         }
     }
@@ -501,7 +507,8 @@ static double rescale(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
             }
         divergence(e.theta0 + 10 * b, x + 10 * b, value, s.pull + 10 * b);
         for (int i = 0; i < 10; ++i) s.pull[10 * b + i] *= lambda;
-        const double whole = e.told ? all_told : 10, found = within(whole - left, e.least_found, 10), far = lambda * value;
+        const double whole = e.told ? all_told : 10, far = lambda * value;
+        const double found = within(whole - left, e.least_found, 10);
         slope[b] = far - found / 2 + (state.links[b] - middle) / (e.apart * e.apart);
         s.J[b * n.n + b] = far + (left - (e.told ? whole : 0)) / 2 + 1 / (e.apart * e.apart);
         alone[b] = -slope[b] / (far + found * (1 - found / 10) / 2 + 1 / (e.apart * e.apart));
@@ -520,8 +527,8 @@ static double rescale(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
         for (Index k = 0; k < n.m && e.local[g * n.m + k] >= 0; ++k)
             add(e.local[g * n.m + k], s.precision[g * n.m + k], s.variance[(g * n.m + k) * n.m + k]);
     for (Index k = 0; k < e.groups; ++k) {
-        const double mean = e.hyper[2 * k], tight = 1 / (e.hyper[2 * k + 1] * e.hyper[2 * k + 1]), size = e.hyper_size[k];
-        const double found = within(size - told[k], e.least_found, size), off = state.groups[k] - mean;
+        const double tight = 1 / (e.hyper[2 * k + 1] * e.hyper[2 * k + 1]), size = e.hyper_size[k];
+        const double found = within(size - told[k], e.least_found, size), off = state.groups[k] - e.hyper[2 * k];
         slope[nb + k] = found - square[k] + off * tight;
         s.J[(nb + k) * n.n + nb + k] = 2 * square[k] + 2 * told[k] + tight;
         alone[nb + k] = -slope[nb + k] / (2 * square[k] + 2 * found * (1 - found / size) + tight);
@@ -538,7 +545,8 @@ static double rescale(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
                 slope[i] *= s.size[i];
                 longest = std::fabs(slope[i]) > longest ? std::fabs(slope[i]) : longest;
             }
-            for (Index i = 0; i < count; ++i) alone[i] = longest > e.longest ? slope[i] * e.longest / longest : slope[i];
+            const double kept = longest > e.longest ? e.longest / longest : 1;
+            for (Index i = 0; i < count; ++i) alone[i] = kept * slope[i];
         }
     }
     longest = noise_moved;
@@ -552,14 +560,16 @@ static double rescale(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
 }
 
 // Log marginal likelihood but for a constant, by Laplace's approximation, priors of scales included.
-static double log_evidence(const Evidence& e, const Sizes& n, const EvidenceSpace& s, const State& state, double log_det) {
+static double log_evidence(const Evidence& e, const Sizes& n, const EvidenceSpace& s, const State& state,
+                           double log_det) {
     const double middle = centre(e, state);
     double fit = 0, hyper = (middle - e.tightness) * (middle - e.tightness) / (e.together * e.together);
     for (Index i = 0; i < e.shared_count; ++i) s.moved[i] = state.x[e.shared[i]] - e.start[e.shared[i]];
     Walk walk{e, n};
     for (Index g = 0; g < e.rows; ++g) {
         const Group own = walk.at(g);
-        fit += e.share * std::exp(-2 * state.noise[g]) * residual(e, n, s, own, g, state.x) / 2 + e.samples[g] * state.noise[g];
+        const double weight = e.share * std::exp(-2 * state.noise[g]);
+        fit += weight * residual(e, n, s, own, g, state.x) / 2 + e.samples[g] * state.noise[g];
     }
     for (Index b = 0; b < e.bodies; ++b) {
         const double off = (state.links[b] - middle) / e.apart;
@@ -591,8 +601,8 @@ static bool settle(const Evidence& e, const Sizes& n, const EvidenceSpace& s, St
 }
 
 // From each of several starts (scales, then x) to the scales of most evidence, or none further for no rounds of scales,
-// and to the optimum there, or at x for no rounds of x either. The best comes to the first row. A start that comes close
-// to the best so far is left.
+// and to the optimum there, or at x for no rounds of x either. The best comes to the first row. A start that comes
+// close to the best so far is left.
 static bool maximise(const Evidence& e, const EvidenceSpace& s, double* starts, const EvidenceFound& out) {
     const Sizes n = sizes_of(e);
     const Index scales = e.bodies + e.groups + e.rows, length = scales + e.columns;

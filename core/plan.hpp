@@ -61,8 +61,8 @@ struct FitRules {
 };
 
 // What scales and optimum are looked for of, see `fit/evidence`, whose names these are. Row groups have tiles of eight
-// shared columns each, and sums of these alone: Gss, Gls and bs of one group after the other. local: (rows, local_count),
-// a multiple of eight. hyper: (groups, 2) mean and deviation of a scale, of hyper_size columns.
+// shared columns each, and sums of these alone: Gss, Gls and bs of one group after the other. local: (rows, local_count)
+// whole tiles, -1 for none. hyper: (groups, 2) mean and deviation of a scale, of hyper_size columns.
 struct Evidence {
     Index bodies, columns, shared_count, local_count, rows, groups, directions, starts;
     bool told;  // whether there are equalities

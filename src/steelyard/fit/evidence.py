@@ -24,7 +24,7 @@ from steelyard.information import Information
 from steelyard.native import require_core
 
 TIGHTNESS, APART, TOGETHER = np.log(10.0), 2.0, 4.0  # of log lambda: mean, deviation of links about it, of itself
-SCALE_ROUNDS, SETTLED, LONGEST = 60, 0.02, 1.5  # steps of the scales' logarithms, the last and the longest of them
+SCALE_ROUNDS, SETTLED, LONGEST = 60, 0.003, 1.5  # steps of the scales' logarithms, the last and the longest of them
 NEWTON_ROUNDS, ARRIVED = 50, 1e-10  # steps to the optimum of given scales, and the decrement that ends them
 NEAR = 0.3  # length of a step in the metric of the divergence, up to which it is taken whole
 JITTER = 1e-13  # of a unit diagonal, that keeps rounding from making a matrix indefinite
@@ -80,7 +80,7 @@ class Problem:
 
     @cached_property
     def local(self) -> np.ndarray:
-        """(g, m) columns that act on one row group, where no other column is mixed with them; whole tiles, -1 for none."""
+        """(g, m) columns that act on one row group, where no other is mixed with them; whole tiles, -1 for none."""
         info = self.info
         seen = np.zeros(info.basis.count, dtype=int)
         for places in info.squares.pattern.places:
@@ -103,8 +103,8 @@ class Problem:
 
     @cached_property
     def free(self) -> np.ndarray | None:
-        """(s, f) directions of the shared columns that equalities leave; None for all. Columns that these do not speak of
-        stay alone: one pinned among them would leave no digits of others."""
+        """(s, f) directions of the shared columns that equalities leave; None for all. Columns in no equality stay
+        alone: one that is pinned would leave no digits of others."""
         rows = self.equal[:, self.shared] * self.unit[self.shared]
         if not len(rows):
             return None
