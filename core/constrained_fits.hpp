@@ -1,11 +1,9 @@
 // Fits of whole robots held physically consistent, one by one: `fit/posterior` says what is minimised and how.
 #pragma once
 
-#include "pack.hpp"
+#include "dense.hpp"
 
 namespace steelyard::STEELYARD_ISA {
-
-constexpr Index TILE = 8;  // rows at a time, a multiple of every pack
 
 // One a body, a body a lane: symmetric 4 x 4 matrices by the triangles of `payload_fits`, off-diagonals times sqrt(2).
 struct Bodies {
@@ -154,13 +152,6 @@ STEELYARD_INLINE void barrier(const ConstrainedFit& fit, double mu, const FitSpa
     }
 }
 
-// tile[i] += a[i] b
-STEELYARD_INLINE void add_outer(const double* a, const double* b, Pack* tile) {
-    const Pack right = read(b);
-#pragma GCC unroll 8
-    for (int i = 0; i < TILE; ++i) tile[i] += a[i] * right;
-}
-
 // Upper factor of I + S^T W into U.
 STEELYARD_INLINE void factor(const ConstrainedFit& fit, const FitSpace& s) {
     const Index size = fit.size, cut = 10 * fit.bodies;
@@ -185,21 +176,6 @@ STEELYARD_INLINE void factor(const ConstrainedFit& fit, const FitSpace& s) {
             const double scale = 1 / std::sqrt(own[i]);
             for (Index c = i; c < size; ++c) own[c] *= scale;
         }
-    }
-}
-
-// x <- (U^T U)^-1 x
-STEELYARD_INLINE void solve(const double* U, Index size, double* x) {
-    for (Index i = 0; i < size; ++i) {
-        x[i] /= U[i * size + i];
-        for (Index c = i + 1; c < size; ++c) x[c] -= U[i * size + c] * x[i];
-    }
-    for (Index i = size - 1; i >= 0; --i) {
-        Pack total = all(0);
-        const Index whole = (i / LANES + 1) * LANES;
-        for (Index c = i + 1; c < whole; ++c) total[0] += U[i * size + c] * x[c];
-        for (Index c = whole; c < size; c += LANES) total += read(U + i * size + c) * read(x + c);
-        x[i] = (x[i] - sum(total)) / U[i * size + i];
     }
 }
 
@@ -233,12 +209,6 @@ STEELYARD_INLINE double step_length(const FitRules& rules, double slope, double 
         (slope + bend * t > mu * sum(total) ? high : low) = t;
     }
     return high;
-}
-
-STEELYARD_INLINE double inner(const double* a, const double* b, Index size) {
-    Pack total = all(0);
-    for (Index c = 0; c < size; c += LANES) total += read(a + c) * read(b + c);
-    return sum(total);
 }
 
 // Follows the central path of one fit from mu to the last one, z in place; false where it does not arrive.

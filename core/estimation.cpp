@@ -1,7 +1,11 @@
 // Bindings of filters and of fits.
 #include "estimation.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+
+#include <optional>
+#include <vector>
 
 #include "arrays.hpp"
 #include "kalman.hpp"
@@ -113,6 +117,63 @@ void bound_constrained_fits(Numbers S, Count bodies, Indices bounded, Numbers lo
     kernels.constrained(fit, own, target, n, first, last, space.data(), found, done);
 }
 
+bool bound_evidence(Numbers theta0, Numbers middle, Numbers unit, Numbers start, Indices shared, Indices local,
+                    Indices group, Indices tiles, Indices tile_start, Numbers Gss, Numbers Gls, Numbers Gll, Numbers bs,
+                    Numbers bl, Numbers energy, std::optional<Numbers> free, Numbers hyper, Numbers samples,
+                    Numbers floor, double share, Numbers rules, Out beginnings, Out prior, Out C, Out gain, Out inverse,
+                    Out slope, Out evidence, const std::string& instructions) {
+    constexpr Index TILE = 8;
+    if (local.ndim() != 2 || local.shape(1) % TILE || (free && free->ndim() != 2) || beginnings.ndim() != 2)
+        throw std::invalid_argument("local must have rows of a multiple of 8, free and beginnings two dimensions");
+    const auto bodies = static_cast<Index>(theta0.size() / 10), p = static_cast<Index>(middle.size()),
+               s = static_cast<Index>(shared.size()), rows = static_cast<Index>(local.shape(0)),
+               m = static_cast<Index>(local.shape(1)), count = static_cast<Index>(hyper.size() / 2),
+               begun = static_cast<Index>(beginnings.shape(0)), tile_count = static_cast<Index>(tiles.size());
+    const double* r = checked(rules, "rules", {12});
+    Evidence e{};
+    e.bodies = bodies, e.columns = p, e.shared_count = s, e.local_count = m, e.rows = rows, e.groups = count;
+    e.directions = free ? static_cast<Index>(free->shape(1)) : s, e.starts = begun, e.told = free.has_value();
+    e.shared = within(shared, "shared", s, 0, p), e.local = checked(local, "local", {rows, m});
+    e.group = within(group, "group", p, -1, count);
+    e.tiles = within(tiles, "tiles", tile_count, 0, (s + TILE - 1) / TILE);
+    e.tile_start = starts(tile_start, "tile_start", rows, tile_count);
+    bool ordered = begun > 0 && 10 * bodies <= s;
+    for (Index i = 0; i < rows * m; ++i) ordered = ordered && e.local[i] >= -1 && e.local[i] < p;
+    for (Index i = 0; ordered && i < 10 * bodies; ++i) ordered = e.shared[i] == i;
+    Index square = 0, width = 0;
+    for (Index g = 0; ordered && g < rows; ++g) {
+        for (Index t = e.tile_start[g] + 1; t < e.tile_start[g + 1]; ++t)
+            ordered = ordered && e.tiles[t - 1] < e.tiles[t];
+        const Index own = TILE * (e.tile_start[g + 1] - e.tile_start[g]);
+        square += own * own, width += own;
+    }
+    if (!ordered)
+        throw std::invalid_argument("shared must begin with ten columns a body, tiles rise, local be columns or -1");
+    e.theta0 = checked(theta0, "theta0", {bodies, 10}), e.middle = checked(middle, "middle", {p});
+    e.unit = checked(unit, "unit", {p}), e.start = checked(start, "start", {p}), e.Gss = checked(Gss, "Gss", {square});
+    e.Gls = checked(Gls, "Gls", {m * width}), e.Gll = checked(Gll, "Gll", {rows, m, m});
+    e.bs = checked(bs, "bs", {width}), e.bl = checked(bl, "bl", {rows, m});
+    e.energy = checked(energy, "energy", {rows});
+    if (free) e.free = checked(*free, "free", {s, e.directions});
+    e.hyper = checked(hyper, "hyper", {count, 2}), e.samples = checked(samples, "samples", {rows});
+    e.floor = checked(floor, "floor", {rows});
+    e.share = share, e.tightness = r[0], e.apart = r[1], e.together = r[2], e.settled = r[3], e.longest = r[4];
+    e.arrived = r[5], e.near = r[6], e.jitter = r[7], e.least_found = r[8], e.same = r[9];
+    e.scale_rounds = steps_of(r[10]), e.newton_rounds = steps_of(r[11]);
+    std::vector<double> sizes(count);
+    for (Index i = 0; i < p; ++i)
+        if (e.group[i] >= 0) ++sizes[e.group[i]];
+    e.hyper_size = sizes.data();
+    const EvidenceFound found{checked(prior, "prior", {bodies, 10, 10}), checked(C, "C", {s, s}),
+                              checked(gain, "gain", {rows, m, s}), checked(inverse, "inverse", {rows, m, m}),
+                              checked(slope, "slope", {s}), checked(evidence, "evidence", {1})};
+    double* from = checked(beginnings, "beginnings", {begun, bodies + count + rows + p});
+    const Kernels& kernels = kernels_of(instructions.c_str());
+    const Space space(kernels.evidence_space(e));
+    nb::gil_scoped_release release;
+    return kernels.evidence(e, space.data(), from, found);
+}
+
 StreamSamples stream_samples(const Numbers& t, const Numbers& R, const double* wrench, const Numbers& twist,
                              const Numbers& acceleration) {
     const Count n = samples(t);
@@ -180,6 +241,11 @@ void bind_estimation(nb::module_& m) {
           "spreads"_a.noconvert(), "converged"_a.noconvert());
     m.def("constrained_fits", bound_constrained_fits, "S"_a, "bodies"_a, "bounded"_a, "lower"_a, "rules"_a, "free"_a,
           "first"_a, "last"_a, "z"_a.noconvert(), "arrived"_a.noconvert(), "instructions"_a = "");
+    m.def("evidence", bound_evidence, "theta0"_a, "middle"_a, "unit"_a, "start"_a, "shared"_a, "local"_a, "group"_a,
+          "tiles"_a, "tile_start"_a, "Gss"_a, "Gls"_a, "Gll"_a, "bs"_a, "bl"_a, "energy"_a, "free"_a.none(), "hyper"_a,
+          "samples"_a, "floor"_a, "share"_a, "rules"_a, "beginnings"_a.noconvert(), "prior"_a.noconvert(),
+          "C"_a.noconvert(), "gain"_a.noconvert(), "inverse"_a.noconvert(), "slope"_a.noconvert(),
+          "evidence"_a.noconvert(), "instructions"_a = "");
     m.def("advance", bound_advance, "t"_a, "R"_a, "wrench"_a, "twist"_a, "acceleration"_a, "gravity"_a, "basis"_a,
           "Q"_a, "wide"_a, "config"_a, "state"_a.noconvert(), "G"_a.noconvert(), "h"_a.noconvert(), "w"_a.noconvert(),
           "H"_a.noconvert(), "L"_a.noconvert(), "shift"_a.noconvert(), "bias"_a.noconvert(), "past"_a.noconvert(),

@@ -3,6 +3,7 @@
 
 #include "constrained_fits.hpp"
 #include "derivatives.hpp"
+#include "evidence.hpp"
 #include "sums.hpp"
 #include "torques.hpp"
 
@@ -46,6 +47,30 @@ struct Scratch {
         return {array<double>((10 * fit.bodies + fit.bounds) * n), array<double>(n * n),
                 vector(), vector(), vector(), vector(), vector(), array<double>(fit.bounds),
                 array<Pack>(4 * groups + rest), array<Bodies>(groups)};
+    }
+
+    EvidenceSpace evidence(const Evidence& e) {
+        const Sizes n = sizes_of(e);
+        Walk walk{e, n};
+        for (Index g = 0; g < e.rows; ++g) walk.at(g);
+        const auto larger = [](Index a, Index b) { return a > b ? a : b; };
+        const auto numbers = [&](Index count) { return array<double>(count); };
+        const Index m = n.m, local = e.rows * m, s = n.s, f = larger(n.f, 16), pushed = s * larger(n.n, m);
+        EvidenceSpace out;
+        out.half = numbers(walk.strip), out.gain = numbers(walk.strip), out.inverse = numbers(local * m);
+        out.S = numbers(walk.square), out.root = numbers(m * m), out.back = numbers(m * m);
+        out.turned = numbers(m), out.pulled = numbers(m), out.best = numbers(local), out.precision = numbers(local);
+        out.variance = numbers(local * m), out.data = numbers(s * s), out.moment = numbers(s);
+        out.P = numbers(100 * e.bodies), out.rest = numbers(s), out.U = numbers(f * f), out.W = numbers(f * s);
+        out.C = numbers(s * s), out.size = numbers(larger(f, n.n));
+        out.free = numbers(e.told ? s * f : 0), out.half_free = numbers(e.told ? s * f : 0);
+        out.prior = numbers(e.told ? s * s : 0), out.slope = numbers(s), out.step = numbers(s), out.moved = numbers(s);
+        out.here = numbers(s);
+        out.deviation = numbers(e.columns), out.told = numbers(e.groups), out.square = numbers(e.groups);
+        out.pull = numbers(10 * e.bodies), out.push = numbers(pushed), out.pushed = numbers(pushed);
+        out.J = numbers(n.n * n.n), out.turn = numbers(larger(f, 2 * n.n + e.rows));
+        out.prior_U = numbers(f * f), out.prior_size = numbers(f);
+        return out;
     }
 };
 
@@ -96,6 +121,17 @@ void run_fits(const ConstrainedFit& fit, const FitRules& rules, const double* fr
         arrived[i] = follow(fit, rules, free + i * fit.size, first, last, room, z + i * fit.size);
 }
 
+std::size_t evidence_space(const Evidence& e) {
+    Scratch s{nullptr};
+    s.evidence(e);
+    return s.used;
+}
+
+bool run_evidence(const Evidence& e, void* space, double* starts, const EvidenceFound& out) {
+    Scratch s{static_cast<char*>(space)};
+    return maximise(e, s.evidence(e), starts, out);
+}
+
 void sines_and_cosines(const double* x, Index n, double* sine, double* cosine) {
     for (Index first = 0; first < n; first += LANES) {
         const int count = static_cast<int>(n - first < LANES ? n - first : LANES);
@@ -112,6 +148,6 @@ void sines_and_cosines(const double* x, Index n, double* sine, double* cosine) {
 extern const Kernels KERNELS = {STEELYARD_TEXT(STEELYARD_ISA), sum_space,       torque_space,
                                 derivative_space,             run_sums,        run_torques,
                                 run_derivatives,              fit_space,       run_fits,
-                                sines_and_cosines};
+                                evidence_space,               run_evidence,    sines_and_cosines};
 
 }  // namespace steelyard::STEELYARD_ISA

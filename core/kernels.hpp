@@ -21,6 +21,9 @@ struct Kernels {
     // n fits nearest to free (n, size), from and into z (n, size), along the central path from mu first to last
     void (*constrained)(const ConstrainedFit&, const FitRules&, const double* free, Index n, double first, double last,
                         void* space, double* z, bool* arrived);
+    std::size_t (*evidence_space)(const Evidence&);
+    // the scales and x of most evidence, from starts and into the first; false where no precision is positive definite
+    bool (*evidence)(const Evidence&, void* space, double* starts, const EvidenceFound&);
     void (*sines_and_cosines)(const double* x, Index n, double* sine, double* cosine);
 };
 

@@ -60,4 +60,23 @@ struct FitRules {
     int steps, halvings;
 };
 
+// What scales and optimum are looked for of, see `fit/evidence`, whose names these are. Row groups have tiles of eight
+// shared columns each, and sums of these alone: Gss, Gls and bs of one group after the other. local: (rows, local_count)
+// whole tiles, -1 for none. hyper: (groups, 2) mean and deviation of a scale, of hyper_size columns.
+struct Evidence {
+    Index bodies, columns, shared_count, local_count, rows, groups, directions, starts;
+    bool told;  // whether there are equalities
+    const Index *shared, *local, *group, *tiles, *tile_start;
+    const double *theta0, *middle, *unit, *start;
+    const double *Gss, *Gls, *Gll, *bs, *bl, *energy, *free, *hyper, *hyper_size;
+    const double *samples, *floor;  // (rows,) independent ones, least noise
+    double share, tightness, apart, together, settled, longest, arrived, near, jitter, least_found, same;
+    int scale_rounds, newton_rounds;
+};
+
+// (bodies, 10, 10) precision of priors, (s, s), (g, m, s), (g, m, m), (s,) and one number.
+struct EvidenceFound {
+    double *prior, *C, *gain, *inverse, *slope, *evidence;
+};
+
 }  // namespace steelyard

@@ -307,13 +307,8 @@ def test_what_is_planted_is_found_and_links_stay_right(arm, name, seed):
 def test_one_certainty_of_all_files_would_lose_the_gripper(arm, monkeypatch):
     """The known-wrong variant: a lambda that the data does not choose."""
     truth, log = measured(arm, 0, load=True)
-    rescaled = evidence.Form.rescaled
-
-    def kept(form):
-        scales, moved = rescaled(form)
-        return replace(scales, links=np.full(len(scales.links), np.log(300.0))), moved
-
-    monkeypatch.setattr(evidence.Form, "rescaled", kept)
+    for name, value in {"TIGHTNESS": np.log(300.0), "APART": 1e-6, "TOGETHER": 1e-6}.items():
+        monkeypatch.setattr(evidence, name, value)
     assert error_of(fitted(arm, log).require_robot(), truth, 0) > FOUND
 
 

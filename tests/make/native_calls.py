@@ -67,6 +67,8 @@ def calls(n: int, rng) -> dict[str, dict]:
     gains = {"t": t, "measured": normal(n, 4), "gains": normal(n, 3), "back": normal(n, 3, 3), "smooth": True}
     wrenches = {"twist": normal(n, 6), "acceleration": normal(n, 6), "gravity": np.array([0, 0, -9.81])}
     spread = np.tile(np.eye(10), (n, 1, 1))
+    bodies = np.tile([1.0, 0, 0, 0, 1, 0, 1, 0, 0, 1], (2, 1))
+    middle = np.concatenate([bodies.ravel(), np.zeros(5)])
     return {
         "add_samples": {
             "tree": made["tree"],
@@ -132,6 +134,37 @@ def calls(n: int, rng) -> dict[str, dict]:
             "last": 1e-3,
             "z": zeros(n, 24),
             "arrived": np.zeros(n, dtype=bool),
+            **chosen,
+        },
+        "evidence": {
+            "theta0": bodies,
+            "middle": middle,
+            "unit": np.ones(25),
+            "start": middle,
+            "shared": np.arange(23),
+            "local": np.array([[23, 24, *[-1] * 6], [-1] * 8]),
+            "group": np.repeat([-1, 0, 1], [20, 3, 2]),
+            "tiles": np.array([0, 1, 2, 1]),
+            "tile_start": np.array([0, 3, 4]),
+            "Gss": np.concatenate([np.eye(24).ravel(), np.eye(8).ravel()]),
+            "Gls": np.zeros(8 * 32),
+            "Gll": np.tile(np.diag([1.0, 1.0, *[0.0] * 6]), (2, 1, 1)),
+            "bs": normal(32),
+            "bl": zeros(2, 8),
+            "energy": np.full(2, 100.0),
+            "free": np.eye(23)[:, 1:] if n % 2 else None,
+            "hyper": np.tile([0.0, 1.0], (2, 1)),
+            "samples": np.full(2, 50.0),
+            "floor": np.full(2, 1e-6),
+            "share": 1.0,
+            "rules": np.array([2.0, 2.0, 4.0, 0.02, 1.5, 1e-10, 0.3, 1e-13, 1e-9, 0.3, 20.0, 20.0]),
+            "beginnings": np.tile(np.concatenate([zeros(2), zeros(2), zeros(2), middle]), (2, 1)),
+            "prior": zeros(2, 10, 10),
+            "C": zeros(23, 23),
+            "gain": zeros(2, 8, 23),
+            "inverse": zeros(2, 8, 8),
+            "slope": zeros(23),
+            "evidence": zeros(1),
             **chosen,
         },
         "advance": {

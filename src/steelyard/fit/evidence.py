@@ -7,7 +7,9 @@ parameters, the data finds `gamma_g = p_g - tr(D_g A^-1_gg)` of them, and at the
 these (MacKay 1992, Bayesian interpolation; Tipping 2001).
 
 Columns of one joint alone, such as the bumps of its friction curve, are eliminated (Schur), so that the cost is that of
-the links. For given scales the optimum is that of a convex problem, found by damped Newton steps.
+the links. For given scales the optimum is that of a convex problem, found by damped Newton steps; scales take Newton
+steps of their own beside these, where the evidence is concave, and else each the step that it would take alone. The
+compiled core takes them (`core/evidence.hpp`).
 """
 
 from collections.abc import Iterable
@@ -16,19 +18,21 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.errors import FitError
 from steelyard.fit.whitening import noise_floor
-from steelyard.inertia import pseudo
 from steelyard.information import Information
+from steelyard.native import require_core
 
 TIGHTNESS, APART, TOGETHER = np.log(10.0), 2.0, 4.0  # of log lambda: mean, deviation of links about it, of itself
-SCALE_ROUNDS, SETTLED, LONGEST = 60, 0.02, 1.5  # steps of the scales' logarithms, the last and the longest of them
+SCALE_ROUNDS, SETTLED, LONGEST = 60, 0.003, 1.5  # steps of the scales' logarithms, the last and the longest of them
 NEWTON_ROUNDS, ARRIVED = 50, 1e-10  # steps to the optimum of given scales, and the decrement that ends them
 NEAR = 0.3  # length of a step in the metric of the divergence, up to which it is taken whole
 JITTER = 1e-13  # of a unit diagonal, that keeps rounding from making a matrix indefinite
 DEPENDENT = 1e-9  # singular value of equalities that repeat others
 PINNED = 1e-9  # of its deviation, that a column held at its bound keeps
 LEAST_FOUND = 1e-9  # parameters that the data finds, at least
-MOMENTS = pseudo.to_matrix(np.eye(10))
+SAME = 0.3  # of logarithms of scales, from the best so far, where another start is left
+TILE = 8  # columns that the core takes together
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +80,7 @@ class Problem:
 
     @cached_property
     def local(self) -> np.ndarray:
-        """(g, m) columns that act on one row group, where no other column is mixed with them; padded with -1."""
+        """(g, m) columns that act on one row group, where no other is mixed with them; whole tiles, -1 for none."""
         info = self.info
         seen = np.zeros(info.basis.count, dtype=int)
         for places in info.squares.pattern.places:
@@ -85,7 +89,7 @@ class Problem:
         told = np.any(self.equal, axis=0)
         alone &= (info.basis.columns >= self.links) & ~told[info.basis.columns]
         own = [info.basis.columns[places[alone[places]]] for places in info.squares.pattern.places]
-        found = np.full((len(own), max(map(len, own), default=0)), -1)
+        found = np.full((len(own), -(-max(map(len, own), default=0) // TILE) * TILE), -1)
         for row, columns in zip(found, own, strict=True):
             row[: len(columns)] = columns
         return found
@@ -99,44 +103,65 @@ class Problem:
 
     @cached_property
     def free(self) -> np.ndarray | None:
-        """(s, f) orthonormal directions of the shared columns that equalities leave; None for all."""
+        """(s, f) directions of the shared columns that equalities leave; None for all. Columns in no equality stay
+        alone: one that is pinned would leave no digits of others."""
         rows = self.equal[:, self.shared] * self.unit[self.shared]
         if not len(rows):
             return None
-        _, size, axes = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-        return self.unit[self.shared, None] * axes[np.count_nonzero(size > DEPENDENT) :].T
+        told = rows.any(axis=0)
+        _, size, axes = np.linalg.svd(rows[:, told] / np.linalg.norm(rows, axis=1, keepdims=True))
+        own, alone = axes[np.count_nonzero(size > DEPENDENT) :].T, np.count_nonzero(~told)
+        found = np.zeros((len(told), alone + own.shape[1]))
+        found[~told, :alone], found[told, alone:] = np.eye(alone), own
+        return self.unit[self.shared, None] * found
 
     @cached_property
     def sums(self) -> tuple[np.ndarray, ...]:
-        """About the start: Gram matrices (g, s, s), (g, s, m) and (g, m, m) of shared and local columns, moments (g, s)
-        and (g, m), energies (g,)."""
+        """About the start, of the tiles of shared columns that each row group has: these and where those of each group
+        begin (g + 1,), Gram matrices of shared, of local and shared (m rows a group) and of local columns (g, m, m),
+        moments of shared and local columns (g, m), energies (g,)."""
         info = self.info
         place = np.full(info.layout.size, -1)
         place[info.basis.columns] = np.arange(info.basis.count)
         base = info.basis.regroup(self.start)
         left = info.moment - info.squares @ base
-        g, s, m = len(left), len(self.shared), self.local.shape[1]
-        found = (np.zeros((g, s, s)), np.zeros((g, s, m)), np.zeros((g, m, m)), np.zeros((g, s)), np.zeros((g, m)))
-        local = place[self.local[self.local >= 0]]
+        (g, m), local = self.local.shape, place[self.local[self.local >= 0]]
         regrouping = info.basis.regrouping[:, self.shared]
+        regrouping = np.pad(regrouping, ((0, 0), (0, -len(self.shared) % TILE))).reshape(len(regrouping), -1, TILE)
+        seen, tiles, parts, Gll, bl = regrouping.any(axis=2), [], [], np.zeros((g, m, m)), np.zeros((g, m))
         for i, (places, block) in enumerate(zip(info.squares.pattern.places, info.squares.blocks, strict=True)):
             k = int(np.sum(self.local[i] >= 0))
             at = np.searchsorted(places, place[self.local[i][:k]])
             rest = np.flatnonzero(~np.isin(places, local))
-            E = regrouping[places[rest]]
-            found[0][i] = E.T @ block[np.ix_(rest, rest)] @ E
-            found[1][i, :, :k] = E.T @ block[np.ix_(rest, at)]
-            found[2][i, :k, :k] = block[np.ix_(at, at)]
-            found[3][i] = E.T @ left[i][places[rest]]
-            found[4][i, :k] = left[i][places[at]]
-        return *found, info.residual_energy(base)
+            tiles.append(np.flatnonzero(seen[places[rest]].any(axis=0)))
+            E = regrouping[np.ix_(places[rest], tiles[-1])].reshape(len(rest), -1)
+            cross = np.zeros((m, E.shape[1]))
+            cross[:k] = block[np.ix_(at, rest)] @ E
+            parts.append((E.T @ block[np.ix_(rest, rest)] @ E, cross, E.T @ left[i][places[rest]]))
+            Gll[i, :k, :k], bl[i, :k] = block[np.ix_(at, at)], left[i][places[at]]
+        Gss, Gls, bs = (np.concatenate([np.zeros(0), *map(np.ravel, each)]) for each in zip(*parts, strict=True))
+        edges = np.cumsum([0, *map(len, tiles)])
+        return np.concatenate(tiles), edges, Gss, Gls, Gll, bs, bl, info.residual_energy(base)
 
-    def deviations(self, scales: Scales) -> np.ndarray:
-        """(p,) prior deviations of all columns beside the links."""
+    def held(self, middle, pinned: tuple[int, ...]) -> "Problem":
+        """The same with other prior means and pinned columns; sums stay as they are."""
+        found = replace(self, middle=middle, pinned=pinned)
+        vars(found).update({name: getattr(self, name) for name in ("local", "shared", "free", "sums")})
+        return found
+
+    @cached_property
+    def deviations(self) -> np.ndarray:
+        """(p,) prior deviations of all columns beside the links, at scales of one."""
         found = self.unit.copy()
-        for group, size in zip(self.groups, np.exp(scales.groups), strict=True):
-            found[group.columns] *= size
         found[list(self.pinned)] *= PINNED
+        return found
+
+    @cached_property
+    def group_of(self) -> np.ndarray:
+        """(p,) the group that each column is of, or -1."""
+        found = np.full(self.info.layout.size, -1)
+        for k, group in enumerate(self.groups):
+            found[group.columns] = k
         return found
 
 
@@ -144,123 +169,25 @@ class Problem:
 class Form:
     """The log posterior to second order about x (p,), local columns eliminated.
 
-    H: (nb, 10, 10) second derivatives of the divergence; precision: (s, s) of the prior of shared columns; deviation:
-    (p,) of all but links. weight: (g,) of squared residuals. C: (s, s) covariance of shared columns; gain: (g, m, s)
-    and inverse: (g, m, m), by which local ones follow; best: (g, m) these at the start. slope: (s,). log_det: of the
-    posterior precision less that of the prior.
+    prior: (nb, 10, 10) its precision of links. C: (s, s) covariance of shared columns; gain: (g, m, s) and inverse:
+    (g, m, m), by which local ones follow. slope: (s,). evidence: log marginal likelihood but for a constant, by
+    Laplace's approximation, priors of scales included.
     """
 
     problem: Problem
     scales: Scales
     x: np.ndarray
-    H: np.ndarray
-    precision: np.ndarray
-    deviation: np.ndarray
-    weight: np.ndarray
+    prior: np.ndarray
     C: np.ndarray
     gain: np.ndarray
     inverse: np.ndarray
-    best: np.ndarray
     slope: np.ndarray
-    log_det: float
-
-    def stepped(self) -> tuple[np.ndarray, float]:
-        """The next x of a damped Newton step, and the decrement of this one."""
-        problem, shared = self.problem, self.problem.shared
-        step = self.C @ self.slope
-        moved = step[: problem.links].reshape(-1, 10)
-        length = np.sqrt(max(float(np.einsum("ba,bac,bc->b", moved, self.H, moved).max(initial=0.0)), 0.0))
-        x = self.x.copy()
-        x[shared] += step if length < NEAR else step / (1 + length)
-        own = problem.local >= 0
-        x[problem.local[own]] = (
-            problem.start[problem.local[own]] + (self.best - self.gain @ (x - problem.start)[shared])[own]
-        )
-        return x, float(self.slope @ step)
+    evidence: float
 
     @property
-    def theta(self) -> np.ndarray:
-        return self.x[: self.problem.links].reshape(-1, 10)
-
-    @cached_property
-    def divergence(self) -> np.ndarray:
-        """(nb,) of each link from its prior."""
-        ratio = np.linalg.solve(pseudo.to_matrix(self.problem.theta0), pseudo.to_matrix(self.theta))
-        return np.trace(ratio, axis1=1, axis2=2) - np.linalg.slogdet(ratio)[1] - 4
-
-    @cached_property
-    def residuals(self) -> np.ndarray:
-        """(g,) sums of squares."""
-        Gss, Gsl, Gll, bs, bl, energy = self.problem.sums
-        moved = self.x - self.problem.start
-        xs, xl = moved[self.problem.shared], np.where(self.problem.local >= 0, moved[self.problem.local], 0.0)
-        whole = energy - 2 * (bs @ xs + np.sum(bl * xl, axis=1)) + (Gss @ xs) @ xs
-        whole += np.sum(xl * (2 * xs @ Gsl + np.einsum("gkl,gl->gk", Gll, xl)), axis=1)
-        return np.maximum(whole, 0.0)
-
-    @cached_property
-    def local_variances(self) -> np.ndarray:
-        """(g, m)."""
-        return np.einsum("gkk->gk", self.inverse) + np.sum((self.gain @ self.C) * self.gain, axis=2)
-
-    @cached_property
-    def taken(self) -> np.ndarray:
-        """(g,) degrees of freedom that the parameters take from each row group: traces of parts of the hat matrix."""
-        Gss, Gsl, Gll, *_ = self.problem.sums
-        pulled = self.gain @ self.C
-        covariance = self.inverse + pulled @ np.swapaxes(self.gain, 1, 2)
-        found = np.tensordot(Gss, self.C, 2) + np.sum(Gll * covariance, axis=(1, 2))
-        return self.weight * (found - 2 * np.sum(np.swapaxes(Gsl, 1, 2) * pulled, axis=(1, 2)))
-
-    @cached_property
-    def centre(self) -> float:
-        """Mean of log lambda over links, beside its own prior."""
-        own = self.scales.links
-        return float((own.sum() / APART**2 + TIGHTNESS / TOGETHER**2) / (len(own) / APART**2 + 1 / TOGETHER**2))
-
-    @property
-    def evidence(self) -> float:
-        """Log marginal likelihood but for a constant, by Laplace's approximation, priors of scales included."""
-        problem, scales = self.problem, self.scales
-        rest = np.arange(problem.links, len(self.x))
-        pulled = (self.x[rest] - problem.middle[rest]) / self.deviation[rest]
-        fit = self.weight @ self.residuals / 2 + np.exp(scales.links) @ self.divergence + pulled @ pulled / 2
-        noise = problem.share * problem.info.counts @ scales.noise
-        hyper = np.sum((scales.links - self.centre) ** 2) / APART**2 + (self.centre - TIGHTNESS) ** 2 / TOGETHER**2
-        hyper += sum((x - g.mean) ** 2 / g.deviation**2 for x, g in zip(scales.groups, problem.groups, strict=True))
-        return -float(fit + noise + (self.log_det + hyper) / 2)
-
-    def found(self) -> np.ndarray:
-        """(nb,) parameters of each link that the data finds."""
-        nb, free = len(self.H), self.problem.free
-        precision, count = _blocks(self.precision, nb), np.full(nb, 10.0)
-        if free is not None:
-            prior = free @ np.linalg.pinv(free.T @ self.precision @ free, hermitian=True) @ free.T
-            count = np.sum(precision * _blocks(prior, nb), axis=(1, 2))
-        return np.clip(count - np.sum(precision * _blocks(self.C, nb), axis=(1, 2)), LEAST_FOUND, 10.0)
-
-    def rescaled(self) -> tuple[Scales, float]:
-        """Scales that explain better what was found, one Newton step each of the logarithm, and the longest of them."""
-        problem, scales = self.problem, self.scales
-        found, far = self.found(), np.exp(scales.links) * self.divergence
-        slope = far - found / 2 + (scales.links - self.centre) / APART**2
-        links = -slope / (far + found * (1 - found / 10) / 2 + 1 / APART**2)
-        variance = np.zeros(len(self.x))
-        variance[problem.shared] = np.diag(self.C)
-        own = problem.local >= 0
-        variance[problem.local[own]] = self.local_variances[own]
-        groups = np.zeros(len(problem.groups))
-        for k, group in enumerate(problem.groups):
-            precision, size = self.deviation[group.columns] ** -2.0, len(group.columns)
-            told = np.clip(size - precision @ variance[group.columns], LEAST_FOUND, size)
-            square = precision @ (self.x - problem.middle)[group.columns] ** 2
-            slope = told - square + (scales.groups[k] - group.mean) / group.deviation**2
-            groups[k] = -slope / (2 * square + 2 * told * (1 - told / size) + 1 / group.deviation**2)
-        left = np.maximum(problem.share * problem.info.counts - self.taken, 1.0)
-        noise = np.maximum(np.sqrt(problem.share * self.residuals / left), noise_floor(problem.info))
-        links, groups = (np.clip(each, -LONGEST, LONGEST) for each in (links, groups))
-        moved = max(np.abs(each).max(initial=0.0) for each in (links, groups, np.log(noise) - scales.noise))
-        return Scales(scales.links + links, scales.groups + groups, np.log(noise)), float(moved)
+    def weight(self) -> np.ndarray:
+        """(g,) of squared residuals."""
+        return self.problem.share * np.exp(-2 * self.scales.noise)
 
     def promised(self, largest: float) -> "Form":
         """The same where no link of a file is believed beyond a lambda."""
@@ -290,98 +217,48 @@ class Form:
     def prior_root(self) -> np.ndarray:
         """(p, p) root of the covariance of the prior, equalities left aside."""
         links = self.problem.links
-        root = np.diag(np.append(np.zeros(links), self.deviation[links:]))
-        for i, block in enumerate(_blocks(self.precision, links // 10)):
+        size = np.exp(np.append(self.scales.groups, 0.0))[self.problem.group_of]
+        root = np.diag(np.append(np.zeros(links), (self.problem.deviations * size)[links:]))
+        for i, block in enumerate(self.prior):
             root[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = np.linalg.inv(np.linalg.cholesky(block)).T
         return root
 
 
-def _blocks(M, nb: int) -> np.ndarray:
-    """(nb, 10, 10) of each body on the diagonal."""
-    i = np.arange(nb)
-    return M[: 10 * nb, : 10 * nb].reshape(nb, 10, nb, 10)[i, :, i]
-
-
-def divergence_hessians(theta) -> np.ndarray:
-    """(nb, 10, 10) second derivatives of the entropic divergence at theta (nb, 10)."""
-    turned = np.linalg.inv(pseudo.to_matrix(theta))[:, None] @ MOMENTS
-    return np.einsum("baik,bcki->bac", turned, turned)
-
-
 def form(problem: Problem, scales: Scales, x) -> Form:
     """The log posterior about parameters x (p,) of bodies that can exist."""
-    links, nb, shared, own = problem.links, len(problem.theta0), problem.shared, problem.local >= 0
-    theta, s = x[:links].reshape(-1, 10), len(problem.shared)
-    lam, deviation = np.exp(scales.links), problem.deviations(scales)
-    H = divergence_hessians(theta)
-    precision = np.zeros((s, s))
-    i = np.arange(nb)
-    precision[:links, :links].reshape(nb, 10, nb, 10)[i, :, i] = lam[:, None, None] * H
-    rest = np.arange(links, s)
-    precision[rest, rest] = deviation[shared[rest]] ** -2.0
-    weight = problem.share * np.exp(-2 * scales.noise)
-    Gss, Gsl, Gll, bs, bl, _ = problem.sums
-    at = np.where(own, problem.local, 0)
-    local = np.where(own, deviation[at] ** -2.0, 1.0)
-    pulled = np.where(own, (problem.start - problem.middle)[at] * local, 0.0)
-    M = weight[:, None, None] * Gll
-    k = np.arange(M.shape[1])
-    M[:, k, k] += local
-    size = 1 / np.sqrt(np.einsum("gkk->gk", M))
-    root = np.linalg.cholesky(M * size[:, :, None] * size[:, None, :] + JITTER * np.eye(len(k)))
-    back = np.linalg.inv(root) * size[:, None, :]
-    inverse = np.swapaxes(back, 1, 2) @ back
-    cross = weight[:, None, None] * np.swapaxes(Gsl, 1, 2)
-    half = np.linalg.solve(root, size[:, :, None] * cross)  # whose square has no rounding times its condition
-    gain = np.swapaxes(back, 1, 2) @ half
-    best = np.einsum("gkl,gl->gk", inverse, weight[:, None] * bl - pulled)
-    A = precision + np.tensordot(weight, Gss, 1)
-    A -= np.tensordot(half, half, ((0, 1), (0, 1))) if cross.size else 0.0
-    b = weight @ bs - np.einsum("gks,gk->s", cross, best)
-    moments = np.linalg.inv(pseudo.to_matrix(problem.theta0)) - np.linalg.inv(pseudo.to_matrix(theta))
-    slope = b - (A - precision) @ (x - problem.start)[shared]
-    slope[:links] -= (lam[:, None] * np.einsum("bij,aji->ba", moments, MOMENTS)).ravel()
-    slope[rest] -= (x - problem.middle)[shared[rest]] * precision[rest, rest]
-    free = problem.free
-    reduced, prior = (A, precision) if free is None else (free.T @ A @ free, free.T @ precision @ free)
-    C, log_A = _inverse(reduced)
-    log_det = log_A - _inverse(prior)[1] + 2 * np.log(np.where(own, deviation[at], 1.0)).sum()
-    log_det += float(2 * np.log(np.einsum("gkk->gk", root)).sum() - 2 * np.log(size).sum())
-    C = C if free is None else free @ C @ free.T
-    return Form(problem, scales, x, H, precision, deviation, weight, C, gain, inverse, best, slope, log_det)
-
-
-def _inverse(A) -> tuple[np.ndarray, float]:
-    """Inverse and logarithm of the determinant of a positive definite matrix."""
-    size = 1 / np.sqrt(np.diag(A))
-    root = np.linalg.cholesky(size[:, None] * A * size + JITTER * np.eye(len(A)))
-    back = np.linalg.inv(root) * size
-    return back.T @ back, float(2 * np.log(np.diag(root)).sum() - 2 * np.log(size).sum())
+    return _by_core(problem, [scales], x)
 
 
 def optimum(problem: Problem, scales: Scales, x) -> Form:
     """The form at the optimum of given scales."""
-    for _ in range(NEWTON_ROUNDS):
-        found = form(problem, scales, x)
-        x, decrement = found.stepped()
-        if decrement < ARRIVED:
-            break
-    return form(problem, scales, x)
+    return _by_core(problem, [scales], x, rounds=NEWTON_ROUNDS)
 
 
-def maximised(problem: Problem, starts: Iterable[Scales]) -> Form:
-    """The form at the scales of most evidence. starts: from which these are looked for."""
-    best = None
-    for scales in starts:
-        x = problem.start
-        for _ in range(SCALE_ROUNDS):
-            found = form(problem, scales, x)
-            x, _ = found.stepped()
-            scales, moved = replace(found, x=x).rescaled()
-            if moved < SETTLED:
-                break
-        found = optimum(problem, scales, x)
-        if best is None or found.evidence > best.evidence:
-            best = found
-    assert best is not None, "there is a start"
-    return best
+def maximised(problem: Problem, starts: Iterable[Scales], x=None) -> Form:
+    """The form at the scales of most evidence. starts: from which these are looked for, with parameters x (p,)."""
+    return _by_core(problem, starts, problem.start if x is None else x, SCALE_ROUNDS, NEWTON_ROUNDS)
+
+
+def _by_core(problem: Problem, starts: Iterable[Scales], x, scale_rounds: int = 0, rounds: int = 0) -> Form:
+    """The best form after so many steps at most of scales and x together, and then of x alone. Raises FitError."""
+    (g, m), s, nb = problem.local.shape, len(problem.shared), len(problem.theta0)
+    begun = np.array([np.concatenate([each.links, each.groups, each.noise, x]) for each in starts])
+    found, evidence = [np.zeros(shape) for shape in ((nb, 10, 10), (s, s), (g, m, s), (g, m, m), (s,))], np.zeros(1)
+    rules = [TIGHTNESS, APART, TOGETHER, SETTLED, LONGEST, ARRIVED, NEAR, JITTER, LEAST_FOUND, SAME]
+    if not require_core().evidence(
+        *(problem.theta0, problem.middle, problem.deviations, problem.start),
+        *(problem.shared, problem.local, problem.group_of),
+        *problem.sums,
+        problem.free,
+        np.array([(each.mean, each.deviation) for each in problem.groups]).reshape(-1, 2),
+        problem.share * problem.info.counts,
+        noise_floor(problem.info),
+        problem.share,
+        np.array([*rules, scale_rounds, rounds]),
+        begun,
+        *found,
+        evidence,
+    ):
+        raise FitError("The sums have no posterior, as they are not finite or not positive.")
+    links, groups, noise, x = np.split(begun[0], np.cumsum([nb, len(problem.groups), g]))
+    return Form(problem, Scales(links, groups, noise), x, *found, float(evidence[0]))

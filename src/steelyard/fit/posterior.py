@@ -203,10 +203,10 @@ def _bounded(problem: Problem, lower, starts: Iterable[Scales]) -> Form:
         fresh = np.setdiff1d(below, problem.pinned)
         if not len(fresh):
             break
-        middle, start = problem.middle.copy(), problem.start.copy()
-        middle[fresh] = start[fresh] = lower[fresh]
-        problem = replace(problem, middle=middle, start=start, pinned=(*problem.pinned, *fresh.tolist()))
-        found = maximised(problem, (found.scales,))
+        middle = problem.middle.copy()
+        middle[fresh] = lower[fresh]
+        problem = problem.held(middle, (*problem.pinned, *fresh.tolist()))
+        found = maximised(problem, (found.scales,), found.x)
     x = found.x.copy()
     x[list(problem.pinned)] = problem.middle[list(problem.pinned)]
     return replace(found, x=x)
@@ -216,7 +216,8 @@ def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios, se
     """The Estimate of a form at its optimum. silent: rows without torque of the Information that was seen."""
     problem, info = found.problem, found.problem.info
     layout, plain, facts = info.layout, info.plain, _facts(knowledge)
-    root, noise = replace(found, problem=replace(problem, pinned=())).promised(VOUCHED).root, np.exp(found.scales.noise)
+    unpinned, noise = replace(found, problem=problem.held(problem.middle, ())), np.exp(found.scales.noise)
+    root = unpinned.promised(VOUCHED).root
     held = None if all(each.equality for each in facts) else _within(found, told)
     parameters = found.x if held is None else held.parameters
     J = (pseudo.to_matrix(each) for each in (problem.theta0, parameters[layout.inertial].reshape(-1, 10)))
