@@ -614,6 +614,7 @@ static bool maximise(const Evidence& e, const EvidenceSpace& s, double* starts, 
         double* own = starts + start * length;
         State state{own, own + e.bodies, own + e.bodies + e.groups, own + scales, 0};
         double apart = 2 * e.same;
+        if (e.scale_rounds && !settle(e, n, s, state, log_det)) return false;  // what a step leaves is no noise
         for (int round = 0; round < e.scale_rounds && !(apart < e.same); ++round) {
             if (!weigh(e, n, s, state) || !place(e, n, s, state, log_det, decrement)) return false;
             spread(e, n, s, s.U, s.size, s.C);

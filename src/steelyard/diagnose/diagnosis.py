@@ -87,9 +87,12 @@ def _explained(estimate: Estimate, few: Log) -> bool:
     leaves more, or makes links other bodies."""
     if estimate.weighed is None or min(estimate.scales[name] for name in estimate.layout.bodies) < OTHER:
         return False
-    if any(abs(each.value) > LARGE[name.split(".")[-1]] for name, each in estimate.nuisances.items()):
-        return False
-    return validate(estimate, few).relative_error < POOR
+    return not too_large(estimate) and validate(estimate, few).relative_error < POOR
+
+
+def too_large(estimate: Estimate) -> bool:
+    """Whether a mistake of a posterior is too large for the derivative that its column is."""
+    return any(abs(each.value) > LARGE[name.split(".")[-1]] for name, each in estimate.nuisances.items())
 
 
 def _named(case: Case, *, gross: bool = True) -> tuple[tuple[Fault, ...], Case, Fault | None]:
@@ -127,7 +130,7 @@ def _model_class(
     case: Case, left: Sequence[JointResidual], error: float, doubted: Fault | None = None
 ) -> Iterator[Fault]:
     """Faults of the whole model class. left: residuals of the posterior, whose share of the torque is `error`; doubted:
-    a     cause that explains too little to be named."""
+    a cause that explains too little to be named."""
     free = case.share(case.free_energy)
     if error > LEFT and not explained(case):
         longest = max(each.time_constant for each in left)

@@ -19,7 +19,6 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.fit.whitening import noise_floor
 from steelyard.information import Information
 from steelyard.native import require_core
 
@@ -30,6 +29,7 @@ NEAR = 0.3  # length of a step in the metric of the divergence, up to which it i
 JITTER = 1e-13  # of a unit diagonal, that keeps rounding from making a matrix indefinite
 DEPENDENT = 1e-9  # singular value of equalities that repeat others
 PINNED = 1e-9  # of its deviation, that a column held at its bound keeps
+RESOLVED, IDLE = 1e-4, 0.01  # of its torque, that no record is finer than (16 bits of its range); of the largest joint's
 LEAST_FOUND = 1e-9  # parameters that the data finds, at least
 SAME = 0.3  # of logarithms of scales, from the best so far, where another start is left
 TILE = 8  # columns that the core takes together
@@ -224,6 +224,12 @@ class Form:
         return root
 
 
+def least_noise(info: Information) -> np.ndarray:
+    """(g,) noise that each row group has at least."""
+    rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
+    return RESOLVED * np.maximum(rms, max(IDLE * rms.max(initial=0.0), np.finfo(float).tiny))
+
+
 def form(problem: Problem, scales: Scales, x) -> Form:
     """The log posterior about parameters x (p,) of bodies that can exist."""
     return _by_core(problem, [scales], x)
@@ -252,7 +258,7 @@ def _by_core(problem: Problem, starts: Iterable[Scales], x, scale_rounds: int = 
         problem.free,
         np.array([(each.mean, each.deviation) for each in problem.groups]).reshape(-1, 2),
         problem.share * problem.info.counts,
-        noise_floor(problem.info),
+        least_noise(problem.info),
         problem.share,
         np.array([*rules, scale_rounds, rounds]),
         begun,

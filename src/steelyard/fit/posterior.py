@@ -15,14 +15,14 @@ import numpy as np
 from steelyard.dynamics.effects import bump_speed
 from steelyard.fit.cone_program import as_told
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
-from steelyard.fit.evidence import Form, Group, Problem, Scales, maximised
+from steelyard.fit.evidence import Form, Group, Problem, Scales, least_noise, maximised
 from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.knowledge import Knowledge, Known, effect_bounds, knowledge_of_bodies
 from steelyard.fit.linear import nonnegative_least_squares
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.volumes import CONSISTENT
-from steelyard.fit.whitening import REFERENCES, noise_floor, require_enough_samples, weak_directions, whiten
+from steelyard.fit.whitening import REFERENCES, require_enough_samples, weak_directions, whiten
 from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.information import Information
@@ -81,7 +81,7 @@ def posterior(
     require_enough_samples(info)
     knowledge = knowledge_of_bodies(info.robot, info.layout, told)
     knowledge = replace(knowledge, lower_bounds=effect_bounds(info.layout, told.bounds or {})[0])
-    share, silent = min(info.independence, 1.0 if share is None else share), ratios(info)
+    share, silent = info.independence if share is None else share, ratios(info)
     if silent.groups.any():
         silent = ratios_about(info, info.basis.regroup(_middle(info, knowledge)))
     found = _found(silent.of(info), told, knowledge, share, near)
@@ -154,7 +154,7 @@ def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
             together.setdefault((f"{extra.name.rpartition('.')[0]}.spring", *SPRUNG), []).append(at)
         else:
             unit[at] = SIZES[extra.kind]
-            together.setdefault((extra.kind, *MISTAKE), []).append(at)
+            together.setdefault((extra.name if extra.kind == "gain" else extra.kind, *MISTAKE), []).append(at)
     return unit, tuple(Group(name, np.array(at), *prior) for (name, *prior), at in together.items())
 
 
@@ -184,7 +184,7 @@ def _starts(problem: Problem, near: Estimate | None) -> Iterable[Scales]:
         return (near.require_weighed().scales,)
     info = problem.info
     rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    noise = np.log(np.maximum(FIRST_NOISE * rms, noise_floor(info)))
+    noise = np.log(np.maximum(FIRST_NOISE * rms, least_noise(info)))
     return [
         Scales(
             np.full(len(problem.theta0), np.log(tightness)),

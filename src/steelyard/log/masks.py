@@ -48,9 +48,10 @@ def clipped_sides(log: Log) -> NDArray[np.float64]:
     (tau,) = log.require("tau")
     result = np.zeros(tau.shape)
     for j in np.flatnonzero(np.ptp(tau, axis=0) > 0):
-        for side, extreme in ((1.0, tau[:, j].max()), (-1.0, tau[:, j].min())):
-            at = tau[:, j] == extreme
-            if _clipped(at):
+        for side in (1.0, -1.0):
+            own = side * tau[:, j]
+            at = own == own.max()
+            if _clipped(at, np.count_nonzero(own == own.max(initial=-np.inf, where=~at))):
                 result[at, j] = side
     return result
 
@@ -72,9 +73,11 @@ def saturation(log: Log) -> Iterator[Finding]:
         )
 
 
-def _clipped(at: NDArray[np.bool_]) -> bool:
+def _clipped(at: NDArray[np.bool_], next_to: int) -> bool:
+    """Whether samples pile up at an extreme value. next_to: samples at the value next to it, which of coarse steps are
+    more."""
     count = np.count_nonzero(at)
-    return bool(count >= FEWEST and count > SATURATED * len(at))
+    return bool(count >= FEWEST and count > max(SATURATED * len(at), next_to))
 
 
 __all__ = ["clipped_sides", "masked", "outliers", "reversals", "saturated", "standstill"]

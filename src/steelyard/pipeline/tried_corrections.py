@@ -42,19 +42,16 @@ class Judge:
         """The posterior as logs are."""
         return self._fitted(self.logs, self.columns) if self.found is None else self.found
 
-    @cached_property
-    def error(self) -> float:
-        """That of the logs as they are."""
-        return self._error(self.estimate, self.logs)
-
-    def corrected(self, option: str, words: Sequence[str]) -> float:
-        """That after a correction."""
+    def errors(self, option: str, words: Sequence[str]) -> tuple[float, float]:
+        """Those of the logs as they are and after a correction, of the same samples."""
+        logs, columns, near = self.logs, self.columns, self.estimate
         if option == COUPLING:
-            columns = {**self.columns, "coupling": (*self.columns["coupling"], *words)}
-            return self._error(self._fitted(self.logs, columns), self.logs)
-        correction = corrections_from({option.removeprefix("--").replace("-", "_"): words})
-        logs = [corrected(self.robot, log, correction) for log in self.logs]
-        return self._error(self._fitted(logs, self.columns, self.estimate), logs)
+            columns, near = {**columns, "coupling": (*columns["coupling"], *words)}, None
+        else:
+            correction = corrections_from({option.removeprefix("--").replace("-", "_"): words})
+            logs = [corrected(self.robot, log, correction) for log in logs]
+        judged = logs if option == LEAVE_OUT else self.logs
+        return self._error(self.estimate, judged), self._error(self._fitted(logs, columns, near), logs)
 
     def _fitted(self, logs: Sequence[Log], columns: Mapping[str, Any], near: Estimate | None = None) -> Estimate:
         train = [split_blocks(log, validation=self.validation)[0] for log in logs]
@@ -81,13 +78,13 @@ def tried(faults: Sequence[Fault], judge: Judge) -> tuple[tuple[Fault, ...], tup
         if each.severity == "fatal" or option not in (COUPLING, DELAY, LEAVE_OUT):
             kept.append(each)
             continue
-        error = judge.error
+        try:
+            error, after = judge.errors(option, words)
+        except SteelyardError:  # the figure is none of a mistake
+            notes.append(f"Not recommended: {' '.join(each.options)}, which cannot be made.")
+            continue
         if error < VISIBLE:
             continue
-        try:
-            after = judge.corrected(option, words)
-        except SteelyardError:  # no such correction can be made: the figure is none of a mistake
-            after = error
         said = f"{' '.join(each.options)} takes the torque error on held-out samples from {error:.2%} to {after:.2%}."
         if after > (1 - REAL) * error:
             notes.append(f"Not recommended: {said}")

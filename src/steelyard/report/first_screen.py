@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.diagnose import Fault
-from steelyard.diagnose.diagnosis import OTHER
+from steelyard.diagnose.diagnosis import OTHER, too_large
 from steelyard.dynamics.effects import lean_axes
 from steelyard.fit import Status
 from steelyard.fit.estimate import Nuisance
@@ -75,10 +75,14 @@ def unexplained(result: Result) -> float:
 
 def _explains(result: Result) -> bool:
     """Whether the identified model is one of this robot: half of the torque is not, nor much where the nominal model
-    errs by more than the torque itself, as models do whose units, signs or frames are not those of the log, nor where
-    all links are other bodies, which then imitate what is wrong with the log."""
-    imitated = np.mean(np.log([result.estimate.scales[name] for name in result.prior.body_names])) < np.log(OTHER)
-    return not imitated and unexplained(result) <= (LARGE if result.before.relative_error > NOTHING else MOST)
+    errs by more than the torque itself, as models do whose units, signs or frames are not those of the log; nor where
+    the residual is no noise, or where all links are other bodies or a mistake is too large for its column, which then
+    imitate what is wrong with the log."""
+    scales = [result.estimate.scales[name] for name in result.prior.body_names]
+    imitated = np.mean(np.log(scales)) < np.log(OTHER) or too_large(result.estimate)
+    if imitated or any(each.code == "model_class" for each in result.diagnosis.faults):
+        return False
+    return unexplained(result) <= (LARGE if result.before.relative_error > NOTHING else MOST)
 
 
 def _headline(result: Result, improved: bool, worse: bool) -> str:
