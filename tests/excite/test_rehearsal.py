@@ -93,7 +93,7 @@ def test_the_shortest_that_does(tried):
 def test_command_and_page(tmp_path):
     model, page = tmp_path / "arm.urdf", tmp_path / "page.html"
     sy.save(SCARA, model)
-    sy.write_csv(sy.simulate.record(SCARA, duration=3.0).log, tmp_path / "run.csv")
+    sy.write_csv(sy.simulate.record(SCARA, duration=6.0).log, tmp_path / "run.csv")
     run = CliRunner().invoke
     done = run(app, ["rehearse", str(model), str(tmp_path / "run.csv"), "--trials", "1", "--html", str(page), "--json"])
     found = json.loads(done.stdout)

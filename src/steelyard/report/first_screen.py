@@ -76,11 +76,11 @@ def unexplained(result: Result) -> float:
 def _explains(result: Result) -> bool:
     """Whether the identified model is one of this robot: half of the torque is not, nor much where the nominal model
     errs by more than the torque itself, as models do whose units, signs or frames are not those of the log; nor where
-    the residual is no noise, or where all links are other bodies or a mistake is too large for its column, which then
-    imitate what is wrong with the log."""
+    links or mistakes imitate what is wrong with the log: all links are other bodies, a mistake is too large for its
+    column, or some links are others and the residual is no noise all the same."""
     scales = [result.estimate.scales[name] for name in result.prior.body_names]
     imitated = np.mean(np.log(scales)) < np.log(OTHER) or too_large(result.estimate)
-    if imitated or any(each.code == "model_class" for each in result.diagnosis.faults):
+    if imitated or (result.doubted and any(each.code == "model_class" for each in result.diagnosis.faults)):
         return False
     return unexplained(result) <= (LARGE if result.before.relative_error > NOTHING else MOST)
 
