@@ -23,8 +23,8 @@ def core() -> ModuleType | None:
     except ImportError:
         warnings.warn(
             "steelyard was installed without its compiled core, because no C++ compiler was found: sums over "
-            "samples are the same and five to twenty times slower, intervals, Kalman filters and payloads online are "
-            "missing. Install g++ or clang, then steelyard again.",
+            "samples are the same and five to twenty times slower; the posterior of identify, intervals, Kalman filters "
+            "and payloads online are missing. Install g++ or clang, then steelyard again.",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -36,8 +36,8 @@ def require_core() -> ModuleType:
     found = core()
     if found is None:
         raise OptionError(
-            "This needs the compiled core, which this installation lacks (engine='native', intervals, Kalman filters, "
-            "payloads online): install g++ or clang, then steelyard again."
+            "This needs the compiled core, which this installation lacks (engine='native', fit.posterior and identify, "
+            "intervals, Kalman filters, payloads online): install g++ or clang, then steelyard again."
         )
     return found
 

@@ -84,6 +84,14 @@ _OF_FITS = (
         "--order JOINT,JOINT,...",
     ),
     _diagnosis(
+        "joint_coordinates",
+        "fatal",
+        "Positions are not those of joints: in revolutions, to the horizontal, of parallel drives or of motors of a "
+        "differential.",
+        "Write positions, and torques with them, as joints have them.",
+        "--unit q:JOINT=rev",
+    ),
+    _diagnosis(
         "motor_current",
         "fatal",
         "Each joint's torque is in a unit of its own, as motor currents and motor-side torques are.",

@@ -13,6 +13,7 @@ from steelyard.corrections import corrections_from
 from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.diagnosis import OTHER
 from steelyard.diagnose.faults import ACCEPTABLE
+from steelyard.diagnose.misread_joints import misread
 from steelyard.errors import FitError, LogError, OptionError, choices
 from steelyard.fit import Draws, Estimate, Uncertainty, Validation, validate
 from steelyard.fit.confidence import posterior_uncertainty
@@ -132,6 +133,8 @@ def run(
     require_motion([each.raw for each in read], job)
     fitted = _fitted(begun, read, report)
     report("looking for faults", 0.8)
+    share = fitted.estimate.require_weighed().problem.share
+    require_no_fatal(misread(begun.robot, fitted.train, fitted.estimate, share), job.accept)
     diagnosis = diagnose(fitted.estimate, fitted.entire)
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(fitted)

@@ -1,0 +1,106 @@
+"""Positions and torques that are not those of joints: in revolutions, to the horizontal, of parallel drives, of motors
+of a differential. A matrix a reading makes joints of them, and posteriors of few samples say by evidence which it is.
+
+Wrong links cannot imitate another reading, as their prior pays for it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.diagnose.faults import Fault, fault
+from steelyard.errors import SteelyardError
+from steelyard.fit import Estimate
+from steelyard.fit.evidence import TIGHTNESS
+from steelyard.fit.posterior import posterior
+from steelyard.information import accumulate
+from steelyard.log import Log, joined
+from steelyard.model import Robot
+from steelyard.terms import friction_terms
+
+SAMPLES = 300
+WINS = 0.3  # nats a sample that a reading must win: healthy logs win 0.24 at most, what was misread 0.45 at least
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """position, torque: (nv, nv) that make those of joints. said: what the log has. word: of `--unit`, or none."""
+
+    said: str
+    position: np.ndarray
+    torque: np.ndarray
+    word: str = ""
+
+
+def readings(names: tuple[str, ...]) -> Iterator[Reading]:
+    """All that are tried, of joints in the order of a chain."""
+    turn, same = 2 * np.pi, np.eye(len(names))
+    yield Reading("All positions are in revolutions", turn * same, same, "q=rev")
+    for j, name in enumerate(names):
+        scaled = same.copy()
+        scaled[j, j] = turn
+        yield Reading(f"The position of {name} is in revolutions", scaled, same, f"q:{name}=rev")
+    for i, (one, other) in enumerate(zip(names, names[1:], strict=False)):
+        pair = np.ix_((i, i + 1), (i, i + 1))
+        for sign, word in ((-1.0, "plus"), (1.0, "minus")):
+            apart = same.copy()
+            apart[i + 1, i] = -sign
+            both = f"The position of {other} is that of the joint {'minus' if word == 'plus' else 'plus'} {one}'s"
+            yield Reading(f"{both}, as of an angle to the horizontal: write {other} {word} {one}", apart, same)
+            moved = f"{both}, and so are torques, as of a parallel drive: write {other} {word} {one} for positions and "
+            moved += f"{one} {'plus' if word == 'minus' else 'minus'} {other} for torques of {one}"
+            yield Reading(moved, apart, np.linalg.inv(apart).T)
+            for first, second in ((one, other), (other, one)):
+                mixed = same.copy()
+                mixed[pair] = np.array([[1.0, 1.0], [sign, -sign]]) / 2
+                if first == other:
+                    mixed[[i, i + 1]] = mixed[[i + 1, i]]
+                said = f"{one} and {other} are the motors of a differential: write half their sum for {first} and "
+                difference = f"{one} minus {other}" if sign > 0 else f"{other} minus {one}"
+                said += f"half of {difference} for {second}, and the same of torques without the half"
+                yield Reading(said, mixed, np.linalg.inv(mixed).T)
+
+
+def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> tuple[Fault, ...]:
+    """The reading that explains far more than that of joints, if there is one.
+
+    Args:
+        robot: with the links of the file.
+        logs: with q, v, a and tau, filtered.
+        estimate: their posterior.
+        share: of their samples that are independent.
+
+    Returns:
+        The fault, or none.
+    """
+    simple = len(robot.scalar_positions) == robot.nv == robot.nq and not robot.loops
+    doubted = min(estimate.scales[name] for name in robot.body_names) < np.exp(TIGHTNESS)
+    if not simple or not doubted or any(log.contacts or log.external for log in logs):
+        return ()
+    few = joined([log[:: max(sum(map(len, logs)) // SAMPLES, 1)] for log in logs])
+    share = min(share * sum(map(len, logs)) / len(few), 1.0)
+    usual = _judged(robot, few, share)
+    best, won, after = None, WINS, 0.0
+    for each in readings(robot.dof_names):
+        q, v, a, tau = few.require("q", "v", "a", "tau")
+        read = few.replace(q=q @ each.position.T, v=v @ each.position.T, a=a @ each.position.T, tau=tau @ each.torque.T)
+        try:
+            evidence, left = _judged(robot, read, share)
+        except SteelyardError:
+            continue
+        more = (evidence - usual[0]) / (share * tau.size) + np.linalg.slogdet(each.torque)[1] / robot.nv
+        if more > won and left < usual[1]:
+            best, won, after = each, more, left
+    if best is None:
+        return ()
+    said = f"{best.said}: then {after:.1%} of the torque is left, as read {usual[1]:.1%}."
+    options = ("--unit", best.word) if best.word else ()
+    return (fault("joint_coordinates", said, options=options, nats_a_sample=won, relative_error=after),)
+
+
+def _judged(robot: Robot, log: Log, share: float) -> tuple[float, float]:
+    """Evidence of a posterior with plain columns, and its noise over the torque."""
+    info = accumulate(robot, log, friction=friction_terms(), armature=True)
+    found = posterior(info, share=share)
+    return found.evidence, float(np.sqrt(found.noise**2 @ info.counts / info.energy.sum()))
