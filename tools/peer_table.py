@@ -11,7 +11,7 @@ RESULTS = ROOT / "docs" / "evidence" / "peers.md"
 PAGES = (ROOT / "README.md", ROOT / "docs" / "comparison.md")
 START, END = "<!-- table: tools/peer_table.py -->", "<!-- end of table -->"
 TITLES = {"panda": "Panda", "ur10": "UR10", "tx40": "TX40"}
-ERROR, FIRST, AGAIN = "held-out torque error", "first call, s", "again, s"
+ERROR, LEAST, LARGEST, SECONDS = "mean error", "least", "largest", "s"
 
 
 def jobs() -> dict[str, dict[str, dict[str, str]]]:
@@ -26,12 +26,12 @@ def jobs() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def table() -> str:
-    """One row a log: held-out error, and seconds of the first and of a later call, of each tool; least error bold."""
+    """One row a log: held-out error of the blocks (mean, least, largest) and seconds of each tool; least mean bold."""
     logs = jobs()
     tools = list(next(iter(logs.values())))
     lines = ["| log | " + " | ".join(tools) + " |", "|---" * (1 + len(tools)) + "|"]
     for log, by_tool in logs.items():
-        least = min(float(cells[ERROR].rstrip("%")) for cells in by_tool.values())
+        least = min(_number(cells[ERROR]) for tool, cells in by_tool.items() if tool in tools and cells[ERROR])
         robot, kind = log.rsplit(" ", 1)
         cells = [f"{TITLES.get(robot, robot)}, {kind}", *(_cell(by_tool[tool], least) for tool in tools)]
         lines.append("| " + " | ".join(cells) + " |")
@@ -39,9 +39,15 @@ def table() -> str:
 
 
 def _cell(cells: dict[str, str], least: float) -> str:
-    error = float(cells[ERROR].rstrip("%"))
-    shown = f"**{error:.2f} %**" if error == least else f"{error:.2f} %"
-    return f"{shown}; {float(cells[FIRST]):.2g}, {float(cells[AGAIN]):.2g} s"
+    if not cells[ERROR]:
+        return "none"
+    error, low, high = (_number(cells[column]) for column in (ERROR, LEAST, LARGEST))
+    shown = f"**{error:.2f}**" if error == least else f"{error:.2f}"
+    return f"{shown} ({low:.2f} to {high:.2f}) %; {float(cells[SECONDS]):.2g} s"
+
+
+def _number(cell: str) -> float:
+    return float(cell.rstrip("%"))
 
 
 def page(text: str) -> str:

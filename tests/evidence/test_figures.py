@@ -270,21 +270,20 @@ def test_conformance(hold):
 
 @pytest.mark.claim(
     "trust.peers",
-    "the same job by other tools takes longer and predicts no better",
+    "the same job by other tools predicts no better what neither has seen",
     pages=("docs/comparison.md",),
-    short="first calls of a Pinocchio script are faster on most logs; on the measured UR10 the script and FIGAROH "
-    "predict better, FIGAROH with six negative coefficients of friction or armature",
+    short="SHORT",
 )
 def test_peers(hold):
     tables = [row["table"] for row in runner.read("peers").values() if "table" in row]
     for says, column in (
-        ("their time over ours", "again / ours"),
-        ("first call", "first call / ours"),
+        ("their time over ours", "s / ours"),
         ("their held-out error over ours", "error / ours"),
         ("their distance from the truth over ours", "distance / ours"),
     ):
         cells = [table[tool].get(column) for table in tables for tool in TOOLS]
-        hold(says, [x for cell in cells if cell for x in numbers(cell)], least=1, page="peers")
+        least = None if column == "s / ours" else 1
+        hold(says, [x for cell in cells if cell for x in numbers(cell)], least=least, page="peers")
 
 
 @pytest.mark.claim("trust.fuzzed")

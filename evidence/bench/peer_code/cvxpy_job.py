@@ -9,9 +9,7 @@ WIDTH = 0.05  # rad/s of smoothed Coulomb friction
 PRIOR = 1e-3  # of the nominal pseudo-inertias
 
 
-def identify(urdf: str, file: str, cutoff: float):
-    model = pin.buildModelFromUrdf(urdf)
-    data, nv = model.createData(), model.nv
+def motion(file: str, cutoff: float):
     with np.load(file) as log:
         t, first = np.unique(log["t"], return_index=True)
         q, tau = log["q"][first], log["tau"][first]
@@ -22,7 +20,13 @@ def identify(urdf: str, file: str, cutoff: float):
     q, tau = filtfilt(b, a, q, axis=0), filtfilt(b, a, tau, axis=0)
     v = np.gradient(q, step, axis=0)
     acc = np.gradient(v, step, axis=0)
-    q, v, acc, tau = (x[20:-20] for x in (q, v, acc, tau))
+    return [x[20:-20] for x in (q, v, acc, tau)]
+
+
+def identify(urdf: str, files: list[str], cutoff: float):
+    model = pin.buildModelFromUrdf(urdf)
+    data, nv = model.createData(), model.nv
+    q, v, acc, tau = map(np.concatenate, zip(*(motion(file, cutoff) for file in files), strict=True))
     Y = np.stack([pin.computeJointTorqueRegressor(model, data, *state) for state in zip(q, v, acc, strict=True)])
     friction = np.einsum("tnk,nj->tnjk", np.stack([v, np.tanh(v / WIDTH), acc, np.ones_like(v)], axis=-1), np.eye(nv))
     Y = np.concatenate([Y, friction.reshape(len(q), nv, -1)], axis=2)

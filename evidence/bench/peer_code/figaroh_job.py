@@ -10,28 +10,39 @@ from figaroh.identification.base_identification import BaseIdentification
 from figaroh.tools.robot import Robot
 from scipy.signal import butter, filtfilt
 
-EDGE = 20  # samples at each end that filters and differences spoil
+
+def motion(file: str, cutoff: float):
+    with np.load(file) as log:
+        t, first = np.unique(log["t"], return_index=True)
+        q, tau = log["q"][first], log["tau"][first]
+    even = np.arange(t[0], t[-1], np.median(np.diff(t)))
+    q, tau = (np.stack([np.interp(even, t, column) for column in x.T], axis=1) for x in (q, tau))
+    step = even[1] - even[0]
+    b, a = butter(4, cutoff, fs=1 / step)
+    q, tau = filtfilt(b, a, q, axis=0), filtfilt(b, a, tau, axis=0)
+    v = np.gradient(q, step, axis=0)
+    acc = np.gradient(v, step, axis=0)
+    return [x[20:-20] for x in (q, v, acc, tau)]
 
 
 class Identification(BaseIdentification):
-    file, names, torque_filter = "", (), ()
+    names, motion = (), ()
 
     def load_trajectory_data(self, data_source=None):
-        with np.load(self.file) as log:
-            t, first = np.unique(log["t"], return_index=True)
-            q, tau = log["q"][first], log["tau"][first]
-        even = np.arange(t[0], t[-1], np.median(np.diff(t)))
-        q, tau = (np.stack([np.interp(even, t, column) for column in x.T], axis=1) for x in (q, tau))
-        tau = filtfilt(*self.torque_filter, tau, axis=0)  # it filters positions only
-        inner = np.abs(np.arange(len(even)) - len(even) / 2) < len(even) / 2 - EDGE
-        return TrajectoryData(even, self.names, q, tau, effort_kind=JOINT_TORQUE, effort_unit="N m", mask=inner)
+        q, v, acc, tau, t = self.motion
+        return TrajectoryData(t, self.names, q, tau, dq=v, ddq=acc, effort_kind=JOINT_TORQUE, effort_unit="N m")
+
+    def filter_kinematics_data(self, filter_config=None):  # its own knows no gap between two files
+        q, v, acc, _, t = self.motion
+        self.processed_data = {"timestamps": t, "positions": q, "velocities": v, "accelerations": acc}
 
 
-def identify(urdf: str, file: str, cutoff: float):
+def identify(urdf: str, files: list[str], cutoff: float):
     robot = Robot(urdf, package_dirs=str(Path(urdf).parent))
     names = list(robot.model.names[1:])
-    with np.load(file) as log:
+    with np.load(files[0]) as log:
         rate = float(1 / np.median(np.diff(np.unique(log["t"]))))
+    q, v, acc, tau = map(np.concatenate, zip(*(motion(file, cutoff) for file in files), strict=True))
     components = {"friction": True, "actuator_inertia": True, "joint_offset": True}
     task = {
         "enabled": True,
@@ -48,7 +59,7 @@ def identify(urdf: str, file: str, cutoff: float):
         path = Path(folder) / "config.yaml"
         path.write_text(yaml.safe_dump(config))
         job = Identification(robot, str(path))
-    job.file, job.names, job.torque_filter = file, tuple(names), butter(4, cutoff, fs=rate)
+    job.names, job.motion = tuple(names), (q, v, acc, tau, np.arange(len(q)) / rate)
     index = np.arange(len(names))
     job.identif_config.update(act_idxq=index, act_idxv=index)
     job.initialize()

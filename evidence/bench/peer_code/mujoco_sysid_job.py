@@ -25,12 +25,7 @@ def write(spec, param):
     body.mass, body.ipos, body.inertia, body.iquat = mass, c, moments, quaternion
 
 
-def identify(urdf: str, file: str, cutoff: float):
-    compiled = mujoco.MjModel.from_xml_path(urdf)
-    mjcf = str(Path(urdf).with_suffix(".xml"))
-    mujoco.mj_saveLastXML(mjcf, compiled)  # its modifiers want the inertials of an MJCF file
-    spec = mujoco.MjSpec.from_file(mjcf)
-    model = spec.compile()
+def motion(file: str, cutoff: float):
     with np.load(file) as log:
         t, first = np.unique(log["t"], return_index=True)
         q, tau = log["q"][first], log["tau"][first]
@@ -41,7 +36,17 @@ def identify(urdf: str, file: str, cutoff: float):
     q, tau = filtfilt(b, a, q, axis=0), filtfilt(b, a, tau, axis=0)
     v = np.gradient(q, step, axis=0)
     acc = np.gradient(v, step, axis=0)
-    some = np.linspace(20, len(q) - 21, SAMPLES).astype(int)
+    return [x[20:-20] for x in (q, v, acc, tau)]
+
+
+def identify(urdf: str, files: list[str], cutoff: float):
+    compiled = mujoco.MjModel.from_xml_path(urdf)
+    mjcf = str(Path(urdf).with_suffix(".xml"))
+    mujoco.mj_saveLastXML(mjcf, compiled)  # its modifiers want the inertials of an MJCF file
+    spec = mujoco.MjSpec.from_file(mjcf)
+    model = spec.compile()
+    q, v, acc, tau = map(np.concatenate, zip(*(motion(file, cutoff) for file in files), strict=True))
+    some = np.linspace(0, len(q) - 1, SAMPLES).astype(int)
     q, v, acc, tau = (x[some] for x in (q, v, acc, tau))
     bodies = [model.body(model.jnt_bodyid[j]).name for j in range(model.njnt)]
     params = sysid.ParameterDict()

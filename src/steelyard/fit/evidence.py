@@ -220,7 +220,11 @@ class Form:
         size = np.exp(np.append(self.scales.groups, 0.0))[self.problem.group_of]
         root = np.diag(np.append(np.zeros(links), (self.problem.deviations * size)[links:]))
         for i, block in enumerate(self.prior):
-            root[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = np.linalg.inv(np.linalg.cholesky(block)).T
+            unit = 1 / np.sqrt(np.diag(block))
+            values, axes = np.linalg.eigh(unit[:, None] * block * unit)
+            root[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = (
+                unit[:, None] * axes / np.sqrt(np.maximum(values, JITTER))
+            )
         return root
 
 

@@ -62,6 +62,7 @@ def generalization(
     """
     weight = estimate.require_weighed().weight
     parts = {name: reduce(add, part).base for name, part in _parts(blocks).items()}
+    parts = {name: part for name, part in parts.items() if part.counts.any()}  # where all was left out is nothing
     own = reduce(add, parts.values())
     return Generalization(
         fitted=_share(own, own.residual_energy(estimate.base)),
