@@ -80,7 +80,8 @@ def page(rows: list[Row]) -> str:
     found = {f"{each['case']}, {tool}": line for each in ended for tool, line in each["table"].items()}
     raised = "".join(f"\n{each['case']}: {each['raised']}: {each['message']}\n" for each in rows if "raised" in each)
     said = " ".join(__doc__.split("\n\n")[0].split())
-    return f"# The same job by four tools\n\n{machines(rows)}\n\n{said}\n\n{table(found)}{raised}"
+    commits = ", ".join(dict.fromkeys(each["commit"] for each in rows))
+    return f"# The same job by four tools\n\n{machines(rows)} Commit {commits}.\n\n{said}\n\n{table(found)}{raised}"
 
 
 def _rows(case: Case, folder: Path) -> dict[str, dict]:
