@@ -602,7 +602,7 @@ static bool settle(const Evidence& e, const Sizes& n, const EvidenceSpace& s, St
 
 // From each of several starts (scales, then x) to the scales of most evidence, or none further for no rounds of scales,
 // and to the optimum there, or at x for no rounds of x either. The best comes to the first row. A start that comes
-// close to the best so far is left.
+// close to the best so far is left, as is one that leads nowhere.
 static bool maximise(const Evidence& e, const EvidenceSpace& s, double* starts, const EvidenceFound& out) {
     const Sizes n = sizes_of(e);
     const Index scales = e.bodies + e.groups + e.rows, length = scales + e.columns;
@@ -610,31 +610,33 @@ static bool maximise(const Evidence& e, const EvidenceSpace& s, double* starts, 
     if (e.told) std::memset(s.free, 0, sizeof(double) * n.s * n.f);
     for (Index i = 0; e.told && i < e.shared_count; ++i)
         std::memcpy(s.free + i * n.f, e.free + i * e.directions, sizeof(double) * e.directions);
+    bool any = false;
     for (Index start = 0; start < e.starts; ++start) {
         double* own = starts + start * length;
         State state{own, own + e.bodies, own + e.bodies + e.groups, own + scales, 0};
         double apart = 2 * e.same;
-        if (e.scale_rounds && !settle(e, n, s, state, log_det)) return false;  // what a step leaves is no noise
-        for (int round = 0; round < e.scale_rounds && !(apart < e.same); ++round) {
-            if (!weigh(e, n, s, state) || !place(e, n, s, state, log_det, decrement)) return false;
+        bool fine = !e.scale_rounds || settle(e, n, s, state, log_det);  // what a step leaves is no noise
+        for (int round = 0; fine && round < e.scale_rounds && !(apart < e.same); ++round) {
+            fine = weigh(e, n, s, state) && place(e, n, s, state, log_det, decrement);
+            if (!fine) break;
             spread(e, n, s, s.U, s.size, s.C);
             if (e.told) spread(e, n, s, s.prior_U, s.prior_size, s.prior);
             take_step(e, n, s, state);
             if (rescale(e, n, s, state) < e.settled) break;
-            if (!start) continue;
+            if (!any) continue;
             apart = 0;
             for (Index i = 0; i < scales; ++i) {
                 const double off = std::fabs(own[i] - starts[i]);
                 apart = off > apart ? off : apart;
             }
         }
-        if (apart < e.same) continue;
-        if (!settle(e, n, s, state, log_det)) return false;
+        if (!fine || apart < e.same || !settle(e, n, s, state, log_det)) continue;
         const double evidence = log_evidence(e, n, s, state, log_det);
-        if (start && !(evidence > *out.evidence)) continue;
-        *out.evidence = evidence;
+        if (any ? !(evidence > *out.evidence) : !std::isfinite(evidence)) continue;
+        *out.evidence = evidence, any = true;
         if (start) std::memcpy(starts, own, sizeof(double) * length);
     }
+    if (!any) return false;
     State best{starts, starts + e.bodies, starts + e.bodies + e.groups, starts + scales, 0};
     if (e.starts > 1 && (!weigh(e, n, s, best) || !place(e, n, s, best, log_det, decrement))) return false;
     spread(e, n, s, s.U, s.size, s.C);

@@ -115,9 +115,8 @@ def stated_values(robot) -> dict[str, Any]:
 @dataclass(frozen=True)
 class UserColumn:
     """A column that the user defines. function(q, v, a), samples first, returns the torque (n, nv) per unit of its
-    parameter. The function is called with random states, too, to find what it has in common with other columns.
-    joints: those it acts on (all by default; others must have zero). nonnegative: whether its parameter cannot be
-    negative, which `fit.consistent` then sees to.
+    parameter. It is called with random states, too, to find what it has in common with other columns. joints: those it
+    acts on (all by default; others must have zero). nonnegative: whether its parameter cannot be negative.
     """
 
     name: str
@@ -134,10 +133,9 @@ class Extra:
     kind: one of `COUPLED` (a term of the speed `sum ratio * v` of a shared motor, which acts on each degree times its
     ratio), "spring" (torque `q`), "user", or weighed by evidence: a bump of a friction "curve", friction by "load",
     "lean" of the base, "zero" of a joint's encoder, "gain" of its torques, "rest" of its spring (the torque at zero).
-    dofs: degrees it acts on; function: of a user's column; nonnegative: its value cannot be negative (that of couplings
-    cannot anyway). number: of a bump, 0 and up for odd functions of speed, -1 and down for even ones; of the axis
-    across gravity of a lean; of the degree whose zero it is. weighed: whether its size is told by evidence
-    (`fit.posterior`), and other fits do without it.
+    function: of a user's column; nonnegative: its value cannot be negative. number: of a bump, 0 and up for odd
+    functions of speed, -1 and down for even ones; of the axis across gravity; of the degree whose zero it is. weighed:
+    whether its size is told by evidence (`fit.posterior`), and other fits do without it.
     """
 
     name: str

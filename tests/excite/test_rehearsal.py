@@ -78,7 +78,9 @@ def test_the_verdict_follows_errors_and_intervals(tried):
     assert level(left=tried.errors[0]) == "keep"
     assert level(left=0.7 * tried.errors[0]) == "care"
     assert level(lower=tried.trials[0].upper) == "care"  # no truth in its interval
-    told = as_json(replace(tried, trials=tuple(replace(each, shown=np.zeros_like(each.shown)) for each in tried.trials)))
+    told = as_json(
+        replace(tried, trials=tuple(replace(each, shown=np.zeros_like(each.shown)) for each in tried.trials))
+    )
     assert not any(each["shown"] for each in told["parameters"])
 
 

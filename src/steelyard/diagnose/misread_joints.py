@@ -80,10 +80,13 @@ def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> 
         return ()
     few = joined([log[:: max(sum(map(len, logs)) // SAMPLES, 1)] for log in logs])
     share = min(share * sum(map(len, logs)) / len(few), 1.0)
-    usual = _judged(robot, few, share)
+    q, v, a, tau = few.require("q", "v", "a", "tau")
+    try:  # with directions of motion that were not filtered, as of all readings
+        usual = _judged(robot, few.replace(q=q, v=v, a=a, tau=tau), share)
+    except SteelyardError:
+        return ()
     best, won, after = None, WINS, 0.0
     for each in readings(robot.dof_names):
-        q, v, a, tau = few.require("q", "v", "a", "tau")
         read = few.replace(q=q @ each.position.T, v=v @ each.position.T, a=a @ each.position.T, tau=tau @ each.torque.T)
         try:
             evidence, left = _judged(robot, read, share)

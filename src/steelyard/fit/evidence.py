@@ -29,7 +29,10 @@ NEAR = 0.3  # length of a step in the metric of the divergence, up to which it i
 JITTER = 1e-13  # of a unit diagonal, that keeps rounding from making a matrix indefinite
 DEPENDENT = 1e-9  # singular value of equalities that repeat others
 PINNED = 1e-9  # of its deviation, that a column held at its bound keeps
-RESOLVED, IDLE = 1e-4, 0.01  # of its torque, that no record is finer than (16 bits of its range); of the largest joint's
+RESOLVED, IDLE = (
+    1e-4,
+    0.01,
+)  # of its torque, that no record is finer than (16 bits of its range); of the largest joint's
 LEAST_FOUND = 1e-9  # parameters that the data finds, at least
 SAME = 0.3  # of logarithms of scales, from the best so far, where another start is left
 TILE = 8  # columns that the core takes together

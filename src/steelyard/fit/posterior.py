@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.dynamics.effects import bump_speed
+from steelyard.errors import FitError
 from steelyard.fit.cone_program import as_told
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.evidence import Form, Group, Problem, Scales, least_noise, maximised
@@ -206,7 +207,10 @@ def _bounded(problem: Problem, lower, starts: Iterable[Scales]) -> Form:
         middle = problem.middle.copy()
         middle[fresh] = lower[fresh]
         problem = problem.held(middle, (*problem.pinned, *fresh.tolist()))
-        found = maximised(problem, (found.scales,), found.x)
+        try:
+            found = maximised(problem, (found.scales,), found.x)
+        except FitError:  # from bodies that hardly exist no step leads on
+            found = maximised(problem, (found.scales,))
     x = found.x.copy()
     x[list(problem.pinned)] = problem.middle[list(problem.pinned)]
     return replace(found, x=x)

@@ -1,0 +1,77 @@
+"""Logs whose positions are not those of joints are told what they hold; right ones are not."""
+
+import numpy as np
+import pytest
+
+from recordings_of_arms import arm, recorded
+from steelyard.app.demo_job import mistaken
+from steelyard.errors import LogError
+from steelyard.job import Job, in_memory
+from steelyard.pipeline.identification import run
+
+
+def revolutions(q, tau):
+    return q / (2 * np.pi), tau
+
+
+def one_in_revolutions(q, tau):
+    q[:, 2] /= 2 * np.pi
+    return q, tau
+
+
+def to_the_horizontal(q, tau):
+    q[:, 2] += q[:, 1]
+    return q, tau
+
+
+def parallel_drive(q, tau):
+    """The third motor stands still when the second joint turns."""
+    q[:, 2] += q[:, 1]
+    tau[:, 1] -= tau[:, 2]
+    return q, tau
+
+
+def differential(q, tau):
+    q[:, 1:3] = np.stack([q[:, 1] + q[:, 2], q[:, 1] - q[:, 2]], axis=1)
+    tau[:, 1:3] = np.stack([tau[:, 1] + tau[:, 2], tau[:, 1] - tau[:, 2]], axis=1) / 2
+    return q, tau
+
+
+def other(log, change):
+    q, tau = change(log.q.copy(), log.tau.copy())
+    return log.replace(q=q, tau=tau, v=None, a=None)
+
+
+@pytest.mark.exhaustive(keep=2)
+@pytest.mark.parametrize("name", ["puma560", "ur10"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            parallel_drive,
+            r"{2} is that of the joint plus {1}'s, and so are torques.*{2} minus {1} for positions and {1} ",
+        ),
+        (
+            to_the_horizontal,
+            r"{2} is that of the joint plus {1}'s, as of an angle to the horizontal: write {2} minus {1}",
+        ),
+        (
+            differential,
+            r"{1} and {2} are the motors of a differential: write half their sum for {1} and half of {1} minus",
+        ),
+        (one_in_revolutions, r"The position of {2} is in revolutions.*--unit q:{2}=rev"),
+        (revolutions, r"All positions are in revolutions.*--unit q=rev"),
+    ],
+)
+def test_what_a_log_holds_is_told(name, change, said):
+    log = other(recorded(name), change)
+    with pytest.raises(LogError, match=said.format(*arm(name).dof_names)):
+        run(Job(in_memory("arm"), (in_memory("log"),)), robot=mistaken(arm(name)), logs=(log,))
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur10", "panda"])
+def test_wrong_links_are_no_other_reading(name):
+    robot = arm(name)
+    heavy = robot.with_inertias(robot.inertias * np.where(np.arange(robot.nb) == robot.nb - 1, 4.0, 1.0)[:, None])
+    result = run(Job(in_memory("arm"), (in_memory("log"),)), robot=heavy, logs=(recorded(name),))
+    assert result.after.relative_error < 0.02 and min(result.estimate.scales[each] for each in robot.body_names) < 10
