@@ -23,8 +23,8 @@ def core() -> ModuleType | None:
     except ImportError:
         warnings.warn(
             "steelyard was installed without its compiled core, because no C++ compiler was found: sums over "
-            "samples are the same and five to twenty times slower; the posterior of identify, intervals, Kalman filters "
-            "and payloads online are missing. Install g++ or clang, then steelyard again.",
+            "samples are the same and five to twenty times slower; the posterior of identify, intervals, Kalman "
+            "filters and payloads online are missing. Install g++ or clang, then steelyard again.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -29,7 +29,8 @@ NEAR = 0.3  # length of a step in the metric of the divergence, up to which it i
 JITTER = 1e-13  # of a unit diagonal, that keeps rounding from making a matrix indefinite
 DEPENDENT = 1e-9  # singular value of equalities that repeat others
 PINNED = 1e-9  # of its deviation, that a column held at its bound keeps
-RESOLVED, IDLE = (
+RESOLVED = 1e-4  # of its torque, that no record of a joint is finer than: 16 bits of its range
+LEAST = 0.02  # of the largest torque, that a joint's counts for
     1e-4,
     0.01,
 )  # of its torque, that no record is finer than (16 bits of its range); of the largest joint's
@@ -234,7 +235,7 @@ class Form:
 def least_noise(info: Information) -> np.ndarray:
     """(g,) noise that each row group has at least."""
     rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    return RESOLVED * np.maximum(rms, max(IDLE * rms.max(initial=0.0), np.finfo(float).tiny))
+    return RESOLVED * np.maximum(rms, max(LEAST * rms.max(initial=0.0), np.finfo(float).tiny))
 
 
 def form(problem: Problem, scales: Scales, x) -> Form:

@@ -16,7 +16,7 @@ from steelyard.dynamics.effects import bump_speed
 from steelyard.errors import FitError
 from steelyard.fit.cone_program import as_told
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
-from steelyard.fit.evidence import Form, Group, Problem, Scales, least_noise, maximised
+from steelyard.fit.evidence import LEAST, Form, Group, Problem, Scales, least_noise, maximised
 from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.knowledge import Knowledge, Known, effect_bounds, knowledge_of_bodies
@@ -38,7 +38,6 @@ LOAD = 0.1  # deviation of friction by load
 SIZES = {"lean": 0.01, "zero": 0.005, "gain": 0.01}  # of mistakes at a scale of one: rad, rad, 1
 VOUCHED = 25.0  # largest lambda in what is promised: links of files are right to 20 %
 SPRING = 0.05  # torques of its joint, a radian: the same of its spring
-LEAST = 0.02  # of the largest torque, that a joint's counts for
 # Mean and deviation of the logarithm of a scale: of a curve, in torques of its joint; of viscous and Coulomb friction
 # about the file's; of mistakes; of springs, which few joints have, and which pass for weight in a part of its range.
 CURVE, STATED, MISTAKE, SPRUNG = (-3.0, np.sqrt(10.0)), (0.0, 3.0), (-1.0, 1.0), (-3.0, 1.0)
