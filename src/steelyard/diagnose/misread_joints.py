@@ -1,8 +1,8 @@
 """Positions and torques that are not those of joints: in revolutions, to the horizontal, of parallel drives, of motors
 of a differential. A matrix a reading makes joints of them, and posteriors of few samples say by evidence which it is.
 
-Wrong links cannot imitate another reading, as their prior pays for it: a sample wins 0.45 nats at least where it is one,
-healthy logs 0.24 at most.
+Wrong links cannot imitate another reading, as their prior pays for it: where it is one, a sample wins 0.45 nats at
+least, on healthy logs 0.24 at most.
 """
 
 from collections.abc import Iterator

@@ -31,9 +31,6 @@ DEPENDENT = 1e-9  # singular value of equalities that repeat others
 PINNED = 1e-9  # of its deviation, that a column held at its bound keeps
 RESOLVED = 1e-4  # of its torque, that no record of a joint is finer than: 16 bits of its range
 LEAST = 0.02  # of the largest torque, that a joint's counts for
-    1e-4,
-    0.01,
-)  # of its torque, that no record is finer than (16 bits of its range); of the largest joint's
 LEAST_FOUND = 1e-9  # parameters that the data finds, at least
 SAME = 0.3  # of logarithms of scales, from the best so far, where another start is left
 TILE = 8  # columns that the core takes together

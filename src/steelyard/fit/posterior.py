@@ -43,8 +43,7 @@ SPRING = 0.05  # torques of its joint, a radian: the same of its spring
 CURVE, STATED, MISTAKE, SPRUNG = (-3.0, np.sqrt(10.0)), (0.0, 3.0), (-1.0, 1.0), (-3.0, 1.0)
 STARTS = ((4.0, 0.05), (300.0, 0.3))  # lambda and size of curves: the evidence may have an optimum near each
 FIRST_NOISE = 0.1  # of the torque of a row
-LIGHT = 1e-9  # weight of a second prior beside the posterior
-FAINT, TINY = 1e-9, 1e-300  # share of a column's square, by which what no motion tells stays as the estimate has it
+FAINT = 1e-9  # of a column's square, by which what no motion tells stays; weight of a second prior beside the posterior
 PINNINGS = 4  # rounds in which parameters that cannot be negative are held at zero
 
 
@@ -271,7 +270,7 @@ def _within(found: Form, told: Known) -> Estimate:
         factors=None,
         discrepancy=None,
     )
-    return as_told(form, replace(told, weight=LIGHT, noise=np.ones(1)))
+    return as_told(form, replace(told, weight=FAINT, noise=np.ones(1)))
 
 
 def nearest_plain(estimate: Estimate, info: Information) -> dict[str, np.ndarray]:
@@ -298,7 +297,7 @@ def nearest_plain(estimate: Estimate, info: Information) -> dict[str, np.ndarray
             continue
         rows, columns = [place[column] for column in plain], [place[column] for column in every]
         square, x = gram[np.ix_(rows, rows)], estimate.parameters
-        stay = np.diag(FAINT * np.diag(square) + TINY)
+        stay = np.diag(FAINT * np.diag(square) + np.finfo(float).tiny)
         root = np.linalg.cholesky(square + stay)
         wanted = np.linalg.solve(root, gram[np.ix_(rows, columns)] @ x[every] + stay @ x[plain])
         for term, value in zip(terms, nonnegative_least_squares(root.T, wanted)[0], strict=True):
