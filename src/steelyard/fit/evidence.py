@@ -27,11 +27,9 @@ SCALE_ROUNDS, SETTLED, LONGEST = 60, 0.003, 1.5  # steps of the scales' logarith
 NEWTON_ROUNDS, ARRIVED = 50, 1e-10  # steps to the optimum of given scales, and the decrement that ends them
 NEAR = 0.3  # length of a step in the metric of the divergence, up to which it is taken whole
 JITTER = 1e-13  # of a unit diagonal, that keeps rounding from making a matrix indefinite
-DEPENDENT = 1e-9  # singular value of equalities that repeat others
-PINNED = 1e-9  # of its deviation, that a column held at its bound keeps
 RESOLVED = 1e-4  # of its torque, that no record of a joint is finer than: 16 bits of its range
 LEAST = 0.02  # of the largest torque, that a joint's counts for
-LEAST_FOUND = 1e-9  # parameters that the data finds, at least
+NOTHING = 1e-9  # of a singular value, of the deviation of a column at its bound, and parameters that the data finds
 SAME = 0.3  # of logarithms of scales, from the best so far, where another start is left
 TILE = 8  # columns that the core takes together
 
@@ -111,7 +109,7 @@ class Problem:
             return None
         told = rows.any(axis=0)
         _, size, axes = np.linalg.svd(rows[:, told] / np.linalg.norm(rows, axis=1, keepdims=True))
-        own, alone = axes[np.count_nonzero(size > DEPENDENT) :].T, np.count_nonzero(~told)
+        own, alone = axes[np.count_nonzero(size > NOTHING) :].T, np.count_nonzero(~told)
         found = np.zeros((len(told), alone + own.shape[1]))
         found[~told, :alone], found[told, alone:] = np.eye(alone), own
         return self.unit[self.shared, None] * found
@@ -154,7 +152,7 @@ class Problem:
     def deviations(self) -> np.ndarray:
         """(p,) prior deviations of all columns beside the links, at scales of one."""
         found = self.unit.copy()
-        found[list(self.pinned)] *= PINNED
+        found[list(self.pinned)] *= NOTHING
         return found
 
     @cached_property
@@ -255,7 +253,7 @@ def _by_core(problem: Problem, starts: Iterable[Scales], x, scale_rounds: int = 
     (g, m), s, nb = problem.local.shape, len(problem.shared), len(problem.theta0)
     begun = np.array([np.concatenate([each.links, each.groups, each.noise, x]) for each in starts])
     found, evidence = [np.zeros(shape) for shape in ((nb, 10, 10), (s, s), (g, m, s), (g, m, m), (s,))], np.zeros(1)
-    rules = [TIGHTNESS, APART, TOGETHER, SETTLED, LONGEST, ARRIVED, NEAR, JITTER, LEAST_FOUND, SAME]
+    rules = [TIGHTNESS, APART, TOGETHER, SETTLED, LONGEST, ARRIVED, NEAR, JITTER, NOTHING, SAME]
     if not require_core().evidence(
         *(problem.theta0, problem.middle, problem.deviations, problem.start),
         *(problem.shared, problem.local, problem.group_of),
