@@ -87,12 +87,16 @@ def _explained(estimate: Estimate, few: Log) -> bool:
     leaves more, or makes links other bodies."""
     if estimate.weighed is None or min(estimate.scales[name] for name in estimate.layout.bodies) < OTHER:
         return False
-    return not too_large(estimate) and validate(estimate, few).relative_error < POOR
+    if any(abs(each.value) > LARGE[name.split(".")[-1]] for name, each in estimate.nuisances.items()):
+        return False
+    return validate(estimate, few).relative_error < POOR
 
 
-def too_large(estimate: Estimate) -> bool:
-    """Whether a mistake of a posterior is too large for the derivative that its column is."""
-    return any(abs(each.value) > LARGE[name.split(".")[-1]] for name, each in estimate.nuisances.items())
+def imitated(estimate: Estimate) -> bool:
+    """Whether links, or gains of most joints, imitate something else: all are other than those of the file."""
+    scales = [estimate.scales[name] for name in estimate.layout.bodies]
+    gains = [abs(each.value) for name, each in estimate.nuisances.items() if name.endswith(".gain")]
+    return bool(np.mean(np.log(scales)) < np.log(OTHER) or (gains and np.median(gains) > LARGE["gain"]))
 
 
 def _named(case: Case, *, gross: bool = True) -> tuple[tuple[Fault, ...], Case, Fault | None]:

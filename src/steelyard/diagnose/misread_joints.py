@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from steelyard.diagnose.case import FEWEST
+from steelyard.diagnose.diagnosis import imitated
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypotheses.coupled_joints import WINS
 from steelyard.errors import SteelyardError
@@ -90,11 +91,11 @@ def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> 
     for each in readings(robot.dof_names):
         read = few.replace(q=q @ each.position.T, v=v @ each.position.T, a=a @ each.position.T, tau=tau @ each.torque.T)
         try:
-            evidence, left = _judged(robot, read, share)
+            evidence, left, other = _judged(robot, read, share)
         except SteelyardError:
             continue
         more = (evidence - usual[0]) / (share * tau.size) + np.linalg.slogdet(each.torque)[1] / robot.nv
-        if more > won and left < usual[1]:
+        if more > won and left < usual[1] and not other:
             best, won, after = each, more, left
     if best is None:
         return ()
@@ -103,8 +104,8 @@ def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> 
     return (fault("joint_coordinates", said, options=options, nats_a_sample=won, relative_error=after),)
 
 
-def _judged(robot: Robot, log: Log, share: float) -> tuple[float, float]:
-    """Evidence of a posterior with plain columns, and its noise over the torque."""
+def _judged(robot: Robot, log: Log, share: float) -> tuple[float, float, bool]:
+    """Evidence of a posterior with plain columns, its noise over the torque, and whether all links are others."""
     info = accumulate(robot, log, friction=friction_terms(), armature=True)
     found = posterior(info, share=share)
-    return found.evidence, float(np.sqrt(found.noise**2 @ info.counts / info.energy.sum()))
+    return found.evidence, float(np.sqrt(found.noise**2 @ info.counts / info.energy.sum())), imitated(found)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.diagnose import Fault
-from steelyard.diagnose.diagnosis import OTHER, too_large
+from steelyard.diagnose.diagnosis import imitated
 from steelyard.dynamics.effects import lean_axes
 from steelyard.fit import Status
 from steelyard.fit.estimate import Nuisance
@@ -76,11 +76,10 @@ def unexplained(result: Result) -> float:
 def _explains(result: Result) -> bool:
     """Whether the identified model is one of this robot: half of the torque is not, nor much where the nominal model
     errs by more than the torque itself, as models do whose units, signs or frames are not those of the log; nor where
-    links or mistakes imitate what is wrong with the log: all links are other bodies, a mistake is too large for its
-    column, or some links are others and the residual is no noise all the same."""
-    scales = [result.estimate.scales[name] for name in result.prior.body_names]
-    imitated = np.mean(np.log(scales)) < np.log(OTHER) or too_large(result.estimate)
-    if imitated or (result.doubted and any(each.code == "model_class" for each in result.diagnosis.faults)):
+    links or gains imitate what is wrong with the log: all are others, or some links are and the residual is no noise
+    all the same."""
+    other = result.doubted and any(each.code == "model_class" for each in result.diagnosis.faults)
+    if other or imitated(result.estimate):
         return False
     return unexplained(result) <= (LARGE if result.before.relative_error > NOTHING else MOST)
 
