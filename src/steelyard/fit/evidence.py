@@ -107,9 +107,9 @@ class Problem:
         rows = self.equal[:, self.shared] * self.unit[self.shared]
         if not len(rows):
             return None
-        told = rows.any(axis=0)
+        told = np.asarray(rows.any(axis=0))
         _, size, axes = np.linalg.svd(rows[:, told] / np.linalg.norm(rows, axis=1, keepdims=True))
-        own, alone = axes[np.count_nonzero(size > NOTHING) :].T, np.count_nonzero(~told)
+        own, alone = axes[np.count_nonzero(size > NOTHING) :].T, int(np.count_nonzero(~told))
         found = np.zeros((len(told), alone + own.shape[1]))
         found[~told, :alone], found[told, alone:] = np.eye(alone), own
         return self.unit[self.shared, None] * found
@@ -127,7 +127,7 @@ class Problem:
         (g, m), local = self.local.shape, place[self.local[self.local >= 0]]
         regrouping = info.basis.regrouping[:, self.shared]
         regrouping = np.pad(regrouping, ((0, 0), (0, -len(self.shared) % TILE))).reshape(len(regrouping), -1, TILE)
-        seen, tiles, parts, Gll, bl = regrouping.any(axis=2), [], [], np.zeros((g, m, m)), np.zeros((g, m))
+        seen, tiles, parts, Gll, bl = np.asarray(regrouping.any(axis=2)), [], [], np.zeros((g, m, m)), np.zeros((g, m))
         for i, (places, block) in enumerate(zip(info.squares.pattern.places, info.squares.blocks, strict=True)):
             k = int(np.sum(self.local[i] >= 0))
             at = np.searchsorted(places, place[self.local[i][:k]])
@@ -270,4 +270,5 @@ def _by_core(problem: Problem, starts: Iterable[Scales], x, scale_rounds: int = 
     ):
         raise FitError("The sums have no posterior, as they are not finite or not positive.")
     links, groups, noise, x = np.split(begun[0], np.cumsum([nb, len(problem.groups), g]))
-    return Form(problem, Scales(links, groups, noise), x, *found, float(evidence[0]))
+    prior, C, gain, inverse, slope = found
+    return Form(problem, Scales(links, groups, noise), x, prior, C, gain, inverse, slope, float(evidence[0]))

@@ -51,7 +51,7 @@ def clipped_sides(log: Log) -> NDArray[np.float64]:
         for side in (1.0, -1.0):
             own = side * tau[:, j]
             at = own == own.max()
-            if _clipped(at, np.count_nonzero(own == own.max(initial=-np.inf, where=~at))):
+            if _clipped(at, int(np.count_nonzero(own == own.max(initial=-np.inf, where=~at)))):
                 result[at, j] = side
     return result
 
