@@ -109,6 +109,7 @@ def judged(before, after, names=("a", "b")):
             before=of(before),
             after=of(after),
             doubted=(),
+            imitated=False,
             expected=None,
             diagnosis=SimpleNamespace(faults=()),
             estimate=SimpleNamespace(weakest=(), status=Status.OK, nuisances={}),

@@ -125,6 +125,7 @@ def stub(
     parts=(),
     links=0.0,
     doubted=(),
+    imitated=False,
     nuisances=None,
 ):
     """A result with the given predictions' errors. held_out, parts: errors met and expected; links: expected error of
@@ -143,6 +144,7 @@ def stub(
         job=SimpleNamespace(within="consistent", drive_gains=False, loads=()),
         prior=SimpleNamespace(nb=1, gravity=np.array([0.0, 0.0, -9.81])),
         doubted=doubted,
+        imitated=False,
         expected=(ExpectedError(0.3, 0.2, 0.4), ExpectedError(links, 0.5 * links, 2 * links)),
         findings=findings,
         diagnosis=SimpleNamespace(faults=()),

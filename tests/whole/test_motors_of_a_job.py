@@ -90,7 +90,6 @@ def test_identify_with_both(case):
     assert python.estimate.rotors[2, 9] == ankle["identified"]["theta"][9]
 
 
-@pytest.mark.xfail(reason="gains and curves hide the coupling from the diagnosis: payload is named", strict=True)
 def test_without_them_the_same_log_is_predicted_worse(case):
     folder, _ = case
     options = ("--cutoff", 0, "--no-armature", "--json")

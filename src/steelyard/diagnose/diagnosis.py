@@ -92,9 +92,9 @@ def _explained(estimate: Estimate, few: Log) -> bool:
     return validate(estimate, few).relative_error < POOR
 
 
-def imitated(estimate: Estimate) -> bool:
+def imitated(estimate: Estimate, bodies: Sequence[str]) -> bool:
     """Whether links, or gains of most joints, imitate something else: all are other than those of the file."""
-    scales = [estimate.scales[name] for name in estimate.layout.bodies]
+    scales = [estimate.scales[name] for name in bodies]
     gains = [abs(each.value) for name, each in estimate.nuisances.items() if name.endswith(".gain")]
     return bool(np.mean(np.log(scales)) < np.log(OTHER) or (gains and np.median(gains) > LARGE["gain"]))
 

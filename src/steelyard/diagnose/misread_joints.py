@@ -108,4 +108,8 @@ def _judged(robot: Robot, log: Log, share: float) -> tuple[float, float, bool]:
     """Evidence of a posterior with plain columns, its noise over the torque, and whether all links are others."""
     info = accumulate(robot, log, friction=friction_terms(), armature=True)
     found = posterior(info, share=share)
-    return found.evidence, float(np.sqrt(found.noise**2 @ info.counts / info.energy.sum())), imitated(found)
+    return (
+        found.evidence,
+        float(np.sqrt(found.noise**2 @ info.counts / info.energy.sum())),
+        imitated(found, robot.body_names),
+    )

@@ -189,9 +189,9 @@ class Form:
         return self.problem.share * np.exp(-2 * self.scales.noise)
 
     def promised(self, largest: float) -> "Form":
-        """The same where no link of a file is believed beyond a lambda."""
+        """The same where no link of a file is believed beyond a lambda, and no column is held at its bound."""
         scales = replace(self.scales, links=np.minimum(self.scales.links, np.log(largest)))
-        return form(self.problem, scales, self.x)
+        return form(self.problem.held(self.problem.middle, ()), scales, self.x)
 
     @cached_property
     def root(self) -> np.ndarray:

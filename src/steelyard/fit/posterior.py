@@ -218,8 +218,7 @@ def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios, se
     """The Estimate of a form at its optimum. silent: rows without torque of the Information that was seen."""
     problem, info = found.problem, found.problem.info
     layout, plain, facts = info.layout, info.plain, _facts(knowledge)
-    unpinned, noise = replace(found, problem=problem.held(problem.middle, ())), np.exp(found.scales.noise)
-    root = unpinned.promised(VOUCHED).root
+    root, noise = found.promised(VOUCHED).root, np.exp(found.scales.noise)
     held = None if all(each.equality for each in facts) else _within(found, told)
     parameters = found.x if held is None else held.parameters
     J = (pseudo.to_matrix(each) for each in (problem.theta0, parameters[layout.inertial].reshape(-1, 10)))

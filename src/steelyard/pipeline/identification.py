@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.corrections import corrections_from
 from steelyard.diagnose import Diagnosis, Fault, diagnose
-from steelyard.diagnose.diagnosis import OTHER
+from steelyard.diagnose.diagnosis import OTHER, imitated
 from steelyard.diagnose.faults import ACCEPTABLE
 from steelyard.diagnose.misread_joints import misread
 from steelyard.errors import FitError, LogError, OptionError, choices
@@ -97,6 +97,11 @@ class Result(Card):
     def doubted(self) -> tuple[str, ...]:
         """Links that are other bodies than those of the file."""
         return tuple(name for name in self.prior.body_names if self.estimate.scales[name] < OTHER)
+
+    @property
+    def imitated(self) -> bool:
+        """Whether all links, or gains of most joints, are others than those of the file."""
+        return imitated(self.estimate, self.prior.body_names)
 
     def _title(self) -> str:
         return f"Identification of '{self.prior.name}' from {len(self.log_names)} log(s)"

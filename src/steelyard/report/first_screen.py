@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.diagnose import Fault
-from steelyard.diagnose.diagnosis import imitated
 from steelyard.dynamics.effects import lean_axes
 from steelyard.fit import Status
 from steelyard.fit.estimate import Nuisance
@@ -79,7 +78,7 @@ def _explains(result: Result) -> bool:
     links or gains imitate what is wrong with the log: all are others, or some links are and the residual is no noise
     all the same."""
     other = result.doubted and any(each.code == "model_class" for each in result.diagnosis.faults)
-    if other or imitated(result.estimate):
+    if other or result.imitated:
         return False
     return unexplained(result) <= (LARGE if result.before.relative_error > NOTHING else MOST)
 
