@@ -101,9 +101,11 @@ def test_slip_and_soft_ground_are_named_and_cost_little(others, gait, ground, co
     assert all(torque_error(found.robot, each) < 0.25 * torque_error(walk.nominal, each) for each in others)
 
 
+LESS = pytest.mark.xfail(reason="intervals of posteriors of walks hold less, or are fewer", strict=True)
+
+
 @pytest.mark.exhaustive(keep=1)
-@pytest.mark.xfail(reason="intervals of posteriors of walks are not those of blocks, and hold less or are fewer")
-@pytest.mark.parametrize("gait", ["walk", "trot", "bound"])
+@pytest.mark.parametrize("gait", [pytest.param("walk", marks=LESS), pytest.param("trot", marks=LESS), "bound"])
 def test_intervals_hold_the_truth(gait):
     """Base parameters that the data determines, of two walks: about 36, of which 95 % are to be inside."""
     inside = []

@@ -85,14 +85,14 @@ def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> 
     q, v, a, tau = few.require("q", "v", "a", "tau")
     try:  # with directions of motion that were not filtered, as of all readings
         usual = _judged(robot, few.replace(q=q, v=v, a=a, tau=tau), share)
-    except SteelyardError:
+    except SteelyardError:  # nothing to compare with: the diagnosis goes on
         return ()
     best, won, after = None, WINS, 0.0
     for each in readings(robot.dof_names):
         read = few.replace(q=q @ each.position.T, v=v @ each.position.T, a=a @ each.position.T, tau=tau @ each.torque.T)
         try:
             evidence, left, other = _judged(robot, read, share)
-        except SteelyardError:
+        except SteelyardError:  # no bodies move so
             continue
         more = (evidence - usual[0]) / (share * tau.size) + np.linalg.slogdet(each.torque)[1] / robot.nv
         if more > won and left < usual[1] and not other:

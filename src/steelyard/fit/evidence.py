@@ -238,11 +238,6 @@ def form(problem: Problem, scales: Scales, x) -> Form:
     return _by_core(problem, [scales], x)
 
 
-def optimum(problem: Problem, scales: Scales, x) -> Form:
-    """The form at the optimum of given scales."""
-    return _by_core(problem, [scales], x, rounds=NEWTON_ROUNDS)
-
-
 def maximised(problem: Problem, starts: Iterable[Scales], x=None) -> Form:
     """The form at the scales of most evidence. starts: from which these are looked for, with parameters x (p,)."""
     return _by_core(problem, starts, problem.start if x is None else x, SCALE_ROUNDS, NEWTON_ROUNDS)
