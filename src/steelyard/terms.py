@@ -91,7 +91,7 @@ COUPLED = ("armature", "viscous", "coulomb")  # columns of a coupling, in their 
 SPRING_UNIT = "N m/rad"
 SHAPED_FRICTION = ("curve", "load")  # beyond viscous, Coulomb and constant: of any shape over speed, and by load
 NUISANCES = ("lean", "zero", "gain", "spring")  # mistakes of a log small enough for a derivative
-# Bumps of friction curves over `asinh(v / CURVE_SPEED)`, 0.01 to 8 rad/s or m/s; the same for all logs, so sums add.
+# Bumps of friction curves over `asinh(v / CURVE_SPEED)`, 0.01 to 8 rad/s or m/s, and a step; alike in all logs.
 CURVE_SPEED, CURVE_STEP, CURVE_KNOTS = 0.01, 0.74, 10
 
 
@@ -133,8 +133,8 @@ class Extra:
     kind: one of `COUPLED` (a term of the speed `sum ratio * v` of a shared motor, which acts on each degree times its
     ratio), "spring" (torque `q`), "user", or weighed by evidence: a bump of a friction "curve", friction by "load",
     "lean" of the base, "zero" of a joint's encoder, "gain" of its torques, "rest" of its spring (the torque at zero).
-    function: of a user's column; nonnegative: its value cannot be negative. number: of a bump, 0 and up for odd
-    functions of speed, -1 and down for even ones; of the axis across gravity; of the degree whose zero it is. weighed:
+    function: of a user's column; nonnegative: its value cannot be negative. number: of a bump, 0 and up for odd ones of
+    speed, `CURVE_KNOTS` a step, -1 and down for even ones; of the axis across gravity; of a zero's degree. weighed:
     whether its size is told by evidence (`fit.posterior`), and other fits do without it.
     """
 
@@ -402,10 +402,10 @@ def _springs(robot, names: dict[str, int], springs):
 
 def _shaped(names: dict[str, int], friction):
     """Friction curves and friction by load."""
-    bumps = [*range(CURVE_KNOTS), *range(-1, -2 - CURVE_KNOTS // 2, -1)] if "curve" in friction else []
+    bumps = [*range(CURVE_KNOTS + 1), *range(-1, -2 - CURVE_KNOTS // 2, -1)] if "curve" in friction else []
     for joint, dof in names.items():
         for number in bumps:
-            shape = f"{'odd' if number >= 0 else 'even'}{abs(number)}"
+            shape = f"{'odd' if number >= 0 else 'even'}{abs(number)}" if number < CURVE_KNOTS else "step"
             yield Extra(f"{joint}.curve.{shape}", "N m", "curve", (dof,), number=number, weighed=True)
         if "load" in friction:
             yield Extra(f"{joint}.load", "1", "load", (dof,), weighed=True)

@@ -27,12 +27,14 @@ from steelyard.terms import friction_terms
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """position, torque: (nv, nv) that make those of joints. said: what the log has. word: of `--unit`, or none."""
+    """position, torque: (nv, nv) that make those of joints. said: what the log has. word: of `--unit`, or none. mixed:
+    joints that it mixes."""
 
     said: str
     position: np.ndarray
     torque: np.ndarray
     word: str = ""
+    mixed: tuple[str, ...] = ()
 
 
 def readings(names: tuple[str, ...]) -> Iterator[Reading]:
@@ -49,10 +51,11 @@ def readings(names: tuple[str, ...]) -> Iterator[Reading]:
             apart = same.copy()
             apart[i + 1, i] = -sign
             both = f"The position of {other} is that of the joint {'minus' if word == 'plus' else 'plus'} {one}'s"
-            yield Reading(f"{both}, as of an angle to the horizontal: write {other} {word} {one}", apart, same)
+            level = f"{both}, as of an angle to the horizontal: write {other} {word} {one}"
+            yield Reading(level, apart, same, mixed=(one, other))
             moved = f"{both}, and so are torques, as of a parallel drive: write {other} {word} {one} for positions and "
             moved += f"{one} {'plus' if word == 'minus' else 'minus'} {other} for torques of {one}"
-            yield Reading(moved, apart, np.linalg.inv(apart).T)
+            yield Reading(moved, apart, np.linalg.inv(apart).T, mixed=(one, other))
             for first, second in ((one, other), (other, one)):
                 mixed = same.copy()
                 mixed[pair] = np.array([[1.0, 1.0], [sign, -sign]]) / 2
@@ -61,7 +64,7 @@ def readings(names: tuple[str, ...]) -> Iterator[Reading]:
                 said = f"{one} and {other} are the motors of a differential: write half their sum for {first} and "
                 difference = f"{one} minus {other}" if sign > 0 else f"{other} minus {one}"
                 said += f"half of {difference} for {second}, and the same of torques without the half"
-                yield Reading(said, mixed, np.linalg.inv(mixed).T)
+                yield Reading(said, mixed, np.linalg.inv(mixed).T, mixed=(one, other))
 
 
 def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> tuple[Fault, ...]:
@@ -84,7 +87,8 @@ def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> 
     share = min(share * sum(map(len, logs)) / len(few), 1.0)
     q, v, a, tau = few.require("q", "v", "a", "tau")
     try:  # with directions of motion that were not filtered, as of all readings
-        usual = _judged(robot, few.replace(q=q, v=v, a=a, tau=tau), share)
+        usual = few.replace(q=q, v=v, a=a, tau=tau)
+        before = _judged(robot, usual, share)
     except SteelyardError:  # nothing to compare with: the diagnosis goes on
         return ()
     best, won, after = None, WINS, 0.0
@@ -94,19 +98,21 @@ def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> 
             evidence, left, other = _judged(robot, read, share)
         except SteelyardError:  # no bodies move so
             continue
-        more = (evidence - usual[0]) / (share * tau.size) + np.linalg.slogdet(each.torque)[1] / robot.nv
-        if more > won and left < usual[1] and not other:
+        more = (evidence - before[0]) / (share * tau.size) + np.linalg.slogdet(each.torque)[1] / robot.nv
+        if more > won and left < before[1] and not other:
             best, won, after = each, more, left
-    if best is None:
+    shared = [] if best is None or not best.mixed else [best.mixed, dict(zip(best.mixed, (1.0, -1.0), strict=True))]
+    motors = [(_judged(robot, usual, share, each)[0] - before[0]) / (share * tau.size) for each in shared]
+    if best is None or won < WINS + max(motors, default=0.0):  # a motor that two joints share explains as much
         return ()
-    said = f"{best.said}: then {after:.1%} of the torque is left, as read {usual[1]:.1%}."
+    said = f"{best.said}: then {after:.1%} of the torque is left, as read {before[1]:.1%}."
     options = ("--unit", best.word) if best.word else ()
     return (fault("joint_coordinates", said, options=options, nats_a_sample=won, relative_error=after),)
 
 
-def _judged(robot: Robot, log: Log, share: float) -> tuple[float, float, bool]:
+def _judged(robot: Robot, log: Log, share: float, *coupling) -> tuple[float, float, bool]:
     """Evidence of a posterior with plain columns, its noise over the torque, and whether all links are others."""
-    info = accumulate(robot, log, friction=friction_terms(), armature=True)
+    info = accumulate(robot, log, friction=friction_terms(), armature=True, coupling=coupling)
     found = posterior(info, share=share)
     return (
         found.evidence,

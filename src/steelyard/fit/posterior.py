@@ -29,7 +29,7 @@ from steelyard.inertia import pseudo
 from steelyard.information import Information
 from steelyard.information.gram import Squares
 from steelyard.model import Robot
-from steelyard.terms import SHAPED_FRICTION, TERMS
+from steelyard.terms import CURVE_KNOTS, SHAPED_FRICTION, TERMS
 
 WIDE = 10.0  # torques of its joint: deviation of armature, couplings and columns of the user before any data
 EVEN = 0.05  # of the odd part of friction: what a drive's torque has that does not turn with the direction of motion
@@ -142,6 +142,9 @@ def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
         own = torque[list(extra.dofs)].max()
         if not extra.weighed:
             unit[at] *= own
+        elif extra.kind == "curve" and extra.number == CURVE_KNOTS:
+            unit[at] *= own / WIDE
+            together[f"{extra.name.partition('.curve')[0]}.friction", *STATED].append(at)
         elif extra.kind == "curve":
             unit[at] = own * min(bump_speed(extra.number) / slow[extra.dofs[0]], 1.0)
             unit[at] *= 1.0 if extra.number >= 0 else EVEN
