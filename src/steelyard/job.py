@@ -31,7 +31,7 @@ from steelyard.terms import SHAPED_FRICTION, friction_terms
 
 AS_MODELLED = "model"  # the word for drives of the kinds that the model and its side file say
 FRICTION = ("viscous", "coulomb", "offset")
-REVERSAL_WEIGHT = 0.005  # of samples at standstill, (noise / friction)^2: what sticks holds any torque within it
+REVERSAL_WEIGHT = 0.02  # of samples at standstill, (noise / friction)^2: what sticks holds any torque within it
 
 
 def in_memory(name: str) -> str:

@@ -25,6 +25,8 @@ from steelyard.terms import COULOMB_WIDTH, motor_of, ratios_of
 __all__ = ["cutoff_for", "decimate", "differentiate", "lowpass", "restamp", "torque_cutoff_for"]
 
 _WRENCHES = ("wrenches", "external")  # filtered like torques, among other channels as "wrenches:LINK"
+# Of the difference of v and dq/dt that a delay explains; s of it, below which it changes no torque that is measured
+MOSTLY, LATE = 0.5, 5e-4
 
 
 def lowpass(
@@ -79,8 +81,8 @@ def differentiate(
     coulomb_width: half-width of standstill for the direction of motion.
     coupling: joints that share a motor, as in `accumulate`, so that its direction is filtered, too.
 
-    q and inertial sensors are filtered; v is the filtered measurement if the log has one, else the derivative of the
-    filtered q; a is the derivative of that v, and replaces an acceleration in the log. The direction of motion,
+    q and inertial sensors are filtered; v is the filtered measurement if the log has one that is not late, else the
+    derivative of the filtered q; a is the derivative of that v, and replaces an acceleration in the log. The direction of motion,
     `tanh(v / coulomb_width)`, passes the same filter as the torque, so that Coulomb friction is compared like with
     like. With quaternions in q (nq != nv) the log must have v, and q stays as measured. Raises LogError for data
     that cannot be filtered (see `checks`), a cutoff of half the sampling rate or more, or when no stretch is long
@@ -108,6 +110,8 @@ def differentiate(
         )
     kept = [slice(part.start + drop, part.stop - drop) for part in usable]
     filtering = partial(derivatives, smoother, order=order)
+    late = _late(log, usable, partial(filtering, cutoff=cutoff))
+    log = log.replace(v=None) if late else log
     options = (partial(filtering, cutoff=cutoff), partial(filtering, cutoff=torque_cutoff), coulomb_width, shared)
     parts = [_filtered(log, part, keep, *options) for part, keep in zip(usable, kept, strict=True)]
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
@@ -131,7 +135,7 @@ def differentiate(
     how = f"{filtered}: {describe(smoother, order)}, -3 dB at {cutoff:.6g} Hz{apart}; {left_out}"
     whole |= wrenches | sensors | {"direction_width": coulomb_width, "bandwidth": bandwidth}
     motors = shared if "shared_direction" in whole else ()
-    return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log))
+    return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log, late))
 
 
 def _filtered(
@@ -194,8 +198,28 @@ def _require_cutoff(t: NDArray[np.float64], cutoff: float) -> None:
         )
 
 
-def _origin(log: Log) -> Iterator[str]:
-    yield "v: filtered measurement" if log.v is not None else "v: derivative of the filtered q"
+def _late(log: Log, parts: list[slice], filtering: Callable[..., NDArray]) -> float:
+    """s by which velocities come after positions, as of a driver that filters differences of them; 0 where they do not,
+    or where something else sets them apart."""
+    if log.v is None or log.q is None or log.nq != log.nv:
+        return 0.0
+    both = [(filtering(log.t[at], log.q[at], count=2), filtering(log.t[at], log.v[at], count=0)[0]) for at in parts]
+    change = np.concatenate([motion[2] for motion, _ in both])
+    behind = np.concatenate([motion[1] - v for motion, v in both])
+    moving, apart = np.sum(change**2, axis=0), np.sum(behind**2, axis=0)
+    shared = np.sum(change * behind, axis=0)
+    seen = (moving > 0) & (apart > 0)
+    if not seen.any() or np.mean(shared[seen] ** 2 / (moving[seen] * apart[seen])) < MOSTLY:
+        return 0.0
+    late = float(np.median(shared[seen] / moving[seen]))
+    return late if late > LATE else 0.0
+
+
+def _origin(log: Log, late: float) -> Iterator[str]:
+    if late:
+        yield f"v: derivative of the filtered q, as that of the log comes {1000 * late:.2g} ms late"
+    else:
+        yield "v: filtered measurement" if log.v is not None else "v: derivative of the filtered q"
     yield "a: derivative of v" + ("; the logged acceleration was not used" if log.a is not None else "")
     if log.nq != log.nv:
         yield "q: holds quaternions and was left as measured"
