@@ -82,9 +82,9 @@ def differentiate(
     coupling: joints that share a motor, as in `accumulate`, so that its direction is filtered, too.
 
     q and inertial sensors are filtered; v is the filtered measurement if the log has one that is not late, else the
-    derivative of the filtered q; a is the derivative of that v, and replaces an acceleration in the log. The direction of motion,
-    `tanh(v / coulomb_width)`, passes the same filter as the torque, so that Coulomb friction is compared like with
-    like. With quaternions in q (nq != nv) the log must have v, and q stays as measured. Raises LogError for data
+    derivative of the filtered q; a is the derivative of that v, and replaces an acceleration in the log. The direction
+    of motion, `tanh(v / coulomb_width)`, passes the same filter as the torque, so that Coulomb friction is compared
+    like with like. With quaternions in q (nq != nv) the log must have v, and q stays as measured. Raises LogError for data
     that cannot be filtered (see `checks`), a cutoff of half the sampling rate or more, or when no stretch is long
     enough.
     """
