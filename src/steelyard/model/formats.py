@@ -110,7 +110,7 @@ FORMATS = (
         files=".xacro",
         suffixes=(".xacro",),
         holds=partial(has_root, tags=(urdf.ROOT,)),
-        open=_later("xacro.xacro_document.XacroDocument"),
+        open=_later("xacro.XacroDocument"),
         lacks=("armature", "drives"),
         copies=".urdf",
         arguments=True,
