@@ -113,7 +113,7 @@ class Expanded(Document):
     """What a file stands for. files: what was looked up for it; places: element -> file and line."""
 
     files: Files = field(kw_only=True)
-    places: Mapping[Element, tuple[Path, int]]= field(kw_only=True)
+    places: Mapping[Element, tuple[Path, int]] = field(kw_only=True)
 
     def source(self, element: Element) -> tuple[Path, int]:
         return self.places.get(element, (self.path, 1))
@@ -126,8 +126,17 @@ class XacroDocument(UrdfDocument):
     format: ClassVar[str] = "xacro"
 
     @cached_property
+    def _outcome(self) -> "Expanded | ModelError":
+        try:
+            return _expanded(self.path, self.folders, self.arguments)
+        except ModelError as error:  # which may have taken its time
+            return error
+
+    @cached_property
     def xml(self) -> Expanded:
-        document = _expanded(self.path, self.folders, self.arguments)
+        document = self._outcome
+        if isinstance(document, ModelError):
+            raise document
         root = document.root
         if root.tag != ROOT:
             raise ModelError(f"{self.path} expands to <{root.tag[:60]}>; a xacro file of a robot expands to <{ROOT}>.")
@@ -152,7 +161,7 @@ class XacroDocument(UrdfDocument):
 
     def edited(self, robot: Robot, reference: Robot, target: Path) -> Draft:
         draft = super().edited(robot, reference, target)
-        note = f"{self.path.name} was expanded: {target.name} holds its values, not its macros. Sources stay as they are."
+        note = f"{self.path.name} was expanded: {target.name} holds its values, not its macros; the sources stay."
         return replace(draft, notes=(note, *draft.notes))
 
 
@@ -179,6 +188,7 @@ def _said_by_xacro(files: Files, arguments: Mapping[str, str]) -> dict[str, Any]
     command = [sys.executable, "-I", str(Path(__file__).with_name("xacro_process.py"))]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, **pipes) as process:
+        assert process.stdin and process.stdout and process.stderr
         clock = Timer(SECONDS, process.kill)
         clock.start()
         said: Any = {"search": sys.path, "path": str(files.main), "arguments": dict(arguments), "seconds": SECONDS}

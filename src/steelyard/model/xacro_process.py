@@ -11,9 +11,9 @@ import sys
 from contextlib import suppress
 from types import CodeType, SimpleNamespace
 from typing import Any
-from xml.dom.minidom import Document, Element
+from xml.dom.minidom import Document
 
-MEMORY = 2**30  # bytes
+MEMORY = 2**29  # bytes
 NOTHING = ("RLIMIT_NOFILE", "RLIMIT_NPROC", "RLIMIT_FSIZE")
 EVENTS = frozenset({"compile", "exec", "builtins.id"})  # audit events of what xacro does
 WARNED = ("warning: ", "error: ")
@@ -48,8 +48,8 @@ class Arguments(dict):
 class Place:
     """Keeps file and line of an element with its copies."""
 
-    def handle(self, operation, key, place, element, copy):
-        copy.setUserData(key, place, self)
+    def handle(self, operation, key, data, src, dst):
+        dst.setUserData(key, data, self)
 
 
 class Expansion:
@@ -121,7 +121,7 @@ class Expansion:
 
 def ask(kind: str, name: str) -> Any:
     """What the process that started this one says of a name. Raises Refused."""
-    print(json.dumps([kind, name]), file=OUT, flush=True)
+    print(json.dumps([kind, name], ensure_ascii=False), file=OUT, flush=True)
     answer = json.loads(IN.readline())
     if "refused" in answer:
         raise Refused(answer["refused"].removesuffix("."))
@@ -190,6 +190,7 @@ def _refuse(event: str, _) -> None:
 
 
 def main() -> None:
+    OUT.reconfigure(encoding="utf-8", errors="replace")  # expressions can make halves of characters
     given = json.loads(IN.readline())
     sys.path[:] = given["search"]
     import xacro.substitution_args
@@ -197,9 +198,9 @@ def main() -> None:
     expansion = Expansion(xacro, given["path"])
     _seal(given["seconds"])
     try:
-        line = json.dumps(expansion.result(given["arguments"]))
+        line = json.dumps(expansion.result(given["arguments"]), ensure_ascii=False)
     except (Refused, Exception) as error:
-        line = json.dumps({"refused": expansion.reason(error)})
+        line = json.dumps({"refused": expansion.reason(error)}, ensure_ascii=False)
     print(line, file=OUT, flush=True)
     os._exit(0)
 
