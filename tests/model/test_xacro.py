@@ -139,6 +139,22 @@ def test_links_of_one_macro_get_values_of_their_own(tmp_path):
     np.testing.assert_allclose(sy.load(out).inertias, theta, rtol=1e-12, atol=1e-15)
 
 
+def test_packages_are_found_without_ros_and_the_environment_is_not_read(tmp_path):
+    package = tmp_path / "arm_description"
+    (package / "urdf").mkdir(parents=True)
+    (package / "package.xml").write_text("<package><name>arm_description</name></package>")
+    (package / "links.xacro").write_text(LINKS.replace("SPIN", "0.001"))
+    path = package / "urdf/arm.xacro"
+    names = '<link name="$(optenv HOME none) $(find nowhere)/a $(find arm_description)"/>'
+    include = '<xacro:include filename="$(find arm_description)/links.xacro"/>'
+    path.write_text(file_of(f'{include}<xacro:segment name="a" mass="1" length="1"/>{names}'))
+    document = XacroDocument(path, allowed_folders(path))
+    a, named = document.xml.root.children
+    assert document.xml.source(a) == (package / "links.xacro", 3)
+    assert named.attributes["name"] == f"none package://nowhere/a {package}"
+    assert "its default; the environment is not read" in document.xml.notes[0]
+
+
 def test_commands_take_arguments(arm):
     out = arm.with_name("arm.xml")
     for words in (["convert", str(arm), str(out)], ["check", str(arm)], ["analyze", str(arm)]):

@@ -110,7 +110,8 @@ class Expansion:
         cause = error
         while getattr(cause, "exc", None) is not None:
             cause = cause.exc  # type: ignore[attr-defined]
-        said = " ".join(str(error).split()) or type(cause).__name__
+        told = str(cause if str(error).startswith("<class") else error)  # xacro names classes of Python's
+        said = " ".join(told.split()) or type(cause).__name__
         if isinstance(cause, MemoryError):
             said = "the file takes more memory than a robot needs"
         elif isinstance(cause, RecursionError):
