@@ -191,6 +191,7 @@ def _refuse(event: str, _) -> None:
 
 
 def main() -> None:
+    assert isinstance(OUT, io.TextIOWrapper)
     OUT.reconfigure(encoding="utf-8", errors="replace")  # expressions can make halves of characters
     given = json.loads(IN.readline())
     sys.path[:] = given["search"]
