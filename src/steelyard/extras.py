@@ -12,7 +12,6 @@ EXTRAS = {
     "report": ("plotly", "jinja2", "markupsafe"),
     "meshes": ("trimesh", "collada", "lxml"),
     "usd": ("pxr",),
-    "xacro": ("yaml",),
     "figures": ("matplotlib", "PIL"),
     "cluster": ("dask", "distributed", "fsspec"),
     "gpu": ("jax",),

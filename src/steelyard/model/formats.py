@@ -110,7 +110,7 @@ FORMATS = (
         files=".xacro",
         suffixes=(".xacro",),
         holds=partial(has_root, tags=(urdf.ROOT,)),
-        open=_later("xacro.xacro_document.XacroDocument"),
+        open=_later("xacro.XacroDocument"),
         lacks=("armature", "drives"),
         copies=".urdf",
         arguments=True,
@@ -279,15 +279,15 @@ def _format_of(path: Path) -> Format:
 def _with_folders(document: ModelDocument, folders) -> ModelDocument:
     """The document with the folders that `opened` says."""
     allowed, wider = allowed_folders(document.path, folders), around(document.path)
-    for tried in (allowed, (wider, *allowed)) if wider else ():
-        found = replace(document, folders=tried)
+    tried = [replace(document, folders=each) for each in (allowed, (wider, *allowed)) if each[0]]
+    for found in tried if wider else ():
         try:
             for _ in found.referenced():
                 pass
         except ModelError:  # of whatever kind: who reads the file says it better
             continue
         return found
-    return replace(document, folders=allowed)
+    return tried[0]
 
 
 def models_in(path) -> list[Path]:

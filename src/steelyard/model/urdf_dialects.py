@@ -39,8 +39,8 @@ def _leftover(document: Document, element: Element) -> str:
     if name in OF_XACRO:
         raise ModelError(
             f"{path}, line {line}: <{element.tag}> belongs to xacro, so the file is not expanded. Name it {path.stem}"
-            f".urdf.xacro to have it expanded as it is read, or expand it into another file (pip install xacro): xacro "
-            f"{path.name} > {path.stem}_expanded.urdf"
+            f".urdf.xacro to have it expanded as it is read, or expand it into another file: xacro {path.name} > "
+            f"{path.stem}_expanded.urdf"
         )
     if above and above[-1].tag in ("link", "joint") and not any(each.tag in DRAWN for each in above):
         raise ModelError(
