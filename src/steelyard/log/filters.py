@@ -84,8 +84,8 @@ def differentiate(
     q and inertial sensors are filtered; v is the filtered measurement if the log has one that is not late, else the
     derivative of the filtered q; a is the derivative of that v, and replaces an acceleration in the log. The direction
     of motion, `tanh(v / coulomb_width)`, passes the same filter as the torque, so that Coulomb friction is compared
-    like with like. With quaternions in q (nq != nv) the log must have v, and q stays as measured. Raises LogError for data
-    that cannot be filtered (see `checks`), a cutoff of half the sampling rate or more, or when no stretch is long
+    like with like. With quaternions in q (nq != nv) the log must have v, and q stays as measured. Raises LogError for
+    data that cannot be filtered (see `checks`), a cutoff of half the sampling rate or more, or when no stretch is long
     enough.
     """
     require_type(Log, log=log)
