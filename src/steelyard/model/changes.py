@@ -98,22 +98,6 @@ def _noise(theta) -> float:
 OPEN = 1e9  # a limit that stands for none in a file that needs one
 
 
-def property_of(robot: Robot, index: int, field: str, *, format: str | None) -> np.ndarray:
-    """Values (nv,) of a property of a joint by index, as a new file has them: a mimic joint's are with its master's.
-
-    Raises ModelError for a joint of several degrees with different ones, where the format holds one value a joint.
-    """
-    joint = robot.joints[index]
-    if joint.mimics is not None:
-        return np.zeros(1)
-    values = getattr(robot, field)[robot.v_slices[index]]
-    if format is not None and np.ptp(values) > 0:
-        raise ModelError(
-            f"Joint '{joint.name}' has {field} {values.tolist()}; {format} holds one value a joint. Make them equal."
-        )
-    return values
-
-
 def require_consistent(name: str, theta):
     """Raise ModelError for a body that no distribution of mass has; points, rods and plates are limits of some.
 
