@@ -3,8 +3,9 @@
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 import numpy as np
@@ -35,7 +36,14 @@ def jsonable(value) -> Any:
         return [jsonable(each) for each in value]
     if isinstance(value, Path):
         return str(value)
+    if is_dataclass(value):
+        return {each.name: jsonable(getattr(value, each.name)) for each in fields(value)}
     raise TypeError(f"{type(value).__name__} has no plain JSON form")
+
+
+def filled(record: type, source, **others) -> dict:
+    """Keys of a record from the attributes of a source that have their names, and others."""
+    return {key: others[key] if key in others else getattr(source, key) for key in get_type_hints(record)}
 
 
 def write_json(summary: dict, path: Path) -> None:
