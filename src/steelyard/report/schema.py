@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.job import Job
 from steelyard.job_options import options_of
-from steelyard.report.summary_basics import SCHEMA_VERSION
+from steelyard.report.identification_records import SCHEMA_VERSION
 from steelyard.report.summary_records import SUMMARIES
 
 KINDS = tuple(SUMMARIES)

@@ -1,10 +1,10 @@
-"""The layout of the summary of each kind, as `summary_basics` says: drives, payloads and comparisons in this file."""
+"""The layout of the summary of each kind, as `identification_records` says: drives, payloads and comparisons here."""
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from steelyard.report.identification_records import Identification
-from steelyard.report.summary_basics import (
+from steelyard.report.identification_records import (
     Count,
+    Identification,
     Level,
     OfAJob,
     Quantiles,
