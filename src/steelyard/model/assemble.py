@@ -1,7 +1,8 @@
 """From the parts of a model file to a Robot: order, lumping of fixed parts, floating or fixed base."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -36,16 +37,16 @@ class Ties:
     """Which things are tied to each other, directly or through others."""
 
     def __init__(self):
-        self._above: dict[Hashable, Hashable] = {}
+        self._above: dict[Any, Any] = {}
 
-    def find(self, one: Hashable) -> Hashable:
+    def find(self, one: Any) -> Any:
         """The one that stands for all that are tied to a thing."""
         while (up := self._above.get(one, one)) != one:
             self._above[one] = self._above.get(up, up)
             one = up
         return one
 
-    def join(self, one: Hashable, other: Hashable) -> bool:
+    def join(self, one: Any, other: Any) -> bool:
         """Tie two together. False where they are tied already."""
         one, other = self.find(one), self.find(other)
         self._above[one] = other

@@ -141,8 +141,7 @@ def _joint(sheet: Sheet, form: Form, chain: tuple[int, ...], parent: str, child:
     if kind == "screw":
         sheet.need(SCREWS)
         children += numbered({PITCH: 2 * np.pi * screw(joint)[2]})
-    armature = form.value(chain[0], "armature")
-    if armature and len(chain) == 1:
+    if len(chain) == 1 and (armature := form.value(chain[-1], "armature")):
         children += numbered({ROTOR: armature, GEAR: 1.0})
     return NewElement("joint", {"name": name, "type": kind}, tuple(children))
 

@@ -4,7 +4,7 @@ A model that no joint holds to the world flies, as SDF says. Where a file has se
 joints move; joints of the world can make one robot of several models.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -238,7 +238,7 @@ def _groups(tree: Tree) -> list[list[int]]:
     for joint in tree.joints:
         if WORLD not in (joint.parent, joint.child):
             tied.join(*(tree.bodies[end].path[0] for end in (joint.child, joint.parent)))
-    found: dict[Hashable, list[int]] = {}
+    found: dict[str, list[int]] = {}
     for body in tree.order:
         found.setdefault(tied.find(tree.bodies[body].path[0]), []).append(body)
     return list(found.values())
