@@ -107,7 +107,10 @@ class Form:
     @cached_property
     def hanging(self) -> dict[str, list[Member]]:
         """Members by what they hang on."""
-        return {name: [each for each in self.members if each.on == name] for name in ("", *self.robot.body_names)}
+        found: dict[str, list[Member]] = {name: [] for name in ("", *self.robot.body_names)}
+        for each in self.members:
+            found[each.on].append(each)
+        return found
 
     def value(self, index: int, field: str) -> float:
         """A property of a joint by index, as the file has it: a mimic joint's are with its master's."""
