@@ -35,31 +35,22 @@ from steelyard.model.xml import has_root
 
 @dataclass(frozen=True, eq=False)
 class Format:
-    """One file format of robots.
+    """One file format of robots."""
 
-    name: as of `Source.format`. title, files: the model and its files in messages. suffixes: of its files. holds:
-    whether a file is of this format, whatever its suffix; open: its document. new: a new file of a robot's `Form` and
-    of the geometry of its links, None where none is written; abilities: what such files can say. lacks: properties of
-    joints and "drives", what of them it has no place for. shapes: what of geometry it states, None where `new` takes
-    pieces as they are. precision: relative, to which numbers that are written read back. parts: whether its files may
-    be parts of a model, which alone are none. copies: suffix of edited copies, where it is another. arguments: whether
-    its files take any.
-    """
-
-    name: str
-    title: str
-    files: str
-    suffixes: tuple[str, ...]
-    holds: Callable[[Path], bool]
+    name: str  # as of `Source.format`
+    title: str  # the model in messages
+    files: str  # its files in messages
+    suffixes: tuple[str, ...]  # of its files
+    holds: Callable[[Path], bool]  # whether a file is of this format, whatever its suffix
     open: Callable[[Path], ModelDocument]
-    new: Callable[[Form, Path, tuple[Piece, ...]], Draft] | None = None
-    abilities: Abilities | None = None
-    lacks: tuple[str, ...] = ()
-    shapes: Shapes | None = None
-    precision: float = TOLERANCE
-    parts: bool = False
-    copies: str = ""
-    arguments: bool = False
+    new: Callable[[Form, Path, tuple[Piece, ...]], Draft] | None = None  # a new file, with the geometry of links
+    abilities: Abilities | None = None  # what new files can say
+    lacks: tuple[str, ...] = ()  # properties of joints and "drives": what of them it has no place for
+    shapes: Shapes | None = None  # what of geometry it states, None where `new` takes pieces as they are
+    precision: float = TOLERANCE  # relative, to which numbers that are written read back
+    parts: bool = False  # whether its files may be parts of a model, which alone are none
+    copies: str = ""  # suffix of edited copies, where it is another
+    arguments: bool = False  # whether its files take any
 
 
 _later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers

@@ -76,7 +76,8 @@ def _told_apart(form: Form, geometry: Geometry) -> Iterator[NewElement]:
     """A site of the name of the ground that a file has, so that the link is told from the one that every file has."""
     still = [each for each in form.hanging[""] if not each.joints]
     others = any(at_origin(each.link) for each in still if each.link.name != GROUND)
-    if others and any(map(_is_ground, still)) and not geometry.of(GROUND):
+    told = geometry.of(GROUND) or any(site.name == GROUND for site in form.robot.sites)
+    if others and any(map(_is_ground, still)) and not told:
         yield NewElement("site", {"name": GROUND})
 
 

@@ -30,65 +30,45 @@ AXES = ("revolute", "prismatic", "planar")
 
 @dataclass(frozen=True, eq=False)
 class Abilities:
-    """What files of a format can say of a robot.
+    """What files of a format can say of a robot."""
 
-    title: the format in messages.
-    kinds: of joints that have words, `HELICAL` among them; others are their pieces or refused.
-    free: where a body may be free: "anywhere", "origin" of the world, or "base" of the robot alone.
-    names_free: whether joints of free bodies have names.
-    properties, of: of joints, and the kinds that have them.
-    zeros: whether a joint may have another zero than the pose of what it carries.
-    on_axes: whether links have their origins on the axes of the joints that carry them.
-    inner: whether a joint of a robot, by index, needs no link between it and the next.
-    compiled: whether bodies that cannot be, and moving ones without mass and extent, are refused by who reads it.
-    ground: whether the name `GROUND` is that of the world.
-    separator: of names, not in any; the format that has one has one name for one thing.
-    parts: whether links that are fixed to others state inertials of their own.
-    drives: those of a robot that it holds, as they read back.
-    """
-
-    title: str
-    kinds: tuple[str, ...]
-    free: str = "origin"
-    names_free: bool = True
-    properties: tuple[str, ...] = PROPERTIES
-    of: tuple[str, ...] = AXES
-    zeros: bool = False
-    on_axes: bool = False
-    inner: Callable[[Robot, int], bool] = lambda robot, index: True
-    compiled: bool = False
-    ground: bool = False
-    separator: str = ""
-    parts: bool = True
-    drives: Callable[[Robot], dict[str, Drive]] = lambda robot: {}
+    title: str  # the format in messages
+    kinds: tuple[str, ...]  # of joints that have words, `HELICAL` among them; others are their pieces or refused
+    free: str = "origin"  # where a body may be free: "anywhere", "origin" of the world, or "base" of the robot alone
+    names_free: bool = True  # whether joints of free bodies have names
+    properties: tuple[str, ...] = PROPERTIES  # of joints
+    of: tuple[str, ...] = AXES  # kinds of joints that have these
+    zeros: bool = False  # whether a joint may have another zero than the pose of what it carries
+    on_axes: bool = False  # whether links have their origins on the axes of the joints that carry them
+    inner: Callable[[Robot, int], bool] = lambda robot, index: True  # whether a joint needs no link before the next
+    compiled: bool = False  # whether bodies that cannot be, and moving ones without mass and extent, are refused
+    ground: bool = False  # whether the name `GROUND` is that of the world
+    separator: str = ""  # of names, not in any; a format that has one has one name for one thing
+    parts: bool = True  # whether links that are fixed to others state inertials of their own
+    drives: Callable[[Robot], dict[str, Drive]] = lambda robot: {}  # that it holds, as they read back
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A link and how it hangs on another.
-
-    on: that one's name, empty for the world. joints: between them, outermost first; none of a fixed link. rotation,
-    position: its pose in the other one.
-    """
+    """A link and how it hangs on another."""
 
     link: Link
-    on: str
-    joints: tuple[int, ...]
+    on: str  # name of the other, empty for the world
+    joints: tuple[int, ...]  # between them, outermost first; none of a fixed link
     rotation: np.ndarray
     position: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """robot: in the joints, frames and names of the file. names: of links by those that they had; shifts: (3,) by which
-    the frame of one moves, along its axes. expected, rescaled: as of a `Draft`."""
+    """A robot as a file can say it."""
 
-    robot: Robot
-    names: dict[str, str]
-    shifts: dict[str, np.ndarray]
-    expected: Robot
+    robot: Robot  # in the joints, frames and names of the file
+    names: dict[str, str]  # of links by those that they had
+    shifts: dict[str, np.ndarray]  # (3,) by which the frame of a body moves, along its axes
+    expected: Robot  # as of a `Draft`
     notes: tuple[str, ...]
-    rescaled: tuple[str, ...]
+    rescaled: tuple[str, ...]  # as of a `Draft`
 
     def geometry(self, pieces: Sequence[Piece]) -> dict[str, list[Piece]]:
         """Pieces of each link, in its frame."""
@@ -231,21 +211,19 @@ def _named(robot: Robot, abilities: Abilities, notes: list[str]) -> tuple[Robot,
         return robot, links
     notes.append(f"{abilities.title} does not take some names; these are others: {choices(renamed)}.")
 
-    def body(name: str | None) -> str | None:
-        return name if name is None else links[name]
-
+    bodies: dict[str | None, str | None] = {None: None, **links}
     return replace(
         robot,
         joints=tuple(replace(j, name=joints[j.name], mimics=j.mimics and joints[j.mimics]) for j in robot.joints),
         body_names=tuple(links[name] for name in robot.body_names),
         links=tuple(replace(link, name=links[link.name]) for link in robot.links),
         sites=tuple(replace(site, name=legal(site.name)) for site in robot.sites),
-        loops=tuple(replace(loop, bodies=tuple(map(body, loop.bodies))) for loop in robot.loops),
+        loops=tuple(replace(loop, bodies=(bodies[loop.bodies[0]], bodies[loop.bodies[1]])) for loop in robot.loops),
         rotors=tuple(
             replace(
                 rotor,
                 joint=joints[rotor.joint],
-                carrier=body(rotor.carrier),
+                carrier=bodies[rotor.carrier],
                 also=tuple((joints[each], ratio) for each, ratio in rotor.also),
             )
             for rotor in robot.rotors
