@@ -33,15 +33,14 @@ EXACT = 1e-12  # of a rotation that angles say
 
 @dataclass(eq=False)
 class Sheet:
-    """What is being written. version: that it needs so far. links: of the robot that it is, as they read back. lost:
-    frames that have no place. notes: what is not in it."""
+    """What is being written."""
 
     target: Path
-    version: tuple[int, int] = OLDEST
+    version: tuple[int, int] = OLDEST  # that it needs so far
     parts: list[NewElement] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
-    lost: list[Frame] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)  # as they read back
+    lost: list[Frame] = field(default_factory=list)  # that have no place
+    notes: list[str] = field(default_factory=list)  # what is not in it
 
     @property
     def ground(self) -> str:

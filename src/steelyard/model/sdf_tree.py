@@ -53,22 +53,17 @@ class Carrier(NamedTuple):
 
 @dataclass(eq=False)
 class Tree:
-    """Bodies and joints of a file.
-
-    incoming: body -> what carries it. order: bodies that do not stand still, parents first. root: body -> the
-    first one of its tree. closing: joints beyond those of trees, which close loops. couplings: gearboxes. chosen:
-    bodies of the robot. prefix: names of models that are not said, since the robot is in one model.
-    """
+    """Bodies and joints of a file."""
 
     bodies: list[Body] = field(default_factory=list)
     joints: list[Connection] = field(default_factory=list)
-    incoming: dict[int, Carrier] = field(default_factory=dict)
-    order: list[int] = field(default_factory=list)
-    root: dict[int, int] = field(default_factory=dict)
-    closing: list[int] = field(default_factory=list)
-    couplings: list[int] = field(default_factory=list)
-    chosen: frozenset[int] = frozenset()
-    prefix: tuple[str, ...] = ()
+    incoming: dict[int, Carrier] = field(default_factory=dict)  # body -> what carries it
+    order: list[int] = field(default_factory=list)  # bodies that do not stand still, parents first
+    root: dict[int, int] = field(default_factory=dict)  # body -> the first one of its tree
+    closing: list[int] = field(default_factory=list)  # joints beyond those of trees, which close loops
+    couplings: list[int] = field(default_factory=list)  # gearboxes
+    chosen: frozenset[int] = frozenset()  # bodies of the robot
+    prefix: tuple[str, ...] = ()  # names of models that are not said, since the robot is in one model
     notes: list[str] = field(default_factory=list)
 
     @cached_property

@@ -10,11 +10,10 @@ from steelyard.model.usd_scene import Scene, value
 
 @dataclass(frozen=True, eq=False)
 class Carrier:
-    """What carries a body. parent: number of a body or WORLD; joints: between them, outermost first, each with the one
-    of its bodies (0, 1) that is carried; none for a body that floats."""
+    """What carries a body."""
 
-    parent: int
-    joints: tuple[tuple[Connection, int], ...]
+    parent: int  # number of a body or WORLD
+    joints: tuple[tuple[Connection, int], ...]  # outermost first, each with the one of its bodies (0, 1) it carries
 
     @property
     def floats(self) -> bool:
@@ -23,11 +22,11 @@ class Carrier:
 
 @dataclass(eq=False)
 class Tree:
-    """order: numbers of bodies, parents first. carriers: by number. closing: joints of its bodies left over."""
+    """Bodies by number."""
 
-    order: list[int] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)  # parents first
     carriers: dict[int, Carrier] = field(default_factory=dict)
-    closing: list[Connection] = field(default_factory=list)
+    closing: list[Connection] = field(default_factory=list)  # joints of its bodies left over
 
     @property
     def roots(self) -> list[int]:
