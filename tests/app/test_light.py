@@ -77,7 +77,7 @@ def test_defaults_are_words_that_their_users_know():
 
 HEAVIEST = (  # a tenth of a second or more each, which a plain job has no use for
     *("scipy.interpolate", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.stats"),
-    *("h5py", "jsonschema", "mujoco", "rosbags", "sqlite3", "trimesh", "urllib.request"),
+    *("h5py", "mujoco", "rosbags", "sqlite3", "trimesh", "urllib.request"),
     *("steelyard.log.lerobot", "steelyard.log.ros"),
 )
 

@@ -8,7 +8,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.drives.held_out import WINDOW
-from steelyard.report.schema import difference, opened, schema
+from steelyard.report.schema import difference
 
 MOST = 2_000_000  # bytes of all files
 
@@ -21,7 +21,7 @@ def test_the_page_is_that_of_the_files():
 def test_files_are_those_of_one_result(name):
     """The summary is whole and names no folder; the model has its masses; samples are of the same robot."""
     folder, found = gallery.FILES / name, gallery.summary(name)
-    assert not difference(found, opened(schema(found["kind"])))
+    assert not difference(found, found["kind"])
     assert found["provenance"]["folder"] == "." and not any(
         each["path"].startswith("/") for each in found["provenance"]["inputs"]
     )

@@ -34,7 +34,7 @@ MJCFS = ("acrobot", "cheetah", "humanoid", "humanoid_CMU", "quadruped", "swimmer
 def test_mujoco_computes_the_torques_of_a_urdf_from_its_mjcf(name, floating, tmp_path):
     robot = load(EXAMPLE_ROBOTS / name, floating=floating, gravity=(0.5, -1.0, -9.0))
     if "world" in robot.body_names:
-        with pytest.raises(ModelError, match="keeps this name for the ground"):
+        with pytest.raises(ModelError, match="keeps the name 'world'"):
             save(robot, tmp_path / "out.xml")
         return
     rng = np.random.default_rng(0)

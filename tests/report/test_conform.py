@@ -11,26 +11,25 @@ from steelyard.app import redraw
 from steelyard.app.identification import identify
 from steelyard.errors import OptionError
 from steelyard.log.findings import fatal
-from steelyard.report.schema import difference, jsonable, opened, schema
+from steelyard.report.schema import difference, jsonable, schema
 
 
 def test_whole_summaries_differ_in_nothing(found):
-    assert difference(json.loads(json.dumps(found)), schema("identification")) is None
+    assert difference(json.loads(json.dumps(found)), "identification") is None
 
 
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda summary: summary.pop("robot"), "'robot' is a required property"),
-        (lambda summary: summary["robot"].update(gravity=[0.0, 1.0]), "robot.gravity: [0.0, 1.0] is too short"),
-        (lambda summary: summary["files"].append(7), "7 is not of type 'string'"),
-        (lambda summary: summary.update(unheard_of=1), "'unheard_of' was unexpected"),
+        (lambda summary: summary.pop("robot"), "required field `robot`"),
+        (lambda summary: summary["robot"].update(gravity=[0.0, 1.0]), "robot.gravity: Expected `array` of length >= 3"),
+        (lambda summary: summary["files"].append(7), "]: Expected `str`, got `int`"),
     ],
 )
 def test_damages_are_named(found, damage, said):
     wrong = json.loads(json.dumps(found))
     damage(wrong)
-    assert said in difference(wrong, schema("identification"))
+    assert said in difference(wrong, "identification")
 
 
 def test_findings_of_logs_are_in_the_schema(found):
@@ -44,25 +43,25 @@ def test_further_keys_may_be_read(found):
     """Of a later version; what is known has to be right all the same."""
     more = json.loads(json.dumps(found))
     more["bodies"][0]["surprise"] = more["surprise"] = 1
-    assert "'surprise' was unexpected" in difference(more, schema("identification"))
-    assert difference(more, opened(schema("identification"))) is None
+    assert not jsonschema.Draft202012Validator(schema("identification")).is_valid(more)
+    assert difference(more, "identification") is None
     more["bodies"][0]["identified"]["mass"] = "much"
-    assert difference(more, opened(schema("identification"))).startswith("bodies[0].identified.mass: 'much'")
+    assert difference(more, "identification").startswith("bodies[0].identified.mass: Expected `float`")
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (float("nan"), "robot.gravity[1]: nan is not of type 'number'"),
-        (float("inf"), "robot.gravity[1]: inf is not of type 'number'"),
-        (10**400, "robot.gravity[1]: 1000"),
-        (True, "robot.gravity[1]: True is not of type 'number'"),
+        (float("nan"), "Out of range float values"),
+        (float("inf"), "Out of range float values"),
+        (10**400, "robot.gravity[1]: Number out of range"),
+        (True, "robot.gravity[1]: Expected `float`, got `bool`"),
     ],
 )
 def test_what_is_no_number(found, value, said):
     wrong = json.loads(json.dumps(found))
     wrong["robot"]["gravity"][1] = value
-    assert difference(wrong, schema("identification")).startswith(said)
+    assert difference(wrong, "identification").startswith(said)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +77,7 @@ def test_damage_is_named_where_it_is(folder, tmp_path):
     wrong = copy.deepcopy(found)
     wrong["held_out"]["joints"][0]["rms_after"] = "small"
     (tmp_path / "summary.json").write_text(json.dumps(wrong))
-    with pytest.raises(OptionError, match=r"damaged: held_out.joints\[0\].rms_after: 'small' is not of type 'number'"):
+    with pytest.raises(OptionError, match=r"damaged: held_out.joints\[0\].rms_after: Expected `float`, got `str`"):
         redraw.again([tmp_path])
 
 

@@ -42,7 +42,7 @@ def printed(found):
 
 def test_terminal_page_and_json_agree_number_for_number(found, html, odd_log):
     """Every cell of every table is the rounded number of the JSON, and stands on the terminal and on the page."""
-    said, tree = jsonable(found.as_json()), markup.fromstring(html)
+    said, tree = jsonable(found), markup.fromstring(html)
     text = printed(found)
     tables = {each.title.split()[0]: each for each in sheets(said)}
     assert set(tables) == {"Gaps", "Motion", "Signals"}

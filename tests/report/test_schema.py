@@ -2,14 +2,12 @@
 
 import copy
 import json
-from typing import Annotated, Literal, NotRequired, TypedDict
 
 import jsonschema
 import pytest
 
 from steelyard.errors import OptionError
 from steelyard.report.schema import KINDS, schema
-from steelyard.report.typed_schema import Pattern, Size, further, json_schema
 
 pytestmark = pytest.mark.claim("report.agreement")
 
@@ -49,38 +47,3 @@ def test_what_is_no_summary_is_refused(found, spoil):
 def test_unknown_kinds_are_refused():
     with pytest.raises(OptionError, match="identification, drives, payload"):
         schema("weather")
-
-
-@further(float | None)
-class Pull(TypedDict):
-    level: Annotated[Literal["low", "high"], "How much."]
-    force: Annotated[list[float], Size(3, 3), "N"]
-    count: Annotated[int, Size(1)]
-    of: NotRequired[tuple[float, str]]
-    code: Annotated[str, Pattern("^a+$")]
-
-
-def test_a_record_is_the_schema_that_it_says():
-    assert json_schema(Pull) == {
-        "type": "object",
-        "properties": {
-            "level": {"enum": ["low", "high"], "description": "How much."},
-            "force": {
-                "type": "array",
-                "items": {"type": "number"},
-                "minItems": 3,
-                "maxItems": 3,
-                "description": "N",
-            },
-            "count": {"type": "integer", "minimum": 1},
-            "of": {
-                "type": "array",
-                "prefixItems": [{"type": "number"}, {"type": "string"}],
-                "minItems": 2,
-                "maxItems": 2,
-            },
-            "code": {"type": "string", "pattern": "^a+$"},
-        },
-        "required": ["level", "force", "count", "code"],
-        "additionalProperties": {"type": ["number", "null"]},
-    }

@@ -1,7 +1,6 @@
 """All that is known of a fleet as plain JSON values: what `fleet.json`, the page and the terminal show."""
 
 import platform
-from dataclasses import asdict
 from datetime import UTC, datetime
 
 import numpy as np
@@ -41,7 +40,7 @@ def summary(study: Study, fits: Fits, *, files=()) -> dict:
             "bytes": sums.bytes,
             "seconds": sums.seconds,
         },
-        "samples": asdict(sums.samples),
+        "samples": sums.samples,
         "runs": len(sums.runs),
         "failures": [_failure(each) for each in sums.failures],
         "false_alarm": study.false_alarm,
@@ -78,7 +77,7 @@ def _member(study: Study, fits: Fits, member: Member, outlier, units) -> dict:
             {
                 "when": run.run.when,
                 "log": run.run.log,
-                "samples": asdict(run.samples),
+                "samples": run.samples,
                 "unexplained": run.unexplained,
                 "inflation": run.inflation,
                 "findings": run.findings,

@@ -11,13 +11,13 @@ from steelyard.model.side_write import write_side
 
 if TYPE_CHECKING:
     from steelyard.model.mjcf_drives import STEP
-    from steelyard.model.mjcf_new import mjcf_text
     from steelyard.model.mujoco_state import from_mujoco
     from steelyard.model.write_back import save
+    from steelyard.model.write_new import mjcf_text
 
 # Loaded on first use.
 __getattr__ = lazy(
-    __name__, {"STEP": "mjcf_drives", "from_mujoco": "mujoco_state", "mjcf_text": "mjcf_new", "save": "write_back"}
+    __name__, {"STEP": "mjcf_drives", "from_mujoco": "mujoco_state", "mjcf_text": "write_new", "save": "write_back"}
 )
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,26 @@ class Segment:
     joints: tuple[Joint, ...]
     theta: np.ndarray
     has_inertial: bool
+
+
+class Ties:
+    """Which things are tied to each other, directly or through others."""
+
+    def __init__(self):
+        self._above: dict[Any, Any] = {}
+
+    def find(self, one: Any) -> Any:
+        """The one that stands for all that are tied to a thing."""
+        while (up := self._above.get(one, one)) != one:
+            self._above[one] = self._above.get(up, up)
+            one = up
+        return one
+
+    def join(self, one: Any, other: Any) -> bool:
+        """Tie two together. False where they are tied already."""
+        one, other = self.find(one), self.find(other)
+        self._above[one] = other
+        return one != other
 
 
 def assemble(name: str, parts: list[Segment], *, floating, gravity, source: Source | None, notes=()) -> Robot:

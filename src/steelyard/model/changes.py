@@ -26,20 +26,14 @@ ROUNDING = 1e-10  # relative: of numbers in files, and of moving a tensor to the
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """What to write.
+    """What to write."""
 
-    links: index of a link -> (10,) its inertial parameters in its own frame. joints: joint name -> property -> value.
-    drives: by joint, as they read back. expected: the robot the edited file has to read back as. rescaled: links that
-    could not keep their inertials within the new one of their body, one line a body. notes: these, and what cannot be
-    written.
-    """
-
-    links: dict[int, np.ndarray]
-    joints: dict[str, dict[str, float]]
-    drives: dict[str, Drive]
-    expected: Robot
-    rescaled: tuple[str, ...]
-    notes: tuple[str, ...]
+    links: dict[int, np.ndarray]  # index of a link -> (10,) its inertial parameters in its own frame
+    joints: dict[str, dict[str, float]]  # joint name -> property -> value
+    drives: dict[str, Drive]  # by joint, as they read back
+    expected: Robot  # as which the edited file has to read back
+    rescaled: tuple[str, ...]  # a line for each body whose links could not keep their inertials within its new one
+    notes: tuple[str, ...]  # these, and what cannot be written
 
 
 def find_changes(
@@ -96,22 +90,6 @@ def _noise(theta) -> float:
 
 
 OPEN = 1e9  # a limit that stands for none in a file that needs one
-
-
-def property_of(robot: Robot, index: int, field: str, *, format: str | None) -> np.ndarray:
-    """Values (nv,) of a property of a joint by index, as a new file has them: a mimic joint's are with its master's.
-
-    Raises ModelError for a joint of several degrees with different ones, where the format holds one value a joint.
-    """
-    joint = robot.joints[index]
-    if joint.mimics is not None:
-        return np.zeros(1)
-    values = getattr(robot, field)[robot.v_slices[index]]
-    if format is not None and np.ptp(values) > 0:
-        raise ModelError(
-            f"Joint '{joint.name}' has {field} {values.tolist()}; {format} holds one value a joint. Make them equal."
-        )
-    return values
 
 
 def require_consistent(name: str, theta):
@@ -270,18 +248,13 @@ def unused(name: str, taken: Container[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """files: path and content, the model last, files it includes first. expected: the robot they have to read back as.
+    """Files of a model as they are to be written."""
 
-    whole: of a new file, the robot in the frames and names that this has, with all that a side file has to add; None
-    where these are the robot's own. changed: one line for each element that differs from the source. notes: what was
-    not or not directly written. suspects: settings of the file that may make it read back differently, for the message
-    if it does. rescaled: as of `Changes`.
-    """
-
-    files: tuple[tuple[Path, bytes], ...]
-    expected: Robot
-    changed: tuple[str, ...]
-    notes: tuple[str, ...]
-    suspects: tuple[str, ...] = ()
-    rescaled: tuple[str, ...] = ()
+    files: tuple[tuple[Path, bytes], ...]  # path and content, the model last, files it includes first
+    expected: Robot  # as which they have to read back
+    changed: tuple[str, ...]  # one line for each element that differs from the source
+    notes: tuple[str, ...]  # what was not or not directly written
+    suspects: tuple[str, ...] = ()  # settings of the file that may make it read back differently, for the message
+    rescaled: tuple[str, ...] = ()  # as of `Changes`
+    # of a new file, the robot in its frames and names, with all that a side file has to add; None: as it was
     whole: Robot | None = None

@@ -22,8 +22,10 @@ from steelyard.model import urdf
 from steelyard.model.changes import Draft
 from steelyard.model.compare import TOLERANCE
 from steelyard.model.document import ModelDocument, require_path
+from steelyard.model.joint import KINDS
 from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
+from steelyard.model.normal_form import AXES, HELICAL, Abilities, Form
 from steelyard.model.references import allowed_folders, around, is_inside
 from steelyard.model.robot import Robot
 from steelyard.model.shape_output import Shapes
@@ -33,29 +35,22 @@ from steelyard.model.xml import has_root
 
 @dataclass(frozen=True, eq=False)
 class Format:
-    """One file format of robots.
+    """One file format of robots."""
 
-    name: as of `Source.format`. title, files: the model and its files in messages. suffixes: of its files. holds:
-    whether a file is of this format, whatever its suffix; open: its document. new: a new file of a robot and of the
-    geometry of its links, None where none is written. lacks: properties of joints and "drives", what of them it has no
-    place for. shapes: what of geometry it states, None where `new` takes pieces as they are. precision: relative, to
-    which numbers that are written read back. parts: whether its files may be parts of a model, which alone are none.
-    copies: suffix of edited copies, where it is another. arguments: whether its files take any.
-    """
-
-    name: str
-    title: str
-    files: str
-    suffixes: tuple[str, ...]
-    holds: Callable[[Path], bool]
+    name: str  # as of `Source.format`
+    title: str  # the model in messages
+    files: str  # its files in messages
+    suffixes: tuple[str, ...]  # of its files
+    holds: Callable[[Path], bool]  # whether a file is of this format, whatever its suffix
     open: Callable[[Path], ModelDocument]
-    new: Callable[[Robot, Path, tuple[Piece, ...]], Draft] | None = None
-    lacks: tuple[str, ...] = ()
-    shapes: Shapes | None = None
-    precision: float = TOLERANCE
-    parts: bool = False
-    copies: str = ""
-    arguments: bool = False
+    new: Callable[[Form, Path, tuple[Piece, ...]], Draft] | None = None  # a new file, with the geometry of links
+    abilities: Abilities | None = None  # what new files can say
+    lacks: tuple[str, ...] = ()  # properties of joints and "drives": what of them it has no place for
+    shapes: Shapes | None = None  # what of geometry it states, None where `new` takes pieces as they are
+    precision: float = TOLERANCE  # relative, to which numbers that are written read back
+    parts: bool = False  # whether its files may be parts of a model, which alone are none
+    copies: str = ""  # suffix of edited copies, where it is another
+    arguments: bool = False  # whether its files take any
 
 
 _later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers
@@ -68,6 +63,14 @@ FORMATS = (
         holds=partial(has_root, tags=(urdf.ROOT,)),
         open=urdf.UrdfDocument,
         new=_later("urdf_new.new_model"),
+        abilities=Abilities(
+            "URDF",
+            (*AXES, "free"),
+            free="anywhere",
+            properties=("damping", "frictionloss"),
+            on_axes=True,
+            inner=lambda robot, index: False,
+        ),
         lacks=("armature", "drives"),
         shapes=Shapes(("box", "sphere", "cylinder"), _later("urdf_new.mesh_problem")),
     ),
@@ -79,6 +82,15 @@ FORMATS = (
         holds=partial(has_root, tags=("mujoco", "mujocoinclude")),
         open=_later("mjcf.MjcfDocument"),
         new=_later("mjcf_new.new_model"),
+        abilities=Abilities(
+            "MJCF",
+            ("revolute", "prismatic", "spherical", "free"),
+            of=tuple(KINDS),
+            zeros=True,
+            compiled=True,
+            ground=True,
+            drives=_later("mjcf_drives.expressible"),
+        ),
         shapes=Shapes(tuple(SIZES), _later("mjcf_geometry.mesh_problem"), colored=False),
         parts=True,
     ),
@@ -90,6 +102,15 @@ FORMATS = (
         holds=partial(has_root, tags=("sdf",)),
         open=_later("sdf.SdfDocument"),
         new=_later("sdf_new.new_model"),
+        abilities=Abilities(
+            "SDF",
+            ("revolute", "prismatic", HELICAL, "spherical", "free"),
+            free="base",
+            names_free=False,
+            inner=_later("sdf_new.universal"),
+            ground=True,
+            separator="::",
+        ),
         lacks=("drives",),
         shapes=Shapes(tuple(SIZES), _later("sdf_geometry.mesh_problem")),
     ),
@@ -101,6 +122,14 @@ FORMATS = (
         holds=_later("usd_files.is_usd"),
         open=_later("usd.UsdDocument"),
         new=_later("usd_new.new_model"),
+        abilities=Abilities(
+            "USD",
+            (*AXES, "spherical", "free"),
+            names_free=False,
+            of=("revolute", "prismatic", "spherical"),
+            parts=False,
+            drives=_later("usd_write.expressible"),
+        ),
         precision=1e-6,  # single precision and degrees
         parts=True,
     ),

@@ -102,17 +102,16 @@ class Geometry:
     assets: `<mesh>` elements.
     """
 
-    def __init__(self, target: Path, pieces: tuple[Piece, ...], renamed: Mapping[str, str]):
-        """target: the file. pieces: of links. renamed: names of links that have another in the file."""
+    def __init__(self, target: Path, pieces: Mapping[str, list[Piece]]):
+        """target: the file. pieces: of links."""
         self.assets: list[NewElement] = []
         self._geoms: dict[str, list[NewElement]] = {}
         self._solid: set[str] = set()
         self._names: dict[tuple, str] = {}
         self._here = Relocation(target.parent, target.parent)
-        for piece in pieces:
-            link = renamed.get(piece.link, piece.link)
-            self._geoms.setdefault(link, []).append(self._geom(piece))
-            if piece.role == "collision":
+        for link, each in pieces.items():
+            self._geoms[link] = [self._geom(piece) for piece in each]
+            if any(piece.role == "collision" for piece in each):
                 self._solid.add(link)
 
     def of(self, link: str) -> list[NewElement]:

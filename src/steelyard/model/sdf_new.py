@@ -1,4 +1,4 @@
-"""Writing a new SDF file of a robot: links, fixed ones too, with their geometry, joints, limits, mimics and frames.
+"""A new SDF file of a robot in its normal form: links with their geometry, joints, limits, mimics and frames.
 
 The file declares the lowest version that has words for what is in it, so that older simulators read it, too. Links
 without mass that are fixed to others become frames, as Gazebo refuses links of no mass.
@@ -10,48 +10,43 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import ModelError, choices
+from steelyard.errors import choices
 from steelyard.inertia.rotation import to_quaternion
-from steelyard.model.assemble import DEFAULT_GRAVITY, FLOATING_BASE
-from steelyard.model.carried import carried
-from steelyard.model.changes import Draft, property_of, require_consistent, unused
-from steelyard.model.compare import PROPERTIES as FIELDS
-from steelyard.model.joint import Joint, ball_anchor, is_helical, pieces_of, screw
+from steelyard.model.changes import Draft, unused
+from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
 from steelyard.model.meshes import Piece
+from steelyard.model.normal_form import Form, at_origin
 from steelyard.model.references import Relocation
 from steelyard.model.robot import WORLD, Frame, Link, Robot
-from steelyard.model.sdf_frames import SEPARATOR, WORLD_FRAME
+from steelyard.model.sdf_frames import WORLD_FRAME
 from steelyard.model.sdf_geometry import SIZES
 from steelyard.model.sdf_joints import AXES, GEAR, PITCH, PROPERTIES, ROTOR
 from steelyard.model.sdf_write import new_inertial, numbered
 from steelyard.model.xml_edit import NewElement, new_file, number_text
-from steelyard.spatial import exponential, rotation_from_rpy, rpy_from_rotation
+from steelyard.spatial import rotation_from_rpy, rpy_from_rotation
 
 # versions that have words for something
 OLDEST, QUATERNIONS, SCREWS, MIMICS = (1, 7), (1, 9), (1, 10), (1, 11)
 SOLIDS = {"capsule": (1, 8), "ellipsoid": (1, 8)}
 EXACT = 1e-12  # of a rotation that angles say
-ZERO = np.zeros(10)
 
 
 @dataclass(eq=False)
 class Sheet:
-    """What is being written. version: that it needs so far. links: of the robot that it is, as they read back. lost:
-    frames that have no place. notes: what is not in it."""
+    """What is being written."""
 
     target: Path
-    version: tuple[int, int] = OLDEST
+    version: tuple[int, int] = OLDEST  # that it needs so far
     parts: list[NewElement] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
-    lost: list[Frame] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)  # as they read back
+    lost: list[Frame] = field(default_factory=list)  # that have no place
+    notes: list[str] = field(default_factory=list)  # what is not in it
 
     @property
     def ground(self) -> str:
         """What stands for the world: the first link, where it is held at its origin, so that a robot can be moved."""
         first = self.links[0] if self.links and self.links[0].body == WORLD else None
-        held = first is not None and not first.position.any() and np.array_equal(first.rotation, np.eye(3))
-        return first.name if first is not None and held else WORLD_FRAME
+        return first.name if first is not None and at_origin(first) else WORLD_FRAME
 
     def need(self, version: tuple[int, int]) -> None:
         self.version = max(self.version, version)
@@ -75,192 +70,45 @@ class Sheet:
         self.links.append(link)
 
 
-def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
-    """A new file for `target`. pieces: geometry of the robot's links.
-
-    Raises ModelError for what SDF has no words for: free joints other than that of a base.
-    """
-    for name, theta in zip(robot.body_names, robot.inertias, strict=True):
-        if theta.any():
-            require_consistent(name, theta)
-    sheet = Sheet(target)
-    robot, names = _named(_with_links(robot, sheet.notes), sheet.notes)
-    whole = _expressible(robot)
-    expected = _as_read(whole)
-    shapes: dict[str, list[Piece]] = {}
-    for piece in pieces:
-        shapes.setdefault(names.get(piece.link, piece.link), []).append(piece)
-    frames, done = [], 0
-    for link in robot.links:
-        if link.body == WORLD or link.name != robot.body_names[link.body]:
-            if not link.theta.any() and (link.body != WORLD or link.name not in shapes):
-                frames.append(link)
-                continue
-            on = "" if link.body == WORLD else robot.body_names[link.body]
-            parent = on or sheet.ground
-            sheet.link(link, sheet.pose(link.rotation, link.position, on), _drawn(sheet, shapes.get(link.name, ())))
-            sheet.parts.append(_weld(unused(f"{link.name}_fixed", _names(robot, expected)), parent, link.name))
+def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
+    """A new file for `target`. pieces: geometry of the robot's links."""
+    sheet, frames = Sheet(target), []
+    robot, shapes = form.robot, form.geometry(pieces)
+    for each in form.members:
+        link, moves = each.link, bool(each.joints)
+        if link.name == WORLD_FRAME:
             continue
-        own = [*shapes.get(link.name, ()), *_of_frames(robot, link, shapes)]
-        while done < expected.nb:  # links without mass between the joints of a body come before it
-            name = expected.body_names[done]
-            theta = link.theta if name == link.name else ZERO
-            _moving(sheet, expected, done, replace(link, name=name, theta=theta), own if name == link.name else ())
-            done += 1
-            if name == link.name:
-                break
+        drawn = shapes.get(link.name, [])
+        if not moves and not link.theta.any() and (each.on or not drawn):
+            frames.append(link)
+            continue
+        drawn = [*drawn, *(_of_frames(form, link, shapes) if moves else ())]
+        parent = each.on or sheet.ground
+        sheet.link(link, sheet.pose(each.rotation, each.position, each.on), _drawn(sheet, drawn))
+        if not moves:
+            taken = {*robot.frames, *(joint.name for joint in robot.joints)}
+            sheet.parts.append(_weld(unused(f"{link.name}_fixed", taken), parent, link.name))
+        elif robot.joints[each.joints[0]].kind != "free":
+            sheet.parts.append(_joint(sheet, form, each.joints, parent, link.name))
     _frames(sheet, robot, frames)
-    _tell(sheet, robot, expected, pieces)
-    return _draft(sheet, robot, expected, replace(whole, **_places(sheet, robot, whole)))
-
-
-def _places(sheet: Sheet, robot: Robot, whole: Robot) -> dict[str, tuple[Frame, ...]]:
-    """Links and sites of a robot on the bodies that it has in the file, but for those that are lost."""
-
-    def placed(frame: Frame) -> Frame:
-        body = WORLD if frame.body == WORLD else whole.body_index(robot.body_names[frame.body])
-        return replace(frame, body=body, name=frame.name.replace(SEPARATOR, "_"))
-
-    kept = {key: [each for each in getattr(robot, key) if each not in sheet.lost] for key in ("links", "sites")}
-    return {key: tuple(map(placed, frames)) for key, frames in kept.items()}
-
-
-def _draft(sheet: Sheet, robot: Robot, expected: Robot, whole: Robot) -> Draft:
-    model = NewElement("model", {"name": robot.name}, tuple(sheet.parts))
+    _tell(sheet, robot, pieces)
     attributes = {"version": ".".join(map(str, sheet.version))}
     if any(":" in each.tag for part in sheet.parts for each in part.children):
         attributes["xmlns:drake"] = "http://drake.mit.edu"
-    ground = () if expected.floating else (Link(WORLD_FRAME, WORLD, np.eye(3), np.zeros(3), ZERO, False),)
-    return Draft(
-        files=((sheet.target, new_file(NewElement("sdf", attributes, (model,)))),),
-        expected=replace(expected, links=(*ground, *sheet.links)),
-        changed=("new file: links, geometry, joints, inertials",),
-        notes=tuple(sheet.notes),
-        whole=whole,
+    model = NewElement("model", {"name": robot.name}, tuple(sheet.parts))
+    ground = () if robot.floating else (Link(WORLD_FRAME, WORLD, np.eye(3), np.zeros(3), np.zeros(10), False),)
+    links = (each for each in robot.links if each not in sheet.lost and each.name != WORLD_FRAME)
+    sites = (each for each in robot.sites if each not in sheet.lost)
+    return form.draft(
+        target,
+        new_file(NewElement("sdf", attributes, (model,))),
+        sheet.notes,
+        expected=replace(form.expected, links=(*ground, *sheet.links)),
+        whole=replace(robot, links=tuple(links), sites=tuple(sites)),
     )
 
 
-def _with_links(robot: Robot, notes: list[str]) -> Robot:
-    """The robot with links whose inertials add up to those of its bodies, as `save` divides them."""
-    loads = carried(robot)
-    notes += loads.notes
-    shares = {link.name: link for group in (loads.own.values(), *loads.fixed.values()) for link in group}
-    ordered = [shares.pop(link.name) for link in robot.links if link.name in shares]
-    links = (*ordered, *shares.values())
-    return replace(robot, links=tuple(each for each in links if (each.name, each.body) != (WORLD_FRAME, WORLD)))
-
-
-def _named(robot: Robot, notes: list[str]) -> tuple[Robot, dict[str, str]]:
-    """The robot with names that SDF takes: none of two things, none of a nested model. And new names of links."""
-    if WORLD_FRAME in robot.body_names:
-        raise ModelError("SDF keeps the name 'world' for the ground. Rename the link in the model and try again.")
-    joints = {joint.name: joint.name.replace(SEPARATOR, "_") for joint in robot.joints}
-    taken, links = set(joints.values()), {}
-    for name in (*(link.name for link in robot.links), *robot.body_names):
-        if name not in links:
-            links[name] = name.replace(SEPARATOR, "_")
-            while links[name] in taken:
-                links[name] += "_link"
-            taken.add(links[name])
-    renamed = [old for old, new in (*joints.items(), *links.items()) if old != new]
-    if not renamed:
-        return robot, links
-    notes.append(f"SDF has one name for one thing; {choices(renamed)} were renamed.")
-
-    def body(name: str | None) -> str | None:
-        return name if name is None else links[name]
-
-    return replace(
-        robot,
-        joints=tuple(replace(j, name=joints[j.name], mimics=j.mimics and joints[j.mimics]) for j in robot.joints),
-        body_names=tuple(links[name] for name in robot.body_names),
-        links=tuple(replace(link, name=links[link.name]) for link in robot.links),
-        loops=tuple(replace(loop, bodies=tuple(map(body, loop.bodies))) for loop in robot.loops),
-        rotors=tuple(
-            replace(
-                rotor,
-                joint=joints[rotor.joint],
-                carrier=body(rotor.carrier),
-                also=tuple((joints[each], ratio) for each, ratio in rotor.also),
-            )
-            for rotor in robot.rotors
-        ),
-        actuated=tuple(joints[name] for name in robot.actuated),
-        drives={joints.get(name, name): drive for name, drive in robot.drives.items()},
-    ), links
-
-
-def _expressible(robot: Robot) -> Robot:
-    """The robot in joints of SDF: planar joints are three, zero positions are in the poses, and each joint has a link,
-    but for the first of a universal joint."""
-    bodies = {int(joint): body for body, joint in enumerate(robot.body_joints)}
-    joints, parents, names, held, thetas = [], [], [], [], []
-    values: dict[str, list[float]] = {each: [] for each in FIELDS}
-    last: dict[int, int] = {WORLD: WORLD}
-    for index, joint in enumerate(robot.joints):
-        _require_expressible(joint, index)
-        parent, pieces = last[int(robot.parents[index])], pieces_of(joint)
-        for number, piece in enumerate(pieces, start=1):
-            joints.append(_folded(piece))
-            parents.append(parent)
-            parent = len(joints) - 1
-            body = bodies.get(index) if number == len(pieces) else None
-            if body is None and _universal(robot, index):
-                continue
-            held.append(parent)
-            names.append(unused(f"{piece.name}_link", _names(robot)) if body is None else robot.body_names[body])
-            thetas.append(ZERO if body is None else robot.inertias[body])
-        last[index] = parent
-        for each, rows in values.items():
-            if joint.mimics is None:
-                rows += property_of(robot, index, each, format=None).tolist()
-    return replace(
-        robot,
-        joints=tuple(joints),
-        parents=np.array(parents),
-        body_names=tuple(names),
-        body_joints=np.array(held),
-        inertias=np.array(thetas),
-        **{each: np.array(rows) for each, rows in values.items()},
-    )
-
-
-def _as_read(whole: Robot) -> Robot:
-    """The robot without what SDF has no place for."""
-    axes = np.array([joint.features.has_axis for joint in whole.free_joints for _ in range(joint.nv)], dtype=bool)
-    return replace(
-        whole,
-        gravity=np.array(DEFAULT_GRAVITY),
-        links=(),
-        sites=(),
-        loops=(),
-        rotors=(),
-        drives={},
-        **{each: np.where(axes, getattr(whole, each), 0.0) for each in FIELDS},
-    )
-
-
-def _require_expressible(joint: Joint, index: int):
-    moved = np.any(joint.position) or not np.allclose(joint.rotation, np.eye(3), atol=EXACT)
-    if joint.kind == "free" and (index or moved):
-        raise ModelError(
-            f"Joint '{joint.name}' is free and not that of a base at the origin of the world, which alone flies. "
-            "Save the robot as URDF (.urdf) or MJCF (.xml)."
-        )
-
-
-def _folded(joint: Joint) -> Joint:
-    """The joint with its zero position in its pose; a free one as it reads back."""
-    if joint.kind == "free":
-        return replace(joint, name=FLOATING_BASE, rotation=np.eye(3), position=np.zeros(3))
-    if joint.nv != 1 or joint.mimics is not None or joint.offset == 0:
-        return joint
-    R, p = exponential(joint.subspace[:, 0], np.asarray(joint.offset))
-    position = joint.position + joint.rotation @ p
-    return replace(joint, rotation=joint.rotation @ R, position=position, offset=0.0)
-
-
-def _universal(robot: Robot, index: int) -> bool:
+def universal(robot: Robot, index: int) -> bool:
     """Whether a joint and the next are those that a universal joint of SDF is read as."""
     if index + 1 >= robot.nj or int(robot.parents[index + 1]) != index or index in robot.body_joints:
         return False
@@ -275,24 +123,10 @@ def _universal(robot: Robot, index: int) -> bool:
     return named and hinges and in_place and np.allclose(screw(first)[1], screw(second)[1], atol=EXACT)
 
 
-def _moving(sheet: Sheet, robot: Robot, body: int, link: Link, pieces) -> None:
-    """Write a body of the robot, and the joint that carries it."""
-    index = int(robot.body_joints[body])
-    chain = [index]
-    while int(robot.parents[chain[0]]) not in (WORLD, *robot.body_joints):
-        chain.insert(0, int(robot.parents[chain[0]]))
-    parent, first = int(robot.parents[chain[0]]), robot.joints[chain[0]]
-    carriers = {int(joint): name for joint, name in zip(robot.body_joints, robot.body_names, strict=True)}
-    on = carriers.get(parent, "")
-    sheet.link(link, sheet.pose(first.rotation, first.position, on), _drawn(sheet, pieces))
-    if first.kind != "free":
-        sheet.parts.append(_joint(sheet, robot, chain, on or sheet.ground, link.name))
-
-
-def _joint(sheet: Sheet, robot: Robot, chain: list[int], parent: str, child: str) -> NewElement:
+def _joint(sheet: Sheet, form: Form, chain: tuple[int, ...], parent: str, child: str) -> NewElement:
     """A joint of SDF, of one or two of the robot."""
-    joint = robot.joints[chain[-1]]
-    kind, name = _type(robot, chain), joint.name
+    joint = form.robot.joints[chain[-1]]
+    kind, name = _type(form.robot, chain), joint.name
     anchor = ball_anchor(joint.subspace) if joint.kind == "spherical" else screw(joint)[1]
     children = [
         *sheet.pose(np.eye(3), anchor),
@@ -300,19 +134,18 @@ def _joint(sheet: Sheet, robot: Robot, chain: list[int], parent: str, child: str
         NewElement("child", {}, text=child),
     ]
     if joint.features.has_axis:
-        children += [_axis(sheet, robot, index, tag) for index, tag in zip(chain, AXES, strict=False)]
+        children += [_axis(sheet, form, index, tag) for index, tag in zip(chain, AXES, strict=False)]
     if len(chain) > 1:
         name = name.removesuffix(f"_{AXES[1]}")
     if kind == "screw":
         sheet.need(SCREWS)
         children += numbered({PITCH: 2 * np.pi * screw(joint)[2]})
-    armature = _value(robot, chain[0], "armature")
-    if armature and len(chain) == 1:
+    if len(chain) == 1 and (armature := form.value(chain[-1], "armature")):
         children += numbered({ROTOR: armature, GEAR: 1.0})
     return NewElement("joint", {"name": name, "type": kind}, tuple(children))
 
 
-def _type(robot: Robot, chain: list[int]) -> str:
+def _type(robot: Robot, chain: tuple[int, ...]) -> str:
     joint = robot.joints[chain[-1]]
     if len(chain) > 1:
         axes = [screw(robot.joints[index])[0] for index in chain]
@@ -326,17 +159,12 @@ def _type(robot: Robot, chain: list[int]) -> str:
     return "revolute" if np.isfinite([joint.lower[0], joint.upper[0]]).any() else "continuous"
 
 
-def _value(robot: Robot, index: int, name: str) -> float:
-    joint = robot.joints[index]
-    return 0.0 if not joint.features.has_axis else float(property_of(robot, index, name, format=None)[0])
-
-
-def _axis(sheet: Sheet, robot: Robot, index: int, tag: str) -> NewElement:
-    joint = robot.joints[index]
+def _axis(sheet: Sheet, form: Form, index: int, tag: str) -> NewElement:
+    joint = form.robot.joints[index]
     bounds = {"lower": joint.lower, "upper": joint.upper, "effort": joint.effort_limit}
     limits = {key: float(value[0]) for key, value in (bounds | {"velocity": joint.velocity_limit}).items()}
     limits = {key: value for key, value in limits.items() if np.isfinite(value)}
-    dynamics = {word: _value(robot, index, name) for name, word in PROPERTIES.items()}
+    dynamics = {word: form.value(index, name) for name, word in PROPERTIES.items()}
     dynamics = {word: value for word, value in dynamics.items() if value}
     children = [NewElement("xyz", {}, text=number_text(screw(joint)[0]))]
     for word, values in (("limit", limits), ("dynamics", dynamics)):
@@ -344,7 +172,7 @@ def _axis(sheet: Sheet, robot: Robot, index: int, tag: str) -> NewElement:
     if joint.mimics is not None:
         sheet.need(MIMICS)
         numbers = {"multiplier": joint.ratio, "offset": joint.offset, "reference": 0.0}
-        children.append(NewElement("mimic", _leader(robot, joint), numbered(numbers)))
+        children.append(NewElement("mimic", _leader(form.robot, joint), numbered(numbers)))
     return NewElement(tag, {}, tuple(children))
 
 
@@ -352,7 +180,7 @@ def _leader(robot: Robot, joint: Joint) -> dict[str, str]:
     """Attributes of the `<mimic>` of a joint."""
     index = next(i for i, each in enumerate(robot.joints) if each.name == joint.mimics)
     for place, start in ((0, index), (1, index - 1)):
-        if start >= 0 and _universal(robot, start):
+        if start >= 0 and universal(robot, start):
             return {"joint": robot.joints[start].name.removesuffix(f"_{AXES[0]}"), "axis": AXES[place]}
     return {"joint": str(joint.mimics)}
 
@@ -362,10 +190,10 @@ def _weld(name: str, parent: str, child: str) -> NewElement:
     return NewElement("joint", {"name": name, "type": "fixed"}, ends)
 
 
-def _of_frames(robot: Robot, main: Link, shapes: dict[str, list[Piece]]) -> Iterator[Piece]:
+def _of_frames(form: Form, main: Link, shapes: dict[str, list[Piece]]) -> Iterator[Piece]:
     """Geometry of links that become frames, on the link that carries them."""
-    for link in robot.links:
-        if link.body == main.body and link.name != main.name and not link.theta.any():
+    for link in (each.link for each in form.hanging[main.name] if not each.joints):
+        if not link.theta.any():
             for piece in shapes.get(link.name, ()):
                 R, p = link.rotation, link.position
                 yield replace(piece, rotation=R @ piece.rotation, position=p + R @ piece.position)
@@ -413,38 +241,27 @@ def _frames(sheet: Sheet, robot: Robot, links: list[Link]) -> None:
     ground = next((link for link in sheet.links if link.body == WORLD), None)
     taken = {part.attributes["name"] for part in sheet.parts} | {joint.name for joint in robot.joints}
     for each in (*links, *robot.sites):
-        name = each.name.replace(SEPARATOR, "_")
-        if name in taken or (each.body == WORLD and ground is None):
+        if each.name in taken or (each.body == WORLD and ground is None):
             sheet.lost.append(each)
             continue
-        taken.add(name)
+        taken.add(each.name)
         R, p = each.rotation, each.position
         if each.body == WORLD and ground is not None:
             R, p = ground.rotation.T @ R, ground.rotation.T @ (p - ground.position)
         on = ground.name if each.body == WORLD and ground is not None else robot.body_names[each.body]
-        sheet.parts.append(NewElement("frame", {"name": name, "attached_to": on}, sheet.pose(R, p)))
+        sheet.parts.append(NewElement("frame", {"name": each.name, "attached_to": on}, sheet.pose(R, p)))
     if sheet.lost:
         names = choices(each.name for each in sheet.lost)
         sheet.notes.append(f"Frames {names} are on no link of the file, or have its name; they are not in it.")
 
 
-def _tell(sheet: Sheet, robot: Robot, expected: Robot, pieces: tuple[Piece, ...]) -> None:
-    notes = sheet.notes
-    for joint in robot.joints:
-        if joint.features.pieces:
-            notes.append(f"{joint.kind.capitalize()} joint '{joint.name}' is written as {joint.features.told}.")
-        if joint.kind == "free" and joint.name != FLOATING_BASE:
-            notes.append(f"A base that flies has no joint in SDF; '{joint.name}' is read back as '{FLOATING_BASE}'.")
-    empty = [name for name, theta in zip(expected.body_names, expected.inertias, strict=True) if not theta.any()]
+def _tell(sheet: Sheet, robot: Robot, pieces: tuple[Piece, ...]) -> None:
+    empty = [name for name, theta in zip(robot.body_names, robot.inertias, strict=True) if not theta.any()]
     if empty:
-        notes.append(f"Links {choices(empty)} move and have no mass, which Gazebo refuses.")
+        sheet.notes.append(f"Links {choices(empty)} move and have no mass, which Gazebo refuses.")
     unsaid = [piece for piece in pieces if piece.role and _geometry(Sheet(sheet.target), piece) is None]
     if unsaid:
         names = choices(dict.fromkeys(piece.link for piece in unsaid))
-        notes.append(f"{len(unsaid)} pieces of the geometry of {names} have no file or no words in SDF.")
+        sheet.notes.append(f"{len(unsaid)} pieces of the geometry of {names} have no file or no words in SDF.")
     if robot.armature.any():
-        notes.append(f"Armature is written as <{ROTOR}>, which Drake reads and others pass over.")
-
-
-def _names(*robots: Robot) -> set[str]:
-    return {each for robot in robots for each in (*robot.frames, *(joint.name for joint in robot.joints))}
+        sheet.notes.append(f"Armature is written as <{ROTOR}>, which Drake reads and others pass over.")

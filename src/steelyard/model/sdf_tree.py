@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from steelyard.errors import choices
+from steelyard.model.assemble import Ties
 from steelyard.model.robot import WORLD
 from steelyard.model.sdf_files import Files
 from steelyard.model.sdf_frames import SEPARATOR, WORLD_FRAME, Item, Pose, Scope, inverse, then
@@ -52,22 +53,17 @@ class Carrier(NamedTuple):
 
 @dataclass(eq=False)
 class Tree:
-    """Bodies and joints of a file.
-
-    incoming: body -> what carries it. order: bodies that do not stand still, parents first. root: body -> the
-    first one of its tree. closing: joints beyond those of trees, which close loops. couplings: gearboxes. chosen:
-    bodies of the robot. prefix: names of models that are not said, since the robot is in one model.
-    """
+    """Bodies and joints of a file."""
 
     bodies: list[Body] = field(default_factory=list)
     joints: list[Connection] = field(default_factory=list)
-    incoming: dict[int, Carrier] = field(default_factory=dict)
-    order: list[int] = field(default_factory=list)
-    root: dict[int, int] = field(default_factory=dict)
-    closing: list[int] = field(default_factory=list)
-    couplings: list[int] = field(default_factory=list)
-    chosen: frozenset[int] = frozenset()
-    prefix: tuple[str, ...] = ()
+    incoming: dict[int, Carrier] = field(default_factory=dict)  # body -> what carries it
+    order: list[int] = field(default_factory=list)  # bodies that do not stand still, parents first
+    root: dict[int, int] = field(default_factory=dict)  # body -> the first one of its tree
+    closing: list[int] = field(default_factory=list)  # joints beyond those of trees, which close loops
+    couplings: list[int] = field(default_factory=list)  # gearboxes
+    chosen: frozenset[int] = frozenset()  # bodies of the robot
+    prefix: tuple[str, ...] = ()  # names of models that are not said, since the robot is in one model
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -156,7 +152,7 @@ def _connection(scope: Scope, item: Item, places: dict[Item, int]) -> Connection
 
 def _hang(tree: Tree) -> None:
     """Which joint carries which body. A joint between what is tied already, by joints before it, closes a loop."""
-    tied = _Ties()
+    tied = Ties()
     edges: dict[int, list[tuple[int, Carrier]]] = {}
     for index, joint in enumerate(tree.joints):
         if joint.kind == COUPLING:
@@ -181,25 +177,6 @@ def _hang(tree: Tree) -> None:
                 if other != WORLD and other not in tree.root and other not in tree.incoming:
                     tree.incoming[other] = carrier
                     stack.append(other)
-
-
-class _Ties:
-    """Which bodies joints tie to each other, the world being one of them."""
-
-    def __init__(self):
-        self._leader: dict[int, int] = {}
-
-    def _first(self, body: int) -> int:
-        while (leader := self._leader.setdefault(body, body)) != body:
-            self._leader[body] = self._leader[leader]
-            body = leader
-        return body
-
-    def join(self, one: int, other: int) -> bool:
-        """Tie two together. False where they are tied already."""
-        one, other = self._first(one), self._first(other)
-        self._leader[other] = one
-        return one != other
 
 
 def _choose(tree: Tree, files: Files) -> None:
@@ -252,18 +229,11 @@ def _tell(tree: Tree, files: Files, flying: list[int]) -> None:
 
 def _groups(tree: Tree) -> list[list[int]]:
     """Bodies that do not stand still, by models that joints of the world tie together."""
-    leader: dict[str, str] = {}
-
-    def first(model: str) -> str:
-        while leader.setdefault(model, model) != model:
-            model = leader[model]
-        return model
-
+    tied = Ties()
     for joint in tree.joints:
         if WORLD not in (joint.parent, joint.child):
-            one, other = (first(tree.bodies[end].path[0]) for end in (joint.parent, joint.child))
-            leader[other] = one
+            tied.join(*(tree.bodies[end].path[0] for end in (joint.child, joint.parent)))
     found: dict[str, list[int]] = {}
     for body in tree.order:
-        found.setdefault(first(tree.bodies[body].path[0]), []).append(body)
+        found.setdefault(tied.find(tree.bodies[body].path[0]), []).append(body)
     return list(found.values())

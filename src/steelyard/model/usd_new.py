@@ -1,4 +1,4 @@
-"""A new USD file of a robot: an articulation with its bodies, joints, colliders and what is seen of it, in one layer.
+"""A new USD file of a robot in its normal form: an articulation in one layer.
 
 Bodies lie side by side below the articulation's root, as simulators like them, each where it is at zero. All that
 hangs on the world hangs on a base that is fixed there. Attributes of Newton's schema say what OpenUSD's cannot:
@@ -16,109 +16,44 @@ from steelyard.inertia import transform
 from steelyard.inertia.hull import hull_of
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.inertia.solids import SIZES
-from steelyard.model.assemble import FLOATING_BASE
-from steelyard.model.changes import Draft, com_form, property_of, require_consistent, unused
-from steelyard.model.compare import PROPERTIES
-from steelyard.model.joint import Joint, ball_anchor, is_helical, joint_pose, screw
+from steelyard.model.changes import Draft, com_form, require_consistent, unused
+from steelyard.model.joint import Joint, ball_anchor, screw
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
+from steelyard.model.normal_form import Form, Member, at_origin
 from steelyard.model.robot import WORLD, Frame, Robot
+from steelyard.model.side_mechanism import GROUND, rest_poses
 from steelyard.model.usd_files import quiet
 from steelyard.model.usd_joints import DEGREE, SOURCES, turned_to
 from steelyard.model.usd_scene import Units
 from steelyard.model.usd_text import Opinions
-from steelyard.model.usd_write import (
-    WRITTEN,
-    author,
-    drive_opinions,
-    exported,
-    expressible,
-    mass_opinions,
-    number_opinion,
-)
+from steelyard.model.usd_write import WRITTEN, author, drive_opinions, exported, mass_opinions, number_opinion
 
 SI = Units(1.0, 1.0)
-BASE, GROUND = "base", "world"
+BASE = "base"
 TYPES = {"revolute": "Revolute", "prismatic": "Prismatic", "spherical": "Spherical", "planar": ""}
 LOOP_TYPES = {"weld": "Fixed", "hinge": "Revolute", "slide": "Prismatic", "connect": "Spherical", "cylinder": ""}
 SITE = 0.005  # m: radius at which a site is drawn
 Z = np.array([0.0, 0.0, 1.0])
 
 
-def new_model(robot: Robot, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
-    """A new file for `target`. Raises ModelError for what USD cannot hold: helical joints, free ones off the world."""
+def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
+    """A new file for `target`. pieces: geometry of the robot's links."""
     if target.suffix.lower() not in WRITTEN:
         raise ModelError(f"{target}: USD archives are read, not written. Choose one of {', '.join(WRITTEN)}.")
-    for name, theta in zip(robot.body_names, robot.inertias, strict=True):
-        if theta.any():
-            require_consistent(name, theta)
-    for index, joint in enumerate(robot.joints):
-        _require_expressible(robot, index, joint)
-    folded = replace(robot, joints=tuple(_folded(joint) for joint in robot.joints))
     with quiet():
         from pxr import Sdf
 
         suffix = target.suffix.lower()
-        writer = _Writer(Sdf.Layer.CreateAnonymous(suffix), folded)
+        writer = _Writer(Sdf.Layer.CreateAnonymous(suffix), form)
         lost = writer.write(pieces)
         content = exported(writer.layer, ".usda" if suffix == ".usda" else ".usdc")
-    links = tuple(link for link in folded.links if link.name in folded.body_names)
-    whole = replace(_renamed(folded), links=links, sites=tuple(writer.marked))
-    return Draft(
-        files=((target, content),),
-        expected=_as_read(whole),
-        whole=whole,
-        changed=("new file: bodies, joints, inertials, geometry",),
-        notes=tuple(_notes(robot, lost)),
-    )
-
-
-def _folded(joint: Joint) -> Joint:
-    """The joint with its offset in its pose, as USD's zero is where its two frames meet; a follower's stays."""
-    if joint.mimics is not None or not joint.offset:
-        return joint
-    R, p = joint_pose(joint, np.array([joint.offset]))
-    return replace(joint, rotation=R, position=p, offset=0.0)
-
-
-def _require_expressible(robot: Robot, index: int, joint: Joint):
-    if is_helical(joint):
-        raise ModelError(
-            f"Joint '{joint.name}' is helical; USD has no helical joints, so this robot cannot be written."
-        )
-    moved = not np.allclose(joint.rotation, np.eye(3), atol=1e-12) or np.any(joint.position)
-    if joint.kind == "free" and (int(robot.parents[index]) != WORLD or index not in robot.body_joints or moved):
-        raise ModelError(
-            f"Joint '{joint.name}' is free and not at the origin of the world; USD frees only such bodies."
-        )
-
-
-def _renamed(robot: Robot) -> Robot:
-    """The robot with names that its free bases have when they are read: none of their own."""
-    free = [i for i, joint in enumerate(robot.joints) if joint.kind == "free"]
-    names = {
-        i: FLOATING_BASE if len(free) == 1 else f"{FLOATING_BASE}_{robot.body_names[list(robot.body_joints).index(i)]}"
-        for i in free
-    }
-    return replace(robot, joints=tuple(replace(j, name=names.get(i, j.name)) for i, j in enumerate(robot.joints)))
-
-
-def _as_read(robot: Robot) -> Robot:
-    """The robot as the file reads back: joints have no properties but one each."""
-    kept = np.array([j.kind not in ("free", "planar") for j in robot.free_joints for _ in range(j.nv)], dtype=float)
-    arrays = {field: getattr(robot, field) * kept for field in PROPERTIES}
-    return replace(robot, drives=expressible(_single(robot)), links=(), sites=(), rotors=(), **arrays)
-
-
-def _single(robot: Robot):
-    single = {joint.name for joint in robot.free_joints if joint.nv == 1 and joint.kind != "free"}
-    return {name: drive for name, drive in robot.drives.items() if name in single}
+    links = tuple(link for link in form.robot.links if link.name in form.robot.body_names)
+    whole = replace(form.robot, links=links, sites=tuple(writer.marked))
+    return form.draft(target, content, tuple(_notes(form.robot, lost)), whole=whole)
 
 
 def _notes(robot: Robot, lost: list[str]) -> Iterator[str]:
-    free = [joint.name for joint in robot.joints if joint.kind == "free" and joint.name != FLOATING_BASE]
-    if free:
-        yield f"USD has no joints for free bodies; {choices(free)} is called {FLOATING_BASE} when it is read."
     if any(np.isfinite(joint.effort_limit).any() for joint in robot.joints):
         yield "OpenUSD has no place for limits of efforts; they are written as urdf:limit:effort."
     if lost:
@@ -128,18 +63,19 @@ def _notes(robot: Robot, lost: list[str]) -> Iterator[str]:
 class _Writer:
     """Writes one robot into a layer."""
 
-    def __init__(self, layer, robot: Robot):
+    def __init__(self, layer, form: Form):
         from pxr import Sdf
 
-        self.Sdf, self.layer, self.robot = Sdf, layer, robot
+        self.Sdf, self.layer, self.form, self.robot = Sdf, layer, form, form.robot
         self.opinions = Opinions()
         self.used: dict[str, set[str]] = {}
-        self.root = self._prim("", robot.name or "robot", "Xform")
+        self.root = self._prim("", self.robot.name or "robot", "Xform")
         self.layer.defaultPrim = self.root.rpartition("/")[2]
         for key, setting in (("metersPerUnit", 1.0), ("kilogramsPerUnit", 1.0), ("upAxis", "Z")):
             layer.pseudoRoot.SetInfo(key, setting)
         self.bodies: dict[int, str] = {}
-        self.poses = dict(self._zero_poses())
+        (R, p), joints = rest_poses(self.robot), self.robot.body_joints
+        self.poses = {WORLD: (np.eye(3), np.zeros(3))} | {body: (R[j], p[j]) for body, j in enumerate(joints)}
         self.paths: dict[str, str] = {}  # of joints by name
         self.marked: list[Frame] = []
 
@@ -160,8 +96,9 @@ class _Writer:
         if grounded:
             path = self._prim(scope, "root_joint", "PhysicsFixedJoint")
             self._relation(path, "physics:body1", self.bodies[WORLD])
-        for index in range(robot.nj):
-            self._joint(scope, index)
+        for member in self.form.members:
+            for index in member.joints:
+                self._joint(scope, index, member)
         for index, joint in enumerate(robot.joints):
             if joint.mimics is not None:
                 self._mimic(index, joint)
@@ -220,21 +157,6 @@ class _Writer:
 
     # the robot
 
-    def _zero_poses(self) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:
-        """Poses of bodies in the world where all joints are at zero, and of the world."""
-        robot = self.robot
-        yield WORLD, (np.eye(3), np.zeros(3))
-        of_joints = {WORLD: (np.eye(3), np.zeros(3))}
-        for index, joint in enumerate(robot.joints):
-            R, p = of_joints[int(robot.parents[index])]
-            zero = np.zeros(joint.nq)
-            if joint.features.quaternion:
-                zero[-1] = 1.0
-            turned, moved = joint_pose(joint, zero)
-            of_joints[index] = R @ turned, p + R @ moved
-        for body, joint in enumerate(robot.body_joints):
-            yield body, of_joints[int(joint)]
-
     def _scene(self):
         path = self._prim(self.root, "physicsScene", "PhysicsScene")
         gravity = self.robot.gravity
@@ -246,7 +168,7 @@ class _Writer:
         """What stands still, as one body."""
         links = [link for link in self.robot.links if link.body == WORLD]
         theta = sum((transform(each.theta, each.rotation, each.position) for each in links), np.zeros(10))
-        still = [each for each in links if not each.position.any() and np.array_equal(each.rotation, np.eye(3))]
+        still = list(filter(at_origin, links))
         stated = [each for each in still if each.theta.any()] or still
         name = next((each.name for each in stated if each.name not in (GROUND, *self.robot.body_names)), BASE)
         name = unused(name, self.robot.body_names)
@@ -274,7 +196,7 @@ class _Writer:
             self._vector(path, f"physics:localPos{number}", "point3f", p)
             self._vector(path, f"physics:localRot{number}", "quatf", np.roll(to_quaternion(R), 1), quaternion=True)
 
-    def _joint(self, scope: str, index: int):
+    def _joint(self, scope: str, index: int, member: Member):
         joint = self.robot.joints[index]
         if joint.kind == "free":
             return
@@ -285,7 +207,7 @@ class _Writer:
         else:
             axis, anchor = Z, ball_anchor(joint.subspace)
         along = turned_to(axis)
-        bodies, (R, p) = self._carriers(index)
+        bodies, (R, p) = self._ends_at_zero(member)
         self._ends(path, bodies, (R @ along, along), (p + R @ anchor, anchor))
         if joint.kind != "planar":
             self._set(path, "physics:axis", "token", "Z", uniform=True)
@@ -295,20 +217,11 @@ class _Writer:
         if joint.kind in ("revolute", "prismatic", "spherical"):
             self._properties(path, index, joint)
 
-    def _carriers(self, index: int) -> tuple[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
-        """Bodies on both sides of a joint, and the pose of the second in the first at zero; without a body between two
-        joints, both are between the same two."""
-        robot = self.robot
-        at = {WORLD: WORLD} | {int(joint): body for body, joint in enumerate(robot.body_joints)}
-        last = index
-        while last not in at:  # depth first: what a joint without a body carries follows it
-            last += 1
-        first = int(robot.parents[index])
-        while first not in at:
-            first = int(robot.parents[first])
-        R, p = self.poses[at[first]]
-        turned, moved = self.poses[at[last]]
-        return (at[first], at[last]), (R.T @ turned, R.T @ (moved - p))
+    def _ends_at_zero(self, member: Member) -> tuple[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
+        """Bodies on both sides of the joints of a body, and the pose of the second in the first at zero."""
+        first = self.robot.body_index(member.on) if member.on else WORLD
+        (R, p), (turned, moved) = self.poses[first], self.poses[member.link.body]
+        return (first, member.link.body), (R.T @ turned, R.T @ (moved - p))
 
     def _lock(self, path: str, axes: Iterable[str]):
         for axis in axes:
@@ -330,12 +243,12 @@ class _Writer:
 
     def _properties(self, path: str, index: int, joint: Joint):
         for field, sources in SOURCES.items():
-            number = property_of(self.robot, index, field, format="USD")[0]
+            number = self.form.value(index, field)
             if number:
                 per_degree = field == "damping" and joint.turns
                 self.opinions.apply(path, "NewtonJointAPI")
                 self.opinions.add(path, number_opinion(sources[0][0], number * (DEGREE if per_degree else 1.0)))
-        drive = expressible(_single(self.robot)).get(joint.name)
+        drive = self.form.expected.drives.get(joint.name)
         if drive is not None:
             way = "angular" if joint.turns else "linear"
             self.opinions.apply(path, f"PhysicsDriveAPI:{way}")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from steelyard.model.assemble import Ties
 from steelyard.model.robot import WORLD
 from steelyard.model.usd_joints import Connection, is_stacked
 from steelyard.model.usd_scene import Scene, value
@@ -9,11 +10,10 @@ from steelyard.model.usd_scene import Scene, value
 
 @dataclass(frozen=True, eq=False)
 class Carrier:
-    """What carries a body. parent: number of a body or WORLD; joints: between them, outermost first, each with the one
-    of its bodies (0, 1) that is carried; none for a body that floats."""
+    """What carries a body."""
 
-    parent: int
-    joints: tuple[tuple[Connection, int], ...]
+    parent: int  # number of a body or WORLD
+    joints: tuple[tuple[Connection, int], ...]  # outermost first, each with the one of its bodies (0, 1) it carries
 
     @property
     def floats(self) -> bool:
@@ -22,35 +22,16 @@ class Carrier:
 
 @dataclass(eq=False)
 class Tree:
-    """order: numbers of bodies, parents first. carriers: by number. closing: joints of its bodies left over."""
+    """Bodies by number."""
 
-    order: list[int] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)  # parents first
     carriers: dict[int, Carrier] = field(default_factory=dict)
-    closing: list[Connection] = field(default_factory=list)
+    closing: list[Connection] = field(default_factory=list)  # joints of its bodies left over
 
     @property
     def roots(self) -> list[int]:
         """Bodies that hang on the world or float."""
         return [body for body in self.order if self.carriers[body].parent == WORLD]
-
-
-class _Sets:
-    """Disjoint sets of bodies."""
-
-    def __init__(self):
-        self.above: dict[int, int] = {}
-
-    def find(self, body: int) -> int:
-        while (up := self.above.get(body, body)) != body:
-            self.above[body] = self.above.get(up, up)
-            body = up
-        return body
-
-    def join(self, one: int, other: int) -> bool:
-        """Whether they were apart."""
-        one, other = self.find(one), self.find(other)
-        self.above[one] = other
-        return one != other
 
 
 def tree_of(scene: Scene, connections: list[Connection]) -> Tree:
@@ -60,7 +41,7 @@ def tree_of(scene: Scene, connections: list[Connection]) -> Tree:
     """
     roots = _roots(scene)
     chosen = _chosen(scene, connections, roots)
-    sets, edges, closing = _Sets(), {}, []
+    sets, edges, closing = Ties(), {}, []
     for each in (c for c in connections if set(c.bodies) & chosen):
         pair = frozenset(each.bodies)
         if each.mobile and sets.join(*each.bodies):
@@ -97,7 +78,7 @@ def _roots(scene: Scene) -> list:
 
 def _chosen(scene: Scene, connections: list[Connection], roots: list) -> set[int]:
     """Numbers of the bodies that make the robot."""
-    sets = _Sets()
+    sets = Ties()
     for each in connections:
         if WORLD not in each.bodies:
             sets.join(*each.bodies)
@@ -116,7 +97,7 @@ def _chosen(scene: Scene, connections: list[Connection], roots: list) -> set[int
     return {i for i in range(len(scene.bodies)) if sets.find(i) in marked}
 
 
-def _floating(scene: Scene, connections, chosen: set[int], sets: _Sets, roots: list) -> list[tuple[int, int]]:
+def _floating(scene: Scene, connections, chosen: set[int], sets: Ties, roots: list) -> list[tuple[int, int]]:
     """One body of each tree that nothing ties to the world: the one that the file marks, else the first that no joint
     has as its second."""
     second = {c.bodies[1] for c in connections if c.mobile}

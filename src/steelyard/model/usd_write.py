@@ -47,7 +47,7 @@ def edited(document: UsdDocument, robot: Robot, reference: Robot, target: Path) 
             format="USD",
             hosts=lambda link: reference.links[link].name in scene.body_names,
             writable=lambda joint, _: joint.name in connections,
-            drives=expressible(robot.drives),
+            drives=expressible(robot),
             obstacle=lambda joint: _obstacle(scene, connections.get(joint)),
         )
         opinions, changed = Opinions(), []
@@ -81,9 +81,11 @@ def with_inertials(
         return [(target, _copied(document, opinions, target)[0])]
 
 
-def expressible(drives) -> dict[str, Drive]:
-    """Drives that `PhysicsDriveAPI` can hold, as they read back: by position and by speed."""
-    found = {name: drive.read_back for name, drive in drives.items() if drive.kind in ("position", "velocity")}
+def expressible(robot: Robot) -> dict[str, Drive]:
+    """Drives that `PhysicsDriveAPI` can hold, as they read back: by position and by speed, of joints of one degree."""
+    single = {joint.name for joint in robot.free_joints if joint.nv == 1}
+    kinds = ("position", "velocity")
+    found = {n: drive.read_back for n, drive in robot.drives.items() if n in single and drive.kind in kinds}
     return {name: Drive(d.kind, kp=d.kp, kd=d.kd, limit=d.limit) for name, d in found.items() if d is not None}
 
 

@@ -9,20 +9,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard import storage
 from steelyard.errors import ModelError
 from steelyard.model.changes import Draft
 from steelyard.model.compare import TOLERANCE, structure_difference, value_difference, whole_difference
-from steelyard.model.formats import Format, document_of, load
+from steelyard.model.formats import BY_NAME, Format, document_of, load
 from steelyard.model.meshes import Piece
+from steelyard.model.normal_form import normal_form
 from steelyard.model.robot import Robot
 from steelyard.model.shape_output import output
 from steelyard.model.side import read_side, side_path
 from steelyard.model.side_rest import with_limits
 from steelyard.model.side_write import contents, side_text
 
+GRAIN = np.array([1e-6, 0, 0, 0, 1e-9, 0, 1e-9, 0, 0, 1e-9])  # a milligram, in place of a body without mass
 MARK = "# what {} has no place for, written by steelyard\n"
 
 
@@ -41,14 +44,15 @@ def new_file(robot: Robot, path: Path, format: Format) -> Draft:
         ModelError: with nothing written, for what the format cannot hold, a result that does not read back as the
             robot, and a side file in the way.
     """
-    assert format.new is not None  # `format_of` gives writable formats only
+    assert format.new is not None and format.abilities is not None  # `format_of` gives writable formats only
     document = document_of(robot)
     there = document if document is not None and document.exists else None
     geometry = output(() if there is None else there.pieces(), format.shapes, path)
+    form = normal_form(robot, format.abilities, geometry.pieces)
     meshes = path.with_name(f"{path.stem}_meshes")
     with storage.temporary_files() as temporary, _folder_beside(storage.draft_of(path), geometry.files) as folder:
         place = storage.draft_of(path)
-        trial = format.new(robot, place, geometry.in_folder(folder))
+        trial = format.new(form, place, geometry.in_folder(folder))
         for name, content in trial.files:
             temporary.append(name)
             name.write_bytes(content)
@@ -61,7 +65,7 @@ def new_file(robot: Robot, path: Path, format: Format) -> Draft:
             meshes.mkdir(exist_ok=True)
         for target, _ in files:
             (folder / target.name).replace(target)
-        final = format.new(robot, path, geometry.in_folder(meshes))  # where its meshes are now
+        final = format.new(form, path, geometry.in_folder(meshes))  # where its meshes are now
         if side is not None:
             files.append((side_path(path), side))
             storage.write_bytes(side_path(path), side)
@@ -75,6 +79,27 @@ def new_file(robot: Robot, path: Path, format: Format) -> Draft:
         changed=(f"new file: {', '.join(_counts(trial.whole or robot, found, geometry.pieces))}",),
         notes=(*final.notes, *words, *geometry.notes, *lost),
     )
+
+
+def mjcf_text(robot: Robot) -> str:
+    """Text of a new MJCF file of the moving bodies of a robot, for MuJoCo alone: massless bodies weigh 1 mg there.
+
+    Fixed links count to their bodies, and loops are open; otherwise it is as `save` would write it.
+
+    Args:
+        robot: what is written.
+
+    Returns:
+        The text.
+
+    Raises:
+        ModelError: as `save`.
+    """
+    weighed = np.where(robot.inertias.any(axis=1, keepdims=True), robot.inertias, GRAIN)
+    alone, format = replace(robot.with_inertias(weighed), links=(), sites=(), loops=()), BY_NAME["mjcf"]
+    assert format.new is not None and format.abilities is not None
+    draft = format.new(normal_form(alone, format.abilities), Path("robot.xml"), ())
+    return draft.files[-1][1].decode()
 
 
 def _counts(robot: Robot, found: Robot, pieces: tuple[Piece, ...]) -> Iterator[str]:

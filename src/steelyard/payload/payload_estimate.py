@@ -203,33 +203,10 @@ class Payload(Card):
 
     def as_dict(self) -> dict:
         """Numbers and words as plain Python values, for JSON."""
-        return {
-            "method": self.method,
-            "why": self.why,
-            "status": self.status.name,
-            "status_text": self.status.value,
-            "frame": self.frame,
-            "mass": self.mass,
-            "mass_deviation": self.mass_deviation,
-            "com": _known(self.com),
-            "com_deviation": _known(self.com_deviation),
-            "inertia": self.inertia.tolist(),
-            "inertia_deviation": [_known(row) for row in self.inertia_deviation],
-            "theta": self.theta.tolist(),
-            "consistent": self.consistent,
-            "samples": self.samples,
-            "noise": self.noise.tolist(),
-            "bias": None if self.bias is None else self.bias.tolist(),
-            "drift": None if self.drift is None else self.drift.tolist(),
-            "drift_deviation": None if self.drift_deviation is None else self.drift_deviation.tolist(),
-            "findings": list(self.findings),
-            "notes": list(self.notes),
-        }
+        from steelyard.report.schema import filled, jsonable
+        from steelyard.report.summary_records import PayloadEstimate
 
-
-def _known(values) -> list[float | None]:
-    """Numbers for JSON, which has no NaN."""
-    return [float(x) if np.isfinite(x) else None for x in values]
+        return jsonable(filled(PayloadEstimate, self, status=self.status.name, status_text=self.status.value))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -220,7 +219,7 @@ def payload_record(
     summary = stamped(
         "payload",
         content,
-        job=asdict(request),
+        job=request,
         command=repeat_payload(request, tuple(exports), out),
         out=out,
         files=files,

@@ -1,7 +1,7 @@
 """`inspect`: everything that can be said about a log before anything is identified from it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -148,10 +148,6 @@ class Inspection(Card):
     findings: tuple[Finding, ...]
     faults: tuple[Fault, ...]
     notes: tuple[str, ...]
-
-    def as_json(self) -> dict:
-        """Plain numbers, texts, lists and dictionaries."""
-        return asdict(self)
 
 
 def inspect(log: Log, robot: Robot | None = None) -> Inspection:

@@ -7,27 +7,26 @@ import numpy as np
 from steelyard.fit.volumes import CAN_EXIST
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
+from steelyard.report.identification_records import Fit
 from steelyard.report.numbers import number, plural
+from steelyard.report.schema import filled
 
 NAMES = 6  # in a line of the terminal
 
 
 def _numbers(result: Result, _: dict) -> dict:
     estimate = result.estimate
-    return {
-        "fit": {
-            "method": estimate.method,
-            "status": estimate.status.name.lower(),
-            "status_text": estimate.status.value,
-            "samples": estimate.samples,
-            "parameters": estimate.layout.size,
-            "identifiable": int(np.isin(estimate.basis.columns, estimate.layout.in_plain).sum()),
-            "weak_directions": list(estimate.weakest),
-            "physically_consistent": bool(estimate.physical),
-            "binding": list(estimate.binding),
-            "certificate": None if estimate.certificate is None else vars(estimate.certificate),
-        }
-    }
+    found = filled(
+        Fit,
+        estimate,
+        status=estimate.status.name.lower(),
+        status_text=estimate.status.value,
+        parameters=estimate.layout.size,
+        identifiable=int(np.isin(estimate.basis.columns, estimate.layout.in_plain).sum()),
+        weak_directions=estimate.weakest,
+        physically_consistent=bool(estimate.physical),
+    )
+    return {"fit": found}
 
 
 def _parts(summary: dict) -> Iterator[Part]:

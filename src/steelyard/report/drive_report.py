@@ -84,7 +84,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
     return stamped(
         KIND,
         found,
-        job=result.job.as_json(),
+        job=result.job,
         command=repeat_command(result.job, out),
         out=out,
         files=files,

@@ -1,28 +1,129 @@
-"""The layout of the summary of an identification: one typed record an object, as `summary_basics` says."""
+"""The layout of summaries: one typed record an object; what all share, and the summary of an identification.
+
+SI units; no number is NaN or infinite (null instead).
+"""
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from steelyard.report.summary_basics import (
-    Count,
-    Matrix,
-    NonNegative,
-    OfAJob,
-    Quantiles,
-    Theta,
-    Unknowable,
-    UnknowableMatrix,
-    Vector,
-)
-from steelyard.report.typed_schema import Size, further
+from msgspec import Meta
+
+from steelyard.job import Job
+from steelyard.pipeline.inspection import Motion, Signal
+from steelyard.report.document import Question
+
+SCHEMA_VERSION = 1
+
+
+def told(text: str) -> Meta:
+    """What a key is."""
+    return Meta(description=text)
+
+
+def size(least: int, most: int | None = None) -> Meta:
+    """Number of items of a list."""
+    return Meta(min_length=least, max_length=most)
+
+
+Unknowable = float | None
+NonNegative = Annotated[float, Meta(ge=0)] | None
+Count = Annotated[int, Meta(ge=0)]
+Vector = Annotated[list[float], size(3, 3)]
+Matrix = Annotated[list[Vector], size(3, 3)]
+UnknowableVector = Annotated[list[Unknowable], size(3, 3)]
+UnknowableMatrix = Annotated[list[UnknowableVector], size(3, 3)]
+Wrench = Annotated[list[float], size(6, 6)]
+Theta = Annotated[list[float], size(10, 10)]
+Unit = Annotated[str, told("SI unit of the numbers beside it.")]
+Quantiles = Annotated[list[float], size(5, 5), told("5, 25, 50, 75, 95 % quantiles of the error.")]
+
+Level = Annotated[
+    Literal["good", "care", "keep"],
+    told("good: use it; care: look at the reasons first; keep: keep the nominal model."),
+]
+
+
+class Verdict(TypedDict):
+    level: Level
+    headline: str
+    advice: str
+    reasons: list[str]
+    answers: list[Question]
+    expected_error: NotRequired[Annotated["ExpectedErrors | None", told("Torque error of links in ordinary use.")]]
+
+
+class Expected(TypedDict):
+    value: NonNegative
+    lower: NonNegative
+    upper: NonNegative
+
+
+class ExpectedErrors(TypedDict):
+    given: Expected
+    written: Expected
+
+
+class Finding(TypedDict):
+    code: str
+    severity: Literal["fatal", "warning", "info"]
+    message: str
+    joint: NotRequired[str | None]
+    evidence: NotRequired[dict[str, Unknowable]]
+    remedy: NotRequired[str]
+    options: NotRequired[Annotated[list[str], told("What to add to the command.")]]
+
+
+class Input(TypedDict):
+    role: str
+    path: str
+    bytes: Count
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Provenance(TypedDict):
+    created: Annotated[str, told("Time of the run, ISO 8601, UTC.")]
+    python: str
+    platform: str
+    packages: dict[str, str | None]
+    folder: Annotated[str, told("Where relative paths start.")]
+    inputs: list[Input]
+
+
+class Summary(TypedDict):
+    schema_version: Annotated[Literal[1], told("Version of this layout; it changes whenever a key does.")]
+    verdict: Annotated[Verdict, told("The first screen of the report.")]
+    out: str | None
+    files: list[str]
+
+
+class Stamped(Summary):
+    command: Annotated[str, told("Repeats the run.")]
+    provenance: Provenance
+
+
+class Range(TypedDict):
+    group: Annotated[str, told("mass_scale, center_offset, or a number of the ground, of joints or of drives.")]
+    name: Annotated[str, told("Of the body (and axis), or of the joint, or ground.")]
+    unit: str
+    lower: Annotated[float, told("5 % of the samples in draws.npz lie below, or the value of the model file.")]
+    upper: float
+    source: Annotated[Literal["identified", "prior", "given"], told("What the range rests on.")]
+
+
+class OfAJob(Stamped):
+    randomisation: NotRequired[Annotated[list[Range], told("Ranges to randomise simulations in.")]]
+    findings: list[Finding]
+    notes: list[str]
+    job: Annotated[Job, told("Every option of the run.")]
+
 
 Label = Annotated[
     Literal["data-determined", "model-dependent", "prior-determined", "unidentifiable", "given"],
-    "What determines the value.",
+    told("What determines the value."),
 ]
 Knowledge = Annotated[
     list[Literal["data", "combination", "model"]],
-    Size(10, 10),
-    "What any motion of the robot can show of a parameter, for each of theta.",
+    size(10, 10),
+    told("What any motion of the robot can show of a parameter, for each of theta."),
 ]
 
 
@@ -42,22 +143,22 @@ class Fit(TypedDict):
     status_text: str
     samples: Count
     parameters: Count
-    identifiable: Annotated[Count, "Combinations that torques can show."]
+    identifiable: Annotated[Count, told("Combinations that torques can show.")]
     weak_directions: list[str]
     physically_consistent: bool
-    binding: Annotated[list[str], "What is known and holds the estimate back."]
+    binding: Annotated[list[str], told("What is known and holds the estimate back.")]
     certificate: dict[str, float | bool | str | None] | None
 
 
 class HeldOutJoint(TypedDict):
     name: str
-    unit: Annotated[str, "SI unit of the numbers beside it."]
+    unit: Unit
     torque_rms: float
     rms_before: float
     rms_after: float
     relative_before: Unknowable
     relative_after: Unknowable
-    noise: Annotated[Unknowable, "Residual in the fit."]
+    noise: Annotated[Unknowable, told("Residual in the fit.")]
     quantiles_before: Quantiles
     quantiles_after: Quantiles
 
@@ -66,7 +167,7 @@ class HeldOut(TypedDict):
     samples: Count
     relative_error_before: Unknowable
     relative_error_after: Unknowable
-    joints: Annotated[list[HeldOutJoint], Size(1)]
+    joints: Annotated[list[HeldOutJoint], size(1)]
 
 
 class Prediction(TypedDict):
@@ -90,14 +191,14 @@ class Unknown(TypedDict):
 
 
 class Body(TypedDict):
-    mass: Annotated[float, "kg"]
-    com: Annotated[Vector | None, "Centre of mass in the body frame, m; null without mass."]
-    inertia: Annotated[Matrix | None, "About the centre of mass, body axes, kg m^2; null without mass."]
-    theta: Annotated[Theta, "[m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the body frame's origin."]
+    mass: Annotated[float, told("kg")]
+    com: Annotated[Vector | None, told("Centre of mass in the body frame, m; null without mass.")]
+    inertia: Annotated[Matrix | None, told("About the centre of mass, body axes, kg m^2; null without mass.")]
+    theta: Annotated[Theta, told("[m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the body frame's origin.")]
 
 
 class SpinningBody(Body):
-    spin_inertia: Annotated[float, "Moment of inertia about the rotor's axis, at the motor, kg m^2."]
+    spin_inertia: Annotated[float, told("Moment of inertia about the rotor's axis, at the motor, kg m^2.")]
 
 
 class BodyEstimate(TypedDict):
@@ -106,10 +207,8 @@ class BodyEstimate(TypedDict):
     prior: Body
     identified: Body
     knowledge: Knowledge
-    smallest_eigenvalue: Annotated[float, "Of the pseudo-inertia."]
-    center_covariance: Annotated[
-        UnknowableMatrix | None, "Of the identified centre of mass, body frame, m^2; null where unknown."
-    ]
+    smallest_eigenvalue: Annotated[float, told("Of the pseudo-inertia.")]
+    center_covariance: Annotated[UnknowableMatrix | None, told("Of the identified centre of mass, body frame, m^2.")]
 
 
 class RotorEstimate(TypedDict):
@@ -124,7 +223,7 @@ class RotorEstimate(TypedDict):
 
 
 class Interval(TypedDict):
-    unit: Annotated[str, "SI unit of the numbers beside it."]
+    unit: Unit
     identified: float
     deviation: Unknowable
     lower: Unknowable
@@ -136,20 +235,11 @@ class Value(Interval):
     prior: Unknowable
 
 
-@further(Value)
-class JointTerms(TypedDict):
-    name: str
-    viscous: NotRequired[Value]
-    coulomb: NotRequired[Value]
-    offset: NotRequired[Value]
-    armature: NotRequired[Value]
-
-
 class Nuisance(TypedDict):
     value: float
     deviation: float
-    unit: Annotated[str, "SI unit of the numbers beside it."]
-    certain: Annotated[bool, "Whether it is there beyond doubt."]
+    unit: Unit
+    certain: Annotated[bool, told("Whether it is there beyond doubt.")]
 
 
 class Coupling(Interval):
@@ -163,14 +253,14 @@ class Parameter(Value):
 
 
 class BaseParameter(Value):
-    name: Annotated[str, "Of the leading parameter."]
-    degrees: Annotated[Unknowable, "Degrees of freedom of the deviation."]
-    relative_deviation: Annotated[Unknowable, "Deviation over natural size."]
+    name: Annotated[str, told("Of the leading parameter.")]
+    degrees: Annotated[Unknowable, told("Degrees of freedom of the deviation.")]
+    relative_deviation: Annotated[Unknowable, told("Deviation over natural size.")]
     uncertain: bool
     effect: NotRequired[
-        Annotated[float, "RMS torque that the change from the nominal value makes, over that of the logs."]
+        Annotated[float, told("RMS torque that the change from the nominal value makes, over that of the logs.")]
     ]
-    regroups: Annotated[list[tuple[float, str]], "Coefficient and name of every parameter in the combination."]
+    regroups: Annotated[list[tuple[float, str]], told("Coefficient and name of every parameter in the combination.")]
 
 
 class Dependence(TypedDict):
@@ -178,30 +268,18 @@ class Dependence(TypedDict):
     chance: Unknowable
 
 
-@further(Unknowable)
-class Contributions(TypedDict):
-    gravity: Unknowable
-    motion: Unknowable
-    rotors: Unknowable
-    armature: Unknowable
-    viscous: Unknowable
-    coulomb: Unknowable
-    offset: Unknowable
-    extras: Unknowable
-
-
 class JointResidual(TypedDict):
     name: str
     relative_error: Unknowable
-    time_constant: Annotated[Unknowable, "s"]
+    time_constant: Annotated[Unknowable, told("s")]
     depends: dict[str, Dependence]
     reversal: Unknowable
     hints: list[str]
-    contributions: Annotated[Contributions, "Share of each effect in the RMS torque."]
+    contributions: Annotated[dict[str, Unknowable], told("Share of each effect in the RMS torque.")]
 
 
 class Diagnosis(TypedDict):
-    faults: Annotated[list[str], "Codes; the faults are among the findings."]
+    faults: Annotated[list[str], told("Codes; the faults are among the findings.")]
     joints: list[JointResidual]
 
 
@@ -213,42 +291,17 @@ class Uncertainty(TypedDict):
     labels: dict[Label, Count]
 
 
-class Signal(TypedDict):
-    channel: Literal["q", "v", "a", "tau"]
-    joint: str
-    smallest: float
-    largest: float
-    rms: float
-    noise: Unknowable
-    quantum: Unknowable
-
-
-class JointMotion(TypedDict):
-    joint: str
-    span: float
-    speed: float
-    acceleration: float
-    moving: float
-    reversals: Count
-    tenths: Annotated[list[Annotated[float, Size(0)]], "RMS speed in each tenth of the log, over that of the whole."]
-
-
 class Health(TypedDict):
     name: str
     samples: Count
-    duration: Annotated[float, "s"]
-    rate: Annotated[float, "Hz"]
-    jitter: Annotated[Unknowable, "Spread of the time steps over their mean."]
-    gaps: Annotated[list[Annotated[list[float], Size(2, 2)]], "Start and length, s."]
-    cutoff: Annotated[Unknowable, "Hz that the spectrum asks for."]
-    torque_cutoff: NotRequired[
-        Annotated[
-            Unknowable,
-            "Hz, of torques where the spectrum chooses the cutoff; not in results of the first programs.",
-        ]
-    ]
+    duration: Annotated[float, told("s")]
+    rate: Annotated[float, told("Hz")]
+    jitter: Annotated[Unknowable, told("Spread of the time steps over their mean.")]
+    gaps: Annotated[list[Annotated[list[float], size(2, 2)]], told("Start and length, s.")]
+    cutoff: Annotated[Unknowable, told("Hz that the spectrum asks for.")]
+    torque_cutoff: NotRequired[Annotated[Unknowable, told("Hz, of torques; not in results of the first programs.")]]
     signals: list[Signal]
-    motion: list[JointMotion]
+    motion: list[Motion]
 
 
 class Identification(OfAJob):
@@ -257,23 +310,18 @@ class Identification(OfAJob):
     kind: Literal["identification"]
     robot: Robot
     fit: Fit
-    held_out: Annotated[HeldOut, "Torque errors on samples that the fit has not seen."]
-    generalization: NotRequired[
-        Annotated[
-            Generalization,
-            "How far the fit reaches beyond its own samples; errors over torque. fitted: of the estimate on the "
-            "samples that were fitted. held_out and parts (each log, or each quarter of a single log, predicted by a "
-            "fit to the rest): error met, and error that noise and covariance lead to expect.",
-        ]
-    ]
-    unknown: Annotated[list[Unknown], "What could not be known, why, and what would show it."]
+    held_out: Annotated[HeldOut, told("Torque errors on samples that the fit has not seen.")]
+    generalization: NotRequired[Annotated[Generalization, told("Errors over torque, of fitted samples and of others.")]]
+    unknown: Annotated[list[Unknown], told("What could not be known, why, and what would show it.")]
     bodies: list[BodyEstimate]
-    joints: Annotated[list[JointTerms], "Friction and armature of each degree of freedom, by term."]
+    joints: Annotated[list[dict[str, str | Value]], told("Name, friction and armature of each degree of freedom.")]
     couplings: list[Coupling]
-    nuisances: NotRequired[Annotated[dict[str, Nuisance], "Mistakes of the logs beside links and friction, by name."]]
+    nuisances: NotRequired[
+        Annotated[dict[str, Nuisance], told("Mistakes of the logs beside links and friction, by name.")]
+    ]
     rotors: list[RotorEstimate]
     parameters: list[Parameter]
-    base_parameters: Annotated[list[BaseParameter], "Identifiable combinations."]
+    base_parameters: Annotated[list[BaseParameter], told("Identifiable combinations.")]
     diagnosis: Diagnosis
     uncertainty: Uncertainty
-    health: Annotated[list[Health], "Each log as it was recorded."]
+    health: Annotated[list[Health], told("Each log as it was recorded.")]

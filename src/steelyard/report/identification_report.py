@@ -63,7 +63,7 @@ def summary(
     return stamped(
         KIND,
         {"verdict": first_screen.numbers(result, found, written), **found, "notes": notes},
-        job=result.job.as_json(),
+        job=result.job,
         command=repeat_command(result.job, out),
         out=out,
         files=files,

@@ -7,8 +7,10 @@ import numpy as np
 from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
+from steelyard.report.identification_records import Robot, RotorEstimate
 from steelyard.report.labels import knowledge
 from steelyard.report.numbers import number
+from steelyard.report.schema import filled
 from steelyard.sheets import Cell, Sheet, sheet
 
 ROUNDING = 1e-12  # of a body's size: a smaller number is rounding error, and shown as zero
@@ -18,15 +20,7 @@ ENTRIES = ((0, 0, 4), (1, 1, 6), (2, 2, 9), (0, 1, 5), (0, 2, 7), (1, 2, 8))  # 
 
 def _numbers(result: Result, _: dict) -> dict:
     robot = result.prior
-    about = {
-        "name": robot.name,
-        "bodies": list(robot.body_names),
-        "joints": list(robot.joint_names),
-        "degrees_of_freedom": robot.nv,
-        "floating": robot.floating,
-        "gravity": robot.gravity,
-        "missing_inertials": list(robot.missing_inertials),
-    }
+    about = filled(Robot, robot, bodies=robot.body_names, joints=robot.joint_names, degrees_of_freedom=robot.nv)
     return {"robot": about, "bodies": _bodies(result), "rotors": _rotors(result)}
 
 
@@ -66,16 +60,15 @@ def _rotors(result: Result) -> list[dict]:
     if not layout.rotor_names:
         return []
     return [
-        {
-            "name": rotor.name,
-            "joint": "+".join(joint for joint, _ in rotor.gears),
-            "carrier": rotor.carrier,
-            "gear_ratio": rotor.gear_ratio,
-            "prior": rotor_numbers(rotor, rotor.theta),
-            "identified": rotor_numbers(rotor, estimate.rotors[i]),
-            "knowledge": known[layout.body(len(layout.body_names) + i)],
-            "smallest_eigenvalue": np.linalg.eigvalsh(pseudo.to_matrix(estimate.rotors[i]))[0],
-        }
+        filled(
+            RotorEstimate,
+            rotor,
+            joint="+".join(joint for joint, _ in rotor.gears),
+            prior=rotor_numbers(rotor, rotor.theta),
+            identified=rotor_numbers(rotor, estimate.rotors[i]),
+            knowledge=known[layout.body(len(layout.body_names) + i)],
+            smallest_eigenvalue=np.linalg.eigvalsh(pseudo.to_matrix(estimate.rotors[i]))[0],
+        )
         for i, rotor in enumerate(result.prior.rotors)
     ]
 

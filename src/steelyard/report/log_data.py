@@ -22,7 +22,7 @@ def _numbers(result: Result, _: dict) -> dict:
 
 
 def _as_recorded(found: Inspection) -> dict:
-    return {key: value for key, value in found.as_json().items() if key not in ELSEWHERE}
+    return {key: value for key, value in vars(found).items() if key not in ELSEWHERE}
 
 
 def _parts(summary: dict) -> Iterator[Part]:

@@ -32,7 +32,7 @@ FLOOR = 1e-3  # of the noise, below which a spectrum is not drawn
 
 def health_view(found: Inspection, log: Log) -> View:
     """A page. log: the one inspected, for spectra and time steps."""
-    summary = jsonable(found.as_json())
+    summary = jsonable(found)
     summary |= {"kind": "health", "verdict": _screen(summary).as_json()}
     spectra = _spectra(log, found.cutoff)
     steps = {("steps", 0): _steps(log.t[np.isfinite(log.t)], found.rate)} if found.rate else {}
@@ -58,7 +58,7 @@ def write_health_page(found: Inspection, log: Log, path, *, inputs: Sequence[Pat
 
 def health_overview(found: Inspection) -> Group:
     """What `steelyard inspect` prints."""
-    summary = jsonable(found.as_json())
+    summary = jsonable(found)
     head = Text(f"{summary['name']}: {facts(summary)}", style="bold")
     screen = replace(_screen(summary), advice="")
     return Group(head, shown(screen, sheets(summary), notes=reading(summary), about="How it was read"))

@@ -8,9 +8,11 @@ from steelyard.fit import Source
 from steelyard.fit.prior import model_parameters
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
+from steelyard.report.identification_records import Uncertainty
 from steelyard.report.labels import column_units, sizes
 from steelyard.report.links import ROUNDING, rotor_sheet
 from steelyard.report.numbers import interval, number, percent, plus_minus, share, unit
+from steelyard.report.schema import filled
 from steelyard.report.torques import FEW
 from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import SHAPED_FRICTION, Extra
@@ -80,13 +82,8 @@ def _regrouped(names, row, leading: int) -> list[list]:
 
 def _uncertainty(result: Result) -> dict:
     found = result.uncertainty
-    return {
-        "level": found.parameters.level,
-        "blocks": found.blocks,
-        "inflation": found.inflation,
-        "draws": len(found.draws),
-        "labels": {source.value: int(np.sum(found.parameters.by(source))) for source in Source},
-    }
+    labels = {source.value: int(np.sum(found.parameters.by(source))) for source in Source}
+    return filled(Uncertainty, found, level=found.parameters.level, draws=len(found.draws), labels=labels)
 
 
 def _parameter_parts(summary: dict) -> Iterator[Part]:

@@ -22,7 +22,7 @@ UNSET: tuple[Any, ...] = (None, [], {}, False)  # of options
 
 
 def stamped(
-    kind: str, content: Mapping[str, Any], *, job: Mapping, command: str, out, files: Sequence[str], inputs: Iterable
+    kind: str, content: Mapping[str, Any], *, job: Any, command: str, out, files: Sequence[str], inputs: Iterable
 ) -> dict:
     """A whole summary: its content between its kind and where it comes from, free of NaN and infinity (null instead).
 

@@ -9,7 +9,7 @@ from steelyard.errors import OptionError, choices
 from steelyard.report.document import View
 from steelyard.report.html import page
 from steelyard.report.markdown import markdown
-from steelyard.report.schema import SCHEMA_VERSION, difference, opened, schema, write_json
+from steelyard.report.schema import SCHEMA_VERSION, difference, write_json
 from steelyard.report.signal_curves import Curves, load_curves, save_curves
 
 KINDS = ("identification", "drives", "payload")
@@ -70,7 +70,7 @@ def read(folder) -> Record:
             f"{path} is of kind {str(found.get('kind'))[:80]!r}; a report is drawn of {choices(KINDS)}. Give a folder "
             "that steelyard identify or steelyard payload wrote."
         )
-    damage = difference(found, opened(schema(found["kind"])))
+    damage = difference(found, found["kind"])
     if damage:
         raise OptionError(
             f"{path} is damaged: {damage}. Write the result again with --out, or use the version of steelyard that its "

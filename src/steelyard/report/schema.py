@@ -1,21 +1,22 @@
-"""The JSON of summaries: plain values, the published schemas, and where a value is not as its schema says."""
+"""The JSON of summaries: plain values, the published schemas, and where a summary is not as its record says."""
 
 import json
 import math
 from collections.abc import Mapping
-from functools import cache
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+import msgspec
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.report.summary_basics import SCHEMA_VERSION
+from steelyard.job import Job
+from steelyard.job_options import options_of
+from steelyard.report.identification_records import SCHEMA_VERSION
 from steelyard.report.summary_records import SUMMARIES
-from steelyard.report.typed_schema import json_schema
 
 KINDS = tuple(SUMMARIES)
-LONGEST = 160  # characters of a message about a value that is wrong
 
 
 def jsonable(value) -> Any:
@@ -35,7 +36,14 @@ def jsonable(value) -> Any:
         return [jsonable(each) for each in value]
     if isinstance(value, Path):
         return str(value)
+    if is_dataclass(value):
+        return {each.name: jsonable(getattr(value, each.name)) for each in fields(value)}
     raise TypeError(f"{type(value).__name__} has no plain JSON form")
+
+
+def filled(record: type, source, **others) -> dict:
+    """Keys of a record from the attributes of a source that have their names, and others."""
+    return {key: others[key] if key in others else getattr(source, key) for key in get_type_hints(record)}
 
 
 def write_json(summary: dict, path: Path) -> None:
@@ -50,52 +58,40 @@ def schema(kind: str) -> dict:
     if kind not in KINDS:
         raise OptionError(f"There is no summary of kind {kind!r}. Choose from {choices(KINDS)}.")
     record = SUMMARIES[kind]
+    (found,), parts = msgspec.json.schema_components((record,), ref_template="{name}")
+    if "Job" in parts:
+        for name, (_, option) in options_of(Job).items():
+            parts["Job"]["properties"][name]["description"] = option.help
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:steelyard:schema:{kind}:{SCHEMA_VERSION}",
+        **_inlined(found, parts),
         "title": f"{record.__doc__}, version {SCHEMA_VERSION}",
         "description": "SI units, no NaN and no infinity (null instead). docs/report.md explains it.",
-        **json_schema(record),
     }
 
 
-def difference(value, schema: dict) -> str | None:
-    """The most telling place where a value is not as its schema says, and how; None where it is all right.
+def _inlined(schema: Any, parts: dict) -> Any:
+    """A schema with its parts in it, whose objects have no other keys than those that it names."""
+    if isinstance(schema, list):
+        return [_inlined(each, parts) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        schema = parts[schema["$ref"]] | {key: each for key, each in schema.items() if key != "$ref"}
+    closed = {"additionalProperties": False} if "properties" in schema else {}
+    return closed | {key: _inlined(each, parts) for key, each in schema.items()}
 
-    Numbers are finite here: JSON has no others, but Python reads and writes them.
+
+def difference(value, kind: str) -> str | None:
+    """The first place where the summary of a kind is not as its record says, and how; None where it is all right.
+
+    It may have further keys, such as those of a later version.
     """
-    from jsonschema.exceptions import best_match
-
-    error = best_match(_validator()(schema).iter_errors(value))
-    if error is None:
-        return None
-    place = error.json_path.removeprefix("$").removeprefix(".")
-    message = error.message if len(error.message) <= LONGEST else f"{error.message[:LONGEST]}..."
-    return f"{place}: {message}" if place else message
-
-
-def opened(schema: Any) -> Any:
-    """The same schema for values that may have further keys, such as those of a later version."""
-    if isinstance(schema, dict):
-        inner = {key: opened(each) for key, each in schema.items()}
-        return {key: each for key, each in inner.items() if (key, each) != ("additionalProperties", False)}
-    return [opened(each) for each in schema] if isinstance(schema, list) else schema
-
-
-@cache
-def _validator():
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
-
-    numbers = {
-        "number": lambda _, value: _finite(value),
-        "integer": lambda _, value: _finite(value) and float(value).is_integer(),
-    }
-    return extend(Draft202012Validator, type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(numbers))
-
-
-def _finite(value) -> bool:
     try:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # an integer that no float can hold
-        return False
+        msgspec.convert(value, SUMMARIES[kind])
+        json.dumps(value, allow_nan=False)  # Python reads NaN and infinity in JSON
+    except ValueError as error:
+        message, _, place = str(error).partition(" - at `$.")
+        return f"{place.removesuffix('`')}: {message}" if place else message
+    return None

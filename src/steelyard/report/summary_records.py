@@ -1,10 +1,10 @@
-"""The layout of the summary of each kind, as `summary_basics` says: drives, payloads and comparisons in this file."""
+"""The layout of the summary of each kind, as `identification_records` says: drives, payloads and comparisons here."""
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from steelyard.report.identification_records import Identification
-from steelyard.report.summary_basics import (
+from steelyard.report.identification_records import (
     Count,
+    Identification,
     Level,
     OfAJob,
     Quantiles,
@@ -16,8 +16,9 @@ from steelyard.report.summary_basics import (
     UnknowableMatrix,
     UnknowableVector,
     Wrench,
+    size,
+    told,
 )
-from steelyard.report.typed_schema import Size, further
 
 
 class DrivenRobot(TypedDict):
@@ -28,21 +29,16 @@ class DrivenRobot(TypedDict):
 
 class DriveNumber(TypedDict):
     value: Unknowable
-    lower: Annotated[Unknowable, "95 % interval."]
+    lower: Annotated[Unknowable, told("95 % interval.")]
     upper: Unknowable
     unit: str
     state: Literal["found", "stated", "undetermined"]
-    scaled: Annotated[bool, "Whether it counts in masses of the given model."]
-
-
-@further(DriveNumber)
-class DriveNumbers(TypedDict):
-    kind: Literal["position", "velocity", "voltage", "current", "torque"]
+    scaled: Annotated[bool, told("Whether it counts in masses of the given model.")]
 
 
 class Scale(TypedDict):
-    lines: Annotated[list[str], Size(1), "What says the scale, and what would."]
-    open: Annotated[list[str], "Joints whose numbers count in masses of the given model."]
+    lines: Annotated[list[str], size(1), told("What says the scale, and what would.")]
+    open: Annotated[list[str], told("Joints whose numbers count in masses of the given model.")]
 
 
 class MotionError(TypedDict):
@@ -68,38 +64,34 @@ class ProvenJoint(TypedDict):
 
 
 class Proven(TypedDict):
-    beyond: Annotated[bool, "Whether the faster part was predicted; if not, the range is that of the slower part."]
-    joints: Annotated[
-        list[ProvenJoint],
-        "Speeds and accelerations up to which predictions hold, and the speed of the slower part: unit per s, unit per "
-        "s^2.",
-    ]
-    motion: Annotated[list[MotionError], Size(1), "Errors on the faster part, as of motion."]
-    intervals: NotRequired[Annotated[bool, "Whether intervals and draws hold the truth as often as they say."]]
+    beyond: Annotated[bool, told("Whether the faster part was predicted; if not, the range is the slower part's.")]
+    joints: Annotated[list[ProvenJoint], told("Speeds and accelerations up to which predictions hold.")]
+    motion: Annotated[list[MotionError], size(1), told("Errors on the faster part, as of motion.")]
+    intervals: NotRequired[Annotated[bool, told("Whether intervals and draws hold the truth as often as they say.")]]
 
 
 class DrivenBody(TypedDict):
     name: str
-    prior: Annotated[float, "kg"]
-    mass: Annotated[float, "kg"]
+    prior: Annotated[float, told("kg")]
+    mass: Annotated[float, told("kg")]
 
 
 class GroundNumber(TypedDict):
     value: float
-    lower: Annotated[float, "95 % interval."]
+    lower: Annotated[float, told("95 % interval.")]
     upper: float
 
 
 class Ground(TypedDict):
-    friction: Annotated[GroundNumber, "Coefficient of sliding."]
-    time_constant: Annotated[GroundNumber, "Of the springs that MuJoCo makes of contacts, s."]
-    written: Annotated[bool, "Whether the floor of the written model says so."]
+    friction: Annotated[GroundNumber, told("Coefficient of sliding.")]
+    time_constant: Annotated[GroundNumber, told("Of the springs that MuJoCo makes of contacts, s.")]
+    written: Annotated[bool, told("Whether the floor of the written model says so.")]
 
 
 class HeldOutMotion(TypedDict):
     samples: Count
-    window: Annotated[float, "s"]
-    step: Annotated[float, "Of the simulation, s."]
+    window: Annotated[float, told("s")]
+    step: Annotated[float, told("Of the simulation, s.")]
 
 
 class Drives(OfAJob):
@@ -107,19 +99,12 @@ class Drives(OfAJob):
 
     kind: Literal["drives"]
     robot: DrivenRobot
-    drives: Annotated[dict[str, DriveNumbers], "By joint: its kind, and of each number what was found or stated."]
+    drives: Annotated[dict[str, dict[str, str | DriveNumber]], told("By joint: kind, and its numbers.")]
     scale: Scale
-    motion: Annotated[
-        list[MotionErrors],
-        Size(1),
-        "Root mean square errors of motion on held-out samples, rad or m; null where a model is unstable.",
-    ]
-    proven: Annotated[
-        Proven,
-        "Motion faster than what was fitted: fitted to the slower part of the logs, judged on their faster part.",
-    ]
+    motion: Annotated[list[MotionErrors], size(1), told("RMS errors of held-out motion; null: a model is unstable.")]
+    proven: Annotated[Proven, told("Motion faster than what was fitted, of a fit to the slower part of the logs.")]
     bodies: list[DrivenBody]
-    ground: NotRequired[Annotated[Ground, "Contacts of feet, of a robot that walks."]]
+    ground: NotRequired[Annotated[Ground, told("Contacts of feet, of a robot that walks.")]]
     held_out: HeldOutMotion
 
 
@@ -128,19 +113,19 @@ class PayloadEstimate(TypedDict):
     why: str
     status: str
     status_text: str
-    frame: NotRequired[Annotated[str, "Link in whose axes, at whose origin the parameters are."]]
-    mass: Annotated[float, "kg"]
+    frame: NotRequired[Annotated[str, told("Link in whose axes, at whose origin the parameters are.")]]
+    mass: Annotated[float, told("kg")]
     mass_deviation: Unknowable
-    com: Annotated[UnknowableVector, "Centre of mass in `frame`, m."]
+    com: Annotated[UnknowableVector, told("Centre of mass in `frame`, m.")]
     com_deviation: UnknowableVector
-    inertia: Annotated[UnknowableMatrix, "About the centre of mass, axes of `frame`, kg m^2."]
+    inertia: Annotated[UnknowableMatrix, told("About the centre of mass, axes of `frame`, kg m^2.")]
     inertia_deviation: UnknowableMatrix
     theta: Theta
     consistent: bool
     samples: Count
-    noise: Annotated[list[float], "Residual deviation: force [N] and torque [N m], or one a joint."]
+    noise: Annotated[list[float], told("Residual deviation: force [N] and torque [N m], or one a joint.")]
     bias: Wrench | None
-    drift: Annotated[Wrench | None, "Growth of the bias, N/s and N m/s."]
+    drift: Annotated[Wrench | None, told("Growth of the bias, N/s and N m/s.")]
     drift_deviation: Wrench | None
     findings: list[str]
     notes: list[str]
@@ -155,41 +140,36 @@ class Channel(TypedDict):
     quantiles: Quantiles
 
 
-@further(Any)
-class PayloadJob(TypedDict):
-    log: str
-
-
 class Payload(Stamped):
     """summary.json of steelyard payload"""
 
     kind: Literal["payload"]
     payload: PayloadEstimate
-    channels: Annotated[list[Channel], Size(1), "Measured signals and how well the payload explains them."]
-    relative_error: Annotated[Unknowable, "Of all channels together, each weighted by its noise."]
-    randomisation: NotRequired[Annotated[list[Range], "Ranges to randomise simulations in."]]
-    export: Annotated[dict[str, str], "Settings for controllers and files, by format."]
-    job: Annotated[PayloadJob, "Every option of the run."]
+    channels: Annotated[list[Channel], size(1), told("Measured signals and how well the payload explains them.")]
+    relative_error: Annotated[Unknowable, told("Of all channels together, each weighted by its noise.")]
+    randomisation: NotRequired[Annotated[list[Range], told("Ranges to randomise simulations in.")]]
+    export: Annotated[dict[str, str], told("Settings for controllers and files, by format.")]
+    job: Annotated[dict[str, Any], told("Every option of the run.")]
 
 
 class Run(TypedDict):
     name: str
     folder: str
     kind: Literal["identification", "payload"]
-    subject: Annotated[str, "Robot, or log of the payload."]
+    subject: Annotated[str, told("Robot, or log of the payload.")]
     created: str
     method: str
     samples: Count
     level: Level
-    error: Annotated[Unknowable, "Relative error: held out, or of the payload's wrench."]
-    error_before: Annotated[Unknowable, "Of the nominal model."]
+    error: Annotated[Unknowable, told("Relative error: held out, or of the payload's wrench.")]
+    error_before: Annotated[Unknowable, told("Of the nominal model.")]
     command: str
 
 
 class JointErrors(TypedDict):
     name: str
     unit: str
-    relative_errors: Annotated[list[Unknowable], "One a run; null where it has no such joint."]
+    relative_errors: Annotated[list[Unknowable], told("One a run; null where it has no such joint.")]
 
 
 class ComparedValue(TypedDict):
@@ -200,7 +180,7 @@ class ComparedValue(TypedDict):
     pooled: Unknowable
     spread: Unknowable
     predicted: Unknowable
-    probability: Annotated[Unknowable, "Of differing so much by chance."]
+    probability: Annotated[Unknowable, told("Of differing so much by chance.")]
     outlier: str
     differs: bool
 
@@ -221,10 +201,10 @@ class Comparison(Summary):
     """summary.json of steelyard report A B ..."""
 
     kind: Literal["comparison"]
-    runs: Annotated[list[Run], Size(2)]
-    joints: Annotated[list[JointErrors], "Held-out errors over torque."]
-    values: Annotated[list[ComparedValue], "Numbers that every run determines from its own data."]
-    ratio: Annotated[Unknowable, "Spread over predicted spread; about 1 when runs repeat."]
+    runs: Annotated[list[Run], size(2)]
+    joints: Annotated[list[JointErrors], told("Held-out errors over torque.")]
+    values: Annotated[list[ComparedValue], told("Numbers that every run determines from its own data.")]
+    ratio: Annotated[Unknowable, told("Spread over predicted spread; about 1 when runs repeat.")]
     masses: list[ComparedMass]
 
 

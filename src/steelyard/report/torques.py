@@ -6,8 +6,10 @@ import numpy as np
 
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
+from steelyard.report.identification_records import JointResidual
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import number, share
+from steelyard.report.schema import filled
 from steelyard.sheets import Cell, Sheet, sheet
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
@@ -18,7 +20,7 @@ NO_FINDING = "no finding"
 
 
 def _torque_numbers(result: Result, _: dict) -> dict:
-    return {"held_out": _held_out(result), "generalization": _generalization(result)}
+    return {"held_out": _held_out(result), "generalization": result.generalization}
 
 
 def _held_out(result: Result) -> dict:
@@ -53,16 +55,6 @@ def _held_out(result: Result) -> dict:
 def error_quantiles(error) -> np.ndarray:
     """(5, k) quantiles that boxes of errors (n, k) are drawn by: 5, 25, 50, 75 and 95 %."""
     return np.quantile(error, QUANTILES, axis=0)
-
-
-def _generalization(result: Result) -> dict:
-    """Errors of parts of the data beside those expected; errors over torque throughout."""
-    found = result.generalization
-    return {
-        "fitted": found.fitted,
-        "held_out": vars(found.held_out),
-        "parts": [vars(each) for each in found.parts],
-    }
 
 
 def _over_torque(error: float) -> float | None:
@@ -116,15 +108,14 @@ def _residual_numbers(result: Result, _: dict) -> dict:
     diagnosis = result.diagnosis
     shares = diagnosis.contributions.shares
     joints = [
-        {
-            "name": each.joint,
-            "relative_error": each.relative,
-            "time_constant": each.time_constant,
-            "depends": {key: {"share": found.share, "chance": found.p_value} for key, found in each.depends.items()},
-            "reversal": each.reversal,
-            "hints": list(each.hints),
-            "contributions": {effect: share[i] for effect, share in shares.items()},
-        }
+        filled(
+            JointResidual,
+            each,
+            name=each.joint,
+            relative_error=each.relative,
+            depends={key: {"share": found.share, "chance": found.p_value} for key, found in each.depends.items()},
+            contributions={effect: share[i] for effect, share in shares.items()},
+        )
         for i, each in enumerate(diagnosis.residuals)
     ]
     return {"diagnosis": {"faults": [fault.code for fault in diagnosis.faults], "joints": joints}}

@@ -74,7 +74,7 @@ def inspect(
         from steelyard.report.log_health import health_overview
         from steelyard.report.schema import jsonable
 
-        told = jsonable(found.as_json())
+        told = jsonable(found)
     finish(told, lambda: health_overview(found), as_json=as_json, findings=found.findings or found.faults)
 
 
