@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard.drives.free_base import moved
 from steelyard.errors import SteelyardError
 from steelyard.pipeline import Job
 from steelyard.pipeline.job_run import load_with_side
 from steelyard.report.comparison_report import comparison_summary, comparison_view
 from steelyard.report.document import View
-from steelyard.report.drive_figures import filmed
-from steelyard.report.drive_report import drive_view
 from steelyard.report.identification_report import view_of
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import digest
@@ -42,12 +39,16 @@ def again(folders: Sequence[Path], out=None) -> View:
 def drawn(record: Record, folder, folders=()) -> View:
     """View of a record of any kind. folder: that holds its summary; folders: whose files the drawn
     model may name, as of `load`."""
-    if record.kind == "payload":
-        from steelyard.payload.payload_report import payload_view  # a tenth of what `identify` takes, if loaded there
+    view, film = view_of, {}
+    if record.kind == "payload":  # of what `identify` takes, these would be a third, if loaded there
+        from steelyard.payload.payload_report import payload_view
 
         return payload_view(record)
-    view = drive_view if record.kind == "drives" else view_of
-    film = filmed(record.curves, len(record.summary["robot"]["joints"])) if record.kind == "drives" else {}
+    if record.kind == "drives":
+        from steelyard.report.drive_figures import filmed
+        from steelyard.report.drive_report import drive_view
+
+        view, film = drive_view, filmed(record.curves, len(record.summary["robot"]["joints"]))
     return view(record, robot=robot_view(record.summary, folder, folders, film))
 
 
@@ -75,6 +76,8 @@ def robot_view(summary: dict, folder, folders=(), film=None) -> str:
         robot = load_with_side(job)
         if not film:
             return embed(robot, estimate=folder)
+        from steelyard.drives.free_base import moved
+
         played = {name: Motion(t - t[0], moved(robot.neutral, q)) for name, (t, q) in film.items()}
         return embed(robot, trajectory=played["measured"], beside=("simulated", played["identified"]))
     except SteelyardError:  # its side file or a mesh is gone

@@ -1,23 +1,25 @@
 """Ranges to randomise simulations in: what samples of the posterior do to masses, centres, friction and drives."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
-from steelyard.drives.motion_fit import MotionFit
 from steelyard.fit import Draws, Source
 from steelyard.fit.draws import FILE
 from steelyard.model import Robot
 from steelyard.pipeline import Result
-from steelyard.pipeline.drive_identification import DriveResult
 from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import dof_units
 from steelyard.report.numbers import interval, plural
 from steelyard.report.record import KEEP
-from steelyard.report.walk_words import UNPROVEN
 from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import TERMS
+
+if TYPE_CHECKING:
+    from steelyard.drives.motion_fit import MotionFit
+    from steelyard.pipeline.drive_identification import DriveResult
 
 LEVEL = 0.9  # of the ranges: 5 to 95 %
 SCALE, CENTER = "mass_scale", "center_offset"
@@ -112,7 +114,7 @@ def torque_ranges(result: Result, draws: Draws) -> list[dict]:
     return ranges_of(result.robot, draws, sources)
 
 
-def drive_ranges(result: DriveResult) -> list[dict]:
+def drive_ranges(result: "DriveResult") -> list[dict]:
     """Ranges of a fit to motion."""
     sources = dict(_shown(result.fit, result.robot.body_names))
     for name, drive in result.drives.items():
@@ -123,7 +125,7 @@ def drive_ranges(result: DriveResult) -> list[dict]:
     return ranges_of(result.robot, result.samples, sources)
 
 
-def _shown(fit: MotionFit, names: Iterable[str]) -> Iterator[tuple[tuple[str, str], str]]:
+def _shown(fit: "MotionFit", names: Iterable[str]) -> Iterator[tuple[tuple[str, str], str]]:
     """What motion shows of masses and centres: most of the prior's variance is gone, or it is the prior's own."""
     unknowns = fit.refined.unknowns
     own = unknowns.of_bodies
@@ -158,6 +160,8 @@ def range_parts(summary: dict) -> Iterator[Part]:
         f"robots that the logs rule out. {_not_identified(found)}"
     )
     if not summary.get("proven", {}).get("intervals", True):
+        from steelyard.report.walk_words import UNPROVEN
+
         yield Part(text=UNPROVEN)
     bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))
     if bodies:
