@@ -20,12 +20,9 @@ from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.native import one_blas_thread
 from steelyard.pipeline import Progress, Result
-from steelyard.pipeline.drive_identification import DriveResult, run_drives
 from steelyard.pipeline.identification import run
 from steelyard.pipeline.job_run import job_of, several, side_of
 from steelyard.prepare.reading import lock_words
-from steelyard.report.drive_figures import drive_curves
-from steelyard.report.drive_report import drive_summary
 from steelyard.report.first_screen import NOTHING
 from steelyard.report.identification_report import summary
 from steelyard.report.numbers import percent
@@ -39,6 +36,8 @@ from steelyard.viewer.recording import require_recording, write_recording
 
 if TYPE_CHECKING:
     from mujoco import MjModel, MjSpec
+
+    from steelyard.pipeline.drive_identification import DriveResult
 
 SUFFIX = "_identified"
 MJCF, SIMULATED = ".xml", "_simulated.xml"
@@ -55,7 +54,7 @@ def identify(
     out: str | Path | None = None,
     progress: Progress | None = None,
     **options,
-) -> Result | DriveResult:
+) -> "Result | DriveResult":
     """Identify a robot from recorded motion; the same as `steelyard identify`.
 
     Args:
@@ -100,7 +99,7 @@ describe(identify)
 class Outcome:
     """A result and its summary, which names the files written."""
 
-    result: Result | DriveResult
+    result: "Result | DriveResult"
     summary: dict
 
 
@@ -125,6 +124,8 @@ def carry_out(
             raise OptionError("--export is of torques; of logs of commands there are none. Leave it out.")
     with one_blas_thread():
         if job.drive:
+            from steelyard.pipeline.drive_identification import run_drives  # drives take half the start of the rest
+
             return _moved(run_drives(job, robot=robot, logs=logs, progress=progress), job, out)
         outcome = _carried_out(run(job, robot=robot, logs=logs, progress=progress), job, out)
     if export is not None and isinstance(outcome.result, Result):
@@ -133,8 +134,11 @@ def carry_out(
     return outcome
 
 
-def _moved(result: DriveResult, job: Job, out) -> Outcome:
+def _moved(result: "DriveResult", job: Job, out) -> Outcome:
     """A robot whose drives move as its logs do, and its files in `out`, if given."""
+    from steelyard.report.drive_figures import drive_curves
+    from steelyard.report.drive_report import drive_summary
+
     if out is None:
         return Outcome(result, drive_summary(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
@@ -148,7 +152,7 @@ def _moved(result: DriveResult, job: Job, out) -> Outcome:
         return Outcome(result, found)
 
 
-def _drive_models(result: DriveResult, stage: Path) -> tuple[list[str], list[str]]:
+def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], list[str]]:
     """Names of the model files written, and notes: in the given format, with drives beside it, and, where that has no
     actuators, as an MJCF file that has them, to be simulated."""
     reports = [save(result.robot, stage / _model_name(result))]
@@ -206,7 +210,7 @@ def _write(result: Result, stage: Path, out) -> dict:
     return found
 
 
-def _model_name(result: Result | DriveResult) -> str:
+def _model_name(result: "Result | DriveResult") -> str:
     """Of the identified model: that of the given file with a suffix."""
     model = Path(result.job.model if result.prior.source else f"{result.prior.name}.urdf")
     own = None if result.prior.source is None else BY_NAME[result.prior.source.format]
@@ -223,7 +227,7 @@ def _job_file(job: Job, stage: Path, out) -> list[str]:
     return [NAME]
 
 
-def _folders(result: Result | DriveResult) -> tuple[Path, ...]:
+def _folders(result: "Result | DriveResult") -> tuple[Path, ...]:
     """Folders of the files that the nominal model names, and a copy of it."""
     return () if result.prior.source is None else result.prior.source.folders
 
