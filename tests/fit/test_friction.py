@@ -59,6 +59,30 @@ def test_friction_of_any_shape_is_found_at_its_joints(found, logs):
     assert loads[2] == pytest.approx(LOAD, rel=0.15) and np.abs(loads[:2]).max() < 0.2 * LOAD
 
 
+def test_friction_goes_on_beyond_the_recorded_speeds():
+    """Dry gears, whose friction is there at once and fades (Stribeck): of slow motion, judged at five times that."""
+    robot, rng, t = sy.library.cheetah3_leg(), np.random.default_rng(3), np.arange(0, 20, 0.004)
+    pace, phase = rng.uniform(0.3, 1.2, (2, 3, 3)), rng.uniform(0, 6, (3, 3))
+
+    def log(speed):
+        """Of sines whose joints never go faster than 0.3 times speed."""
+        angle = speed * pace[0] * t[:, None, None] + phase
+        q, v, a = (
+            0.1 / pace[0] * f
+            for f in (np.sin(angle), speed * pace[0] * np.cos(angle), -((speed * pace[0]) ** 2) * np.sin(angle))
+        )
+        q, v, a = (x.sum(axis=-1) for x in (q, v, a))
+        friction = np.sign(v) * (1.0 + 1.5 * np.exp(-(np.abs(v / 0.07) ** 1.5))) + 0.6 * v
+        tau = sy.inverse_dynamics(robot, q, v, a) + friction + 0.02 * rng.normal(size=q.shape)
+        return sy.filters.differentiate(sy.Log(t=t, q=q, tau=tau, joint_names=robot.joint_names), CUTOFF)
+
+    slow, fast = log(1.0), log(5.0)
+    estimate = sy.fit.posterior(accumulate(robot, slow, sample_weights=sy.reversal_weights(robot, slow), **SHAPED))
+    moving = (np.abs(fast.v) > 0.2).all(axis=1)
+    left = sy.validate(estimate, fast[moving]).error
+    assert np.sqrt(np.mean(left**2, axis=0)).max() < 0.3  # N m, of friction up to 2.5; without a step 0.66
+
+
 def test_no_friction_is_found_that_is_not_there(logs):
     robot, log, _ = logs
     estimate = sy.fit.posterior(accumulate(robot, log, **SHAPED))
