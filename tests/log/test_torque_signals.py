@@ -8,7 +8,8 @@ import steelyard as sy
 from first_contacts import arm, by_index, table
 from robots import urdf
 from steelyard.log import Log, checks, read_log
-from steelyard.log.torque_signals import COMPUTED, Kind, torque_of
+from steelyard.log.channels import Kind
+from steelyard.log.signals import COMPUTED, torque_of
 from steelyard.prepare import prepare
 from steelyard.report.identification_report import summary
 

@@ -4,7 +4,7 @@ Arrays inside groups or structures are called by their path, `arm/q`, `arm.q`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,9 +15,9 @@ from steelyard.errors import LogError, choices
 from steelyard.log.channels import DRIVE, NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
 from steelyard.log.episodes import INDEX, NAMES, chosen
 from steelyard.log.frame_channels import FrameChannel, found_arrays, gathered
-from steelyard.log.raw_channels import STEADY, Channel, Raw, Request, counted
-from steelyard.log.recorders import expanded, recognised
-from steelyard.log.torque_signals import best_torques, computed_note
+from steelyard.log.raw_channels import STEADY, Channel, Raw, Request, asked, counted
+from steelyard.log.recorders import recognised
+from steelyard.log.signals import best_torques, computed_note
 
 LIMIT = 2**31
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
@@ -45,8 +45,8 @@ def build(arrays: Arrays, request: Request) -> Raw:
     """Channels of a file of arrays. Raises LogError when it lacks `t` or `q`, listing what it has."""
     keys = arrays.keys
     lower = _by_word(keys)
-    program = recognised(keys, request)
-    request, notes = program.request, [*program.notes]
+    request, base, recorder = recognised(keys, request)
+    notes = list(recorder)
     used: dict[str, list[str]] = {key: _keys(key, keys, lower, request, notes) for key in SI}
     used = {key: found for key, found in used.items() if found}
     for key, what in (("t", "time"), ("q", "joint positions")):
@@ -56,7 +56,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
                 f'Say which is which: --channels \'{{"{key}": "key", ...}}\', in Python channels=. '
                 f"{STEADY if key == 't' else ''}".rstrip()
             )
-    notes += computed_note(map(_leaf, used.get("tau", ())))
+    notes += computed_note([_leaf(key) for key in used.get("tau", ())])
     values = {key: _numbers(arrays, key, found, request, notes) for key, found in used.items()}
     if request.step and "t" not in values:
         values["t"] = request.step * np.arange(float(len(values["q"])))[:, None]
@@ -95,7 +95,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
             f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}. Give one name a column, or "
             "for a robot with joints of several freedoms (a free base) leave the names out: its order is taken."
         )
-    raw = Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth, program.base, by_frame)
+    raw = Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth, base, by_frame)
     numbers = np.zeros(0) if index is None else arrays[index].ravel()
     if len(numbers) == len(time) and numbers.dtype.kind in "iu":
         return chosen(raw, numbers, () if logs is None else _strings(arrays[logs]), request.logs)
@@ -135,9 +135,7 @@ def _bandwidth(arrays: Arrays) -> float | None:
 def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list[str]:
     """Keys of the arrays that make a channel: as asked for, by its own name, or by one synonym."""
     if channel in request.channels:
-        wanted = expanded(request.channels[channel], keys)
-        wanted = list(wanted.values()) if isinstance(wanted, Mapping) else wanted
-        found = [] if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
+        found = [key for _, key in asked(request.channels[channel], keys)]
         lost = [key for key in found if key not in keys]
         if lost:
             raise LogError(f"channels= wants {choices(lost)} for {channel}; the file has {choices(keys)}")

@@ -1,8 +1,9 @@
-"""The channels of a log: their units and the words that files use for them.
+"""The channels of a log: their units, and all words that files use for them.
 
 A `Log` is always SI; whatever a file or a caller states otherwise is converted here.
 """
 
+from enum import IntEnum
 from math import inf, pi
 
 import numpy as np
@@ -106,8 +107,34 @@ _WRITTEN = {
     "tau": "tau torque torques trq effort efforts joint_torque joint_torques joint_effort drehmoment",
 }
 WORDS = {channel: tuple(words.split()) for channel, words in _WRITTEN.items()}
-#: Words that say that a signal was measured, which no name of a joint needs.
-MEASURED = ("actual", "act", "measured", "meas", "feedback", "ist")
+
+
+class Kind(IntEnum):
+    """How well a signal is measured, best first."""
+
+    MEASURED = 0
+    PLAIN = 1
+    """Without a word on it."""
+    FILTERED = 2
+    OF_CURRENT = 3
+    COMPUTED = 4
+    """By a controller's model, or asked for."""
+    OTHER = 5
+    """Part of a torque, or a limit of it."""
+
+
+_QUALIFIED = {
+    Kind.MEASURED: "actual act measured meas feedback ist sensor sensed",
+    Kind.PLAIN: "joint joints motor motors as from of by raw link side",  # of torques
+    Kind.FILTERED: "filt filtered smooth smoothed lowpass lp",
+    Kind.OF_CURRENT: "current est estimated estimate",
+    Kind.COMPUTED: "cmd command commands commanded con des desired target targets ref reference goal setpoint set ff "
+    "feedforward id rnea model computed calculated calc theoretical expected predicted pred nominal soll sollwert",
+    Kind.OTHER: "ext external contact gravity grav coriolis friction fric disturbance residual error limit limits max "
+    "min std rate constant offset",
+}
+QUALIFIERS = {kind: frozenset(words.split()) for kind, words in _QUALIFIED.items()}
+"""Words beside that of a signal, by what they say of it."""
 #: Ends of a column's name that are its unit.
 UNIT_ENDS = {"deg": "deg", "rad": "rad", "deg_s": "deg/s", "degs": "deg/s", "dps": "dps", "rpm": "rpm"}
 UNIT_ENDS |= {"rad_s": "rad/s", "rads": "rad/s", "radps": "rad/s", "nm": "Nm", "mnm": "mNm"}

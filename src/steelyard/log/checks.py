@@ -16,8 +16,8 @@ from steelyard.log.masks import saturation
 from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
 from steelyard.log.raw_channels import RobotNames
 from steelyard.log.register_signs import REGISTER, suspected
+from steelyard.log.signals import COMPUTED
 from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wandering
-from steelyard.log.torque_signals import COMPUTED
 
 SLOWEST = 25.0
 """Hz below which a log is too slow for the motion of arms and legs."""

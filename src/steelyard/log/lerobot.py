@@ -20,11 +20,11 @@ from steelyard.log import parquet
 from steelyard.log.channels import CHANNEL_OF
 from steelyard.log.episodes import FOLLOWING, following, one_time
 from steelyard.log.raw_channels import Channel, Raw, Request
+from steelyard.log.recorders import LEROBOT
 
 INFO = Path("meta", "info.json")
 LONGEST = 2**24  # bytes of meta/info.json
-FEATURES = {"t": "timestamp", "q": "observation.state", "v": "observation.velocity", "tau": "observation.effort"}
-FEATURES |= {"command": "action", "current": "observation.current"}
+FEATURES = {key: name for key, (name,) in LEROBOT.channels.items()}
 SPLIT = ("q", "v", "tau", "current")  # what the elements of a state may be
 
 

@@ -1,7 +1,9 @@
 """What every reader hands on: channels in SI units as the file had them, before joints are matched to a robot."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +24,42 @@ STEADY = (
 def counted(step: float) -> str:
     """The note on a file whose samples were counted."""
     return f"t: no stamps; samples counted, {step:g} s each, as units= says"
+
+
+def asked(wanted: Any, names: Sequence[str] = ()) -> list[tuple[str | None, Any]]:
+    """What `channels=` says of a channel.
+
+    Args:
+        wanted: a name, a number, a list of them, or a mapping from joints to them; None for none.
+        names: of the file. Patterns with `*` or `?` become those that they fit, and a range such as `1-7` of columns
+            that have no names their numbers.
+
+    Returns:
+        (joint, name) of each column; the joint is None where none is said.
+    """
+    if wanted is None:
+        return []
+    if isinstance(wanted, Mapping):
+        return [(str(joint), name) for joint, name in wanted.items()]
+    each = [wanted] if isinstance(wanted, str | int) else wanted
+    return [(None, name) for one in each for name in (_meant(one, names) if isinstance(one, str) else [one])]
+
+
+_RANGE = re.compile(r"(\d{1,6})-(\d{1,6})")
+
+
+def _meant(text: str, names: Sequence[str]) -> list[str]:
+    if not names or text in names:
+        return [text]
+    if (ends := _RANGE.fullmatch(text)) and all(name.isdecimal() for name in names):
+        return [str(i) for i in range(int(ends[1]), int(ends[2]) + 1)]
+    return matching(text, names) if "*" in text or "?" in text else [text]
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """Names that fit a pattern with `*` or `?`, numbers in them counted as numbers."""
+    found = [name for name in names if fnmatchcase(name, pattern)]
+    return sorted(found, key=lambda name: [int(s) if s.isdigit() else s for s in re.split(r"(\d+)", name)])
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,29 @@ channel are in `channels`.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from steelyard.log.raw_channels import Request
-from steelyard.log.torque_signals import COMPUTED
+from steelyard.log.signals import COMPUTED
 
 _INDEX = re.compile(r"^(?P<stem>.*?)(?:\[(?P<inside>\d{1,9})\]|[_.]?(?<!\d)(?P<behind>\d{1,9}))$")
 
-_RANGE = re.compile(r"(\d{1,6})-(\d{1,6})")
+_WRITTEN = (
+    "ALOHA: marks=observations/qpos t=timestamp,time,t q=observations/qpos v=observations/qvel tau=observations/effort "
+    "command=action",
+    "MuJoCo: marks=qpos base=mujoco t=time,t q=qpos v=qvel a=qacc tau=qfrc_actuator command=ctrl",
+    "libfranka: marks=q,tau_J t=time,t,timestamp q=q v=dq tau=tau_J command=q_d",
+    "libfranka: marks=q,tau_J_d t=time,t,timestamp q=q v=dq tau=tau_J_d command=q_d",
+    "UR RTDE: marks=actual_q t=timestamp,time q=actual_q v=actual_qd tau=actual_current_as_torque,target_moment "
+    "command=target_q current=actual_current",
+    "Kinova Kortex: marks=torque,torque_sensor computed=torque q=q,position v=v,velocity "
+    "tau=tau_current,torque_current,torque",
+    "LeRobot: marks=observation.state t=timestamp q=observation.state v=observation.velocity tau=observation.effort "
+    "command=action current=observation.current",
+    "a teaching program (state and action): marks=state,action t=timestamp,time,t q=state command=action",
+)
+TAUGHT = ("observation.state", "state", "action")  # signals of which each joint may have a column, `action_elbow`
 
 
 @dataclass(frozen=True)
@@ -28,94 +41,24 @@ class Recorder:
     name: str
     channels: Mapping[str, Sequence[str]]
     marks: Sequence[str]
-    base: str | None = None
-    computed: Sequence[str] = ()
+    base: str | None
+    computed: Sequence[str]
 
 
-TAUGHT = ("observation.state", "state", "action")  # signals of which each joint may have a column, `action_elbow`
-RECORDERS = (
-    Recorder(
-        "ALOHA",
-        {
-            "t": ("timestamp", "time", "t"),
-            "q": ("observations/qpos",),
-            "v": ("observations/qvel",),
-            "tau": ("observations/effort",),
-            "command": ("action",),
-        },
-        marks=("observations/qpos",),
-    ),
-    Recorder(
-        "MuJoCo",
-        {
-            "t": ("time", "t"),
-            "q": ("qpos",),
-            "v": ("qvel",),
-            "a": ("qacc",),
-            "tau": ("qfrc_actuator",),
-            "command": ("ctrl",),
-        },
-        marks=("qpos",),
-        base="mujoco",
-    ),
-    Recorder(
-        "libfranka",
-        {"t": ("time", "t", "timestamp"), "q": ("q",), "v": ("dq",), "tau": ("tau_J",), "command": ("q_d",)},
-        marks=("q", "tau_J"),
-    ),
-    Recorder(
-        "libfranka",
-        {"t": ("time", "t", "timestamp"), "q": ("q",), "v": ("dq",), "tau": ("tau_J_d",), "command": ("q_d",)},
-        marks=("q", "tau_J_d"),
-    ),
-    Recorder(
-        "UR RTDE",
-        {
-            "t": ("timestamp", "time"),
-            "q": ("actual_q",),
-            "v": ("actual_qd",),
-            "tau": ("actual_current_as_torque", "target_moment"),
-            "command": ("target_q",),
-            "current": ("actual_current",),
-        },
-        marks=("actual_q",),
-    ),
-    Recorder(
-        "Kinova Kortex",
-        {"q": ("q", "position"), "v": ("v", "velocity"), "tau": ("tau_current", "torque_current", "torque")},
-        marks=("torque", "torque_sensor"),
-        computed=("torque",),
-    ),
-    Recorder(
-        "LeRobot",
-        {
-            "t": ("timestamp",),
-            "q": ("observation.state",),
-            "v": ("observation.velocity",),
-            "tau": ("observation.effort",),
-            "command": ("action",),
-        },
-        marks=("observation.state",),
-    ),
-    Recorder(
-        "a teaching program (state and action)",
-        {"t": ("timestamp", "time", "t"), "q": ("state",), "command": ("action",)},
-        marks=("state", "action"),
-    ),
-)
+def _recorder(line: str) -> Recorder:
+    name, _, rest = line.partition(": ")
+    said = {key: tuple(words.split(",")) for key, _, words in (pair.partition("=") for pair in rest.split())}
+    marks, computed, (base,) = said.pop("marks"), said.pop("computed", ()), said.pop("base", (None,))
+    return Recorder(name, said, marks, base, computed)
 
 
-@dataclass(frozen=True)
-class Recognised:
-    """A request with the channels of the program that wrote a file, the convention of its free base, and a note."""
-
-    request: Request
-    base: str | None = None
-    notes: tuple[str, ...] = ()
+RECORDERS = tuple(map(_recorder, _WRITTEN))
+LEROBOT = next(recorder for recorder in RECORDERS if recorder.name == "LeRobot")
 
 
-def recognised(names: Sequence[str], request: Request) -> Recognised:
-    """The program that wrote these names; the request as it was where none is known.
+def recognised(names: Sequence[str], request: Request) -> tuple[Request, str | None, tuple[str, ...]]:
+    """The request with the channels of the program that wrote a file, the convention of its free base, and a note; the
+    request as it was where no program is known.
 
     names: of arrays, or of columns, which are those of one signal where they differ in a number at their end alone.
     What the request says of a channel counts more, and nothing is said where it says everything.
@@ -129,13 +72,13 @@ def recognised(names: Sequence[str], request: Request) -> Recognised:
         }
         used = {key: name for key, name in found.items() if name is not None and key not in request.channels}
         if not used:
-            return Recognised(request, recorder.base)
+            return request, recorder.base, ()
         channels = {key: _wanted(signals[name]) for key, name in used.items()}
         words = [f"{key} from {name}" for key, name in used.items()]
         notes = (f"recognised as written by {recorder.name}: {'; '.join(words)}",)
         notes += (f"{COMPUTED} {used['tau']}",) if used.get("tau") in recorder.computed else ()
-        return Recognised(replace(request, channels={**channels, **request.channels}), recorder.base, notes)
-    return Recognised(request)
+        return replace(request, channels={**channels, **request.channels}), recorder.base, notes
+    return request, None, ()
 
 
 def _wanted(signal: list[str] | dict[str, str]) -> str | list[str] | dict[str, str]:
@@ -164,41 +107,3 @@ def _signals(names: Sequence[str]) -> dict[str, list[str] | dict[str, str]]:
         if joints and stem not in found:
             found[stem] = {joint.removesuffix(".pos"): name for joint, name in joints.items()}
     return found
-
-
-def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """Names that fit a pattern with `*` or `?`, numbers in them counted as numbers."""
-    found = [name for name in names if fnmatchcase(name, pattern)]
-    return sorted(found, key=_counted)
-
-
-def expanded(wanted, names: Sequence[str]):
-    """What a request says of a channel, with patterns replaced by the names that they fit, and of columns without names
-    ranges by their numbers."""
-    if isinstance(wanted, str):
-        return _several(wanted, names) if _is_pattern(wanted, names) or _of_count(wanted, names) else wanted
-    if isinstance(wanted, Sequence):
-        return [name for each in wanted for name in _several(each, names)]
-    return wanted
-
-
-def _several(each, names: Sequence[str]) -> list:
-    if isinstance(each, str) and (found := _of_count(each, names)):
-        return found
-    return matching(each, names) if isinstance(each, str) and _is_pattern(each, names) else [each]
-
-
-def _of_count(text: str, names: Sequence[str]) -> list[str]:
-    """The columns of a table without header that `1-7` means, from the first to the last."""
-    ends = _RANGE.fullmatch(text)
-    if ends is None or text in names or not all(name.isdecimal() for name in names):
-        return []
-    return [str(i) for i in range(int(ends[1]), int(ends[2]) + 1)]
-
-
-def _is_pattern(text: str, names: Sequence[str]) -> bool:
-    return text not in names and any(sign in text for sign in "*?")
-
-
-def _counted(name: str) -> list[str | int]:
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

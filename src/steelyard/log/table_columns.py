@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import CHANNEL_OF, DRIVE, MEASURED, SI, UNIT_ENDS, WORDS, factor, is_si
+from steelyard.log.channels import CHANNEL_OF, DRIVE, QUALIFIERS, SI, UNIT_ENDS, WORDS, Kind, factor, is_si
 from steelyard.log.episodes import EPISODE, episodes_of, following, one_time
 from steelyard.log.frame_channels import FrameChannel, found_columns, gathered
-from steelyard.log.raw_channels import HOW, STEADY, Channel, Raw, Request, counted
-from steelyard.log.recorders import expanded, recognised
-from steelyard.log.signal_series import best_series
-from steelyard.log.torque_signals import best_torques, computed_note
+from steelyard.log.raw_channels import HOW, STEADY, Channel, Raw, Request, asked, counted
+from steelyard.log.recorders import recognised
+from steelyard.log.signals import best_series, best_torques, computed_note
 
 _UNIT = re.compile(r"^(?P<name>.*)[\[(](?=[^\[\]()]*[^\[\]()\d\s])(?P<unit>[^\[\]()]*)[\])]$")
 _TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)
 _SEPARATORS = "_./: -"
 ANGLES = ("deg", "rad", "°")
 _NUMBERED = re.compile(r"^(?:j|joint|axis|a)[ _]?(\d+)$", re.IGNORECASE)
-_MEASURED = re.compile(rf"(^|[{_SEPARATORS}])({'|'.join(MEASURED)})(?=[{_SEPARATORS}]|$)", re.IGNORECASE)
+_DECORATION = "|".join(sorted(QUALIFIERS[Kind.MEASURED] - {"sensor", "sensed"}))  # which no name of a joint needs
+_MEASURED = re.compile(rf"(^|[{_SEPARATORS}])({_DECORATION})(?=[{_SEPARATORS}]|$)", re.IGNORECASE)
 _ENDS = re.compile(rf"^(?P<name>.+)[_ ](?P<unit>{'|'.join(sorted(UNIT_ENDS, key=len, reverse=True))})$", re.IGNORECASE)
 
 
@@ -88,30 +88,26 @@ class Layout:
 def layout(headers: Sequence[str], request: Request) -> Layout:
     """Assign the columns of a table. Raises LogError naming the columns found when time or positions are not among
     them, when two columns claim the same place, or when a unit is unknown."""
-    program = recognised([split_unit(header)[0] for header in headers], request)
-    request = program.request
-    bare = [split_unit(header)[0] for header in headers]
+    units = [split_unit(header) for header in headers]
+    bare = [name for name, _ in units]
+    request, base, recorder = recognised(bare, request)
     of_frames = [
         (each, tuple(bare.index(name) for name in each.columns)) for each in found_columns(bare, request.channels)
     ]
     of_no_joint = {index for _, indices in of_frames for index in indices}
-    series = best_series(bare, request.known, _prefixed)
-    motion = [series.names.get(i, name) for i, name in enumerate(bare) if i not in series.beside]
+    series, unread, told = best_series(bare, request.known, _prefixed)
+    motion = [series.get(i, name) for i, name in enumerate(bare) if i not in unread]
     joints = {*request.known, *_positioned(motion)}
     plain, beside = best_torques(bare, joints)
-    plain, beside = plain | dict(series.names), (beside | series.beside) - set(series.names)
-    words = [
-        ("", None) if i in of_no_joint else (plain.get(i, name), split_unit(headers[i])[1])
-        for i, name in enumerate(bare)
-    ]
+    plain, beside = plain | series, (beside | unread) - set(series)
+    words = [("", None) if i in of_no_joint else (plain.get(i, name), units[i][1]) for i, name in enumerate(bare)]
     stated, named = _understood(words, request.known, beside)
     named = _by_unit(stated, named, request)
     chosen: list[tuple[int, str, str]] = []
     for key, wanted in request.channels.items():
         if key not in SI:
             continue
-        told = _explicit(key, wanted, headers, stated, named, request.known)
-        chosen += [(index, key, joint) for index, joint in told]
+        chosen += [(i, key, joint) for i, joint in _explicit(key, wanted, headers, stated, named, request.known)]
     taken = {index for index, _, _ in chosen}
     of_frames = [pair for pair in of_frames if not taken & set(pair[1])]
     chosen += [
@@ -133,10 +129,10 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
     used = {column.index for column in ordered} | {index for _, indices in of_frames for index in indices} | {episode}
     unused = [header for index, header in enumerate(headers) if index not in used]
     torques = [bare[column.index] for column in ordered if column.channel == "tau"]
-    notes = [*program.notes, *computed_note(torques, joints), *series.notes, *doubtful, *_notes(ordered, request)]
+    notes = [*recorder, *computed_note(torques, joints), *told, *doubtful, *_notes(ordered, request)]
     notes += [f"columns not used: {choices(unused)}"] if unused else []
     notes += [counted(step)] if step else []
-    return Layout(tuple(ordered), names, tuple(notes), program.base, tuple(of_frames), request.channels, step, episode)
+    return Layout(tuple(ordered), names, tuple(notes), base, tuple(of_frames), request.channels, step, episode)
 
 
 def split_unit(header: str) -> tuple[str, str | None]:
@@ -271,15 +267,13 @@ def _suffixed(name: str) -> tuple[str, str] | None:
 def _explicit(key, wanted, headers, stated, named, known) -> list[tuple[int, str]]:
     """(column index, joint or "") of what `channels=` asks for: a header, a column number, a list of them, or a dict
     joint -> column. A list is in the order of the robot where none of its names is a joint of the robot."""
-    if wanted is None:
-        return []
-    wanted = expanded(wanted, headers)
+    pairs = asked(wanted, headers)
     if isinstance(wanted, Mapping):
-        return [(_find(key, column, headers, stated), str(joint)) for joint, column in wanted.items()]
-    wanted = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
-    if len(wanted) == 1 and f"{wanted[0]}[0]" in headers:  # a list: all its elements
-        wanted = [header for header in headers if re.fullmatch(re.escape(str(wanted[0])) + r"\[\d+\]", header)]
-    indices = [_find(key, column, headers, stated) for column in wanted]
+        return [(_find(key, column, headers, stated), str(joint)) for joint, column in pairs]
+    names = [name for _, name in pairs]
+    if len(names) == 1 and f"{names[0]}[0]" in headers:  # a list: all its elements
+        names = [header for header in headers if re.fullmatch(re.escape(str(names[0])) + r"\[\d+\]", header)]
+    indices = [_find(key, column, headers, stated) for column in names]
     hits = [named[index] for index in indices]
     if all(hit and hit[1] for hit in hits) and (not known or any(hit[1] in known for hit in hits)):
         return [(index, hit[1]) for index, hit in zip(indices, hits, strict=True) if hit]

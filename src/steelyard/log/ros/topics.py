@@ -5,19 +5,19 @@ those that `channels=` asks for as `TOPIC.field.path`.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, WORDS
-from steelyard.log.raw_channels import Request
+from steelyard.log.raw_channels import Request, asked
 from steelyard.log.ros.definitions import LONGEST, number_names, short
 from steelyard.log.ros.messages import Recording, Topic
 from steelyard.log.ros.streams import Stream, definitions_of
 from steelyard.log.ros.trajectories import is_trajectory
-from steelyard.log.torque_signals import COMPUTED, computed_note
+from steelyard.log.signals import COMPUTED, computed_note
 
 JOINT_STATE, WRENCH = "sensor_msgs/JointState", "geometry_msgs/WrenchStamped"
 _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}
@@ -36,10 +36,7 @@ class Part:
 def requested_fields(request: Request) -> Iterator[str]:
     """Every `TOPIC.field.path` of `channels=`."""
     for key, wanted in request.channels.items():
-        items = (
-            wanted.values() if isinstance(wanted, Mapping) else [wanted] if isinstance(wanted, str) else wanted or ()
-        )
-        for item in items:
+        for _, item in asked(wanted):
             if not isinstance(item, str):
                 raise LogError(f"channels= wants {item!r} for {key}; of a recording, name fields: TOPIC.field.path")
             yield item
@@ -73,9 +70,7 @@ def parts_of(found: list[Stream], request: Request, recording: Recording) -> dic
     result = {}
     for key, wanted in request.channels.items():
         if key != "t" and wanted is not None:
-            items = wanted if isinstance(wanted, Mapping) else [wanted] if isinstance(wanted, str) else list(wanted)
-            named = items.items() if isinstance(items, Mapping) else [(None, item) for item in items]
-            result[key] = [_explicit(key, joint, item, found, recording) for joint, item in named]
+            result[key] = [_explicit(key, joint, item, found, recording) for joint, item in asked(wanted)]
     left = [key for key in SI if key != "t" and key not in request.channels]
     beside = {part.stream.topic for part in result.get("q", ())}  # where q was asked for, the rest is looked for
     states = [s for s in found if short(s.kind) == JOINT_STATE and (not beside or s.topic in beside)]
@@ -128,7 +123,7 @@ def computed_torques(group: list[Part]) -> tuple[str, ...]:
     named = [
         f"{part.stream.topic}.{part.path}" for part in group if _commands(part.stream) or is_trajectory(part.stream)
     ]
-    fields = computed_note(part.path.rsplit(".", 1)[-1] for part in group)
+    fields = computed_note([part.path.rsplit(".", 1)[-1] for part in group])
     return (f"{COMPUTED} {choices(dict.fromkeys(named))}",) if named else fields
 
 
@@ -152,8 +147,9 @@ def _chosen(states: list[Stream], request: Request) -> list[Stream]:
         if rival is None:
             chosen.append(stream)
         elif rival.topic != stream.topic:
+            both = choices(name for name in rival.names if name in stream.names)
             raise LogError(
-                f"{rival.topic} and {stream.topic} both have joints {choices(set(rival.names) & set(stream.names))}; "
+                f"{rival.topic} and {stream.topic} both have joints {both}; "
                 f'choose: channels={{"q": "{rival.topic}.position", "tau": "{rival.topic}.effort"}}'
             )
     return chosen
