@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.raw_channels import HOW
+from steelyard.log.stamps import integral, windows
 
-WINDOW = 0.1  # s, over which integrals are compared
 AGREES = 0.1  # share of the energy of the changes that an integral may miss: noise and filters of recorders
 NONE = 0.5  # the same for blocks that are no such pair
 
@@ -65,9 +65,8 @@ def _meanings(t: NDArray, blocks: list[NDArray], count: int) -> dict[str, int]:
 
 def _missed(t: NDArray, x: NDArray, rate: NDArray) -> float:
     """Share of the energy of the changes of x (n, k) that its supposed rate misses."""
-    lag = int(np.clip(round(WINDOW / np.median(np.diff(t))), 1, max(1, len(t) // 4)))
-    area = np.vstack([np.zeros(rate.shape[1]), np.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(t)[:, None], axis=0)])
-    change, expected = x[lag:] - x[:-lag], area[lag:] - area[:-lag]
+    start, stop = windows(t)
+    change, expected = (each[stop] - each[start] for each in (x, integral(t, rate)))
     energy = np.sum(change**2)
     return float(np.sum((change - expected) ** 2) / energy) if energy else np.inf
 

@@ -3,6 +3,7 @@
 A `Log` is always SI; whatever a file or a caller states otherwise is converted here.
 """
 
+from collections.abc import Iterable
 from enum import IntEnum
 from math import inf, pi
 
@@ -158,3 +159,18 @@ def held(at: ArrayLike, t: ArrayLike, values: ArrayLike) -> NDArray[np.float64]:
     """
     rows = np.searchsorted(np.asarray(t), np.asarray(at), side="right") - 1
     return np.asarray(values, dtype=np.float64)[np.maximum(rows, 0)]
+
+
+def sampled(at: NDArray, t: NDArray, values: NDArray, *, holds: bool) -> NDArray[np.float64]:
+    """(m, k) of a signal (n, k) at other times, between its own samples by straight lines, or the last one that holds.
+    t: (n,) s, of which stamps that repeat count once."""
+    t, first = np.unique(t, return_index=True)
+    if holds:
+        return held(at, t, values[first])
+    return np.stack([np.interp(at, t, column) for column in np.asarray(values[first], dtype=np.float64).T], axis=1)
+
+
+def count(numbers: Iterable[int]) -> bool:
+    """Whether numbers in some order count from 0 or 1 on."""
+    found = sorted(numbers)
+    return found[:1] in ([0], [1]) and found == list(range(found[0], found[0] + len(found)))

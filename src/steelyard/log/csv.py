@@ -192,22 +192,17 @@ def _by_arrow(head: Head, used: list[int], comma: bool) -> list[NDArray[np.float
 
 def _first_fault(head: Head, used: Sequence[int], comma: bool) -> str | None:
     """Line and column of the first cell that is no number. Slow, and only run once something went wrong."""
-    with head.lines() as file:
-        for number, line in enumerate(file, start=1):
-            text = line.split("#")[0].strip("\r\n")
-            if number <= head.skip or not text.strip():
-                continue
-            cells = head.cells(text)
-            for index in used:
-                name = head.headers[index]
-                if index >= len(cells):
-                    return (
-                        f"{head.path}, line {number}: {len(cells)} cells, but column {name!r} is number {index + 1}; "
-                        "the line is cut short"
-                    )
-                cell = cells[index]
-                if not is_number(cell, comma):
-                    what = "an empty cell" if not cell else f"{cell[:40]!r}"
-                    mixed = "; decimals need a point" if is_mixed(cell) else ""
-                    return f"{head.path}, line {number}, column {name!r}: {what} is not a number{mixed}"
+    for number, cells in head.rows():
+        for index in used:
+            name = head.headers[index]
+            if index >= len(cells):
+                return (
+                    f"{head.path}, line {number}: {len(cells)} cells, but column {name!r} is number {index + 1}; "
+                    "the line is cut short"
+                )
+            cell = cells[index]
+            if not is_number(cell, comma):
+                what = "an empty cell" if not cell else f"{cell[:40]!r}"
+                mixed = "; decimals need a point" if is_mixed(cell) else ""
+                return f"{head.path}, line {number}, column {name!r}: {what} is not a number{mixed}"
     return None

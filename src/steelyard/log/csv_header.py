@@ -6,6 +6,7 @@ numbers that follows, which has as many cells as the header.
 
 import csv
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -42,9 +43,13 @@ class Head:
         """The file, line by line, ends of lines as they are."""
         return self.path.open(encoding=self.encoding, newline="")
 
-    def cells(self, line: str) -> list[str]:
-        """Cells of a line of numbers."""
-        return _cells(line, self.delimiter)
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Number, from 1, and cells of each line of numbers, without comments."""
+        with self.lines() as file:
+            for number, line in enumerate(file, start=1):
+                text = line.split("#")[0].strip("\r\n")
+                if number > self.skip and text.strip():
+                    yield number, _cells(text, self.delimiter)
 
 
 @dataclass
@@ -162,13 +167,10 @@ def has_commas(head: Head, used: list[int], searched: int = 10_000) -> bool:
     """Whether decimals are written with a comma: the first number that has any in a used column decides."""
     if head.delimiter == ",":
         return False
-    with head.lines() as file:
-        for line in islice(file, head.skip, head.skip + searched):
-            text = line.strip("\r\n")
-            cells = head.cells(text) if text else []
-            for cell in (cells[index] for index in used if index < len(cells)):
-                if "." in cell or _COMMA.fullmatch(cell):
-                    return "." not in cell
+    for _, cells in islice(head.rows(), searched):
+        for cell in (cells[index] for index in used if index < len(cells)):
+            if "." in cell or _COMMA.fullmatch(cell):
+                return "." not in cell
     return False
 
 

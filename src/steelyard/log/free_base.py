@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
-from steelyard.log.stamps import GAP
+from steelyard.log.stamps import integral, windows
 from steelyard.spatial import rotation_from_quaternion
 
-WINDOW = 0.1  # s, over which velocities are integrated, as those of joints
 UNIT = 0.05  # by which the norm of a quaternion may differ from one: rounding to two digits leaves 0.01
 MOVES = 0.02  # rad or m over a log, below which a base tells nothing of its velocities
 FITS = 0.1  # share of the motion's energy that velocities may miss, for noise of poses
@@ -139,19 +138,18 @@ def _missed(log: Log, convention: Convention) -> float:
     """Share of the energy of the pose's changes that velocities miss, of position or orientation, whichever is more; 0
     for a base that hardly moves."""
     (v,) = log.require("v")
-    rotation, step = rotation_from_quaternion(convention.quaternions(log.q)), np.diff(log.t)
+    rotation = rotation_from_quaternion(convention.quaternions(log.q))
     linear = np.einsum("nij,nj->ni", rotation, v[:, :3]) if convention.linear == "body" else v[:, :3]
-    lag = int(np.clip(round(WINDOW / np.median(step)), 1, max(1, len(log) // 4)))
-    start = np.flatnonzero(log.t[lag:] - log.t[:-lag] < (lag + GAP - 1) * np.median(step))
-    before, after = rotation[start], rotation[start + lag]
+    start, stop = windows(log.t)
+    before, after = rotation[start], rotation[stop]
     body = convention.angular == "body"
     turned = _turns(np.swapaxes(before, 1, 2) @ after if body else after @ np.swapaxes(before, 1, 2))
-    pairs = ((log.q[start + lag, :3] - log.q[start, :3], linear), (turned, v[:, 3:6]))
+    pairs = ((log.q[stop, :3] - log.q[start, :3], linear), (turned, v[:, 3:6]))
     reach = np.ptp(log.q[:, :3], axis=0).max(), np.linalg.norm(_turns(rotation @ rotation[0].T), axis=1).max()
     found = [0.0]
     for (moved, speed), span in zip(pairs, reach, strict=True):
-        expected = _integrated(log.t, speed)
-        expected = expected[start + lag] - expected[start]
+        expected = integral(log.t, speed)
+        expected = expected[stop] - expected[start]
         if span > MOVES:
             found.append(float(np.sum((moved - expected) ** 2) / np.sum(moved**2)))
     return max(found)
@@ -163,8 +161,3 @@ def _turns(rotation: NDArray) -> NDArray[np.float64]:
     sine = np.linalg.norm(twice, axis=1) / 2
     angle = np.arctan2(sine, (np.trace(rotation, axis1=1, axis2=2) - 1) / 2)
     return twice / 2 * np.divide(angle, sine, out=np.ones_like(sine), where=sine > 1e-9)[:, None]
-
-
-def _integrated(t: NDArray, x: NDArray) -> NDArray[np.float64]:
-    """(n, 3) integral by the trapezoidal rule."""
-    return np.vstack([np.zeros(x.shape[1]), np.cumsum((x[1:] + x[:-1]) / 2 * np.diff(t)[:, None], axis=0)])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import LogError, UnrecordedJoints, choices
-from steelyard.log.channels import COMMON, DRIVE
+from steelyard.log.channels import COMMON, DRIVE, count
 from steelyard.log.frame_channels import require_frames
 from steelyard.log.free_base import OWN, convention_of, from_convention
 from steelyard.log.log import Log
@@ -214,14 +214,14 @@ def _matched(
     return matched, names if per_freedom else ()
 
 
-def _series(names: Sequence[str], count: int) -> tuple[str, ...]:
+def _series(names: Sequence[str], size: int) -> tuple[str, ...]:
     """The joints that unnamed columns can only mean: as many as there are, counted one by one behind a common name, as
     in arm_joint1 .. arm_joint7, and no other joint shares that name."""
     by_stem: dict[str, list[str]] = {}
     for name in names:
         by_stem.setdefault(re.sub(r"\d+$", "", name), []).append(name)
-    fitting = [group for group in by_stem.values() if len(group) == count and _in_count(group) == group]
-    return tuple(fitting[0]) if len(fitting) == 1 and count > 1 else ()
+    fitting = [group for group in by_stem.values() if len(group) == size and _in_count(group) == group]
+    return tuple(fitting[0]) if len(fitting) == 1 and size > 1 else ()
 
 
 def _by_freedom(key: str, held: Sequence[str], robot: RobotNames, notes: list[str]) -> list[int]:
@@ -284,19 +284,18 @@ def _with_names(channel: Channel, spelled: dict[str, str]) -> Channel:
     return replace(channel, names=tuple(spelled.get(name, name) for name in channel.names))
 
 
-def _counted(held: set[str], count: int) -> list[str] | None:
+def _counted(held: set[str], size: int) -> list[str] | None:
     """The names in order, if they say axis with numbers from 0 or 1 on behind it, as many as wanted."""
     words = {_folded(name.rstrip("0123456789")) for name in held}
-    return _in_count(held) if words <= set(AXES) and len(held) == count else None
+    return _in_count(held) if words <= set(AXES) and len(held) == size else None
 
 
 def _in_count(names: Iterable[str]) -> list[str] | None:
     """Names by the numbers that they end with, if these count from 0 or 1 on."""
     ends = {name: re.search(r"\d+$", name) for name in names}
     numbers = {name: int(end[0]) for name, end in ends.items() if end}
-    first = min(numbers.values(), default=-1)
-    counts = first in (0, 1) and sorted(numbers.values()) == list(range(first, first + len(ends)))
-    return sorted(numbers, key=lambda name: numbers[name]) if counts else None
+    whole = len(numbers) == len(ends) and count(numbers.values())
+    return sorted(numbers, key=lambda name: numbers[name]) if whole else None
 
 
 def _by_name(key, channel: Channel, names, robot, notes: list[str], reported: set[str]) -> Channel:

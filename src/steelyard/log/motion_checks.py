@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import RobotNames
-from steelyard.log.stamps import GAP, unpredicted
+from steelyard.log.stamps import integral, unpredicted, windows
 
-_WINDOW = 0.1  # s, over which velocity is integrated and compared with the change of position: immune to encoder steps
 GRIPPERS = re.compile("gripper|finger|jaw|claw|hand|thumb", re.IGNORECASE)
 _ANGLES = {"q": "deg", "v": "deg/s"}
 RATE = 0.5  # v over dq/dt, above which v is in the unit of q rather than in a 57th of it
@@ -209,13 +208,8 @@ def velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.float
     """(slope, correlation), each (nv,), of the integral of v over short windows against the change of q; NaN where the
     joint hardly moves."""
     v = np.zeros_like(log.q) if log.v is None else log.v
-    step = np.diff(log.t)
-    integral = np.vstack([np.zeros(log.nv), np.cumsum((v[1:] + v[:-1]) / 2 * step[:, None], axis=0)])
-    lag = int(np.clip(round(_WINDOW / np.median(step)), 1, max(1, len(log) // 4)))
-    whole = log.t[lag:] - log.t[:-lag] < (lag + GAP - 1) * np.median(step)
-    moved, integrated = (x[lag:] - x[:-lag] for x in (log.q, integral))
-    if not whole.all():
-        moved, integrated = moved[whole], integrated[whole]
+    start, stop = windows(log.t)
+    moved, integrated = (x[stop] - x[start] for x in (log.q, integral(log.t, v)))
     with np.errstate(invalid="ignore", divide="ignore"):
         pairs = (moved, moved), (integrated, integrated), (moved, integrated)
         qq, vv, qv = (np.einsum("nj,nj->j", a, b) for a, b in pairs)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from steelyard.log.channels import count
 from steelyard.log.raw_channels import Request
 from steelyard.log.signals import COMPUTED
 
@@ -95,8 +96,7 @@ def _signals(names: Sequence[str]) -> dict[str, list[str] | dict[str, str]]:
             number = match["inside"] or match["behind"]
             numbered.setdefault(match["stem"], []).append((int(number), name))
     for stem, group in numbered.items():
-        numbers = sorted(number for number, _ in group)
-        if stem not in found and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        if stem not in found and count(number for number, _ in group):
             found[stem] = [name for _, name in sorted(group)]
     leaves = [re.split("[/.]", name)[-1] for name in names]
     for leaf, name in zip(leaves, names, strict=True):

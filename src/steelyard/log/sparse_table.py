@@ -1,12 +1,10 @@
 """Tables of several clocks, as plotters export topics: a row a stamp, cells empty where a signal has no sample."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import choices
-from steelyard.log.channels import HELD, held
+from steelyard.log.channels import HELD, sampled
 from steelyard.log.csv_header import Head, has_commas, is_number, with_comma
 from steelyard.log.table_columns import Layout
 from steelyard.numbers import to_float
@@ -74,7 +72,7 @@ def _cells(head: Head, used: list[int]) -> tuple[NDArray[np.float64], NDArray[np
     comma = has_commas(head, used)
     number = with_comma if comma else to_float
     values, given = [], []
-    for cells in _lines(head):
+    for _, cells in head.rows():
         if len(cells) <= max(used):
             return None
         chosen = [cells[index] for index in used]
@@ -85,21 +83,9 @@ def _cells(head: Head, used: list[int]) -> tuple[NDArray[np.float64], NDArray[np
     return (np.stack(values), np.stack(given)) if values else None
 
 
-def _lines(head: Head) -> Iterator[list[str]]:
-    with head.lines() as file:
-        for number, line in enumerate(file):
-            text = line.split("#")[0].strip("\r\n")
-            if number >= head.skip and text.strip():
-                yield head.cells(text)
-
-
 def _at(at: NDArray, t: NDArray, values: NDArray, *, holds: bool) -> NDArray[np.float64]:
-    t, first = np.unique(t, return_index=True)
-    values = values[first]
-    if holds or len(t) < FEWEST:
-        return held(at, t, values)
-    result = np.stack([np.interp(at, t, column) for column in values.T], axis=1)
-    after = np.clip(np.searchsorted(t, at), 1, len(t) - 1)
-    far = (t[after] - t[after - 1] > FAR * np.median(np.diff(t))) & ~np.isin(at, t)
-    result[far] = np.nan
+    result, t = sampled(at, t, values, holds=holds), np.unique(t)
+    if not holds and len(t) >= FEWEST:
+        after = np.clip(np.searchsorted(t, at), 1, len(t) - 1)
+        result[(t[after] - t[after - 1] > FAR * np.median(np.diff(t))) & ~np.isin(at, t)] = np.nan
     return result

@@ -44,6 +44,23 @@ def segments(t: NDArray[np.float64]) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
+WINDOW = 0.1
+"""s, over which rates are integrated and compared with changes: immune to encoder steps."""
+
+
+def windows(t: NDArray[np.float64]) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+    """Samples that stretches of `WINDOW` start and end with, but for those with a gap in them. t: (n,) s."""
+    step = np.median(np.diff(t))
+    lag = int(np.clip(round(WINDOW / step), 1, max(1, len(t) // 4)))
+    start = np.flatnonzero(t[lag:] - t[:-lag] < (lag + GAP - 1) * step)
+    return start, start + lag
+
+
+def integral(t: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, k) integral of x (n, k) by the trapezoidal rule."""
+    return np.vstack([np.zeros(x.shape[1]), np.cumsum((x[1:] + x[:-1]) / 2 * np.diff(t)[:, None], axis=0)])
+
+
 def runs(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """Start and stop of each run of True in (n,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))

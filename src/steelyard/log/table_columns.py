@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import CHANNEL_OF, DRIVE, QUALIFIERS, SI, UNIT_ENDS, WORDS, Kind, factor, is_si
+from steelyard.log.channels import CHANNEL_OF, DRIVE, QUALIFIERS, SI, UNIT_ENDS, WORDS, Kind, count, factor, is_si
 from steelyard.log.episodes import EPISODE, episodes_of, following, one_time
 from steelyard.log.frame_channels import FrameChannel, found_columns, gathered
 from steelyard.log.raw_channels import HOW, STEADY, Channel, Raw, Request, asked, counted
@@ -323,10 +323,8 @@ def _ordered(group: list[Column], request: Request) -> tuple[list[Column], tuple
     if joints == [""]:
         return group, None
     numbered = all(joint.isdecimal() for joint in joints) and not set(joints) <= set(request.known)
-    if group and numbered:
-        ranks = sorted(int(joint) for joint in joints)
-        if ranks == list(range(ranks[0], ranks[0] + len(ranks))) and ranks[0] in (0, 1):
-            return sorted(group, key=lambda column: int(column.joint)), None
+    if numbered and count(int(joint) for joint in joints):
+        return sorted(group, key=lambda column: int(column.joint)), None
     return group, tuple(joints)
 
 
@@ -335,9 +333,9 @@ def _notes(columns: Sequence[Column], request: Request) -> Iterable[str]:
         group = [column for column in columns if column.channel == key]
         converted = sorted({column.unit for column in group if not is_si(key, column.unit)})
         for unit in converted:
-            count = sum(column.unit == unit for column in group)
+            some = sum(column.unit == unit for column in group)
             source = "as units= says" if key in request.units else "as the header says"
-            yield f"{key}: {count} of {len(group)} columns converted from {unit} to {SI[key]}, {source}"
+            yield f"{key}: {some} of {len(group)} columns converted from {unit} to {SI[key]}, {source}"
         if group and key not in request.channels and not _own_spelling(group[0]):
             yield f"{key}: read from columns like {group[0].header!r}"
 

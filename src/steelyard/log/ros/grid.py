@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import HELD, SI, factor, held, is_si
+from steelyard.log.channels import HELD, SI, factor, is_si, sampled
 from steelyard.log.raw_channels import Channel, Raw, Request
 from steelyard.log.ros.definitions import short
 from steelyard.log.ros.messages import Recording
@@ -88,11 +88,7 @@ class _Grid:
         """(n, k) of a stream at the samples, between its own by straight lines, or the last one that holds."""
         if stream is self.base:
             return np.asarray(values if self.keep.all() else values[self.keep], dtype=np.float64)
-        own, first = np.unique(self.clock[id(stream)], return_index=True)
-        if holds:
-            return held(self.t, own, values[first])
-        columns = np.asarray(values[first], dtype=np.float64).T
-        return np.stack([np.interp(self.t, own, column) for column in columns], axis=1)
+        return sampled(self.t, self.clock[id(stream)], values, holds=holds)
 
 
 def _channel(key: str, group: list[Part], grid: _Grid, request: Request, notes: list[str]) -> Channel:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
+from steelyard.log.channels import NAME_WORDS
 from steelyard.log.checks import CLOCK
 from steelyard.log.ros import json_messages
 from steelyard.log.ros.decoding import Block, blocks
@@ -18,7 +19,6 @@ CLOCKS = (STAMPED, RECEIVED, CORRECTED)
 STAMP = ("header.stamp.sec", "header.stamp.nanosec")
 DRIFT = 5e-5  # of a clock against the recorder's, above which it is noted
 LONG = 100  # messages that a clock is compared by
-NAMES = ("name", "names", "joint_names")  # fields with the names of joints
 _FRAME = "header.frame_id"
 
 
@@ -64,7 +64,7 @@ class Stream:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of joints, when the messages carry any."""
-        return next((self.texts[path] for path in NAMES if path in self.texts), ())
+        return next((self.texts[path] for path in NAME_WORDS if path in self.texts), ())
 
     @property
     def frame(self) -> str:
@@ -108,7 +108,7 @@ def _in_one_order(found: list[Block]) -> Iterator[Block]:
     names say which number is whose."""
     orders: dict[tuple[str, frozenset[str]], tuple[str, ...]] = {}
     for block in found:
-        key = next((path for path in NAMES if path in block.texts), None)
+        key = next((path for path in NAME_WORDS if path in block.texts), None)
         names = () if key is None else block.texts[key]
         if key is None or len(set(names)) < len(names):
             yield block
