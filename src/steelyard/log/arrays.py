@@ -3,7 +3,6 @@
 Arrays inside groups or structures are called by their path, `arm/q`, `arm.q`.
 """
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import DRIVE, NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
 from steelyard.log.episodes import INDEX, NAMES, chosen
-from steelyard.log.frame_channels import FrameChannel, found_arrays, gathered
+from steelyard.log.frame_channels import FrameChannel, found_by_frame, gathered, leaf, require_held
 from steelyard.log.raw_channels import STEADY, Channel, Raw, Request, asked, counted
 from steelyard.log.recorders import recognised
 from steelyard.log.signals import best_torques, computed_note
@@ -22,7 +21,6 @@ from steelyard.log.signals import best_torques, computed_note
 LIMIT = 2**31
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
 BANDWIDTH = "bandwidth"
-_PATH = re.compile(r"[/.]")
 
 
 class Arrays(Protocol):
@@ -56,7 +54,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
                 f'Say which is which: --channels \'{{"{key}": "key", ...}}\', in Python channels=. '
                 f"{STEADY if key == 't' else ''}".rstrip()
             )
-    notes += computed_note([_leaf(key) for key in used.get("tau", ())])
+    notes += computed_note([leaf(key) for key in used.get("tau", ())])
     values = {key: _numbers(arrays, key, found, request, notes) for key, found in used.items()}
     if request.step and "t" not in values:
         values["t"] = request.step * np.arange(float(len(values["q"])))[:, None]
@@ -70,7 +68,7 @@ def build(arrays: Arrays, request: Request) -> Raw:
     reached |= {WRENCH_WORD + link for link in wrenches}
     if bandwidth is not None:
         reached |= {BANDWIDTH}
-    of_frames = [each for each in found_arrays(keys, request.channels) if not reached & set(each.columns)]
+    of_frames = [each for each in found_by_frame(keys, request.channels, whole=True) if not reached & set(each.columns)]
     filled = [
         (each, each.filled([arrays[key] for key in each.columns])) for each in of_frames if _are_numbers(arrays, each)
     ]
@@ -106,8 +104,8 @@ def build(arrays: Arrays, request: Request) -> Raw:
 
 def _by_word(keys) -> dict[str, str]:
     """Key of each word: of the whole key, or of the last part of its path where that is unique."""
-    leaves = [_leaf(key).lower() for key in keys]
-    result = {leaf: key for leaf, key in zip(leaves, keys, strict=True) if leaves.count(leaf) == 1}
+    leaves = [leaf(key).lower() for key in keys]
+    result = {word: key for word, key in zip(leaves, keys, strict=True) if leaves.count(word) == 1}
     return result | {key.lower(): key for key in keys}
 
 
@@ -136,9 +134,7 @@ def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list
     """Keys of the arrays that make a channel: as asked for, by its own name, or by one synonym."""
     if channel in request.channels:
         found = [key for _, key in asked(request.channels[channel], keys)]
-        lost = [key for key in found if key not in keys]
-        if lost:
-            raise LogError(f"channels= wants {choices(lost)} for {channel}; the file has {choices(keys)}")
+        require_held(channel, found, keys)
         return found
     measured = _best_torques(keys) if channel == "tau" else []
     if channel in keys and (channel in measured or not measured):
@@ -156,14 +152,9 @@ def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list
 
 def _best_torques(keys: Sequence[str]) -> list[str]:
     """Keys of the best measured torques of all joints, by the last part of their path."""
-    leaves = [_leaf(key) for key in keys]
+    leaves = [leaf(key) for key in keys]
     plain, beside = best_torques(leaves)
     return [key for i, key in enumerate(keys) if plain.get(i, "").lower() in WORDS["tau"] and i not in beside]
-
-
-def _leaf(key: str) -> str:
-    """The last part of a path."""
-    return _PATH.split(key)[-1]
 
 
 def _numbers(arrays: Arrays, channel: str, keys: list[str], request: Request, notes: list[str]) -> NDArray[np.float64]:

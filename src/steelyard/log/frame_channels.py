@@ -5,7 +5,7 @@ arrays `contact_FRAME` (n,), `external_FRAME` and `imu_FRAME` (n, 6).
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,12 @@ _COLUMN = {
     )
     for channel, word in WORDS.items()
 }
-_LEAF = re.compile(r"[/.]")
+_ARRAY = {channel: re.compile(rf"{word}_(?P<frame>.+)") for channel, word in WORDS.items()}
+
+
+def leaf(name: str) -> str:
+    """The last part of a path."""
+    return re.split("[/.]", name)[-1]
 
 
 @dataclass(frozen=True)
@@ -74,12 +79,13 @@ def changed(log, change: Callable[[NDArray], NDArray], channels: Sequence[str] =
     return {key: {name: change(x) for name, x in getattr(log, key).items()} for key in channels}
 
 
-def found_columns(names: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameChannel]:
-    """The columns of a table that belong to frames.
+def found_by_frame(names: Sequence[str], wanted: Mapping[str, Any], *, whole: bool) -> list[FrameChannel]:
+    """The columns of a table, or the arrays of a file, that belong to frames.
 
     Args:
-        names: headers without units.
+        names: headers without units, or keys.
         wanted: `channels=` of a request: `{"contacts": {"FL_foot": "column"}}`, None for none.
+        whole: whether they are arrays (n,) or (n, 6), called by the last part of their path.
 
     Returns:
         One FrameChannel a frame; one of which a component is missing is none.
@@ -87,39 +93,23 @@ def found_columns(names: Sequence[str], wanted: Mapping[str, Any]) -> list[Frame
     Raises:
         LogError: columns that are asked for and are not there, or are not one or six.
     """
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    found: dict[tuple[str, str, str], dict[str, str]] = {}
     for name in names:
-        for channel, pattern in _COLUMN.items():
-            if channel not in wanted and (hit := pattern.fullmatch(name)):
-                found.setdefault((channel, hit["frame"]), {})[hit.groupdict().get("part", "")] = name
-    whole = [
-        FrameChannel(channel, frame, tuple(parts[part] for part in PARTS[channel]))
-        for (channel, frame), parts in found.items()
-        if len(parts) == len(PARTS[channel])
+        for channel, pattern in (_ARRAY if whole else _COLUMN).items():
+            if channel not in wanted and (hit := pattern.fullmatch(leaf(name) if whole else name)):
+                parts = found.setdefault((channel, hit["frame"], name if whole else ""), {})
+                parts[hit.groupdict().get("part", "")] = name
+    return _asked_for(names, wanted) + [
+        FrameChannel(channel, frame, tuple(parts[part] for part in (("",) if whole else PARTS[channel])))
+        for (channel, frame, _), parts in found.items()
+        if whole or len(parts) == len(PARTS[channel])
     ]
-    return [*_asked_for(names, wanted), *whole]
 
 
-def found_arrays(keys: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameChannel]:
-    """The arrays of a file that belong to frames, by the last part of their path.
-
-    Args:
-        keys: of the arrays.
-        wanted: as of `found_columns`, of one array (n,) or (n, 6) each.
-
-    Returns:
-        One FrameChannel a frame.
-
-    Raises:
-        LogError: as of `found_columns`.
-    """
-    found = _asked_for(keys, wanted)
-    for key in keys:
-        leaf = _LEAF.split(key)[-1]
-        for channel, word in WORDS.items():
-            if channel not in wanted and leaf.startswith(f"{word}_") and len(leaf) > len(word) + 1:
-                found.append(FrameChannel(channel, leaf.removeprefix(f"{word}_"), (key,)))
-    return found
+def require_held(channel: str, wanted: Iterable[Any], names: Sequence[str]) -> None:
+    """Raises LogError for columns or arrays that `channels=` wants and a file does not have."""
+    if lost := [name for name in wanted if name not in names]:
+        raise LogError(f"channels= wants {choices(lost)} for {channel}; the file has {choices(names)}")
 
 
 def _asked_for(names: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameChannel]:
@@ -132,8 +122,7 @@ def _asked_for(names: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameCha
             )
         for frame, columns in told.items():
             columns = (columns,) if isinstance(columns, str) else tuple(columns)
-            if lost := [column for column in columns if column not in names]:
-                raise LogError(f"channels= wants {choices(lost)} for {channel}; the file has {choices(names)}")
+            require_held(channel, columns, names)
             if len(columns) not in (1, len(PARTS[channel])):
                 raise LogError(
                     f"channels= gives {len(columns)} columns for {channel} of {frame}: it has {len(PARTS[channel])}"

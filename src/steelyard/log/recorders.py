@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.log.channels import count
+from steelyard.log.frame_channels import leaf
 from steelyard.log.raw_channels import Request
 from steelyard.log.signals import COMPUTED
 
@@ -98,10 +99,10 @@ def _signals(names: Sequence[str]) -> dict[str, list[str] | dict[str, str]]:
     for stem, group in numbered.items():
         if stem not in found and count(number for number, _ in group):
             found[stem] = [name for _, name in sorted(group)]
-    leaves = [re.split("[/.]", name)[-1] for name in names]
-    for leaf, name in zip(leaves, names, strict=True):
-        if "/" in name and leaves.count(leaf) == 1:
-            found.setdefault(leaf, [name])
+    leaves = [leaf(name) for name in names]
+    for last, name in zip(leaves, names, strict=True):
+        if "/" in name and leaves.count(last) == 1:
+            found.setdefault(last, [name])
     for stem in TAUGHT:
         joints = {name[len(stem) + 1 :]: name for name in names if re.match(re.escape(stem) + r"[_./ ]\D", name)}
         if joints and stem not in found:

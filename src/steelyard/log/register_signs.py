@@ -9,46 +9,22 @@ the bit of its sign, again and again, and by nothing like it elsewhere.
 Sources: Robotis e-manual, AX-12A, "Present Load" and "Present Speed"; Feetech STS3215 memory table.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import choices
 from steelyard.log.raw_channels import Channel, Raw
-from steelyard.log.stated_units import SIGN_BITS, WIDTHS, StatedUnits
+from steelyard.log.stated_units import CODINGS, Coding, StatedUnits
 
 REGISTER = "the servo's register,"
 """In notes on channels whose sign was packed: their values are counts, unless a step is stated."""
 PACKED = ("q", "v", "tau", "command", "duty", "current")
 FEWEST = 3  # passages through zero
 REGULAR = 0.9  # of them that jump by the bit of the sign
+LEAST = min(coding.half for coding in CODINGS.values())
 EXACT = 1e-6  # of a count, by which rounding of units leaves it
-
-
-@dataclass(frozen=True)
-class Coding:
-    """What the upper half of a register means. half: its first value; jump: of the register where the signal passes
-    zero; mirrored: whether values grow towards the other direction (sign and magnitude)."""
-
-    word: str
-    half: float
-    jump: float
-    mirrored: bool
-    meaning: str
-
-    def decoded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Signed values of a register's."""
-        other = self.half - x if self.mirrored else x - self.jump
-        return np.where(x >= self.half, other, x)
-
-
-CODINGS = tuple(
-    Coding(f"bit{bit}", 2.0**bit, 2.0**bit, True, f"direction in bit {bit}, magnitude below") for bit in SIGN_BITS
-) + tuple(
-    Coding(f"int{bits}", 2.0 ** (bits - 1), 2.0**bits, False, f"two's complement of {bits} bits") for bits in WIDTHS
-)
-BY_WORD = {coding.word: coding for coding in CODINGS}
 
 
 def decoded(raw: Raw, told: StatedUnits) -> Raw:
@@ -68,12 +44,12 @@ def decoded(raw: Raw, told: StatedUnits) -> Raw:
         if key not in channels or scale is None:
             continue
         channel = channels[key]
-        if key not in told.codings and not np.any(channel.values >= scale * CODINGS[0].half):
+        if key not in told.codings and not np.any(channel.values >= scale * LEAST):
             continue
         with np.errstate(invalid="ignore", over="ignore"):
             counts = channel.values / scale
             counts = np.where(np.abs(counts - np.round(counts)) < EXACT, np.round(counts), counts)
-        coding = BY_WORD[told.codings[key]] if key in told.codings else certain(counts)
+        coding = CODINGS[told.codings[key]] if key in told.codings else certain(counts)
         if coding is None:
             continue
         columns = registers(counts, coding)
@@ -102,7 +78,7 @@ def certain(x: NDArray[np.float64]) -> Coding | None:
 
     All joints of a channel have the same servos, so those that never pass zero follow the others.
     """
-    for coding in CODINGS:
+    for coding in CODINGS.values():
         columns = registers(x, coding)
         passages, regular, quiet = _passages(x[:, columns], coding)
         if passages >= FEWEST and regular >= REGULAR * passages and quiet:
@@ -113,9 +89,9 @@ def certain(x: NDArray[np.float64]) -> Coding | None:
 def suspected(x: NDArray[np.float64]) -> Coding | None:
     """The coding that registers (n, k) may have, though they pass zero too seldom to prove it: values lie in its upper
     half, none beyond it, and do not cross the middle as a signal of one sign would."""
-    if np.any(x < 0) or not np.any(x >= CODINGS[0].half):
+    if np.any(x < 0) or not np.any(x >= LEAST):
         return None
-    for coding in CODINGS:
+    for coding in CODINGS.values():
         columns = registers(x, coding) & np.any(x >= coding.half, axis=0)
         if not columns.any() or np.nanmax(x) >= 2 * coding.half:
             continue

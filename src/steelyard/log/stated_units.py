@@ -10,10 +10,29 @@ from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, factor, is_si, step
 from steelyard.log.log import Log
 
-SIGN_BITS, WIDTHS = (10, 15), (16, 32)  # of sign and magnitude, and of two's complement
-CODINGS = (*(f"bit{bit}" for bit in SIGN_BITS), *(f"int{width}" for width in WIDTHS))
 BY_JOINT = ("q", "v", "a", "tau", "command", "current")
 FOLLOWS = 0.3  # median distance of positions from what was told, over that from their median, at most
+
+
+@dataclass(frozen=True)
+class Coding:
+    """What the upper half of a register means. half: its first value; jump: of the register where the signal passes
+    zero; mirrored: whether values grow towards the other direction (sign and magnitude)."""
+
+    half: float
+    jump: float
+    mirrored: bool
+    meaning: str
+
+    def decoded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Signed values of a register's."""
+        other = self.half - x if self.mirrored else x - self.jump
+        return np.where(x >= self.half, other, x)
+
+
+_BITS = {f"bit{bit}": Coding(2.0**bit, 2.0**bit, True, f"direction in bit {bit}, magnitude below") for bit in (10, 15)}
+_WIDTHS = {f"int{n}": Coding(2.0 ** (n - 1), 2.0**n, False, f"two's complement of {n} bits") for n in (16, 32)}
+CODINGS = _BITS | _WIDTHS
 
 
 @dataclass(frozen=True)

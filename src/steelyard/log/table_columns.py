@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import CHANNEL_OF, DRIVE, QUALIFIERS, SI, UNIT_ENDS, WORDS, Kind, count, factor, is_si
 from steelyard.log.episodes import EPISODE, episodes_of, following, one_time
-from steelyard.log.frame_channels import FrameChannel, found_columns, gathered
+from steelyard.log.frame_channels import FrameChannel, found_by_frame, gathered
 from steelyard.log.raw_channels import HOW, STEADY, Channel, Raw, Request, asked, counted
 from steelyard.log.recorders import recognised
 from steelyard.log.signals import best_series, best_torques, computed_note
@@ -92,7 +92,8 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
     bare = [name for name, _ in units]
     request, base, recorder = recognised(bare, request)
     of_frames = [
-        (each, tuple(bare.index(name) for name in each.columns)) for each in found_columns(bare, request.channels)
+        (each, tuple(bare.index(name) for name in each.columns))
+        for each in found_by_frame(bare, request.channels, whole=False)
     ]
     of_no_joint = {index for _, indices in of_frames for index in indices}
     series, unread, told = best_series(bare, request.known, _prefixed)

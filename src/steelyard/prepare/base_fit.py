@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 from scipy.spatial.transform import Rotation
 
-from steelyard.log.stamps import gaps, runs
+from steelyard.log.stamps import gaps, integral, runs
 from steelyard.prepare.base_smoother import Evidence, Feet, Path, Solution, hats, improved
 from steelyard.prepare.base_sources import RECORDED, Sources, jitter_of, turning, weighed
 from steelyard.spatial import rotate
@@ -53,7 +53,7 @@ def begun(sources: Sources, R, stands) -> Path:
         weight = (stands / (1 + np.sum(((rate - usual) / SPEEDS[0]) ** 2, axis=2)))[..., None]
         v = np.sum(weight * rate, axis=0) / np.maximum(np.sum(weight, axis=0), 1e-9)
         v = uniform_filter1d(v, 2 * BETWEEN + 1, axis=0)
-        p = np.concatenate([np.zeros((1, 3)), np.cumsum((v[1:] + v[:-1]) / 2 * np.diff(t)[:, None], axis=0)])
+        p = integral(t, v)
         if len(arms):
             p[:, 2] -= (p + arms)[:, 0, 2].min()
     return Path(p, R, v, w, p + arms, np.zeros(3), np.zeros((hats(t).shape[1], 6)))
