@@ -19,6 +19,7 @@ class Coding:
     """What the upper half of a register means. half: its first value; jump: of the register where the signal passes
     zero; mirrored: whether values grow towards the other direction (sign and magnitude)."""
 
+    word: str
     half: float
     jump: float
     mirrored: bool
@@ -30,9 +31,9 @@ class Coding:
         return np.where(x >= self.half, other, x)
 
 
-_BITS = {f"bit{bit}": Coding(2.0**bit, 2.0**bit, True, f"direction in bit {bit}, magnitude below") for bit in (10, 15)}
-_WIDTHS = {f"int{n}": Coding(2.0 ** (n - 1), 2.0**n, False, f"two's complement of {n} bits") for n in (16, 32)}
-CODINGS = _BITS | _WIDTHS
+_ALL = [Coding(f"bit{bit}", 2.0**bit, 2.0**bit, True, f"direction in bit {bit}, magnitude below") for bit in (10, 15)]
+_ALL += [Coding(f"int{n}", 2.0 ** (n - 1), 2.0**n, False, f"two's complement of {n} bits") for n in (16, 32)]
+CODINGS = {coding.word: coding for coding in _ALL}
 
 
 @dataclass(frozen=True)
