@@ -122,6 +122,8 @@ MEASURED = [  # engine, model, rule that says the size or the size, %, quantity,
     ("mujoco", COVERED, "SY705", "mass", "arm"),
     ("newton", COVERED, "SY705", "mass", "arm"),
     ("drake", LIGHT_TOOL, 50, "mass", "arm"),
+    ("mujoco", LIGHT_TOOL, 25, "inertia", "arm"),
+    ("idyntree", LIGHT_TOOL, 25, "inertia", "arm"),
     ("pybullet", FRAMED, "SY734", "mass", "arm"),
     ("dartpy", FRAMED, "SY734", "mass", "arm"),
 ]

@@ -49,8 +49,7 @@ def _report(
     remedy: str,
     mend: Mend | None = None,
 ) -> Rule:
-    """A `Rule` of a test. head: code, name and severity. mend: repair that leaves the robot as it is; its docstring says
-    how."""
+    """A `Rule` of a test. head: code, name and severity. mend: repair that leaves the robot as it is, and says how."""
 
     def look(sketch: Sketch) -> Iterator[Hit]:
         return (Hit(place, message, remedy) for place, message in test(sketch))
@@ -70,8 +69,8 @@ REPORTS = (
             Misread(("newton",), CONVERTER, (URDF,), f"{CONVERTER}#131", first="0.2.0", mended="0.3.2"),
         ),
         "The rotation of an inertial is lost.",
-        "The six numbers of the tensor are taken in the axes of the link, as if rpy were zero. The converter of URDF to "
-        "USD does so in `newton:inertia` alone, which overrides the right principal axes beside it.",
+        "The six numbers of the tensor are taken in the axes of the link, as if rpy were zero. The converter of URDF "
+        "to USD does so in `newton:inertia` alone, which overrides the right principal axes beside it.",
         '<inertial><origin xyz="0 0 0.2" rpy="0 0.5 0"/>...</inertial>',
         'Turn the tensor into the axes of the link and write rpy="0 0 0": --fix.',
         axes_of_link,
@@ -86,9 +85,9 @@ REPORTS = (
             Misread(("pybullet",), "pybullet", (URDF,), "measured"),
         ),
         "A joint that follows another moves on its own.",
-        "The mimic element is not read, so the robot has a degree of freedom too many, and the joint that leads carries "
-        "neither the weight nor the friction of its follower. From 3.13.0 on MuJoCo makes it an equality constraint, "
-        "which is soft.",
+        "The mimic element is not read, so the robot has a degree of freedom too many, and the joint that leads "
+        "carries neither the weight nor the friction of its follower. From 3.13.0 on MuJoCo makes it an equality "
+        "constraint, which is soft.",
         '<mimic joint="finger_left" multiplier="-1"/>',
         "Couple the joints where the model is loaded: an equality in MJCF, mimic=True in Pinocchio.",
     ),
@@ -121,8 +120,8 @@ REPORTS = (
         parts(becomes_world),
         (Misread(("mujoco",), "mujoco", (URDF,), "by design"),),
         "The root link is fused into the world, and its mass is gone.",
-        "MuJoCo reads the root of a URDF as the world. A robot that walks or flies needs a body there; when a free joint "
-        "is added afterwards, the mass of its trunk is missing.",
+        "MuJoCo reads the root of a URDF as the world. A robot that walks or flies needs a body there; when a free "
+        "joint is added afterwards, the mass of its trunk is missing.",
         '<link name="trunk"><inertial>...</inertial></link>',
         "Put a link above the root, with a floating joint between them, or convert with --floating.",
     ),
@@ -151,8 +150,8 @@ REPORTS = (
         tensors(conjugated, "with its principal axes inverted"),
         (Misread(("newton", "isaac"), CONVERTER, (URDF,), f"{CONVERTER}#118", mended="0.3.0"),),
         "Principal axes are written as their inverse rotation.",
-        "The eigenvectors are columns, and the matrices of OpenUSD act on rows. A tensor that is diagonal with ascending "
-        "moments is right, all others are not. The importer of Isaac Sim is pinned to version 0.1.3.",
+        "The eigenvectors are columns, and the matrices of OpenUSD act on rows. A tensor that is diagonal with "
+        "ascending moments is right, all others are not. The importer of Isaac Sim is pinned to version 0.1.3.",
         '<inertia ixx="0.03" ixy="0.01" ixz="0" iyy="0.03" iyz="0" izz="0.01"/>',
         f"Convert with {CONVERTER} 0.3.3 or later.",
     ),
@@ -171,8 +170,8 @@ REPORTS = (
         joints(loses, ", which are dropped"),
         (Misread(("isaac",), "isaacsim", (URDF,), "IsaacSim#841", first="6.1.0"),),
         "Damping and friction of a joint are dropped.",
-        "The importer reads neither; policies that are trained without them move a robot that is easier to move than the "
-        "real one.",
+        "The importer reads neither; policies that are trained without them move a robot that is easier to move than "
+        "the real one.",
         '<dynamics damping="0.5" friction="0.2"/>',
         "State them in the configuration of the articulation: damping, friction.",
     ),
