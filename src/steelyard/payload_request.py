@@ -39,7 +39,7 @@ class Request:
     )
     unseen: float = _own(0.0, "Share of the volume that the shape lacks on one side.", metavar="SHARE")
     method: str = _own(
-        "auto", "auto, density, pmd, pmd-squared, geo, ellipsoid, hull, consistent, ols, rtls.", metavar="NAME"
+        "auto", "auto, density, pmd, geo, ellipsoid, hull, consistent, ols, rtls.", metavar="NAME"
     )
     arm: str | None = _own(
         None, "Arm that carries the sensor: a model, or a result's folder.", metavar="MODEL", path=True

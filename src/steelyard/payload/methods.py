@@ -78,18 +78,14 @@ def _density(problem: Problem, settings: Settings) -> Fit:
     return fit.theta, fit.covariance, ()
 
 
-def _point_masses(problem: Problem, settings: Settings, squared: bool = False) -> Fit:
+def _point_masses(problem: Problem, settings: Settings) -> Fit:
     weight = LAMBDA if settings.weight is None else settings.weight
     points = _solid(problem).sample(settings.points, seed=settings.seed)
     data = discretise(problem, points, c1=settings.c1, scale=settings.dynamism, weight=weight)
-    fit = solve_point_masses(data, squared=squared)
+    fit = solve_point_masses(data)
     A, _ = problem.whitened
     spread = np.linalg.inv(A.T @ A + 0.5 * divergence.pullback_metric(_prior(problem)))
     return fit.theta, spread, (f"{len(fit.points)} points, duality gap {fit.gap:.1e}",)
-
-
-def _squared_point_masses(problem: Problem, settings: Settings) -> Fit:
-    return _point_masses(problem, settings, squared=True)
 
 
 def _entropic(problem: Problem, settings: Settings) -> Fit:
@@ -146,14 +142,6 @@ METHODS: dict[str, Method] = {
             "pmd",
             _point_masses,
             "point masses, unsquared norms, weights by dynamism (Nadeau 2022), as published",
-            "masses at points inside the shape",
-            needs_shape=True,
-            smooths=False,
-        ),
-        Method(
-            "pmd-squared",
-            _squared_point_masses,
-            "the same with squared norms, about twice as fast",
             "masses at points inside the shape",
             needs_shape=True,
             smooths=False,

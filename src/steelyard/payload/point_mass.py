@@ -81,16 +81,11 @@ def _sums(problem: Problem, weights, *, reduced: bool = False) -> np.ndarray:
     return eliminated(info, (1.0, 1.0))
 
 
-def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMassFit:
-    """Solve Problem 1 as published, or its variant with squared norms (`squared`), which is faster by a few times."""
+def solve_point_masses(d: Discretisation) -> PointMassFit:
+    """Solve Problem 1 as published."""
     P, F1, F2, unit = _scaled(d)
     stack, right = np.concatenate([F1, F2]), np.concatenate([d.reduced_b, d.full_b])
     split, both = len(F1), np.column_stack([stack, right])
-    if squared:
-        joined = triangle(np.column_stack([stack, right]))
-        _, p = _squares(joined[:, :10], joined[:, 10], P, d.weight, np.zeros(len(joined)))
-        m = p / d.weight
-        return _finished(d, m, P, unit, _squared_gap(stack, right, P, m, d.weight))
     mass = abs(d.reduced_b[0]) / max(abs(d.reduced[0, 0]), FLOOR)  # roughly, and residuals without constraints
     norms = np.array([abs(d.reduced_b[-1]), abs(d.full_b[-1]), mass / np.sqrt(len(d.points))])
     z = np.zeros(min(11, len(right)))
@@ -110,7 +105,7 @@ def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMass
         norms = new
     if gap > GAP:
         m, gap = _cone(stack, right, split, P, d.weight), 0.0
-    return _finished(d, m, P, unit, gap)
+    return PointMassFit(unit @ (P @ m), m, d.points, gap)
 
 
 def _scaled(d):
@@ -162,13 +157,6 @@ def _norm_gap(F, right, split, P, m, weight):
     return (value - float(right @ u) * min(1.0, weight / max(pull, 1e-300))) / max(value, 1e-300)
 
 
-def _squared_gap(F, right, P, m, weight):
-    r = right - F @ (P @ m)
-    primal = 0.5 * r @ r + 0.5 * weight * m @ m
-    dual = right @ r - 0.5 * r @ r - 0.5 * np.sum(np.maximum(0.0, (F.T @ r) @ P) ** 2) / weight
-    return float((primal - dual) / max(primal, 1e-300))
-
-
 def _cone(F, right, split, P, weight):
     """Problem 1 by the cone solver: slower, and sure."""
     from steelyard.inertia.cones import minimise
@@ -189,7 +177,3 @@ def _cone(F, right, split, P, weight):
     cost = np.concatenate([np.zeros(n), [1.0, 1.0, weight]])
     x = minimise(np.zeros((n + 3, n + 3)), cost, A, b, kinds)
     return np.maximum(x[:n], 0.0)
-
-
-def _finished(d, m, P, unit, gap):
-    return PointMassFit(unit @ (P @ m), m, d.points, gap)
