@@ -61,7 +61,7 @@ def robot_view(summary: dict, folder, folders=(), film=None) -> str:
     motion, played side by side.
     """
     from steelyard.viewer import embed
-    from steelyard.viewer.movie import Motion
+    from steelyard.viewer.played_motion import Motion
 
     source = next((each for each in summary["provenance"]["inputs"] if each["role"] == "model"), None)
     if source is None:

@@ -11,7 +11,7 @@ from steelyard.model import Joint, Robot
 from steelyard.model.robot import WORLD
 from steelyard.viewer.looks import looks
 from steelyard.viewer.masses import Found, mass_of
-from steelyard.viewer.movie import Motion
+from steelyard.viewer.played_motion import Motion
 from steelyard.viewer.shape import Part, packed_shape, text
 from steelyard.viewer.simplify import within_budget
 
