@@ -16,9 +16,9 @@ import numpy as np
 from steelyard.arguments import with_options
 from steelyard.errors import FitError
 from steelyard.fit.constraints import Constraint, conflicting
-from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
+from steelyard.fit.homogeneous import Ratios, ratios
 from steelyard.fit.knowledge import TOLD_NOTHING, Knowledge, Known, knowledge_of
-from steelyard.fit.prior import REGULARIZERS, TRIANGLES, Moved, congruence, effect_pull, prior_parameters
+from steelyard.fit.prior import TRIANGLES, Moved, congruence, effect_pull, prior_parameters
 from steelyard.fit.whitening import Whitened, first_noise, whiten
 from steelyard.inertia import cones
 from steelyard.information import Information
@@ -329,15 +329,6 @@ def contradiction(coordinates: Coordinates, constraints: Sequence[Constraint]) -
         f"No parameters satisfy everything that is said to be known. In conflict: {'; '.join(labels)}. Correct or "
         "leave out one of them."
     )
-
-
-def unconstrained_program(info: Information, theta0, weight: float, noise=None) -> Program:
-    """The program of `consistent` with its pullback prior theta0 (nb, 10) and no constraints.
-
-    noise: (g,), what unconstrained least squares leaves by default.
-    """
-    found = ratios_about(info, info.basis.regroup(prior_parameters(info, theta0)))
-    return assembled(info, Knowledge(theta0, (), (), REGULARIZERS["pullback"], weight, noise), ratios=found)
 
 
 def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
