@@ -28,10 +28,10 @@ from steelyard.information import Information, accumulate
 from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot, with_moved_axes
+from steelyard.numbers import ROUNDING
 
 SMALL = 0.03  # standard deviations: a step below it changes nothing that matters
 STALLED = 0.5  # the same where no step improves the fit any more: the inertial prior, a constraint or rounding decides
-FLOOR = 1e-12  # of the energy of the torques: residuals below it are rounding
 HALVINGS = 8
 MEASURED = 0.5  # of its prior deviation: below it a direction was decided by the log
 
@@ -213,7 +213,7 @@ class _Point:
     def cost(self) -> float:
         """Negative log posterior of the axes, the noise of each joint profiled out."""
         counts = self.info.counts * self.info.independence
-        energy = np.maximum(self.energy, np.maximum(FLOOR * self.info.energy, np.finfo(float).tiny))
+        energy = np.maximum(self.energy, np.maximum(ROUNDING * self.info.energy, np.finfo(float).tiny))
         return float(counts @ np.log(energy / self.info.counts) / 2 + self.z @ self.z / 2)
 
 

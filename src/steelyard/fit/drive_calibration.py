@@ -17,11 +17,10 @@ from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.fit.whitening import SINGULAR
 from steelyard.information import Information
+from steelyard.numbers import ROUNDING
 from steelyard.terms import stated_values
 
-CONVERGED = 1e-12  # relative change of the gains
 MOST_STEPS = 50
 REMEDY = (
     "The scale is only fixed by a known mass: record a further log with a load of known mass on a body, "
@@ -272,7 +271,7 @@ def _refined(parts: list[_Part], z, gains) -> tuple[np.ndarray, np.ndarray]:
         normal = _Normal(N, names)
         step = normal.solve(gradient)
         z, inverse = z + step[:count], inverse + step[count:]
-        if np.abs(step[count:] / inverse).max() < CONVERGED:
+        if np.abs(step[count:] / inverse).max() < ROUNDING:
             break
     else:
         raise FitError("The gains do not settle: the load or motion is too weak against the noise of the currents.")
@@ -320,7 +319,7 @@ class _Normal:
         size = np.sqrt(np.diag(self.matrix))
         size = np.where(size > 0, size, 1.0)
         values, vectors = np.linalg.eigh(self.matrix / size[:, None] / size)
-        weak = values <= SINGULAR * values[-1]
+        weak = values <= ROUNDING * values[-1]
         open_gains = np.abs(vectors[-len(self.names) :, weak]).max(axis=1, initial=0.0)
         if open_gains.max(initial=0.0) > 1e-3:
             unseen = [name for name, share in zip(self.names, open_gains, strict=True) if share > 1e-3]

@@ -17,13 +17,12 @@ from steelyard.fit.prior import TRIANGLES
 from steelyard.fit.program import Objective
 from steelyard.fit.qr import least_squares, triangular_solve
 from steelyard.inertia import cones
+from steelyard.numbers import NEGLIGIBLE, ROUNDING
 
 STEPS = 40  # of which two to six are usual
 HALVINGS = 30
 DECREASE = 1e-4  # share of what the gradient promises that a step has to keep (Armijo)
-TOUCHING = 1e-9  # distance from a bound, in unknowns of order one, that is rounding
 CLOSED = 0.01 * PROVEN  # gap relative to the cost, at which to stop
-FLAT = 1e-12  # of the longest row of inequalities: shorter ones, such as a known mass above zero, no unknown changes
 
 
 def followed(objective: Objective, parameters) -> Solution | None:
@@ -38,7 +37,7 @@ def followed(objective: Objective, parameters) -> Solution | None:
     G, h = linear
     at = None
     for w in (_unknowns(objective, parameters), np.zeros(objective.size)):
-        if at is None and (h - G @ w > -TOUCHING).all():
+        if at is None and (h - G @ w > -NEGLIGIBLE).all():
             at = _at(objective, w)
     for _ in range(STEPS):
         if at is None:
@@ -117,7 +116,7 @@ def _linear(objective: Objective) -> tuple[np.ndarray, np.ndarray] | None:
     b = np.concatenate([np.zeros(0), *(each.b for each in inequalities)])
     G, h = A @ objective.directions, b - A @ objective.start
     length = np.linalg.norm(G, axis=1)
-    moving = length > FLAT * length.max(initial=0.0)
+    moving = length > ROUNDING * length.max(initial=0.0)
     return G[moving], h[moving]
 
 
@@ -162,7 +161,7 @@ def _stepped(objective: Objective, at: _Point, step) -> _Point | None:
 def _solution(objective: Objective, at: _Point, gap: float) -> Solution | None:
     """None where a body lies beyond what a constraint says."""
     rows = Rows(tuple(objective.constraints))
-    if (rows.depths(rows.slack(objective.parameters(at.w))) < -TOUCHING).any():
+    if (rows.depths(rows.slack(objective.parameters(at.w))) < -NEGLIGIBLE).any():
         return None
     entered = np.zeros(len(rows.constraints), dtype=bool)
     return Solution(at.w, (), gap / max(1.0, at.cost), at.cost, at.F, entered)

@@ -37,12 +37,13 @@ from steelyard.fit.estimate import Estimate
 from steelyard.fit.linear import unconstrained
 from steelyard.fit.m_estimators import Fit, as_list, fit_of, repeatable
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.fit.whitening import SINGULAR, Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
+from steelyard.fit.whitening import Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information, accumulate
 from steelyard.information.gram import Squares
 from steelyard.information.samples import products, require_same_samples
 from steelyard.log import Log
 from steelyard.model import Robot
+from steelyard.numbers import ROUNDING
 
 ITERATIONS = 10  # of noise levels
 KEPT = 0.99  # share of the removable noise that `compensated` removes at most: the rest keeps the problem convex
@@ -174,7 +175,6 @@ def _reduced(info: Information, covariances) -> Information:
 
 
 NOISE_ROUNDS = 4  # of noise levels
-ROUNDING = 1e-24  # energy of a column relative to the largest, below which it is zero but for rounding
 
 
 def instrumental(
@@ -248,9 +248,9 @@ def _stages(robot, logs, instruments, sample_weights, columns) -> tuple[Informat
 def _half(ZZ, right):
     """`(Z^T Z)^(-1/2) right`, without directions that no instrument excites."""
     energy = np.diag(ZZ)
-    size = np.sqrt(np.where(energy > ROUNDING * energy.max(initial=0.0), energy, np.inf))
+    size = np.sqrt(np.where(energy > ROUNDING**2 * energy.max(initial=0.0), energy, np.inf))
     eigenvalues, axes = np.linalg.eigh(ZZ / size[:, None] / size)
-    kept = eigenvalues > SINGULAR * max(eigenvalues[-1], SINGULAR)
+    kept = eigenvalues > ROUNDING * max(eigenvalues[-1], ROUNDING)
     return (axes[:, kept] / np.sqrt(eigenvalues[kept])).T @ (right / size[:, None])
 
 

@@ -21,11 +21,11 @@ from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import transform
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
+from steelyard.numbers import SAME
 from steelyard.terms import ParameterLayout
 
 CONTACTS_METHOD = "numeric, in contact"
 CONTACTS_SEED = 20261123
-TOGETHER = 1e-6  # relative singular value of unit changes, above which they are independent
 UNSEEN = 1e-8  # of the size of rows, below which a change of parameters leaves them as they are
 FLYING = (
     "Nothing holds the base in flight: the scale of all masses shows through torques of joints alone. Give the total "
@@ -159,7 +159,7 @@ def hidden_behind(robot: Robot, stances: Stances, rows, known, unknown) -> Hidde
     if found:
         together = np.concatenate([known, *found], axis=1) * np.where(size > 0, size, 1.0)[:, None]
         together /= np.maximum(np.linalg.norm(together, axis=0), np.finfo(float).tiny)
-        told = int(np.linalg.matrix_rank(together, tol=TOGETHER)) - known.shape[1]
+        told = int(np.linalg.matrix_rank(together, tol=SAME)) - known.shape[1]
     return Hidden(lost, tuple(sentences), lost - told, not any(stances.sets))
 
 

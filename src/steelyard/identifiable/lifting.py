@@ -12,12 +12,12 @@ from steelyard.identifiable.mechanism import NO_COLUMN, Mechanism
 from steelyard.inertia import cones, is_consistent, pseudo
 from steelyard.inertia.body_set import MOMENTS
 from steelyard.model.rotor import symmetric_content
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.terms import TERMS
 
 LEAST = 1e-5  # smallest eigenvalue of a pseudo-inertia relative to the body's size
 THINNEST = 1e-3  # smallest eigenvalue of a size, relative to its largest: thinner than any real link
 LIGHTEST = 1e-5  # the same relative to the largest of all bodies
-MOVED = 1e-9  # of a unit vector: smaller entries of null vectors are rounding
 FLAT = 1e-6  # eigenvalue over the size up to which no body has volume, to the digits of the solver
 TOLERANCES = (*cones.FINE, *cones.COARSE[2:])  # the last lies well below LEAST
 UNIT = cones.triangle(np.eye(4))
@@ -49,7 +49,7 @@ def nearest_consistent(mechanism: Mechanism, null_space, start, prior) -> np.nda
     Q = np.linalg.qr(null_space / mechanism.scale[:, None])[0]
     moves, d = mechanism.scale[:, None] * Q, Q.shape[1]
     rows, slack = _relative(mechanism, bodies, moves, start, prior)
-    free = [c for c in _not_negative(mechanism) if np.abs(Q[c]).max(initial=0.0) > MOVED]
+    free = [c for c in _not_negative(mechanism) if np.abs(Q[c]).max(initial=0.0) > NEGLIGIBLE]
     kinds = [("psd", 4)] * len(bodies) + [("nonnegative", len(free))] * bool(free)
     b = np.append(slack - LEAST * np.tile(UNIT, len(bodies)), start[free])
     if not bodies or cones.smallest_eigenvalues(b, kinds).min() >= 0:

@@ -27,9 +27,9 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.numbers import NEGLIGIBLE
 
 LARGEST = 10**6  # pairs of a face and a point up to which a surface is tried
-ROUNDING = 1e-9  # distance in front of a face that counts as none, over the extent of the points
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def convex_surface(vertices: np.ndarray, faces: np.ndarray | None, points: np.nd
         return None
     normals = normals / lengths[:, None]
     heights = (normals * vertices[faces[:, 0]]).sum(axis=1)
-    if (points @ normals.T - heights).max() > ROUNDING * (points.max(axis=0) - points.min(axis=0)).max():
+    if (points @ normals.T - heights).max() > NEGLIGIBLE * (points.max(axis=0) - points.min(axis=0)).max():
         return None
     middle = vertices[used].sum(axis=0) / len(used)
     volume = float((lengths * (heights - normals @ middle)).sum() / 6)

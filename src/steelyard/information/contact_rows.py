@@ -27,8 +27,8 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
+from steelyard.numbers import ROUNDING
 
-EXPLAINED = 1e-12  # share of a row that is left, below which it is rounding
 CLOSE = 1.5  # median steps between samples that follow each other
 BLOCK = 4096  # samples whose known wrenches are moved at once
 
@@ -218,7 +218,7 @@ def projectors(contacts: Contacts, touching, q, roots) -> tuple[np.ndarray, np.n
     Q = force_directions(contacts, touching, q, roots * fixed)
     left = np.eye(len(fixed)) - Q @ Q.mT
     share = np.diagonal(left, axis1=1, axis2=2)
-    share = np.where(share > EXPLAINED, share, 0.0)  # of rows that forces explain, only rounding is left
+    share = np.where(share > ROUNDING, share, 0.0)  # of rows that forces explain, only rounding is left
     return (share > 0)[:, :, None] * left * (roots * fixed)[:, None, :] / fixed[:, None], share
 
 

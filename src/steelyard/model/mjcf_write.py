@@ -30,7 +30,7 @@ from steelyard.model.xml_edit import (
     set_numbers,
     update,
 )
-from steelyard.numbers import to_float
+from steelyard.numbers import ROUNDING, to_float
 
 UNSET = -1.0  # settotalmass of a file without it
 
@@ -100,7 +100,6 @@ def plain_springs(joints: list[Node], settings: Settings, damped: set[int]) -> I
             yield node, edits, "stiffness and damping that springdamper stood for"
 
 
-SLACK = 1e-12  # of the largest moment, by which the others exceed it together: some bits of rounding
 LEAST = 2e-15  # kg m^2: MuJoCo refuses moving bodies below 1e-15 (mjMINVAL)
 ORIENTATIONS = ("axisangle", "xyaxes", "zaxis", "euler")
 # compiler settings after which an inertial is not what the file says
@@ -220,7 +219,7 @@ def _compilable(theta):
     """
     mass, com, inertia = com_form(theta)
     a, b, c = np.linalg.eigvalsh(inertia)
-    short = max(SLACK * c - (a + b - c), LEAST - a, 0.0) if c > LEAST else 0.0
+    short = max(ROUNDING * c - (a + b - c), LEAST - a, 0.0) if c > LEAST else 0.0
     return mass, com, inertia + short * np.eye(3)
 
 
@@ -319,9 +318,6 @@ def _influences(files: Files) -> tuple[str, ...]:
     return tuple(f'{name}="{node.element.attributes[name]}" of {node}' for node, name in named[:3])
 
 
-DIAGONAL = 1e-12  # relative size of products of inertia that are rounding
-
-
 def with_inertials(
     document: MjcfDocument, sketch: Sketch, inertials: dict[int, Inertial], target: Path
 ) -> list[tuple[Path, bytes]]:
@@ -344,6 +340,6 @@ def with_inertials(
 def _stated(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]]:
     """The same for an inertial whose own axes stay where its tensor is diagonal in them."""
     I = inertial.tensor
-    diagonal = np.abs(I - np.diag(np.diag(I))).max() <= DIAGONAL * np.abs(I).max()
+    diagonal = np.abs(I - np.diag(np.diag(I))).max() <= ROUNDING * np.abs(I).max()
     form = inertial.mass, inertial.com, inertial.tensor_in_part
     return _inertial(body, inertial.theta, form, own_axes=np.diag(I) if diagonal else None)

@@ -16,6 +16,7 @@ from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Piece
 from steelyard.model.sketch import Shape
 from steelyard.model.usd_scene import Frame, Scene, applied, value
+from steelyard.numbers import SAME
 
 # columns: axes of a frame whose z is the named one
 UP = {"X": np.eye(3)[:, [1, 2, 0]], "Y": np.eye(3)[:, [2, 0, 1]], "Z": np.eye(3)}
@@ -30,7 +31,6 @@ SIZES = {
 SITES = ("NewtonSiteAPI", "MjcSiteAPI")  # of gprims that mark a place
 SHOWN = ("default", "render", "proxy")
 MOST = 2_000_000  # corners of a mesh
-STRAIGHT = 1e-6  # relative: of a stretch that leaves a solid of its kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +77,10 @@ class Solid:
     def exact(self) -> tuple[str, tuple[float, ...]] | None:
         """As of `Piece.solid`."""
         S, scale = self.stretch, np.diag(self.stretch)
-        if np.abs(S - np.diag(scale)).max() > STRAIGHT * np.abs(scale).max() or (scale <= 0).any():
+        if np.abs(S - np.diag(scale)).max() > SAME * np.abs(scale).max() or (scale <= 0).any():
             return None
-        round_about_z = np.ptp(scale[:2]) <= STRAIGHT * scale.max()
-        even = np.ptp(scale) <= STRAIGHT * scale.max()
+        round_about_z = np.ptp(scale[:2]) <= SAME * scale.max()
+        even = np.ptp(scale) <= SAME * scale.max()
         match self.kind:
             case "Cube":
                 return "box", tuple((self.sizes[0] * scale).tolist())

@@ -15,6 +15,7 @@ from steelyard.inertia import parameters
 from steelyard.information import Information, accumulate
 from steelyard.log import Finding, Log
 from steelyard.model import Robot
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.payload.arm_causes import arm_causes, drive_note
 from steelyard.payload.carried import frame_of
 from steelyard.payload.density import density_fit
@@ -29,7 +30,6 @@ from steelyard.terms import COULOMB_WIDTH
 
 ZERO = 2.0  # standard deviations within which a mass is none: an empty hand, in 95 of 100 logs
 ARM = 0.1  # share of the torque that an arm's own model may leave, for an empty hand to be one
-UNSEEN = 1e-9  # eigenvalue of unit-diagonal normal equations, over the largest, of what torques do not show
 HEAVY = 2.0  # times its own mass: no arm holds more
 
 
@@ -93,7 +93,7 @@ class Felt:
         """(10,) of least squares, of least scaled norm where the torques leave freedom."""
         G, b = self.normal
         scale = 1 / np.sqrt(np.where(np.diag(G) > 0, np.diag(G), 1.0))
-        return scale * np.linalg.lstsq(scale[:, None] * G * scale, scale * b, rcond=UNSEEN)[0]
+        return scale * np.linalg.lstsq(scale[:, None] * G * scale, scale * b, rcond=NEGLIGIBLE)[0]
 
 
 def identify_from_torques(

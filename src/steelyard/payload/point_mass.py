@@ -15,6 +15,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.inertia import transform_matrix
+from steelyard.numbers import ROUNDING
 from steelyard.payload.solid_shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
@@ -23,7 +24,6 @@ from steelyard.payload.wrench_sums import accumulate, eliminated, triangle
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
 DYNAMISM = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s, as published
 CONVERGED = 1e-7  # relative duality gap that ends the iteration of the norms
-FLOOR = 1e-12  # of a norm, relative to the data: norms of zero have no gradient
 STUCK = 1e-14  # change of the norms at which their digits end
 GAP = 1e-6  # relative duality gap that is accepted without asking the cone solver
 NORM_STEPS, NEWTON_STEPS = 300, 60
@@ -86,10 +86,10 @@ def solve_point_masses(d: Discretisation) -> PointMassFit:
     P, F1, F2, unit = _scaled(d)
     stack, right = np.concatenate([F1, F2]), np.concatenate([d.reduced_b, d.full_b])
     split, both = len(F1), np.column_stack([stack, right])
-    mass = abs(d.reduced_b[0]) / max(abs(d.reduced[0, 0]), FLOOR)  # roughly, and residuals without constraints
+    mass = abs(d.reduced_b[0]) / max(abs(d.reduced[0, 0]), ROUNDING)  # roughly, and residuals without constraints
     norms = np.array([abs(d.reduced_b[-1]), abs(d.full_b[-1]), mass / np.sqrt(len(d.points))])
     z = np.zeros(min(11, len(right)))
-    norms, m, gap = np.maximum(norms, FLOOR * np.linalg.norm(right)), np.zeros(P.shape[1]), np.inf
+    norms, m, gap = np.maximum(norms, ROUNDING * np.linalg.norm(right)), np.zeros(P.shape[1]), np.inf
     for _ in range(NORM_STEPS):
         a1, a2, a3 = 1 / norms[0], 1 / norms[1], d.weight / norms[2]
         root = np.sqrt(np.concatenate([np.full(split, a1), np.full(len(right) - split, a2)]))
@@ -98,7 +98,7 @@ def solve_point_masses(d: Discretisation) -> PointMassFit:
         m = p / a3
         r = stack @ (P @ m) - right
         new = np.array([np.linalg.norm(r[:split]), np.linalg.norm(r[split:]), np.linalg.norm(m)])
-        new = np.maximum(new, FLOOR * np.linalg.norm(right))
+        new = np.maximum(new, ROUNDING * np.linalg.norm(right))
         gap = _norm_gap(stack, right, split, P, m, d.weight)
         if gap <= CONVERGED or np.abs(new - norms).max() <= STUCK * norms.max():
             break

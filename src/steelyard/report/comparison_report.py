@@ -7,6 +7,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
+from steelyard.numbers import SAME
 from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, points
 from steelyard.report.numbers import DASH, in_percent, interval, number, plural, plus_minus, share, times, unit
@@ -15,7 +16,6 @@ from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import Cell, Sheet, sheet
 
 MANY = 1e6  # degrees of freedom of a deviation whose blocks are not told apart
-CLOSE = 1e-6  # coefficients of a combination that count as the same
 MOST = 8  # reasons
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
 DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
@@ -142,7 +142,7 @@ def _same(row: tuple | None, first: tuple) -> bool:
     if row is None:
         return False
     mine, other = ({name: factor for factor, name in each[3]} for each in (row, first))
-    return all(abs(mine.get(name, 0.0) - other.get(name, 0.0)) < CLOSE for name in mine | other)
+    return all(abs(mine.get(name, 0.0) - other.get(name, 0.0)) < SAME for name in mine | other)
 
 
 def _values(found: Repeatability, summaries: Sequence[dict]) -> Iterator[dict]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
+from steelyard.numbers import ROUNDING
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Robot, RotorEstimate
@@ -13,7 +14,6 @@ from steelyard.report.numbers import number
 from steelyard.report.schema import filled
 from steelyard.sheets import Cell, Sheet, sheet
 
-ROUNDING = 1e-12  # of a body's size: a smaller number is rounding error, and shown as zero
 MARKS = {"data": "", "combination": "*", "model": "†"}
 ENTRIES = ((0, 0, 4), (1, 1, 6), (2, 2, 9), (0, 1, 5), (0, 2, 7), (1, 2, 8))  # row, column, place in theta
 

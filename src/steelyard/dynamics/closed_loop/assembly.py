@@ -1,5 +1,6 @@
 """Which coordinates of a robot with closed loops are independent, and a configuration in which it is assembled."""
 
+from steelyard.numbers import ROUNDING
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,7 +13,6 @@ from steelyard.model.joint import displaced
 from steelyard.model.robot import WORLD
 
 CLOSED = 1e-6  # of the robot's length, or radians: larger gaps are open
-DONE = 1e-12  # smaller gaps are rounding
 ITERATIONS = 40
 LONGEST = 0.5  # radians, or lengths of the robot, in one Newton step
 DAMPING, MOST_DAMPING = 1e-3, 1e3
@@ -36,7 +36,7 @@ def close(robot: Robot, q, free):
     gap, K, size = _evaluated(robot, q, free)
     damping, stuck = np.zeros(len(q)), np.zeros(len(q), dtype=bool)
     for _ in range(ITERATIONS):
-        live = np.flatnonzero((size > DONE) & ~stuck)
+        live = np.flatnonzero((size > ROUNDING) & ~stuck)
         if not live.size:
             break
         step = np.zeros((len(live), robot.nv))
