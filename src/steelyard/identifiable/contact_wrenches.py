@@ -21,11 +21,10 @@ from steelyard.identifiable.mechanism import Mechanism
 from steelyard.identifiable.numeric_rank import EXTRA_STATES, robot_states
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
-from steelyard.numbers import NEGLIGIBLE
+from steelyard.numbers import NEGLIGIBLE, SEED
 from steelyard.spatial import adjoint, crm
 
 COMPONENTS = "fx", "fy", "fz", "nx", "ny", "nz"
-SEED = 20261126
 
 
 @dataclass(frozen=True, eq=False, repr=False)

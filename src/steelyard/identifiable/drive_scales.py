@@ -28,11 +28,11 @@ from steelyard.dynamics.closed_loop.states import random_closed_states
 from steelyard.identifiable.analysis import Analysis
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Mechanism, sensors_of
-from steelyard.identifiable.numeric_rank import EXTRA_STATES, LOOPS_SEED, random_regression, sensor_rows
+from steelyard.identifiable.numeric_rank import EXTRA_STATES, random_regression, sensor_rows
 from steelyard.identifiable.scale import Scale
 from steelyard.identifiable.scale_words import ALL, Fact, balance_fact, facts_of, mass_fact
 from steelyard.identifiable.thresholds import THRESHOLDS
-from steelyard.numbers import SAME
+from steelyard.numbers import SAME, SEED
 
 CHECKS = 4  # states that only check
 
@@ -173,7 +173,7 @@ def _of_loops(result: Analysis) -> TorqueRows:
     rows = sensor_rows(robot, choice, result.setup.sensors)
 
     def sampled(count: int) -> np.ndarray:
-        at = random_closed_states(robot, choice, count, seed=LOOPS_SEED, dynamic=dynamic)
+        at = random_closed_states(robot, choice, count, seed=SEED, dynamic=dynamic)
         return columns(robot, mechanism.layout, at)[:, rows] * mechanism.scale
 
     return _made([choice.names[i] for i in rows], mechanism.scale, sampled)
@@ -182,9 +182,6 @@ def _of_loops(result: Analysis) -> TorqueRows:
 def _made(each: list[str], scale, sampled) -> TorqueRows:
     names = tuple(dict.fromkeys(each))
     return TorqueRows(names, np.array([names.index(name) for name in each]), scale, cache(sampled))
-
-
-TRUTH_SEED = 20260118
 
 
 def scales_of(result: Analysis, *, masses: Iterable = (), fixed: Mapping | None = None) -> tuple[Scale, ...]:
@@ -243,7 +240,7 @@ class _Open:
     @cached_property
     def truth(self) -> np.ndarray:
         """(p,) parameters like any others but for known ratios, in the mechanism's units."""
-        drawn = np.random.default_rng(TRUTH_SEED).normal(size=self.result.size)
+        drawn = np.random.default_rng(SEED).normal(size=self.result.size)
         free = null_columns(self._in_units([fact.ratios for fact in self.facts]))
         return free @ (free.T @ drawn)
 
@@ -324,7 +321,7 @@ class _Open:
         layout = self.result.mechanism.layout
         span = layout.body(layout.body_names.index(body))
         load = np.zeros(self.result.size)
-        load[span] = np.random.default_rng(TRUTH_SEED).normal(size=10)
+        load[span] = np.random.default_rng(SEED).normal(size=10)
         made_up_for = self._freedom(np.arange(span.start + 1, span.stop), load).shares
         return left.where(left.shares - made_up_for @ (made_up_for.T @ left.shares))
 

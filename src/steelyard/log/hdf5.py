@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.extras import extra
-from steelyard.log.arrays import build, require_size
+from steelyard.log.arrays import EXPANSION, build, require_size
 from steelyard.log.raw_channels import Raw, Request
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MAGIC = b"\x89HDF\r\n\x1a\n"
 MOST = 10_000  # data sets and groups
 DEEPEST = 16  # groups in groups
-EXPANSION = 1100  # what compression of stored bytes can make of them at most
 _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, NotImplementedError, MemoryError, OverflowError)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble, free_joint
+from steelyard.model.assemble import Segment, assemble, free_joint
 from steelyard.model.document import ModelDocument
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Meshes, Piece
@@ -27,6 +27,7 @@ from steelyard.model.sdf_tree import FIXED, FLIES, Body, Tree, tree_of
 from steelyard.model.side_mechanism import z_along
 from steelyard.model.sketch import Inertial, Part, Sketch
 from steelyard.model.xml import Document, rooted
+from steelyard.spatial import GRAVITY
 
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 UNIT = np.asarray(from_com_inertia(1.0, np.zeros(3), np.eye(3)))  # of a link without <inertial>
@@ -65,7 +66,7 @@ class SdfDocument(ModelDocument):
         if files.refusals:
             raise ModelError(files.refusals[0])
         model = next(iter(tree.prefix), self.path.stem)
-        stated = DEFAULT_GRAVITY if files.gravity is None else files.gravity
+        stated = GRAVITY if files.gravity is None else files.gravity
         robot = assemble(
             model,
             segments,

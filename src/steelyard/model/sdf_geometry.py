@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError, ModelError
 from steelyard.inertia import mesh, solids, transform
+from steelyard.inertia.parameters import WATER
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.references import Resolved
@@ -30,7 +31,6 @@ SIZES = {
 """Elements of the primitives of SDF, and how many numbers each holds."""
 MESHES = (".dae", ".obj", ".stl", ".glb", ".gltf")
 UNREAD = ("heightmap", "polyline", "image")
-DENSITY = 1000.0  # kg/m^3 of an automatic inertial that states none
 
 
 def shapes_of(body: Body, label: str, source: Meshes, *, read: bool) -> tuple[tuple[Shape, ...], bool]:
@@ -200,7 +200,7 @@ def automatic(body: Body, label: str, source: Meshes) -> np.ndarray | None:
     with the stated density, and scaled to the stated mass. None where that is not known, with a fault."""
     element, reader = body.item.element.find("inertial"), body.item.sheet.reader
     assert element is not None
-    density = reader.content(element, "density", 1, label, default=[DENSITY])
+    density = reader.content(element, "density", 1, label, default=[WATER])
     total = np.zeros(10)
     for role, collision in _drawn(body):
         if role != "collision":

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
-from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble
+from steelyard.model.assemble import Segment, assemble
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, SHORTEST, Joint
 from steelyard.model.meshes import Meshes, Piece
@@ -23,6 +23,7 @@ from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
 from steelyard.model.xml import Document, Element, Reader, rooted
+from steelyard.spatial import GRAVITY
 
 ROOT = "robot"
 FIXED = "fixed"
@@ -85,7 +86,7 @@ class UrdfDocument(ModelDocument):
             name or path.stem,
             _segments(tree, parts, joints),
             floating=floating,
-            gravity=DEFAULT_GRAVITY if gravity is None else gravity,
+            gravity=GRAVITY if gravity is None else gravity,
             source=Source(path.absolute(), self.format, self.folders, arguments=self.arguments),
             notes=notes,
         )

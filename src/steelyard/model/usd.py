@@ -25,8 +25,8 @@ from steelyard.model.usd_joints import Connection, connections_of, drives_of, jo
 from steelyard.model.usd_mass import inertial_of
 from steelyard.model.usd_scene import Scene, applied, names_of, value
 from steelyard.model.usd_tree import Tree, stands_still, tree_of
+from steelyard.spatial import GRAVITY
 
-EARTH = 9.81
 APART = 1e-4  # rad and m: between frames of joints that add up
 
 
@@ -294,11 +294,11 @@ def _gravity(scene: Scene) -> np.ndarray:
     down = 0.0 - np.eye(3)[1 if UsdGeom.GetStageUpAxis(scene.stage) == "Y" else 2]
     prim = next((each for each in scene.prims if each.GetTypeName() == "PhysicsScene"), None)
     if prim is None:
-        return EARTH * down
+        return -GRAVITY[2] * down
     if value(prim, "newton:gravityEnabled") is False or value(prim, "mjc:flag:gravity") is False:
         return np.zeros(3)
     direction, size = value(prim, "physics:gravityDirection"), scene.number(prim, "physics:gravityMagnitude")
-    size = EARTH if size is None or np.isinf(size) else size * scene.units.length
+    size = -GRAVITY[2] if size is None or np.isinf(size) else size * scene.units.length
     along = down if direction is None else np.array(direction, dtype=float)
     return size * along / np.linalg.norm(along) if along.any() else size * down
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.inertia import from_com_inertia, pseudo, to_com_inertia, transform
+from steelyard.inertia.parameters import DIAGONAL_FIRST, WATER
 from steelyard.model.sketch import Inertial
 from steelyard.model.usd_geometry import Solid
 from steelyard.model.usd_scene import Scene, rotation_of, value
 
-WATER = 1000.0  # kg/m^3
 GRAIN = 2e-7  # of single precision, relative
 TENSOR = "newton:inertia"
-ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of a tensor as `newton:inertia` lists them
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +79,10 @@ def _possible(moments: np.ndarray) -> np.ndarray:
 
 def _tensor(scene: Scene, prim, six) -> np.ndarray:
     found = np.full((3, 3), np.nan)
-    if len(six) != len(ENTRIES):
+    if len(six) != len(DIAGONAL_FIRST):
         scene.fault("SY105", prim, f"{TENSOR} has {len(six)} numbers; expected xx yy zz xy xz yz.", remedy="")
         return found
-    for (i, j), entry in zip(ENTRIES, six, strict=True):
+    for (i, j), entry in zip(DIAGONAL_FIRST, six, strict=True):
         found[i, j] = found[j, i] = float(entry)
     return found
 

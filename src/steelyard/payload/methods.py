@@ -13,9 +13,9 @@ from steelyard.fit import Status as FitStatus
 from steelyard.fit import consistent
 from steelyard.inertia import EllipsoidRealizable, HullRealizable, cones, divergence, parameters, pseudo
 from steelyard.inertia.body_set import BodySet
+from steelyard.inertia.parameters import WATER
 from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import unit_basis
-from steelyard.payload.payload_estimate import DENSITY
 from steelyard.payload.point_mass import C1, DYNAMISM, LAMBDA, discretise, solve_point_masses
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
@@ -233,7 +233,7 @@ def compact_body(mass, com) -> np.ndarray:
 
     mass: kg, positive; com: (3,) in m, pulled in where it is farther than such a body can be held.
     """
-    radius = (mass / DENSITY) ** (1 / 3)
+    radius = (mass / WATER) ** (1 / 3)
     com = np.asarray(com, dtype=float)
     com = com * min(1.0, FARTHEST_RADII * radius / max(float(np.linalg.norm(com)), 1e-12))
     return parameters.from_com_inertia(mass, com, mass * radius**2 * 2 / 3 * np.eye(3))

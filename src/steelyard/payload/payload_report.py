@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit import Draws, save_draws
 from steelyard.fit.draws import FILE as DRAWS
+from steelyard.inertia.parameters import DIAGONAL_FIRST
 from steelyard.job_options import PAYLOAD, path_word, words_of
 from steelyard.payload.payload_estimate import Payload, Status
 from steelyard.payload.payload_job import Outcome, Signals
@@ -26,8 +27,6 @@ from steelyard.report.record import FILES, Record, render, write
 from steelyard.report.signal_curves import screen_curves
 from steelyard.report.torques import error_quantiles
 from steelyard.sheets import Sheet, sheet
-
-ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 def payload_view(record: Record) -> View:
@@ -78,7 +77,7 @@ def _value_sheet(summary: dict) -> Sheet:
     for i, axis in enumerate("xyz"):
         value, spread = found["com"][i], found["com_deviation"][i]
         rows.append((f"centre of mass {axis}", plus_minus(_thousand(value), _thousand(spread)), "mm"))
-    for i, j in ENTRIES:
+    for i, j in DIAGONAL_FIRST:
         value, spread = found["inertia"][i][j], found["inertia_deviation"][i][j]
         rows.append((f"I{'xyz'[i]}{'xyz'[j]} about it", plus_minus(value, spread), "kg m²"))
     return sheet(

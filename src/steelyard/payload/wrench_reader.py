@@ -18,9 +18,10 @@ from steelyard.model import Robot
 from steelyard.payload.carried import carried_log
 from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.motion_signals import motion_from_poses
-from steelyard.payload.wrench_log import GRAVITY, WrenchLog
+from steelyard.payload.wrench_log import WrenchLog
 from steelyard.prepare.reading import read_undone
 from steelyard.prepare.undo import corrected, left_out
+from steelyard.spatial import GRAVITY
 
 # Our name first, then what others write. Three-vectors and columns are joined in the order given.
 ARRAYS = {

@@ -22,9 +22,8 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.prepare.base_smoother import Inertial, Path, Poses
 from steelyard.prepare.inertial_sensors import on_base
-from steelyard.spatial import cross, rotate
+from steelyard.spatial import POSE, cross, rotate
 
-POSE, TWIST = 7, 6  # columns of a free base in q and in v
 LEAST = 1e-4, 5e-3  # rad/s and m/s^2, noise that every sensor has
 ROUGH = 24.0  # squares of two second differences over the variance of a trapezoid that a jump between samples cuts
 PUSHES, TURNS = 1.0, 10.0  # (m/s^2)^2 s and (rad/s^2)^2 s: density of accelerations of a walking base

@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.inertia import conventions, mesh, mesh_files, to_com_inertia
-from steelyard.inertia.parameters import NAMES, UNITS
+from steelyard.inertia.parameters import NAMES, UNITS, WATER
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,6 @@ def mesh_report_of(path, *, density: float | None = None, mass: float | None = N
     if mass is not None:
         density = float(mass / unit[0])
     elif density is None:
-        density = 1000.0
+        density = WATER
     theta = mesh.parameters(vertices, faces, density=density, check=False)
     return MeshReport(faces, theta, density, tuple(str(each.message) for each in caught))

@@ -1,6 +1,5 @@
 """Which coordinates of a robot with closed loops are independent, and a configuration in which it is assembled."""
 
-from steelyard.numbers import ROUNDING
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +10,7 @@ from steelyard.errors import LoopError, ModelError, OptionError, choices
 from steelyard.model import Robot
 from steelyard.model.joint import displaced
 from steelyard.model.robot import WORLD
+from steelyard.numbers import ROUNDING, SEED
 
 CLOSED = 1e-6  # of the robot's length, or radians: larger gaps are open
 ITERATIONS = 40
@@ -69,7 +69,6 @@ def _damped(K, gap, damping):
     return step * np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))[:, None]
 
 
-SEED = 20260111
 GUESSES, NEARBY = 32, 12
 SPREAD, JITTER = 1.0, 0.15  # radians, or lengths of the robot: of guesses for assembly, and of configurations near one
 USEFUL = 1e-4  # clearance that a choice of independent coordinates must have somewhere near the assembled pose
