@@ -11,6 +11,7 @@ NEGLIGIBLE = 1e-9  # of decompositions: directions that nothing shows, equations
 SAME = 1e-6  # of files, which often keep six digits, and of differences that nobody means
 
 SEED = 20260103  # of states that any other would do for
+STEPS = 100  # of an iteration that converges long before
 
 _NUMBER = re.compile(
     r"[ \t\r\n\f\v]*[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|inf(?:inity)?|nan)[ \t\r\n\f\v]*",

@@ -24,12 +24,12 @@ from steelyard.fit.validation import raw_values
 from steelyard.identifiable.contact_wrenches import identifiable_wrench
 from steelyard.information.accumulation import Columns, RegressionSpec
 from steelyard.information.contact_rows import explained_torque
-from steelyard.information.engines import CHUNK
 from steelyard.information.regression_rows import channels_of, recorded_direction, require_tree
 from steelyard.information.row_kinds import momentum_balance
 from steelyard.log import Log
 from steelyard.log.stamps import runs, segments
 from steelyard.model import Robot
+from steelyard.native import CHUNK
 from steelyard.numbers import NEGLIGIBLE
 
 COMMON = 0.9, 0.75, 0.5, 0.0  # quantiles above which peaks of a log without contacts make the tail: the first of enough

@@ -18,10 +18,9 @@ from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information
-from steelyard.numbers import ROUNDING
+from steelyard.numbers import ROUNDING, STEPS
 from steelyard.terms import stated_values
 
-MOST_STEPS = 50
 REMEDY = (
     "The scale is only fixed by a known mass: record a further log with a load of known mass on a body, "
     'drive_gains(info, loads=[Load(info_with_load, "BODY", kilograms)]), or give known={"BODY.hx": value, ...}.'
@@ -266,7 +265,7 @@ def _refined(parts: list[_Part], z, gains) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Newton on the errors of the currents, each weighted by its joint's noise: gains and deviations (nv,)."""
     count, names = len(z), parts[0].info.group_names
     inverse = 1.0 / gains
-    for _ in range(MOST_STEPS):
+    for _ in range(STEPS):
         N, gradient = _normal_equations(parts, z, inverse)
         normal = _Normal(N, names)
         step = normal.solve(gradient)

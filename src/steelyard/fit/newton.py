@@ -17,9 +17,8 @@ from steelyard.fit.prior import TRIANGLES
 from steelyard.fit.program import Objective
 from steelyard.fit.qr import least_squares, triangular_solve
 from steelyard.inertia import cones
-from steelyard.numbers import NEGLIGIBLE, ROUNDING
+from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
 
-STEPS = 40  # of which two to six are usual
 HALVINGS = 30
 DECREASE = 1e-4  # share of what the gradient promises that a step has to keep (Armijo)
 CLOSED = 0.01 * PROVEN  # gap relative to the cost, at which to stop

@@ -18,7 +18,7 @@ from steelyard.numbers import NEGLIGIBLE
 
 LARGEST_DENOMINATOR = 4
 MOST_LENGTHS = 12  # between two bodies; the products of more would match anything
-SHOWN = 8  # regrouped terms of one expression
+SHOWN = 8  # regrouped terms of one expression, and combinations
 
 
 DEGREES = {"kg": 0, "kg m": 1, "kg m^2": 2}  # of length in a unit
@@ -113,7 +113,6 @@ def _fraction(value: float) -> Fraction | None:
 
 TILT = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])  # a rotation to no special direction
 TILTED = "mounting the robot tilted"
-COMBINATIONS_SHOWN = 8
 
 Again = Callable[..., Analysis]  # of changed options
 
@@ -178,9 +177,9 @@ def _known(result: Analysis, link: str) -> list[str]:
         entering = [(c, text) for c, row, text in texts if np.abs(row).max() > 1e-9 and " " in text]
         # the link's own first, then those of the nearest links below it
         entering = [text for c, text in sorted(entering, key=lambda e: (max(columns.start - e[0] + 9, 0) // 10, e[0]))]
-        lines += [f"  {text}" for text in entering[:COMBINATIONS_SHOWN]]
-        if len(entering) > COMBINATIONS_SHOWN:
-            lines.append(f"  and {len(entering) - COMBINATIONS_SHOWN} more.")
+        lines += [f"  {text}" for text in entering[:SHOWN]]
+        if len(entering) > SHOWN:
+            lines.append(f"  and {len(entering) - SHOWN} more.")
     if unknown:
         verb = "has" if len(unknown) == 1 else "have"
         lines.append(f"Cannot be known: {_list(unknown)} {verb} no effect on anything measured, in any motion.")

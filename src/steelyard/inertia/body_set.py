@@ -16,9 +16,8 @@ import numpy as np
 from steelyard.errors import InertiaError, choices
 from steelyard.inertia import batches, cones, pseudo
 from steelyard.inertia.cones import COARSE, ConeRows, NoDigits, minimise
-from steelyard.numbers import NEGLIGIBLE, ROUNDING
+from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
 
-NEWTON_STEPS = 30  # after the exponential cones; three are typical
 CONVERGED = 1e-9  # Newton decrement that ends them
 THINNEST = 1e-4  # least eigenvalue given to such a body before it serves as a reference
 
@@ -66,9 +65,7 @@ def _least_divergence(rows, reference, frame):
     """The body with the least `tr(J0^{-1} J) - log det J`, `J0 = reference reference^T`, reference: (4, 4)."""
     theta = _exponential_start(rows, reference, _size(frame, reference))
     to_reference = np.linalg.inv(reference)
-    for _ in range(
-        NEWTON_STEPS
-    ):  # in coordinates that make the current body the identity, so the Hessian is the identity too
+    for _ in range(STEPS):  # in coordinates that make the current body the identity, so the Hessian is the identity too
         relative = _cholesky(to_reference @ pseudo.to_matrix(theta) @ to_reference.T)
         root = reference @ relative
         identity = cones.triangle(np.eye(4))

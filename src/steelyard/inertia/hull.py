@@ -27,7 +27,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
-from steelyard.numbers import NEGLIGIBLE
+from steelyard.numbers import NEGLIGIBLE, STEPS
 
 LARGEST = 10**6  # pairs of a face and a point up to which a surface is tried
 
@@ -111,7 +111,6 @@ def _areas(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 FLAT = 1e-6  # ratio of smallest to largest extent below which a cloud counts as flat
-STEPS = 200  # of the interior-point method; twenty are typical
 BATCH = 32  # points taken in at once where the ellipsoid around some leaves others outside
 SHORTEST = 1e-6  # step length at which rounding, not the problem, is what stops it
 ANYWHERE = tuple(product(range(3), (0.3, 0.4, 0.5, 0.6, 0.7)))  # (principal axis, where on it): heads and handles

@@ -14,7 +14,7 @@ from steelyard.extras import extra
 from steelyard.information.gram import Grams
 from steelyard.information.regression_rows import Raw, chunk_rows, effect_values, known_torque, rows_of
 from steelyard.model import Robot
-from steelyard.native import core
+from steelyard.native import CHUNK, core
 from steelyard.terms import TERMS, ParameterLayout, stated_values
 
 TASK = 2048  # samples a task of the core, which has smaller blocks of its own
@@ -160,9 +160,6 @@ def _jax():
             "the parameters. Use engine='native' or 'numpy', or another device (jax.default_device)."
         )
     return jax
-
-
-CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
 
 
 class Engine(Protocol):

@@ -18,7 +18,7 @@ from steelyard.model.joint import Joint
 # rules that report what `model.references` says is wrong with a file
 FILE_RULES = {"missing": "SY601", "unreadable": "SY602", "outside": "SY603", "unchecked": "SY604"}
 POINT = 1e-12  # m^2: squared radius of gyration of a point
-SMALL = 0.02  # of a rigid body's mass: a part lighter than that matters little to it
+SMALL = 0.02  # of a rigid body's mass: a part lighter than that (frames of sensors, tools) matters little to it
 
 
 @dataclass(frozen=True)

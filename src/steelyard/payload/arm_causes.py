@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from steelyard.cards import MEMBERS
 from steelyard.payload.misfit_causes import SHARED, Cause, Look, causes_of, gain_columns, look_at
 from steelyard.payload.rows import Fit, Rows, better, fitted, memory_of
 from steelyard.payload.thresholds import THRESHOLDS
@@ -9,7 +10,6 @@ from steelyard.payload.thresholds import THRESHOLDS
 TERMS = ("offset", "viscous friction", "Coulomb friction", "armature")  # of `Rows.drive`, joint by joint
 SURELY = 6.0  # deviations of a term that is named
 LEAST_SCALE = 0.1  # of a scale that is not one: arms' own models are not better
-FIRST = 4  # terms that are named
 
 
 def arm_causes(rows: Rows) -> tuple[Look, list[Cause]]:
@@ -46,7 +46,7 @@ def _terms(fit: Fit) -> str:
     sure = (
         np.abs(fit.beside) / np.maximum(fit.deviation, 1e-300) / np.sqrt(memory_of(fit.residual, fit.rows.groups).max())
     )
-    at = [int(i) for i in np.argsort(-sure)[:FIRST] if sure[i] > SURELY] or [int(np.argmax(sure))]
+    at = [int(i) for i in np.argsort(-sure)[:MEMBERS] if sure[i] > SURELY] or [int(np.argmax(sure))]
     units = ("N m", "N m s/rad", "N m", "kg m^2")
     said = [
         f"{TERMS[i // len(names)]} of {names[i % len(names)]} {fit.beside[i]:+.3g} {units[i // len(names)]}" for i in at

@@ -25,6 +25,7 @@ import numpy as np
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
 from steelyard.native import require_core
+from steelyard.numbers import STEPS
 from steelyard.payload.density import UNIT, precisions
 from steelyard.payload.entropic import (
     ACCEPTED,
@@ -33,7 +34,6 @@ from steelyard.payload.entropic import (
     CONVERGED,
     HALVINGS,
     SHORTER,
-    STEPS,
     TRIALS,
     unit_basis,
 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.inertia import transform_matrix
-from steelyard.numbers import ROUNDING
+from steelyard.numbers import ROUNDING, STEPS
 from steelyard.payload.solid_shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
@@ -26,7 +26,7 @@ DYNAMISM = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s, as publi
 CONVERGED = 1e-7  # relative duality gap that ends the iteration of the norms
 STUCK = 1e-14  # change of the norms at which their digits end
 GAP = 1e-6  # relative duality gap that is accepted without asking the cone solver
-NORM_STEPS, NEWTON_STEPS = 300, 60
+NORM_STEPS = 300
 
 
 def dynamism(log: WrenchLog, scale=DYNAMISM) -> np.ndarray:
@@ -127,7 +127,7 @@ def _squares(F, right, P, a3, z):
     p = np.maximum(0.0, z @ G)
     value = right @ z - 0.5 * z @ z - 0.5 * (p @ p) / a3
     size = np.linalg.norm(right) or 1.0
-    for _ in range(NEWTON_STEPS):
+    for _ in range(STEPS):
         gradient = right - z - G @ p / a3
         if np.linalg.norm(gradient) <= 1e-13 * size:
             break

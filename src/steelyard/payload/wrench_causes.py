@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.inertia.rotation import to_vector
 from steelyard.log import Finding
 from steelyard.log.findings import fatal
-from steelyard.payload.gravity_strength import Strength, refutation
+from steelyard.payload.gravity_strength import LOOKED_AT, Strength, refutation
 from steelyard.payload.misfit_causes import (
     SHARED,
     Cause,
@@ -31,7 +31,6 @@ from steelyard.payload.wrench_sums import freed
 from steelyard.spatial import cross
 
 STEPS = 8  # of the alternating fit of a turned sensor
-LOOKED_AT = 2000  # samples of a long log, when mistakes are looked for
 IN_A_ROW = 20000  # samples of which white noise is told
 FEWEST = 3  # poses beyond the unknowns of the test of poses
 AWAY = 0.01  # m: the origin of a wrench is not stated better

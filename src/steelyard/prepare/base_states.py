@@ -19,9 +19,7 @@ from steelyard.native import one_blas_thread
 from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, Fit, begun, settled, speeds
 from steelyard.prepare.base_smoother import BASE, Evidence, Path, covariances
 from steelyard.prepare.base_sources import (
-    POSE,
     POSED,
-    TWIST,
     Legs,
     Sources,
     orientations,
@@ -31,7 +29,7 @@ from steelyard.prepare.base_sources import (
 from steelyard.prepare.contact_checks import foot_motion
 from steelyard.prepare.contact_flags import AUTO, NONE, parted, standing_frames
 from steelyard.prepare.inertial_sensors import BIASED
-from steelyard.spatial import rotate, skew
+from steelyard.spatial import POSE, TWIST, rotate, skew
 
 __all__ = ["BaseStates", "base_states", "with_base"]
 

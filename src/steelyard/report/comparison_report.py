@@ -13,13 +13,12 @@ from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, l
 from steelyard.report.numbers import DASH, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
-from steelyard.sheets import Cell, Sheet, sheet
+from steelyard.sheets import ROWS, Cell, Sheet, sheet
 
 MANY = 1e6  # degrees of freedom of a deviation whose blocks are not told apart
 MOST = 8  # reasons
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
 DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
-OPEN_ROWS = 20
 LEVELS = {"good": "use it", "care": "with care", "keep": "not yet"}
 MOST_NUMBERS = 30  # numbers in the figure of differences
 APART = 0.5  # width that the results of one name share
@@ -310,7 +309,7 @@ def _value_sheet(summary: dict) -> Sheet:
             ("Unit", "text"),
         ),
         rows,
-        folded="" if len(rows) <= OPEN_ROWS else f"{len(rows)} numbers, those that differ most first",
+        folded="" if len(rows) <= ROWS else f"{len(rows)} numbers, those that differ most first",
     )
 
 

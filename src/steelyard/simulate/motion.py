@@ -9,11 +9,11 @@ from steelyard.errors import OptionError
 from steelyard.log import Log
 from steelyard.model.mjcf_compile import captured_warnings
 from steelyard.model.robot import Frame, Robot
+from steelyard.simulate.trajectories import STEP
 from steelyard.simulate.truth import SAMPLE, Truth
 from steelyard.spatial import rotation_from_quaternion
 
 SETTLE = 1.0  # s before the log begins
-STEP = 1e-3  # s of the simulation, where no other is stated
 VISCOUS, COULOMB, STICTION = 0.1, 0.2, 0.05  # N m s/rad, N m, rad/s: friction of the drives, between motor and joint
 GRAVITY = np.array([0.0, 0.0, -9.81])
 UPRIGHT = 0.5  # cosine of the tilt from which a robot falls

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia.hull import hull_of
-
-FLAT = 1e-6  # extent over the largest below which a solid has no inside
+from steelyard.inertia.hull import FLAT, hull_of
 
 
 @dataclass(frozen=True, eq=False)
