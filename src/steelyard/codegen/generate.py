@@ -17,7 +17,7 @@ from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.codegen.base_parameters import BaseParameters, all_parameters, base_parameters
 from steelyard.codegen.controllers import CONTROLLERS, trials
-from steelyard.codegen.languages import Function, c_text, harmless, identifier, python_text
+from steelyard.codegen.languages import GeneratedFunction, c_text, harmless, identifier, python_text
 from steelyard.codegen.traced_dynamics import FUNCTIONS, program_of
 from steelyard.dynamics import inverse_dynamics, slotine_li_regressor
 from steelyard.dynamics.armature import armature_torque
@@ -124,7 +124,7 @@ def _written(robot: Robot, path: Path, functions: Sequence[str], rotors: bool) -
     for name, inputs in FUNCTIONS.items():
         if name in needed:
             program, result = program_of(name, base, whole)
-            made.append(Function(name, program, {each: sizes[each] for each in inputs}, result))
+            made.append(GeneratedFunction(name, program, {each: sizes[each] for each in inputs}, result))
     prefix, tables = identifier(robot.name), _tables(robot, base)
     if {"slotine_li_regressor", "natural_step"} & needed:
         tables |= {"NUMBER_OF_BODIES": len(whole.values) // 10, "BODY_PARAMETERS": whole.values}
@@ -171,7 +171,9 @@ def _tables(robot: Robot, base: BaseParameters) -> dict[str, int | list[float]]:
     }
 
 
-def _about(robot: Robot, base: BaseParameters, made: Sequence[Function], rotors: bool, more: list[str]) -> list[str]:
+def _about(
+    robot: Robot, base: BaseParameters, made: Sequence[GeneratedFunction], rotors: bool, more: list[str]
+) -> list[str]:
     """Lines of the comment above the code."""
     source = f", from {harmless(Path(robot.source.path).name)}" if robot.source and robot.source.path else ""
     told = {
@@ -207,7 +209,7 @@ def _states(robot: Robot, bodies: int) -> dict[str, np.ndarray]:
     return {"q": q, "v": v, "a": a, "vr": vr, "ar": ar, **trials(robot, STATES, bodies, rng)}
 
 
-def _expected(robot: Robot, states, made: Sequence[Function], rotors: bool, whole: BaseParameters) -> dict:
+def _expected(robot: Robot, states, made: Sequence[GeneratedFunction], rotors: bool, whole: BaseParameters) -> dict:
     """What the library says, by function; of the regressor of base parameters its torques."""
     q, v, a = states["q"], states["v"], states["a"]
     tau = inverse_dynamics(robot, q, v, a, rotors=rotors)
@@ -228,12 +230,14 @@ def _passive(whole: BaseParameters, q, v, vr, ar) -> np.ndarray:
     return Y.reshape(*Y.shape[:-1], -1, 10)[..., bodies, :].reshape(Y.shape)
 
 
-def _by_numpy(path: Path, states, made: Sequence[Function]) -> dict[str, np.ndarray]:
+def _by_numpy(path: Path, states, made: Sequence[GeneratedFunction]) -> dict[str, np.ndarray]:
     code = runpy.run_path(str(path))
     return {each.name: code[each.name](*(states[name] for name in each.inputs)) for each in made}
 
 
-def _by_c(compiler: str, header: Path, folder: Path, prefix: str, states, made: Sequence[Function], controllers):
+def _by_c(
+    compiler: str, header: Path, folder: Path, prefix: str, states, made: Sequence[GeneratedFunction], controllers
+):
     """Results of the compiled header. Raises ModelError where it does not compile."""
     shutil.copy(header, folder / "code.h")
     calls = {}  # inputs, statements and shape of results by name

@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.cards import SEVERAL
 from steelyard.errors import OptionError
 from steelyard.excite.feasibility import Margin
-from steelyard.excite.limits import Bounds
+from steelyard.excite.limits import MotionBounds
 from steelyard.excite.motion_curves import Curve, Fourier
 from steelyard.excite.optimality import Goal
 from steelyard.excite.thresholds import THRESHOLDS
@@ -103,7 +103,7 @@ class Design(Trajectory):
 
 
 def warm_start(
-    warm: Design | Log | None, robot: Robot, bounds: Bounds, curves: list[Curve]
+    warm: Design | Log | None, robot: Robot, bounds: MotionBounds, curves: list[Curve]
 ) -> tuple[list[Curve], np.ndarray | None]:
     """Curves to try, and coefficients (size, nv) to start from: those of a design, or of the curve nearest to a log.
 

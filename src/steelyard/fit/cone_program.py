@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.arguments import require_type, with_options
 from steelyard.errors import FitError
 from steelyard.fit.cone_solver import PROVEN, Solution, minimum
-from steelyard.fit.constraints import Rows
+from steelyard.fit.constraints import ConstraintRows
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.homogeneous import scale_is_lost
 from steelyard.fit.joint_normal import JointNormal
@@ -177,7 +177,7 @@ def _estimate(program: Program, solution: Solution) -> Estimate:
     program, solution = _recentred(program, solution)
     info, knowledge, known = program.info, program.knowledge, program.constraints
     parameters = _onto_bounds(known, program.parameters(solution.w))
-    rows = Rows(known)
+    rows = ConstraintRows(known)
     depths = rows.depths(rows.slack(parameters, solution.aux))
     covariance = _covariance(program, solution)
     certificate = _certificate(program, parameters, depths, solution.gap)

@@ -257,7 +257,7 @@ def _linear(parts: list[_Part]) -> tuple[np.ndarray, np.ndarray]:
         rhs[:count] -= B.T @ (G @ w)
         rhs[count:] += info.moment @ w
     N[count:, :count] = N[:count, count:].T
-    solution = _Normal(N, parts[0].info.group_names).solve(rhs)
+    solution = _NormalEquations(N, parts[0].info.group_names).solve(rhs)
     return solution[:count], solution[count:]
 
 
@@ -267,7 +267,7 @@ def _refined(parts: list[_Part], z, gains) -> tuple[np.ndarray, np.ndarray]:
     inverse = 1.0 / gains
     for _ in range(STEPS):
         N, gradient = _normal_equations(parts, z, inverse)
-        normal = _Normal(N, names)
+        normal = _NormalEquations(N, names)
         step = normal.solve(gradient)
         z, inverse = z + step[:count], inverse + step[count:]
         if np.abs(step[count:] / inverse).max() < ROUNDING:
@@ -303,7 +303,7 @@ def _normal_equations(parts: list[_Part], z, inverse):
 
 
 @dataclass(frozen=True, eq=False)
-class _Normal:
+class _NormalEquations:
     """Normal equations whose last unknowns are the gains of `names`. Raises FitError when one is not determined."""
 
     matrix: np.ndarray

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.fit.cone_blocks import Block, Scaled, products
+from steelyard.fit.cone_blocks import ConeBlock, Scaled, products
 from steelyard.fit.qr import Factors, least_squares
 from steelyard.inertia import cones
 from steelyard.numbers import ROUNDING
@@ -62,7 +62,7 @@ class Problem:
 
     F: np.ndarray
     t: np.ndarray
-    blocks: Sequence[Block]
+    blocks: Sequence[ConeBlock]
     unexplained: float = 0.0
 
     def cost(self, x) -> float:
@@ -383,7 +383,7 @@ def _unconstrained(problem: Problem) -> np.ndarray:
     return least_squares(np.concatenate(rows), np.concatenate(sides))
 
 
-def _inside(blocks: Sequence[Block], x, far) -> list[np.ndarray]:
+def _inside(blocks: Sequence[ConeBlock], x, far) -> list[np.ndarray]:
     """(c, n, n) slacks at x, those on or outside a border moved inside by as much as the worst is outside; multiples of
     one where those far away are much larger."""
     spectra = [np.linalg.eigvalsh(block.slack(x)) for block in blocks]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.fit.constraints import Constraint, Rows
+from steelyard.fit.constraints import Constraint, ConstraintRows
 from steelyard.fit.prior import congruence
 from steelyard.fit.pullback_form import Posterior, constrained
 from steelyard.inertia import is_consistent
@@ -76,7 +76,7 @@ class JointNormal:
 
     def _given(self) -> "JointNormal":
         """The same with equalities met by conditioning."""
-        rows = Rows(tuple(each for each in self.within if each.equality))
+        rows = ConstraintRows(tuple(each for each in self.within if each.equality))
         if not rows.constraints:
             return self
         reach = np.abs(rows.A) @ np.linalg.norm(self.root, axis=1)  # of each row, were its terms to add up

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.fit.cone_solver import PROVEN, Solution
-from steelyard.fit.constraints import Rows
+from steelyard.fit.constraints import ConstraintRows
 from steelyard.fit.prior import TRIANGLES
 from steelyard.fit.program import Objective
 from steelyard.fit.qr import least_squares, triangular_solve
@@ -90,7 +90,7 @@ def _least_distance(B, lack) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class _Iterate:
     """w (k,), cost there, its gradient, and the triangular F of its Hessian `F^T F`. weight: of the entropic term."""
 
     w: np.ndarray
@@ -129,7 +129,7 @@ def _unknowns(objective: Objective, parameters) -> np.ndarray:
     return least_squares(objective.directions / unit[:, None], moved / unit)
 
 
-def _at(objective: Objective, w, *, cost: float | None = None) -> _Point | None:
+def _at(objective: Objective, w, *, cost: float | None = None) -> _Iterate | None:
     """Cost and derivatives; None outside."""
     S = objective.relative(w)
     try:
@@ -142,10 +142,10 @@ def _at(objective: Objective, w, *, cost: float | None = None) -> _Point | None:
     blocks = np.sqrt(weight) * cones.congruence_matrix(roots)
     bent = np.einsum("bij,bjk->bik", blocks, objective.spread.reshape(len(S), 10, objective.size))
     whole = np.asarray(np.linalg.qr(np.concatenate([F, bent.reshape(10 * len(S), objective.size)]), mode="r"))
-    return _Point(w, objective.cost(w) if cost is None else cost, gradient, whole, weight)
+    return _Iterate(w, objective.cost(w) if cost is None else cost, gradient, whole, weight)
 
 
-def _stepped(objective: Objective, at: _Point, step) -> _Point | None:
+def _stepped(objective: Objective, at: _Iterate, step) -> _Iterate | None:
     """After a step, shortened until the cost falls."""
     length = 1.0
     for _ in range(HALVINGS):
@@ -157,9 +157,9 @@ def _stepped(objective: Objective, at: _Point, step) -> _Point | None:
     return None
 
 
-def _solution(objective: Objective, at: _Point, gap: float) -> Solution | None:
+def _solution(objective: Objective, at: _Iterate, gap: float) -> Solution | None:
     """None where a body lies beyond what a constraint says."""
-    rows = Rows(tuple(objective.constraints))
+    rows = ConstraintRows(tuple(objective.constraints))
     if (rows.depths(rows.slack(objective.parameters(at.w))) < -NEGLIGIBLE).any():
         return None
     entered = np.zeros(len(rows.constraints), dtype=bool)

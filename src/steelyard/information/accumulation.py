@@ -28,8 +28,8 @@ from steelyard.information.engines import ENGINES, JointRows, Sums
 from steelyard.information.filtered_rows import RowFilter
 from steelyard.information.gram import Grams, Squares, Triangles
 from steelyard.information.regression_rows import (
-    Raw,
     Row,
+    TreeColumns,
     channels_of,
     raw_columns,
     recorded_direction,
@@ -149,7 +149,7 @@ class RegressionSpec:
         return JointRows(raw_columns(self.robot, self.layout, self.kept), self.coulomb_width)
 
     @property
-    def raw(self) -> Raw:
+    def raw(self) -> TreeColumns:
         return self.joints.raw
 
     @property

@@ -12,7 +12,7 @@ from steelyard.dynamics.native_plans import fixed_poses, sum_plan
 from steelyard.errors import OptionError
 from steelyard.extras import extra
 from steelyard.information.gram import Grams
-from steelyard.information.regression_rows import Raw, chunk_rows, effect_values, known_torque, rows_of
+from steelyard.information.regression_rows import TreeColumns, chunk_rows, effect_values, known_torque, rows_of
 from steelyard.model import Robot
 from steelyard.native import CHUNK, core
 from steelyard.terms import TERMS, ParameterLayout, stated_values
@@ -199,7 +199,7 @@ class Chunked:
 class JointRows:
     """The rows of joints of a regression, as far as no sample is needed. raw: columns that are summed."""
 
-    def __init__(self, raw: Raw, coulomb_width: float):
+    def __init__(self, raw: TreeColumns, coulomb_width: float):
         self.raw, self.coulomb_width = raw, coulomb_width
         self.robot, self.layout, self.kept = raw.robot, raw.layout, raw.columns
         self.rows = rows_of(self.robot, self.layout, self.kept)

@@ -13,7 +13,7 @@ from steelyard.errors import choices
 from steelyard.model.changes import SAME
 from steelyard.model.drive import Drive, of_affine
 from steelyard.model.mjcf_compile import joint_name
-from steelyard.model.mjcf_files import Files, Made, Node
+from steelyard.model.mjcf_files import Made, MjcfFiles, Node
 from steelyard.model.robot import Robot
 from steelyard.model.xml_edit import (
     Edit,
@@ -206,7 +206,7 @@ class Actuators:
     """Actuators of a model. m: as compiled from the files. joints: elements of its joints by name. ratios: numbers of
     the actuators whose damping MuJoCo finds from inertias (`dampratio`)."""
 
-    files: Files
+    files: MjcfFiles
     m: Any
     joints: Mapping[str, Node]
     ratios: frozenset[int]

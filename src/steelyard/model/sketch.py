@@ -31,7 +31,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Fault:
+class ScanFault:
     """Something a scanner could not make sense of, for the rule of that code to report. file: that it is about."""
 
     code: str
@@ -155,7 +155,7 @@ class Sketch:
     word: str
     parts: tuple[Part, ...]
     joints: tuple[SketchJoint, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[ScanFault, ...]
     notes: tuple[str, ...] = ()
     parts_by_name: dict[str, int] = field(init=False)
     memo: dict[str, Any] = field(init=False, default_factory=dict)

@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.inertia import from_com_inertia, pseudo, to_com_inertia, transform
 from steelyard.inertia.parameters import DIAGONAL_FIRST, WATER
 from steelyard.model.sketch import Inertial
-from steelyard.model.usd_geometry import Solid
+from steelyard.model.usd_geometry import GprimSolid
 from steelyard.model.usd_scene import Scene, rotation_of, value
 
 GRAIN = 2e-7  # of single precision, relative
@@ -21,7 +21,7 @@ TENSOR = "newton:inertia"
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class StatedMass:
     """What a prim states of its mass, SI, None for nothing. com: (3,) m, tensor: (3, 3) kg m^2 about it, both in the
     prim's axes, tensor in those of rotation (3, 3)."""
 
@@ -36,7 +36,7 @@ class Stated:
         return any(each is not None for each in (self.mass, self.com, self.tensor))
 
 
-def stated(scene: Scene, prim, stretch: np.ndarray) -> Stated:
+def stated(scene: Scene, prim, stretch: np.ndarray) -> StatedMass:
     """What a prim states.
 
     Args:
@@ -61,7 +61,7 @@ def stated(scene: Scene, prim, stretch: np.ndarray) -> Stated:
         tensor, R = units.inertia * _tensor(scene, prim, six), np.eye(3)
     if not all(each is None or np.isfinite(each).all() for each in (com, tensor)):
         scene.fault("SY104", prim, "its centre of mass or moments of inertia are no finite numbers.", remedy="")
-    return Stated(
+    return StatedMass(
         units.mass * mass if mass else None,
         units.mass / units.length**3 * density if density and density > 0 else None,
         com,
@@ -87,7 +87,7 @@ def _tensor(scene: Scene, prim, six) -> np.ndarray:
     return found
 
 
-def inertial_of(scene: Scene, body: int, members: list[Solid]) -> tuple[Inertial | None, bool]:
+def inertial_of(scene: Scene, body: int, members: list[GprimSolid]) -> tuple[Inertial | None, bool]:
     """Inertial of a body, None for one without any, and whether all of it is found from colliders.
 
     members: its geometry.
@@ -118,7 +118,7 @@ def inertial_of(scene: Scene, body: int, members: list[Solid]) -> tuple[Inertial
     return inertial, not own.anything
 
 
-def _of_collider(scene: Scene, solid: Solid, body: Stated) -> np.ndarray:
+def _of_collider(scene: Scene, solid: GprimSolid, body: StatedMass) -> np.ndarray:
     """(10,) inertial parameters of a collider in the frame of its body."""
     own = stated(scene, solid.prim, np.eye(3))
     J = solid.moments()

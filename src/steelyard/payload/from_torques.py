@@ -22,7 +22,7 @@ from steelyard.payload.density import density_fit
 from steelyard.payload.methods import compact_body, fitted_body
 from steelyard.payload.misfit_causes import finding_of
 from steelyard.payload.payload_estimate import Payload, Status, implausible, mass_seen, status_of
-from steelyard.payload.rows import Rows, Sums, memory_of, of_torques, score_spread
+from steelyard.payload.rows import Rows, RowSums, memory_of, of_torques, score_spread
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_sums import eliminated, of_body, weighed_fit
@@ -48,7 +48,7 @@ def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOM
 
 
 @dataclass(frozen=True, eq=False)
-class Felt:
+class PayloadTorques:
     """What joints feel of a payload in its frame.
 
     info: ten columns of it and those of what drives the joints, where these are fitted beside, a row group a joint.
@@ -204,14 +204,14 @@ def _judged(found: Payload, arm: Robot, gram, findings: tuple[Finding, ...], lef
     return replace(found, status=Status.NOT_EXPLAINED, findings=(*found.findings, finding))
 
 
-def _arm_noise(arm_error, empty: Felt | None):
+def _arm_noise(arm_error, empty: PayloadTorques | None):
     """(nv,) what the arm's model leaves without payload: as stated, or as the empty run shows."""
     found = None if empty is None else empty.noise
     known = [np.asarray(each, dtype=float) for each in (arm_error, found) if each is not None]
     return np.max(known, axis=0) if known else None
 
 
-def _felt(arm: Robot, what: Log | Information, frame: str | None) -> Felt:
+def _felt(arm: Robot, what: Log | Information, frame: str | None) -> PayloadTorques:
     if isinstance(what, Log):
         return _of_rows(of_torques(arm, what, frame))
     own = arm.inertias.ravel()
@@ -225,17 +225,17 @@ def _felt(arm: Robot, what: Log | Information, frame: str | None) -> Felt:
     to_body = np.zeros((len(own), 10))  # theta in the frame to theta in the body
     to_body[10 * body : 10 * body + 10] = parameters.transform_matrix(R, p)
     carried, groups = of_body(what.without(own), to_body), len(what.counts)
-    return Felt(carried, what.energy, np.full(groups, 1 / what.independence), np.zeros(groups))
+    return PayloadTorques(carried, what.energy, np.full(groups, 1 / what.independence), np.zeros(groups))
 
 
-def _of_rows(rows: Rows, *, beside: bool = False) -> Felt:
+def _of_rows(rows: Rows, *, beside: bool = False) -> PayloadTorques:
     """Sums of samples. beside: with what drives the joints as unknowns."""
     assert rows.own is not None and rows.drive is not None
-    sums = Sums(rows, {"drives": rows.drive} if beside else None)
+    sums = RowSums(rows, {"drives": rows.drive} if beside else None)
     fit, groups = sums.fit(*sums.places), rows.groups
     noise, memory = np.maximum(fit.noise, rows.noise), memory_of(fit.residual, groups)
     spread = score_spread(rows.columns, fit.residual, (noise * np.sqrt(memory))[groups], reach=2 * memory.max())
-    return Felt(sums.info, np.sum((rows.measured + rows.own) ** 2, axis=0), memory * spread, rows.noise)
+    return PayloadTorques(sums.info, np.sum((rows.measured + rows.own) ** 2, axis=0), memory * spread, rows.noise)
 
 
 def _less(G, b, G_empty, b_empty):

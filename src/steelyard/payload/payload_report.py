@@ -12,7 +12,7 @@ from steelyard.fit.draws import FILE as DRAWS
 from steelyard.inertia.parameters import DIAGONAL_FIRST
 from steelyard.job_options import PAYLOAD, path_word, words_of
 from steelyard.payload.payload_estimate import Payload, Status
-from steelyard.payload.payload_job import Outcome, Signals
+from steelyard.payload.payload_job import PayloadOutcome, Signals
 from steelyard.payload_request import Request
 from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
@@ -170,7 +170,7 @@ ADVICE = {
 }
 
 
-def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str], out) -> Record:
+def write_payload(outcome: PayloadOutcome, request: Request, exports: Mapping[str, str], out) -> Record:
     """Write summary, report and curves of a payload run to a folder, all together or not at all.
 
     Args:
@@ -197,7 +197,12 @@ def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str]
 
 
 def payload_record(
-    outcome: Outcome, request: Request, export: Mapping[str, str] | None = None, *, out=None, files: Sequence[str] = ()
+    outcome: PayloadOutcome,
+    request: Request,
+    export: Mapping[str, str] | None = None,
+    *,
+    out=None,
+    files: Sequence[str] = (),
 ) -> Record:
     """Record of a payload run. export: settings for controllers, by format. out, files: as of `report.summary`."""
     payload, signals, exports = outcome.payload, outcome.signals, dict(export or {})

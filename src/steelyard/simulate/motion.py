@@ -39,7 +39,7 @@ EXACT = WalkNoise(**dict.fromkeys(WalkNoise.__dataclass_fields__, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class SimulatedMotion:
     """In Steelyard's convention: q; v; a, accelerations that forces make at once, mean, as steps go on; tau, torques
     behind friction, motor, torques of motors (n, nv - 6); wrenches (n, 6) at each foot in its axes; goals (n, nv - 6).
     """
@@ -57,7 +57,7 @@ class Motion:
 @captured_warnings()
 def simulated(
     m, start, plan: Callable, duration: float, feet: Mapping[str, tuple[int, Frame]], truth: Truth, *, holds: bool
-) -> Motion:
+) -> SimulatedMotion:
     """The motion of a robot with a free base.
 
     Args:
@@ -143,11 +143,11 @@ def simulated(
         x[:, :3] = np.einsum("nji,nj->ni", R, x[:, :3])
     for x in (a, mean):
         x[:, :3] -= np.cross(v[:, 3:6], v[:, :3])
-    return Motion(q, v, a, mean, tau, motor, dict(zip(names, wrenches, strict=True)), told[settle:])
+    return SimulatedMotion(q, v, a, mean, tau, motor, dict(zip(names, wrenches, strict=True)), told[settle:])
 
 
 def recorded(
-    robot: Robot, sensors: Sequence[str], exact: Log, motion: Motion, noise: WalkNoise, rng, *, hidden: bool
+    robot: Robot, sensors: Sequence[str], exact: Log, motion: SimulatedMotion, noise: WalkNoise, rng, *, hidden: bool
 ) -> tuple[Log, dict[str, np.ndarray]]:
     """What sensors say of a motion.
 

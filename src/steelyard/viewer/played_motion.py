@@ -15,16 +15,16 @@ MOST = 3000  # samples: of longer motions, fewer a second
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class PlayedMotion:
     """t: (n,) s from zero, increasing; q: (n, nq)."""
 
     t: np.ndarray
     q: np.ndarray
 
 
-def motion_of(trajectory, robot: Robot) -> Motion:
+def motion_of(trajectory, robot: Robot) -> PlayedMotion:
     """Samples of a Trajectory (a design is one), a Log, or the path of a log. Raises OptionError, LogError."""
-    if isinstance(trajectory, Motion):
+    if isinstance(trajectory, PlayedMotion):
         return _checked(trajectory.t, trajectory.q, robot)
     if isinstance(trajectory, str | Path):
         trajectory = read_log(trajectory, robot)
@@ -54,7 +54,7 @@ def _closed(log: Log, robot: Robot) -> Log:
     return on_tree(robot, log if log.v is not None else filters.differentiate(log, cutoff=log.rate / 10))
 
 
-def _checked(t, q, robot: Robot) -> Motion:
+def _checked(t, q, robot: Robot) -> PlayedMotion:
     if q.shape != (len(t), robot.nq):
         raise OptionError(f"The motion has {q.shape[1]} coordinates; robot '{robot.name}' has {robot.nq}.")
-    return Motion(t, q)
+    return PlayedMotion(t, q)

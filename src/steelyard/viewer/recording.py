@@ -22,7 +22,7 @@ from steelyard.model.document import read_bytes
 from steelyard.model.formats import BY_NAME, document_of
 from steelyard.model.robot import WORLD
 from steelyard.viewer.looks import looks
-from steelyard.viewer.played_motion import Motion, motion_of
+from steelyard.viewer.played_motion import PlayedMotion, motion_of
 
 NS = 1e9  # a second
 PLAIN = (0.72, 0.75, 0.79, 1.0)  # a shape without colour
@@ -41,7 +41,7 @@ class Playback:
     v: np.ndarray
     measured: np.ndarray
     predicted: Mapping[str, np.ndarray]
-    motion: Motion
+    motion: PlayedMotion
 
 
 def write_recording(path, robot: Robot, log: Log, models: Mapping[str, Validation]) -> Path:
@@ -109,7 +109,7 @@ def body_poses(robot: Robot, q) -> tuple[np.ndarray, np.ndarray]:
     return np.moveaxis(np.asarray(state.rotation), -1, 0), np.moveaxis(np.asarray(state.position), -1, 0)
 
 
-def _links(robot: Robot, motion: Motion) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def _links(robot: Robot, motion: PlayedMotion) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Name of each link that moves, its position (n, 3) m and quaternion x y z w (n, 4) in the world."""
     R, p = body_poses(robot, motion.q)
     for link in robot.links:

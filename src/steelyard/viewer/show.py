@@ -26,7 +26,7 @@ def embed(model, *, estimate=None, trajectory=None, beside=None) -> str:
     return fragment(_scene(model, estimate, trajectory, beside))
 
 
-def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
+def view(model, *, estimate=None, trajectory=None, path: str | Path = PAGE) -> Path:
     """Write the 3D view of a robot as a page of its own.
 
     Args:
