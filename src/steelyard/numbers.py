@@ -12,6 +12,7 @@ SAME = 1e-6  # of files, which often keep six digits, and of differences that no
 
 SEED = 20260103  # of states that any other would do for
 STEPS = 100  # of an iteration that converges long before
+ROUNDS = 10  # of alternations, of which two or three are usual
 
 _NUMBER = re.compile(
     r"[ \t\r\n\f\v]*[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|inf(?:inity)?|nan)[ \t\r\n\f\v]*",

@@ -12,6 +12,7 @@ from steelyard.drives.drive import drives_of
 from steelyard.drives.held_out import WINDOW
 from steelyard.drives.rollouts import rollout
 from steelyard.drives.simulation import Simulation
+from steelyard.drives.window_errors import CAREFUL
 from steelyard.drives.windows import Recorded, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
@@ -35,7 +36,6 @@ LATE = (0.0, 0.02)  # s of commands whose delay is not known
 TIMES, SHORT = ("delay", "early", "slope_limit"), 5e-3  # numbers of drives without torque; s, size of a delay
 STILL = 1e-6  # rad or m, by which joints move that stay
 COMMANDED = ("position", "velocity")  # kinds of drives that a motion can be sent to
-FINE = 5e-4  # s, step of simulated drives
 OTHERWISE = 10.0  # s of the random motion that judges
 
 
@@ -205,8 +205,8 @@ class Commands(Play):
         q, v, _ = motion.evaluate(t)
         follows = np.array([drive.features.follows_q for drive in truth.drives.values()])
         told = Recorded(t, q, np.where(follows, q, v))
-        simulation, arrays = Simulation(truth, FINE), arrays_of(truth, truth.drives)
-        windows = windows_of([told], FINE, None)
+        simulation, arrays = Simulation(truth, CAREFUL), arrays_of(truth, truth.drives)
+        windows = windows_of([told], CAREFUL, None)
         ran = simulation.run(windows.driven(simulation, arrays), windows.begin, windows.v, windows.controls(arrays))
         q = windows.measured + windows.errors(ran)
         step = self.sensors.encoder_resolution

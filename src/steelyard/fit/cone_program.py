@@ -20,12 +20,11 @@ from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import degrees_taken, first_noise, joint_noise, weak_directions
 from steelyard.inertia import pseudo
 from steelyard.information import Information
-from steelyard.numbers import NEGLIGIBLE
+from steelyard.numbers import NEGLIGIBLE, ROUNDS
 
 # Where a prior is a thousand times too heavy and data exact, unknowns counted from the prior have no digits left. They
 # are then counted from what was found.
 RECENTRINGS = 3
-REWEIGHINGS = 10
 DIGITS = 1e-15  # of the terms of a constraint: what their sum is known to
 
 
@@ -123,7 +122,7 @@ def reweighed(program: Program, *, rough: bool = False) -> tuple[Program, Soluti
     """
     info, known = program.info.base, program.knowledge.noise
     solution = _minimum(program, rough)
-    for _ in range(REWEIGHINGS):
+    for _ in range(ROUNDS):
         found, noise = program.ratios, program.noise
         base = info.basis.regroup(program.parameters(solution.w))
         following = found.after(info, base) if found.groups.any() else None

@@ -19,12 +19,12 @@ from steelyard.fit.interior import Point, Problem, certified, effort, minimise
 from steelyard.fit.program import Infeasible, Objective
 from steelyard.fit.qr import triangular_solve
 from steelyard.inertia import cones
+from steelyard.numbers import ROUNDS
 
 Enough = Callable[[np.ndarray], bool]
 
 PROVEN = 1e-8  # gap, relative to the cost (at least 1), above which another way is tried
 ROUGH = 1e-5  # the same where costs are compared only: 0.01 nats in a fit of a thousand independent samples
-ROUNDS = 10  # of constraints that enter as they are violated; after that, all do
 # Tolerances asked of Clarabel, one after the other.
 CLARABEL_EXACT, CLARABEL_ROUGH = (1e-11, 1e-9), (1e-9, 1e-7)
 MARGIN = 10.0  # times the tolerance: kept clear of every border, so that the tolerance cannot cross it

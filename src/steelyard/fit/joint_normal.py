@@ -16,12 +16,11 @@ from steelyard.fit.constraints import Constraint, ConstraintRows
 from steelyard.fit.prior import congruence
 from steelyard.fit.pullback_form import Posterior, constrained
 from steelyard.inertia import is_consistent
-from steelyard.numbers import NEGLIGIBLE
+from steelyard.numbers import NEGLIGIBLE, ROUNDS
 
 BARRIER = 0.25  # its weight: quantiles 5 to 95 % of a scalar open but for its sign are those of the cut-off normal
 HELD = 1e-6  # relative change of second moments, by which what equalities hold moves before it is put back
 TIED = 1e-4  # deviations, to which slacks of inequalities are met
-ROUNDS = 8  # of samples drawn again where one did not converge
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,9 +43,8 @@ from steelyard.information.gram import Squares
 from steelyard.information.samples import products, require_same_samples
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.numbers import ROUNDING
+from steelyard.numbers import ROUNDING, ROUNDS
 
-ITERATIONS = 10  # of noise levels
 KEPT = 0.99  # share of the removable noise that `compensated` removes at most: the rest keeps the problem convex
 
 
@@ -89,7 +88,7 @@ def total(info: Information, noise, *, torque_noise=None) -> Estimate:
     covariances, given = _covariances(info, noise), _torque_noise(info, torque_noise)
     weighted, spread = weigh_by_noise(info)
     base = whiten(weighted).solve()
-    for _ in range(ITERATIONS):
+    for _ in range(ROUNDS):
         through = np.einsum("gij,i,j->g", covariances, base, base)
         left = info.residual_energy(base) / np.maximum(info.counts, 1.0) - through
         torque = np.maximum(left, noise_floor(info) ** 2) if given is None else given**2
@@ -114,7 +113,7 @@ def compensated(info: Information, noise) -> Information:
     """
     info = info.plain.base.as_gram()
     covariances, found = _covariances(info, noise), info
-    for _ in range(ITERATIONS):
+    for _ in range(ROUNDS):
         reduced = _reduced(info.weighted(weigh_by_noise(found)[0].weights), covariances)
         base = whiten(reduced).solve()
         energy = info.residual_energy(base) + 2 * info.moment @ base

@@ -8,10 +8,9 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 from steelyard.inertia import parameters
-from steelyard.numbers import NEGLIGIBLE
+from steelyard.numbers import NEGLIGIBLE, ROUNDING
 
-ROUNDING = 1e-14  # of second moments about the origin: a smaller one about the centre of mass is none
-FLAT = 1e-12  # accepted ratio of smallest to largest eigenvalue of Q
+CENTERED = 1e-14  # of second moments about the origin: a smaller one about the centre of mass is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Ellipsoid:
             )
         Q = 0.5 * (Q + Q.T)
         squares = np.linalg.eigvalsh(Q)
-        if squares[0] <= FLAT * squares[-1]:
+        if squares[0] <= ROUNDING * squares[-1]:
             raise InertiaError(
                 f"ellipsoid Q has eigenvalues {squares.tolist()} m^2, expected three positive squared semi-axes; "
                 "give a flat or degenerate shape a thickness"
@@ -151,7 +150,7 @@ def covariance_axes(theta):
         )
     mass, com, I = parameters.to_com_inertia(theta)
     covariance = (0.5 * np.trace(I) * np.eye(3) - I) / mass
-    rounding = ROUNDING * (abs(np.trace(covariance)) + com @ com)  # of what is left when the centre is taken out
+    rounding = CENTERED * (abs(np.trace(covariance)) + com @ com)  # of what is left when the centre is taken out
     if not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] < -rounding:
         raise InertiaError(
             "theta is not physically consistent: its covariance is not positive definite; project it onto "

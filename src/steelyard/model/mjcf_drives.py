@@ -10,7 +10,6 @@ import numpy as np
 
 from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import choices
-from steelyard.model.changes import SAME
 from steelyard.model.drive import Drive, of_affine
 from steelyard.model.mjcf_compile import joint_name
 from steelyard.model.mjcf_files import Made, MjcfFiles, Node
@@ -25,6 +24,7 @@ from steelyard.model.xml_edit import (
     set_numbers,
     substitute,
 )
+from steelyard.numbers import ROUNDING
 
 STEP = 2e-3
 """s, of simulations with drives that users see."""
@@ -245,7 +245,7 @@ class Actuators:
             if own is None:
                 new.append(actuator_element(self._unused(name), name, drive, self.m.opt.timestep))
             elif name in before and before[name].kind == drive.kind:
-                changed = drive.differing(before[name], SAME)
+                changed = drive.differing(before[name], ROUNDING)
                 yield (*self._numbers(own[0], drive, changed), f"joint '{name}': {', '.join(changed)} of its drive")
             else:
                 yield (*self._other(own[0], name, drive), f"joint '{name}': {drive.kind} drive")

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.numbers import ROUNDS
 from steelyard.viewer.shape import Surface
 
 SHARP = 1e-2  # singular value over the largest below which planes do not tell where a vertex belongs
-ROUNDS = 8  # of finding the cell; two are typical
 ENOUGH, AIM = 0.8, 0.93  # of the triangles allowed: when the search ends, and what it aims at
 FEW = 60  # triangles that every shape keeps
 

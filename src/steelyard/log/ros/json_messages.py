@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError
 from steelyard.log.ros.decoding import MOST, LayoutMessages
 from steelyard.log.ros.definitions import DEEPEST
+from steelyard.log.ros.messages import LARGEST
 
-LARGEST = 2**24  # bytes of one message
 _STAMP = {"secs": "sec", "nsec": "nanosec", "nsecs": "nanosec"}  # as ROS 1 and others call them
 _UNREAD = (ValueError, TypeError, OverflowError, RecursionError)
 
