@@ -1,4 +1,4 @@
-"""When numbers count as equal, and their grammar in texts (XML attributes, cells of tables, options): the formats' own.
+"""When numbers count as equal, and the grammar of numbers in texts (XML, tables, options): not Python's.
 
 Python's `float` also takes `1_5` as 15 and digits of other scripts, which no writer of XML or CSV means.
 """
