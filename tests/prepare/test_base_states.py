@@ -192,7 +192,8 @@ def test_wrong_gravity_and_a_forgotten_lever_show(monkeypatch):
     log = without_pose(walk.log)
     inertial, found = base_smoother.InertialReadings, base_states_module.sources_of
     monkeypatch.setattr(
-        "steelyard.prepare.base_sources.InertialReadings", lambda gyro, a, lever, *noise: inertial(gyro, a, 0 * lever, *noise)
+        "steelyard.prepare.base_sources.InertialReadings",
+        lambda gyro, a, lever, *noise: inertial(gyro, a, 0 * lever, *noise),
     )
     assert np.any(rms(of_walk(walk, log)[1]) > 1.5 * LEANING)
     monkeypatch.undo()
