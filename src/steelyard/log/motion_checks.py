@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import RobotNames
-from steelyard.log.stamps import GAP, unpredicted
+from steelyard.log.stamps import GAP, WINDOW, unpredicted
 
-_WINDOW = 0.1  # s, over which velocity is integrated and compared with the change of position: immune to encoder steps
 GRIPPERS = re.compile("gripper|finger|jaw|claw|hand|thumb", re.IGNORECASE)
 _ANGLES = {"q": "deg", "v": "deg/s"}
 RATE = 0.5  # v over dq/dt, above which v is in the unit of q rather than in a 57th of it
@@ -211,7 +210,7 @@ def velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.float
     v = np.zeros_like(log.q) if log.v is None else log.v
     step = np.diff(log.t)
     integral = np.vstack([np.zeros(log.nv), np.cumsum((v[1:] + v[:-1]) / 2 * step[:, None], axis=0)])
-    lag = int(np.clip(round(_WINDOW / np.median(step)), 1, max(1, len(log) // 4)))
+    lag = int(np.clip(round(WINDOW / np.median(step)), 1, max(1, len(log) // 4)))
     whole = log.t[lag:] - log.t[:-lag] < (lag + GAP - 1) * np.median(step)
     moved, integrated = (x[lag:] - x[:-lag] for x in (log.q, integral))
     if not whole.all():

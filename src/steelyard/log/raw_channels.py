@@ -25,7 +25,7 @@ def counted(step: float) -> str:
 
 
 @dataclass(frozen=True)
-class Request:
+class ReadRequest:
     """What the caller asked of a reader."""
 
     channels: Mapping[str, Any] = field(default_factory=dict)

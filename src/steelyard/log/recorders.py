@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from steelyard.log.raw_channels import Request
+from steelyard.log.raw_channels import ReadRequest
 from steelyard.log.torque_signals import COMPUTED
 
 _INDEX = re.compile(r"^(?P<stem>.*?)(?:\[(?P<inside>\d{1,9})\]|[_.]?(?<!\d)(?P<behind>\d{1,9}))$")
@@ -109,12 +109,12 @@ RECORDERS = (
 class Recognised:
     """A request with the channels of the program that wrote a file, the convention of its free base, and a note."""
 
-    request: Request
+    request: ReadRequest
     base: str | None = None
     notes: tuple[str, ...] = ()
 
 
-def recognised(names: Sequence[str], request: Request) -> Recognised:
+def recognised(names: Sequence[str], request: ReadRequest) -> Recognised:
     """The program that wrote these names; the request as it was where none is known.
 
     names: of arrays, or of columns, which are those of one signal where they differ in a number at their end alone.

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from steelyard.errors import choices
 from steelyard.log.raw_channels import Channel, Raw
 from steelyard.log.stated_units import SIGN_BITS, WIDTHS, StatedUnits
+from steelyard.numbers import SAME
 
 REGISTER = "the servo's register,"
 """In notes on channels whose sign was packed: their values are counts, unless a step is stated."""
 PACKED = ("q", "v", "tau", "command", "duty", "current")
 FEWEST = 3  # passages through zero
 REGULAR = 0.9  # of them that jump by the bit of the sign
-EXACT = 1e-6  # of a count, by which rounding of units leaves it
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def decoded(raw: Raw, told: StatedUnits) -> Raw:
             continue
         with np.errstate(invalid="ignore", over="ignore"):
             counts = channel.values / scale
-            counts = np.where(np.abs(counts - np.round(counts)) < EXACT, np.round(counts), counts)
+            counts = np.where(np.abs(counts - np.round(counts)) < SAME, np.round(counts), counts)
         coding = BY_WORD[told.codings[key]] if key in told.codings else certain(counts)
         if coding is None:
             continue
