@@ -123,7 +123,7 @@ audit:
 	$(PYTHON) -m venv build/audit/tools
 	$(PYTHON) -m venv --without-pip build/audit/env
 	build/audit/tools/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom pip-audit
-	build/audit/tools/bin/python -m pip --python build/audit/env/bin/python install --quiet --disable-pip-version-check '.[all,figures]'
+	build/audit/tools/bin/python -m pip --python build/audit/env/bin/python install --quiet --disable-pip-version-check '.[all]'
 	build/audit/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file build/audit/steelyard.cdx.json build/audit/env/bin/python
 	build/audit/tools/bin/python -m pip --python build/audit/env/bin/python freeze --exclude steelyard > build/audit/requirements.txt

@@ -12,7 +12,10 @@ from evidence.runner import Row
 from evidence.tables import table
 
 FOLDER = Path(__file__).parent / "bench"
-SHARED = ("__init__", "fault_bounds", "peer_cases", "peer_regressors", "real_logs", "timing", "tray_experiment")
+SHARED = (
+    *("__init__", "chart_descent", "fault_bounds", "peer_cases", "peer_regressors", "real_logs", "timing"),
+    "tray_experiment",
+)
 BY_NAME = (
     *("contacts", "controller_code", "coverage", "drives", "estimators", "excitation_robots", "faults"),
     *("fleet", "fleet_changes", "fleet_memory", "momentum", "stream"),

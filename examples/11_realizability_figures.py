@@ -2,7 +2,7 @@
 hold a body.
 
 Run it: `python examples/11_realizability_figures.py [OUT]`; without OUT a temporary folder is made. It writes a page
-for each figure (turn it with the mouse) and the same as a PNG, and prints what they show.
+for each figure (turn it with the mouse), and prints what they show.
 
 Figure 3 asks whether mass inside the grey ellipsoid, of semi-axes sqrt(5), sqrt(2), 1, can have the blue covariance
 ellipsoid, of semi-axes sqrt(0.9), sqrt(0.2), sqrt(0.2). Two cases go against intuition: a covariance ellipsoid may
@@ -17,13 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.inertia import Ellipsoid, EllipsoidRealizable, covariance_ellipsoid, pseudo
-from steelyard.inertia.drawing import Layer, png, render, surface
 from steelyard.inertia.realizability import four_point_masses
 
 GREY, BLUE, RED = (150, 160, 170), (30, 95, 200), (205, 35, 35)
 LIGHTING = {"ambient": 0.65, "diffuse": 0.5, "specular": 0.1}
 SHEET = 0.02  # m, semi-axis with which a flat ellipsoid is drawn
-YES, NO = (40, 150, 70), (205, 35, 35)
 SHAPE = Ellipsoid.from_semi_axes(np.sqrt([5.0, 2.0, 1.0]))
 LONG_X, LONG_Y, LONG_Z = np.array([0.9, 0.2, 0.2]), np.array([0.2, 0.9, 0.2]), np.array([0.2, 0.2, 0.9])
 CASES = (  # title, centre of mass, squared semi-axes of the covariance ellipsoid
@@ -50,7 +48,7 @@ def point_layers(points, masses, size=0.13):
 
 def figure_2():
     """Covariance ellipsoids of masses in space and on an infinitely thin plate,
-    `[(title, [(ellipsoid, color, opacity)], color)]`.
+    `[(title, [(ellipsoid, color, opacity)])]`.
     """
     rng = np.random.default_rng(5)
     panels = []
@@ -59,7 +57,7 @@ def figure_2():
         masses = rng.uniform(0.3, 1.0, size=8)
         q = np.column_stack([points, np.ones(8)])
         ellipsoid = covariance_ellipsoid(pseudo.to_parameters((q.T * masses) @ q), thinnest=SHEET)
-        panels.append((title, [*point_layers(points, masses), (ellipsoid, BLUE, 0.6)], GREY))
+        panels.append((title, [*point_layers(points, masses), (ellipsoid, BLUE, 0.6)]))
     return panels
 
 
@@ -75,20 +73,17 @@ def figure_3():
         if realizable:
             masses, points = four_point_masses(theta, SHAPE)
             layers += point_layers(points, masses)
-        panels.append((f"{title}: {'yes' if realizable else 'no'}", layers, YES if realizable else NO))
+        panels.append((f"{title}: {'yes' if realizable else 'no'}", layers))
     return panels
 
 
-def write_png(panels, path, *, columns, size=(420, 320)):
-    """All panels on one sheet, framed green for yes and red for no."""
-    pictures = []
-    for _, layers, frame in panels:
-        shapes = [Layer(*surface(e), color, opacity) for e, color, opacity in layers]
-        picture = render(shapes, view=(0.6, -1.6, 0.8), size=size)
-        picture[:4], picture[-4:], picture[:, :4], picture[:, -4:] = frame, frame, frame, frame
-        pictures.append(picture)
-    rows = [np.concatenate(pictures[k : k + columns], axis=1) for k in range(0, len(pictures), columns)]
-    path.write_bytes(png(np.concatenate(rows)))
+def surface(ellipsoid):
+    """Triangles of an ellipsoid's surface: vertices (n, 3), faces (f, 3)."""
+    polar, turn = np.linspace(0, np.pi, 13)[:, None], np.linspace(0, 2 * np.pi, 25)
+    ball = np.stack(np.broadcast_arrays(np.sin(polar) * np.cos(turn), np.sin(polar) * np.sin(turn), np.cos(polar)), -1)
+    first = (25 * np.arange(12)[:, None] + np.arange(24)).ravel()
+    faces = np.concatenate([first[:, None] + corners for corners in ([0, 25, 26], [0, 26, 1])])
+    return ball.reshape(-1, 3) @ np.linalg.cholesky(ellipsoid.Q).T + ellipsoid.center, faces
 
 
 def write_page(panels, path, *, columns):
@@ -99,11 +94,11 @@ def write_page(panels, path, *, columns):
     rows = -(-len(panels) // columns)
     specs = [[{"type": "scene"}] * columns] * rows
     page = make_subplots(
-        rows, columns, specs=specs, subplot_titles=[title for title, _, _ in panels], vertical_spacing=0.06
+        rows, columns, specs=specs, subplot_titles=[title for title, _ in panels], vertical_spacing=0.06
     )
-    for index, (_, layers, _) in enumerate(panels):
+    for index, (_, layers) in enumerate(panels):
         for ellipsoid, color, opacity in layers:
-            vertices, faces = surface(ellipsoid, around=24, along=12)
+            vertices, faces = surface(ellipsoid)
             (x, y, z), (i, j, k) = vertices.T, faces.T
             trace = go.Mesh3d(
                 x=x, y=y, z=z, i=i, j=j, k=k, color="rgb({}, {}, {})".format(*color), opacity=opacity, lighting=LIGHTING
@@ -119,7 +114,6 @@ def main(arguments):
     out = Path(arguments[0]) if arguments else Path(tempfile.mkdtemp(prefix="steelyard_"))
     out.mkdir(parents=True, exist_ok=True)
     for name, panels, columns in (("figure_2", figure_2(), 2), ("figure_3", figure_3(), 3)):
-        write_png(panels, out / f"{name}.png", columns=columns)
         write_page(panels, out / f"{name}.html", columns=columns)
     print(f"figures are in {out}")
 

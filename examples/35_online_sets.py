@@ -93,7 +93,7 @@ def main():
         print(f"{name:>14}" + "".join(f"{100 * value:8.1f}" for value in each))
     out = Path(given.out or tempfile.mkdtemp(prefix="steelyard_"))
     out.mkdir(parents=True, exist_ok=True)
-    sy.plot.save(picture(mean), out / "online_sets.svg", width=120)
+    picture(mean).write_html(out / "online_sets.html", include_plotlyjs=True)
     print(f"figure in {out}")
 
 

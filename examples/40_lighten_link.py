@@ -7,7 +7,7 @@ elbow through a belt sits on the upper arm. Free to change: the radius of either
 motor sits. The peak torque is minimised while neither link bends more at its tip than before. Gradients are exact: from
 torques to inertial parameters and on to mesh vertices and the motor's place, by the chain rule, in one pass a step.
 
-Writes `lighten_link.png`, before above after, and `lighten_link.html` with the torques, to OUT or a temporary folder.
+Writes `lighten_link.html`, the arm before and after and its torques, to OUT or a temporary folder.
 """
 
 import sys
@@ -22,7 +22,6 @@ from scipy.optimize import minimize
 from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.dynamics.gradients import geometry_gradient, with_parts
 from steelyard.inertia import Part
-from steelyard.inertia.drawing import Layer, png, render
 from steelyard.model import Joint, Robot, revolute_subspace
 
 LENGTHS = {"upper_arm": 0.45, "forearm": 0.40}  # m
@@ -32,7 +31,7 @@ RADIUS, THINNEST, THICKEST = 0.035, 0.012, 0.05  # m
 MOTOR_AT, MOTOR_RANGE = 0.40, (0.06, 0.40)  # m from the shoulder along the upper arm
 PAYLOAD = 2.0  # kg
 SHARPNESS = 24  # of the norm that stands for the peak
-BAR, MOTOR, LOAD = (120, 150, 190), (200, 90, 40), (90, 90, 90)
+BAR, MOTOR, LOAD = "#7896be", "#c85a28", "#5a5a5a"
 
 
 def bar(length, radii):
@@ -176,30 +175,30 @@ def layers(x):
         c, s = np.cos(angles[name]), np.sin(angles[name])
         R = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
         for part, color in zip(pieces, (BAR, MOTOR if name == "upper_arm" else LOAD), strict=True):
-            out.append(Layer((part.vertices + part.origin) @ R.T + origin, part.faces, color))
+            out.append(((part.vertices + part.origin) @ R.T + origin, part.faces, color))
         origin = origin + R @ [LENGTHS[name], 0, 0]
     return out
 
 
-def picture(start, best):
-    """PNG: before above after."""
-    size = (760, 380)
-    sheets = [render(layers(x), view=(0.35, -1.0, 0.25), size=size) for x in (start, best)]
-    return png(np.concatenate(sheets))
-
-
-def page(before, after, path):
-    """Torques over the motion, before and after."""
+def picture(designs, torques):
+    """A figure of both arms, which can be turned, and of their torques over the motion."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
-    figure = make_subplots(3, 1, shared_xaxes=True, subplot_titles=("turntable", "shoulder", "elbow"))
-    for joint in range(3):
-        for tau, name, color in ((before, "before", "#999999"), (after, "after", "#1e5fc8")):
+    titles = ("before", "after", "turntable", "shoulder", "elbow")
+    specs = [[{"type": "scene"}] * 2, *[[{"colspan": 2}, None]] * 3]
+    figure = make_subplots(4, 2, specs=specs, row_heights=[3, 1, 1, 1], subplot_titles=titles)
+    for column, (x, tau, color) in enumerate(zip(designs, torques, ("#999999", "#1e5fc8"), strict=True)):
+        for vertices, faces, paint in layers(x):
+            corners = dict(zip("xyzijk", [*vertices.T, *faces.T], strict=True))
+            figure.add_trace(go.Mesh3d(**corners, color=paint), row=1, col=column + 1)
+        for joint in range(3):
+            name = titles[column]
             trace = go.Scatter(y=tau[:, joint], name=name, line={"color": color}, showlegend=joint == 0)
-            figure.add_trace(trace, row=joint + 1, col=1)
+            figure.add_trace(trace, row=joint + 2, col=1)
+    figure.update_scenes(aspectmode="data", camera={"eye": {"x": 0.6, "y": -1.7, "z": 0.4}})
     figure.update_yaxes(title_text="N m")
-    figure.write_html(path, include_plotlyjs=True)
+    return figure.update_layout(height=1000)
 
 
 def main(arguments):
@@ -215,9 +214,9 @@ def main(arguments):
             f"{name}: {masses[0][row]:.2f} kg -> {masses[1][row]:.2f} kg, bending {bending(best)[0][row]:.3f} of before"
         )
     print(f"motor: {start[-1]:.3f} m -> {best[-1]:.3f} m from the shoulder")
-    (out / "lighten_link.png").write_bytes(picture(start, best))
-    page(before, after, out / "lighten_link.html")
-    print(f"pictures are in {out}")
+    figure = picture((start, best), (before, after))
+    figure.write_html(out / "lighten_link.html", include_plotlyjs=True)
+    print(f"figure in {out}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ The load still goes from the same point to the same point, no bar bends more at 
 from torques to twists, states and inertial parameters (paper D, sections 2 and 3), and on to mesh vertices (section 4).
 Friction, limits of the motors and collisions of bars are left aside.
 
-Writes `design_five_bar.png`, before beside after, and both linkages as MJCF to OUT or a temporary folder.
+Writes `design_five_bar.html`, before beside after, and both linkages as MJCF to OUT or a temporary folder.
 """
 
 import argparse
@@ -29,7 +29,6 @@ from steelyard.dynamics.closed_loop import following
 from steelyard.dynamics.gradients import with_parts
 from steelyard.errors import LoopError
 from steelyard.inertia import Part
-from steelyard.inertia.drawing import Layer, png, render
 from steelyard.inertia.mesh_parts import pull_back
 from steelyard.inertia.rotation import from_vector, left_jacobian
 from steelyard.model import with_moved_axes
@@ -340,15 +339,18 @@ STAGES = {  # entries of x that are free
     "motion and bars": np.r_[0:SHAPES, SHAPES + TILTS : len(UNITS)],
     "motion, bars and axes": slice(None),
 }
-COLORS = {"link1": (70, 120, 190), "link2": (140, 180, 225), "link3": (240, 190, 60), "link4": (225, 110, 50)}
-LOAD_COLOR = (90, 90, 90)
+COLORS = {"link1": "#4678be", "link2": "#8cb4e1", "link3": "#f0be3c", "link4": "#e16e32"}
+LOAD_COLOR = "#5a5a5a"
 
 
 def picture(designs):
-    """PNG: designs side by side, at the start and, paler, at the end of the motion."""
-    sheets = []
-    for design in designs:
-        q, layers = design.found.at.q, []
+    """A figure of designs side by side, at the start and, paler, at the end of the motion; each can be turned."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(1, len(designs), specs=[[{"type": "scene"}] * len(designs)])
+    for column, design in enumerate(designs, 1):
+        q = design.found.at.q
         first, second, third, fourth = (from_vector(q[:, [i]] * design.axes[i]) for i in range(4))
         frames = {"link1": first, "link2": first @ second, "link3": first @ second @ third, "link4": fourth}
         for sample, opacity in ((0, 1.0), (-1, 0.35)):
@@ -356,9 +358,9 @@ def picture(designs):
                 for part in parts:
                     color = LOAD_COLOR if part.density > ALUMINIUM else COLORS[name]
                     placed = (part.vertices @ part.rotation.T + part.origin) @ frames[name][sample].T
-                    layers.append(Layer(placed, part.faces, color, opacity))
-        sheets.append(render(layers, view=(1.0, -0.25, 0.5), size=(460, 320)))
-    return png(np.concatenate(sheets, axis=1))
+                    corners = dict(zip("xyzijk", [*placed.T, *part.faces.T], strict=True))
+                    figure.add_trace(go.Mesh3d(**corners, color=color, opacity=opacity), row=1, col=column)
+    return figure.update_scenes(aspectmode="data", camera={"eye": {"x": 1.7, "y": -0.4, "z": 0.9}})
 
 
 def main(arguments):
@@ -380,7 +382,7 @@ def main(arguments):
     print(f"turns of the axes, degrees: {np.degrees(np.linalg.norm(design.turns, axis=1)).round(1).tolist()}")
     for name, each in (("before", designs["before"]), ("after", design)):
         sy.save(replace(each.robot, source=None), out / f"five_bar_{name}.xml")  # without the bars of the old file
-    (out / "design_five_bar.png").write_bytes(picture((designs["before"], design)))
+    picture((designs["before"], design)).write_html(out / "design_five_bar.html", include_plotlyjs=True)
     print(f"picture and models are in {out}")
 
 

@@ -5,7 +5,7 @@
 
 FOLDER holds logs and models that are not in the project. A run is the command of the page, and what it writes is kept:
 the model, `summary.json` (without spaces and names of folders), small samples of the posterior, and one figure of its
-report. A test compares the page with the files.
+report, which Plotly draws by kaleido and Chrome. A test compares the page with the files.
 """
 
 import contextlib
@@ -231,11 +231,10 @@ def picture(folder: Path, joint: int, path: Path) -> None:
 
     from steelyard.report import drive_figures, figures
     from steelyard.report.record import read
-    from steelyard.report.vector import save
 
     record = read(folder)
     draw = drive_figures.motion if record.kind == "drives" else figures.torque
-    save(go.Figure(draw(record, joint)), path, width=160, height=75, title=True)
+    go.Figure(draw(record, joint)).write_image(path, width=640, height=300)
 
 
 def summary(name: str) -> dict:

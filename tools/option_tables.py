@@ -38,7 +38,6 @@ MORE = {  # what the page says beside the help, in Markdown
     ("excite", "--target"): "A miss is explained, with exit status 1.",
     ("excite", "--seed"): "The same seed gives the same motion.",
     ("excite", "--preview"): "See [3D view](report.md#3d-view).",
-    ("excite", "--movie"): "Left out with the reason where nothing can be drawn.",
     ("report", "--out"): "For several results it gets a `summary.json` too; by default there is none for them.",
     ("check", "--fix"): "`--fix=all` repairs warnings too, `--fix=CODES` these rules' findings alone.",
     ("convert", "--json"): "It has `files`, `changed` and `notes`.",

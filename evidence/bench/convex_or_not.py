@@ -10,18 +10,16 @@ import time
 
 import numpy as np
 
+from evidence.bench.chart_descent import CHARTS, SIGNS, descent, unconstrained_program
 from evidence.bench.consistent import leg_problem
 from steelyard import fit
 from steelyard.errors import InertiaError
-from steelyard.fit.chart_descent import CHARTS, SIGNS, descent
 from steelyard.fit.prior import consistent_prior
-from steelyard.fit.program import unconstrained_program
 from steelyard.inertia import pseudo
 
 STARTS = 20
 SPREAD = 1.0  # of the random starts, relative to the prior's extents
 REACHED = 0.01
-EVALUATIONS = 500
 
 
 def run() -> dict:
@@ -53,7 +51,7 @@ def run() -> dict:
 def one(info, chart, theta0, start, weight, signs, noise):
     """Descent and its processor time in s."""
     started = time.process_time()
-    found, _ = descent(info, chart, theta0, start, weight, signs, noise, EVALUATIONS)
+    found = descent(info, chart, theta0, noise, start=start, weight=weight, signs=signs)
     return found, time.process_time() - started
 
 

@@ -91,9 +91,7 @@ def times() -> dict:
             thing.solid.sample(56) if count == 56 else rng.uniform(thing.solid.lower, thing.solid.upper, (count, 3))
         )
         d = discretise(make_problem(log), points)
-        for squared in (False, True):
-            name = f"PMD{' squared' if squared else ''}, 150 samples, {count} points"
-            found[name] = _median(lambda d=d, squared=squared: solve_point_masses(d, squared=squared))
+        found[f"PMD, 150 samples, {count} points"] = _median(lambda d=d: solve_point_masses(d))
     long = recorded("hammer", 1.5, 30.0)
     estimator = OnlineEstimator(shape=thing.solid)
     wall, cpu = [], []

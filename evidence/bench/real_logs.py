@@ -67,16 +67,11 @@ def page(name: str, data: Path, out: Path | None = None) -> str:
     found = inspect(log, robot)
     text = printed(found)
     if out is not None:
-        sy.plot.save(
-            Figure(health_view(found, log).figures[PICTURES[name]]),
-            out / f"{name}.svg",
-            width=120,
-            height=65,
-            title=True,
-        )
+        drawn = Figure(health_view(found, log).figures[PICTURES[name]])  # written by kaleido and Chrome
+        drawn.write_image(out / f"{name}.svg", width=480, height=260)
     command = f"$ steelyard inspect {LOGS[name]}.npz --model {name}.urdf"
-    drawn = f"![{CAPTIONS[PICTURES[name][0]]}]({name}.svg)"
-    return f"# {TITLES[name]}\n\n{WORDS[name]}\n\n{drawn}\n\n```console\n{command}\n{text}\n```\n"
+    picture = f"![{CAPTIONS[PICTURES[name][0]]}]({name}.svg)"
+    return f"# {TITLES[name]}\n\n{WORDS[name]}\n\n{picture}\n\n```console\n{command}\n{text}\n```\n"
 
 
 def model(name: str, data: Path):

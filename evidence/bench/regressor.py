@@ -19,8 +19,7 @@ from robots import urdf
 from steelyard.dynamics.native_plans import sum_plan
 from steelyard.dynamics.newton_euler import row_blocks
 from steelyard.information import accumulate
-from steelyard.information.engines import CHUNK
-from steelyard.native import threads
+from steelyard.native import CHUNK, threads
 
 SAMPLES, PEER_SAMPLES, LOOP_CHUNK = 128 * CHUNK, 512, 64
 ROBOTS = {"panda": False, "go2": True, "g1_29dof_rev_1_0": True, "talos_reduced": True}

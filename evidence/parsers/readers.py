@@ -20,8 +20,9 @@ from steelyard.model.side import read_known, read_side
 from steelyard.prepare.mistakes_by_fit import load_word
 from steelyard.prepare.undo import corrected
 from steelyard.terms import ratios_of
-from steelyard.viewer import embed, motion_of
+from steelyard.viewer import embed
 from steelyard.viewer import masses as view_outcome
+from steelyard.viewer.played_motion import motion_of
 
 
 def read_side_file(path: Path):

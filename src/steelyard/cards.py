@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 WIDTH, LINES, MEMBERS = 72, 12, 4  # characters of a value, lines, members of a sequence that are shown
+FEW, SEVERAL = 3, 6  # things that a sentence names, and that a line lists
 
 
 class Card:

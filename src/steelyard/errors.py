@@ -51,10 +51,6 @@ class OptionError(SteelyardError):
     """An argument or option has a value outside its documented choices."""
 
 
-class DrawingError(SteelyardError):
-    """A film cannot be drawn on this machine: no OpenGL without a screen, or a program or package is missing."""
-
-
 def choices(valid) -> str:
     """Readable list of the valid alternatives, for the end of a message."""
     names = [str(item) for item in valid]

@@ -12,7 +12,6 @@ EXTRAS = {
     "report": ("plotly", "jinja2", "markupsafe"),
     "meshes": ("trimesh", "collada", "lxml"),
     "usd": ("pxr",),
-    "figures": ("matplotlib", "PIL"),
     "cluster": ("dask", "distributed", "fsspec"),
     "gpu": ("jax",),
     "rerun": ("rerun",),

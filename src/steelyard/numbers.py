@@ -1,9 +1,18 @@
-"""The grammar of numbers in texts (XML attributes, cells of tables, options): that of the formats, not Python's.
+"""When numbers count as equal, and the grammar of numbers in texts (XML, tables, options): not Python's.
 
 Python's `float` also takes `1_5` as 15 and digits of other scripts, which no writer of XML or CSV means.
 """
 
 import re
+
+# Relative to what a number is part of: a smaller one is none.
+ROUNDING = 1e-12  # of sums and products in double precision
+NEGLIGIBLE = 1e-9  # of decompositions: directions that nothing shows, equations that repeat others
+SAME = 1e-6  # of files, which often keep six digits, and of differences that nobody means
+
+SEED = 20260103  # of states that any other would do for
+STEPS = 100  # of an iteration that converges long before
+ROUNDS = 10  # of alternations, of which two or three are usual
 
 _NUMBER = re.compile(
     r"[ \t\r\n\f\v]*[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|inf(?:inity)?|nan)[ \t\r\n\f\v]*",

@@ -38,9 +38,7 @@ class Request:
         None, "Standard deviation of the shape's scale, a share.", metavar="SHARE", unset="0"
     )
     unseen: float = _own(0.0, "Share of the volume that the shape lacks on one side.", metavar="SHARE")
-    method: str = _own(
-        "auto", "auto, density, pmd, pmd-squared, geo, ellipsoid, hull, consistent, ols, rtls.", metavar="NAME"
-    )
+    method: str = _own("auto", "auto, density, pmd, geo, ellipsoid, hull, consistent, ols, rtls.", metavar="NAME")
     arm: str | None = _own(
         None, "Arm that carries the sensor: a model, or a result's folder.", metavar="MODEL", path=True
     )

@@ -1,4 +1,4 @@
-"""Figures of results for papers and notebooks: Plotly figures, and vector files of them.
+"""Figures of results for papers and notebooks, by Plotly.
 
 Each function takes what `sy.identify` returns, the folder of a result, or `sy.plot.read(folder)`, which reads once for
 several figures, and returns a Plotly figure.
@@ -16,7 +16,6 @@ from steelyard.pipeline import Result
 from steelyard.report import figures
 from steelyard.report.identification_report import record_of
 from steelyard.report.record import Record, read
-from steelyard.report.vector import save
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -33,7 +32,6 @@ __all__ = [
     "precision",
     "read",
     "residuals",
-    "save",
     "torque",
     "unexplained",
     "wrench",

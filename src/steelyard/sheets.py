@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
+ROWS = 20  # of a table that is shown at once
+
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&])")  # ASCII punctuation that Markdown may read as markup
 LATEX = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}"})
 RULES = {"number": "---:", "text": ":---", "wrap": ":---", "sign": ":---:"}  # of a head in Markdown

@@ -8,6 +8,9 @@ import numpy as np
 
 from steelyard.namespaces import array_namespace
 
+POSE, TWIST = 7, 6  # numbers of a free base in q, and in v
+GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, where nothing else is stated
+
 
 def skew(u):
     """Cross-product matrix. u: (..., 3). Returns (..., 3, 3) with `skew(u) @ w = u x w`."""

@@ -56,7 +56,6 @@ def test_refusals_are_one_line(folder):
     for words, said in (
         (["--estimate", folder / "nothing"], "identify"),
         (["-o", "view.png"], ".html"),
-        (["--movie", "a.gif"], "--trajectory"),
     ):
         done = invoke(folder / "arm.urdf", "--no-open", *words)
         assert done.exit_code == 2 and said in done.output

@@ -8,7 +8,7 @@ import pytest
 from steelyard import fit, validate
 from steelyard.app.demo_job import mistaken
 from steelyard.calibration import axis_directions, calibrate
-from steelyard.calibration.axes_fit import _Point
+from steelyard.calibration.axes_fit import _AxesFit
 from steelyard.dynamics import inverse_dynamics
 from steelyard.dynamics.effects import friction_torque
 from steelyard.errors import OptionError
@@ -110,7 +110,7 @@ def test_cost_is_the_negative_log_posterior():
     info = SimpleNamespace(counts=np.array([40.0, 60.0]), independence=0.5, energy=np.array([9.0, 9.0]))
     energy, z = np.array([2.0, 3.0]), np.array([0.6, -1.2])
     likelihood = 0.5 * (40 * np.log(2 / 40) + 60 * np.log(3 / 60)) / 2
-    assert _Point(z, info, None, energy).cost == pytest.approx(likelihood + (0.6**2 + 1.2**2) / 2, rel=1e-12)
+    assert _AxesFit(z, info, None, energy).cost == pytest.approx(likelihood + (0.6**2 + 1.2**2) / 2, rel=1e-12)
 
 
 def test_samples_of_no_weight_do_not_count(puma):

@@ -50,7 +50,7 @@ def test_every_rule_has_a_case_and_names_are_unique():
 
 def test_every_rule_that_is_written_counts():
     written = {each.code for family in FAMILIES for each in vars(family).values() if isinstance(each, Rule)}
-    assert written == {rule.code for rule in RULES}
+    assert written == {rule.code for rule in RULES if not rule.misread}
 
 
 @pytest.mark.exhaustive(keep=7)

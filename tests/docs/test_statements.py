@@ -22,8 +22,8 @@ from steelyard.log.automatic_cutoff import DISTORTS, SCATTER
 from steelyard.log.masks import SATURATED
 from steelyard.log.stamps import GAP
 from steelyard.model.joint import ENDLESS, ENDLESS_EFFORT
+from steelyard.model.meshes import PICTURE
 from steelyard.model.references import HOMES, MARKERS
-from steelyard.model.urdf_geometry import LARGE
 from steelyard.pipeline.inspection import NOISY
 from steelyard.report.parameters import UNCERTAIN
 
@@ -109,7 +109,7 @@ def test_numbers_of_the_pages_on_checks_and_motions():
     assert f"`margin` ({Limits().margin:.0%}".replace("%", " %") in excitation
     assert f"`clearance` ({1000 * Limits().clearance:g} mm)" in excitation
     assert f"`balance` ({1000 * Limits().balance:g} mm)" in excitation
-    assert f"more than {LARGE // 2**20} MB" in check
+    assert f"more than {PICTURE // 2**20} MB" in check
     assert (ENDLESS, ENDLESS_EFFORT) == (1000, 10**6)
     assert "from 1000 rad or m (per second) on and efforts from 10^6 N m or N on" in flowing("docs/conventions.md")
     assert CHECK.thin == 1e-3

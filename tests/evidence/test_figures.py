@@ -176,7 +176,6 @@ def test_the_published_study(figure):
 )
 def test_payload(figure):
     figure("56 points", "payload", ("PMD, 150 samples, 56 points",), "time [ms]", "ms", most=1)
-    figure("squared norms", "payload", ("PMD squared, 150 samples, 56 points",), "time [ms]", "ms", most=1)
     figure("10,000 points", "payload", ("PMD, 150 samples, 10000 points",), "time [ms]", "ms", most=50)
     online = ("online update, 99.9 % (wall)",)
     figure("update, 99.9 %", "payload", online, "time [ms]", "us", most=200, times=1e3)

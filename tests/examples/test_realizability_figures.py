@@ -20,7 +20,6 @@ def test_figures_are_written_and_say_what_is_true(tmp_path, capsys):
     answers = [line for line in capsys.readouterr().out.splitlines() if "tr(J Q)" in line]
     assert [not line.endswith("not realizable") for line in answers] == [True, True, False, True, True, False]
     for name in ("figure_2", "figure_3"):
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (tmp_path / f"{name}.html").stat().st_size > 100_000
 
 

@@ -115,7 +115,6 @@ def test_command_line(tmp_path, monkeypatch):
         (["--lock", "elbow"], "no joint 'elbow'"),
         (["--margin", "1"], "share"),
         (["--preview", "x.txt"], "ends in .html"),
-        (["--movie", "x.avi"], ".gif or .mp4"),
     ],
 )
 def test_command_line_refuses_in_one_line(words, said, tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def test_the_cost_is_that_of_the_modelling_layer(seed):
 
 def test_a_point_outside_is_never_returned():
     """Contradicting bounds of one number: x >= 1 and x <= 0."""
-    from steelyard.fit.cone_blocks import Block
+    from steelyard.fit.cone_blocks import ConeBlock
 
-    block = Block(np.array([[[-1.0]], [[1.0]]]), np.array([[-1.0], [0.0]]), 1)
+    block = ConeBlock(np.array([[[-1.0]], [[1.0]]]), np.array([[-1.0], [0.0]]), 1)
     assert minimise(Problem(np.eye(1), np.zeros(1), [block]), np.zeros(1)) is None

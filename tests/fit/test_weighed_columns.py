@@ -17,7 +17,6 @@ def of_total(info, blocks):
 FITS = {
     "least_squares": lambda info, blocks: sy.fit.least_squares(info).parameters,
     "consistent": lambda info, blocks: sy.fit.consistent(info).parameters,
-    "nonconvex": lambda info, blocks: sy.fit.nonconvex(info).parameters,
     "total": of_total,
     "compensated": lambda info, blocks: sy.fit.compensated(info, np.full(info.plain.basis.count, 1e-3)).gram,
     "gains by model": lambda info, blocks: gains_by_model(info).gains,

@@ -1,6 +1,5 @@
 """Mesh inertia against trimesh, closed forms, paper D's own formulas and finite differences; refusals and warnings."""
 
-import io
 import subprocess
 import sys
 import warnings
@@ -15,7 +14,7 @@ from properties import tried
 from random_bodies import assert_close, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
-from steelyard.inertia import conventions, drawing, is_consistent, mesh, mesh_checks, mesh_parts
+from steelyard.inertia import mesh, mesh_checks, mesh_parts
 from steelyard.inertia import parameters as bodies
 from steelyard.inertia.mesh_checks import SteelyardWarning
 
@@ -371,38 +370,6 @@ def test_load_refuses_what_it_cannot_read(tmp_path):
             mesh.load(tmp_path / name)
     with pytest.raises(InertiaError, match="scale"):
         mesh.load(tmp_path / "missing.stl", scale=0.0)
-
-
-# pictures
-
-
-def test_pictures_show_mesh_ellipsoid_and_centre():
-    vertices, faces = arrays("torus")
-    theta = mesh.parameters(vertices, faces)
-    assert is_consistent(theta) and "fullinertia" in conventions.mjcf_inertial(theta)
-    names = [trace.name for trace in drawing.figure(vertices, faces, theta).data]
-    assert names == ["mesh", "covariance ellipsoid", "centre of mass"]
-    data = drawing.image(vertices, faces, theta, size=(120, 90))
-    image = pytest.importorskip("PIL.Image", reason="Pillow reads the picture back")
-    picture = np.asarray(image.open(io.BytesIO(data)))
-    assert picture.shape == (90, 120, 3)
-    assert (picture[0, 0] == 255).all()  # the border is free
-    middle = picture[45, 60].astype(int)
-    assert (
-        middle[2] > middle[1] > 0 or middle[0] > middle[1]
-    )  # blue ellipsoid or red centre through the hole of the torus
-
-
-def test_picture_covers_exactly_the_silhouette():
-    """Seen from above, a square fills its share of the picture, and a nearer layer hides a farther one."""
-    from steelyard.inertia.drawing import Layer, render
-
-    square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]]), np.array([[0, 1, 2], [0, 2, 3]])
-    above = square[0] + [0, 0, 1.0], square[1]
-    picture = render([Layer(*square, (255, 0, 0)), Layer(*above, (0, 0, 255))], view=(0, 0, 1), size=(100, 100))
-    drawn = (picture != 255).any(axis=-1)
-    np.testing.assert_allclose(drawn.mean(), (1 - 2 * 0.06) ** 2, rtol=0.03)
-    assert (picture[drawn][:, 0] < picture[drawn][:, 2]).mean() > 0.95
 
 
 def test_materials_need_no_pillow(tmp_path):

@@ -10,9 +10,9 @@ from steelyard.dynamics.effects import effect_column
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.identifiable import regression_basis
 from steelyard.information import Information, accumulate, reversal_weights
-from steelyard.information.engines import CHUNK
 from steelyard.job import REVERSAL_WEIGHT
 from steelyard.model import load
+from steelyard.native import CHUNK
 from steelyard.terms import layout_of
 
 pytestmark = pytest.mark.claim("information.refusals", "mismatches, gaps and interruptions are named and lose nothing")

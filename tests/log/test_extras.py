@@ -19,7 +19,6 @@ DECLARED = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_tex
 # of modules with other names, or beneath
 PACKAGES = {
     "collada": "pycollada",
-    "PIL": "pillow",
     "markupsafe": "jinja2",
     "rerun": "rerun-sdk",
     "pxr": "usd-core",

@@ -14,7 +14,7 @@ from steelyard import check
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia, solids, to_com_inertia
 from steelyard.model import Joint, formats, revolute_subspace, write_back
-from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble
+from steelyard.model.assemble import Segment, assemble
 from steelyard.model.bounding import bounding_ellipsoids
 from steelyard.model.changes import Draft, find_changes
 from steelyard.model.document import ModelDocument, read_bytes
@@ -22,6 +22,7 @@ from steelyard.model.formats import models_in
 from steelyard.model.meshes import Piece
 from steelyard.model.robot import WORLD, Source
 from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch, SketchJoint
+from steelyard.spatial import GRAVITY
 
 SIZE = [0.05, 0.05, 0.15]
 LINK = {"at": [0, 0, 0.3], "mass": 1.5, "com": [0.02, 0, 0.1], "moments": [0.003, 0.003, 0.001]}
@@ -48,7 +49,7 @@ class Chain(ModelDocument):
             joint = Joint(f"j{i}", "revolute", revolute_subspace(link["axis"]), np.eye(3), np.array(link["at"]))
             theta = from_com_inertia(link["mass"], np.array(link["com"]), np.diag(link["moments"]))
             parts.append(Segment(link["name"], i, np.eye(3), np.zeros(3), (joint,), theta, True))
-        gravity = DEFAULT_GRAVITY if gravity is None else gravity
+        gravity = GRAVITY if gravity is None else gravity
         source = Source(self.path.absolute(), "chain", self.folders)
         return assemble(self.path.stem, parts, floating=floating, gravity=gravity, source=source)
 

@@ -6,9 +6,10 @@ from evidence.bench.tray_experiment import test_object
 
 from payload_logs import THETA, swing
 from steelyard.errors import OptionError
+from steelyard.native import LONG_CHUNK
 from steelyard.payload import Status, diagnose, identify, observability
 from steelyard.payload.wrench_problem import mass_of
-from steelyard.payload.wrench_sums import CHUNK, accumulate, bias_of, eliminated, wrench_regressor
+from steelyard.payload.wrench_sums import accumulate, bias_of, eliminated, wrench_regressor
 
 OFFSET = np.array([1.0, -2.0, 0.5, 0.03, -0.02, 0.01])
 RATE = np.array([0.3, 0.2, -0.4, 0.02, 0.01, -0.015])  # N/s and N m/s
@@ -44,7 +45,7 @@ def test_least_squares_are_the_augmented_regression():
 
 def test_sums_of_parts_count_time_from_the_first():
     log = drifting(duration=60.0, start=1.7e9)
-    assert len(log) > CHUNK
+    assert len(log) > LONG_CHUNK
     rows = np.concatenate([wrench_regressor(log), np.broadcast_to(np.eye(6), (len(log), 6, 6))], axis=2)
     rows = np.concatenate([rows, (log.t - log.t[0])[:, None, None] * np.eye(6), log.wrench[:, :, None]], axis=2)
     for factor, part in zip(accumulate(log, bias="drift").factors, (slice(3), slice(3, 6)), strict=True):

@@ -12,7 +12,7 @@ from robots import EXAMPLE_ROBOTS
 from steelyard.errors import LogError, OptionError
 from steelyard.prepare import base_smoother, prepare
 from steelyard.prepare import base_states as base_states_module
-from steelyard.prepare.base_smoother import Evidence, Feet, Inertial, Path, Poses, covariances, improved
+from steelyard.prepare.base_smoother import Feet, InertialReadings, Path, Poses, WalkEvidence, covariances, improved
 from steelyard.prepare.base_states import base_states
 from steelyard.simulate import Truth
 from stepping import stepping
@@ -71,10 +71,10 @@ def small_problem(rng, posed):
     R, p, v = turn.as_matrix(), np.cumsum(0.01 * rng.normal(size=(n, 3)), axis=0), rng.normal(size=(n, 3))
     points = rng.normal(size=(f, n, 3))
     weigh = lambda *shape: rng.uniform(0.5, 2.0, shape) * 10 ** rng.uniform(0, 3, shape)  # noqa: E731
-    evidence = Evidence(
+    evidence = WalkEvidence(
         t=t,
         feet=Feet(points, rng.uniform(0.5, 2, f), rng.normal(size=(f, n - 1, 3)), weigh(f, n - 1, 3), weigh(f, n)),
-        inertial=Inertial(rng.normal(size=(n, 3)), rng.normal(size=(n, 3)), rng.normal(size=3), 0.1, 0.2),
+        inertial=InertialReadings(rng.normal(size=(n, 3)), rng.normal(size=(n, 3)), rng.normal(size=3), 0.1, 0.2),
         poses=Poses(p + 0.1, R, weigh(n, 2)) if posed else None,
         gravity=np.array([0.3, -0.2, -9.81]),
         jitter=rng.uniform(0.1, 1.0, (n - 1, 12)),
@@ -190,9 +190,10 @@ def test_states_without_a_sensor():
 def test_wrong_gravity_and_a_forgotten_lever_show(monkeypatch):
     walk = walked()
     log = without_pose(walk.log)
-    inertial, found = base_smoother.Inertial, base_states_module.sources_of
+    inertial, found = base_smoother.InertialReadings, base_states_module.sources_of
     monkeypatch.setattr(
-        "steelyard.prepare.base_sources.Inertial", lambda gyro, a, lever, *noise: inertial(gyro, a, 0 * lever, *noise)
+        "steelyard.prepare.base_sources.InertialReadings",
+        lambda gyro, a, lever, *noise: inertial(gyro, a, 0 * lever, *noise),
     )
     assert np.any(rms(of_walk(walk, log)[1]) > 1.5 * LEANING)
     monkeypatch.undo()

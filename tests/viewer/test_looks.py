@@ -15,7 +15,7 @@ from steelyard.inertia import mesh
 from steelyard.model import library
 from steelyard.viewer.looks import looks
 from steelyard.viewer.scene import scene
-from steelyard.viewer.shape import Shape, packed_shape
+from steelyard.viewer.shape import Surface, packed_shape
 from steelyard.viewer.simplify import cluster, to_count, within_budget
 from view_models import write_arm
 
@@ -91,7 +91,7 @@ def test_mjcf_parts_are_where_mujoco_has_them():
 
 def test_fewer_triangles_keep_the_shape():
     body = trimesh.creation.icosphere(5, 0.3)
-    whole = Shape(np.array(body.vertices), np.array(body.faces))
+    whole = Surface(np.array(body.vertices), np.array(body.faces))
     few = to_count(whole, 1500)
     assert 1000 < len(few.faces) <= 1500
     np.testing.assert_allclose(volume(few.vertices, few.faces), body.volume, rtol=0.02)
@@ -103,7 +103,7 @@ def test_edges_stay_sharp():
     body = trimesh.creation.box((0.4, 0.3, 0.2))
     for _ in range(5):
         body = body.subdivide()
-    few = cluster(Shape(np.array(body.vertices), np.array(body.faces)), 0.11)
+    few = cluster(Surface(np.array(body.vertices), np.array(body.faces)), 0.11)
     corners = trimesh.creation.box((0.4, 0.3, 0.2)).vertices
     assert len(few.faces) < len(body.faces) / 20
     assert cKDTree(few.vertices).query(corners)[0].max() < 1e-6
@@ -112,7 +112,7 @@ def test_edges_stay_sharp():
 
 def test_the_budget_is_kept_and_small_parts_too():
     large, small = trimesh.creation.icosphere(5, 1.0), trimesh.creation.box((0.01, 0.01, 0.01))
-    shapes = [Shape(np.array(each.vertices), np.array(each.faces)) for each in (large, small, large)]
+    shapes = [Surface(np.array(each.vertices), np.array(each.faces)) for each in (large, small, large)]
     found = within_budget(shapes, 4000)
     assert 2500 < sum(len(each.faces) for each in found) <= 4000
     assert found[1] is shapes[1]
@@ -121,7 +121,7 @@ def test_the_budget_is_kept_and_small_parts_too():
 def test_packing_loses_micrometres_only():
     body = trimesh.creation.icosphere(3, 0.3)
     colors = np.where(body.vertices[body.faces].mean(axis=1)[:, :1] > 0, [[255, 0, 0, 255]], [[0, 0, 255, 255]])
-    found = packed_shape(Shape(np.array(body.vertices) + 5, np.array(body.faces), colors.astype(np.uint8)))
+    found = packed_shape(Surface(np.array(body.vertices) + 5, np.array(body.faces), colors.astype(np.uint8)))
     vertices, faces = unpacked(found)
     assert cKDTree(body.vertices + 5).query(vertices)[0].max() < 2e-5 and len(faces) == len(body.faces)
     assert [group["color"] for group in found["groups"]] == [[0, 0, 1, 1], [1, 0, 0, 1]]

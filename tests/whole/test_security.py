@@ -349,7 +349,6 @@ def _commands(folder: Path):
         "excite --preview": (model, ["excite", model, "--duration", "2", "-o", folder / "m.csv", "--preview", "{}"]),
         "identify --export": (log, ["identify", model, log, "--export", "{}", "-o", folder / "out"]),
         "validate --export": (log, ["validate", model, log, "--export", "{}"]),
-        "mesh --draw": (folder / "m.stl", ["mesh", folder / "m.stl", "--mass", "1", "--draw", "{}"]),
     }
 
 

@@ -31,7 +31,6 @@ COMMANDS = {
     "inspect": "inspect {case}/run.csv --html {out}/old/page.html",
     "view": "view {case}/arm.urdf --no-open -q -o {out}/new/page.html",
     "check": "check {case}/bad.urdf --fix {out}/old/bad.urdf",
-    "mesh": "mesh {case}/box.stl --draw {out}/old/page.html",
 }
 OLD = ("fleet.json", "fleet.html", "summary.json", "report.html", "report.md", "curves.npz", "page.html", "bad.urdf")
 SEALS = ("summary.json", "fleet.json")

@@ -61,7 +61,7 @@ def robot_view(summary: dict, folder, folders=(), film=None) -> str:
     motion, played side by side.
     """
     from steelyard.viewer import embed
-    from steelyard.viewer.movie import Motion
+    from steelyard.viewer.played_motion import PlayedMotion
 
     source = next((each for each in summary["provenance"]["inputs"] if each["role"] == "model"), None)
     if source is None:
@@ -78,7 +78,7 @@ def robot_view(summary: dict, folder, folders=(), film=None) -> str:
             return embed(robot, estimate=folder)
         from steelyard.drives.free_base import moved
 
-        played = {name: Motion(t - t[0], moved(robot.neutral, q)) for name, (t, q) in film.items()}
+        played = {name: PlayedMotion(t - t[0], moved(robot.neutral, q)) for name, (t, q) in film.items()}
         return embed(robot, trajectory=played["measured"], beside=("simulated", played["identified"]))
     except SteelyardError:  # its side file or a mesh is gone
         return ""

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from steelyard.app.endings import DONE, FINDINGS
+from steelyard.cards import FEW
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 SCHEMA_VERSION = 1  # of the JSON of subcommands that write no summary
-FEW = 3  # examples that a short help shows
 NARROW = 76  # characters of an example, which help indents by two
 
 

@@ -28,10 +28,10 @@ from steelyard.information import Information, accumulate
 from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot, with_moved_axes
+from steelyard.numbers import ROUNDING
 
 SMALL = 0.03  # standard deviations: a step below it changes nothing that matters
 STALLED = 0.5  # the same where no step improves the fit any more: the inertial prior, a constraint or rounding decides
-FLOOR = 1e-12  # of the energy of the torques: residuals below it are rounding
 HALVINGS = 8
 MEASURED = 0.5  # of its prior deviation: below it a direction was decided by the log
 
@@ -168,10 +168,10 @@ def calibrate(
     directions = axis_directions(robot, joints, tilt=tilt, shift=shift)
     options = {"friction": friction, "armature": armature, "sample_weights": sample_weights}
 
-    def fitted(z) -> _Point:
+    def fitted(z) -> _AxesFit:
         info = accumulate(with_moved_axes(robot, directions.eta(z)), logs, columns="all", **options)
         estimate = consistent(_ungrouped(info), prior=prior, weight=weight)
-        return _Point(z, info, estimate, info.residual_energy(estimate.parameters))
+        return _AxesFit(z, info, estimate, info.residual_energy(estimate.parameters))
 
     point = start = fitted(np.zeros(directions.count))
     converged, steps = False, 0
@@ -201,7 +201,7 @@ def calibrate(
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class _AxesFit:
     """Axes z (d,), the fit at them, and the residual energy (nv,) it leaves."""
 
     z: np.ndarray
@@ -213,7 +213,7 @@ class _Point:
     def cost(self) -> float:
         """Negative log posterior of the axes, the noise of each joint profiled out."""
         counts = self.info.counts * self.info.independence
-        energy = np.maximum(self.energy, np.maximum(FLOOR * self.info.energy, np.finfo(float).tiny))
+        energy = np.maximum(self.energy, np.maximum(ROUNDING * self.info.energy, np.finfo(float).tiny))
         return float(counts @ np.log(energy / self.info.counts) / 2 + self.z @ self.z / 2)
 
 
@@ -226,7 +226,7 @@ def _ungrouped(info: Information) -> Information:
     return replace(info, basis=from_null_space(np.zeros((info.layout.size, 0))))
 
 
-def _regrouped(point: _Point) -> Estimate:
+def _regrouped(point: _AxesFit) -> Estimate:
     """The fit in terms of the base parameters of its own axes."""
     estimate, basis = point.estimate, point.info.basis
     weights = point.info.independence / estimate.noise**2
@@ -236,7 +236,7 @@ def _regrouped(point: _Point) -> Estimate:
     return replace(estimate, basis=basis, covariance=covariance, weakest=weakest, status=status)
 
 
-def _improved(point: _Point, step, fitted) -> _Point:
+def _improved(point: _AxesFit, step, fitted) -> _AxesFit:
     """The fit at the longest of the halved steps that costs less; the point itself when none does."""
     for k in range(HALVINGS):
         try:
@@ -255,7 +255,7 @@ def _opens(error: BaseException | None) -> bool:
     return error is not None and (isinstance(error, LoopError) or _opens(error.__cause__))
 
 
-def _step(point: _Point, logs, directions, prior, weight: float, sample_weights):
+def _step(point: _AxesFit, logs, directions, prior, weight: float, sample_weights):
     """Gauss-Newton step (d,) and posterior covariance (d, d) of the axes."""
     estimate, info = point.estimate, point.info
     weights = info.independence / estimate.noise**2

@@ -13,7 +13,6 @@ from steelyard.dynamics.closed_loop.projection import columns, on_independent_jo
 from steelyard.dynamics.closed_loop.states import tree_state_of
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.loop_completion import on_tree
-from steelyard.information.engines import CHUNK
 from steelyard.information.regression_rows import (
     channels_of,
     chunk_rows,
@@ -24,6 +23,7 @@ from steelyard.information.regression_rows import (
 )
 from steelyard.model import Robot
 from steelyard.model.joint import screw
+from steelyard.native import CHUNK
 from steelyard.spatial import crm
 from steelyard.terms import ParameterLayout
 

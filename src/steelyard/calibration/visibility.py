@@ -15,11 +15,11 @@ from steelyard.identifiable import regression_basis
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.model.side_mechanism import rest_poses
+from steelyard.numbers import SAME
 from steelyard.spatial import adjoint
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 RANK = 1e-8  # of the largest singular value of unit columns; what inertial parameters take up is rounding
-SHARE = 1e-6  # of a unit direction
 REACH = 3.0  # rad or m: range of joints without limits
 
 
@@ -48,8 +48,8 @@ class AxisVisibility(Card):
     @property
     def groups(self) -> tuple[tuple[tuple[str, ...], int], ...]:
         """Directions that are seen in combination only: names, and how many of their combinations are hidden."""
-        coupling = np.abs(self.hidden @ self.hidden.T) > SHARE
-        left = [i for i, share in enumerate(self.seen) if SHARE < share < 1 - SHARE]
+        coupling = np.abs(self.hidden @ self.hidden.T) > SAME
+        left = [i for i, share in enumerate(self.seen) if SAME < share < 1 - SAME]
         groups = []
         while left:
             group, reach = {left[0]}, {left[0]}
@@ -66,7 +66,7 @@ class AxisVisibility(Card):
         lines = [
             f"Torques show {self.rank} of {len(self.names)} axis directions when inertial parameters are unknown too."
         ]
-        alone = [name for name, share in zip(self.names, self.seen, strict=True) if share < SHARE]
+        alone = [name for name, share in zip(self.names, self.seen, strict=True) if share < SAME]
         if alone:
             lines.append(f"Never seen: {', '.join(alone)}.")
         lines += [
@@ -146,7 +146,7 @@ def _moves_of_the_base(robot: Robot, directions: AxisDirections, hidden) -> np.n
     inside = hidden @ (hidden.T @ z)
     whole = np.linalg.norm(z - inside, axis=0) < 1e-6 * np.maximum(np.linalg.norm(z, axis=0), 1e-300)
     U, singular, _ = np.linalg.svd(z[:, whole], full_matrices=False)
-    return U[:, singular > SHARE * max(singular.max(initial=0.0), 1e-300)]
+    return U[:, singular > SAME * max(singular.max(initial=0.0), 1e-300)]
 
 
 def _axis_frames(robot: Robot):

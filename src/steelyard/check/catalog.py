@@ -8,10 +8,6 @@ from pathlib import Path
 from steelyard.arguments import require_type
 from steelyard.check import (
     rules_files,
-    rules_for_bullet,
-    rules_for_mujoco,
-    rules_for_newton,
-    rules_for_others,
     rules_kinds,
     rules_mass,
     rules_mirror,
@@ -21,6 +17,7 @@ from steelyard.check import (
     rules_tensor,
 )
 from steelyard.check.destinations import Destination, wanted
+from steelyard.check.known_reports import REPORTS
 from steelyard.check.rule import Finding, Findings, Rule
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.model.formats import models_in, read_sketch, require_takers
@@ -35,14 +32,10 @@ FAMILIES = (
     rules_kinds,
     rules_structure,
     rules_files,
-    rules_for_mujoco,
-    rules_for_newton,
-    rules_for_bullet,
-    rules_for_others,
 )
 RULES: tuple[Rule, ...] = tuple(
     sorted(
-        (each for family in FAMILIES for each in vars(family).values() if isinstance(each, Rule)),
+        (*(each for family in FAMILIES for each in vars(family).values() if isinstance(each, Rule)), *REPORTS),
         key=lambda rule: rule.code,
     )
 )

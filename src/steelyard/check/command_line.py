@@ -60,7 +60,7 @@ def check_models(
     the reason is one line on standard error, and the other models are checked all the same.
     """
     errors: list[str] = []
-    looks: list[_Look] = []
+    looks: list[_CheckedModel] = []
     notes, rules, known = NOTHING, (), None
     reading = {"folders": folders, "arguments": arguments}
     try:
@@ -99,7 +99,7 @@ def check_models(
 
 
 @dataclass(frozen=True)
-class _Look:
+class _CheckedModel:
     """One model: what was found, its repaired copy if there is one, what is left to mend, and why it ended early."""
 
     checked: Checked
@@ -110,7 +110,7 @@ class _Look:
 
 def _looked(
     model: Path, rules: tuple[Rule, ...], target: Callable[[], Path] | None, mending: dict, engines, reading: dict
-) -> _Look:
+) -> _CheckedModel:
     """Look at a model, and at its repaired copy where `target` says where it goes.
 
     mending, reading: options of `repair`, and those with which models are read.
@@ -127,8 +127,8 @@ def _looked(
             remaining = mended.remaining
         remaining = with_engines(remaining, mended.path if mended else model, engines, reading["folders"])
     except SteelyardError as error:
-        return _Look(checked or Checked(model, 0, NOTHING, str(error)), mended, problem=str(error))
-    return _Look(checked, mended, remaining)
+        return _CheckedModel(checked or Checked(model, 0, NOTHING, str(error)), mended, problem=str(error))
+    return _CheckedModel(checked, mended, remaining)
 
 
 def _store(path: Path, models: Sequence[Checked]):
@@ -139,7 +139,7 @@ def _store(path: Path, models: Sequence[Checked]):
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class _CheckOutcome:
     """What was found in all models, known findings of a baseline left out.
 
     found, remaining: before and after repairs. gone: findings of the baseline that there are no more.
@@ -175,8 +175,12 @@ class _Outcome:
 
 
 def _outcome(
-    looks: Sequence[_Look], notes: Findings, errors: Sequence[str], known: Baseline | None, rules: tuple[Rule, ...]
-) -> _Outcome:
+    looks: Sequence[_CheckedModel],
+    notes: Findings,
+    errors: Sequence[str],
+    known: Baseline | None,
+    rules: tuple[Rule, ...],
+) -> _CheckOutcome:
     """All models together. notes: of destinations; errors: of what could not be looked at at all."""
     models = [each.checked for each in looks]
     remaining = reduce(Findings.merged, (each.remaining for each in looks), NOTHING)
@@ -186,7 +190,7 @@ def _outcome(
         models = [replace(each, findings=known.new(each.findings)) for each in models]
         remaining = known.new(remaining)
     repairs = [each.repair for each in looks if each.repair is not None]
-    return _Outcome(models, notes.merged(_whole(models)), remaining, repairs, errors, known, gone)
+    return _CheckOutcome(models, notes.merged(_whole(models)), remaining, repairs, errors, known, gone)
 
 
 def _whole(models: Iterable[Checked]) -> Findings:

@@ -155,7 +155,7 @@ def compare_engines(path, *, engines: Iterable[str] = (), folders=(), limit: flo
     chosen = _chosen(engines)
     robot = load(path, floating=False, folders=folders)
     assert robot.source is not None  # it was read from a file
-    trial = _Trial(robot)
+    trial = _TestStates(robot)
     readings, missing = [], []
     with tempfile.TemporaryDirectory(prefix="steelyard-engines-") as folder:
         for engine in (each for each in chosen if robot.source.format in each.formats):
@@ -175,7 +175,7 @@ def _chosen(names: Iterable[str]) -> list[Engine]:
     return [BY_NAME[name] for name in names] if names else [each for each in ENGINES if each.usual]
 
 
-class _Trial:
+class _TestStates:
     """A robot and the states at which it is asked: joints of one degree displaced, others where the file has them."""
 
     def __init__(self, robot: Robot):
@@ -208,7 +208,7 @@ def _columns(values: list[np.ndarray]) -> list[list[float]]:
     return np.hstack(values).tolist() if values else [[]] * (RESTING + MOVING)
 
 
-def _read(engine: Engine, trial: _Trial, folder: Path, limit: float) -> EngineReading | None:
+def _read(engine: Engine, trial: _TestStates, folder: Path, limit: float) -> EngineReading | None:
     """A reading of the file, and where the engine refuses that, of a copy without geometry; None where the engine is
     not installed."""
     document = document_of(trial.robot)
@@ -274,7 +274,7 @@ def _last_words(path: Path) -> str:
     return " ".join(lines[-2:])[-300:]
 
 
-def _compared(engine: Engine, trial: _Trial, found: dict, notes: tuple[str, ...]) -> EngineReading:
+def _compared(engine: Engine, trial: _TestStates, found: dict, notes: tuple[str, ...]) -> EngineReading:
     found |= {key: _by_our_names(trial.robot, found[key]) for key in ("poses", "bodies", "torques")}
     every = [*_bodies(trial.robot, found), *_torques(trial, found["torques"])]
     apart = sorted((each for each in every if not each.relative <= engine.tolerance), key=lambda each: -each.relative)
@@ -375,7 +375,7 @@ def _placements(robot: Robot, poses: dict):
         yield Difference(f"link '{name}'", "placement", max(moved / reach, float(turned)), told)
 
 
-def _torques(trial: _Trial, torques: dict):
+def _torques(trial: _TestStates, torques: dict):
     """Differences of torques; those of joints that follow another count at that one."""
     if not torques:
         return

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from steelyard.cards import FEW
 from steelyard.check.catalog import BY_CODE
 from steelyard.check.rule import SEVERITIES, Finding, Findings
 from steelyard.model.references import package_named
 
 REFUSED = "could not be checked"
-NAMED = 3  # files or links of a line
 WORDS = {
     "SY601": "do not exist",
     "SY602": "cannot be read",
@@ -71,8 +71,8 @@ def _elements(group: list[Finding]) -> tuple[set[str], list[str]]:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return f"{', '.join(names[:FEW])}{more}"
 
 
 def _home(file: str) -> str:

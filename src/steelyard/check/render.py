@@ -16,7 +16,7 @@ from steelyard.check.overview import summary as by_code
 from steelyard.check.overview import table as by_model
 from steelyard.check.rule import Finding, Findings, counted
 from steelyard.model.sketch import Inertial
-from steelyard.sheets import sheet, text_table
+from steelyard.sheets import ROWS, sheet, text_table
 
 if TYPE_CHECKING:
     from steelyard.check.engines import Comparison, EngineReading
@@ -213,7 +213,6 @@ def _engines_object(comparison: "Comparison") -> dict:
     return {"path": str(comparison.path), "missing": list(comparison.missing), "readings": readings}
 
 
-MOST = 20  # rows of a table
 ELSEWHERE = "newton"  # no extra brings it, as it wants another OpenUSD
 
 
@@ -243,12 +242,12 @@ def engine_lines(comparison: "Comparison") -> list[str]:
     order = sorted(largest.items(), key=lambda row: -max(row[1].values()))
     rows = [
         (f"{element} {quantity}", *(_share(found.get(each.engine)) for each in differing))
-        for (element, quantity), found in order[:MOST]
+        for (element, quantity), found in order[:ROWS]
     ]
     head = ("relative difference", *((each.engine, "number") for each in differing))
     lines += ["", *text_table(sheet("", "", (("", "text"), *head[1:]), rows)).splitlines()]
-    if len(order) > MOST:
-        lines.append(f"and {len(order) - MOST} more: --json lists all.")
+    if len(order) > ROWS:
+        lines.append(f"and {len(order) - ROWS} more: --json lists all.")
     worst = max((one for each in differing for one in each.differences), key=lambda one: one.relative)
     return [*lines, f"Largest: {worst.element}, {worst.quantity}: {worst.told}.".translate(HARMLESS)]
 

@@ -17,6 +17,7 @@ from steelyard.model import Robot, load
 from steelyard.model.document import ModelDocument
 from steelyard.model.formats import BY_NAME, BY_SUFFIX, opened, read_sketch
 from steelyard.model.sketch import Inertial, Sketch
+from steelyard.numbers import NEGLIGIBLE
 
 SAMPLES = 200
 
@@ -54,9 +55,6 @@ def _motions(robot: Robot):
         quaternion = rng.normal(size=(SAMPLES, 4))
         q[:, where] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
     return q, rng.normal(size=(SAMPLES, robot.nv)), rng.normal(size=(SAMPLES, robot.nv))
-
-
-SAME = 1e-9  # relative; decimals of an orientation leave rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +152,7 @@ def _verify(planned: Sketch, found: Sketch, out: Path):
     """Raise ModelError unless every inertial reads back as planned, those of untouched parts included."""
     if [p.name for p in planned.parts] != [p.name for p in found.parts]:
         raise ModelError(f"{out} was not written: it would not read back with each {planned.word} where it was.")
-    same = max(SAME, BY_NAME[planned.format].precision)
+    same = max(NEGLIGIBLE, BY_NAME[planned.format].precision)
     for part, other in zip(planned.parts, found.parts, strict=True):
         if not _same(part.inertial, other.inertial, same):
             raise ModelError(f"{out} was not written: the inertial of '{part.name}' would not read back as planned.")

@@ -1,10 +1,10 @@
-"""A rule: a stable code, a severity, and a function that looks at a model; its docstring is its documentation.
+"""A rule: a stable code, a severity, its documentation, and a function that looks at a model.
 
 What rules report is one `Finding` a fault, all of them in `Findings`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,7 +130,8 @@ Mend = Callable[[Sketch, int], dict[int, Inertial]]
 
 @dataclass(frozen=True)
 class Rule:
-    """code, name and default severity are stable. repairs: how `fix` repairs it ("" when it does not).
+    """code, name and default severity are stable. repairs: how `fix` repairs it ("" when it does not). text: its
+    documentation.
 
     misread: for a rule of destinations, who reads models so; empty for rules on the model itself. mend: repair that
     leaves the robot as it is, where there is one.
@@ -141,13 +142,9 @@ class Rule:
     severity: str
     repairs: str
     look: Callable[[Sketch], Iterator[Hit]]
+    text: str
     misread: tuple[Misread, ...] = ()
     mend: Mend | None = None
-
-    @property
-    def text(self) -> str:
-        """Documentation: the docstring of the rule's function."""
-        return self.look.__doc__ or ""
 
     @property
     def title(self) -> str:
@@ -172,17 +169,11 @@ class Rule:
             yield Finding(*where, f"{hit.message} ({who})." if who else hit.message, hit.remedy, hit.file)
 
 
-def rule(
-    code: str, name: str, severity: str, *, repairs: str = "", misread: Iterable[Misread] = (), mend: Mend | None = None
-):
-    """Make a `Rule` of a function `Sketch -> iterator of Hit` whose docstring is its documentation page.
-
-    misread, mend: as of `Rule`; messages of a rule of destinations end without a full stop, and who reads models so
-    follows.
-    """
+def rule(code: str, name: str, severity: str, *, repairs: str = ""):
+    """Make a `Rule` of a function `Sketch -> iterator of Hit` whose docstring is its documentation page."""
 
     def wrap(look: Callable[[Sketch], Iterator[Hit]]) -> Rule:
-        return Rule(code, name, severity, repairs, look, tuple(misread), mend)
+        return Rule(code, name, severity, repairs, look, look.__doc__ or "")
 
     return wrap
 

@@ -9,8 +9,7 @@ from steelyard.identifiable import identifiability
 from steelyard.inertia.parameters import NAMES
 from steelyard.model import Robot
 from steelyard.model.rotor import Rotor
-
-EVEN = 1e-12  # of a rotor's largest parameter, within which it is symmetric
+from steelyard.numbers import ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +69,6 @@ def _as_stated(rotor: Rotor) -> Rotor:
     even = rotor.content @ rotor.reading @ rotor.theta
     return (
         rotor
-        if np.allclose(even, rotor.theta, rtol=0, atol=EVEN * np.abs(even).max())
+        if np.allclose(even, rotor.theta, rtol=0, atol=ROUNDING * np.abs(even).max())
         else replace(rotor, symmetric=False)
     )

@@ -7,7 +7,7 @@ from functools import cached_property
 from string import Template
 
 from steelyard.codegen.statements import Statement, pieces, statements
-from steelyard.codegen.tracing import Program, Traced
+from steelyard.codegen.tracing import Traced, TracedProgram
 
 LONGEST = 60  # characters of a name in a comment
 MANY = 16  # zeros
@@ -15,11 +15,11 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class GeneratedFunction:
     """name; program; inputs: arrays that it takes, with their lengths; result: values of a list, or rows of them."""
 
     name: str
-    program: Program
+    program: TracedProgram
     inputs: dict[str, int]
     result: list
 
@@ -82,7 +82,7 @@ def identifier(name: str) -> str:
     return plain if plain[:1].isalpha() else f"robot_{plain}".rstrip("_")
 
 
-def expression(program: Program, language: Language, number: int, name: Callable[[int], str | None]) -> str:
+def expression(program: TracedProgram, language: Language, number: int, name: Callable[[int], str | None]) -> str:
     """Text of a step. name: what an earlier step is called; None: it stands inside."""
     operation, operands = program.steps[number]
     if operation == "in":
@@ -100,7 +100,7 @@ def c_text(
     prefix: str,
     about: Sequence[str],
     tables: Mapping[str, int | list[float]],
-    functions: Sequence[Function],
+    functions: Sequence[GeneratedFunction],
     more: Sequence[str] = (),
 ) -> str:
     """A header of C99 that is C++ as well. about: lines of its comment; tables: constants by name; more: text that
@@ -117,7 +117,7 @@ def c_text(
     return "\n".join([*parts, *_c_functions(prefix, functions), *more, f"#endif /* {guard} */", ""])
 
 
-def _c_functions(prefix: str, functions: Sequence[Function]) -> Iterator[str]:
+def _c_functions(prefix: str, functions: Sequence[GeneratedFunction]) -> Iterator[str]:
     for function in functions:
         name, cut = f"{prefix}_{function.name}", pieces(function.statements)
         arrays = [f"const STEELYARD_REAL *STEELYARD_RESTRICT {array}" for array in function.inputs]
@@ -142,7 +142,7 @@ def _c_functions(prefix: str, functions: Sequence[Function]) -> Iterator[str]:
         yield "}\n"
 
 
-def _c_constants(function: Function) -> Iterator[str]:
+def _c_constants(function: GeneratedFunction) -> Iterator[str]:
     """Entries that no motion changes. Many zeros are one loop, which compilers make fast."""
     left = {i: float(value) for i, value in enumerate(function.outputs) if not isinstance(value, Traced)}
     if sum(value == 0 for value in left.values()) > MANY:
@@ -151,7 +151,7 @@ def _c_constants(function: Function) -> Iterator[str]:
     yield from (f"    out[{i}] = {C.number(value)};" for i, value in left.items())
 
 
-def _c_piece(function: Function, part: Sequence[Statement], slots: Mapping[int, int]) -> Iterator[str]:
+def _c_piece(function: GeneratedFunction, part: Sequence[Statement], slots: Mapping[int, int]) -> Iterator[str]:
     """Lines of a piece: its own values have names, those of others are in the memory between pieces."""
     inside = {each.step for each in part}
     read_here = {step for each in part for step in each.reads} & inside
@@ -171,7 +171,7 @@ def _c_piece(function: Function, part: Sequence[Statement], slots: Mapping[int, 
 
 
 def python_text(
-    prefix: str, about: Sequence[str], tables: Mapping[str, int | list[float]], functions: Sequence[Function]
+    prefix: str, about: Sequence[str], tables: Mapping[str, int | list[float]], functions: Sequence[GeneratedFunction]
 ) -> str:
     """A module that needs NumPy alone; arrays of states are taken at once."""
     parts = ['"""' + "\n".join(about) + '\n"""', "", "import numpy as np", "from numpy import cos, sin, sqrt", ""]
@@ -189,7 +189,7 @@ def python_text(
     return "\n".join(parts) + "\n"
 
 
-def _python_lines(function: Function) -> Iterator[str]:
+def _python_lines(function: GeneratedFunction) -> Iterator[str]:
     for i, value in enumerate(function.outputs):
         if not isinstance(value, Traced):
             yield f"    out[..., {i}] = {float(value)!r}"

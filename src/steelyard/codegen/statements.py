@@ -7,7 +7,7 @@ twice the length, so statements are cut into pieces, functions of their own; wha
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from steelyard.codegen.tracing import Program, Traced
+from steelyard.codegen.tracing import Traced, TracedProgram
 
 DEEPEST = 6  # operations inside one expression; longer ones get a name
 PIECE = 1500  # operations
@@ -29,7 +29,7 @@ class Statement:
     named: bool
 
 
-def statements(program: Program, outputs: list) -> list[Statement]:
+def statements(program: TracedProgram, outputs: list) -> list[Statement]:
     """In order; of the steps that outputs need."""
     filled: dict[int, list[int]] = {}
     for i, value in enumerate(outputs):
@@ -56,7 +56,7 @@ def statements(program: Program, outputs: list) -> list[Statement]:
     return found
 
 
-def _needed(program: Program, filled: dict[int, list[int]]) -> tuple[list[int], dict[int, int]]:
+def _needed(program: TracedProgram, filled: dict[int, list[int]]) -> tuple[list[int], dict[int, int]]:
     """Numbers of the steps that outputs need, in order, and how often each is used."""
     uses = {number: len(entries) for number, entries in filled.items()}
     waiting = list(uses)

@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.codegen.base_parameters import BaseParameters
 from steelyard.codegen.tracing import (
-    Program,
+    TracedProgram,
     Value,
     constants,
     cosine,
@@ -49,7 +49,7 @@ NOTHING = [ZERO, ZERO, ZERO]
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class MotionColumn:
     """A column of Phi, [linear; angular], with the coordinate of v that moves it at a ratio."""
 
     linear: list
@@ -73,7 +73,7 @@ class Body:
     turning: list
     fall: list
     field: list
-    axes: list[Axis]
+    axes: list[MotionColumn]
 
 
 def torques(base: BaseParameters, q, v, a) -> list[Value]:
@@ -146,7 +146,7 @@ def regressor_columns(base: BaseParameters, q, v, a, vr=None) -> list[list[Value
     """Rows (nv, r) of torques per unit of parameters, armature left aside; vr: reference of passive tracking."""
     robot = base.robot
     rows: list[list[Value]] = [[0.0] * len(base.values) for _ in range(robot.nv)]
-    above: list[list[Axis]] = []
+    above: list[list[MotionColumn]] = []
     for j, body in enumerate(_outwards(base, q, v, a, vr)):
         parent = int(robot.parents[j])
         above.append([*([] if parent == WORLD else [_carried(axis, body) for axis in above[parent]]), *body.axes])
@@ -157,15 +157,15 @@ def regressor_columns(base: BaseParameters, q, v, a, vr=None) -> list[list[Value
     return rows
 
 
-def _power(axis: Axis, force, moment) -> Value:
+def _power(axis: MotionColumn, force, moment) -> Value:
     return axis.ratio * (dot(axis.linear, force) + dot(axis.angular, moment))
 
 
-def _carried(axis: Axis, body: Body) -> Axis:
+def _carried(axis: MotionColumn, body: Body) -> MotionColumn:
     """An axis of the parent's frame in that of its child."""
     back = transpose(body.rotation)
     linear = times(back, plus(axis.linear, cross(axis.angular, body.position)))
-    return Axis(linear, times(back, axis.angular), axis.coordinate, axis.ratio)
+    return MotionColumn(linear, times(back, axis.angular), axis.coordinate, axis.ratio)
 
 
 def _outwards(base: BaseParameters, q, v, a, vr=None) -> Iterator[Body]:
@@ -176,7 +176,9 @@ def _outwards(base: BaseParameters, q, v, a, vr=None) -> Iterator[Body]:
     for joint, parent, at_q, at_v in zip(robot.joints, robot.parents, robot.q_slices, robot.v_slices, strict=True):
         R, p = _pose(joint, [0.0] if len(bodies) in base.symmetric else q[at_q])
         linear, angular = (constants(each.T) for each in (joint.subspace[:3], joint.subspace[3:]))
-        axes = [Axis(*each, at_v.start + k, joint.ratio) for k, each in enumerate(zip(linear, angular, strict=True))]
+        axes = [
+            MotionColumn(*each, at_v.start + k, joint.ratio) for k, each in enumerate(zip(linear, angular, strict=True))
+        ]
         below = ground if parent == WORLD else bodies[parent]
         back, (slides, turns) = transpose(R), _along(axes, a)
         slide, turn = zip(*_each(lambda x, axes=axes: _along(axes, x), (v, vr)), strict=True)
@@ -291,10 +293,10 @@ def _rotation(quaternion) -> list[list[Value]]:
     ]
 
 
-def program_of(name: str, base: BaseParameters, whole: BaseParameters) -> tuple[Program, list]:
+def program_of(name: str, base: BaseParameters, whole: BaseParameters) -> tuple[TracedProgram, list]:
     """The program of one of `FUNCTIONS`, and what it returns: values, or rows of them. whole: all parameters of the
     bodies, which passive tracking adapts."""
-    program, robot = Program(), base.robot
+    program, robot = TracedProgram(), base.robot
     given = {x: program.inputs(x, robot.nq if x == "q" else robot.nv) for x in FUNCTIONS[name]}
     q, v, a = (given.get(x, [0.0] * robot.nv) for x in "qva")
     if name == "slotine_li_regressor":

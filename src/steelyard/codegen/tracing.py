@@ -1,7 +1,7 @@
 """Straight-line programs: scalar arithmetic recorded as it is done, folded where operands are constants.
 
-A value is a number, or a `Traced` step of a `Program`. Sums with 0 and products with 0 and 1 vanish, equal steps are
-one step, so kinematics with axis-parallel frames and absent parameters cost what remains of them.
+A value is a number, or a `Traced` step of a `TracedProgram`. Sums with 0 and products with 0 and 1 vanish, equal steps
+are one step, so kinematics with axis-parallel frames and absent parameters cost what remains of them.
 """
 
 import math
@@ -13,7 +13,7 @@ ROUNDING = 1e-15  # of a rotation's entries, that files and trigonometry leave w
 
 
 @dataclass(eq=False)
-class Program:
+class TracedProgram:
     """Steps in order: (operation, operands), operands as (True, number of an earlier step) or (False, constant).
 
     Operations are "in" (array, index), "add", "sub", "mul", "neg", "div", "sqrt", "sin" and "cos".
@@ -41,7 +41,7 @@ class Program:
 class Traced:
     """The value of a step."""
 
-    program: Program
+    program: TracedProgram
     number: int
 
     def __add__(self, other):

@@ -17,7 +17,7 @@ from steelyard.model import Robot
 
 
 @dataclass(frozen=True)
-class Kind:
+class JointNumber:
     """A number that every joint has. change: that its derivative is taken over; spread: standard deviation of its
     prior; unit: that of one motor about the mean of its kind; all of the logarithm, where it has one."""
 
@@ -28,15 +28,15 @@ class Kind:
 
 
 KINDS = {
-    "gain": Kind(0.03, 1.0, 0.05),
-    "damping": Kind(0.03, 1.0, 0.3),
-    "frictionloss": Kind(0.03, 1.0, 0.3),
-    "armature": Kind(0.05, 2.0, 0.05),
-    "load_friction_motor": Kind(0.05, 0.7, 0.3),
-    "load_friction_external": Kind(0.05, 0.7, 0.3),
-    "slope_limit": Kind(0.1, 1.0, 0.05),
-    "limit": Kind(0.05, 1.0, 0.05),
-    "delay": Kind(2e-3, 0.02, 1e-3, logarithm=False),  # s
+    "gain": JointNumber(0.03, 1.0, 0.05),
+    "damping": JointNumber(0.03, 1.0, 0.3),
+    "frictionloss": JointNumber(0.03, 1.0, 0.3),
+    "armature": JointNumber(0.05, 2.0, 0.05),
+    "load_friction_motor": JointNumber(0.05, 0.7, 0.3),
+    "load_friction_external": JointNumber(0.05, 0.7, 0.3),
+    "slope_limit": JointNumber(0.1, 1.0, 0.05),
+    "limit": JointNumber(0.05, 1.0, 0.05),
+    "delay": JointNumber(2e-3, 0.02, 1e-3, logarithm=False),  # s
 }
 USUAL = 0.3  # of load_friction: gears of servos lose about so much of the torque that they carry
 SPREADS = np.repeat([0.5, 0.03, 0.3], [1, 3, 6])  # of the prior of bodies: logarithm of mass, m, of lengths

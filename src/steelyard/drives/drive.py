@@ -13,10 +13,10 @@ from steelyard.errors import OptionError, choices
 from steelyard.job import AS_MODELLED
 from steelyard.model import Robot
 from steelyard.model.drive import Drive
+from steelyard.numbers import SAME
 
 SIDES = {"left", "right", "front", "rear", "hind", "back", "l", "r", "f", "h", "b"}
 SIDES |= {a + b for a in "frhbl" for b in "lrfhb"}  # FL, RR, HL, lf, ...
-SAME = 1e-6  # relative difference of limits that are one
 
 
 def drives_of(robot: Robot, words: Sequence[str] = ()) -> dict[str, Drive]:

@@ -5,9 +5,7 @@ Of the base these are a displacement, m, and a rotation vector, rad, both in its
 
 import numpy as np
 
-from steelyard.spatial import rotate, rotation_from_quaternion
-
-POSE, TWIST = 7, 6  # numbers of a base in q and in v
+from steelyard.spatial import POSE, TWIST, rotate, rotation_from_quaternion
 
 
 def moved(q, change) -> np.ndarray:

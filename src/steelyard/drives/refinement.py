@@ -17,9 +17,9 @@ from scipy.special import ndtri, stdtrit
 
 from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.coordinates import Unknowns
-from steelyard.drives.free_base import TWIST
 from steelyard.drives.window_errors import Simulated, errors_of
 from steelyard.drives.windows import Windows
+from steelyard.spatial import TWIST
 
 STEPS, LAST = 12, 8  # with the derivatives of all joints at once, and with those of each
 WALKED, SLOPES = 30, 4  # steps of walks, whose derivatives are dear, and how often these are taken

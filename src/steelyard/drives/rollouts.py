@@ -10,7 +10,7 @@ from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import Drive
-from steelyard.drives.free_base import TWIST, moved
+from steelyard.drives.free_base import moved
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.window_errors import levelled
 from steelyard.drives.windows import stretches, windows_of
@@ -18,6 +18,7 @@ from steelyard.errors import OptionError
 from steelyard.log import Log
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import STEP, Robot
+from steelyard.spatial import TWIST
 
 
 @dataclass(frozen=True, eq=False, repr=False)

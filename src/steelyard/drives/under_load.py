@@ -52,7 +52,7 @@ class Stepped:
         own, told = self.simulation, self.simulation.ordered(controls)
         models, every = self._models(driven), max(1, round(UPDATE / own.step))
         losses, values = [model.dof_frictionloss for model in models], np.zeros((len(models), own.model.nv))
-        rows = _Rows(driven)
+        rows = _FrictionRuns(driven)
         found = []
         for first in range(0, controls.shape[1], every):
             q, v = own.positions(start)
@@ -78,7 +78,7 @@ class Stepped:
         return models
 
 
-class _Rows:
+class _FrictionRuns:
     """Friction of many runs at once. driven: of each."""
 
     def __init__(self, driven: Sequence[Driven]):

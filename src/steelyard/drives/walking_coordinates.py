@@ -13,13 +13,13 @@ import numpy as np
 from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.coordinates import SPREADS, Unknowns, finite
 from steelyard.inertia import pseudo
+from steelyard.inertia.parameters import TENSOR
 from steelyard.model import Robot
 
 TRUNK_SPREADS = np.repeat([1.0, 0.1, 1.0], [1, 3, 6])  # as `SPREADS`: loads of the trunk are what models lack most
 LIMB_SPREADS = SPREADS / 5  # a looser limb takes up mass of the trunk: 0.6 of 3 kg, measured
 FELT = 0.3  # times what the prior says of a coordinate, that windows have to say of it for its derivatives to be taken
 EQUAL = 0.01  # of the size of a body's moments, by which those of its twin may differ
-PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 
 
 def walking_unknowns(
@@ -113,7 +113,7 @@ def _body_twins(robot: Robot, groups: Sequence[np.ndarray]) -> Iterator[list[tup
 
 
 def _signs(mirror: np.ndarray) -> np.ndarray:
-    return np.concatenate([[1.0], mirror, [mirror[i] * mirror[j] for i, j in PAIRS]])
+    return np.concatenate([[1.0], mirror, [mirror[i] * mirror[j] for i, j in TENSOR]])
 
 
 def _mirror(one, other, here, there) -> np.ndarray | None:

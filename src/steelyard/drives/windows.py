@@ -7,11 +7,12 @@ import numpy as np
 
 from steelyard.drives.arrays import DriveArrays, commanded, told
 from steelyard.drives.drive import Drive
-from steelyard.drives.free_base import POSE, TWIST, apart, moved, of_joints
+from steelyard.drives.free_base import apart, moved, of_joints
 from steelyard.log import Log
 from steelyard.log.stamps import segments
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
+from steelyard.spatial import POSE, TWIST
 
 SHIFT = 0.2  # of its length, by which a window may begin sooner or later
 NEAR = 0.1  # s from where a recording is to be cut

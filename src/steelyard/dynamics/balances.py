@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.arguments import as_array
-from steelyard.dynamics.kinematics import Motion, motion, samples_last, tree
+from steelyard.dynamics.kinematics import TreeMotion, motion, samples_last, tree
 from steelyard.dynamics.newton_euler import body_wrench_regressors, dense_rows, projected_blocks, regressor
 from steelyard.dynamics.stacks import cross, times, transpose_times
 from steelyard.errors import OptionError, choices
@@ -177,7 +177,7 @@ def sensor_frame(robot: Robot, link: str) -> SensorFrame:
     return SensorFrame(body, R, p, tree(robot).subtree_bodies[robot.body_joints[body]])
 
 
-def base_wrench_rows(xp, state: Motion, bodies: slice):
+def base_wrench_rows(xp, state: TreeMotion, bodies: slice):
     """Wrench on some bodies together, in world axes at the world origin.
 
     Args:
@@ -194,7 +194,7 @@ def base_wrench_rows(xp, state: Motion, bodies: slice):
     return xp.reshape(wrench, (6, 10 * first.shape[1], first.shape[-1]))
 
 
-def link_wrench_rows(xp, state: Motion, frame: SensorFrame):
+def link_wrench_rows(xp, state: TreeMotion, frame: SensorFrame):
     """Wrench on what a sensor carries, in the sensor's frame.
 
     Args:

@@ -10,10 +10,10 @@ import numpy as np
 from steelyard.dynamics.frames import frame_rows
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
+from steelyard.numbers import NEGLIGIBLE
 
 # Components of the wrench `[f; n]`, in the axes of the frame.
 CONTACT_KINDS = {"point": (0, 1, 2), "line": (0, 1, 2, 4, 5), "flat": (0, 1, 2, 3, 4, 5)}
-RANK = 1e-9  # of the largest singular value, below which a direction of forces is none
 SAFE = 1e-5  # of the largest diagonal entry of a triangular factor: above it nothing is near that rank
 
 
@@ -74,4 +74,4 @@ def orthonormal(A) -> np.ndarray:
 
 def _by_singular_values(A) -> np.ndarray:
     U, singular, _ = np.linalg.svd(A, full_matrices=False)
-    return U * (singular > RANK * singular[:, :1])[:, None]
+    return U * (singular > NEGLIGIBLE * singular[:, :1])[:, None]

@@ -11,8 +11,8 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.dynamics.displacements import (
-    Changes,
-    Pass,
+    DisplacedTree,
+    Displacements,
     accelerations,
     behind,
     frame_twists,
@@ -30,7 +30,7 @@ from steelyard.namespaces import array_namespace
 from steelyard.spatial import crm
 
 
-def of_degrees(state: Pass):
+def of_degrees(state: DisplacedTree):
     """dtau/dq, dv, da (n, nv, nv) of a chunk, of bodies alone."""
     robot, xp = state.robot, array_namespace(state.base_twist)
     joint, axes = tree(robot).degree_joint, state.joints.axes
@@ -42,7 +42,7 @@ def of_degrees(state: Pass):
     return tuple(by_coordinate(robot, torques_of(robot, x)) for x in (by_q, by_v, M))
 
 
-def of_twists(state: Pass):
+def of_twists(state: DisplacedTree):
     """dtau/deta (n, nv, nj, 6), alone in a tuple; a joint's own axes turn with it, as `-F^T ad_A` says."""
     xp = array_namespace(state.base_twist)
     joint, axes = tree(state.robot).degree_joint, state.joints.axes
@@ -53,19 +53,19 @@ def of_twists(state: Pass):
     return (_by_frame(state.robot, powers(state, changes, joint, axes) + same * own),)
 
 
-def of_placements(state: Pass):
+def of_placements(state: DisplacedTree):
     """dtau/dxi (n, nv, nj, 6), alone in a tuple."""
     joint, axes = tree(state.robot).degree_joint, state.joints.axes
     return (_by_frame(state.robot, powers(state, placements(state), joint, axes)),)
 
 
-def of_gravity(state: Pass):
+def of_gravity(state: DisplacedTree):
     """dtau/dg (n, nv, 3), alone in a tuple."""
     Y = _first(resisted(state, tree(state.robot).degree_joint, state.joints.axes))
     return (-torques_of(state.robot, Y[..., :3]),)
 
 
-def powers(state: Pass, changes: Changes, joint, U, Y=None):
+def powers(state: DisplacedTree, changes: Displacements, joint, U, Y=None):
     """Change (n, r, k) of the power of joint wrenches on twists U (r, 6, n) that belong to the links at `joint` (r,)
     and move with them. Y: `resisted` of the same, samples first, where it is known already.
     """
@@ -133,7 +133,7 @@ def link_columns(robot: Robot) -> dict[str, slice]:
     return {name: slice(int(i), int(j)) for name, i, j in zip(names, edges[:-1], edges[1:], strict=True)}
 
 
-def of_links(state: Pass):
+def of_links(state: DisplacedTree):
     """dV, dA, dF (n, nb, 6, p) of a chunk."""
     xp = array_namespace(state.base_twist)
     degrees = (positions(state), rates(state), accelerations(state))
@@ -142,7 +142,7 @@ def of_links(state: Pass):
     return tuple(xp.concat(each, axis=-1) for each in zip(*parts, strict=True))
 
 
-def _of_changes(state: Pass, changes: Changes):
+def _of_changes(state: DisplacedTree, changes: Displacements):
     robot, xp = state.robot, array_namespace(changes.x1)
     frames, n = state.joints, changes.x1.shape[-1]
     bodies = xp.asarray(robot.body_joints)

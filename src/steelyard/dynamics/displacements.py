@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.dynamics.external_wrenches import external_on_joints
-from steelyard.dynamics.kinematics import Motion, joint_motion, tree
+from steelyard.dynamics.kinematics import TreeMotion, joint_motion, tree
 from steelyard.dynamics.stacks import congruence, cross, motion_cross, outer, product, skew_times, times
 from steelyard.inertia import pseudo
 from steelyard.model import Robot
@@ -49,19 +49,19 @@ class Composite:
 
 
 @dataclass(frozen=True, eq=False)
-class Pass:
+class DisplacedTree:
     """Motion and composites of n samples. joints: motion of all joints' children; base_twist, base_acceleration (nj,
     6, n): of what each joint is mounted on.
     """
 
     robot: Robot
-    joints: Motion
+    joints: TreeMotion
     base_twist: Any
     base_acceleration: Any
     composite: Composite
 
 
-def two_passes(robot: Robot, q, v, a, external=None) -> Pass:
+def two_passes(robot: Robot, q, v, a, external=None) -> DisplacedTree:
     """One pass down the tree and one up. q (nq, n), v, a (nv, n), external (6, n) by frame.
 
     What acts on a link from outside moves with it: joints transmit less by it, and nothing else changes.
@@ -75,10 +75,10 @@ def two_passes(robot: Robot, q, v, a, external=None) -> Pass:
         xp.take(xp.concat([own, base]), above, axis=0)
         for own, base in ((joints.twist, still), (joints.acceleration, falling))
     )
-    return Pass(robot, joints, twist, acceleration, _composite(robot, xp, joints, external or {}))
+    return DisplacedTree(robot, joints, twist, acceleration, _composite(robot, xp, joints, external or {}))
 
 
-def _composite(robot: Robot, xp, joints: Motion, external) -> Composite:
+def _composite(robot: Robot, xp, joints: TreeMotion, external) -> Composite:
     bodies = xp.asarray(robot.body_joints)
     R, p, V, A = (
         xp.take(x, bodies, axis=0) for x in (joints.rotation, joints.position, joints.twist, joints.acceleration)
@@ -122,7 +122,7 @@ def behind(robot: Robot, joint, changed) -> np.ndarray:
     return tree(robot).ancestors[:, first_degree][joint][:, changed]
 
 
-def mounts(state: Pass):
+def mounts(state: DisplacedTree):
     """World pose of every joint's child frame at the joint's zero: R (nj, 3, 3, n), p (nj, 3, n)."""
     robot, frames = state.robot, state.joints
     xp = array_namespace(frames.position)
@@ -146,7 +146,7 @@ def of_joints(array, joint):
 
 
 @dataclass(frozen=True, eq=False)
-class Changes:
+class Displacements:
     """Small changes of joints, k of them. joint (k,): which. x1, x2 (k, 6, n): see above; displacement (k, 6, n): of
     everything behind the joint, None where nothing moves.
     """
@@ -157,7 +157,7 @@ class Changes:
     displacement: Any = None
 
 
-def positions(state: Pass) -> Changes:
+def positions(state: DisplacedTree) -> Displacements:
     """The coordinate of every degree of the tree; those of one joint as rotations and shifts in child axes."""
     joint = tree(state.robot).degree_joint
     return _displaced(
@@ -165,29 +165,29 @@ def positions(state: Pass) -> Changes:
     )
 
 
-def rates(state: Pass) -> Changes:
+def rates(state: DisplacedTree) -> Displacements:
     """The rate of every degree of the tree."""
     joint, S = tree(state.robot).degree_joint, state.joints.axes
     xp = array_namespace(S)
-    return Changes(
+    return Displacements(
         joint, motion_cross(xp, of_joints(state.base_twist, joint) + of_joints(state.joints.twist, joint), S), S
     )
 
 
-def accelerations(state: Pass) -> Changes:
+def accelerations(state: DisplacedTree) -> Displacements:
     """The acceleration of every degree of the tree."""
     S = state.joints.axes
-    return Changes(tree(state.robot).degree_joint, S, array_namespace(S).zeros_like(S))
+    return Displacements(tree(state.robot).degree_joint, S, array_namespace(S).zeros_like(S))
 
 
-def placements(state: Pass) -> Changes:
+def placements(state: DisplacedTree) -> Displacements:
     """Where every joint is mounted: six changes each, `T_0 exp(xi)` in the child's frame at zero."""
     joint = np.repeat(np.arange(state.robot.nj), 6)
     twists = frame_twists(*mounts(state))
     return _displaced(joint, twists, of_joints(state.base_twist, joint), of_joints(state.base_acceleration, joint))
 
 
-def attachments(state: Pass) -> Changes:
+def attachments(state: DisplacedTree) -> Displacements:
     """How everything behind every joint hangs on it: six changes each, `T(q) exp(xi)` in the child's frame; the
     joint's own axes stay.
     """
@@ -197,19 +197,19 @@ def attachments(state: Pass) -> Changes:
     return _displaced(joint, twists, of_joints(frames.twist, joint), of_joints(frames.acceleration, joint))
 
 
-def twists(state: Pass) -> tuple[Changes, Any]:
+def twists(state: DisplacedTree) -> tuple[Displacements, Any]:
     """Every joint's twist, six changes each, `A -> Ad_exp(eta) A` in the child's frame: mounted by exp(eta), with what
     it carries attached by exp(-eta). Also returns the displacement of the attachment (6 nj, 6, n).
     """
     mount, hang = placements(state), attachments(state)
     change = (x - y for x, y in ((mount.x1, hang.x1), (mount.x2, hang.x2), (mount.displacement, hang.displacement)))
-    return Changes(mount.joint, *change), hang.displacement
+    return Displacements(mount.joint, *change), hang.displacement
 
 
-def _displaced(joint, d, V, A) -> Changes:
+def _displaced(joint, d, V, A) -> Displacements:
     xp = array_namespace(d)
     x2 = motion_cross(xp, V, d)
-    return Changes(joint, motion_cross(xp, A, d) + motion_cross(xp, V, x2), x2, d)
+    return Displacements(joint, motion_cross(xp, A, d) + motion_cross(xp, V, x2), x2, d)
 
 
 def frame_twists(R, p):
@@ -223,7 +223,7 @@ def frame_twists(R, p):
     return xp.reshape(xp.concat([shifts, turns], axis=1), (6 * k, 6, n))
 
 
-def resisted(state: Pass, joint, U):
+def resisted(state: DisplacedTree, joint, U):
     """What the links behind joints oppose to changes: `[I U; (B^T U)_w]` for twists U (k, 6, n), so that
     `U . (I x1 + B x2)` is its product with `[x1; x2_w]`. Returns (k, 9, n).
     """
@@ -238,7 +238,7 @@ def resisted(state: Pass, joint, U):
     return xp.concat([linear, angular, 2 * rows], axis=1)
 
 
-def responses(state: Pass, changes: Changes):
+def responses(state: DisplacedTree, changes: Displacements):
     """Change (k, 6, n) of the wrench that joints transmit, in world axes."""
     xp = array_namespace(changes.x1)
     sums, joint = state.composite, changes.joint

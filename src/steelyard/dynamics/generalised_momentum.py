@@ -22,9 +22,8 @@ from steelyard.dynamics.newton_euler import body_wrenches, generalised_forces
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.model import Robot
+from steelyard.native import LONG_CHUNK
 from steelyard.terms import COULOMB_WIDTH
-
-AT_ONCE = 4096  # samples
 
 
 def momentum_observer(
@@ -78,7 +77,7 @@ def momentum_observer(
     if not np.all(np.diff(t) > 0):
         raise OptionError("times of a momentum observer increase; sort the samples, and drop those that repeat.")
     whole = with_rotor_bodies(robot).robot if rotors else robot
-    parts = [slice(start, start + AT_ONCE) for start in range(0, len(t), AT_ONCE)]
+    parts = [slice(start, start + LONG_CHUNK) for start in range(0, len(t), LONG_CHUNK)]
     momenta, drifts = zip(*(momentum_and_drift(whole, q[at], v[at]) for at in parts), strict=True)
     driven = tau - friction_torque(robot, v, coulomb_width=coulomb_width) + np.concatenate(drifts)
     return lagged(t, -driven, np.concatenate(momenta), gains_of(gain, robot.nv))[0]

@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.dynamics.armature import armature_gradient
-from steelyard.dynamics.displacements import Pass, behind, mounts, of_joints, resisted, two_passes
+from steelyard.dynamics.displacements import DisplacedTree, behind, mounts, of_joints, resisted, two_passes
 from steelyard.dynamics.external_wrenches import external_rows
 from steelyard.dynamics.kinematics import coordinate_map, motion, path_sum, samples_last, tree
 from steelyard.dynamics.newton_euler import body_wrench_regressors
@@ -67,7 +67,7 @@ def torque_gradient(robot: Robot, q, v, a, weights, external=None) -> Gradient:
     return Gradient(**{name: xp.reshape(xp.moveaxis(x, -1, 0), (*batch, *x.shape[:-1])) for name, x in parts.items()})
 
 
-def _gradient(state: Pass, weights) -> dict:
+def _gradient(state: DisplacedTree, weights) -> dict:
     robot, frames, constants = state.robot, state.joints, tree(state.robot)
     xp = array_namespace(weights)
     E = xp.asarray(coordinate_map(robot), dtype=weights.dtype)

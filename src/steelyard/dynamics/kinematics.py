@@ -49,7 +49,7 @@ class Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class TreeMotion:
     """State of the tree for n samples; world axes, world origin.
 
     rotation (k, 3, 3, n), position (k, 3, n): poses of the bodies, or of the children of all joints. axes (nt, 6, n):
@@ -156,7 +156,7 @@ def samples_last(robot: Robot, q, v, a):
     return xp, batch, *flat
 
 
-def motion(robot: Robot, q, v, a) -> Motion:
+def motion(robot: Robot, q, v, a) -> TreeMotion:
     """Motion of all bodies, samples last.
 
     Args:
@@ -172,10 +172,10 @@ def motion(robot: Robot, q, v, a) -> Motion:
     state = joint_motion(robot, q, v, a)
     bodies = xp.asarray(robot.body_joints)
     frames = {key: xp.take(getattr(state, key), bodies, axis=0) for key in FRAME_FIELDS}
-    return Motion(axes=state.axes, axis_rates=state.axis_rates, **frames)
+    return TreeMotion(axes=state.axes, axis_rates=state.axis_rates, **frames)
 
 
-def joint_motion(robot: Robot, q, v, a) -> Motion:
+def joint_motion(robot: Robot, q, v, a) -> TreeMotion:
     """Motion of the children of all joints, those without a body included; samples last.
 
     Args:
@@ -204,7 +204,7 @@ def joint_motion(robot: Robot, q, v, a) -> Motion:
     turned = axes * rate_change[:, None, :] + axis_rates * rate[:, None, :]
     base = xp.concat([-const(robot.gravity), xp.zeros(3, dtype=q.dtype)])
     acceleration = path_sum(xp, ancestors, turned) + base[None, :, None]
-    return Motion(rotations, positions, axes, axis_rates, twist, acceleration)
+    return TreeMotion(rotations, positions, axes, axis_rates, twist, acceleration)
 
 
 def joint_poses(robot: Robot, q):
@@ -215,7 +215,7 @@ def joint_poses(robot: Robot, q):
         q: (nq, n).
 
     Returns:
-        rotation (nj, 3, 3, n), position (nj, 3, n), axes (nt, 6, n), as of `Motion`.
+        rotation (nj, 3, 3, n), position (nj, 3, n), axes (nt, 6, n), as of `TreeMotion`.
     """
     xp, constants = array_namespace(q), tree(robot)
 
@@ -230,7 +230,7 @@ def joint_poses(robot: Robot, q):
     return xp.stack(rotations), xp.stack(positions), axes
 
 
-def body_motion(xp, state: Motion):
+def body_motion(xp, state: TreeMotion):
     """Body-axes components for the Newton-Euler equations.
 
     Args:

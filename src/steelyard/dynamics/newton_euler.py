@@ -20,7 +20,7 @@ from steelyard import native, spatial
 from steelyard.arguments import as_array
 from steelyard.dynamics.armature import armature_torque
 from steelyard.dynamics.external_wrenches import external_rows, external_torque
-from steelyard.dynamics.kinematics import Motion, body_motion, coordinate_map, motion, samples_last, tree
+from steelyard.dynamics.kinematics import TreeMotion, body_motion, coordinate_map, motion, samples_last, tree
 from steelyard.dynamics.native_plans import fixed_poses, native_links, native_tree
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.dynamics.stacks import cross, times
@@ -97,7 +97,7 @@ def generalised_forces(xp, robot: Robot, axes, wrenches):
     return xp.asarray(coordinate_map(robot), dtype=axes.dtype) @ xp.sum(axes * below, axis=1)
 
 
-def body_wrenches(robot: Robot, xp, state: Motion):
+def body_wrenches(robot: Robot, xp, state: TreeMotion):
     """Wrench of each body.
 
     Args:
@@ -312,7 +312,7 @@ def projected(xp, axis, first, inertia):
     return xp.concat([mh, rest], axis=1)
 
 
-def body_wrench_regressors(xp, state: Motion):
+def body_wrench_regressors(xp, state: TreeMotion):
     """Wrench regressors of all bodies in world axes at the world origin.
 
     Args:

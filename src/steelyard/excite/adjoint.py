@@ -14,14 +14,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics.kinematics import Motion, coordinate_map, tree
+from steelyard.dynamics.kinematics import TreeMotion, coordinate_map, tree
 from steelyard.excite.measured_axes import Axes
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 
 
 @dataclass(frozen=True, eq=False)
-class Gradient:
+class StateGradient:
     """Of one number a sample: q, v, a each (nv, n)."""
 
     q: np.ndarray
@@ -29,7 +29,7 @@ class Gradient:
     a: np.ndarray
 
 
-def regressor_gradient(axes: Axes, joints: Motion, bodies: Motion, wrenches, v, a, weights) -> Gradient:
+def regressor_gradient(axes: Axes, joints: TreeMotion, bodies: TreeMotion, wrenches, v, a, weights) -> StateGradient:
     """Gradient of `sum(rows * weights)` per sample, by the coordinates of joints of one degree (others get nonsense).
 
     joints, bodies: the motion of all joints and of the bodies. wrenches: regressors of the bodies' wrenches, as of
@@ -59,7 +59,7 @@ def regressor_gradient(axes: Axes, joints: Motion, bodies: Motion, wrenches, v, 
     by_q = (D * nu - (_motion_cross(S, A_above) + _motion_cross(D, V_above)) * alpha).sum(axis=0)
     by_q -= _turned_axes(axes, measured, joints.axes, below)
     to_coordinates = coordinate_map(robot)
-    return Gradient(*(to_coordinates @ x for x in (by_q, by_v, by_a)))
+    return StateGradient(*(to_coordinates @ x for x in (by_q, by_v, by_a)))
 
 
 def _gathered(axes: Axes, S, wrenches, weights):
@@ -160,7 +160,7 @@ def _to_world(R, p, F):
     return np.concatenate([force, torque + _cross(p, force)])
 
 
-def twist_gradient(robot: Robot, state: Motion, pull) -> tuple[np.ndarray, np.ndarray]:
+def twist_gradient(robot: Robot, state: TreeMotion, pull) -> tuple[np.ndarray, np.ndarray]:
     """Gradient by q and v, each (nv, n), of a sum whose derivative by the twists in body axes is `pull` (6, nb, n)."""
     constants = tree(robot)
     R, p = np.moveaxis(state.rotation, 0, 2), np.moveaxis(state.position, 0, 1)
@@ -170,7 +170,7 @@ def twist_gradient(robot: Robot, state: Motion, pull) -> tuple[np.ndarray, np.nd
     return to_coordinates @ (D * nu).sum(axis=0), to_coordinates @ (S * nu).sum(axis=0)
 
 
-def body_twists(state: Motion) -> np.ndarray:
+def body_twists(state: TreeMotion) -> np.ndarray:
     """(6, nb, n) twists of the bodies in body axes at their origins."""
     R, p = np.moveaxis(state.rotation, 0, 2), np.moveaxis(state.position, 0, 1)
     return _to_body(R, p, np.moveaxis(state.twist, 0, 1))

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.dynamics.kinematics import Motion, tree
+from steelyard.dynamics.kinematics import TreeMotion, tree
 from steelyard.errors import OptionError
 from steelyard.excite.hulls import corners_of, solids_of
-from steelyard.excite.limits import Bounds, Limits
+from steelyard.excite.limits import Limits, MotionBounds
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.model import Robot, mjcf_text
 from steelyard.model.formats import document_of, opened
@@ -22,7 +22,7 @@ STATIC = "standing still"  # bodies that carry the geometry of the base and of w
 
 
 @dataclass(frozen=True, eq=False)
-class Contacts:
+class NearPairs:
     """Pairs that are too near.
 
     sample: (c,) pose.
@@ -38,7 +38,7 @@ class Contacts:
     normal: np.ndarray
     point: np.ndarray
 
-    def gradient(self, robot: Robot, state: Motion, fixed: int = 2) -> np.ndarray:
+    def gradient(self, robot: Robot, state: TreeMotion, fixed: int = 2) -> np.ndarray:
         """(c, nv): change of each distance with the joints. state: motion of the poses, world axes and origin. fixed:
         number of things that stand still."""
         constants = tree(robot)
@@ -54,7 +54,7 @@ class Contacts:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class CollisionScene:
     """Geometry of a robot. clearance: m that bodies keep. close: pairs of body numbers that stand nearer than the
     clearance in most poses, which may come to touching. corners: per body (8, 3) of the box around its geometry, in
     body axes. fixed: names of what stands still, of numbers -1 (WORLD), -2 (FLOOR), and on.
@@ -73,7 +73,7 @@ class Scene:
     def name(self, body: int) -> str:
         return self.robot.body_names[body] if body >= 0 else self.fixed[-1 - body]
 
-    def contacts(self, q, room: float = 0.0) -> Contacts:
+    def contacts(self, q, room: float = 0.0) -> NearPairs:
         """Pairs with less than `room` m beyond what they need, in poses q (n, nv)."""
         import mujoco
 
@@ -92,7 +92,7 @@ class Scene:
                     parts.append((which, c.geom.copy(), c.dist.copy(), c.frame[:, :3].copy(), c.pos.copy()))
         if not parts:
             nothing = np.zeros(0, dtype=int)
-            return Contacts(nothing, nothing, nothing, np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))
+            return NearPairs(nothing, nothing, nothing, np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))
         sample, geoms, distance, normal, point = (np.concatenate(x) for x in zip(*parts, strict=True))
         first, second = self.bodies[geoms[:, 0]], self.bodies[geoms[:, 1]]
         pair = np.sort(np.stack([first, second]), axis=0)
@@ -105,9 +105,9 @@ class Scene:
         deepest = np.zeros_like(nearest)
         deepest[order] = nearest
         near = deepest & (distance < needed + room)
-        return Contacts(*(x[near] for x in (sample, first, second, distance - needed, normal, point)))
+        return NearPairs(*(x[near] for x in (sample, first, second, distance - needed, normal, point)))
 
-    def with_pairs(self, poses) -> tuple["Scene", tuple[tuple[int, int], ...]]:
+    def with_pairs(self, poses) -> tuple["CollisionScene", tuple[tuple[int, int], ...]]:
         """The same with the pairs that usually stand close in poses (n, nq), and the pairs that always touch."""
         touching = _shares(replace(self, clearance=0.0).contacts(poses), len(poses))
         always = tuple(pair for pair, share in touching.items() if share == 1)
@@ -128,14 +128,14 @@ def _among(pair, listed) -> np.ndarray:
     return found
 
 
-def _shares(found: Contacts, poses: int) -> dict[tuple[int, int], float]:
+def _shares(found: NearPairs, poses: int) -> dict[tuple[int, int], float]:
     """Share of the poses in which each pair was found."""
     pairs = np.stack([found.sample, np.minimum(found.first, found.second), np.maximum(found.first, found.second)])
     listed, often = np.unique(np.unique(pairs.T, axis=0)[:, 1:], axis=0, return_counts=True)
     return {(int(a), int(b)): count / poses for (a, b), count in zip(listed, often, strict=True)}
 
 
-def scene_within(robot: Robot, bounds: Bounds, limits: Limits, poses) -> Scene | None:
+def scene_within(robot: Robot, bounds: MotionBounds, limits: Limits, poses) -> CollisionScene | None:
     """Scene of what limits of collisions, floor or Cartesian speed look at, None where there are none or no geometry.
 
     poses: (n, nq) random ones, see `scene_of`.
@@ -187,7 +187,7 @@ def obstacles(limits: Limits) -> list[dict]:
     return found
 
 
-def scene_notes(robot: Robot, scene: Scene | None, limits: Limits) -> tuple[str, ...]:
+def scene_notes(robot: Robot, scene: CollisionScene | None, limits: Limits) -> tuple[str, ...]:
     """Notes on mimic joints and on geometry."""
     followers = [f"{joint.name} follows {joint.mimics}" for joint in robot.joints if joint.mimics is not None]
     notes = (f"Mimic joints move along: {', '.join(followers)}.",) if followers else ()
@@ -207,7 +207,7 @@ def scene_of(
     floor: float | None = None,
     moving=None,
     obstacles: Sequence[dict] = (),
-) -> Scene | None:
+) -> CollisionScene | None:
     """Scene of a robot read from a file, None where it has no geometry.
 
     poses: (n, nq) random ones, which tell the pairs that always touch (hulls fill hollows). clearance: m. floor: height
@@ -246,12 +246,12 @@ def scene_of(
         add(FLOOR, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[0, 0, floor])
     corners = tuple(corners_of([solid.vertices for solid in solids if solid.body == b]) for b in range(robot.nb))
 
-    def compiled(pairs) -> Scene:
+    def compiled(pairs) -> CollisionScene:
         for one, other in pairs:
             spec.add_exclude(bodyname1=_spec_name(robot, one), bodyname2=_spec_name(robot, other))
         model = spec.compile()
         bodies = np.array([numbers[int(model.geom(i).name.removeprefix("hull"))] for i in range(model.ngeom)])
-        return Scene(robot, model, mujoco.MjData(model), bodies, clearance, (), corners, notes, fixed)
+        return CollisionScene(robot, model, mujoco.MjData(model), bodies, clearance, (), corners, notes, fixed)
 
     made, always = compiled(_unmoved(robot, moving, len(fixed))).with_pairs(np.asarray(poses, dtype=float))
     if not always:

@@ -8,8 +8,8 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.excite.adjoint import body_twists
-from steelyard.excite.collisions import Contacts
-from steelyard.excite.measured_rows import Rows
+from steelyard.excite.collisions import NearPairs
+from steelyard.excite.measured_rows import MeasuredRows
 from steelyard.excite.motion_curves import Spline
 from steelyard.excite.motion_problem import JOINT_LIMITS, Problem, corner_speeds
 from steelyard.excite.optimise import PENALTY, Progress, Run, aimed_shares, rounds
@@ -106,7 +106,7 @@ def _distances(problem: Problem, coefficients, t, speeds) -> list[Margin]:
     ]
 
 
-def _nearest(problem: Problem, coefficients, t, look: float, pairs) -> Contacts:
+def _nearest(problem: Problem, coefficients, t, look: float, pairs) -> NearPairs:
     """Contacts at times t; `pairs` is brought up to date with the nearest of each."""
     x = problem.states(coefficients, problem.curve.values(t))[0]
     assert problem.scene is not None
@@ -121,7 +121,7 @@ def _nearest(problem: Problem, coefficients, t, look: float, pairs) -> Contacts:
     return near
 
 
-def _peaks(problem: Problem, states, rows: Rows):
+def _peaks(problem: Problem, states, rows: MeasuredRows):
     """Values (rows, n) of each kind of limit over a chunk of states (4, nv, n)."""
     for order, name in enumerate(JOINT_LIMITS):
         yield name, states[order] - (problem.bounds.middle[:, None] if order == 0 else 0.0)

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.dynamics.kinematics import motion, tree
 from steelyard.errors import OptionError, choices
 from steelyard.excite.hulls import solids_of
-from steelyard.excite.limits import Bounds
+from steelyard.excite.limits import MotionBounds
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
@@ -50,7 +50,7 @@ class Support:
         return np.stack([self.height * x, self.height * y, -(points[0] * x + points[1] * y) * loaded, y, -x, still])
 
 
-def support_of(robot: Robot, bounds: Bounds, feet, *, margin: float) -> Support:
+def support_of(robot: Robot, bounds: MotionBounds, feet, *, margin: float) -> Support:
     """Support of a robot on some links, where they are in the pose of its locked joints.
 
     feet: names of links; margin: m to stay inside the polygon. Raises OptionError for links that move or have no
@@ -86,7 +86,7 @@ def support_of(robot: Robot, bounds: Bounds, feet, *, margin: float) -> Support:
     return Support(centre, equations[:, :2], room, height, held, weight)
 
 
-def _soles(robot: Robot, bounds: Bounds, feet: tuple[str, ...]) -> np.ndarray:
+def _soles(robot: Robot, bounds: MotionBounds, feet: tuple[str, ...]) -> np.ndarray:
     """Corners (k, 3) of the hulls of the feet's bodies in the world."""
     constants = tree(robot)
     rest = np.where(bounds.locked, bounds.rest, bounds.middle)[:, None]

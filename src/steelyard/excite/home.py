@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.excite.collisions import Scene
-from steelyard.excite.limits import Bounds
+from steelyard.excite.collisions import CollisionScene
+from steelyard.excite.limits import MotionBounds
 from steelyard.excite.profiles import Profile
 from steelyard.model import Robot
 from steelyard.model.formats import document_of
@@ -14,7 +14,7 @@ from steelyard.model.formats import document_of
 HOME = "home"  # start of a design: the first of `home_poses` that is free
 
 
-def home_poses(robot: Robot, bounds: Bounds, profile: Profile | None = None) -> Iterator[tuple[str, np.ndarray]]:
+def home_poses(robot: Robot, bounds: MotionBounds, profile: Profile | None = None) -> Iterator[tuple[str, np.ndarray]]:
     """Poses (nv,) to start from, the most usual first, each with where it comes from; locked joints at their rest."""
     file = document_of(robot)
     named = file.keyframes(robot) if file and file.exists else {}
@@ -27,7 +27,7 @@ def home_poses(robot: Robot, bounds: Bounds, profile: Profile | None = None) -> 
 
 
 def start_pose(
-    robot: Robot, bounds: Bounds, scene: Scene | None, start, profile: Profile | None = None
+    robot: Robot, bounds: MotionBounds, scene: CollisionScene | None, start, profile: Profile | None = None
 ) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """Pose (nv,) to start from, None for any, and what to say of it. start: as of `design`.
 
@@ -54,12 +54,12 @@ def start_pose(
     return None, (*passed, "No home pose is free: the motion starts, and ends, where it says itself.")
 
 
-def _scalars(bounds: Bounds, q) -> np.ndarray:
+def _scalars(bounds: MotionBounds, q) -> np.ndarray:
     """(nv,) degrees of positions (nq,), locked ones at their rest."""
     return np.where(bounds.locked, bounds.rest, np.asarray(q)[np.maximum(bounds.scalar, 0)])
 
 
-def _blocked(robot: Robot, bounds: Bounds, scene: Scene | None, start: np.ndarray) -> str | None:
+def _blocked(robot: Robot, bounds: MotionBounds, scene: CollisionScene | None, start: np.ndarray) -> str | None:
     """Why a motion cannot start in a pose (nv,), None where it can."""
     for i in bounds.moving:
         if not bounds.lower[i] <= start[i] <= bounds.upper[i]:

@@ -12,7 +12,7 @@ FEW_CORNERS = 4  # vertices of the least solid
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class ConvexSolid:
     """Vertices (n, 3) of a convex solid in the frame of its body. body: WORLD for what does not move; name: of its
     link; carrier: whether a joint of the robot hangs on the link, which makes it the robot's own base."""
 
@@ -22,7 +22,7 @@ class Solid:
     carrier: bool = True
 
 
-def solids_of(robot: Robot) -> tuple[list[Solid], tuple[str, ...]]:
+def solids_of(robot: Robot) -> tuple[list[ConvexSolid], tuple[str, ...]]:
     """Hulls of all parts, and what there is to say; collision geometry where there is any, else visual."""
     if robot.source is None or not robot.source.path.exists():
         return [], ()
@@ -38,7 +38,7 @@ def solids_of(robot: Robot) -> tuple[list[Solid], tuple[str, ...]]:
         for shape in shapes:
             if shape.vertices is not None and len(shape.vertices) >= FEW_CORNERS:
                 vertices = hull_vertices(shape.vertices) @ link.rotation.T + link.position
-                solids.append(Solid(link.body, part.name, vertices, i in carriers))
+                solids.append(ConvexSolid(link.body, part.name, vertices, i in carriers))
         if part.partial:
             missing.append(part.name)
     said = f"Geometry of {', '.join(missing)} was not read, so nothing keeps other bodies away from it."

@@ -1,4 +1,4 @@
-"""What a motion must respect: `Limits`, the `Bounds` of one robot that follow, and random states within them."""
+"""What a motion must respect: `Limits`, the `MotionBounds` of one robot that follow, and random states within them."""
 
 import fnmatch
 from collections.abc import Iterator, Sequence
@@ -71,7 +71,7 @@ class Limits(Card):
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class MotionBounds:
     """What one robot may do, margins taken off, each (nv,). Infinite where nothing limits.
 
     locked: degrees that stay at `rest`; those of joints of several degrees all do, at `pose` (nq,). scalar: column of q
@@ -110,7 +110,7 @@ class Bounds:
         return np.flatnonzero(~self.locked)
 
 
-def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None) -> Bounds:
+def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None) -> MotionBounds:
     """Bounds of a robot.
 
     Args:
@@ -159,7 +159,7 @@ def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None)
                 f"The {name} limit of joint '{robot.dof_names[bad[0]]}' is {value[bad[0]]:g}; a joint that moves "
                 "needs a positive one. Correct the model, give one in Limits, or lock the joint."
             )
-    return Bounds(
+    return MotionBounds(
         lower=low + shrunk,
         upper=high - shrunk,
         locked=still,
@@ -271,7 +271,7 @@ def _require_room(robot: Robot, low, high, still, own):
         )
 
 
-def random_states(robot: Robot, bounds: Bounds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def random_states(robot: Robot, bounds: MotionBounds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Random allowed states q (nq, n), v, a (nv, n) and their torques (nv, n)."""
     from steelyard.dynamics import inverse_dynamics
     from steelyard.dynamics.effects import friction_torque
@@ -287,7 +287,7 @@ def random_states(robot: Robot, bounds: Bounds) -> tuple[np.ndarray, np.ndarray,
     return q.T, v.T, a.T, tau.T
 
 
-def require_strength(robot: Robot, bounds: Bounds, q):
+def require_strength(robot: Robot, bounds: MotionBounds, q):
     """Raise OptionError where the motors cannot hold the robot in any of the poses q (nq, n)."""
     from steelyard.dynamics import inverse_dynamics
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.dynamics.balances import SensorFrame, sensor_frame
-from steelyard.dynamics.kinematics import Motion, tree
+from steelyard.dynamics.kinematics import TreeMotion, tree
 from steelyard.dynamics.stacks import cross, times
 from steelyard.errors import OptionError
 from steelyard.information.row_kinds import BASE, WRENCH, kinds_of, link_of
@@ -41,7 +41,7 @@ class Axes:
         """Number of rows: coordinates of v, then six a sensor."""
         return len(self.row_bodies)
 
-    def along(self, state: Motion) -> np.ndarray:
+    def along(self, state: TreeMotion) -> np.ndarray:
         """(na, 6, n) axes in world coordinates. state: of the bodies."""
         return np.concatenate([state.axes, *(_sensor_axes(frame, state) for frame in self.sensors)])
 
@@ -99,7 +99,7 @@ def _frame(robot: Robot, kind: str) -> SensorFrame:
     return sensor_frame(robot, link_of(kind))
 
 
-def _sensor_axes(frame: SensorFrame, state: Motion) -> np.ndarray:
+def _sensor_axes(frame: SensorFrame, state: TreeMotion) -> np.ndarray:
     """(6, 6, n) twists of unit translations and rotations of a sensor's frame."""
     n = state.axes.shape[-1]
     if frame.body == WORLD:

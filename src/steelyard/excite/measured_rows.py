@@ -8,9 +8,9 @@ import numpy as np
 
 from steelyard.dynamics.armature import felt_acceleration
 from steelyard.dynamics.effects import effect_column
-from steelyard.dynamics.kinematics import FRAME_FIELDS, Motion, joint_motion
+from steelyard.dynamics.kinematics import FRAME_FIELDS, TreeMotion, joint_motion
 from steelyard.dynamics.newton_euler import body_wrench_regressors, projected, projected_blocks
-from steelyard.excite.adjoint import Gradient, regressor_gradient
+from steelyard.excite.adjoint import StateGradient, regressor_gradient
 from steelyard.excite.measured_axes import JOINTS, Axes, axes_of
 from steelyard.identifiable.basis import Basis
 from steelyard.information.regression_rows import Row, rows_of
@@ -19,7 +19,7 @@ from steelyard.terms import ParameterLayout, stated_values, term_of
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class MeasuredRegression:
     """What is measured and which base columns each row has; `at` gives the rows of a motion.
 
     rows: one a row of the axes, empty for torques that no sensor measures. width: of smoothed Coulomb friction.
@@ -35,17 +35,17 @@ class Regression:
     def robot(self) -> Robot:
         return self.axes.robot
 
-    def at(self, q, v, a) -> "Rows":
+    def at(self, q, v, a) -> "MeasuredRows":
         """Rows of states q (nq, n), v, a (nv, n)."""
         state = joint_motion(self.robot, q, v, a)
         frames = {key: getattr(state, key)[self.robot.body_joints] for key in FRAME_FIELDS}
-        bodies = Motion(axes=state.axes, axis_rates=state.axis_rates, **frames)
-        return Rows(self, v, a, state, bodies, body_wrench_regressors(np, bodies))
+        bodies = TreeMotion(axes=state.axes, axis_rates=state.axis_rates, **frames)
+        return MeasuredRows(self, v, a, state, bodies, body_wrench_regressors(np, bodies))
 
 
 def regression_of(
     robot: Robot, layout: ParameterLayout, basis: Basis, width: float, kinds: tuple[str, ...] = (JOINTS,), more=()
-) -> Regression:
+) -> MeasuredRegression:
     """Regression of rows of these kinds. more: kinds of rows that are computed, but not measured."""
     axes = axes_of(robot, (*kinds, *more))
     rows = rows_of(robot, layout, basis.columns if JOINTS in kinds else ())
@@ -56,18 +56,18 @@ def regression_of(
         own = np.array([c for c in inside if c in place], dtype=int)
         places = np.array([place[c] for c in own], dtype=int)
         rows.append(Row(in_block=own - 10 * bodies.start, terms=(), extras=(), places=places))
-    return Regression(axes, layout, basis, tuple(rows), width)
+    return MeasuredRegression(axes, layout, basis, tuple(rows), width)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class MeasuredRows:
     """Rows along a motion. v, a: (nv, n); joints, bodies: their motion; wrenches: regressors of those of bodies."""
 
-    plan: Regression
+    plan: MeasuredRegression
     v: np.ndarray
     a: np.ndarray
-    joints: Motion
-    bodies: Motion
+    joints: TreeMotion
+    bodies: TreeMotion
     wrenches: tuple[np.ndarray, np.ndarray]
 
     @cached_property
@@ -126,7 +126,7 @@ class Rows:
             tau[: robot.nv] += values[:, None] * effect_column(term, self.v, felt, coulomb_width=self.plan.width)
         return tau
 
-    def gradient(self, pull, force=None) -> Gradient:
+    def gradient(self, pull, force=None) -> StateGradient:
         """Gradient by the motion of a number, its derivatives by `base` being `pull`, by `forces` force (rows, n)."""
         robot, axes = self.plan.robot, self.plan.axes
         theta, n = robot.inertias.ravel(), self.v.shape[-1]
@@ -144,7 +144,7 @@ class Rows:
                 self._through(found, term, slice(None), values[:, None] * force[: robot.nv])
         return found
 
-    def _through(self, found: Gradient, term: str, dof, value):
+    def _through(self, found: StateGradient, term: str, dof, value):
         """Add the gradient through an effect of friction or armature."""
         v, a = self.v[dof], self.a[dof]
         direction = np.tanh(v / self.plan.width)

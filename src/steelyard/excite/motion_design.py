@@ -12,7 +12,7 @@ from steelyard.excite.design_goal import Held, goal_of
 from steelyard.excite.feasibility import SHAPE_SHARE, Feasible, best_feasible, pursue_target
 from steelyard.excite.ground_support import support_of
 from steelyard.excite.home import start_pose
-from steelyard.excite.limits import Bounds, Limits, bounds_of, random_states, require_strength
+from steelyard.excite.limits import Limits, MotionBounds, bounds_of, random_states, require_strength
 from steelyard.excite.motion_curves import candidate_curves
 from steelyard.excite.motion_problem import Problem
 from steelyard.excite.optimality import Goal
@@ -173,7 +173,7 @@ class _Clock:
         return self.after(1.0) - time.monotonic()
 
 
-def _problem(robot: Robot, limits: Limits, bounds: Bounds, aim: Aim, curve, start, profile):
+def _problem(robot: Robot, limits: Limits, bounds: MotionBounds, aim: Aim, curve, start, profile):
     """What is optimised, and what to say of its start. Raises OptionError for what no motion can do: reveal, hold,
     stand or start there."""
     states = random_states(robot, bounds)

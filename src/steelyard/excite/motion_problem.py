@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.kinematics import Motion, motion
+from steelyard.dynamics.kinematics import TreeMotion, motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
-from steelyard.excite.collisions import Scene
+from steelyard.excite.collisions import CollisionScene
 from steelyard.excite.ground_support import Support
-from steelyard.excite.limits import Bounds
-from steelyard.excite.measured_rows import Regression, Rows, regression_of
+from steelyard.excite.limits import MotionBounds
+from steelyard.excite.measured_rows import MeasuredRegression, MeasuredRows, regression_of
 from steelyard.excite.motion_curves import Curve
 from steelyard.excite.optimality import Goal
 from steelyard.excite.thresholds import THRESHOLDS
@@ -33,8 +33,8 @@ class Problem:
     robot: Robot
     goal: Goal
     curve: Curve
-    bounds: Bounds
-    scene: Scene | None = None
+    bounds: MotionBounds
+    scene: CollisionScene | None = None
     cartesian_speed: float | None = None
     start: np.ndarray | None = None
     colliding: bool = True
@@ -91,7 +91,7 @@ class Problem:
         return np.swapaxes(values @ coefficients, 1, 2)
 
     @cached_property
-    def regression(self) -> Regression:
+    def regression(self) -> MeasuredRegression:
         goal = self.goal
         more = () if self.support is None or BASE in goal.kinds else (BASE,)
         return regression_of(self.robot, goal.layout, goal.basis, goal.coulomb_width, goal.kinds, more)
@@ -103,7 +103,7 @@ class Problem:
         first = self.robot.nv + 6 * sensors.index(WORLD)
         return slice(first, first + 6)
 
-    def rows(self, states) -> Rows:
+    def rows(self, states) -> MeasuredRows:
         """Rows of the regression for states (3 or more, nv, n)."""
         return self.regression.at(self.bounds.positions(states[0]), states[1], states[2])
 
@@ -185,7 +185,7 @@ class Problem:
         pressed = np.maximum(0.0, multiplier + penalty * beyond)
         return float((pressed**2 - np.square(multiplier)).sum()) / (2 * penalty * n), pressed / n
 
-    def _corners(self, state: Motion, multipliers, penalty, tight):
+    def _corners(self, state: TreeMotion, multipliers, penalty, tight):
         limit = self.cartesian_speed * tight.get("cartesian speed", 1.0)
         twist = body_twists(state)
         speed, worst = corner_speeds(self.robot, self.scene, twist)
@@ -213,7 +213,7 @@ class Problem:
         return float(penalty * np.sum(depth**2)) / (2 * n), by_q
 
 
-def corner_speeds(robot: Robot, scene: Scene | None, twist) -> tuple[np.ndarray, np.ndarray]:
+def corner_speeds(robot: Robot, scene: CollisionScene | None, twist) -> tuple[np.ndarray, np.ndarray]:
     """Highest speed (nb, n) of the corners of each body's box, and that corner (3, nb, n). twist: (6, nb, n)."""
     boxes = scene.corners if scene is not None else (np.zeros((1, 3)),) * robot.nb
     speed, worst = np.zeros(twist.shape[1:]), np.zeros((3, *twist.shape[1:]))

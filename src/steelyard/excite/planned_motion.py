@@ -5,9 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import SEVERAL
 from steelyard.errors import OptionError
 from steelyard.excite.feasibility import Margin
-from steelyard.excite.limits import Bounds
+from steelyard.excite.limits import MotionBounds
 from steelyard.excite.motion_curves import Curve, Fourier
 from steelyard.excite.optimality import Goal
 from steelyard.excite.thresholds import THRESHOLDS
@@ -15,8 +16,6 @@ from steelyard.identifiable.practical import Excitation, from_gram
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.simulate.trajectories import Trajectory
-
-LISTED = 6  # entries of a list in a description
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +103,7 @@ class Design(Trajectory):
 
 
 def warm_start(
-    warm: Design | Log | None, robot: Robot, bounds: Bounds, curves: list[Curve]
+    warm: Design | Log | None, robot: Robot, bounds: MotionBounds, curves: list[Curve]
 ) -> tuple[list[Curve], np.ndarray | None]:
     """Curves to try, and coefficients (size, nv) to start from: those of a design, or of the curve nearest to a log.
 
@@ -153,7 +152,7 @@ def _promise(design: Design) -> str:
 def _active_limits(design: Design):
     active = [m for m in design.margins if m.used > THRESHOLDS.active]
     yield f"Active: {len(active)} of {len(design.margins)} limits (margins already taken off):"
-    for m in design.margins[: max(LISTED, min(len(active), 2 * LISTED))]:
+    for m in design.margins[: max(SEVERAL, min(len(active), 2 * SEVERAL))]:
         if m.limit_name == "clearance":
             yield f"  {m.where}: {1000 * m.value:.0f} mm of room to spare at {m.time:.2f} s"
         else:
@@ -163,12 +162,12 @@ def _active_limits(design: Design):
 def _uncertainty(design: Design):
     names, ratio = deviation_ratios(design)
     order = np.argsort(ratio)
-    best = ", ".join(f"{names[i]} ({ratio[i]:.1e})" for i in order[:LISTED])
-    worst = ", ".join(f"{names[i]} ({ratio[i]:.2g})" for i in order[::-1][:LISTED])
+    best = ", ".join(f"{names[i]} ({ratio[i]:.1e})" for i in order[:SEVERAL])
+    worst = ", ".join(f"{names[i]} ({ratio[i]:.2g})" for i in order[::-1][:SEVERAL])
     yield f"Standard deviation after the motion over that before. Smallest: {best}."
     yield f"Largest: {worst}."
     level = design.excitation.level
-    weakest = [i for i in np.argsort(level) if level[i] > 0][:LISTED]
+    weakest = [i for i in np.argsort(level) if level[i] > 0][:SEVERAL]
     yield "Base parameters least distinct from the others: " + ", ".join(
         f"{design.excitation.names[i]} ({level[i]:.2g})" for i in weakest
     )

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.cards import SEVERAL
 from steelyard.dynamics import inverse_dynamics
 from steelyard.dynamics.effects import friction_torque
 from steelyard.errors import SteelyardError
 from steelyard.excite.measured_axes import JOINTS
-from steelyard.excite.planned_motion import LISTED, Design, deviation_ratios
+from steelyard.excite.planned_motion import Design, deviation_ratios
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.information import accumulate
 from steelyard.prepare import prepare
@@ -41,7 +42,7 @@ class Promise:
 
     def explain(self) -> str:
         """One or two sentences: whether to record the motion, and what else would help."""
-        hidden = ", ".join(self.hidden[:LISTED]) + (", ..." if len(self.hidden) > LISTED else "")
+        hidden = ", ".join(self.hidden[:SEVERAL]) + (", ..." if len(self.hidden) > SEVERAL else "")
         remedy = f"keep what you trust of {hidden} (identify --fix), or weigh it (--mass)"
         if not self.shown:
             return f"Not recommended: no motion within these limits shows what is asked for; {remedy}."

@@ -17,7 +17,7 @@ from steelyard.errors import LogError, OptionError, SteelyardError
 from steelyard.excite.home import HOME
 from steelyard.excite.motion_design import design
 from steelyard.excite.profiles import profile_for
-from steelyard.excite.rehearsed_truths import Commands, Play, Torques, Trial
+from steelyard.excite.rehearsed_truths import Commands, IdentifiedTruth, Play, Torques
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.pipeline.job_run import Progress
@@ -42,7 +42,7 @@ class Rehearsal(Card):
 
     robot: Robot
     duration: float
-    trials: tuple[Trial, ...]
+    trials: tuple[IdentifiedTruth, ...]
     shorter: tuple[tuple[float, float | None], ...]
     moved: bool
     sensors: Sensors
@@ -57,7 +57,7 @@ class Rehearsal(Card):
         """(c,) whether the data decide it, for most of the truths."""
         return np.mean(self.over_trials(lambda t: t.shown), axis=0) > 1 / 2
 
-    def over_trials(self, what: Callable[[Trial], np.ndarray]) -> np.ndarray:
+    def over_trials(self, what: Callable[[IdentifiedTruth], np.ndarray]) -> np.ndarray:
         """(trials, c) of a number of every name."""
         return np.stack([[what(t)[t.names.index(name)] for name in self.names] for t in self.trials])
 

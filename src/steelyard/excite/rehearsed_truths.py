@@ -12,6 +12,7 @@ from steelyard.drives.drive import drives_of
 from steelyard.drives.held_out import WINDOW
 from steelyard.drives.rollouts import rollout
 from steelyard.drives.simulation import Simulation
+from steelyard.drives.window_errors import CAREFUL
 from steelyard.drives.windows import Recorded, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
@@ -35,12 +36,11 @@ LATE = (0.0, 0.02)  # s of commands whose delay is not known
 TIMES, SHORT = ("delay", "early", "slope_limit"), 5e-3  # numbers of drives without torque; s, size of a delay
 STILL = 1e-6  # rad or m, by which joints move that stay
 COMMANDED = ("position", "velocity")  # kinds of drives that a motion can be sent to
-FINE = 5e-4  # s, step of simulated drives
 OTHERWISE = 10.0  # s of the random motion that judges
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class IdentifiedTruth:
     """One truth, identified.
 
     names, units: of what was identified. truth, found, lower, upper, size: (c,) each, size: natural, of which errors
@@ -129,7 +129,7 @@ class Play(ABC):
         """Result of the identification of a log."""
 
     @abstractmethod
-    def judged(self, truth: Robot, result: Any, unlike: Log) -> Trial:
+    def judged(self, truth: Robot, result: Any, unlike: Log) -> IdentifiedTruth:
         """A result beside the truth."""
 
     @abstractmethod
@@ -155,11 +155,11 @@ class Torques(Play):
     def identified(self, log: Log) -> Result:
         return run(job_of(self.robot, log, **self.options), robot=self.robot, logs=[log])
 
-    def judged(self, truth: Robot, result: Result, unlike: Log) -> Trial:
+    def judged(self, truth: Robot, result: Result, unlike: Log) -> IdentifiedTruth:
         own, estimate = result.uncertainty.base, result.estimate
         layout, basis = estimate.layout, estimate.basis
         units, plain = column_units(self.robot, layout), np.isin(basis.columns, layout.in_plain)
-        return Trial(
+        return IdentifiedTruth(
             names=tuple(name for name, kept in zip(own.names, plain, strict=True) if kept),
             units=tuple(units[column] for column in basis.columns[plain]),
             truth=basis.regroup(model_parameters(truth, layout))[plain],
@@ -205,8 +205,8 @@ class Commands(Play):
         q, v, _ = motion.evaluate(t)
         follows = np.array([drive.features.follows_q for drive in truth.drives.values()])
         told = Recorded(t, q, np.where(follows, q, v))
-        simulation, arrays = Simulation(truth, FINE), arrays_of(truth, truth.drives)
-        windows = windows_of([told], FINE, None)
+        simulation, arrays = Simulation(truth, CAREFUL), arrays_of(truth, truth.drives)
+        windows = windows_of([told], CAREFUL, None)
         ran = simulation.run(windows.driven(simulation, arrays), windows.begin, windows.v, windows.controls(arrays))
         q = windows.measured + windows.errors(ran)
         step = self.sensors.encoder_resolution
@@ -219,7 +219,7 @@ class Commands(Play):
     def identified(self, log: Log) -> DriveResult:
         return run_drives(job_of(self.robot, log, **self.options), robot=self.robot, logs=[log])
 
-    def judged(self, truth: Robot, result: DriveResult, unlike: Log) -> Trial:
+    def judged(self, truth: Robot, result: DriveResult, unlike: Log) -> IdentifiedTruth:
         rows = []
         for (joint, found), unit in zip(result.drives.items(), dof_units(self.robot), strict=True):
             j, true, gain = self.robot.dof_names.index(joint), truth.drives[joint], found.features.gain
@@ -237,7 +237,7 @@ class Commands(Play):
         idle = rollout(truth, unlike, window=WINDOW)
         given = np.sqrt(np.mean(idle.stays**2)) if idle.commanded is None else np.sqrt(np.mean(idle.commanded**2))
         shown, scale = np.ones(len(names), dtype=bool), result.scale if result.scaled else ()
-        return Trial(
+        return IdentifiedTruth(
             names,
             units,
             value,

@@ -2,7 +2,6 @@
 
 from steelyard.fit.adaptation import CompositeAdaptation, RecursiveEstimator, natural_step
 from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repeatability
-from steelyard.fit.chart_descent import nonconvex
 from steelyard.fit.cone_program import consistent, solve
 from steelyard.fit.confidence import Uncertainty, uncertainty
 from steelyard.fit.contact_detection import Contact, ContactDetector, ExternalTorque
@@ -58,7 +57,6 @@ __all__ = [
     "least_squares",
     "load_draws",
     "natural_step",
-    "nonconvex",
     "output_torque",
     "posterior",
     "predict",

@@ -14,8 +14,7 @@ from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information
-
-ROUNDING = 1e-9  # of an estimate: a smaller deviation is no noise, and differences of its size mean nothing
+from steelyard.numbers import NEGLIGIBLE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,7 +146,7 @@ def _run(scores: Sandwich):
     seen = scores.sees(np.eye(len(scores.to_base)))
     base = np.where(seen, scores.base, np.nan)
     deviation = np.sqrt(scores.variance(scores.to_base))
-    deviation = np.maximum(deviation, ROUNDING * np.abs(scores.base) + np.finfo(float).tiny)
+    deviation = np.maximum(deviation, NEGLIGIBLE * np.abs(scores.base) + np.finfo(float).tiny)
     return base, np.where(seen, deviation, np.nan), scores.degrees(scores.to_base)
 
 

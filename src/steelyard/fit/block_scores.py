@@ -18,8 +18,8 @@ from steelyard.fit.homogeneous import ratios_about
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information
+from steelyard.numbers import SAME
 
-UNSEEN = 1e-6  # share of a combination along directions that the data does not show, taken as rounding
 ALONE = 1e-8  # share of a direction's information that all but one block hold; below, its residual says nothing
 
 
@@ -92,7 +92,7 @@ class Sandwich:
         """(c,) whether the data shows `contrasts @ x` at all. contrasts: (c, r) of base parameters."""
         unit = contrasts * self.scale
         left = unit - unit @ self.shown @ self.shown.T
-        return np.linalg.norm(left, axis=1) <= UNSEEN * np.linalg.norm(unit, axis=1)
+        return np.linalg.norm(left, axis=1) <= SAME * np.linalg.norm(unit, axis=1)
 
     def degrees(self, contrasts) -> np.ndarray:
         """(c,) degrees of freedom of `variance`: those of the chi-square with its mean and variance for white noise."""

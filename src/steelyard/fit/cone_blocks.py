@@ -9,12 +9,12 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from steelyard.fit.constraints import Rows
+from steelyard.fit.constraints import ConstraintRows
 from steelyard.inertia import cones
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class ConeBlock:
     """Slacks `h - G x`, the triangles of positive definite matrices. G: (c, m, k), h: (c, m), n: size of a matrix.
 
     floor: what remains of the barrier at the end, `S Z = floor 1`: zero for a constraint, the weight for an entropic
@@ -48,21 +48,21 @@ class Block:
         """(k,) `G^T Z`."""
         return np.tensordot(cones.triangle(Z), self.G, axes=2)
 
-    def substituted(self, to, d) -> "Block":
+    def substituted(self, to, d) -> "ConeBlock":
         """The same in unknowns u with `x = d + to u`."""
-        return Block(self.G @ to, self.h - self.G @ d, self.n, self.floor)
+        return ConeBlock(self.G @ to, self.h - self.G @ d, self.n, self.floor)
 
 
-def blocks_of(rows: Rows, G, h) -> list[Block]:
+def blocks_of(rows: ConstraintRows, G, h) -> list[ConeBlock]:
     """Rows `h - G x` of constraints, as blocks. G: (m, k), h: (m,)."""
     made = []
     for kind, n, where, _ in rows.groups:
         if kind == "nonnegative":
-            made.append(Block(G[where.ravel()][:, None], h[where.ravel()][:, None], 1))
+            made.append(ConeBlock(G[where.ravel()][:, None], h[where.ravel()][:, None], 1))
         elif kind == "soc":
-            made.append(Block(_arrow(n) @ G[where], h[where] @ _arrow(n).T, n))
+            made.append(ConeBlock(_arrow(n) @ G[where], h[where] @ _arrow(n).T, n))
         else:
-            made.append(Block(G[where], h[where], n))
+            made.append(ConeBlock(G[where], h[where], n))
     return made
 
 
@@ -81,14 +81,14 @@ class Scaled:
     """A block at slacks and multipliers, the pair (2, c, n, n). eigenvalues: (c, n) of both when scaled; to: (c, n, n)
     `R`; back: its inverse."""
 
-    block: Block
+    block: ConeBlock
     pair: np.ndarray
     eigenvalues: np.ndarray
     to: np.ndarray
     back: np.ndarray
 
     @classmethod
-    def at(cls, block: Block, pair) -> "Scaled":
+    def at(cls, block: ConeBlock, pair) -> "Scaled":
         """Raises LinAlgError where one of the pair is not positive definite to rounding."""
         L, M = np.linalg.cholesky(pair)
         U, eigenvalues, Vt = np.linalg.svd(M.mT @ L)

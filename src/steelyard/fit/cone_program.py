@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.arguments import require_type, with_options
 from steelyard.errors import FitError
 from steelyard.fit.cone_solver import PROVEN, Solution, minimum
-from steelyard.fit.constraints import Rows
+from steelyard.fit.constraints import ConstraintRows
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.homogeneous import scale_is_lost
 from steelyard.fit.joint_normal import JointNormal
@@ -20,13 +20,12 @@ from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import degrees_taken, first_noise, joint_noise, weak_directions
 from steelyard.inertia import pseudo
 from steelyard.information import Information
+from steelyard.numbers import NEGLIGIBLE, ROUNDS
 
 # Where a prior is a thousand times too heavy and data exact, unknowns counted from the prior have no digits left. They
 # are then counted from what was found.
 RECENTRINGS = 3
-REWEIGHINGS = 10
 DIGITS = 1e-15  # of the terms of a constraint: what their sum is known to
-ROUNDING = 1e-9  # of the size of what is bounded: a smaller error is rounding, in parameters of very unlike bodies
 
 
 def consistent(info: Information, known: Known = TOLD_NOTHING, **more) -> Estimate:
@@ -123,7 +122,7 @@ def reweighed(program: Program, *, rough: bool = False) -> tuple[Program, Soluti
     """
     info, known = program.info.base, program.knowledge.noise
     solution = _minimum(program, rough)
-    for _ in range(REWEIGHINGS):
+    for _ in range(ROUNDS):
         found, noise = program.ratios, program.noise
         base = info.basis.regroup(program.parameters(solution.w))
         following = found.after(info, base) if found.groups.any() else None
@@ -177,7 +176,7 @@ def _estimate(program: Program, solution: Solution) -> Estimate:
     program, solution = _recentred(program, solution)
     info, knowledge, known = program.info, program.knowledge, program.constraints
     parameters = _onto_bounds(known, program.parameters(solution.w))
-    rows = Rows(known)
+    rows = ConstraintRows(known)
     depths = rows.depths(rows.slack(parameters, solution.aux))
     covariance = _covariance(program, solution)
     certificate = _certificate(program, parameters, depths, solution.gap)
@@ -231,7 +230,7 @@ def _onto_bounds(known, parameters) -> np.ndarray:
         if each.cones == (("nonnegative", 1),) and np.count_nonzero(each.A) == 1:
             column = int(np.flatnonzero(each.A[0])[0])
             slack = float(each.b[0] - each.A[0] @ parameters)
-            if -ROUNDING < slack < 0:
+            if -NEGLIGIBLE < slack < 0:
                 parameters[column] = each.b[0] / each.A[0, column]
     return parameters
 
@@ -246,7 +245,7 @@ def _certificate(program: Program, parameters, depths, gap: float) -> Certificat
     broken = [
         f"{each.label} ({depth:.1e})"
         for each, depth in zip(known, depths, strict=True)
-        if depth < -ROUNDING - DIGITS * float((np.abs(each.A) @ np.abs(parameters)).max(initial=0.0))
+        if depth < -NEGLIGIBLE - DIGITS * float((np.abs(each.A) @ np.abs(parameters)).max(initial=0.0))
     ]
     if broken:
         raise FitError(f"The solution failed its own check: {'; '.join(broken)}.")

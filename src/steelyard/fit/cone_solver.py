@@ -13,18 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.fit.cone_blocks import Block, blocks_of
-from steelyard.fit.constraints import Rows
+from steelyard.fit.cone_blocks import ConeBlock, blocks_of
+from steelyard.fit.constraints import ConstraintRows
 from steelyard.fit.interior import Point, Problem, certified, effort, minimise
 from steelyard.fit.program import Infeasible, Objective
 from steelyard.fit.qr import triangular_solve
 from steelyard.inertia import cones
+from steelyard.numbers import ROUNDS
 
 Enough = Callable[[np.ndarray], bool]
 
 PROVEN = 1e-8  # gap, relative to the cost (at least 1), above which another way is tried
 ROUGH = 1e-5  # the same where costs are compared only: 0.01 nats in a fit of a thousand independent samples
-ROUNDS = 10  # of constraints that enter as they are violated; after that, all do
 # Tolerances asked of Clarabel, one after the other.
 CLARABEL_EXACT, CLARABEL_ROUGH = (1e-11, 1e-9), (1e-9, 1e-7)
 MARGIN = 10.0  # times the tolerance: kept clear of every border, so that the tolerance cannot cross it
@@ -54,7 +54,7 @@ def minimum(
     way: the cost of the minimum is no less than theirs. rough: a gap of ROUGH will do, which Clarabel reaches quickly.
     Raises Infeasible where no point inside is found.
     """
-    rows = Rows(tuple(each for each in program.constraints if not each.equality))
+    rows = ConstraintRows(tuple(each for each in program.constraints if not each.equality))
     entered = rows.free.copy()
     if program.entropic_weight:  # the cost itself keeps bodies consistent, as a rule by far
         entered |= np.array([not each.definite for each in rows.constraints], dtype=bool)
@@ -72,7 +72,7 @@ def minimum(
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _Minimum:
     """w (k,), auxiliary variables, and how far the cost is above the minimum at most."""
 
     w: np.ndarray
@@ -80,7 +80,7 @@ class _Found:
     gap: float
 
 
-def _round(program: Objective, rows: Rows, entered, rough: bool) -> tuple[_Found, np.ndarray]:
+def _round(program: Objective, rows: ConstraintRows, entered, rough: bool) -> tuple[_Minimum, np.ndarray]:
     """A minimum within the constraints that entered, and which of the others it misses; its gap is closed, if that can
     be, where it misses none: where more have to enter, no digits are needed. Raises Infeasible."""
     minima = _minima(program, rows.only(entered), rough)
@@ -96,14 +96,14 @@ def _round(program: Objective, rows: Rows, entered, rough: bool) -> tuple[_Found
         found = better
 
 
-def _minima(program: Objective, rows: Rows, rough: bool) -> Iterator[_Found]:
+def _minima(program: Objective, rows: ConstraintRows, rough: bool) -> Iterator[_Minimum]:
     """The minimum subject to some of the constraints, each time by another way and better. Raises Infeasible."""
     F, target = program.quadratic
     if not program.size and not rows.free.any():  # equalities settle everything
-        yield _Found(np.zeros(0), (), 0.0)
+        yield _Minimum(np.zeros(0), (), 0.0)
         return
     if not rows.constraints and not program.entropic_weight:
-        yield _Found(triangular_solve(F, target), (), 0.0)
+        yield _Minimum(triangular_solve(F, target), (), 0.0)
         return
     free = _Free(rows, program.size)
     problem = Problem(free.factor(F), free.padded(target), _blocks(program, rows, free), program.residual.remainder)
@@ -121,7 +121,7 @@ def _minima(program: Objective, rows: Rows, rough: bool) -> Iterator[_Found]:
         point = way()
         if point is not None and (best is None or point.gap < best.gap):
             best = point
-            yield _Found(best.x[: program.size], free.parts(best.x[program.size :]), best.gap)
+            yield _Minimum(best.x[: program.size], free.parts(best.x[program.size :]), best.gap)
     if best is None:
         raise Infeasible("No parameters satisfy all constraints.")
 
@@ -153,7 +153,7 @@ def _spanned(problem: Problem, size: int, start):
     return short, whole, np.append(basis.T @ (F @ (start - middle)[:size]), np.zeros(count))
 
 
-def _blocks(program: Objective, rows: Rows, free: "_Free") -> list[Block]:
+def _blocks(program: Objective, rows: ConstraintRows, free: "_Free") -> list[ConeBlock]:
     blocks = []
     if rows.constraints:
         G = np.column_stack([rows.A @ program.directions, free.columns])
@@ -162,14 +162,14 @@ def _blocks(program: Objective, rows: Rows, free: "_Free") -> list[Block]:
         G = np.column_stack([-program.spread, np.zeros((len(program.spread), free.count))])
         h = np.tile(cones.triangle(np.eye(4)), program.body_count) + program.offset
         shape = (program.body_count, 10)
-        blocks.append(Block(G.reshape(*shape, G.shape[1]), h.reshape(shape), 4, program.entropic_weight))
+        blocks.append(ConeBlock(G.reshape(*shape, G.shape[1]), h.reshape(shape), 4, program.entropic_weight))
     return blocks
 
 
 class _Free:
     """Auxiliary variables of all constraints that have some, side by side, each in units of its column."""
 
-    def __init__(self, rows: Rows, size: int):
+    def __init__(self, rows: ConstraintRows, size: int):
         self.own = [each.A_aux for each in rows.constraints if each.A_aux.shape[1]]
         self.units = [1.0 / np.maximum(np.linalg.norm(A, axis=0), 1e-300) for A in self.own]
         self.count = sum(len(unit) for unit in self.units)

@@ -54,7 +54,7 @@ def body_index(layout: ParameterLayout, name, option: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ConstraintRows:
     """Constraints below each other: rows `b - A x - A_aux aux in K` on parameters x (p,)."""
 
     constraints: tuple[Constraint, ...]
@@ -74,9 +74,9 @@ class Rows:
         """(number of constraints,) which have auxiliary variables."""
         return np.array([each.A_aux.shape[1] > 0 for each in self.constraints], dtype=bool)
 
-    def only(self, wanted) -> "Rows":
+    def only(self, wanted) -> "ConstraintRows":
         """The constraints where wanted (number of constraints,) is true."""
-        return Rows(tuple(each for each, keep in zip(self.constraints, wanted, strict=True) if keep))
+        return ConstraintRows(tuple(each for each, keep in zip(self.constraints, wanted, strict=True) if keep))
 
     def slack(self, x, aux: Sequence[np.ndarray] = ()) -> np.ndarray:
         """(m,) `b - A x - A_aux aux`. aux: of the constraints that have some; left out where it is empty."""

@@ -24,17 +24,17 @@ from steelyard.fit.validation import raw_values
 from steelyard.identifiable.contact_wrenches import identifiable_wrench
 from steelyard.information.accumulation import Columns, RegressionSpec
 from steelyard.information.contact_rows import explained_torque
-from steelyard.information.engines import CHUNK
 from steelyard.information.regression_rows import channels_of, recorded_direction, require_tree
 from steelyard.information.row_kinds import momentum_balance
 from steelyard.log import Log
 from steelyard.log.stamps import runs, segments
 from steelyard.model import Robot
+from steelyard.native import CHUNK
+from steelyard.numbers import NEGLIGIBLE
 
 COMMON = 0.9, 0.75, 0.5, 0.0  # quantiles above which peaks of a log without contacts make the tail: the first of enough
 MEMORY = 3.0  # over the gain: after as long, 5 % of a contact is left in the filter, and alarms are of another one
 FEWEST = 10  # peaks
-STILL = 1e-9  # of the largest torque of a joint, below which a residual is rounding
 HOUR = 3600.0
 
 
@@ -199,7 +199,7 @@ class ContactDetector(Card):
         if not time > 0:
             raise LogError("quiet: a detector is calibrated by logs of motion without contact; these have no samples.")
         torque, parameter = (np.concatenate(each) for each in zip(*parts, strict=True))
-        least = STILL * np.ptp(np.concatenate([log.require("tau")[0] for log in logs]), axis=0)
+        least = NEGLIGIBLE * np.ptp(np.concatenate([log.require("tau")[0] for log in logs]), axis=0)
         noise = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), np.maximum(least, np.finfo(float).tiny))
         share = self.false_alarms / HOUR / self.robot.nv
         stamps = np.concatenate([log.t + k * (1e6 + time) for k, log in enumerate(logs)])

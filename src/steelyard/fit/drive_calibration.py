@@ -17,12 +17,10 @@ from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.fit.whitening import SINGULAR
 from steelyard.information import Information
+from steelyard.numbers import ROUNDING, STEPS
 from steelyard.terms import stated_values
 
-CONVERGED = 1e-12  # relative change of the gains
-MOST_STEPS = 50
 REMEDY = (
     "The scale is only fixed by a known mass: record a further log with a load of known mass on a body, "
     'drive_gains(info, loads=[Load(info_with_load, "BODY", kilograms)]), or give known={"BODY.hx": value, ...}.'
@@ -259,7 +257,7 @@ def _linear(parts: list[_Part]) -> tuple[np.ndarray, np.ndarray]:
         rhs[:count] -= B.T @ (G @ w)
         rhs[count:] += info.moment @ w
     N[count:, :count] = N[:count, count:].T
-    solution = _Normal(N, parts[0].info.group_names).solve(rhs)
+    solution = _NormalEquations(N, parts[0].info.group_names).solve(rhs)
     return solution[:count], solution[count:]
 
 
@@ -267,12 +265,12 @@ def _refined(parts: list[_Part], z, gains) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Newton on the errors of the currents, each weighted by its joint's noise: gains and deviations (nv,)."""
     count, names = len(z), parts[0].info.group_names
     inverse = 1.0 / gains
-    for _ in range(MOST_STEPS):
+    for _ in range(STEPS):
         N, gradient = _normal_equations(parts, z, inverse)
-        normal = _Normal(N, names)
+        normal = _NormalEquations(N, names)
         step = normal.solve(gradient)
         z, inverse = z + step[:count], inverse + step[count:]
-        if np.abs(step[count:] / inverse).max() < CONVERGED:
+        if np.abs(step[count:] / inverse).max() < ROUNDING:
             break
     else:
         raise FitError("The gains do not settle: the load or motion is too weak against the noise of the currents.")
@@ -305,7 +303,7 @@ def _normal_equations(parts: list[_Part], z, inverse):
 
 
 @dataclass(frozen=True, eq=False)
-class _Normal:
+class _NormalEquations:
     """Normal equations whose last unknowns are the gains of `names`. Raises FitError when one is not determined."""
 
     matrix: np.ndarray
@@ -320,7 +318,7 @@ class _Normal:
         size = np.sqrt(np.diag(self.matrix))
         size = np.where(size > 0, size, 1.0)
         values, vectors = np.linalg.eigh(self.matrix / size[:, None] / size)
-        weak = values <= SINGULAR * values[-1]
+        weak = values <= ROUNDING * values[-1]
         open_gains = np.abs(vectors[-len(self.names) :, weak]).max(axis=1, initial=0.0)
         if open_gains.max(initial=0.0) > 1e-3:
             unseen = [name for name, share in zip(self.names, open_gains, strict=True) if share > 1e-3]

@@ -16,11 +16,8 @@ from steelyard.fit.prior import model_parameters
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information
 from steelyard.information.gram import Squares
+from steelyard.numbers import ROUNDING, SAME
 from steelyard.terms import ParameterLayout
-
-VANISHED = 1e-12  # of a column's square in any rows, below which nothing but rounding is left
-ROUNDING = 1e-12  # share of a body's torque energy that is rounding
-NO_ROOM = 1e-6  # change of scaled parameters that what is known leaves no room for
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +43,7 @@ class Ratios:
             at, G = places[g], blocks[g]
             P = _without_scale(x[at], _apart(info, at) * G)
             left = P.T @ G @ P
-            told = self.believed[g] & (np.diag(left) > VANISHED * most[at])
+            told = self.believed[g] & (np.diag(left) > ROUNDING * most[at])
             moment[g, at] = told * (self.share[g] * P.T @ (moment[g, at] - G @ x[at]))
             blocks[g] = np.outer(told, told) * (self.share[g] * left)
         return replace(
@@ -140,7 +137,7 @@ def _shared(info: Information, chosen) -> np.ndarray:
     most = _largest(info)
     keys = []
     for at, G in zip(info.squares.pattern.places, info.squares.blocks, strict=True):
-        seen = info.basis.columns[at[np.diag(G) > VANISHED * most[at]]]
+        seen = info.basis.columns[at[np.diag(G) > ROUNDING * most[at]]]
         seen = seen[seen < info.layout.inertial.stop]
         keys.append((frozenset(seen // 10), bool((seen % 10 == 0).any())))
     doubted = {key for key, each in zip(keys, chosen, strict=True) if each}
@@ -212,4 +209,4 @@ def _is_free(scaled, directions) -> bool:
         return False
     unit, wanted = directions[kept] / size[kept, None], scaled[kept] / size[kept]
     left = wanted - unit @ np.linalg.lstsq(unit, wanted)[0]
-    return bool(np.linalg.norm(left) <= NO_ROOM * np.linalg.norm(wanted))
+    return bool(np.linalg.norm(left) <= SAME * np.linalg.norm(wanted))

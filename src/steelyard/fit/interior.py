@@ -15,9 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.fit.cone_blocks import Block, Scaled, products
+from steelyard.fit.cone_blocks import ConeBlock, Scaled, products
 from steelyard.fit.qr import Factors, least_squares
 from steelyard.inertia import cones
+from steelyard.numbers import ROUNDING
 
 STEPS = 60  # the median problem takes 15, one in ten more than 30
 BACK = 0.99  # of the way to the border that a step may go
@@ -40,7 +41,6 @@ GAINS = 0.5  # of the gap: a step that leaves more gains little
 COST = 1e-6
 LIFTS = (1.0, 1e3, 1e6)  # of that, one after the other, where multipliers must become larger than a start tells
 STUCK = 3  # short steps in a row, without a point inside, that end a trial
-MET = 1e-12  # error of the slacks, relative to their size, that is rounding
 WIDER = 2.0  # how much further from the prior than the point found the optimum may lie in any unknown
 EPSILON = 4 * np.finfo(float).eps  # of the terms of a sum: its rounding
 STALLED = 8  # steps without a smaller gap, once there is a point inside, after which there are no more digits
@@ -62,7 +62,7 @@ class Problem:
 
     F: np.ndarray
     t: np.ndarray
-    blocks: Sequence[Block]
+    blocks: Sequence[ConeBlock]
     unexplained: float = 0.0
 
     def cost(self, x) -> float:
@@ -199,7 +199,7 @@ class _Iterate:
     def inside(self) -> bool:
         """Whether slacks are those of x."""
         return all(
-            np.abs(missed).max() <= MET * max(1.0, np.abs(each.S).max())
+            np.abs(missed).max() <= ROUNDING * max(1.0, np.abs(each.S).max())
             for each, missed in zip(self.scaled, self.missed, strict=True)
         )
 
@@ -383,7 +383,7 @@ def _unconstrained(problem: Problem) -> np.ndarray:
     return least_squares(np.concatenate(rows), np.concatenate(sides))
 
 
-def _inside(blocks: Sequence[Block], x, far) -> list[np.ndarray]:
+def _inside(blocks: Sequence[ConeBlock], x, far) -> list[np.ndarray]:
     """(c, n, n) slacks at x, those on or outside a border moved inside by as much as the worst is outside; multiples of
     one where those far away are much larger."""
     spectra = [np.linalg.eigvalsh(block.slack(x)) for block in blocks]

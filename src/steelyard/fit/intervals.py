@@ -20,6 +20,7 @@ from steelyard.fit.pullback_form import Posterior
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information
 from steelyard.information.model_discrepancy import DRIFT, NAMES
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.terms import TERMS, ParameterLayout
 
 
@@ -209,9 +210,6 @@ class Intervals(Card):
         return "\n".join(f"{n:{width}}  {e:>12.5g}  [{a:>12.5g}, {b:>12.5g}]  {label}" for n, e, a, b, label in rows)
 
 
-OUTSIDE = 1e-9  # share of the prior's variance that lies outside what any motion shows, taken as rounding
-
-
 @dataclass(frozen=True, eq=False)
 class Sources:
     """lifted: (c, r) the combinations in base parameters; seen: (c,) whether motion and log show them without a prior;
@@ -236,7 +234,7 @@ def sources_of(scores: Sandwich, model: Posterior, contrasts, discrepancy: Model
     lifted = contrasts[:, basis.columns]  # regrouping is the identity there
     before = model.prior_variance(contrasts)
     hidden = model.prior_variance(contrasts - lifted @ basis.regrouping)
-    seen = scores.sees(lifted) & (hidden <= OUTSIDE * before)
+    seen = scores.sees(lifted) & (hidden <= NEGLIGIBLE * before)
     noise, pull = model.spread(contrasts, np.vstack([scores.adjusted, shift]))
     from_prior, from_noise, from_model = np.sum(pull**2, axis=1), np.sum(noise[:, :-1] ** 2, axis=1), noise[:, -1] ** 2
     alone = seen & (from_prior <= THRESHOLDS.prior_share * (from_noise + from_model + from_prior))

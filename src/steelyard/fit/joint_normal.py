@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.fit.constraints import Constraint, Rows
+from steelyard.fit.constraints import Constraint, ConstraintRows
 from steelyard.fit.prior import congruence
 from steelyard.fit.pullback_form import Posterior, constrained
 from steelyard.inertia import is_consistent
+from steelyard.numbers import NEGLIGIBLE, ROUNDS
 
 BARRIER = 0.25  # its weight: quantiles 5 to 95 % of a scalar open but for its sign are those of the cut-off normal
-DEPENDENT = 1e-9  # singular value, over the reach of rows: equalities that repeat others, or are met already
 HELD = 1e-6  # relative change of second moments, by which what equalities hold moves before it is put back
 TIED = 1e-4  # deviations, to which slacks of inequalities are met
-ROUNDS = 8  # of samples drawn again where one did not converge
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +75,14 @@ class JointNormal:
 
     def _given(self) -> "JointNormal":
         """The same with equalities met by conditioning."""
-        rows = Rows(tuple(each for each in self.within if each.equality))
+        rows = ConstraintRows(tuple(each for each in self.within if each.equality))
         if not rows.constraints:
             return self
         reach = np.abs(rows.A) @ np.linalg.norm(self.root, axis=1)  # of each row, were its terms to add up
         moves = reach > 0
         A, b = rows.A[moves] / reach[moves, None], rows.b[moves] / reach[moves]
         U, size, V = np.linalg.svd(A @ self.root)
-        rank = int(np.sum(size > DEPENDENT))
+        rank = int(np.sum(size > NEGLIGIBLE))
         met = V[:rank].T @ ((U.T[:rank] @ (b - A @ self.mean)) / size[:rank])
         return replace(self, mean=self.mean + self.root @ met, root=self.root @ V[rank:].T)
 
@@ -102,7 +101,7 @@ class JointNormal:
         middle = np.linalg.solve(directions, given.mean - start)
         U, spread, _ = np.linalg.svd(np.linalg.solve(directions, given.root))
         spread = np.append(spread, np.zeros(p - len(spread)))
-        free = spread > DEPENDENT * HELD
+        free = spread > NEGLIGIBLE * HELD
         inverse = (U / np.where(free, spread, HELD)).T
         bound = np.asarray(lower, dtype=float)[cut:] / directions[effects, effects]
         A, b = _slacks(self.within, p, cut)

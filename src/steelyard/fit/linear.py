@@ -14,9 +14,9 @@ from steelyard.fit.whitening import (
     whiten,
 )
 from steelyard.information import Information
+from steelyard.numbers import ROUNDING
 
 CHANGES = 10  # of the active set, for each unknown
-TOLERANCE = 1e-12  # of the largest slope at unit columns: a smaller one is rounding
 
 
 def least_squares(info: Information, *, noise=None) -> Estimate:
@@ -89,7 +89,7 @@ def nonnegative_least_squares(A, b, free=None) -> tuple[np.ndarray, float]:
     x, passive = np.zeros(A.shape[1]), free.copy()
     if free.any():
         x[free] = np.linalg.lstsq(A[:, free], b)[0]
-    least = TOLERANCE * max(float(np.linalg.norm(b)), 1e-300)
+    least = ROUNDING * max(float(np.linalg.norm(b)), 1e-300)
     for _ in range(CHANGES * A.shape[1]):
         slope = np.where(passive | ~usable, -np.inf, A.T @ (b - A @ x))
         best = int(np.argmax(slope)) if len(slope) else 0

@@ -12,18 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.fit.cone_solver import PROVEN, Solution
-from steelyard.fit.constraints import Rows
+from steelyard.fit.constraints import ConstraintRows
 from steelyard.fit.prior import TRIANGLES
 from steelyard.fit.program import Objective
 from steelyard.fit.qr import least_squares, triangular_solve
 from steelyard.inertia import cones
+from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
 
-STEPS = 40  # of which two to six are usual
 HALVINGS = 30
 DECREASE = 1e-4  # share of what the gradient promises that a step has to keep (Armijo)
-TOUCHING = 1e-9  # distance from a bound, in unknowns of order one, that is rounding
 CLOSED = 0.01 * PROVEN  # gap relative to the cost, at which to stop
-FLAT = 1e-12  # of the longest row of inequalities: shorter ones, such as a known mass above zero, no unknown changes
 
 
 def followed(objective: Objective, parameters) -> Solution | None:
@@ -38,7 +36,7 @@ def followed(objective: Objective, parameters) -> Solution | None:
     G, h = linear
     at = None
     for w in (_unknowns(objective, parameters), np.zeros(objective.size)):
-        if at is None and (h - G @ w > -TOUCHING).all():
+        if at is None and (h - G @ w > -NEGLIGIBLE).all():
             at = _at(objective, w)
     for _ in range(STEPS):
         if at is None:
@@ -92,7 +90,7 @@ def _least_distance(B, lack) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class _Iterate:
     """w (k,), cost there, its gradient, and the triangular F of its Hessian `F^T F`. weight: of the entropic term."""
 
     w: np.ndarray
@@ -117,7 +115,7 @@ def _linear(objective: Objective) -> tuple[np.ndarray, np.ndarray] | None:
     b = np.concatenate([np.zeros(0), *(each.b for each in inequalities)])
     G, h = A @ objective.directions, b - A @ objective.start
     length = np.linalg.norm(G, axis=1)
-    moving = length > FLAT * length.max(initial=0.0)
+    moving = length > ROUNDING * length.max(initial=0.0)
     return G[moving], h[moving]
 
 
@@ -131,7 +129,7 @@ def _unknowns(objective: Objective, parameters) -> np.ndarray:
     return least_squares(objective.directions / unit[:, None], moved / unit)
 
 
-def _at(objective: Objective, w, *, cost: float | None = None) -> _Point | None:
+def _at(objective: Objective, w, *, cost: float | None = None) -> _Iterate | None:
     """Cost and derivatives; None outside."""
     S = objective.relative(w)
     try:
@@ -144,10 +142,10 @@ def _at(objective: Objective, w, *, cost: float | None = None) -> _Point | None:
     blocks = np.sqrt(weight) * cones.congruence_matrix(roots)
     bent = np.einsum("bij,bjk->bik", blocks, objective.spread.reshape(len(S), 10, objective.size))
     whole = np.asarray(np.linalg.qr(np.concatenate([F, bent.reshape(10 * len(S), objective.size)]), mode="r"))
-    return _Point(w, objective.cost(w) if cost is None else cost, gradient, whole, weight)
+    return _Iterate(w, objective.cost(w) if cost is None else cost, gradient, whole, weight)
 
 
-def _stepped(objective: Objective, at: _Point, step) -> _Point | None:
+def _stepped(objective: Objective, at: _Iterate, step) -> _Iterate | None:
     """After a step, shortened until the cost falls."""
     length = 1.0
     for _ in range(HALVINGS):
@@ -159,10 +157,10 @@ def _stepped(objective: Objective, at: _Point, step) -> _Point | None:
     return None
 
 
-def _solution(objective: Objective, at: _Point, gap: float) -> Solution | None:
+def _solution(objective: Objective, at: _Iterate, gap: float) -> Solution | None:
     """None where a body lies beyond what a constraint says."""
-    rows = Rows(tuple(objective.constraints))
-    if (rows.depths(rows.slack(objective.parameters(at.w))) < -TOUCHING).any():
+    rows = ConstraintRows(tuple(objective.constraints))
+    if (rows.depths(rows.slack(objective.parameters(at.w))) < -NEGLIGIBLE).any():
         return None
     entered = np.zeros(len(rows.constraints), dtype=bool)
     return Solution(at.w, (), gap / max(1.0, at.cost), at.cost, at.F, entered)

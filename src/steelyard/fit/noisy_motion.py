@@ -37,14 +37,14 @@ from steelyard.fit.estimate import Estimate
 from steelyard.fit.linear import unconstrained
 from steelyard.fit.m_estimators import Fit, as_list, fit_of, repeatable
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.fit.whitening import SINGULAR, Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
+from steelyard.fit.whitening import Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information, accumulate
 from steelyard.information.gram import Squares
 from steelyard.information.samples import products, require_same_samples
 from steelyard.log import Log
 from steelyard.model import Robot
+from steelyard.numbers import ROUNDING, ROUNDS
 
-ITERATIONS = 10  # of noise levels
 KEPT = 0.99  # share of the removable noise that `compensated` removes at most: the rest keeps the problem convex
 
 
@@ -88,7 +88,7 @@ def total(info: Information, noise, *, torque_noise=None) -> Estimate:
     covariances, given = _covariances(info, noise), _torque_noise(info, torque_noise)
     weighted, spread = weigh_by_noise(info)
     base = whiten(weighted).solve()
-    for _ in range(ITERATIONS):
+    for _ in range(ROUNDS):
         through = np.einsum("gij,i,j->g", covariances, base, base)
         left = info.residual_energy(base) / np.maximum(info.counts, 1.0) - through
         torque = np.maximum(left, noise_floor(info) ** 2) if given is None else given**2
@@ -113,7 +113,7 @@ def compensated(info: Information, noise) -> Information:
     """
     info = info.plain.base.as_gram()
     covariances, found = _covariances(info, noise), info
-    for _ in range(ITERATIONS):
+    for _ in range(ROUNDS):
         reduced = _reduced(info.weighted(weigh_by_noise(found)[0].weights), covariances)
         base = whiten(reduced).solve()
         energy = info.residual_energy(base) + 2 * info.moment @ base
@@ -174,7 +174,6 @@ def _reduced(info: Information, covariances) -> Information:
 
 
 NOISE_ROUNDS = 4  # of noise levels
-ROUNDING = 1e-24  # energy of a column relative to the largest, below which it is zero but for rounding
 
 
 def instrumental(
@@ -248,9 +247,9 @@ def _stages(robot, logs, instruments, sample_weights, columns) -> tuple[Informat
 def _half(ZZ, right):
     """`(Z^T Z)^(-1/2) right`, without directions that no instrument excites."""
     energy = np.diag(ZZ)
-    size = np.sqrt(np.where(energy > ROUNDING * energy.max(initial=0.0), energy, np.inf))
+    size = np.sqrt(np.where(energy > ROUNDING**2 * energy.max(initial=0.0), energy, np.inf))
     eigenvalues, axes = np.linalg.eigh(ZZ / size[:, None] / size)
-    kept = eigenvalues > SINGULAR * max(eigenvalues[-1], SINGULAR)
+    kept = eigenvalues > ROUNDING * max(eigenvalues[-1], ROUNDING)
     return (axes[:, kept] / np.sqrt(eigenvalues[kept])).T @ (right / size[:, None])
 
 

@@ -16,20 +16,19 @@ import numpy as np
 from steelyard.arguments import with_options
 from steelyard.errors import FitError
 from steelyard.fit.constraints import Constraint, conflicting
-from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
+from steelyard.fit.homogeneous import Ratios, ratios
 from steelyard.fit.knowledge import TOLD_NOTHING, Knowledge, Known, knowledge_of
-from steelyard.fit.prior import REGULARIZERS, TRIANGLES, Moved, congruence, effect_pull, prior_parameters
+from steelyard.fit.prior import TRIANGLES, Moved, congruence, effect_pull, prior_parameters
 from steelyard.fit.whitening import Whitened, first_noise, whiten
 from steelyard.inertia import cones
 from steelyard.information import Information
+from steelyard.numbers import NEGLIGIBLE
 
-DEPENDENT = 1e-9  # of the largest singular value: equalities that repeat others
 CONTRADICTION = 1e-8  # error of equalities, relative to the size of what they tie, that no parameters remove
 NOTHING_FOUND = (
     "The solver found no parameters that satisfy all constraints, and no conflict among them either. That is a fault "
     "of Steelyard, not of your log: please report it; until then leave out bounds one by one, or raise the weight."
 )
-SETTLED = 1e-9  # of a column's reach, below which equalities leave it no freedom
 
 
 class Infeasible(FitError):
@@ -294,7 +293,7 @@ def assembled(info: Information, knowledge: Knowledge, *, ratios: Ratios, noise=
         coordinates=coordinates,
         residual=_residual(info, knowledge, prior, data, **unknowns),
         **unknowns,
-        fixed=tuple(np.flatnonzero(np.linalg.norm(unknowns["directions"], axis=1) <= SETTLED * reach).tolist()),
+        fixed=tuple(np.flatnonzero(np.linalg.norm(unknowns["directions"], axis=1) <= NEGLIGIBLE * reach).tolist()),
     )
 
 
@@ -331,15 +330,6 @@ def contradiction(coordinates: Coordinates, constraints: Sequence[Constraint]) -
     )
 
 
-def unconstrained_program(info: Information, theta0, weight: float, noise=None) -> Program:
-    """The program of `consistent` with its pullback prior theta0 (nb, 10) and no constraints.
-
-    noise: (g,), what unconstrained least squares leaves by default.
-    """
-    found = ratios_about(info, info.basis.regroup(prior_parameters(info, theta0)))
-    return assembled(info, Knowledge(theta0, (), (), REGULARIZERS["pullback"], weight, noise), ratios=found)
-
-
 def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
     """Triangular R and z with `||R x - z||^2` equal to `||A x - b||^2` but for a constant."""
     factor = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))[: A.shape[1]]
@@ -367,9 +357,9 @@ def freedom(coordinates: Coordinates, known: Sequence[Constraint]) -> tuple[np.n
     rows = A @ directions
     size = np.linalg.norm(rows, axis=1)
     rows, missing = rows / size[:, None], missing / size
-    touched = np.abs(rows).max(axis=0) > DEPENDENT  # others keep coordinates of their own, and their digits
+    touched = np.abs(rows).max(axis=0) > NEGLIGIBLE  # others keep coordinates of their own, and their digits
     U, singular, Vt = np.linalg.svd(rows[:, touched])
-    rank = int(np.count_nonzero(singular > DEPENDENT * singular.max(initial=0.0)))
+    rank = int(np.count_nonzero(singular > NEGLIGIBLE * singular.max(initial=0.0)))
     y, N = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1] - rank))
     y[touched] = Vt[:rank].T @ ((U[:, :rank].T @ missing) / singular[:rank])
     if np.abs(rows @ y - missing).max(initial=0.0) > CONTRADICTION:

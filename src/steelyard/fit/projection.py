@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.arguments import require_type, with_options
 from steelyard.errors import OptionError
 from steelyard.fit.cone_solver import minimum
-from steelyard.fit.constraints import Rows
+from steelyard.fit.constraints import ConstraintRows
 from steelyard.fit.knowledge import TOLD_NOTHING, Known, knowledge_of_bodies
 from steelyard.fit.newton import followed
 from steelyard.fit.prior import REGULARIZERS, congruence
@@ -55,7 +55,7 @@ class Projection:
         prior = knowledge.prior.ravel()
         self._coordinates = Coordinates(prior, prior, congruence(knowledge.prior), np.zeros(0))
         self._freedom = freedom(self._coordinates, knowledge.constraints)
-        self._rows = Rows(knowledge.constraints)
+        self._rows = ConstraintRows(knowledge.constraints)
         self.nominal = knowledge.prior
         self.nominal = self(knowledge.prior)
 

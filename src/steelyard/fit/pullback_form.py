@@ -13,6 +13,7 @@ from steelyard import native
 from steelyard.errors import FitError
 from steelyard.fit.block_scores import Sandwich
 from steelyard.fit.prior import congruence, effect_pull, prior_parameters
+from steelyard.numbers import STEPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,6 @@ FIRST = 10.0  # mu where the paths of a batch part: above what the noise of righ
 CLOSE = 1.0  # Newton decrement over sqrt(mu) below which mu falls
 REACH, LONGEST = 0.9, 10.0  # share of the way to the border, and Newton steps, that a step may go
 HALVINGS = 12
-STEPS = 100
 TOGETHER = 16  # fits that one thread takes at a time
 
 

@@ -19,13 +19,11 @@ from steelyard.fit.confidence import Uncertainty
 from steelyard.fit.estimate import Estimate
 from steelyard.identifiable.loop_completion import on_tree
 from steelyard.information.contact_rows import without_forces
-from steelyard.information.engines import CHUNK
 from steelyard.information.regression_rows import channels_of, chunk_rows, direction_of, raw_columns, rows_of
 from steelyard.log import Log
 from steelyard.model import Robot
+from steelyard.native import CHUNK, LONG_CHUNK
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
-
-AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +127,7 @@ def validate(
     width = model.coulomb_width if isinstance(model, Estimate) else COULOMB_WIDTH
     layout = model.layout if isinstance(model, Estimate) else ParameterLayout(())
     direction = direction_of(log, width, layout)
-    chunks = (slice(start, start + AT_ONCE) for start in range(0, len(log), AT_ONCE))
+    chunks = (slice(start, start + LONG_CHUNK) for start in range(0, len(log), LONG_CHUNK))
     predicted = np.concatenate(
         [predict(model, q[s], v[s], a[s], direction=direction[s], rotors=rotors) for s in chunks]
     )

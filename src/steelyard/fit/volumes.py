@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.cards import MEMBERS
 from steelyard.errors import OptionError, choices
 from steelyard.fit.constraints import Constraint, body_index
 from steelyard.fit.thresholds import THRESHOLDS
@@ -25,7 +26,6 @@ from steelyard.terms import ParameterLayout
 
 CAN_EXIST = "is physically consistent (a body that can exist)"
 CONSISTENT, GEOMETRY = WORDS = ("consistent", "geometry")
-REASONS = 4  # reasons why bodies have no volume that are spelled out in a note
 OTHERS = "all"  # stands for the bodies that are not named, or for all
 
 
@@ -78,7 +78,7 @@ def _notes(meant, found, gaps):
         alike: dict[str, list[str]] = {}
         for name in missing:
             alike.setdefault(gaps[name], []).append(name)
-        told, rest = list(alike.items())[:REASONS], list(alike.values())[REASONS:]
+        told, rest = list(alike.items())[:MEMBERS], list(alike.values())[MEMBERS:]
         reasons = "; ".join(f"{choices(names)} ({reason})" for reason, names in told)
         if rest:
             more = [name for names in rest for name in names]

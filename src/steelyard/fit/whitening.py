@@ -9,9 +9,9 @@ from steelyard.fit.homogeneous import ratios
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.identifiable.basis import Basis
 from steelyard.information import Information
+from steelyard.numbers import ROUNDING
 from steelyard.terms import ParameterLayout
 
-SINGULAR = 1e-12  # of the largest eigenvalue of the unit-diagonal Gram matrix: below it lies rounding, not data
 ROUNDED = 1e-13  # of the largest singular value of unit columns, where triangular factors were kept: the same
 PIVOT = 1e-4  # smallest of Cholesky's pivots of a unit-diagonal Gram matrix that leaves half the digits
 REFERENCES = 10  # fits that homogeneous rows take at most, each about the one before
@@ -70,7 +70,7 @@ def _whitened_sums(info: Information) -> Whitened:
     G, b = info.G, info.b
     scale = _column_scale(np.diag(G))
     eigenvalues, directions = np.linalg.eigh(scale[:, None] * G * scale)
-    keep = eigenvalues > SINGULAR * eigenvalues[-1]
+    keep = eigenvalues > ROUNDING * eigenvalues[-1]
     root = np.sqrt(eigenvalues[keep])
     R = root[:, None] * directions[:, keep].T / scale
     r = (directions[:, keep].T @ (scale * b)) / root

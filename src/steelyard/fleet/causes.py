@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.identifiable.basis import Basis
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.terms import TERMS, ParameterLayout
 
 LOAD, FRICTION, GEARBOX, OTHER = "load", "friction", "gearbox", "other"
-SAME = 1e-9  # share of a direction that two causes may differ by and still be one
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ def causes_of(layout: ParameterLayout, basis: Basis) -> tuple[Cause, ...]:
             found.append((GEARBOX, name, list(columns.values())))
     told = [_cause(kind, place, columns, basis) for kind, place, columns in found]
     every = Cause(OTHER, "", tuple(int(c) for c in basis.columns), np.eye(basis.count))
-    return (*(cause for cause in told if cause.directions.size and np.abs(cause.directions).max() > SAME), every)
+    return (*(cause for cause in told if cause.directions.size and np.abs(cause.directions).max() > NEGLIGIBLE), every)
 
 
 def _cause(kind: str, place: str, columns, basis: Basis) -> Cause:

@@ -18,13 +18,12 @@ from steelyard.fit import weigh_by_noise
 from steelyard.fit.block_scores import independent_blocks, sandwich
 from steelyard.fleet.causes import Cause
 from steelyard.information import Information
+from steelyard.numbers import NEGLIGIBLE, STEPS
 
-SEEN = 1e-9  # of the largest eigenvalue, scaled to a unit diagonal: below it a direction counts as not seen
 MIXED = 1e-4  # share of unseen directions in a parameter, above which it is not told
 MANY, TINY = 1e4, 1e-290  # degrees below from which F is chi-square; probability below which F has its leading term
 FAR = 600.0  # half of a chi-square beyond which its tail is taken from the asymptotic series
 HALF = 0.45493642311957  # median of a chi-square with one degree of freedom
-STEPS = 60  # bisections
 LEAST_LOG = -700.0  # smaller probabilities are told as this
 RIVAL = np.log(100.0)  # causes whose probability is no more than a hundred times the best's are named beside it
 
@@ -170,7 +169,7 @@ def _inverse_root(matrix) -> tuple[np.ndarray, np.ndarray]:
     diagonal = np.diag(matrix)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(scale[:, None] * matrix * scale)
-    seen = values > SEEN * max(values[-1], np.finfo(float).tiny)
+    seen = values > NEGLIGIBLE * max(values[-1], np.finfo(float).tiny)
     root = scale[:, None] * vectors[:, seen] / np.sqrt(values[seen])
     return root, np.linalg.norm(vectors[:, ~seen], axis=1) > MIXED
 

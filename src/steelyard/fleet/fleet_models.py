@@ -25,7 +25,7 @@ from steelyard.pipeline.job_run import knowledge_of
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class RobotFit:
     """A robot's model. estimate: None where the fit was refused, and refusal says why. errors: held-out torque error
     over torque with the "given" model, the "fleet"'s and its "own"."""
 
@@ -39,7 +39,7 @@ class Fits(Card):
     """common: of the fleet without outliers; members: of each robot, as it is now, by name."""
 
     common: Estimate
-    members: dict[str, Fit]
+    members: dict[str, RobotFit]
 
 
 def fits(study: Study, *, progress: Progress | None = None) -> Fits:
@@ -66,7 +66,7 @@ def _total(runs: Iterable[RunSums]) -> Information:
     return total_of([run.fitted for run in runs])
 
 
-def _fit(member: Member, study: Study, common: Estimate, options: dict[str, Any]) -> Fit:
+def _fit(member: Member, study: Study, common: Estimate, options: dict[str, Any]) -> RobotFit:
     parts = [part for run in member.current for part in run.load()]
     info, held = total_of([part.fitted for part in parts]), total_of([part.held for part in parts])
     several = len(study.members) >= FEWEST
@@ -80,7 +80,7 @@ def _fit(member: Member, study: Study, common: Estimate, options: dict[str, Any]
         refusal = ""
     given = info.basis.regroup(model_parameters(study.accumulation.robot, info.layout))
     errors = {"given": _error(held, given), "fleet": _error(held, common.base)}
-    return Fit(estimate, errors | ({"own": _error(held, estimate.base)} if estimate else {}), refusal)
+    return RobotFit(estimate, errors | ({"own": _error(held, estimate.base)} if estimate else {}), refusal)
 
 
 def _error(held: Information, base) -> float:

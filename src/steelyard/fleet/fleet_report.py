@@ -23,11 +23,10 @@ from steelyard.report.document import Part, Screen, Section, View
 from steelyard.report.html import page
 from steelyard.report.numbers import number, percent, share, size
 from steelyard.report.outputs import staged
-from steelyard.sheets import Sheet, sheet
+from steelyard.sheets import ROWS, Sheet, sheet
 
 MODELS = "models"
 SUMMARY, REPORT, SUMS = "fleet.json", "fleet.html", "information.npz"
-MOST = 20  # rows of a table on the terminal; the page and fleet.json have all
 WIDTH, HEIGHT, LEFT, PAD, TOP, BOTTOM = 460, 190, 56, 14, 26, 34  # of a drawing on the page
 TEXT, WRAP = "text", "wrap"  # kinds of columns
 
@@ -83,8 +82,8 @@ def overview(found: dict) -> Group:
 
 def _first(table: Sheet) -> Sheet:
     """The first rows of a table, and how many more there are."""
-    more = f" {len(table.rows) - MOST} more are in the report." if len(table.rows) > MOST else ""
-    return replace(table, caption=table.caption + more, rows=table.rows[:MOST])
+    more = f" {len(table.rows) - ROWS} more are in the report." if len(table.rows) > ROWS else ""
+    return replace(table, caption=table.caption + more, rows=table.rows[:ROWS])
 
 
 def has_findings(found: dict) -> bool:

@@ -6,7 +6,7 @@ from operator import add
 
 import numpy as np
 
-from steelyard.cards import Card
+from steelyard.cards import FEW, Card
 from steelyard.errors import OptionError
 from steelyard.fleet.accumulation import Accumulation, RunSums
 from steelyard.fleet.causes import Cause, causes_of
@@ -18,7 +18,6 @@ FALSE_ALARM = 0.05
 UNKNOWN = 0.5  # share of what sets robots apart that may stay unknown of one before it needs a new motion
 TOLD_BY = 30  # pairs of runs below which the spread of runs is itself uncertain
 TELLING = 4.0  # variance between robots over that of a usual run, from which such a run tells them apart
-WEAKEST = 3  # combinations that are named for a robot to be excited
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +133,7 @@ def _member(name, runs, found, evidence: Evidence, people: Population, apart: bo
     else:
         base, covariance = marginal(evidence)[0], pseudo_inverse(evidence.precision)
     unknown = _unknown(np.diag(covariance), people.spread**2, usual)
-    weakest = tuple(names[j] for j in np.argsort(-unknown)[:WEAKEST] if unknown[j] > 0)
+    weakest = tuple(names[j] for j in np.argsort(-unknown)[:FEW] if unknown[j] > 0)
     since = found[-1].first if found else 0
     return Member(name, runs, found, since, prior, base, covariance, float(unknown.max(initial=0.0)), weakest)
 

@@ -10,6 +10,7 @@ from html import escape
 
 import numpy as np
 
+from steelyard.cards import FEW
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Status
 from steelyard.identifiable.explanation import Again, candidates, changed
@@ -21,7 +22,6 @@ from steelyard.model import Robot
 from steelyard.sheets import latex_text, markdown_text
 from steelyard.terms import layout_of
 
-SHOWN = 3  # links that are named
 MEASURED = {"joints": "joint torques", "base": "a wrench sensor under the robot"}
 LOGGED = "commands of drives"
 
@@ -75,7 +75,7 @@ def _not_shown(result: Analysis, analyse: Again) -> str:
         for name, at in zip(result.mechanism.layout.body_names, spans, strict=True)
         if any(hidden[at.start : at.stop])
     ]
-    of = f" (of {', '.join(links[:SHOWN])}{' and others' * (len(links) > SHOWN)})" if links else ""
+    of = f" (of {', '.join(links[:FEW])}{' and others' * (len(links) > FEW)})" if links else ""
     lead = f"{sum(hidden)} have no effect on these measurements at all{of}" if any(hidden) else "None is without effect"
     tried = candidates(result, partial(changed, analyse, result))
     gains = [(after.count - result.count, -n, words) for n, (words, after) in enumerate(tried)]

@@ -21,11 +21,10 @@ from steelyard.identifiable.mechanism import Mechanism
 from steelyard.identifiable.numeric_rank import EXTRA_STATES, robot_states
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
+from steelyard.numbers import NEGLIGIBLE, SEED
 from steelyard.spatial import adjoint, crm
 
 COMPONENTS = "fx", "fy", "fz", "nx", "ny", "nz"
-SEED = 20261126
-SMALL = 1e-9  # of the largest entry of a component, below which it is zero
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +139,7 @@ def _spans(mechanism: Mechanism, robot: Robot, frame: str) -> dict[str, np.ndarr
 def _unit(columns) -> np.ndarray:
     """Columns of length one, without those that are zero."""
     size = np.linalg.norm(columns, axis=0)
-    kept = size > SMALL * size.max(initial=0.0)
+    kept = size > NEGLIGIBLE * size.max(initial=0.0)
     return columns[:, kept] / size[kept]
 
 
@@ -151,14 +150,14 @@ def _echelon(basis) -> np.ndarray:
         if at == len(rows):
             break
         pivot = at + int(np.argmax(np.abs(rows[at:, column])))
-        if abs(rows[pivot, column]) <= SMALL * np.abs(rows[pivot]).max():
+        if abs(rows[pivot, column]) <= NEGLIGIBLE * np.abs(rows[pivot]).max():
             continue
         rows[[at, pivot]] = rows[[pivot, at]]
         rows[at] /= rows[at, column]
         others = np.arange(len(rows)) != at
         rows[others] -= np.outer(rows[others, column], rows[at])
         at += 1
-    rows[np.abs(rows) < SMALL * np.abs(rows).max(axis=1, initial=0.0, keepdims=True)] = 0.0
+    rows[np.abs(rows) < NEGLIGIBLE * np.abs(rows).max(axis=1, initial=0.0, keepdims=True)] = 0.0
     return rows.T
 
 

@@ -21,11 +21,10 @@ from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import transform
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
+from steelyard.numbers import SAME, SEED
 from steelyard.terms import ParameterLayout
 
 CONTACTS_METHOD = "numeric, in contact"
-CONTACTS_SEED = 20261123
-TOGETHER = 1e-6  # relative singular value of unit changes, above which they are independent
 UNSEEN = 1e-8  # of the size of rows, below which a change of parameters leaves them as they are
 FLYING = (
     "Nothing holds the base in flight: the scale of all masses shows through torques of joints alone. Give the total "
@@ -101,7 +100,7 @@ def contact_states(robot: Robot, layout: ParameterLayout, stances: Stances, *, d
         kinds = [stances.kinds[frame] for frame in frames]
         held = len(frames) and contact_jacobian(robot, robot.neutral[:, None], frames, kinds).shape[2]
         count = 3 * layout.size // max(robot.nv - held, 1) + EXTRA_STATES
-        q, v, a = robot_states(robot, count, CONTACTS_SEED + k)
+        q, v, a = robot_states(robot, count, SEED + k)
         Q = orthonormal(contact_jacobian(robot, q, frames, kinds))
         v, a = _standing(robot, frames, kinds, q, v * dynamic, a * dynamic)
         y = layout_rows(robot, layout, q, v, a)
@@ -159,7 +158,7 @@ def hidden_behind(robot: Robot, stances: Stances, rows, known, unknown) -> Hidde
     if found:
         together = np.concatenate([known, *found], axis=1) * np.where(size > 0, size, 1.0)[:, None]
         together /= np.maximum(np.linalg.norm(together, axis=0), np.finfo(float).tiny)
-        told = int(np.linalg.matrix_rank(together, tol=TOGETHER)) - known.shape[1]
+        told = int(np.linalg.matrix_rank(together, tol=SAME)) - known.shape[1]
     return Hidden(lost, tuple(sentences), lost - told, not any(stances.sets))
 
 

@@ -22,6 +22,7 @@ from steelyard.identifiable.basis import span_union
 from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import from_spatial_inertia, to_spatial_inertia, transform_matrix
+from steelyard.numbers import SEED
 from steelyard.spatial import adjoint, crm, product_of_exponentials
 
 
@@ -87,7 +88,6 @@ class Transfer:
         return self.received.shape[1]
 
 
-MOTION_SEED = 20260102
 MOST_TURNS = 20.0
 SAMPLES, CHECKS = 18, 2  # values of q to begin with, and how many of them only check that the others are enough
 
@@ -149,7 +149,7 @@ class ClusterMotion:
 
 
 def cluster_motion(mechanism: Mechanism, cluster: Cluster, samples: int) -> ClusterMotion:
-    q = np.random.default_rng(MOTION_SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
+    q = np.random.default_rng(SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
     q *= _turns(mechanism, cluster)[:, None]
     q[:, 0] = 0.0
     place = {k: at for at, k in enumerate(cluster.coordinates)}

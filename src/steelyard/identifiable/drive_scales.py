@@ -28,13 +28,13 @@ from steelyard.dynamics.closed_loop.states import random_closed_states
 from steelyard.identifiable.analysis import Analysis
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Mechanism, sensors_of
-from steelyard.identifiable.numeric_rank import EXTRA_STATES, LOOPS_SEED, random_regression, sensor_rows
+from steelyard.identifiable.numeric_rank import EXTRA_STATES, random_regression, sensor_rows
 from steelyard.identifiable.scale import Scale
 from steelyard.identifiable.scale_words import ALL, Fact, balance_fact, facts_of, mass_fact
 from steelyard.identifiable.thresholds import THRESHOLDS
+from steelyard.numbers import SAME, SEED
 
 CHECKS = 4  # states that only check
-MET = 1e-6  # relative size of what a solution may leave of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Freedom:
     @property
     def moves(self) -> np.ndarray:
         """(n,) whether each gain is among what may change."""
-        return np.linalg.norm(self.shares, axis=1) > MET
+        return np.linalg.norm(self.shares, axis=1) > SAME
 
 
 def freedom(sampled: Callable[[int], np.ndarray], columns, truth, owners, count: int) -> Freedom:
@@ -80,7 +80,7 @@ def freedom(sampled: Callable[[int], np.ndarray], columns, truth, owners, count:
         size = np.where(size > THRESHOLDS.numeric_rank * size.max(initial=0.0), size, np.inf)
         system /= size
         found = _solutions(system[:-CHECKS].reshape(-1, len(size)), k)
-        met = np.abs(system[-CHECKS:] @ found).max(initial=0.0) < MET
+        met = np.abs(system[-CHECKS:] @ found).max(initial=0.0) < SAME
         if met or count > len(size):  # as many states as unknowns are enough
             found[:k] /= size[:k, None]
             shares, change = np.linalg.qr(found[k:] / np.where(np.isinf(size[k:]), 1.0, size[k:])[:, None])
@@ -134,7 +134,7 @@ class TorqueRows:
 
     def entering(self, gains) -> np.ndarray:
         """(p,) whether each column enters rows of some gains."""
-        return self._sizes[np.isin(self.owners, gains)].max(axis=0) > MET * self._sizes.max(initial=0.0)
+        return self._sizes[np.isin(self.owners, gains)].max(axis=0) > SAME * self._sizes.max(initial=0.0)
 
 
 def torque_rows(result: Analysis) -> TorqueRows:
@@ -173,7 +173,7 @@ def _of_loops(result: Analysis) -> TorqueRows:
     rows = sensor_rows(robot, choice, result.setup.sensors)
 
     def sampled(count: int) -> np.ndarray:
-        at = random_closed_states(robot, choice, count, seed=LOOPS_SEED, dynamic=dynamic)
+        at = random_closed_states(robot, choice, count, seed=SEED, dynamic=dynamic)
         return columns(robot, mechanism.layout, at)[:, rows] * mechanism.scale
 
     return _made([choice.names[i] for i in rows], mechanism.scale, sampled)
@@ -182,9 +182,6 @@ def _of_loops(result: Analysis) -> TorqueRows:
 def _made(each: list[str], scale, sampled) -> TorqueRows:
     names = tuple(dict.fromkeys(each))
     return TorqueRows(names, np.array([names.index(name) for name in each]), scale, cache(sampled))
-
-
-TRUTH_SEED = 20260118
 
 
 def scales_of(result: Analysis, *, masses: Iterable = (), fixed: Mapping | None = None) -> tuple[Scale, ...]:
@@ -216,7 +213,7 @@ class _Open:
     def scales(self) -> Iterator[Scale]:
         sources = self._sources()
         left = self._after(sources.values())
-        changing = np.linalg.norm(left.parameters, axis=1) > MET * np.abs(self.open.parameters).max(initial=0.0)
+        changing = np.linalg.norm(left.parameters, axis=1) > SAME * np.abs(self.open.parameters).max(initial=0.0)
         layout = self.result.mechanism.layout
         for group in self._groups():
             joints = tuple(name for i in group if (name := self.rows.names[i]) not in (FREE_BASE, WRENCH))
@@ -243,7 +240,7 @@ class _Open:
     @cached_property
     def truth(self) -> np.ndarray:
         """(p,) parameters like any others but for known ratios, in the mechanism's units."""
-        drawn = np.random.default_rng(TRUTH_SEED).normal(size=self.result.size)
+        drawn = np.random.default_rng(SEED).normal(size=self.result.size)
         free = null_columns(self._in_units([fact.ratios for fact in self.facts]))
         return free @ (free.T @ drawn)
 
@@ -288,7 +285,7 @@ class _Open:
         waiting = [i for i in range(len(self.rows.names)) if self.rows.entering([i]).any()]
         while waiting:
             apart = np.linalg.norm(shares[waiting] - shares[waiting[0]], axis=1)
-            group = [i for i, far in zip(waiting, apart, strict=True) if far < MET]
+            group = [i for i, far in zip(waiting, apart, strict=True) if far < SAME]
             waiting = [i for i in waiting if i not in group]
             yield group
 
@@ -324,7 +321,7 @@ class _Open:
         layout = self.result.mechanism.layout
         span = layout.body(layout.body_names.index(body))
         load = np.zeros(self.result.size)
-        load[span] = np.random.default_rng(TRUTH_SEED).normal(size=10)
+        load[span] = np.random.default_rng(SEED).normal(size=10)
         made_up_for = self._freedom(np.arange(span.start + 1, span.stop), load).shares
         return left.where(left.shares - made_up_for @ (made_up_for.T @ left.shares))
 

@@ -14,11 +14,11 @@ from steelyard.identifiable.mechanism import GROUND
 from steelyard.identifiable.scale_words import CAPTION
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia.parameters import NAMES
+from steelyard.numbers import NEGLIGIBLE
 
-EXACT = 1e-9  # relative agreement of a coefficient with a symbol
 LARGEST_DENOMINATOR = 4
 MOST_LENGTHS = 12  # between two bodies; the products of more would match anything
-SHOWN = 8  # regrouped terms of one expression
+SHOWN = 8  # regrouped terms of one expression, and combinations
 
 
 DEGREES = {"kg": 0, "kg m": 1, "kg m^2": 2}  # of length in a unit
@@ -78,7 +78,7 @@ def _lengths(mechanism, lower: int, upper: int) -> dict[str, float]:
             break
         node = mechanism.nodes[i]
         for axis, value in zip("xyz", (mechanism.length * node.position).tolist(), strict=True):
-            known = any(abs(abs(value) - abs(other)) <= EXACT * abs(other) for other in found.values())
+            known = any(abs(abs(value) - abs(other)) <= NEGLIGIBLE * abs(other) for other in found.values())
             if abs(value) > 1e-6 and not known:
                 found[f"{axis}_{node.joint}"] = value
     return dict(list(found.items())[:MOST_LENGTHS])
@@ -108,12 +108,11 @@ def _fraction(value: float) -> Fraction | None:
     """A small fraction that a number agrees with; beside a length only simple ones occur."""
     near = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
     simple = near and abs(near.numerator) <= LARGEST_DENOMINATOR
-    return near if simple and abs(value - near) <= EXACT * abs(value) else None
+    return near if simple and abs(value - near) <= NEGLIGIBLE * abs(value) else None
 
 
 TILT = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])  # a rotation to no special direction
 TILTED = "mounting the robot tilted"
-COMBINATIONS_SHOWN = 8
 
 Again = Callable[..., Analysis]  # of changed options
 
@@ -178,9 +177,9 @@ def _known(result: Analysis, link: str) -> list[str]:
         entering = [(c, text) for c, row, text in texts if np.abs(row).max() > 1e-9 and " " in text]
         # the link's own first, then those of the nearest links below it
         entering = [text for c, text in sorted(entering, key=lambda e: (max(columns.start - e[0] + 9, 0) // 10, e[0]))]
-        lines += [f"  {text}" for text in entering[:COMBINATIONS_SHOWN]]
-        if len(entering) > COMBINATIONS_SHOWN:
-            lines.append(f"  and {len(entering) - COMBINATIONS_SHOWN} more.")
+        lines += [f"  {text}" for text in entering[:SHOWN]]
+        if len(entering) > SHOWN:
+            lines.append(f"  and {len(entering) - SHOWN} more.")
     if unknown:
         verb = "has" if len(unknown) == 1 else "have"
         lines.append(f"Cannot be known: {_list(unknown)} {verb} no effect on anything measured, in any motion.")

@@ -12,13 +12,11 @@ from steelyard.identifiable.mechanism import NO_COLUMN, Mechanism
 from steelyard.inertia import cones, is_consistent, pseudo
 from steelyard.inertia.body_set import MOMENTS
 from steelyard.model.rotor import symmetric_content
+from steelyard.numbers import NEGLIGIBLE, SAME
 from steelyard.terms import TERMS
 
-LEAST = 1e-5  # smallest eigenvalue of a pseudo-inertia relative to the body's size
+LEAST = 1e-5  # smallest eigenvalue of a pseudo-inertia over the body's size, and of a size over the largest one
 THINNEST = 1e-3  # smallest eigenvalue of a size, relative to its largest: thinner than any real link
-LIGHTEST = 1e-5  # the same relative to the largest of all bodies
-MOVED = 1e-9  # of a unit vector: smaller entries of null vectors are rounding
-FLAT = 1e-6  # eigenvalue over the size up to which no body has volume, to the digits of the solver
 TOLERANCES = (*cones.FINE, *cones.COARSE[2:])  # the last lies well below LEAST
 UNIT = cones.triangle(np.eye(4))
 ADVICE = (
@@ -49,7 +47,7 @@ def nearest_consistent(mechanism: Mechanism, null_space, start, prior) -> np.nda
     Q = np.linalg.qr(null_space / mechanism.scale[:, None])[0]
     moves, d = mechanism.scale[:, None] * Q, Q.shape[1]
     rows, slack = _relative(mechanism, bodies, moves, start, prior)
-    free = [c for c in _not_negative(mechanism) if np.abs(Q[c]).max(initial=0.0) > MOVED]
+    free = [c for c in _not_negative(mechanism) if np.abs(Q[c]).max(initial=0.0) > NEGLIGIBLE]
     kinds = [("psd", 4)] * len(bodies) + [("nonnegative", len(free))] * bool(free)
     b = np.append(slack - LEAST * np.tile(UNIT, len(bodies)), start[free])
     if not bodies or cones.smallest_eigenvalues(b, kinds).min() >= 0:
@@ -85,7 +83,7 @@ def _relative(mechanism: Mechanism, bodies, moves, start, prior) -> tuple[np.nda
     T = np.diag([1 / mechanism.length] * 3 + [1.0])
     sizes = sum(_size(T, [content @ theta[at] for _, at, content in bodies]) for theta in (prior, start))
     values, axes = np.linalg.eigh(sizes)
-    values = np.maximum(values, LIGHTEST * (values.max(initial=0.0) or 1.0))
+    values = np.maximum(values, LEAST * (values.max(initial=0.0) or 1.0))
     to_unit = np.swapaxes(axes / np.sqrt(values)[:, None], 1, 2) @ T
     units = np.swapaxes(cones.triangle(to_unit[:, None] @ MOMENTS @ np.swapaxes(to_unit, 1, 2)[:, None]), 1, 2)
     parts = [
@@ -119,7 +117,7 @@ def _impossible(names, rows, slack) -> str:
         return f"No bodies with volume have these base parameters. {ADVICE}"
     depth = cones.smallest_eigenvalues(slack + rows @ deepest[:d], kinds)
     worst = names[int(np.argmin(depth))]
-    if depth.min() > -FLAT:
+    if depth.min() > -SAME:
         return f"Only bodies without mass or volume have these base parameters ({worst} for one). {ADVICE}"
     return (
         f"No bodies that can exist have these base parameters: at best the pseudo-inertia of {worst} has an eigenvalue "

@@ -128,7 +128,7 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Sensors:
+class SensedNodes:
     """rows: coordinates whose torque is measured. wrenches: nodes in front of whose joint a six-axis sensor sits.
 
     complete: whether the rows are all coordinates.
@@ -139,7 +139,7 @@ class Sensors:
     complete: bool
 
 
-def sensors_of(mechanism: Mechanism, robot: Robot, sensors: str | Iterable[str]) -> Sensors:
+def sensors_of(mechanism: Mechanism, robot: Robot, sensors: str | Iterable[str]) -> SensedNodes:
     """Sensors by name: "joints" (all of them), "base" (a wrench under the robot), joints, or links for a wrench there.
 
     A name that is both a joint's and a link's is the joint's; `wrench:LINK` is always the link's. Raises OptionError
@@ -162,7 +162,9 @@ def sensors_of(mechanism: Mechanism, robot: Robot, sensors: str | Iterable[str])
             wrenches.append(_sensor_node(mechanism, robot, name, coordinates))
     if not names:
         raise OptionError(f"An experiment without sensors shows nothing. {_valid(robot, coordinates)}")
-    return Sensors(tuple(sorted(rows)), tuple(dict.fromkeys(wrenches)), len(rows) == len(mechanism.coordinate_names))
+    return SensedNodes(
+        tuple(sorted(rows)), tuple(dict.fromkeys(wrenches)), len(rows) == len(mechanism.coordinate_names)
+    )
 
 
 def _sensor_node(mechanism: Mechanism, robot: Robot, name: str, coordinates) -> int:

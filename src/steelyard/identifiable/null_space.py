@@ -76,7 +76,7 @@ def _blocks(mechanism: Mechanism, experiment: Experiment, found: Recursion) -> l
 
 
 @dataclass(frozen=True, eq=False)
-class _Raw:
+class _UnscaledBlock:
     columns: np.ndarray
     entries: np.ndarray
     parent: int
@@ -96,10 +96,10 @@ def null_blocks(
     share: see `expressible`.
     """
     decisions = recursion.decisions
-    waiting: dict[int, list[_Raw]] = {}
+    waiting: dict[int, list[_UnscaledBlock]] = {}
     for raw in _spin_lumps(mechanism):
         waiting.setdefault(raw.parent, []).append(raw)
-    done: list[_Raw] = []
+    done: list[_UnscaledBlock] = []
     for transfer in sorted(recursion.transfers, key=lambda t: -t.members[0]):
         children = {i: waiting.pop(i, []) for i in transfer.members}
         raw, passed = _in_columns(mechanism, transfer, children, decisions)
@@ -108,16 +108,18 @@ def null_blocks(
     done += _on_ground(mechanism, experiment, waiting.pop(GROUND, []), decisions)
     silent = _silent_columns(mechanism, experiment)
     if len(silent):
-        done.append(_Raw(silent, np.eye(len(silent)), GROUND, np.zeros((10, len(silent)))))
+        done.append(_UnscaledBlock(silent, np.eye(len(silent)), GROUND, np.zeros((10, len(silent)))))
     return [_pivoted(raw, order, share) for raw in done if raw.entries.shape[1]]
 
 
-def _spin_lumps(mechanism: Mechanism) -> list[_Raw]:
+def _spin_lumps(mechanism: Mechanism) -> list[_UnscaledBlock]:
     """Mass, first moment and transverse inertia of a symmetric rotor are as good as its carrier's."""
-    return [_Raw(spin.columns[:3], np.eye(3), spin.carrier, -spin.lump[:, :3]) for spin in mechanism.spins]
+    return [_UnscaledBlock(spin.columns[:3], np.eye(3), spin.carrier, -spin.lump[:, :3]) for spin in mechanism.spins]
 
 
-def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, list[_Raw]], decisions: RankDecisions):
+def _in_columns(
+    mechanism: Mechanism, transfer: Transfer, children: dict[int, list[_UnscaledBlock]], decisions: RankDecisions
+):
     """A transfer in columns. Members that cannot hold ten parameters pass on what their children send them.
 
     Returns the block of this transfer and those of children that stay blocks of their own.
@@ -147,7 +149,7 @@ def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, li
     for raw, start, width in zip(merged, starts[1:], widths[1:], strict=False):
         columns.append(raw.columns)
         entries.append(raw.entries @ kept[start : start + width])
-    block = _Raw(np.concatenate(columns), np.concatenate(entries), transfer.parent, transfer.received @ own)
+    block = _UnscaledBlock(np.concatenate(columns), np.concatenate(entries), transfer.parent, transfer.received @ own)
     return block, passed
 
 
@@ -166,7 +168,9 @@ def _outside(content):
     return np.eye(10) - content @ np.linalg.pinv(content) if content.shape[1] else np.eye(10)
 
 
-def _on_ground(mechanism: Mechanism, experiment: Experiment, raws: list[_Raw], decisions: RankDecisions) -> list[_Raw]:
+def _on_ground(
+    mechanism: Mechanism, experiment: Experiment, raws: list[_UnscaledBlock], decisions: RankDecisions
+) -> list[_UnscaledBlock]:
     """What is handed to the ground goes unnoticed, unless a sensor under the robot weighs it."""
     if GROUND not in experiment.wrenches or not raws:
         return raws
@@ -175,7 +179,7 @@ def _on_ground(mechanism: Mechanism, experiment: Experiment, raws: list[_Raw], d
     parts = np.split(kept, np.cumsum([raw.entries.shape[1] for raw in raws])[:-1])
     columns = np.concatenate([raw.columns for raw in raws])
     entries = np.concatenate([raw.entries @ part for raw, part in zip(raws, parts, strict=True)])
-    return [_Raw(columns, entries, GROUND, np.zeros((10, kept.shape[1])))]
+    return [_UnscaledBlock(columns, entries, GROUND, np.zeros((10, kept.shape[1])))]
 
 
 def _silent_columns(mechanism: Mechanism, experiment: Experiment) -> np.ndarray:
@@ -187,7 +191,7 @@ def _silent_columns(mechanism: Mechanism, experiment: Experiment) -> np.ndarray:
     return columns[columns != NO_COLUMN]
 
 
-def _pivoted(raw: _Raw, order: np.ndarray, share: float) -> Block:
+def _pivoted(raw: _UnscaledBlock, order: np.ndarray, share: float) -> Block:
     """Null vectors recombined so that each has a column of its own, the last that it can have."""
     columns, entries = raw.columns, raw.entries
     pivots = expressible(entries, order[columns], share)

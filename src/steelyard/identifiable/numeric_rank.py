@@ -20,15 +20,13 @@ from steelyard.identifiable.basis import Basis, RankDecisions, from_dependence, 
 from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
+from steelyard.numbers import SEED
 from steelyard.spatial import adjoint, crm, product_of_exponentials
 from steelyard.terms import TERMS, ParameterLayout
 
-STATES_SEED = 20260103
 EXTRA_STATES = 40  # states beyond the number that unknowns ask for
 LOOPS_METHOD = "numeric, closed loops"
 ALL_JOINTS = "joints"
-LOOPS_SEED = 20260112
-EXTRAS_SEED = 20260105
 
 
 def random_regression(
@@ -77,7 +75,7 @@ def _chunks(count: int):
 
 
 def _mechanism_states(mechanism: Mechanism, count: int, dynamic: bool):
-    rng = np.random.default_rng(STATES_SEED)
+    rng = np.random.default_rng(SEED)
     size = (len(mechanism.coordinate_names), count)
     q = rng.uniform(-np.pi, np.pi, size=(2, *size))
     v, a = rng.normal(size=size), rng.normal(size=size)
@@ -151,9 +149,7 @@ def closed_basis(
     """
     choice = choose_independent(robot)
     rows = sensor_rows(robot, choice, sensors)
-    at = random_closed_states(
-        robot, choice, 3 * layout.size // len(rows) + EXTRA_STATES, seed=LOOPS_SEED, dynamic=dynamic
-    )
+    at = random_closed_states(robot, choice, 3 * layout.size // len(rows) + EXTRA_STATES, seed=SEED, dynamic=dynamic)
     whole = columns(robot, layout, at)[:, rows]
     parts = [np.delete(whole, layout.rotors, axis=-1)]
     for body, rotor in enumerate(robot.rotors if layout.rotor_names else (), start=len(layout.body_names)):
@@ -219,7 +215,7 @@ def _stacked(robot: Robot, layout: ParameterLayout, columns) -> np.ndarray:
     """Base columns and extras (n, r + e) of random states."""
     count = (len(columns) + len(layout.extras)) // robot.nv + 20
     kept = np.concatenate([columns, np.arange(layout.size)[layout.extra]])
-    return layout_rows(robot, layout, *robot_states(robot, count, EXTRAS_SEED))[..., kept].reshape(-1, len(kept))
+    return layout_rows(robot, layout, *robot_states(robot, count, SEED))[..., kept].reshape(-1, len(kept))
 
 
 def layout_rows(robot: Robot, layout: ParameterLayout, q, v, a) -> np.ndarray:

@@ -21,6 +21,7 @@ from steelyard.identifiable.numeric_rank import closed_basis, with_extras
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.job import FRICTION
 from steelyard.model import Robot
+from steelyard.native import CHUNK
 from steelyard.terms import ParameterLayout, friction_terms, layout_of
 
 
@@ -56,7 +57,6 @@ def _made(robot: Robot, layout: ParameterLayout, tolerance: float):
 
 
 WORDS = 5  # parameters named in one direction
-CHUNK = 512
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,7 @@ def null_space_recursion(mechanism: Mechanism, experiment: Experiment) -> Recurs
     if any(i in experiment.wrenches for cluster in result.coupled for i in cluster.members):
         return None
     grouped = {node: cluster for cluster in result.coupled for node in cluster.members}
-    geometry = _Geometry(mechanism)
+    geometry = _NodeTransforms(mechanism)
     sensed = _sensed(mechanism, experiment)
     spins = {}
     for spin in mechanism.spins:
@@ -85,7 +85,7 @@ def _free(experiment: Experiment, i: int, node, seed, spins) -> bool:
     )
 
 
-class _Geometry:
+class _NodeTransforms:
     """Transforms of all nodes, computed together: X (n, 6, 6) node from parent, B (n, 10, 10) parent from node."""
 
     def __init__(self, mechanism: Mechanism):

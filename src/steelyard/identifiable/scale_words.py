@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steelyard.cards import FEW
 from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.analysis import Analysis
@@ -94,7 +95,6 @@ WALKING = (
     "held, --fixed), of each joint at several speeds, tells armature from the inertia of legs, and friction loss from "
     "damping; squats and sways of the trunk on standing feet show its inertia."
 )
-SHOWN = 3  # places for a load, links to weigh
 
 
 def marked(text: str, scaled) -> str:
@@ -109,7 +109,7 @@ def scale_sentence(result: Analysis) -> str:
     known_up_to = int(result.scaled[result.columns].sum())
     if not open_:
         said = list(dict.fromkeys(words for scale in scales for words in scale.fixed_by))
-        return f"Their scale is fixed by {', '.join(said[:SHOWN])}{' and others' * (len(said) > SHOWN)}."
+        return f"Their scale is fixed by {', '.join(said[:FEW])}{' and others' * (len(said) > FEW)}."
     share = f"all {result.count}" if known_up_to == result.count else f"{known_up_to} of the {result.count}"
     factor = "a common factor" if len(open_) == 1 else f"{len(open_)} common factors, of a group of joints each"
     return (
@@ -176,4 +176,4 @@ def _measurements(scale: Scale) -> Iterator[str]:
 
 
 def _some(names) -> str:
-    return " or ".join(names[:SHOWN])
+    return " or ".join(names[:FEW])

@@ -6,7 +6,6 @@ the body frame."""
 from steelyard.inertia import (
     conventions,
     divergence,
-    drawing,
     exponential,
     log_cholesky,
     mesh,
@@ -68,7 +67,6 @@ __all__ = [
     "covariance_ellipsoid",
     "cover",
     "divergence",
-    "drawing",
     "exponential",
     "four_point_masses",
     "from_com_inertia",

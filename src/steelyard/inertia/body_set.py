@@ -16,10 +16,9 @@ import numpy as np
 from steelyard.errors import InertiaError, choices
 from steelyard.inertia import batches, cones, pseudo
 from steelyard.inertia.cones import COARSE, ConeRows, NoDigits, minimise
+from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
 
-NEWTON_STEPS = 30  # after the exponential cones; three are typical
 CONVERGED = 1e-9  # Newton decrement that ends them
-SINGULAR = 1e-12  # eigenvalue relative to the size at which the divergence from a body ceases to exist
 THINNEST = 1e-4  # least eigenvalue given to such a body before it serves as a reference
 
 
@@ -31,7 +30,7 @@ def project_onto(rows, frame, theta, metric):
         return _least_squares(rows, theta, size, np.abs(np.linalg.det(frame[:3, :3])) ** (-1 / 3))
     if metric == "entropic":
         values, vectors = np.linalg.eigh(J)
-        if values[0] <= SINGULAR * size:
+        if values[0] <= ROUNDING * size:
             values = np.maximum(values, THINNEST * size)
         return _least_divergence(rows, np.linalg.inv(frame) @ (vectors * np.sqrt(values)), frame)
     raise InertiaError(
@@ -66,9 +65,7 @@ def _least_divergence(rows, reference, frame):
     """The body with the least `tr(J0^{-1} J) - log det J`, `J0 = reference reference^T`, reference: (4, 4)."""
     theta = _exponential_start(rows, reference, _size(frame, reference))
     to_reference = np.linalg.inv(reference)
-    for _ in range(
-        NEWTON_STEPS
-    ):  # in coordinates that make the current body the identity, so the Hessian is the identity too
+    for _ in range(STEPS):  # in coordinates that make the current body the identity, so the Hessian is the identity too
         relative = _cholesky(to_reference @ pseudo.to_matrix(theta) @ to_reference.T)
         root = reference @ relative
         identity = cones.triangle(np.eye(4))
@@ -126,8 +123,6 @@ def _exponential_start(rows, reference, size):
 
 
 EPS = 1e-8  # default distance from singular bodies: a body is no thinner than sqrt(EPS) of the set's size
-ROUNDING = 1e-12  # smallest eigenvalue of a body with volume, relative to its size
-TOUCH = 1e-9  # how far outside a linear bound still counts as on it, relative to the body's size
 UNITS = np.eye(10)
 
 
@@ -199,7 +194,7 @@ class BodySet(ABC):
         values = (
             cones.smallest_eigenvalues(own.slack(scaled), own.cones) if own.cones else np.zeros((*theta.shape[:-1], 0))
         )
-        floor = np.array([ROUNDING if kind == "psd" else -TOUCH for kind, _ in own.cones])
+        floor = np.array([ROUNDING if kind == "psd" else -NEGLIGIBLE for kind, _ in own.cones])
         inside = (values >= floor).all(axis=-1) & (theta[..., 0] > 0)
         return inside & (_margin(rows, scaled) >= -cones.ACCURACY) if rows.aux else inside
 
@@ -224,7 +219,7 @@ class BodySet(ABC):
         sizes = _nonzero(self.size(flat))
         depths = _margin(rows, flat / sizes[:, None]) if not rows.b.any() else _margin(rows, flat)
         projected = [
-            body if depth >= -TOUCH else project_onto(rows, self.frame, body, metric)
+            body if depth >= -NEGLIGIBLE else project_onto(rows, self.frame, body, metric)
             for body, depth in zip(flat, depths, strict=True)
         ]
         return np.reshape(projected, theta.shape)

@@ -8,10 +8,9 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 from steelyard.inertia import parameters
+from steelyard.numbers import NEGLIGIBLE, ROUNDING
 
-SYMMETRIC = 1e-9  # accepted asymmetry of Q relative to its largest entry
-ROUNDING = 1e-14  # of second moments about the origin: a smaller one about the centre of mass is none
-FLAT = 1e-12  # accepted ratio of smallest to largest eigenvalue of Q
+CENTERED = 1e-14  # of second moments about the origin: a smaller one about the centre of mass is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +40,14 @@ class Ellipsoid:
             raise InertiaError(f"ellipsoid center has shape {center.shape} and Q {Q.shape}, expected (3,) and (3, 3)")
         if not (np.isfinite(center).all() and np.isfinite(Q).all()):
             raise InertiaError(f"ellipsoid holds numbers that are not finite: center {center.tolist()}, Q {Q.tolist()}")
-        if np.abs(Q - Q.T).max() > SYMMETRIC * np.abs(Q).max():
+        if np.abs(Q - Q.T).max() > NEGLIGIBLE * np.abs(Q).max():
             raise InertiaError(
                 f"ellipsoid Q is not symmetric: {Q.tolist()}. Expected squared semi-axes in a rotated frame, R "
                 "diag(a^2) R^T"
             )
         Q = 0.5 * (Q + Q.T)
         squares = np.linalg.eigvalsh(Q)
-        if squares[0] <= FLAT * squares[-1]:
+        if squares[0] <= ROUNDING * squares[-1]:
             raise InertiaError(
                 f"ellipsoid Q has eigenvalues {squares.tolist()} m^2, expected three positive squared semi-axes; "
                 "give a flat or degenerate shape a thickness"
@@ -64,7 +63,7 @@ class Ellipsoid:
         R = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
         if lengths.shape != (3,) or not (lengths > 0).all():
             raise InertiaError(f"ellipsoid semi-axes are {lengths.tolist()}, expected three positive lengths in m")
-        if R.shape != (3, 3) or np.abs(R @ R.T - np.eye(3)).max() > SYMMETRIC:
+        if R.shape != (3, 3) or np.abs(R @ R.T - np.eye(3)).max() > NEGLIGIBLE:
             raise InertiaError(
                 f"ellipsoid rotation is {R.tolist()}, expected a (3, 3) orthogonal matrix with the axes in its columns"
             )
@@ -151,7 +150,7 @@ def covariance_axes(theta):
         )
     mass, com, I = parameters.to_com_inertia(theta)
     covariance = (0.5 * np.trace(I) * np.eye(3) - I) / mass
-    rounding = ROUNDING * (abs(np.trace(covariance)) + com @ com)  # of what is left when the centre is taken out
+    rounding = CENTERED * (abs(np.trace(covariance)) + com @ com)  # of what is left when the centre is taken out
     if not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] < -rounding:
         raise InertiaError(
             "theta is not physically consistent: its covariance is not positive definite; project it onto "

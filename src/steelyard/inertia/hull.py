@@ -27,9 +27,10 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.inertia.parameters import DIAGONAL_FIRST
+from steelyard.numbers import NEGLIGIBLE, STEPS
 
 LARGEST = 10**6  # pairs of a face and a point up to which a surface is tried
-ROUNDING = 1e-9  # distance in front of a face that counts as none, over the extent of the points
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ def convex_surface(vertices: np.ndarray, faces: np.ndarray | None, points: np.nd
         return None
     normals = normals / lengths[:, None]
     heights = (normals * vertices[faces[:, 0]]).sum(axis=1)
-    if (points @ normals.T - heights).max() > ROUNDING * (points.max(axis=0) - points.min(axis=0)).max():
+    if (points @ normals.T - heights).max() > NEGLIGIBLE * (points.max(axis=0) - points.min(axis=0)).max():
         return None
     middle = vertices[used].sum(axis=0) / len(used)
     volume = float((lengths * (heights - normals @ middle)).sum() / 6)
@@ -111,7 +112,6 @@ def _areas(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 FLAT = 1e-6  # ratio of smallest to largest extent below which a cloud counts as flat
-STEPS = 200  # of the interior-point method; twenty are typical
 BATCH = 32  # points taken in at once where the ellipsoid around some leaves others outside
 SHORTEST = 1e-6  # step length at which rounding, not the problem, is what stops it
 ANYWHERE = tuple(product(range(3), (0.3, 0.4, 0.5, 0.6, 0.7)))  # (principal axis, where on it): heads and handles
@@ -169,8 +169,9 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
     return Ellipsoid(ellipsoid.center, ellipsoid.Q * float(ellipsoid.level(points).max()))
 
 
-_PAIRS = ((0, 1), (0, 2), (1, 2))  # above the diagonal
-_UNIT = np.array([np.diag(row) for row in np.eye(3)] + [np.eye(3)[:, [i]] @ np.eye(3)[[j]] for i, j in _PAIRS])
+_UNIT = np.array(
+    [np.diag(row) for row in np.eye(3)] + [np.eye(3)[:, [i]] @ np.eye(3)[[j]] for i, j in DIAGONAL_FIRST[3:]]
+)
 _DIRECTIONS = np.array([d for d in np.ndindex(3, 3, 3) if d != (1, 1, 1)]) - 1.0  # (26, 3): faces, edges and corners
 _SYMMETRIC = 0.5 * (_UNIT + _UNIT.transpose(0, 2, 1))  # basis of A, (6, 3, 3)
 
@@ -224,7 +225,7 @@ def _derivatives(p, x):
     gradient[:6] = -_SYMMETRIC.reshape(6, 9) @ np.linalg.inv(A).ravel()
     push = np.empty((len(x), 9))
     push[:, :3] = 2 * y * x
-    for k, (i, j) in enumerate(_PAIRS):
+    for k, (i, j) in enumerate(DIAGONAL_FIRST[3:]):
         push[:, 3 + k] = y[:, i] * x[:, j] + y[:, j] * x[:, i]
     push[:, 6:] = 2 * y
     return gradient, push, 1 - np.einsum("ij,ij->i", y, y)

@@ -21,14 +21,14 @@ import numpy as np
 
 from steelyard.inertia import mesh_checks, pseudo
 from steelyard.inertia.mesh_files import load
-from steelyard.inertia.parameters import transform
+from steelyard.inertia.parameters import TENSOR, WATER, transform
 
 __all__ = ["load", "parameters", "vertex_derivatives"]
 
 CHUNK = 1 << 14  # faces at a time: the working set stays in the second-level cache
 
 
-def parameters(vertices, faces, *, density=1000.0, check=True):
+def parameters(vertices, faces, *, density=WATER, check=True):
     """Inertial parameters of the solid enclosed by a triangle mesh (paper D, section 4).
 
     Args:
@@ -63,7 +63,7 @@ def parameters(vertices, faces, *, density=1000.0, check=True):
     return transform(density * pseudo.to_parameters(J), np.eye(3), center)
 
 
-def vertex_derivatives(vertices, faces, *, density=1000.0, check=True):
+def vertex_derivatives(vertices, faces, *, density=WATER, check=True):
     """Derivatives of `parameters` with respect to every vertex.
 
     Arguments and errors as for `parameters`. Returns (10, n, 3): entry `[i, k]` is the gradient of `theta[i]` with
@@ -119,13 +119,10 @@ def _moments(columns, faces):
     return J, thinnest
 
 
-_PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-
-
 def _moment_basis():
-    """The ten unit pseudo-inertias (10, 4, 4) in the order volume, first moments, `_PAIRS` of second moments."""
+    """The ten unit pseudo-inertias (10, 4, 4) in the order volume, first moments, `TENSOR` of second moments."""
     basis = np.zeros((10, 4, 4))
-    for k, (i, j) in enumerate([(3, 3), (0, 3), (1, 3), (2, 3), *_PAIRS]):
+    for k, (i, j) in enumerate([(3, 3), (0, 3), (1, 3), (2, 3), *TENSOR]):
         basis[k, i, j] = basis[k, j, i] = 1.0
     return basis
 
@@ -148,7 +145,7 @@ def _moment_derivatives(columns, faces):
         area, weighted, quadratic = sums[:, 0], sums[:, 1:4].T, sums[:, 4:].T
         out[0, :, axis] = area / 6
         out[1:4, :, axis] = (columns * area + weighted) / 24
-        for k, (i, j) in enumerate(_PAIRS):
+        for k, (i, j) in enumerate(TENSOR):
             own = 2 * columns[i] * columns[j] * area + columns[i] * weighted[j] + columns[j] * weighted[i]
             out[4 + k, :, axis] = (own + quadratic[k]) / 120
     return out
@@ -164,6 +161,6 @@ def _face_moments(columns, faces):
         s = a + b + c
         moments[rows, 0] = 1.0
         moments[rows, 1:4] = s.T
-        for k, (i, j) in enumerate(_PAIRS):
+        for k, (i, j) in enumerate(TENSOR):
             moments[rows, 4 + k] = a[i] * a[j] + b[i] * b[j] + c[i] * c[j] + s[i] * s[j]
     return normals, moments

@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 
 from steelyard.errors import InertiaError
+from steelyard.numbers import ROUNDING
 
 LARGEST_PART = 10.0  # m: a robot part larger than this is almost always a mesh in millimetres
 SMALLEST_PART = 1e-4  # m: and one smaller than this was scaled twice
-FLAT = 1e-12  # volume of a solid relative to its bounding-box diagonal cubed
 SLIVER = 1e-24  # squared |n| of a face relative to the diagonal to the fourth
 
 
@@ -72,7 +72,7 @@ def require_solid(columns, faces, *, volume, thinnest_face):
         raise InertiaError(_describe_opening(faces))
     if not (diagonal < LARGEST and np.isfinite(volume)):
         raise InertiaError(f"the mesh is {diagonal:.3g} m large, beyond any body. Check its file and scale")
-    if abs(volume) <= FLAT * diagonal**3:
+    if abs(volume) <= ROUNDING * diagonal**3:
         raise InertiaError(
             f"degenerate mesh: it encloses {volume:.3g} m^3 within a box of diagonal {diagonal:.3g} m, so it has "
             "no inside. "

@@ -17,7 +17,7 @@ import numpy as np
 from steelyard.errors import InertiaError, choices
 from steelyard.extras import extra
 
-MOST_BYTES = 128 * 2**20  # of what an archive unpacks to
+MOST_BYTES = 128 * 2**20  # of a mesh, and of what an archive unpacks to
 MOST_PARTS = 20_000
 MOST_ZEROS = 2**24  # entries of accessors that glTF fills with zeros
 DAMAGED = (

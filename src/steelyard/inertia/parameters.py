@@ -11,6 +11,9 @@ from steelyard.spatial import skew
 
 NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 UNITS = ("kg", "kg m", "kg m", "kg m", *("kg m^2",) * 6)
+TENSOR = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # entries of a tensor in the order of these
+DIAGONAL_FIRST = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # as files and tables list them
+WATER = 1000.0  # kg/m^3
 
 
 def rotational_inertia(theta):

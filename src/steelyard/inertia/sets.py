@@ -31,8 +31,7 @@ from steelyard.inertia import cones, parameters, pseudo
 from steelyard.inertia.body_set import EPS, MOMENTS, UNITS, BodySet, ball_frame, definite_rows
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.hull import hull_of
-
-FLAT = 1e-9  # volume of a tetrahedron relative to the polyhedron's extent cubed
+from steelyard.numbers import NEGLIGIBLE
 
 
 def _frame_around(points):
@@ -71,7 +70,7 @@ class TetrahedraRealizable(BodySet):
                 f"tetrahedra have shape {tetrahedra.shape}, expected (k, 4, 3) finite vertices in m, k at least 1"
             )
         volumes = np.abs(np.linalg.det(tetrahedra[:, 1:] - tetrahedra[:, :1]))
-        if volumes.min() <= FLAT * np.ptp(tetrahedra.reshape(-1, 3), axis=0).max() ** 3:
+        if volumes.min() <= NEGLIGIBLE * np.ptp(tetrahedra.reshape(-1, 3), axis=0).max() ** 3:
             raise InertiaError(f"tetrahedron {int(volumes.argmin())} is flat; leave it out of the union")
         object.__setattr__(self, "tetrahedra", tetrahedra)
 
@@ -99,7 +98,7 @@ class HullRealizable(TetrahedraRealizable):
         tetrahedra = np.concatenate([np.broadcast_to(vertices[apex], (len(fan), 1, 3)), vertices[fan]], axis=1)
         volumes = np.abs(np.linalg.det(tetrahedra[:, 1:] - tetrahedra[:, :1]))
         super().__init__(
-            tetrahedra[volumes > FLAT * np.ptp(vertices, axis=0).max() ** 3]
+            tetrahedra[volumes > NEGLIGIBLE * np.ptp(vertices, axis=0).max() ** 3]
         )  # faces through the apex span nothing
 
 

@@ -24,12 +24,12 @@ from steelyard.information.contact_rows import (
     require_steady,
     require_usable,
 )
-from steelyard.information.engines import CHUNK, ENGINES, JointRows, Sums
+from steelyard.information.engines import ENGINES, JointRows, Sums
 from steelyard.information.filtered_rows import RowFilter
 from steelyard.information.gram import Grams, Squares, Triangles
 from steelyard.information.regression_rows import (
-    Raw,
     Row,
+    TreeColumns,
     channels_of,
     raw_columns,
     recorded_direction,
@@ -57,6 +57,7 @@ from steelyard.information.sums import Information, require_kind
 from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot
+from steelyard.native import CHUNK
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout, UserColumn, layout_of
 
 CUTOFF = 5.0  # Hz, of the windows of momentum and energy rows: long enough to average noise, short enough for motion
@@ -148,7 +149,7 @@ class RegressionSpec:
         return JointRows(raw_columns(self.robot, self.layout, self.kept), self.coulomb_width)
 
     @property
-    def raw(self) -> Raw:
+    def raw(self) -> TreeColumns:
         return self.joints.raw
 
     @property

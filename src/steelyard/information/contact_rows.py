@@ -27,10 +27,10 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
+from steelyard.native import LONG_CHUNK
+from steelyard.numbers import ROUNDING
 
-EXPLAINED = 1e-12  # share of a row that is left, below which it is rounding
 CLOSE = 1.5  # median steps between samples that follow each other
-BLOCK = 4096  # samples whose known wrenches are moved at once
 
 
 @dataclass(frozen=True)
@@ -161,8 +161,8 @@ def explained_torque(robot: Robot, log: Log, q, tau):
     parts = []
     for name, wrench in log.external.items():
         require_finite(log, f"external wrench on {name}", wrench)
-    for start in range(0, len(q), BLOCK):
-        part = slice(start, start + BLOCK)
+    for start in range(0, len(q), LONG_CHUNK):
+        part = slice(start, start + LONG_CHUNK)
         here, at = {name: wrench[part] for name, wrench in log.external.items()}, np.asarray(q[part]).T
         parts.append(external_torque(robot, at, external_rows(robot, at.shape[1:], here, at)).T)
     return tau + array_namespace(tau).asarray(np.concatenate(parts), dtype=tau.dtype)
@@ -218,7 +218,7 @@ def projectors(contacts: Contacts, touching, q, roots) -> tuple[np.ndarray, np.n
     Q = force_directions(contacts, touching, q, roots * fixed)
     left = np.eye(len(fixed)) - Q @ Q.mT
     share = np.diagonal(left, axis1=1, axis2=2)
-    share = np.where(share > EXPLAINED, share, 0.0)  # of rows that forces explain, only rounding is left
+    share = np.where(share > ROUNDING, share, 0.0)  # of rows that forces explain, only rounding is left
     return (share > 0)[:, :, None] * left * (roots * fixed)[:, None, :] / fixed[:, None], share
 
 
@@ -236,8 +236,8 @@ def unexplained(contacts: Contacts, flags, q, torque) -> np.ndarray:
     """
     left, degrees = np.array(torque, dtype=float), contacts.degrees
     for touching, samples in contact_sets(flags):
-        for start in range(0, len(samples) if len(touching) else 0, BLOCK):
-            part = samples[start : start + BLOCK]
+        for start in range(0, len(samples) if len(touching) else 0, LONG_CHUNK):
+            part = samples[start : start + LONG_CHUNK]
             at, here = np.ascontiguousarray(np.asarray(q[part]).T), np.ix_(part, degrees)
             project, _ = projectors(contacts, touching, at, np.ones((len(part), len(degrees))))
             left[here] = (project @ left[here][:, :, None])[:, :, 0]

@@ -12,9 +12,9 @@ from steelyard.dynamics.native_plans import fixed_poses, sum_plan
 from steelyard.errors import OptionError
 from steelyard.extras import extra
 from steelyard.information.gram import Grams
-from steelyard.information.regression_rows import Raw, chunk_rows, effect_values, known_torque, rows_of
+from steelyard.information.regression_rows import TreeColumns, chunk_rows, effect_values, known_torque, rows_of
 from steelyard.model import Robot
-from steelyard.native import core
+from steelyard.native import CHUNK, core
 from steelyard.terms import TERMS, ParameterLayout, stated_values
 
 TASK = 2048  # samples a task of the core, which has smaller blocks of its own
@@ -162,9 +162,6 @@ def _jax():
     return jax
 
 
-CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
-
-
 class Engine(Protocol):
     """A way to sum rows over samples: given samples, and asked for what it has summed."""
 
@@ -202,7 +199,7 @@ class Chunked:
 class JointRows:
     """The rows of joints of a regression, as far as no sample is needed. raw: columns that are summed."""
 
-    def __init__(self, raw: Raw, coulomb_width: float):
+    def __init__(self, raw: TreeColumns, coulomb_width: float):
         self.raw, self.coulomb_width = raw, coulomb_width
         self.robot, self.layout, self.kept = raw.robot, raw.layout, raw.columns
         self.rows = rows_of(self.robot, self.layout, self.kept)

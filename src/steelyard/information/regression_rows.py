@@ -1,6 +1,7 @@
 """Rows of a robot's regression, chunk by chunk: kept columns of each degree and the torque that is left to explain.
 
-Rotors are bodies of a larger tree, some of them averaged: `Raw` says which columns are summed and what they become.
+Rotors are bodies of a larger tree, some of them averaged: `TreeColumns` says which columns are summed and what they
+become.
 """
 
 from dataclasses import dataclass, replace
@@ -260,7 +261,7 @@ def weights_of(sample_weights, log: Log) -> np.ndarray | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Raw:
+class TreeColumns:
     """Columns to sum over samples: robot and layout of the tree that has them, columns (k',) of it.
 
     mixing (k', k): the wanted columns are `raw columns @ mixing`, None where they are the same.
@@ -297,7 +298,7 @@ class Raw:
         return factors_of_rows(np.swapaxes(rows, 0, 1))
 
 
-def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> Raw:
+def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> TreeColumns:
     """What to sum for the kept columns of a layout.
 
     Args:
@@ -309,10 +310,10 @@ def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> Raw:
         The Raw columns.
     """
     if not layout.rotor_names or robot.loops:  # rows of loops are made in the columns of the layout
-        return Raw(robot, layout, kept)
+        return TreeColumns(robot, layout, kept)
     whole = with_rotor_bodies(robot)
     everything = np.eye(layout.size)
     everything[layout.inertial, layout.inertial] = whole.mixing
     needed = np.flatnonzero(everything[:, kept].any(axis=1))
     larger = replace(layout, body_names=whole.robot.body_names, rotor_names=())
-    return Raw(whole.robot, larger, needed, everything[np.ix_(needed, kept)])
+    return TreeColumns(whole.robot, larger, needed, everything[np.ix_(needed, kept)])

@@ -24,11 +24,11 @@ from steelyard.dynamics.closed_loop.projection import columns, on_independent_jo
 from steelyard.dynamics.closed_loop.states import gamma_rate, tree_state_of
 from steelyard.dynamics.kinematics import motion
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.information.engines import CHUNK
 from steelyard.information.regression_rows import chunk_rows, effect_values, known_torque
 from steelyard.log import Log
 from steelyard.log.stamps import segments
 from steelyard.model import Robot
+from steelyard.native import CHUNK
 from steelyard.terms import TERMS
 
 DEGREE = 5

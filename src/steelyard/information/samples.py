@@ -7,7 +7,6 @@ import numpy as np
 from steelyard.arguments import require_type
 from steelyard.errors import FitError, LogError, OptionError
 from steelyard.information.contact_rows import explained_torque, require_usable, without_forces
-from steelyard.information.engines import CHUNK
 from steelyard.information.gram import Squares
 from steelyard.information.regression_rows import (
     channels_of,
@@ -22,6 +21,7 @@ from steelyard.information.sums import Information
 from steelyard.job import REVERSAL_WEIGHT
 from steelyard.log import Log
 from steelyard.model import Robot
+from steelyard.native import CHUNK
 from steelyard.terms import layout_of
 
 RESTING = 0.05  # rad/s or m/s, below which a joint rests or sticks rather than slides

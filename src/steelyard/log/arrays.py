@@ -14,11 +14,12 @@ from steelyard.errors import LogError, choices
 from steelyard.log.channels import DRIVE, NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
 from steelyard.log.episodes import INDEX, NAMES, chosen
 from steelyard.log.frame_channels import FrameChannel, found_by_frame, gathered, leaf, require_held
-from steelyard.log.raw_channels import STEADY, Channel, Raw, Request, asked, counted
+from steelyard.log.raw_channels import STEADY, Channel, Raw, ReadRequest, asked, counted
 from steelyard.log.recorders import recognised
 from steelyard.log.signals import best_torques, computed_note
 
 LIMIT = 2**31
+EXPANSION = 1100  # zlib cannot make more out of a byte
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
 BANDWIDTH = "bandwidth"
 
@@ -39,7 +40,7 @@ def require_size(size: int, where: str) -> None:
         raise LogError(f"{where} declares {size:,} bytes, over the limit of {LIMIT:,}; split the log")
 
 
-def build(arrays: Arrays, request: Request) -> Raw:
+def build(arrays: Arrays, request: ReadRequest) -> Raw:
     """Channels of a file of arrays. Raises LogError when it lacks `t` or `q`, listing what it has."""
     keys = arrays.keys
     lower = _by_word(keys)
@@ -130,7 +131,7 @@ def _bandwidth(arrays: Arrays) -> float | None:
     return float(value.item()) if usable else None
 
 
-def _keys(channel: str, keys, lower, request: Request, notes: list[str]) -> list[str]:
+def _keys(channel: str, keys, lower, request: ReadRequest, notes: list[str]) -> list[str]:
     """Keys of the arrays that make a channel: as asked for, by its own name, or by one synonym."""
     if channel in request.channels:
         found = [key for _, key in asked(request.channels[channel], keys)]
@@ -157,7 +158,9 @@ def _best_torques(keys: Sequence[str]) -> list[str]:
     return [key for i, key in enumerate(keys) if plain.get(i, "").lower() in WORDS["tau"] and i not in beside]
 
 
-def _numbers(arrays: Arrays, channel: str, keys: list[str], request: Request, notes: list[str]) -> NDArray[np.float64]:
+def _numbers(
+    arrays: Arrays, channel: str, keys: list[str], request: ReadRequest, notes: list[str]
+) -> NDArray[np.float64]:
     """(n, k) in SI; several one-dimensional arrays are columns."""
     parts = []
     for key in keys:

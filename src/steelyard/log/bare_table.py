@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.raw_channels import HOW
-from steelyard.log.stamps import integral, windows
-
-AGREES = 0.1  # share of the energy of the changes that an integral may miss: noise and filters of recorders
-NONE = 0.5  # the same for blocks that are no such pair
+from steelyard.log.stamps import FITS, NONE_FITS, integral, windows
 
 
 def channels_of_columns(columns: NDArray[np.float64], joints: Sequence[str]) -> Mapping[str, list[int] | int]:
@@ -48,8 +45,8 @@ def _meanings(t: NDArray, blocks: list[NDArray], count: int) -> dict[str, int]:
     missed = {
         (i, j): _missed(t, blocks[i], blocks[j]) for i in range(len(blocks)) for j in range(len(blocks)) if i != j
     }
-    rates = {pair for pair, share in missed.items() if share < AGREES}
-    if len(blocks) == 2 and not rates and min(missed.values()) > NONE:
+    rates = {pair for pair, share in missed.items() if share < FITS}
+    if len(blocks) == 2 and not rates and min(missed.values()) > NONE_FITS:
         return {"q": 0, "tau": 1}
     starts = [i for i, _ in rates if i not in {j for _, j in rates}]
     found = {"q": starts[0]} if len(starts) == 1 else {}

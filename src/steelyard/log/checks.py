@@ -18,12 +18,12 @@ from steelyard.log.raw_channels import RobotNames
 from steelyard.log.register_signs import REGISTER, suspected
 from steelyard.log.signals import COMPUTED
 from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wandering
+from steelyard.spatial import TWIST
 
 SLOWEST = 25.0
 """Hz below which a log is too slow for the motion of arms and legs."""
 USUAL = 20.0, 500.0
 """s and Hz of a usual log of an arm: so many samples average noise enough."""
-FREE = 6  # freedoms of a free base
 MINIMUM = 20
 """Fewer samples than this identify nothing: a joint has more parameters than that."""
 STILL = 1e-3
@@ -52,7 +52,7 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
     if not fatal_messages(found):
         found += time_unit(log)
     if not fatal_messages(found):
-        free = FREE if getattr(robot, "floating", False) and log.nq > log.nv else 0
+        free = TWIST if getattr(robot, "floating", False) and log.nq > log.nv else 0
         found += free_base(log) if free else ()
         told = partial(torque, free=free)
         for look in (quaternions, clocks, stamps, wandering, told, still, repeats, wraps, velocity):

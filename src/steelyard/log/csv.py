@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log.bare_table import channels_of_columns
-from steelyard.log.csv_header import Head, has_commas, head_of, is_mixed, is_number, with_comma
-from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.csv_header import TableHead, has_commas, head_of, is_mixed, is_number, with_comma
+from steelyard.log.raw_channels import Raw, ReadRequest
 from steelyard.log.sparse_table import sparse_columns
 from steelyard.log.table_columns import Layout, layout
 
@@ -26,18 +26,18 @@ LARGE = 2**20  # bytes from which on Arrow's parser is worth loading: five times
 Table = TypeVar("Table")
 
 
-def read(path: Path, request: Request) -> Raw:
+def read(path: Path, request: ReadRequest) -> Raw:
     """Read a table. Encoding, delimiter, decimal comma and header are found. Raises LogError naming line and column of
     the first cell that is no number."""
     return decoded(path, lambda head: _read(head, request))
 
 
-def decoded(path: Path, use: Callable[[Head], Table]) -> Table:
+def decoded(path: Path, use: Callable[[TableHead], Table]) -> Table:
     """What `use` makes of a table, read in the first encoding that fits.
 
     Args:
         path: of the file.
-        use: takes the Head of the table.
+        use: takes the TableHead of the table.
 
     Returns:
         Its result.
@@ -59,7 +59,7 @@ def decoded(path: Path, use: Callable[[Head], Table]) -> Table:
     raise LogError(f"{path} is not a UTF-8 text file ({reason})")
 
 
-def _read(head: Head, request: Request) -> Raw:
+def _read(head: TableHead, request: ReadRequest) -> Raw:
     told: tuple[str, ...] = ()
     try:
         if head.bare and not request.channels and request.known:
@@ -80,7 +80,7 @@ def _read(head: Head, request: Request) -> Raw:
     return replace(raw, bandwidth=head.bandwidth)
 
 
-def _numbered(head: Head, plan: Layout):
+def _numbered(head: TableHead, plan: Layout):
     """The plan and its columns; without episodes where these are called by words."""
     try:
         return plan, numbers(head, plan.indices)
@@ -91,13 +91,13 @@ def _numbered(head: Head, plan: Layout):
         return plan, numbers(head, plan.indices)
 
 
-def _explained(head: Head, request: Request) -> Request:
+def _explained(head: TableHead, request: ReadRequest) -> ReadRequest:
     """The request with the channels of a table that has no header."""
     columns, _ = numbers(head, list(range(len(head.headers))))
     return replace(request, channels=channels_of_columns(np.stack(columns, axis=1), request.known))
 
 
-def numbers(head: Head, used: list[int]) -> tuple[list[NDArray[np.float64]], list[str]]:
+def numbers(head: TableHead, used: list[int]) -> tuple[list[NDArray[np.float64]], list[str]]:
     """Columns of a table, by a compiled parser.
 
     Args:
@@ -135,7 +135,7 @@ def numbers(head: Head, used: list[int]) -> tuple[list[NDArray[np.float64]], lis
         raise LogError(_first_fault(head, used, comma) or f"{head.path}: {error}") from error
 
 
-def _notes(head: Head, comma: bool) -> list[str]:
+def _notes(head: TableHead, comma: bool) -> list[str]:
     notes = [f"the text is in {head.encoding}, not UTF-8"] if head.encoding != ENCODINGS[0] else []
     notes += ["decimals are written with a comma"] if comma else []
     if _is_cut(head.path):
@@ -151,7 +151,7 @@ def _is_cut(path: Path) -> bool:
     return end not in (b"\n\0", b"\0\n") and end[-1:] not in b"\r\n"
 
 
-def _by_arrow(head: Head, used: list[int], comma: bool) -> list[NDArray[np.float64]] | None:
+def _by_arrow(head: TableHead, used: list[int], comma: bool) -> list[NDArray[np.float64]] | None:
     """The same, by Arrow's parser; None for a table with comments or with lines that differ, which it
     does not know, and where Arrow is not installed."""
     try:
@@ -190,7 +190,7 @@ def _by_arrow(head: Head, used: list[int], comma: bool) -> list[NDArray[np.float
         return [table[name].to_numpy() for name in chosen]
 
 
-def _first_fault(head: Head, used: Sequence[int], comma: bool) -> str | None:
+def _first_fault(head: TableHead, used: Sequence[int], comma: bool) -> str | None:
     """Line and column of the first cell that is no number. Slow, and only run once something went wrong."""
     for number, cells in head.rows():
         for index in used:

@@ -25,7 +25,7 @@ BANDWIDTH = re.compile(
 
 
 @dataclass(frozen=True)
-class Head:
+class TableHead:
     """How a table is to be read. delimiter: None is white space; skip: lines before the first one of numbers.
     bandwidth: Hz of torques, where a comment says it, as `write_csv` does. bare: whether there is no header, and the
     headers only count."""
@@ -62,7 +62,7 @@ class _Above:
     bandwidth: float | None = None
 
 
-def head_of(path: Path, encoding: str) -> Head:
+def head_of(path: Path, encoding: str) -> TableHead:
     """The head of a table. Lines that start with `#` are comments, and the last of them is the header if numbers follow
     it. Raises LogError for a table without samples."""
     above = _Above()
@@ -89,18 +89,18 @@ def head_of(path: Path, encoding: str) -> Head:
             f"{path} holds no samples; expected a header line such as t,q_joint1,tau_joint1 and lines of numbers"
         )
     delimiter = delimiter_of(above.texts[0])  # no numbers anywhere: the fault is that of the second line
-    return Head(path, encoding, cells_of(above.texts[0], delimiter), delimiter, above.places[0] + 1)
+    return TableHead(path, encoding, cells_of(above.texts[0], delimiter), delimiter, above.places[0] + 1)
 
 
-def _bare(path: Path, encoding: str, comment: str | None, text: str, number: int) -> Head:
+def _bare(path: Path, encoding: str, comment: str | None, text: str, number: int) -> TableHead:
     """A table whose first line holds nothing but numbers: a comment above it is the header, or there is none."""
     delimiter = delimiter_of(text)
     named = [str(i) for i in range(len(cells_of(text, delimiter)))]
     headers = named if comment is None else cells_of(comment, delimiter_of(comment))
-    return Head(path, encoding, headers, delimiter, number, bare=comment is None)
+    return TableHead(path, encoding, headers, delimiter, number, bare=comment is None)
 
 
-def _chosen(path: Path, encoding: str, above: _Above, text: str, number: int) -> Head:
+def _chosen(path: Path, encoding: str, above: _Above, text: str, number: int) -> TableHead:
     """The header among the lines above the first one of numbers: the last that has as many cells, else the first."""
     texts = above.texts
     ways = [delimiter_of(each) for each in texts]
@@ -115,7 +115,7 @@ def _chosen(path: Path, encoding: str, above: _Above, text: str, number: int) ->
     if last:
         notes.append(f"not read, above the header: {'; '.join(texts[:last])}")
     skip = number if fitting else above.places[0] + 1
-    return Head(path, encoding, headers, delimiter, skip, tuple(notes))
+    return TableHead(path, encoding, headers, delimiter, skip, tuple(notes))
 
 
 def _holds_numbers(text: str, header: str) -> bool:
@@ -163,7 +163,7 @@ def is_number(cell: str, comma: bool = False) -> bool:
     return True
 
 
-def has_commas(head: Head, used: list[int], searched: int = 10_000) -> bool:
+def has_commas(head: TableHead, used: list[int], searched: int = 10_000) -> bool:
     """Whether decimals are written with a comma: the first number that has any in a used column decides."""
     if head.delimiter == ",":
         return False

@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
-from steelyard.log.stamps import integral, windows
+from steelyard.log.stamps import FITS, NONE_FITS, integral, windows
 from steelyard.spatial import rotation_from_quaternion
 
 UNIT = 0.05  # by which the norm of a quaternion may differ from one: rounding to two digits leaves 0.01
 MOVES = 0.02  # rad or m over a log, below which a base tells nothing of its velocities
-FITS = 0.1  # share of the motion's energy that velocities may miss, for noise of poses
-NONE_FITS = 0.5  # the same where they have nothing to do with the pose
 ORDERS, AXES = ("xyzw", "wxyz"), ("body", "world")
 _PARTS = slice(0, 3), slice(3, 6)  # of a twist, or a wrench
 EXAMPLE = "mujoco, or wxyz,world,body: order of the quaternion, axes of the linear and of the angular velocity"

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.extras import extra
-from steelyard.log.arrays import build, require_size
-from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.arrays import EXPANSION, build, require_size
+from steelyard.log.raw_channels import Raw, ReadRequest
 
 if TYPE_CHECKING:
     from h5py import Dataset, Group
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 MAGIC = b"\x89HDF\r\n\x1a\n"
 MOST = 10_000  # data sets and groups
 DEEPEST = 16  # groups in groups
-EXPANSION = 1100  # what compression of stored bytes can make of them at most
 _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, NotImplementedError, MemoryError, OverflowError)
 
 
-def read(path: Path, request: Request) -> Raw:
+def read(path: Path, request: ReadRequest) -> Raw:
     """Read an HDF5 file. Raises LogError for one that is damaged, oversized or stored elsewhere."""
     with extra("Reading HDF5"):
         import h5py

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from steelyard.arguments import found
 from steelyard.errors import LogError
 from steelyard.log.arrays import build
-from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.raw_channels import Raw, ReadRequest
 from steelyard.log.table_columns import layout
 
 
-class _Named:
+class _NamedArrays:
     """Arrays by name, as a file of arrays has them."""
 
     def __init__(self, arrays: Mapping[str, Any]):
@@ -35,7 +35,7 @@ def is_frame(source: Any) -> bool:
     return hasattr(source, "columns") and not isinstance(source, Mapping)
 
 
-def read(source: Any, request: Request) -> Raw:
+def read(source: Any, request: ReadRequest) -> Raw:
     """A mapping from names to arrays, of (n, columns) or of one column each (None: not there), or a data frame.
 
     Raises LogError.
@@ -43,7 +43,7 @@ def read(source: Any, request: Request) -> Raw:
     if isinstance(source, Mapping):
         source = {str(key): value for key, value in source.items() if value is not None}
         if any(np.ndim(value) == 2 for value in source.values()):
-            return build(_Named(source), request)
+            return build(_NamedArrays(source), request)
     elif not is_frame(source):
         raise LogError(
             f"A log is a path, a Log, a data frame, or arrays by name such as {{'t': t, 'q': q, 'tau': tau}}; found "

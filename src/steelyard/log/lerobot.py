@@ -19,7 +19,7 @@ from steelyard.errors import LogError
 from steelyard.log import parquet
 from steelyard.log.channels import CHANNEL_OF
 from steelyard.log.episodes import FOLLOWING, following, one_time
-from steelyard.log.raw_channels import Channel, Raw, Request
+from steelyard.log.raw_channels import Channel, Raw, ReadRequest
 from steelyard.log.recorders import LEROBOT
 
 INFO = Path("meta", "info.json")
@@ -35,7 +35,7 @@ def home(path: Path) -> Path | None:
     return next((folder for folder in near if (folder / INFO).is_file()), None)
 
 
-def read(path: Path, request: Request) -> Raw:
+def read(path: Path, request: ReadRequest) -> Raw:
     """Read a data set, or one of its tables. Episodes follow each other in time, with a gap between them.
 
     Raises LogError for a set without tables, a damaged one, and links that lead out of it.

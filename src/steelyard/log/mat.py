@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log import hdf5
-from steelyard.log.arrays import build, require_size
-from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.arrays import EXPANSION, build, require_size
+from steelyard.log.raw_channels import Raw, ReadRequest
 
 DEEPEST = 8  # structures in structures that are looked into
-EXPANSION = 1100  # zlib cannot make more out of a byte
 _CODES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _TEXTS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _MATRIX, _COMPRESSED = 14, 15
@@ -26,7 +25,7 @@ _CELL, _STRUCT, _CHAR, _NUMERIC = 1, 2, 4, range(6, 16)
 _COMPLEX = 0x0800
 
 
-def read(path: Path, request: Request) -> Raw:
+def read(path: Path, request: ReadRequest) -> Raw:
     """Read a MATLAB file. Raises LogError for one that is damaged, declares absurd sizes or is of version 4."""
     with path.open("rb") as file:
         start = file.read(128)

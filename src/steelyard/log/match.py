@@ -13,6 +13,7 @@ from steelyard.log.frame_channels import require_frames
 from steelyard.log.free_base import OWN, convention_of, from_convention
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import HOW, Channel, Raw, RobotNames
+from steelyard.spatial import POSE, TWIST
 
 MOTION = ("q", "v", "a", "tau")
 
@@ -69,8 +70,8 @@ def _leave_out_odd(channels: dict[str, Channel], robot: RobotNames | None, in_or
     """
     q, joints = channels.get("q"), set(_on_base(robot))
     widths = {channels[key].values.shape[1] for key in MOTION if key in channels}
-    if joints and q is not None and q.values.shape[1] == len(joints) + BASE[0]:
-        widths |= {len(joints), len(joints) + BASE[1]}
+    if joints and q is not None and q.values.shape[1] == len(joints) + POSE:
+        widths |= {len(joints), len(joints) + TWIST}
     for key in DRIVE:
         if q is None or (told := channels.get(key)) is None:
             continue
@@ -113,7 +114,7 @@ def _add_base(channels: dict[str, Channel], robot: RobotNames | None, sensors: C
     whole = sensors and "q" in fits
     for key in fits if whole else [key for key in fits if key in DRIVE and key not in MOTION and "q" not in fits]:
         x = _picked(found[key], joints) if found[key].names else found[key]
-        empty = np.full((len(x.values), BASE[key != "q"]), np.nan if key in ("q", "v", "a") else 0.0)
+        empty = np.full((len(x.values), POSE if key == "q" else TWIST), np.nan if key in ("q", "v", "a") else 0.0)
         channels[key] = Channel(np.concatenate([empty, x.values], axis=1))
     if whole:
         notes.append(f"base: not recorded, found from the inertial sensor {choices(sensors)} and the legs")
@@ -121,12 +122,9 @@ def _add_base(channels: dict[str, Channel], robot: RobotNames | None, sensors: C
 
 def _on_base(robot: RobotNames | None) -> tuple[str, ...]:
     """Joints of a robot whose base is free; none of others."""
-    joints = tuple(getattr(robot, "dof_names", ()))[BASE[1] :]
-    free = getattr(robot, "floating", False) and len(joints) + BASE[0] == getattr(robot, "nq", 0)
+    joints = tuple(getattr(robot, "dof_names", ()))[TWIST:]
+    free = getattr(robot, "floating", False) and len(joints) + POSE == getattr(robot, "nq", 0)
     return joints if free else ()
-
-
-BASE = 7, 6  # columns of a free base in q, and in others
 
 
 def _renamed(key: str, channel: Channel, names: tuple[str, ...], notes: list[str]) -> Channel:

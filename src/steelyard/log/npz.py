@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError
 from steelyard.log.arrays import build, require_size
-from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.raw_channels import Raw, ReadRequest
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, UnicodeDecodeError)
 
 
-def read(path: Path, request: Request) -> Raw:
+def read(path: Path, request: ReadRequest) -> Raw:
     """Read an archive. Raises LogError for a file that is damaged, oversized or pickled, or that lacks `t` or `q`."""
     with members(path) as arrays:
         return build(arrays, request)

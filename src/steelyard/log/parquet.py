@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError
 from steelyard.extras import extra
 from steelyard.log.arrays import require_size
-from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.raw_channels import Raw, ReadRequest
 from steelyard.log.table_columns import layout
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WIDEST = 4096  # elements of a list that are read as columns
 
 
-def read(path: Path, request: Request) -> Raw:
+def read(path: Path, request: ReadRequest) -> Raw:
     """Read a table. Checksums of pages are verified where the file has them. Raises LogError for a file that is cut
     short or damaged, for lists of varying length, and for columns with missing values."""
     with _opened(path) as file:

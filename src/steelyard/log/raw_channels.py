@@ -63,7 +63,7 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Request:
+class ReadRequest:
     """What the caller asked of a reader."""
 
     channels: Mapping[str, Any] = field(default_factory=dict)

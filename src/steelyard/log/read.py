@@ -12,14 +12,14 @@ from steelyard.lazy import later
 from steelyard.log.episodes import restarted
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
-from steelyard.log.raw_channels import Raw, Request, RobotNames
+from steelyard.log.raw_channels import Raw, ReadRequest, RobotNames
 from steelyard.log.register_signs import decoded
 from steelyard.log.stated_units import StatedUnits, in_stated_units, stated
 
 _later = partial(later, "steelyard.log")
 _ARRAYS = (_later("npz.read"), _later("mat.read"), _later("hdf5.read"))
 _bag2, _parquet = _later("ros.recording.read_bag2"), _later("parquet.read")
-READERS: dict[str, Callable[[Path, Request], Raw]] = {
+READERS: dict[str, Callable[[Path, ReadRequest], Raw]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), _later("csv.read")),
     ".npz": _ARRAYS[0],
     **dict.fromkeys((".parquet", ".pq"), _parquet),
@@ -71,7 +71,7 @@ def read_log(
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
     channels, logs = _logs(channels or {})
     told = stated(units or {})
-    request = Request(channels, told.units, known, logs, rows)
+    request = ReadRequest(channels, told.units, known, logs, rows)
     finish = partial(_finished, told=told, robot=robot, joint_names=joint_names, base=base)
     if not isinstance(path, str | Path):
         return finish(_later("in_memory.read")(path, request), "log")
@@ -109,7 +109,7 @@ def _logs(channels: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
     return {key: value for key, value in channels.items() if key != "log"}, tuple(map(str, several))
 
 
-def _reader(path: Path) -> Callable[[Path, Request], Raw] | None:
+def _reader(path: Path) -> Callable[[Path, ReadRequest], Raw] | None:
     """By the suffix, and for folders and tables by what lies in and around them."""
     if (path.is_dir() or path.suffix.lower() in (".parquet", ".pq")) and _later("lerobot.home")(path):
         return _later("lerobot.read")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.log.channels import count
 from steelyard.log.frame_channels import leaf
-from steelyard.log.raw_channels import Request
+from steelyard.log.raw_channels import ReadRequest
 from steelyard.log.signals import COMPUTED
 
 _INDEX = re.compile(r"^(?P<stem>.*?)(?:\[(?P<inside>\d{1,9})\]|[_.]?(?<!\d)(?P<behind>\d{1,9}))$")
@@ -58,7 +58,7 @@ RECORDERS = tuple(map(_recorder, _WRITTEN))
 LEROBOT = next(recorder for recorder in RECORDERS if recorder.name == "LeRobot")
 
 
-def recognised(names: Sequence[str], request: Request) -> tuple[Request, str | None, tuple[str, ...]]:
+def recognised(names: Sequence[str], request: ReadRequest) -> tuple[ReadRequest, str | None, tuple[str, ...]]:
     """The request with the channels of the program that wrote a file, the convention of its free base, and a note; the
     request as it was where no program is known.
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from steelyard.errors import choices
 from steelyard.log.raw_channels import Channel, Raw
 from steelyard.log.stated_units import CODINGS, Coding, StatedUnits
+from steelyard.numbers import SAME
 
 REGISTER = "the servo's register,"
 """In notes on channels whose sign was packed: their values are counts, unless a step is stated."""
@@ -24,7 +25,6 @@ PACKED = ("q", "v", "tau", "command", "duty", "current")
 FEWEST = 3  # passages through zero
 REGULAR = 0.9  # of them that jump by the bit of the sign
 LEAST = min(coding.half for coding in CODINGS.values())
-EXACT = 1e-6  # of a count, by which rounding of units leaves it
 
 
 def decoded(raw: Raw, told: StatedUnits) -> Raw:
@@ -48,7 +48,7 @@ def decoded(raw: Raw, told: StatedUnits) -> Raw:
             continue
         with np.errstate(invalid="ignore", over="ignore"):
             counts = channel.values / scale
-            counts = np.where(np.abs(counts - np.round(counts)) < EXACT, np.round(counts), counts)
+            counts = np.where(np.abs(counts - np.round(counts)) < SAME, np.round(counts), counts)
         coding = CODINGS[told.codings[key]] if key in told.codings else certain(counts)
         if coding is None:
             continue

@@ -18,10 +18,10 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
+from steelyard.numbers import SAME
 
 SMOOTH = 2  # derivatives that the one curve has
 _CHUNK = 2_000_000  # numbers of a window matrix worked on at a time
-_EVEN = 1e-6  # of a step that stamps may be off, for all windows to be one filter
 
 
 def derivatives(t: NDArray, x: NDArray, cutoff: float, degree: int, count: int) -> NDArray[np.float64]:
@@ -42,7 +42,7 @@ def _derivative(t: NDArray, x: NDArray, cutoff: float, degree: int, derivative: 
         raise LogError(f"a window of {2 * half:.3g} s does not fit into {t[-1]:.3g} s; use a higher cutoff")
     reach = int(np.ceil(half / step + 0.5))
     inner = slice(reach, len(t) - reach)
-    if inner.start >= inner.stop or np.abs(np.diff(t) - step).max() > _EVEN * step:
+    if inner.start >= inner.stop or np.abs(np.diff(t) - step).max() > SAME * step:
         return _at(t, x, np.arange(len(t)), half, step, degree, derivative)
     from scipy.signal import oaconvolve
 

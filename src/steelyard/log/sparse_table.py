@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import choices
 from steelyard.log.channels import HELD, sampled
-from steelyard.log.csv_header import Head, has_commas, is_number, with_comma
+from steelyard.log.csv_header import TableHead, has_commas, is_number, with_comma
 from steelyard.log.table_columns import Layout
 from steelyard.numbers import to_float
 
@@ -13,7 +13,7 @@ FEWEST = 2  # samples of a signal
 FAR = 3  # own median steps between samples, beyond which no line is drawn between them
 
 
-def sparse_columns(head: Head, plan: Layout) -> tuple[list[NDArray[np.float64]], str] | None:
+def sparse_columns(head: TableHead, plan: Layout) -> tuple[list[NDArray[np.float64]], str] | None:
     """Columns at the rows of the positions, from a table where the cells of a signal may be empty together.
 
     Args:
@@ -67,7 +67,7 @@ def _signals(plan: Layout) -> dict[str, list[int]]:
     return result
 
 
-def _cells(head: Head, used: list[int]) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
+def _cells(head: TableHead, used: list[int]) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
     """(n, k) numbers and whether there is one; None where a cell is neither empty nor a number."""
     comma = has_commas(head, used)
     number = with_comma if comma else to_float

@@ -16,6 +16,9 @@ from steelyard.log.log import Log
 
 GAP = 5.0
 """A step longer than this many median steps is a gap: nothing is interpolated or differentiated across it."""
+WINDOW = 0.1  # s, over which velocities are integrated and compared with changes of positions: immune to encoder steps
+FITS = 0.1  # share of the energy of these changes that velocities may miss: noise and filters of recorders
+NONE_FITS = 0.5  # the same where they have nothing to do with the positions
 
 
 def gaps(t: NDArray[np.float64]) -> NDArray[np.int_]:
@@ -42,10 +45,6 @@ def segments(t: NDArray[np.float64]) -> list[slice]:
     """
     edges = [0, *(gaps(t) + 1).tolist(), len(t)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
-
-
-WINDOW = 0.1
-"""s, over which rates are integrated and compared with changes: immune to encoder steps."""
 
 
 def windows(t: NDArray[np.float64]) -> tuple[NDArray[np.int_], NDArray[np.int_]]:

@@ -38,7 +38,7 @@ CODINGS = {coding.word: coding for coding in _ALL}
 
 @dataclass(frozen=True)
 class StatedUnits:
-    """units: by channel, as of a Request. codings: words of `CODINGS` by channel. of_joints: by (channel, joint)."""
+    """units: by channel, of a `ReadRequest`. codings: words of `CODINGS` by channel. of_joints: by (channel, joint)."""
 
     units: Mapping[str, str]
     codings: Mapping[str, str]

@@ -16,7 +16,7 @@ from steelyard.errors import LogError, choices
 from steelyard.log.channels import CHANNEL_OF, DRIVE, QUALIFIERS, SI, UNIT_ENDS, WORDS, Kind, count, factor, is_si
 from steelyard.log.episodes import EPISODE, episodes_of, following, one_time
 from steelyard.log.frame_channels import FrameChannel, found_by_frame, gathered
-from steelyard.log.raw_channels import HOW, STEADY, Channel, Raw, Request, asked, counted
+from steelyard.log.raw_channels import HOW, STEADY, Channel, Raw, ReadRequest, asked, counted
 from steelyard.log.recorders import recognised
 from steelyard.log.signals import best_series, best_torques, computed_note
 
@@ -31,7 +31,7 @@ _ENDS = re.compile(rf"^(?P<name>.+)[_ ](?P<unit>{'|'.join(sorted(UNIT_ENDS, key=
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One column that will be read."""
 
     index: int
@@ -45,7 +45,7 @@ class Column:
 class Layout:
     """Which columns of a table are used, and for what; `build` turns their numbers into channels."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     names: Mapping[str, tuple[str, ...] | None]
     notes: tuple[str, ...]
     base: str | None = None
@@ -85,7 +85,7 @@ class Layout:
         return result
 
 
-def layout(headers: Sequence[str], request: Request) -> Layout:
+def layout(headers: Sequence[str], request: ReadRequest) -> Layout:
     """Assign the columns of a table. Raises LogError naming the columns found when time or positions are not among
     them, when two columns claim the same place, or when a unit is unknown."""
     units = [split_unit(header) for header in headers]
@@ -115,7 +115,7 @@ def layout(headers: Sequence[str], request: Request) -> Layout:
         (i, *hit) for i, hit in enumerate(named) if hit and hit[0] not in request.channels and i not in taken | beside
     ]
     columns = [
-        Column(index, headers[index], key, joint, request.units.get(key) or stated[index][1] or SI[key])
+        TableColumn(index, headers[index], key, joint, request.units.get(key) or stated[index][1] or SI[key])
         for index, key, joint in chosen
     ]
     columns, doubtful = _without_doubles(columns, request)
@@ -194,7 +194,7 @@ def _understood(stated: list[tuple[str, str | None]], known: Iterable[str], besi
     return max(readings, key=score)  # the first of equals: as it is written, prefix
 
 
-def _by_unit(stated, named, request: Request) -> list[tuple[str, str] | None]:
+def _by_unit(stated, named, request: ReadRequest) -> list[tuple[str, str] | None]:
     """The same with columns such as `J1 [deg]` as positions, where none are named: a joint or its number, and the unit
     of an angle."""
     if "q" in request.channels or any(hit and hit[0] == "q" for hit in named):
@@ -292,7 +292,7 @@ def _find(key: str, column: str | int, headers: Sequence[str], stated) -> int:
     )
 
 
-def _without_doubles(columns: list[Column], request: Request) -> tuple[list[Column], list[str]]:
+def _without_doubles(columns: list[TableColumn], request: ReadRequest) -> tuple[list[TableColumn], list[str]]:
     """Columns less those of what drives say that two claim, unless they were asked for; and notes on these."""
     places = [(column.channel, column.joint) for column in columns]
     twice = {key for key, joint in places if key in DRIVE and places.count((key, joint)) > 1} - set(request.channels)
@@ -303,14 +303,14 @@ def _without_doubles(columns: list[Column], request: Request) -> tuple[list[Colu
     return [column for column in columns if column.channel not in twice], notes
 
 
-def _require_usable(columns: Sequence[Column], headers: Sequence[str], step: float | None) -> None:
+def _require_usable(columns: Sequence[TableColumn], headers: Sequence[str], step: float | None) -> None:
     for key, what in (("t", "time (t)"), ("q", "joint positions (q_JOINT)")):
         if not any(column.channel == key for column in columns) and not (key == "t" and step):
             raise LogError(
                 f"no column for {what} among {choices(headers)}. Name columns t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, "
                 f"or say which is which: {HOW}. {STEADY if key == 't' else ''}".rstrip()
             )
-    seen: dict[tuple[str, str], Column] = {}
+    seen: dict[tuple[str, str], TableColumn] = {}
     for column in columns:
         twin = seen.setdefault((column.channel, column.joint), column)
         if twin is not column:
@@ -318,7 +318,7 @@ def _require_usable(columns: Sequence[Column], headers: Sequence[str], step: flo
             raise LogError(f"columns {twin.header!r} and {column.header!r} both look like {place}; choose with {HOW}")
 
 
-def _ordered(group: list[Column], request: Request) -> tuple[list[Column], tuple[str, ...] | None]:
+def _ordered(group: list[TableColumn], request: ReadRequest) -> tuple[list[TableColumn], tuple[str, ...] | None]:
     """Columns of one channel in order, with their joint names; numbered columns are sorted and have no names."""
     joints = [column.joint for column in group]
     if joints == [""]:
@@ -329,7 +329,7 @@ def _ordered(group: list[Column], request: Request) -> tuple[list[Column], tuple
     return group, tuple(joints)
 
 
-def _notes(columns: Sequence[Column], request: Request) -> Iterable[str]:
+def _notes(columns: Sequence[TableColumn], request: ReadRequest) -> Iterable[str]:
     for key in SI:
         group = [column for column in columns if column.channel == key]
         converted = sorted({column.unit for column in group if not is_si(key, column.unit)})
@@ -341,6 +341,6 @@ def _notes(columns: Sequence[Column], request: Request) -> Iterable[str]:
             yield f"{key}: read from columns like {group[0].header!r}"
 
 
-def _own_spelling(column: Column) -> bool:
+def _own_spelling(column: TableColumn) -> bool:
     name = split_unit(column.header)[0]
     return name in (column.channel, f"{column.channel}_{column.joint}", f"{column.channel}{column.joint}")

@@ -15,7 +15,7 @@ from steelyard.log.channels import SI, WRENCH_WORD
 from steelyard.log.csv_header import parse_header
 from steelyard.log.frame_channels import WORDS, headers
 from steelyard.log.log import Log
-from steelyard.log.raw_channels import Request
+from steelyard.log.raw_channels import ReadRequest
 from steelyard.log.table_columns import layout
 
 
@@ -97,7 +97,7 @@ def _require_readable(log: Log, line: str, present: list[str]) -> None:
     expected = {key: log.joint_names if _named(log, key) else None for key in present}
     try:
         titles = parse_header(line) if len(line.splitlines()) == 1 else []
-        found = layout(titles, Request())
+        found = layout(titles, ReadRequest())
         frames = {channel: {c.frame for c, _ in found.of_frames if c.channel == channel} for channel in WORDS}
         same = found.indices == list(range(len(titles))) and expected.items() <= found.names.items()
         same = same and all(frames[channel] == set(getattr(log, channel)) for channel in WORDS)

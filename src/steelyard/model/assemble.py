@@ -11,7 +11,6 @@ from steelyard.inertia import transform
 from steelyard.model.joint import Joint
 from steelyard.model.robot import WORLD, Link, Robot, Source
 
-DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
 FLOATING_BASE = "floating_base"
 
 

@@ -10,19 +10,19 @@ from steelyard.errors import InertiaError, ModelError
 from steelyard.inertia import Ellipsoid, minimum_volume_ellipsoid
 from steelyard.inertia.hull import corners
 from steelyard.model.formats import document_of
-from steelyard.model.meshes import Piece, read_mesh
+from steelyard.model.meshes import PICTURE, Piece, read_mesh
 from steelyard.model.references import Resolved
 from steelyard.model.robot import Link, Robot
+from steelyard.model.sketch import SMALL
 
 INFLATE = 1.05  # semi-axes over those of the tightest ellipsoid: screws, cables and rounded-off meshes
 LOOSE = 1e-4  # excess of the volume, which `INFLATE` makes nothing of
 NOTHING = "the model shows no geometry"
 FLAT = "its geometry is flat"
-SMALL = 0.02  # of a body's mass: a link lighter than that may have no geometry (frames of sensors and tools)
 
 
-# bytes: a picture above is left out where collision geometry stands for it; a mesh above is not read at all.
-PICTURE, LARGEST = 4 * 2**20, 32 * 2**20
+# bytes: a mesh above is not read at all
+LARGEST = 32 * 2**20
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,7 @@ from steelyard.model.compare import PROPERTIES, relative_difference
 from steelyard.model.drive import Drive
 from steelyard.model.joint import Joint
 from steelyard.model.robot import Link, Robot
-
-SAME = 1e-12
-MARGIN = 1e-6
-EDGE = 1e-12
-ROUNDING = 1e-10  # relative: of numbers in files, and of moving a tensor to the centre of mass
+from steelyard.numbers import NEGLIGIBLE, ROUNDING, SAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +52,7 @@ def find_changes(
     inertials: dict[int, np.ndarray] = {}
     rescaled: list[str] = []
     for body in range(robot.nb):
-        if not (relative_difference(robot.inertias[body], reference.inertias[body]) <= SAME):
+        if not (relative_difference(robot.inertias[body], reference.inertias[body]) <= ROUNDING):
             require_consistent(robot.body_names[body], robot.inertias[body])
             parts, lines = divide(robot.inertias[body], body, reference, hosts)
             inertials |= parts
@@ -75,7 +71,7 @@ def find_changes(
 
 
 def _drives_otherwise(drive: Drive, before: Drive | None) -> bool:
-    return before is None or bool(drive.differing(before, SAME))
+    return before is None or bool(drive.differing(before, ROUNDING))
 
 
 def com_form(theta):
@@ -100,7 +96,7 @@ def require_consistent(name: str, theta):
     if np.isfinite(theta).all() and theta[0] > 0:
         inertia = to_com_inertia(theta)[2]
         spread = np.linalg.eigvalsh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
-        if spread[0] >= -ROUNDING * spread[-1] - _noise(theta):
+        if spread[0] >= -NEGLIGIBLE * spread[-1] - _noise(theta):
             return
         found = f"smallest second moment about its centre of mass {spread[0]:.3g} kg m^2, and none is negative"
     else:
@@ -128,7 +124,7 @@ def divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.ndar
     receiver = _receiver(reference, body, riders, hosts)
     fixed = {i: links[i] for i in riders if i != receiver and links[i].theta.any()}
     changed, notes = {}, []
-    if (largest := _largest_share(_total(fixed.values()), theta)) > 1 - MARGIN:
+    if (largest := _largest_share(_total(fixed.values()), theta)) > 1 - SAME:
         changed, how = _follow(fixed, reference.inertias[body], theta, largest)
         masses = [f"{link.name} {link.theta[0]:.4g} -> {changed[i][0]:.4g} kg" for i, link in fixed.items()]
         notes.append(
@@ -173,8 +169,8 @@ def _largest_share(part, whole) -> float:
     scale = np.sqrt(np.where(np.diag(J) > 0, np.diag(J), 1.0))
     values, vectors = np.linalg.eigh(J / np.outer(scale, scale))
     inside = vectors.T @ (inside / np.outer(scale, scale)) @ vectors
-    full = values > ROUNDING
-    if inside.diagonal()[~full].sum() > ROUNDING * np.trace(inside):
+    full = values > NEGLIGIBLE
+    if inside.diagonal()[~full].sum() > NEGLIGIBLE * np.trace(inside):
         return np.inf
     whiten = 1 / np.sqrt(values[full])
     return float(np.linalg.eigvalsh(inside[np.ix_(full, full)] * np.outer(whiten, whiten))[-1])
@@ -203,7 +199,7 @@ def _mapped(link: Link, L):
     L = np.linalg.inv(T) @ L @ T
     J = L @ pseudo.to_matrix(link.theta) @ L.T
     if J[3, 3] > 0:
-        J[:3, :3] += EDGE * np.trace(J[:3, :3] - np.outer(J[:3, 3], J[:3, 3]) / J[3, 3]) * np.eye(3)
+        J[:3, :3] += ROUNDING * np.trace(J[:3, :3] - np.outer(J[:3, 3], J[:3, 3]) / J[3, 3]) * np.eye(3)
     return pseudo.to_parameters(J)
 
 
@@ -220,7 +216,7 @@ def _joint_changes(robot: Robot, reference: Robot, format: str, writable):
         values, old, homeless = getattr(robot, field).copy(), getattr(reference, field), []
         followers = of_followers(reference.joints, field)  # stays in the file where it is
         for joint, at in zip(robot.joints, robot.v_slices, strict=True):
-            if joint.mimics is not None or np.allclose(values[at], old[at], rtol=SAME, atol=0.0):
+            if joint.mimics is not None or np.allclose(values[at], old[at], rtol=ROUNDING, atol=0.0):
                 continue
             if not (np.isfinite(values[at]).all() and (values[at] >= 0).all()):
                 raise ModelError(

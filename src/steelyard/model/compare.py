@@ -7,9 +7,9 @@ import numpy as np
 from steelyard.model.loops import Loop
 from steelyard.model.robot import Robot
 from steelyard.model.rotor import Rotor
+from steelyard.numbers import NEGLIGIBLE
 
 PROPERTIES = ("damping", "frictionloss", "armature")
-TOLERANCE = 1e-9
 
 
 def relative_difference(theta, other) -> float:
@@ -26,7 +26,7 @@ def relative_difference(theta, other) -> float:
     return float(np.max(difference / np.where(scale > 0, scale, 1.0)))
 
 
-def structure_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
+def structure_difference(robot: Robot, other: Robot, tolerance: float = NEGLIGIBLE) -> str | None:
     """First difference of joints, bodies and kinematics; None when there is none.
 
     Args:
@@ -60,7 +60,7 @@ def structure_difference(robot: Robot, other: Robot, tolerance: float = TOLERANC
     return None
 
 
-def value_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
+def value_difference(robot: Robot, other: Robot, tolerance: float = NEGLIGIBLE) -> str | None:
     """First difference of inertias, of the links' own inertials (where both have links), of joint properties, of drives
     and of contacts with the floor; tolerance: relative."""
     for name, expected, theta in zip(robot.body_names, robot.inertias, other.inertias, strict=True):
@@ -86,7 +86,7 @@ def value_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -
     return None
 
 
-def whole_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -> str | None:
+def whole_difference(robot: Robot, other: Robot, tolerance: float = NEGLIGIBLE) -> str | None:
     """First difference of what two robots of the same structure have beyond it and `value_difference`: gravity, places,
     loops, rotors and limits. Links and sites are of one kind here, and the other robot may have more of them.
 
@@ -115,7 +115,7 @@ def whole_difference(robot: Robot, other: Robot, tolerance: float = TOLERANCE) -
     return None
 
 
-def loop_difference(loop: Loop, other: Loop, tolerance: float = TOLERANCE) -> bool:
+def loop_difference(loop: Loop, other: Loop, tolerance: float = NEGLIGIBLE) -> bool:
     """Whether two loops are others: of connections the points count alone, of welds one orientation in the other."""
     if (loop.kind, loop.bodies) != (other.kind, other.bodies) or not _near(loop.positions, other.positions, tolerance):
         return True
@@ -132,7 +132,7 @@ def _alike(rotor: Rotor, other: Rotor) -> bool:
     )
 
 
-def _near(values, others, tolerance: float = TOLERANCE) -> bool:
+def _near(values, others, tolerance: float = NEGLIGIBLE) -> bool:
     return np.allclose(values, others, rtol=tolerance, atol=tolerance)
 
 

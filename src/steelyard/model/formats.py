@@ -20,7 +20,6 @@ from steelyard.inertia.solids import SIZES
 from steelyard.lazy import later
 from steelyard.model import urdf
 from steelyard.model.changes import Draft
-from steelyard.model.compare import TOLERANCE
 from steelyard.model.document import ModelDocument, require_path
 from steelyard.model.joint import KINDS
 from steelyard.model.locking import locked
@@ -31,6 +30,7 @@ from steelyard.model.robot import Robot
 from steelyard.model.shape_output import Shapes
 from steelyard.model.sketch import Sketch
 from steelyard.model.xml import has_root
+from steelyard.numbers import NEGLIGIBLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Format:
     abilities: Abilities | None = None  # what new files can say
     lacks: tuple[str, ...] = ()  # properties of joints and "drives": what of them it has no place for
     shapes: Shapes | None = None  # what of geometry it states, None where `new` takes pieces as they are
-    precision: float = TOLERANCE  # relative, to which numbers that are written read back
+    precision: float = NEGLIGIBLE  # relative, to which numbers that are written read back
     parts: bool = False  # whether its files may be parts of a model, which alone are none
     copies: str = ""  # suffix of edited copies, where it is another
     arguments: bool = False  # whether its files take any

@@ -9,9 +9,11 @@ import numpy as np
 
 from steelyard.errors import InertiaError, ModelError, OptionError
 from steelyard.inertia import mesh_files
+from steelyard.inertia.mesh_files import MOST_BYTES
 from steelyard.model.references import Resolved, resolve
 
-MAX_MESH_BYTES = 128 * 2**20
+PICTURE = 4 * 2**20  # bytes of a mesh, above which it is left out where collision geometry stands for it
+
 # formats trimesh reads in part, or with further packages only: a failure is not the model's
 OPTIONAL = (".dae", ".3mf", ".gltf", ".glb", ".msh", ".usd", ".usda", ".usdz")
 
@@ -74,12 +76,12 @@ class Meshes:
         """Where a file of that name is; see `references.resolve`."""
         return resolve(text, starts or [self.folder], self.folders)
 
-    def load(self, text: str, limit: int = MAX_MESH_BYTES) -> tuple[np.ndarray, np.ndarray] | Resolved | None:
+    def load(self, text: str, limit: int = MOST_BYTES) -> tuple[np.ndarray, np.ndarray] | Resolved | None:
         """Vertices (n, 3) in file units and faces (f, 3), or what is wrong; None for more bytes than `limit`."""
         found = self.find(text)
         if found.path is None:
             return found
-        if limit < found.path.stat().st_size <= MAX_MESH_BYTES:
+        if limit < found.path.stat().st_size <= MOST_BYTES:
             return None
         if found.path not in self._read:
             self._read[found.path] = read_mesh(found.path, text)
@@ -98,10 +100,10 @@ def read_colored(path: Path, text: str) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _guarded(path: Path, text: str, load):
     try:
-        if path.stat().st_size > MAX_MESH_BYTES:
+        if path.stat().st_size > MOST_BYTES:
             size = f"{path.stat().st_size / 2**20:.0f} MB"
             return Resolved(
-                None, "unreadable", f"'{text[:120]}' has {size}; meshes up to {MAX_MESH_BYTES // 2**20} MB are read."
+                None, "unreadable", f"'{text[:120]}' has {size}; meshes up to {MOST_BYTES // 2**20} MB are read."
             )
         if not os.access(path, os.R_OK):
             return Resolved(None, "unreadable", f"'{text[:120]}' may not be read (permission denied).")

@@ -24,7 +24,7 @@ from steelyard.model.mjcf_compile import (
     joint_type,
 )
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
-from steelyard.model.mjcf_files import Files, read_files
+from steelyard.model.mjcf_files import MjcfFiles, read_files
 from steelyard.model.mjcf_floor import floor_nodes, floor_of
 from steelyard.model.robot import WORLD, Frame, Robot, Source
 from steelyard.model.xml import Document, rooted
@@ -89,7 +89,7 @@ class MjcfDocument(ModelDocument):
         return rooted(self.path, "an MJCF", "mujoco", "mujocoinclude")
 
     @cached_property
-    def files(self) -> Files:
+    def files(self) -> MjcfFiles:
         """It and the XML files that it names. Raises ModelError as `read_files`."""
         return read_files(self.xml.path, self.folders)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.model.mjcf_files import Files
+from steelyard.model.mjcf_files import MjcfFiles
 from steelyard.model.xml import Document, Element
 from steelyard.numbers import to_float
 from steelyard.spatial import rotation_from_quaternion
@@ -50,7 +50,7 @@ def _tell(message: str) -> None:
         told.append(message)
 
 
-def compile_files(files: Files, change: Callable = lambda spec: None):
+def compile_files(files: MjcfFiles, change: Callable = lambda spec: None):
     """MuJoCo model of an MJCF file, and MuJoCo's warnings about it.
 
     Args:
@@ -167,7 +167,7 @@ class _Tally:
                 )
 
 
-def require_bounded(files: Files) -> None:
+def require_bounded(files: MjcfFiles) -> None:
     """Raise ModelError for an MJCF file that MuJoCo would need minutes or all memory for, or never end with."""
     tally = _Tally(files.main.path)
     included: set[Document] = set()
@@ -187,7 +187,7 @@ def require_bounded(files: Files) -> None:
         stack += [(child, inner, document) for child in element.children]
 
 
-def _attached(element: Element, document: Document, files: Files) -> Iterator[tuple[Element, Document]]:
+def _attached(element: Element, document: Document, files: MjcfFiles) -> Iterator[tuple[Element, Document]]:
     """The other model that `<model>` has MuJoCo read, or the part of it that `<attach>` puts into this one."""
     named = element
     if element.tag == "attach":

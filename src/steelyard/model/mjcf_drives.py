@@ -10,10 +10,9 @@ import numpy as np
 
 from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import choices
-from steelyard.model.changes import SAME
 from steelyard.model.drive import Drive, of_affine
 from steelyard.model.mjcf_compile import joint_name
-from steelyard.model.mjcf_files import Files, Made, Node
+from steelyard.model.mjcf_files import Made, MjcfFiles, Node
 from steelyard.model.robot import Robot
 from steelyard.model.xml_edit import (
     Edit,
@@ -25,6 +24,7 @@ from steelyard.model.xml_edit import (
     set_numbers,
     substitute,
 )
+from steelyard.numbers import ROUNDING
 
 STEP = 2e-3
 """s, of simulations with drives that users see."""
@@ -206,7 +206,7 @@ class Actuators:
     """Actuators of a model. m: as compiled from the files. joints: elements of its joints by name. ratios: numbers of
     the actuators whose damping MuJoCo finds from inertias (`dampratio`)."""
 
-    files: Files
+    files: MjcfFiles
     m: Any
     joints: Mapping[str, Node]
     ratios: frozenset[int]
@@ -245,7 +245,7 @@ class Actuators:
             if own is None:
                 new.append(actuator_element(self._unused(name), name, drive, self.m.opt.timestep))
             elif name in before and before[name].kind == drive.kind:
-                changed = drive.differing(before[name], SAME)
+                changed = drive.differing(before[name], ROUNDING)
                 yield (*self._numbers(own[0], drive, changed), f"joint '{name}': {', '.join(changed)} of its drive")
             else:
                 yield (*self._other(own[0], name, drive), f"joint '{name}': {drive.kind} drive")

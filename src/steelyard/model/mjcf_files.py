@@ -53,7 +53,7 @@ class Body:
 
 
 @dataclass(eq=False)
-class Files:
+class MjcfFiles:
     """Files of a model in the folders in which they may lie, each read once.
 
     main: of the model. read: XML files that MuJoCo may read, by path, links resolved. includes: what each `<include>`
@@ -150,14 +150,14 @@ def _file_at(place: Path) -> Path | None:
     return None
 
 
-def read_files(path: Path, folders: tuple[Path, ...]) -> Files:
+def read_files(path: Path, folders: tuple[Path, ...]) -> MjcfFiles:
     """Index an MJCF file with the XML files that it names, at any depth. folders: as of `allowed_folders`.
 
     Raises ModelError for a file outside of them, which is not opened, for one that is
     not well formed, and for files that include each other in a circle, which MuJoCo refuses as well.
     """
     main = read(path)
-    files = Files(main, folders)
+    files = MjcfFiles(main, folders)
     files.add(main)
     size = 0
     while size != len(files.read):  # each document can add places in which the names of all others are looked for
@@ -171,7 +171,7 @@ def read_files(path: Path, folders: tuple[Path, ...]) -> Files:
     return files
 
 
-def _follow_includes(files: Files) -> None:
+def _follow_includes(files: MjcfFiles) -> None:
     done: set[Document] = set()
     stack: list[tuple[Document, tuple[Document, ...]]] = [(files.main, ())]
     while stack:
@@ -189,7 +189,7 @@ def _follow_includes(files: Files) -> None:
                 stack.append((included, (*above, document)))
 
 
-def include_path(files: Files, document: Document, element: Element) -> Path:
+def include_path(files: MjcfFiles, document: Document, element: Element) -> Path:
     """The file an `<include>` names: seen from the main file, else from the file it stands in (as MuJoCo looks)."""
     text = element.attributes.get("file", "")
     from_main = files.main.path.parent / text
@@ -197,14 +197,14 @@ def include_path(files: Files, document: Document, element: Element) -> Path:
     return from_main if known else document.path.parent / text
 
 
-def require_complete(files: Files) -> None:
+def require_complete(files: MjcfFiles) -> None:
     """Raise ModelError for an `<include>` of a file that cannot be read."""
     for node in files.everything():
         if node.element.tag == "include" and node.element not in files.includes:
             read(include_path(files, node.document, node.element))
 
 
-def bodies(files: Files) -> tuple[list[Body], Node | None]:
+def bodies(files: MjcfFiles) -> tuple[list[Body], Node | None]:
     """Bodies in MuJoCo's order (depth first, as written), and the first element that makes bodies of its own, if any.
 
     The order is known only up to that element, so the list ends there.
@@ -224,7 +224,7 @@ def bodies(files: Files) -> tuple[list[Body], Node | None]:
     return found, None
 
 
-def _makes_bodies(files: Files, node: Node) -> bool:
+def _makes_bodies(files: MjcfFiles, node: Node) -> bool:
     """`<replicate>` of geoms and sites alone makes none; the other generators do."""
     if node.element.tag != "replicate":
         return True
@@ -232,7 +232,7 @@ def _makes_bodies(files: Files, node: Node) -> bool:
     return any(n.element.tag == "body" or n.element.tag in WRAPPERS + GENERATORS for n in inside)
 
 
-def _body(files: Files, node: Node, parent: int | None, number: int) -> Body:
+def _body(files: MjcfFiles, node: Node, parent: int | None, number: int) -> Body:
     inertials, joints = [], []
     stack = list(files.children(node))[::-1]
     while stack:
@@ -256,7 +256,7 @@ def _body(files: Files, node: Node, parent: int | None, number: int) -> Body:
 FOLDER_OF = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}
 
 
-def relocate(files: Files, edited: set[Document], target: Path):
+def relocate(files: MjcfFiles, edited: set[Document], target: Path):
     """Places of the files to be written: document -> path; edits: document -> list; one line for each changed path."""
     mover = Relocation(files.main.path.parent, target.parent)
     places = _places(files, _written(files, edited, mover), target)
@@ -290,7 +290,7 @@ def relocate(files: Files, edited: set[Document], target: Path):
     return places, edits, lines
 
 
-def _written(files: Files, edited: set[Document], mover: Relocation) -> set[Document]:
+def _written(files: MjcfFiles, edited: set[Document], mover: Relocation) -> set[Document]:
     """The main file, the edited ones, and those whose paths would otherwise lead nowhere."""
     written = {files.main, *edited}
     owner = {node.element: node.document for node in files.everything()}
@@ -311,7 +311,7 @@ def _written(files: Files, edited: set[Document], mover: Relocation) -> set[Docu
     return written
 
 
-def _places(files: Files, written: set[Document], target: Path) -> dict[Document, Path]:
+def _places(files: MjcfFiles, written: set[Document], target: Path) -> dict[Document, Path]:
     places, taken = {}, {os.path.realpath(each.path) for each in files.documents}
     if os.path.realpath(target) in taken:
         raise ModelError(f"{target} is a file of the model itself; input files are never changed. Choose another name.")
@@ -333,7 +333,7 @@ def _file_attributes(element: Element) -> list[str]:
     return [name for name in element.attributes if name.startswith("file")] if element.tag in FOLDER_OF else []
 
 
-def _missing_folders(files: Files, mover: Relocation) -> list[str]:
+def _missing_folders(files: MjcfFiles, mover: Relocation) -> list[str]:
     """Folders no `<compiler>` names although files are read from there (the main file's own folder)."""
     if mover.stays:
         return []

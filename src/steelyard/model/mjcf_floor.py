@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.model.mjcf_files import GENERATORS, WRAPPERS, Files, Made, Node, bodies
+from steelyard.model.mjcf_files import GENERATORS, WRAPPERS, Made, MjcfFiles, Node, bodies
 from steelyard.model.robot import Contact
 from steelyard.model.xml_edit import set_numbers
 
@@ -44,7 +44,7 @@ def floor_of(m: Any) -> Contact | None:
     return found.pop() if len(found) == 1 else None
 
 
-def floor_nodes(files: Files, m: Any) -> dict[int, Node]:
+def floor_nodes(files: MjcfFiles, m: Any) -> dict[int, Node]:
     """Elements that say what contacts with the floor have.
 
     Args:
@@ -65,7 +65,7 @@ def floor_nodes(files: Files, m: Any) -> dict[int, Node]:
     return nodes
 
 
-def floor_edits(files: Files, m: Any, contact: Contact) -> Iterator[Made]:
+def floor_edits(files: MjcfFiles, m: Any, contact: Contact) -> Iterator[Made]:
     """Edits that give every contact with the floor its parameters.
 
     Args:
@@ -104,7 +104,7 @@ def _contact(m, geom: int) -> Contact:
     return Contact(*numbers, condim=int(m.geom_condim[geom]))
 
 
-def _geoms(files: Files, section: Node) -> Iterator[Node]:
+def _geoms(files: MjcfFiles, section: Node) -> Iterator[Node]:
     """Geoms of a body, in order, none where one is made by a generator."""
     for child in files.children(section):
         if child.element.tag == "geom":

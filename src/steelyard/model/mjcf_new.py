@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.errors import choices
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import OPEN, Draft
-from steelyard.model.compare import PROPERTIES, TOLERANCE
+from steelyard.model.compare import PROPERTIES
 from steelyard.model.joint import Joint, ball_anchor, screw
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
@@ -20,6 +20,7 @@ from steelyard.model.normal_form import Form, Member, at_origin
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.side_mechanism import GROUND, rest_poses
 from steelyard.model.xml_edit import NewElement, new_file, number_text
+from steelyard.numbers import NEGLIGIBLE
 
 LOOPS = ("connect", "weld")  # kinds of loop closures that MJCF has
 
@@ -138,7 +139,7 @@ def is_stated(robot: Robot, loop: Loop) -> bool:
     for body, position in zip(loop.bodies, loop.positions, strict=True):
         at = None if body is None else robot.body_joints[robot.body_index(body)]
         points.append(position if at is None else p[at] + R[at] @ position)
-    return bool(np.abs(points[0] - points[1]).max() <= TOLERANCE)
+    return bool(np.abs(points[0] - points[1]).max() <= NEGLIGIBLE)
 
 
 def _joint(form: Form, index: int) -> NewElement:

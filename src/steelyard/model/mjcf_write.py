@@ -13,7 +13,7 @@ from steelyard.model.changes import Changes, Draft, com_form, find_changes
 from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import compile_files
 from steelyard.model.mjcf_drives import Actuators, expressible, unwritten
-from steelyard.model.mjcf_files import Body, Files, Made, Node, bodies, relocate
+from steelyard.model.mjcf_files import Body, Made, MjcfFiles, Node, bodies, relocate
 from steelyard.model.mjcf_floor import floor_edits
 from steelyard.model.references import left_behind
 from steelyard.model.robot import Robot
@@ -30,13 +30,13 @@ from steelyard.model.xml_edit import (
     set_numbers,
     update,
 )
-from steelyard.numbers import to_float
+from steelyard.numbers import ROUNDING, to_float
 
 UNSET = -1.0  # settotalmass of a file without it
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class CompilerSettings:
     """What the compiler made of a file.
 
     springs: (stiffness, damping) of each joint with `springdamper`, by its place among the joints of the file. total:
@@ -51,7 +51,7 @@ class Settings:
     m: Any
 
 
-def settings_of(files: Files) -> Settings:
+def settings_of(files: MjcfFiles) -> CompilerSettings:
     """Settings of a file. Raises ModelError where MuJoCo cannot compile it."""
     specs = []
     m, _ = compile_files(files, specs.append)
@@ -62,16 +62,16 @@ def settings_of(files: Files) -> Settings:
     ratios = frozenset(each.id for each in spec.actuators if each.biasprm[2] > 0 >= m.actuator_biasprm[each.id, 2])
     total = float(getattr(spec.compiler, "settotalmass", UNSET))  # deprecated in MuJoCo 4.0
     if total <= 0:
-        return Settings(springs, None, 1.0, ratios, m)
+        return CompilerSettings(springs, None, 1.0, ratios, m)
     own, _ = compile_files(files, _without_total)
-    return Settings(springs, total, total / float(own.body_mass.sum()), ratios, m)
+    return CompilerSettings(springs, total, total / float(own.body_mass.sum()), ratios, m)
 
 
 def _without_total(spec):
     spec.compiler.settotalmass = UNSET
 
 
-def new_total(files: Files, settings: Settings, inertials: dict[int, np.ndarray]) -> Iterator[Made]:
+def new_total(files: MjcfFiles, settings: CompilerSettings, inertials: dict[int, np.ndarray]) -> Iterator[Made]:
     """Let the file's sum of masses follow new inertials, (10,) by body."""
     if settings.total is None:
         return
@@ -82,7 +82,7 @@ def new_total(files: Files, settings: Settings, inertials: dict[int, np.ndarray]
             yield node, assign(node.document, node.element, "settotalmass", total), f'settotalmass="{total}"'
 
 
-def plain_springs(joints: list[Node], settings: Settings, damped: set[int]) -> Iterator[Made]:
+def plain_springs(joints: list[Node], settings: CompilerSettings, damped: set[int]) -> Iterator[Made]:
     """Write the stiffness and damping of joints with `springdamper` themselves.
 
     damped: places of joints whose damping is written anyway. Joints that generators make are left: reading back tells.
@@ -100,7 +100,6 @@ def plain_springs(joints: list[Node], settings: Settings, damped: set[int]) -> I
             yield node, edits, "stiffness and damping that springdamper stood for"
 
 
-SLACK = 1e-12  # of the largest moment, by which the others exceed it together: some bits of rounding
 LEAST = 2e-15  # kg m^2: MuJoCo refuses moving bodies below 1e-15 (mjMINVAL)
 ORIENTATIONS = ("axisangle", "xyaxes", "zaxis", "euler")
 # compiler settings after which an inertial is not what the file says
@@ -174,7 +173,7 @@ def edited(document: MjcfDocument, robot: Robot, reference: Robot, target: Path)
     )
 
 
-def _written(files: Files, edits: dict[Document, list[Edit]], target: Path):
+def _written(files: MjcfFiles, edits: dict[Document, list[Edit]], target: Path):
     """Path and content of each file of a copy, the model last, and one line for each changed path in it."""
     places, moves, lines = relocate(files, set(edits), target)
     main, *others = [(path, apply(each, edits.get(each, []) + moves[each])) for each, path in places.items()]
@@ -182,7 +181,7 @@ def _written(files: Files, edits: dict[Document, list[Edit]], target: Path):
 
 
 def _require_matched(
-    changes: Changes, reference: Robot, files: Files, listed: list[Body], joints, barrier: Node | None
+    changes: Changes, reference: Robot, files: MjcfFiles, listed: list[Body], joints, barrier: Node | None
 ):
     """Raise ModelError unless every changed body and joint is known to be one element of the files."""
     path = files.main.path
@@ -220,7 +219,7 @@ def _compilable(theta):
     """
     mass, com, inertia = com_form(theta)
     a, b, c = np.linalg.eigvalsh(inertia)
-    short = max(SLACK * c - (a + b - c), LEAST - a, 0.0) if c > LEAST else 0.0
+    short = max(ROUNDING * c - (a + b - c), LEAST - a, 0.0) if c > LEAST else 0.0
     return mass, com, inertia + short * np.eye(3)
 
 
@@ -274,7 +273,7 @@ def _properties(joint: Node, properties: dict[str, float]) -> list[Edit]:
     return edits
 
 
-def _read_inertials(files: Files, edits: dict[Document, list[Edit]]) -> list[str]:
+def _read_inertials(files: MjcfFiles, edits: dict[Document, list[Edit]]) -> list[str]:
     """Let MuJoCo read inertials where the file tells it to weigh the geoms only."""
     lines = []
     for node in files.sections("compiler"):
@@ -285,7 +284,9 @@ def _read_inertials(files: Files, edits: dict[Document, list[Edit]]) -> list[str
     return lines
 
 
-def _settle(files: Files, edits: dict[Document, list[Edit]], settings: Settings, changes: Changes, joints) -> list[str]:
+def _settle(
+    files: MjcfFiles, edits: dict[Document, list[Edit]], settings: CompilerSettings, changes: Changes, joints
+) -> list[str]:
     """Let settings by which the compiler makes masses and dampers of its own follow what is written."""
     damped = {place for place, name in enumerate(joints) if "damping" in changes.joints.get(name, {})}
     springs = plain_springs(list(joints.values()), settings, damped)
@@ -311,15 +312,12 @@ def _collect(edits: dict[Document, list[Edit]], made: Iterable[Made]) -> list[st
     return lines
 
 
-def _influences(files: Files) -> tuple[str, ...]:
+def _influences(files: MjcfFiles) -> tuple[str, ...]:
     """Settings after which inertials or joint properties are not what the file says."""
     found = [(node, name) for node in files.sections("compiler") for name in INFLUENCES]
     found += [(node, "springdamper") for node in files.everything() if node.element.tag == "joint"]
     named = [(n, a) for n, a in found if a in n.element.attributes]
     return tuple(f'{name}="{node.element.attributes[name]}" of {node}' for node, name in named[:3])
-
-
-DIAGONAL = 1e-12  # relative size of products of inertia that are rounding
 
 
 def with_inertials(
@@ -344,6 +342,6 @@ def with_inertials(
 def _stated(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]]:
     """The same for an inertial whose own axes stay where its tensor is diagonal in them."""
     I = inertial.tensor
-    diagonal = np.abs(I - np.diag(np.diag(I))).max() <= DIAGONAL * np.abs(I).max()
+    diagonal = np.abs(I - np.diag(np.diag(I))).max() <= ROUNDING * np.abs(I).max()
     form = inertial.mass, inertial.com, inertial.tensor_in_part
     return _inertial(body, inertial.theta, form, own_axes=np.diag(I) if diagonal else None)

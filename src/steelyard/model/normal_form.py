@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia, transform
 from steelyard.model.assemble import FLOATING_BASE
-from steelyard.model.changes import SAME, Draft, divide, require_consistent, unused
+from steelyard.model.changes import Draft, divide, require_consistent, unused
 from steelyard.model.compare import PROPERTIES, relative_difference
 from steelyard.model.compound import without_massless
 from steelyard.model.drive import Drive
@@ -22,6 +22,7 @@ from steelyard.model.joint import Joint, is_helical, pieces_of, revolute_subspac
 from steelyard.model.meshes import Piece
 from steelyard.model.robot import WORLD, Frame, Link, Robot
 from steelyard.model.side_mechanism import GROUND
+from steelyard.numbers import ROUNDING
 from steelyard.spatial import exponential
 
 HELICAL = "helical"
@@ -181,7 +182,7 @@ def _require_joint(robot: Robot, index: int, joint: Joint, abilities: Abilities)
             f"Joint '{joint.name}' is {told}, which {abilities.title} cannot say. Choose another format, or model the "
             "joint as others."
         )
-    moved = np.any(joint.position) or not np.allclose(joint.rotation, np.eye(3), atol=SAME)
+    moved = np.any(joint.position) or not np.allclose(joint.rotation, np.eye(3), atol=ROUNDING)
     inner = int(robot.parents[index]) != WORLD or index not in robot.body_joints
     if kind == "free" and abilities.free != "anywhere" and (moved or inner or (index and abilities.free == "base")):
         raise ModelError(
@@ -344,7 +345,7 @@ def _shared(robot: Robot, abilities: Abilities, notes: list[str]) -> tuple[list[
     together, rescaled = [], []
     for body, theta in enumerate(robot.inertias):
         own = [i for i, link in enumerate(links) if link.body == body]
-        if abilities.parts and relative_difference(sums[body], theta) > SAME:
+        if abilities.parts and relative_difference(sums[body], theta) > ROUNDING:
             parts, lines = divide(theta, body, whole, lambda link: True)
             rescaled += lines
             for i, part in parts.items():

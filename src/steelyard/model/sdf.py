@@ -14,19 +14,20 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble, free_joint
+from steelyard.model.assemble import Segment, assemble, free_joint
 from steelyard.model.document import ModelDocument
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import WORLD, Frame, Robot, Source
-from steelyard.model.sdf_files import ROOT, Files
+from steelyard.model.sdf_files import ROOT, SdfFiles
 from steelyard.model.sdf_frames import STATED, TRUE, WORLD_FRAME, Pose, identity, inverse, raw_pose, text_of, then
 from steelyard.model.sdf_geometry import automatic, named_files, pieces_of, shapes_of, surroundings_of
-from steelyard.model.sdf_joints import AXES, TYPES, Reading, axis_of, geared, read_joints
-from steelyard.model.sdf_tree import FIXED, FLIES, Body, Tree, tree_of
+from steelyard.model.sdf_joints import AXES, TYPES, JointReading, axis_of, geared, read_joints
+from steelyard.model.sdf_tree import FIXED, FLIES, Body, SdfTree, tree_of
 from steelyard.model.side_mechanism import z_along
 from steelyard.model.sketch import Inertial, Part, Sketch
 from steelyard.model.xml import Document, rooted
+from steelyard.spatial import GRAVITY
 
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 UNIT = np.asarray(from_com_inertia(1.0, np.zeros(3), np.eye(3)))  # of a link without <inertial>
@@ -48,14 +49,14 @@ class SdfDocument(ModelDocument):
     def whole(self) -> bool:
         return any(each.tag in ("world", "model") for each in self.xml.root.children)
 
-    def read(self) -> tuple[Files, Tree, dict[int, Reading]]:
+    def read(self) -> tuple[SdfFiles, SdfTree, dict[int, JointReading]]:
         """Its files, trees and joints, with new readers. Raises ModelError for what cannot be read at all."""
-        files = Files(self.xml, self.folders)
+        files = SdfFiles(self.xml, self.folders)
         tree = tree_of(files)
         return files, tree, read_joints(files, tree)
 
     def referenced(self) -> Iterator[Path]:
-        return named_files(Files(self.xml, self.folders), self.meshes)
+        return named_files(SdfFiles(self.xml, self.folders), self.meshes)
 
     def robot(self, *, floating, gravity) -> Robot:
         files, tree, readings = self.read()
@@ -65,7 +66,7 @@ class SdfDocument(ModelDocument):
         if files.refusals:
             raise ModelError(files.refusals[0])
         model = next(iter(tree.prefix), self.path.stem)
-        stated = DEFAULT_GRAVITY if files.gravity is None else files.gravity
+        stated = GRAVITY if files.gravity is None else files.gravity
         robot = assemble(
             model,
             segments,
@@ -91,17 +92,17 @@ class SdfDocument(ModelDocument):
         return Sketch(self.path, "sdf", "link", tuple(parts), joints, tuple(files.faults), tuple(files.notes))
 
     def pieces(self) -> Iterator[Piece]:
-        return pieces_of(tree_of(Files(self.xml, self.folders)), self.meshes)
+        return pieces_of(tree_of(SdfFiles(self.xml, self.folders)), self.meshes)
 
     def surroundings(self, *, alone: bool = False) -> list[dict]:
-        return surroundings_of(tree_of(Files(self.xml, self.folders)), self.meshes)
+        return surroundings_of(tree_of(SdfFiles(self.xml, self.folders)), self.meshes)
 
     @property
     def meshes(self) -> Meshes:
         """Meshes that it names."""
         return Meshes(self.path.parent, self.folders)
 
-    def _thetas(self, tree: Tree) -> dict[int, tuple[np.ndarray, bool]]:
+    def _thetas(self, tree: SdfTree) -> dict[int, tuple[np.ndarray, bool]]:
         """(10,) parameters of each body of the robot, and whether the file states them."""
         source, found, silent = self.meshes, {}, []
         for index in sorted(tree.chosen):
@@ -161,7 +162,7 @@ def _states(inertial, tag: str) -> bool:
     return child is not None and bool(child.children or child.text.strip())
 
 
-def _part(tree: Tree, index: int, source: Meshes, *, read: bool) -> Part:
+def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool) -> Part:
     """A link as a part of a sketch."""
     body = tree.bodies[index]
     name = tree.name(body.path)
@@ -189,7 +190,7 @@ def _part(tree: Tree, index: int, source: Meshes, *, read: bool) -> Part:
     )
 
 
-def _segments(tree: Tree, readings: dict[int, Reading], coupled, thetas) -> list[Segment]:
+def _segments(tree: SdfTree, readings: dict[int, JointReading], coupled, thetas) -> list[Segment]:
     """Links with the joints that carry them, in file order, under the world where one stands on it."""
     chosen = sorted(tree.chosen)
     roots = [index for index in chosen if tree.parent(index) == WORLD]
@@ -214,13 +215,13 @@ def _coupled(joint, coupled):
     return replace(joint, mimics=master, ratio=ratio, offset=0.0)
 
 
-def _acts(tree: Tree, index: int) -> bool:
+def _acts(tree: SdfTree, index: int) -> bool:
     """Whether a joint is one of the robot's."""
     joint = tree.joints[index]
     return not tree.chosen.isdisjoint((joint.parent, joint.child))
 
 
-def _closure(tree: Tree, index: int) -> tuple[str, str, tuple[int, int], tuple[Pose, Pose]] | None:
+def _closure(tree: SdfTree, index: int) -> tuple[str, str, tuple[int, int], tuple[Pose, Pose]] | None:
     """Name, kind, bodies and frames in them, z along the axis, of a loop that a joint closes; None where it is left
     open."""
     joint = tree.joints[index]
@@ -239,7 +240,7 @@ def _closure(tree: Tree, index: int) -> tuple[str, str, tuple[int, int], tuple[P
     return name, kind, ends, (frames[0], frames[1])
 
 
-def _in_robot(tree: Tree, robot: Robot, name: str, kind: str, ends, frames) -> Loop:
+def _in_robot(tree: SdfTree, robot: Robot, name: str, kind: str, ends, frames) -> Loop:
     links = {link.name: link for link in robot.links}
     bodies, poses = [], []
     for end, frame in zip(ends, frames, strict=True):
@@ -249,7 +250,7 @@ def _in_robot(tree: Tree, robot: Robot, name: str, kind: str, ends, frames) -> L
     return Loop(name, kind, tuple(bodies), np.stack([R for R, _ in poses]), np.stack([p for _, p in poses]))
 
 
-def _sites(tree: Tree, robot: Robot) -> tuple[Frame, ...]:
+def _sites(tree: SdfTree, robot: Robot) -> tuple[Frame, ...]:
     """Frames that the file names, on the bodies that carry them."""
     links = {link.name: link for link in robot.links}
     found = []
@@ -269,7 +270,7 @@ def _sites(tree: Tree, robot: Robot) -> tuple[Frame, ...]:
     return tuple(found)
 
 
-def _notes(files: Files, tree: Tree, floating) -> list[str]:
+def _notes(files: SdfFiles, tree: SdfTree, floating) -> list[str]:
     """What is odd, assumed and not modelled."""
     told = (each for each in files.faults if each.code in TOLD)
     notes = [*files.notes, *tree.notes]

@@ -1,6 +1,6 @@
 """The files of an SDF model: the scopes of its worlds and models, with what their includes stand for.
 
-Each `<include>` is read as a use of its file of its own, a `Sheet`, since it may give name, pose and whether the model
+Each `<include>` is read as a use of its file of its own, a `SdfUse`, since it may give name, pose and whether the model
 is static. Files are looked for in the folders of the model only, and neither circles nor nests of includes explode.
 """
 
@@ -14,15 +14,15 @@ from steelyard.model.sdf_frames import (
     MODEL_FRAME,
     TRUE,
     WORLD_FRAME,
+    FrameScope,
     Item,
-    Scope,
-    Sheet,
+    SdfUse,
     inverse,
     raw_pose,
     text_of,
     then,
 )
-from steelyard.model.sketch import FILE_RULES, Fault
+from steelyard.model.sketch import FILE_RULES, ScanFault
 from steelyard.model.xml import Document, Element, Reader, rooted
 
 ROOT = "sdf"
@@ -36,7 +36,7 @@ SHADOW = "\0"  # in no name of a file
 
 
 @dataclass(eq=False)
-class Files:
+class SdfFiles:
     """An SDF file with what it includes.
 
     world: the scope of its models; a file without a world is taken for one that holds its models. gravity: (3,) of the
@@ -45,13 +45,13 @@ class Files:
 
     main: Document
     folders: tuple[Path, ...]
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[ScanFault] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    sheets: list[Sheet] = field(default_factory=list)
+    sheets: list[SdfUse] = field(default_factory=list)
     gravity: tuple[float, float, float] | None = None
-    world: Scope = field(default_factory=lambda: Scope("", WORLD_FRAME))
+    world: FrameScope = field(default_factory=lambda: FrameScope("", WORLD_FRAME))
     _read: dict[Path, Document] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -64,26 +64,26 @@ class Files:
             self.gravity = self._gravity(sheet, element)
         self._fill(self.world, sheet, self.main.root)
 
-    def _sheet(self, document: Document, above: Sheet | None = None, include: Element | None = None) -> Sheet:
+    def _sheet(self, document: Document, above: SdfUse | None = None, include: Element | None = None) -> SdfUse:
         reader = Reader(document, self.faults, self.refusals)
         stated = document.root.attributes.get("version", "")
         numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", stated)
         if numbers is None:
             said = f"states version '{stated[:20]}'" if stated else "states no version"
             self.notes.append(f"{document.path.name}: <sdf> {said}; it was read as 1.{NEWEST[1]}.")
-        sheet = Sheet(document, reader, (1, int(numbers[1])) if numbers else NEWEST, above, include)
+        sheet = SdfUse(document, reader, (1, int(numbers[1])) if numbers else NEWEST, above, include)
         self.sheets.append(sheet)
         self.notes += [note for note in document.notes if note not in self.notes]
         return sheet
 
-    def _gravity(self, sheet: Sheet, world: Element):
+    def _gravity(self, sheet: SdfUse, world: Element):
         home = world
         if world.find("gravity") is None and sheet.version < (1, 6):
             home = world.find("physics") or world
         values = sheet.reader.content(home, "gravity", 3, "world > gravity", default=WORLD_GRAVITY, code="SY506")
         return tuple(values.tolist())
 
-    def _fill(self, scope: Scope, sheet: Sheet, element: Element) -> None:
+    def _fill(self, scope: FrameScope, sheet: SdfUse, element: Element) -> None:
         """Take up the children of a world or model. Raises ModelError for what cannot be read at all."""
         for child in element.children:
             if child.tag in ("link", "joint", "frame"):
@@ -97,7 +97,7 @@ class Files:
                 label = f"joint '{child.attributes.get('name', '')}'"
                 sheet.reader.fault("SY506", child, label, said, remedy="Write it as joints of SDF.")
 
-    def _add(self, scope: Scope, item: Item) -> None:
+    def _add(self, scope: FrameScope, item: Item) -> None:
         where, name = item.sheet.reader, item.name
         other = scope.items.get(name)
         if not name:
@@ -114,7 +114,7 @@ class Files:
             item.name = name
             scope.items[f"{name}{SHADOW}{item.kind}"] = item
 
-    def _item(self, scope: Scope, sheet: Sheet, element: Element) -> Item:
+    def _item(self, scope: FrameScope, sheet: SdfUse, element: Element) -> Item:
         name = element.attributes.get("name", "").strip()
         pose, relative = raw_pose(sheet, element, f"{element.tag} '{name}'")
         attached = ""
@@ -125,7 +125,9 @@ class Files:
         relative = relative or attached or scope.frame
         return Item(element.tag, name, sheet, element, pose, relative, attached, scope.frame)
 
-    def _model(self, scope: Scope, sheet: Sheet, element: Element, include: tuple[Sheet, Element] | None) -> Item:
+    def _model(
+        self, scope: FrameScope, sheet: SdfUse, element: Element, include: tuple[SdfUse, Element] | None
+    ) -> Item:
         """A model in a scope. include: the sheet and element that put it there, which say of it what they say."""
         own_name = element.attributes.get("name", "").strip()
         giver, given = include or (sheet, element)
@@ -143,7 +145,7 @@ class Files:
                 f"{sheet.document.where(element)}: models are nested more than {DEEPEST} deep. No robot needs that; it "
                 "was not read."
             )
-        inner = Scope(
+        inner = FrameScope(
             name,
             MODEL_FRAME,
             scope.static or static.lower() in TRUE,
@@ -157,7 +159,7 @@ class Files:
             item.placement = ""
         return item
 
-    def _include(self, scope: Scope, sheet: Sheet, element: Element) -> None:
+    def _include(self, scope: FrameScope, sheet: SdfUse, element: Element) -> None:
         uri, reader = text_of(element, "uri"), sheet.reader
         label = f"include '{uri[:60]}'"
         if any(each.tag.startswith("experimental:params") for each in element.children):
@@ -189,9 +191,9 @@ class Files:
         else:
             self._add(scope, item)
 
-    def _document(self, path: Path, sheet: Sheet, element: Element) -> Document:
+    def _document(self, path: Path, sheet: SdfUse, element: Element) -> Document:
         """An included file. Raises ModelError for circles, for too many uses, and for what is no SDF."""
-        use: Sheet | None = sheet
+        use: SdfUse | None = sheet
         while use is not None:
             if use.document.path.samefile(path):
                 raise ModelError(f"{sheet.document.where(element)}: {path.name} includes itself. Break the circle.")
@@ -205,7 +207,7 @@ class Files:
             self._read[path] = rooted(path, "an SDF", ROOT)
         return self._read[path]
 
-    def named(self, sheet: Sheet, include: Element) -> Resolved:
+    def named(self, sheet: SdfUse, include: Element) -> Resolved:
         """The file that an `<include>` names: itself, or that of the model whose folder it names."""
         uri = text_of(include, "uri")
         starts = [sheet.document.path.parent, self.main.path.parent]
@@ -225,7 +227,7 @@ class Files:
             return config
         return resolve(f"{home}/{name}", starts, self.folders)
 
-    def _merge(self, scope: Scope, item: Item) -> None:
+    def _merge(self, scope: FrameScope, item: Item) -> None:
         """Put the contents of an included model into the scope itself, around a frame that stands for its own."""
         inner = item.scope
         assert inner is not None

@@ -38,7 +38,7 @@ def inverse(pose: Pose) -> Pose:
 
 
 @dataclass(eq=False)
-class Sheet:
+class SdfUse:
     """One use of an SDF file: the model's own, or that of an `<include>`, which is an element of the sheet `above`.
 
     version: that it declares.
@@ -47,7 +47,7 @@ class Sheet:
     document: Document
     reader: Reader
     version: tuple[int, int]
-    above: "Sheet | None" = None
+    above: "SdfUse | None" = None
     include: Element | None = None
 
 
@@ -62,13 +62,13 @@ class Item:
 
     kind: str
     name: str
-    sheet: Sheet
+    sheet: SdfUse
     element: Element
     pose: Pose
     relative: str
     attached: str = ""
     model_frame: str = MODEL_FRAME
-    scope: "Scope | None" = None
+    scope: "FrameScope | None" = None
     placement: str = ""
 
     @property
@@ -81,7 +81,7 @@ class Item:
 
 
 @dataclass(eq=False)
-class Scope:
+class FrameScope:
     """A model or a world: names, and poses in its own frame, which is called `frame`.
 
     above: the scope that it is in, under its name. canonical: the link or model that its frame moves with, empty for
@@ -91,11 +91,11 @@ class Scope:
     name: str
     frame: str
     static: bool = False
-    above: "Scope | None" = None
+    above: "FrameScope | None" = None
     canonical: str = ""
     items: dict[str, Item] = field(default_factory=dict)
     _poses: dict[str, Pose] = field(default_factory=dict)
-    _carriers: dict[str, "tuple[Scope, Item] | None"] = field(default_factory=dict)
+    _carriers: dict[str, "tuple[FrameScope, Item] | None"] = field(default_factory=dict)
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Scope:
         """Items of a kind, in file order."""
         return [item for item in self.items.values() if item.kind == kind]
 
-    def find(self, name: str) -> tuple["Scope", str] | None:
+    def find(self, name: str) -> tuple["FrameScope", str] | None:
         """The scope that a name, perhaps one of a nested model, belongs to, and the name in there; None for none."""
         scope = self
         while name not in scope.items and name != scope.frame:
@@ -168,7 +168,7 @@ class Scope:
         """Pose of a name in the outermost scope."""
         return then(self.origin, self.pose(name))
 
-    def carrier(self, name: str) -> "tuple[Scope, Item] | None":
+    def carrier(self, name: str) -> "tuple[FrameScope, Item] | None":
         """The link that a name moves with, and its scope; None for the world. A chain without an end is a fault."""
         scope, passed, last, end = self, {}, None, None
         while (scope, name) not in passed and name not in scope._carriers:
@@ -200,7 +200,7 @@ class Scope:
         return end
 
 
-def raw_pose(sheet: Sheet, element: Element, label: str, *, code: str = "SY506") -> tuple[Pose, str]:
+def raw_pose(sheet: SdfUse, element: Element, label: str, *, code: str = "SY506") -> tuple[Pose, str]:
     """Pose that the `<pose>` of an element states, and the name it is relative to, empty where it says none."""
     stated = element.find("pose")
     if stated is None:

@@ -8,12 +8,13 @@ import numpy as np
 
 from steelyard.errors import InertiaError, ModelError
 from steelyard.inertia import mesh, solids, transform
+from steelyard.inertia.parameters import WATER
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.references import Resolved
-from steelyard.model.sdf_files import Files
-from steelyard.model.sdf_frames import Sheet, inverse, raw_pose, text_of, then
-from steelyard.model.sdf_tree import Body, Tree
+from steelyard.model.sdf_files import SdfFiles
+from steelyard.model.sdf_frames import SdfUse, inverse, raw_pose, text_of, then
+from steelyard.model.sdf_tree import Body, SdfTree
 from steelyard.model.side_mechanism import z_along
 from steelyard.model.sketch import FILE_RULES, Shape
 from steelyard.model.xml import Element
@@ -30,7 +31,6 @@ SIZES = {
 """Elements of the primitives of SDF, and how many numbers each holds."""
 MESHES = (".dae", ".obj", ".stl", ".glb", ".gltf")
 UNREAD = ("heightmap", "polyline", "image")
-DENSITY = 1000.0  # kg/m^3 of an automatic inertial that states none
 
 
 def shapes_of(body: Body, label: str, source: Meshes, *, read: bool) -> tuple[tuple[Shape, ...], bool]:
@@ -97,7 +97,7 @@ def _placed(body: Body, element: Element, label: str):
     return then(then(inverse(body.pose), body.scope.absolute(relative)), pose)
 
 
-def _mesh(sheet: Sheet, solid: Element, label: str, placed: Piece, source: Meshes) -> Piece | None:
+def _mesh(sheet: SdfUse, solid: Element, label: str, placed: Piece, source: Meshes) -> Piece | None:
     name = text_of(solid, "uri")
     if not name:
         sheet.reader.fault("SY601", solid, label, "<mesh> names no file.")
@@ -149,7 +149,7 @@ def _triangles(piece: Piece, source: Meshes, *, read: bool = True):
     return loaded[0] * piece.scale, faces
 
 
-def pieces_of(tree: Tree, source: Meshes) -> Iterator[Piece]:
+def pieces_of(tree: SdfTree, source: Meshes) -> Iterator[Piece]:
     """Geometry of all links that do not stand still, collision before visual."""
     for index in tree.order:
         body = tree.bodies[index]
@@ -170,7 +170,7 @@ def _pieces(body: Body, name: str, source: Meshes) -> Iterator[Piece]:
         yield replace(piece, color=_rgba(body.item.sheet, element))
 
 
-def _rgba(sheet: Sheet, visual: Element) -> tuple[float, ...] | None:
+def _rgba(sheet: SdfUse, visual: Element) -> tuple[float, ...] | None:
     material = visual.find("material")
     if material is None or not text_of(material, "diffuse"):
         return None
@@ -181,7 +181,7 @@ def _rgba(sheet: Sheet, visual: Element) -> tuple[float, ...] | None:
     return tuple(np.clip([*rgba, 1.0][:4], 0.0, 1.0))
 
 
-def named_files(files: Files, source: Meshes) -> Iterator[Path]:
+def named_files(files: SdfFiles, source: Meshes) -> Iterator[Path]:
     """Files that are included, and meshes, where they are known. Raises ModelError for one outside the folders."""
     for sheet in files.sheets:
         for element in sheet.document.root.every("mesh", "include"):
@@ -200,7 +200,7 @@ def automatic(body: Body, label: str, source: Meshes) -> np.ndarray | None:
     with the stated density, and scaled to the stated mass. None where that is not known, with a fault."""
     element, reader = body.item.element.find("inertial"), body.item.sheet.reader
     assert element is not None
-    density = reader.content(element, "density", 1, label, default=[DENSITY])
+    density = reader.content(element, "density", 1, label, default=[WATER])
     total = np.zeros(10)
     for role, collision in _drawn(body):
         if role != "collision":
@@ -237,7 +237,7 @@ def _filled(piece: Piece, density: float, source: Meshes) -> np.ndarray | str:
         return f"'{piece.name[:80]}': {error}".rstrip(".")
 
 
-def surroundings_of(tree: Tree, source: Meshes) -> list[dict]:
+def surroundings_of(tree: SdfTree, source: Meshes) -> list[dict]:
     """As of `ModelDocument.surroundings`: collision geometry of models that stand still."""
     import mujoco
 

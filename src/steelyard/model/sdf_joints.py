@@ -6,9 +6,9 @@ import numpy as np
 
 from steelyard.errors import choices
 from steelyard.model.joint import KINDS, SHORTEST, Joint, revolute_subspace
-from steelyard.model.sdf_files import Files
+from steelyard.model.sdf_files import SdfFiles
 from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, identity, inverse, text_of
-from steelyard.model.sdf_tree import FIXED, Carrier, Connection, Tree
+from steelyard.model.sdf_tree import FIXED, Carrier, SdfJoint, SdfTree
 from steelyard.model.sketch import SketchJoint
 from steelyard.model.xml import Element
 
@@ -33,7 +33,7 @@ PITCH, OLD_PITCH = "screw_thread_pitch", "thread_pitch"
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class JointReading:
     """A joint as it was read. placed: joints of a robot that it is, outermost first, the first with its pose; none of a
     fixed one. sketched: of each axis, with the joint's own where it has none."""
 
@@ -41,18 +41,18 @@ class Reading:
     sketched: tuple[SketchJoint, ...]
 
 
-def joint_names(tree: Tree, joint: Connection) -> tuple[str, ...]:
+def joint_names(tree: SdfTree, joint: SdfJoint) -> tuple[str, ...]:
     """Names of the joints that one of the file is: with its axis behind them where it has two."""
     name, count = tree.name(joint.path), len(TYPES.get(joint.kind, ("",)))
     return (name,) if count < 2 else tuple(f"{name}_{axis}" for axis in AXES[:count])
 
 
-def read_joints(files: Files, tree: Tree) -> dict[int, Reading]:
+def read_joints(files: SdfFiles, tree: SdfTree) -> dict[int, JointReading]:
     """Joints of a file by their place in the tree; couplings and closures are not among them."""
     return {carrier.joint: _joint(files, tree, body, carrier) for body, carrier in sorted(tree.incoming.items())}
 
 
-def _joint(files: Files, tree: Tree, body: int, carrier: Carrier) -> Reading:
+def _joint(files: SdfFiles, tree: SdfTree, body: int, carrier: Carrier) -> JointReading:
     joint = tree.joints[carrier.joint]
     item, element = joint.item, joint.item.element
     reader, label = item.sheet.reader, f"joint '{tree.name(joint.path)}'"
@@ -88,10 +88,12 @@ def _joint(files: Files, tree: Tree, body: int, carrier: Carrier) -> Reading:
         placed = placed[::-1] if carrier.turned else placed
         rotation, position = tree.relative(body)
         placed[0] = replace(placed[0], rotation=rotation, position=position)
-    return Reading(tuple(placed), tuple(sketched))
+    return JointReading(tuple(placed), tuple(sketched))
 
 
-def _sketched(tree: Tree, joint: Connection, body: int, name: str, axis: Element | None, limits, fields) -> SketchJoint:
+def _sketched(
+    tree: SdfTree, joint: SdfJoint, body: int, name: str, axis: Element | None, limits, fields
+) -> SketchJoint:
     reader, element = joint.item.sheet.reader, joint.item.element
     limit = None if axis is None else axis.find("limit")
     label = f"joint '{name}'"
@@ -106,7 +108,7 @@ def _sketched(tree: Tree, joint: Connection, body: int, name: str, axis: Element
     )
 
 
-def axis_of(joint: Connection, tag: str) -> np.ndarray:
+def axis_of(joint: SdfJoint, tag: str) -> np.ndarray:
     """(3,) unit axis of a joint in the world, NaN where it has none."""
     item, reader = joint.item, joint.item.sheet.reader
     axis = item.element.find(tag)
@@ -123,7 +125,7 @@ def axis_of(joint: Connection, tag: str) -> np.ndarray:
     return _frame_of_axis(joint, axis, label) @ (vector / length)
 
 
-def _frame_of_axis(joint: Connection, axis: Element, label: str) -> np.ndarray:
+def _frame_of_axis(joint: SdfJoint, axis: Element, label: str) -> np.ndarray:
     """(3, 3) orientation in the world of the frame that an axis is expressed in."""
     item, scope = joint.item, joint.scope
     xyz, old = axis.find("xyz"), text_of(axis, "use_parent_model_frame").lower()
@@ -173,7 +175,7 @@ def _limits(item: Item, axis: Element, label: str, kind: str) -> dict[str, float
     return {key: value for key, value in found.items() if not (key in ("effort", "velocity") and value == -1)}
 
 
-def _fields(files: Files, item: Item, axis: Element | None, label: str, limits, kind: str) -> dict:
+def _fields(files: SdfFiles, item: Item, axis: Element | None, label: str, limits, kind: str) -> dict:
     """Limits and properties of a `Joint` of one degree."""
     lower, upper = (limits.get(key, bound) for key, bound in (("lower", -np.inf), ("upper", np.inf)))
     bounds = {"lower": lower, "upper": upper} if kind in BOUNDED and lower < upper else {}
@@ -203,7 +205,7 @@ def gear_of(item: Item) -> float:
     return float(item.sheet.reader.content(item.element, GEAR, 1, item.label, default=[1.0], code=None)[0])
 
 
-def _mimicked(tree: Tree, joint: Connection, axis: Element | None, label: str, own: str) -> dict:
+def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, own: str) -> dict:
     """Fields of a joint that `<mimic>` states, of SDF or of Drake."""
     item, reader = joint.item, joint.item.sheet.reader
     mimic = None if axis is None else axis.find("mimic")
@@ -235,7 +237,7 @@ def _mimicked(tree: Tree, joint: Connection, axis: Element | None, label: str, o
     return {"mimics": names[AXES.index(side)], "ratio": ratio, "offset": offset - ratio * reference}
 
 
-def geared(tree: Tree, readings: dict[int, Reading]) -> dict[str, tuple[str, float]]:
+def geared(tree: SdfTree, readings: dict[int, JointReading]) -> dict[str, tuple[str, float]]:
     """Joints that follow another through a gearbox: name -> that one's name, and the ratio of their angles.
 
     A gearbox says theta_2 = -ratio theta_1 of the angles of its parent and child against a reference link, which two
@@ -263,7 +265,7 @@ def geared(tree: Tree, readings: dict[int, Reading]) -> dict[str, tuple[str, flo
     return found
 
 
-def _hinge(tree: Tree, readings: dict[int, Reading], reference: int | None, end: int) -> int | None:
+def _hinge(tree: SdfTree, readings: dict[int, JointReading], reference: int | None, end: int) -> int | None:
     """The hinge between a reference link and one end of a gearbox."""
     ends = {reference, end}
     for index, reading in readings.items():
@@ -273,7 +275,7 @@ def _hinge(tree: Tree, readings: dict[int, Reading], reference: int | None, end:
     return None
 
 
-def _side(tree: Tree, hinge: int, reference: int | None, axis: np.ndarray) -> float:
+def _side(tree: SdfTree, hinge: int, reference: int | None, axis: np.ndarray) -> float:
     """+-1: the sign of a hinge's angle in the sense of a gearbox's; 0 where its axis is another line."""
     joint = tree.joints[hinge]
     along = float(axis_of(joint, AXES[0]) @ axis)

@@ -23,16 +23,16 @@ from steelyard.model.sdf_geometry import SIZES
 from steelyard.model.sdf_joints import AXES, GEAR, PITCH, PROPERTIES, ROTOR
 from steelyard.model.sdf_write import new_inertial, numbered
 from steelyard.model.xml_edit import NewElement, new_file, number_text
+from steelyard.numbers import ROUNDING
 from steelyard.spatial import rotation_from_rpy, rpy_from_rotation
 
 # versions that have words for something
 OLDEST, QUATERNIONS, SCREWS, MIMICS = (1, 7), (1, 9), (1, 10), (1, 11)
 SOLIDS = {"capsule": (1, 8), "ellipsoid": (1, 8)}
-EXACT = 1e-12  # of a rotation that angles say
 
 
 @dataclass(eq=False)
-class Sheet:
+class SdfDraft:
     """What is being written."""
 
     target: Path
@@ -57,7 +57,7 @@ class Sheet:
             return ()
         attributes = {"relative_to": relative} if relative else {}
         rpy = rpy_from_rotation(rotation)
-        if np.abs(rotation_from_rpy(np.array(rpy)) - rotation).max() < EXACT:
+        if np.abs(rotation_from_rpy(np.array(rpy)) - rotation).max() < ROUNDING:
             return (NewElement("pose", attributes, text=number_text([*position, *rpy])),)
         self.need(QUATERNIONS)
         text = number_text([*position, *to_quaternion(rotation)])
@@ -72,7 +72,7 @@ class Sheet:
 
 def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
     """A new file for `target`. pieces: geometry of the robot's links."""
-    sheet, frames = Sheet(target), []
+    sheet, frames = SdfDraft(target), []
     robot, shapes = form.robot, form.geometry(pieces)
     for each in form.members:
         link, moves = each.link, bool(each.joints)
@@ -120,10 +120,10 @@ def universal(robot: Robot, index: int) -> bool:
     )
     in_place = not second.position.any() and np.array_equal(second.rotation, np.eye(3))
     named = [first.name, second.name] == [stem + name for name in names]
-    return named and hinges and in_place and np.allclose(screw(first)[1], screw(second)[1], atol=EXACT)
+    return named and hinges and in_place and np.allclose(screw(first)[1], screw(second)[1], atol=ROUNDING)
 
 
-def _joint(sheet: Sheet, form: Form, chain: tuple[int, ...], parent: str, child: str) -> NewElement:
+def _joint(sheet: SdfDraft, form: Form, chain: tuple[int, ...], parent: str, child: str) -> NewElement:
     """A joint of SDF, of one or two of the robot."""
     joint = form.robot.joints[chain[-1]]
     kind, name = _type(form.robot, chain), joint.name
@@ -149,7 +149,7 @@ def _type(robot: Robot, chain: tuple[int, ...]) -> str:
     joint = robot.joints[chain[-1]]
     if len(chain) > 1:
         axes = [screw(robot.joints[index])[0] for index in chain]
-        return "universal" if abs(axes[0] @ axes[1]) < EXACT else "revolute2"
+        return "universal" if abs(axes[0] @ axes[1]) < ROUNDING else "revolute2"
     if joint.kind == "spherical":
         return "ball"
     if joint.kind == "prismatic":
@@ -159,7 +159,7 @@ def _type(robot: Robot, chain: tuple[int, ...]) -> str:
     return "revolute" if np.isfinite([joint.lower[0], joint.upper[0]]).any() else "continuous"
 
 
-def _axis(sheet: Sheet, form: Form, index: int, tag: str) -> NewElement:
+def _axis(sheet: SdfDraft, form: Form, index: int, tag: str) -> NewElement:
     joint = form.robot.joints[index]
     bounds = {"lower": joint.lower, "upper": joint.upper, "effort": joint.effort_limit}
     limits = {key: float(value[0]) for key, value in (bounds | {"velocity": joint.velocity_limit}).items()}
@@ -199,7 +199,7 @@ def _of_frames(form: Form, main: Link, shapes: dict[str, list[Piece]]) -> Iterat
                 yield replace(piece, rotation=R @ piece.rotation, position=p + R @ piece.position)
 
 
-def _drawn(sheet: Sheet, pieces) -> Iterator[NewElement]:
+def _drawn(sheet: SdfDraft, pieces) -> Iterator[NewElement]:
     """`<collision>` and `<visual>` of pieces that have words in SDF."""
     numbers = {"collision": 0, "visual": 0}
     for piece in pieces:
@@ -215,7 +215,7 @@ def _drawn(sheet: Sheet, pieces) -> Iterator[NewElement]:
         yield NewElement(piece.role, {"name": f"{piece.role}_{numbers[piece.role]}"}, tuple(children))
 
 
-def _geometry(sheet: Sheet, piece: Piece) -> NewElement | None:
+def _geometry(sheet: SdfDraft, piece: Piece) -> NewElement | None:
     """The shape of a piece, None where SDF has no words for it."""
     if piece.solid is not None:
         kind, size = piece.solid[0], list(piece.solid[1])
@@ -236,7 +236,7 @@ def _geometry(sheet: Sheet, piece: Piece) -> NewElement | None:
     return NewElement("mesh", {}, (NewElement("uri", {}, text=name), *scaled))
 
 
-def _frames(sheet: Sheet, robot: Robot, links: list[Link]) -> None:
+def _frames(sheet: SdfDraft, robot: Robot, links: list[Link]) -> None:
     """Write links without mass, and places that the robot's file names, as frames."""
     ground = next((link for link in sheet.links if link.body == WORLD), None)
     taken = {part.attributes["name"] for part in sheet.parts} | {joint.name for joint in robot.joints}
@@ -255,11 +255,11 @@ def _frames(sheet: Sheet, robot: Robot, links: list[Link]) -> None:
         sheet.notes.append(f"Frames {names} are on no link of the file, or have its name; they are not in it.")
 
 
-def _tell(sheet: Sheet, robot: Robot, pieces: tuple[Piece, ...]) -> None:
+def _tell(sheet: SdfDraft, robot: Robot, pieces: tuple[Piece, ...]) -> None:
     empty = [name for name, theta in zip(robot.body_names, robot.inertias, strict=True) if not theta.any()]
     if empty:
         sheet.notes.append(f"Links {choices(empty)} move and have no mass, which Gazebo refuses.")
-    unsaid = [piece for piece in pieces if piece.role and _geometry(Sheet(sheet.target), piece) is None]
+    unsaid = [piece for piece in pieces if piece.role and _geometry(SdfDraft(sheet.target), piece) is None]
     if unsaid:
         names = choices(dict.fromkeys(piece.link for piece in unsaid))
         sheet.notes.append(f"{len(unsaid)} pieces of the geometry of {names} have no file or no words in SDF.")

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from steelyard.errors import choices
 from steelyard.model.assemble import Ties
 from steelyard.model.robot import WORLD
-from steelyard.model.sdf_files import Files
-from steelyard.model.sdf_frames import SEPARATOR, WORLD_FRAME, Item, Pose, Scope, inverse, then
+from steelyard.model.sdf_files import SdfFiles
+from steelyard.model.sdf_frames import SEPARATOR, WORLD_FRAME, FrameScope, Item, Pose, inverse, then
 
 FIXED = "fixed"
 FLIES = "no joint holds link"  # of a note
@@ -25,18 +25,18 @@ class Body(NamedTuple):
     belongs to a model that stands still."""
 
     item: Item
-    scope: Scope
+    scope: FrameScope
     path: tuple[str, ...]
     pose: Pose
     static: bool
 
 
-class Connection(NamedTuple):
+class SdfJoint(NamedTuple):
     """A joint of the file. parent, child: indices of the bodies, WORLD for the world and static models. pose: of its
     frame in the world."""
 
     item: Item
-    scope: Scope
+    scope: FrameScope
     path: tuple[str, ...]
     kind: str
     parent: int
@@ -52,11 +52,11 @@ class Carrier(NamedTuple):
 
 
 @dataclass(eq=False)
-class Tree:
+class SdfTree:
     """Bodies and joints of a file."""
 
     bodies: list[Body] = field(default_factory=list)
-    joints: list[Connection] = field(default_factory=list)
+    joints: list[SdfJoint] = field(default_factory=list)
     incoming: dict[int, Carrier] = field(default_factory=dict)  # body -> what carries it
     order: list[int] = field(default_factory=list)  # bodies that do not stand still, parents first
     root: dict[int, int] = field(default_factory=dict)  # body -> the first one of its tree
@@ -72,7 +72,7 @@ class Tree:
         return {body: place for place, body in enumerate(self.order)}
 
     @cached_property
-    def by_path(self) -> dict[tuple[str, ...], Connection]:
+    def by_path(self) -> dict[tuple[str, ...], SdfJoint]:
         return {joint.path: joint for joint in self.joints}
 
     def name(self, path: tuple[str, ...]) -> str:
@@ -94,9 +94,9 @@ class Tree:
         return pose if parent == WORLD else then(inverse(self.bodies[parent].pose), pose)
 
 
-def tree_of(files: Files) -> Tree:
+def tree_of(files: SdfFiles) -> SdfTree:
     """Trees of a file; what cannot be understood is a fault of its readers."""
-    tree = Tree()
+    tree = SdfTree()
     places: dict[Item, int] = {}
     for scope in _scopes(files.world):
         for item in scope.of("link"):
@@ -114,14 +114,14 @@ def tree_of(files: Files) -> Tree:
     return tree
 
 
-def _scopes(scope: Scope) -> Iterator[Scope]:
+def _scopes(scope: FrameScope) -> Iterator[FrameScope]:
     yield scope
     for item in scope.of("model"):
         if item.scope is not None:
             yield from _scopes(item.scope)
 
 
-def _connection(scope: Scope, item: Item, places: dict[Item, int]) -> Connection | None:
+def _connection(scope: FrameScope, item: Item, places: dict[Item, int]) -> SdfJoint | None:
     """A joint, None where its ends are no frames."""
     ends, reader, element = [], item.sheet.reader, item.element
     for tag in ("parent", "child"):
@@ -147,10 +147,10 @@ def _connection(scope: Scope, item: Item, places: dict[Item, int]) -> Connection
         reader.fault("SY505", element, item.label, said, remedy="Correct <parent> or <child>.")
         return None
     path = (*scope.path, item.name)
-    return Connection(item, scope, path, kind, parent, child, scope.absolute(item.name))
+    return SdfJoint(item, scope, path, kind, parent, child, scope.absolute(item.name))
 
 
-def _hang(tree: Tree) -> None:
+def _hang(tree: SdfTree) -> None:
     """Which joint carries which body. A joint between what is tied already, by joints before it, closes a loop."""
     tied = Ties()
     edges: dict[int, list[tuple[int, Carrier]]] = {}
@@ -179,7 +179,7 @@ def _hang(tree: Tree) -> None:
                     stack.append(other)
 
 
-def _choose(tree: Tree, files: Files) -> None:
+def _choose(tree: SdfTree, files: SdfFiles) -> None:
     """The bodies of the robot."""
     groups = _groups(tree)
     ends = ((each.parent, each.child) for each in tree.joints if each.kind not in (FIXED, COUPLING))
@@ -214,7 +214,7 @@ def _choose(tree: Tree, files: Files) -> None:
     _tell(tree, files, flying)
 
 
-def _tell(tree: Tree, files: Files, flying: list[int]) -> None:
+def _tell(tree: SdfTree, files: SdfFiles, flying: list[int]) -> None:
     """Notes of what is assumed and left out."""
     name = files.main.path.name
     left = [tree.name(tree.bodies[body].path) for body in tree.order if body not in tree.chosen]
@@ -227,7 +227,7 @@ def _tell(tree: Tree, files: Files, flying: list[int]) -> None:
         )
 
 
-def _groups(tree: Tree) -> list[list[int]]:
+def _groups(tree: SdfTree) -> list[list[int]]:
     """Bodies that do not stand still, by models that joints of the world tie together."""
     tied = Ties()
     for joint in tree.joints:

@@ -15,9 +15,9 @@ from steelyard.model.changes import Draft, com_form, find_changes
 from steelyard.model.references import Relocation, left_behind
 from steelyard.model.robot import Robot
 from steelyard.model.sdf import TENSOR, SdfDocument, inertial_of
-from steelyard.model.sdf_frames import TRUE, Sheet
+from steelyard.model.sdf_frames import TRUE, SdfUse
 from steelyard.model.sdf_joints import AXES, PROPERTIES, ROTOR, gear_of, joint_names
-from steelyard.model.sdf_tree import Body, Connection, Tree
+from steelyard.model.sdf_tree import Body, SdfJoint, SdfTree
 from steelyard.model.sketch import Inertial, Sketch
 from steelyard.model.xml import Document, Element
 from steelyard.model.xml_edit import (
@@ -41,14 +41,14 @@ MAP = "_map"
 class Copies:
     """Edits of the uses of files, and the files that they become: the model at `target`, copies of others beside it."""
 
-    main: Sheet
+    main: SdfUse
     target: Path
-    edits: dict[Sheet, list[Edit]] = field(default_factory=dict)
+    edits: dict[SdfUse, list[Edit]] = field(default_factory=dict)
 
-    def add(self, sheet: Sheet, edits: Iterable[Edit]) -> None:
+    def add(self, sheet: SdfUse, edits: Iterable[Edit]) -> None:
         self.edits.setdefault(sheet, []).extend(edits)
 
-    def files(self, sheets: list[Sheet]) -> tuple[list[tuple[Path, bytes]], list[str]]:
+    def files(self, sheets: list[SdfUse]) -> tuple[list[tuple[Path, bytes]], list[str]]:
         """Path and content of each file, the model last, and what was renamed in them.
 
         sheets: all of the model, outer ones first. Raises ModelError for a target that is one of them.
@@ -57,7 +57,7 @@ class Copies:
             raise ModelError(
                 f"{self.target} is a file of the model itself; input files are never changed. Choose another name."
             )
-        paths: dict[Sheet, Path] = {}
+        paths: dict[SdfUse, Path] = {}
         for sheet in reversed(sheets):  # an inner file is there before the outer one names it
             if sheet is self.main:
                 paths[sheet] = self.target
@@ -139,7 +139,7 @@ def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> 
     )
 
 
-def _joints_of(tree: Tree) -> dict[str, tuple[Connection, str]]:
+def _joints_of(tree: SdfTree) -> dict[str, tuple[SdfJoint, str]]:
     """Joints of the robot by name, each with its joint and axis in the file."""
     found = {}
     for body, carrier in tree.incoming.items():
@@ -149,7 +149,7 @@ def _joints_of(tree: Tree) -> dict[str, tuple[Connection, str]]:
     return found
 
 
-def _properties(joint: Connection, axis: str, properties: dict[str, float]) -> list[Edit]:
+def _properties(joint: SdfJoint, axis: str, properties: dict[str, float]) -> list[Edit]:
     document, element = joint.item.sheet.document, joint.item.element
     edits: list[Edit] = []
     if "armature" in properties:
@@ -217,7 +217,7 @@ def _inertial(body: Body, inertial: Inertial) -> list[Edit]:
     return edits + _children(document, element, "inertia", tensor, dict.fromkeys(("ixy", "ixz", "iyz"), 0.0))
 
 
-def _pose(sheet: Sheet, element: Element, inertial: Inertial) -> list[Edit]:
+def _pose(sheet: SdfUse, element: Element, inertial: Inertial) -> list[Edit]:
     """Edits of the place of an inertial; its orientation stays, where it is not to be none."""
     pose = element.find("pose")
     document = sheet.document

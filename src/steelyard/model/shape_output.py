@@ -67,13 +67,13 @@ def output(pieces: Iterable[Piece], shapes: Shapes | None, target: Path) -> Outp
     """
     if shapes is None:
         return Output(tuple(pieces), {}, ())
-    made = _Made(shapes, (*allowed_folders(target), *filter(None, [around(target)])))
+    made = _WrittenPieces(shapes, (*allowed_folders(target), *filter(None, [around(target)])))
     kept = tuple(new for piece in pieces for new in made.stated(piece))
     return Output(kept, made.files, tuple(made.notes()))
 
 
 @dataclass(eq=False)
-class _Made:
+class _WrittenPieces:
     """What became of pieces so far. folders: where files may lie that the new file names."""
 
     shapes: Shapes

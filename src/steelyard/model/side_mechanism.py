@@ -9,6 +9,7 @@ from steelyard.model.loops import LOOP_KINDS, Loop
 from steelyard.model.robot import WORLD, Link, Robot
 from steelyard.model.rotor import Rotor
 from steelyard.model.side_table import Table
+from steelyard.numbers import SAME
 from steelyard.spatial import rotation_from_rpy
 
 GROUND = "world"
@@ -37,7 +38,6 @@ def z_along(axis):
 
 
 ROTOR_KEYS = ("joint", "gear_ratio", "carrier", "axis", "position", "rotation", "mass", "com", "inertia", "symmetric")
-SYMMETRY_TOLERANCE = 1e-6
 
 
 def read_rotor(table: Table, robot: Robot) -> Rotor:
@@ -163,7 +163,7 @@ def _is_symmetric(theta, axis) -> bool:
     change = np.abs(parameters.transform(theta, turn, np.zeros(3)) - theta)
     moment = np.abs(theta[4:]).max()
     first = np.sqrt(theta[0] * moment)  # a first moment of the size the mass and its moments allow
-    return bool((change[4:] <= SYMMETRY_TOLERANCE * moment).all() and (change[1:4] <= SYMMETRY_TOLERANCE * first).all())
+    return bool((change[4:] <= SAME * moment).all() and (change[1:4] <= SAME * first).all())
 
 
 LOOP_KEYS = (

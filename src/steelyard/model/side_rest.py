@@ -8,10 +8,11 @@ import numpy as np
 
 from steelyard.errors import choices
 from steelyard.model.changes import OPEN
-from steelyard.model.compare import PROPERTIES, TOLERANCE
+from steelyard.model.compare import PROPERTIES
 from steelyard.model.joint import Joint
 from steelyard.model.robot import Frame, Robot
 from steelyard.model.side_table import Table
+from steelyard.numbers import NEGLIGIBLE
 
 REST_KEYS = ("gravity", "sites", "joints")
 LIMITS = {"lower": "nq", "upper": "nq", "velocity_limit": "nv", "effort_limit": "nv"}
@@ -75,7 +76,7 @@ def _values(table: Table, key: str, count: int) -> np.ndarray | None:
     return None if number is None else np.full(count, number)
 
 
-def rest_lines(robot: Robot, written: Robot, tolerance: float = TOLERANCE) -> tuple[list[str], list[str]]:
+def rest_lines(robot: Robot, written: Robot, tolerance: float = NEGLIGIBLE) -> tuple[list[str], list[str]]:
     """Lines of what a model file lacks of a robot.
 
     Args:

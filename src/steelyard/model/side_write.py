@@ -9,13 +9,13 @@ import numpy as np
 
 from steelyard.errors import choices
 from steelyard.inertia import to_com_inertia
-from steelyard.model.compare import TOLERANCE
 from steelyard.model.drive import KEYS, Drive
 from steelyard.model.loops import Loop
 from steelyard.model.robot import Robot
 from steelyard.model.rotor import Rotor
 from steelyard.model.side_mechanism import GROUND
 from steelyard.model.side_rest import rest_lines
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.spatial import rpy_from_rotation
 
 UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # ixx ixy ixz iyy iyz izz
@@ -44,7 +44,7 @@ def side_text(
     known=(),
     driven: Mapping[str, Drive] | None = None,
     written: Robot | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = NEGLIGIBLE,
 ) -> str:
     """Content of the side file of a robot.
 

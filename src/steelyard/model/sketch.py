@@ -18,7 +18,7 @@ from steelyard.model.joint import Joint
 # rules that report what `model.references` says is wrong with a file
 FILE_RULES = {"missing": "SY601", "unreadable": "SY602", "outside": "SY603", "unchecked": "SY604"}
 POINT = 1e-12  # m^2: squared radius of gyration of a point
-SMALL = 0.02  # of a rigid body's mass: a part lighter than that matters little to it
+SMALL = 0.02  # of a rigid body's mass: a part lighter than that (frames of sensors, tools) matters little to it
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Fault:
+class ScanFault:
     """Something a scanner could not make sense of, for the rule of that code to report. file: that it is about."""
 
     code: str
@@ -155,7 +155,7 @@ class Sketch:
     word: str
     parts: tuple[Part, ...]
     joints: tuple[SketchJoint, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[ScanFault, ...]
     notes: tuple[str, ...] = ()
     parts_by_name: dict[str, int] = field(init=False)
     memo: dict[str, Any] = field(init=False, default_factory=dict)

@@ -17,16 +17,16 @@ from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import body_name, compile_files, compiled_rotation, joint_name, joint_type
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
-from steelyard.model.mjcf_files import Body, Files, Node, bodies, require_complete
+from steelyard.model.mjcf_files import Body, MjcfFiles, Node, bodies, require_complete
 from steelyard.model.mujoco_state import from_mujoco
 from steelyard.model.robot import Robot
-from steelyard.model.sketch import FILE_RULES, Fault, Inertial, Part, Place, Shape, Sketch, SketchJoint
+from steelyard.model.sketch import FILE_RULES, Inertial, Part, Place, ScanFault, Shape, Sketch, SketchJoint
 from steelyard.model.xml import Reader, rooted
 from steelyard.spatial import rotation_from_quaternion
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class GeomSolid:
     """vertices: (n, 3) m in the frame of a geom; faces: (f, 3), None where only the hull is meant; source: mesh
     or kind and size, equal for equal geometry in the geom's frame. exact: as `Piece.solid`.
     """
@@ -37,7 +37,7 @@ class Solid:
     exact: tuple[str, tuple[float, ...]] | None = None
 
 
-def geom_shape(m, geom: int) -> Solid | None:
+def geom_shape(m, geom: int) -> GeomSolid | None:
     """The solid of a geom of an MjModel m; None for planes, height fields and signed distance fields."""
     import mujoco
 
@@ -47,9 +47,9 @@ def geom_shape(m, geom: int) -> Solid | None:
         start, count = m.mesh_vertadr[mesh], m.mesh_vertnum[mesh]
         vertices = m.mesh_vert[start : start + count].astype(float)
         start, count = m.mesh_faceadr[mesh], m.mesh_facenum[mesh]
-        return Solid(vertices, m.mesh_face[start : start + count].astype(np.int64), f"mesh {m.mesh(mesh).name}")
+        return GeomSolid(vertices, m.mesh_face[start : start + count].astype(np.int64), f"mesh {m.mesh(mesh).name}")
     exact = _primitive(kind.name.removeprefix("mjGEOM_").lower(), size.tolist())
-    return exact and Solid(solids.points(*exact), None, f"{exact[0]} {list(exact[1])}", exact)
+    return exact and GeomSolid(solids.points(*exact), None, f"{exact[0]} {list(exact[1])}", exact)
 
 
 def _primitive(kind: str, size: list[float]) -> tuple[str, tuple[float, ...]] | None:
@@ -179,7 +179,7 @@ def sketch(document: MjcfDocument, *, meshes: bool = True) -> Sketch:
     compiled, complaint = (None, None) if missing else _compiled(files, faults)
     notes = tuple(note for each in files.documents for note in each.notes)
     if complaint:
-        faults.append(Fault("SY508", Place(path, _line_in(complaint), "mujoco"), complaint))
+        faults.append(ScanFault("SY508", Place(path, _line_in(complaint), "mujoco"), complaint))
     if compiled is None:
         parts, joints = _written(listed, inertials, readers)
         notes += (f"{path.name}: MuJoCo did not compile it, so geometry and joints were not checked.",)
@@ -197,7 +197,7 @@ def _place(node: Node, readers, element: str) -> Place:
     return readers[node.document].place(node.element, element)
 
 
-def _missing_files(files: Files, readers) -> list[Fault]:
+def _missing_files(files: MjcfFiles, readers) -> list[ScanFault]:
     """Faults of asset files that are not there or may not be opened; MuJoCo is not asked while there are any."""
     source = Meshes(files.main.path.parent, files.folders)
     folders: dict[str, str] = {}
@@ -217,7 +217,7 @@ def _missing_files(files: Files, readers) -> list[Fault]:
             if problem.path is None and text:
                 place = readers[document].place(element, f"{element.tag} '{element.attributes.get('name', text)[:60]}'")
                 message = f"{element.tag.capitalize()} {problem.message}"
-                found.append(Fault(FILE_RULES[problem.problem], place, message, text))
+                found.append(ScanFault(FILE_RULES[problem.problem], place, message, text))
     return found
 
 
@@ -246,7 +246,7 @@ def _inertial(body: Body, readers) -> Inertial | None:
     return Inertial(reader.place(element, label), mass, com, rotation, tensor)
 
 
-def _compiled(files: Files, faults):
+def _compiled(files: MjcfFiles, faults):
     """MuJoCo's compiled model with harmless inertias, or None; and what MuJoCo complains about, if anything new."""
     broken = any(fault.code in ("SY104", "SY105") for fault in faults)
     try:

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
-from steelyard.model.assemble import DEFAULT_GRAVITY, Segment, assemble
+from steelyard.model.assemble import Segment, assemble
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, SHORTEST, Joint
 from steelyard.model.meshes import Meshes, Piece
@@ -23,6 +23,7 @@ from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
 from steelyard.model.xml import Document, Element, Reader, rooted
+from steelyard.spatial import GRAVITY
 
 ROOT = "robot"
 FIXED = "fixed"
@@ -41,7 +42,7 @@ TOLD = ("SY507", "SY509", "SY510", "SY511")  # faults that a robot is read in sp
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 
-class Tree(NamedTuple):
+class UrdfTree(NamedTuple):
     """Elements of a file by name. incoming: child link -> its joint and parent link; order: links, parents first.
 
     notes: what of the file is not read, or in its own way.
@@ -85,7 +86,7 @@ class UrdfDocument(ModelDocument):
             name or path.stem,
             _segments(tree, parts, joints),
             floating=floating,
-            gravity=DEFAULT_GRAVITY if gravity is None else gravity,
+            gravity=GRAVITY if gravity is None else gravity,
             source=Source(path.absolute(), self.format, self.folders, arguments=self.arguments),
             notes=notes,
         )
@@ -121,7 +122,7 @@ class UrdfDocument(ModelDocument):
     alone = later("steelyard.model", "urdf_write.alone")
 
 
-def _segments(tree: Tree, parts: list[Part], joints: list[SketchJoint]) -> list[Segment]:
+def _segments(tree: UrdfTree, parts: list[Part], joints: list[SketchJoint]) -> list[Segment]:
     """Links with the joints that carry them, in file order."""
     place = {name: index for index, name in enumerate(tree.links)}
     carried = {each.part: each.placed for each in joints}
@@ -142,7 +143,7 @@ def _segments(tree: Tree, parts: list[Part], joints: list[SketchJoint]) -> list[
     return found
 
 
-def _walked(document: Document) -> tuple[Reader, Tree]:
+def _walked(document: Document) -> tuple[Reader, UrdfTree]:
     """A reader of the document, and its links and joints. Raises ModelError as `leftovers` does."""
     notes = document.notes + leftovers(document)
     reader = Reader(document)
@@ -152,7 +153,7 @@ def _walked(document: Document) -> tuple[Reader, Tree]:
     incoming = _incoming(reader, links, joints)
     order = _parents_first(reader, links, incoming) if links else []
     unread_loops(reader, links, set(links) - set(incoming))
-    return reader, Tree(links, joints, incoming, order, notes)
+    return reader, UrdfTree(links, joints, incoming, order, notes)
 
 
 def _named(reader: Reader, tag: str) -> dict[str, Element]:
@@ -225,7 +226,7 @@ def _parents_first(reader: Reader, links, incoming) -> list[str]:
     return order + lost
 
 
-def _parts(reader: Reader, tree: Tree, shapes) -> list[Part]:
+def _parts(reader: Reader, tree: UrdfTree, shapes) -> list[Part]:
     """Links, parents first. shapes: of a link and its label, and whether some are unknown."""
     index = {name: i for i, name in enumerate(tree.order)}
     parts = []
@@ -274,7 +275,7 @@ def _tensor(reader: Reader, element: Element, label: str) -> np.ndarray:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _joints(reader: Reader, tree: Tree) -> list[SketchJoint]:
+def _joints(reader: Reader, tree: UrdfTree) -> list[SketchJoint]:
     index = {name: i for i, name in enumerate(tree.order)}
     carried = {joint: index[child] for child, (joint, _) in tree.incoming.items()}
     armature = reflected_inertias(reader)

@@ -8,7 +8,8 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.inertia import solids
-from steelyard.model.meshes import MAX_MESH_BYTES, Meshes, Piece
+from steelyard.inertia.mesh_files import MOST_BYTES
+from steelyard.model.meshes import PICTURE, Meshes, Piece
 from steelyard.model.references import Resolved
 from steelyard.model.sketch import FILE_RULES, Shape
 from steelyard.model.xml import Document, Element, Reader
@@ -16,7 +17,6 @@ from steelyard.spatial import rotation_from_rpy
 
 MESH = "mesh"  # the kind of geometry that is a file
 ROLES = ("collision", "visual")
-LARGE = 4 * 2**20  # bytes of a mesh
 TURN, DEGREES = 6.3, 360.0  # an angle between, in whole or half numbers, is in degrees
 
 
@@ -47,7 +47,7 @@ def shapes_of(reader: Reader, link: Element, label: str, source: Meshes, *, mesh
         for element in link.children:
             if element.tag == role:
                 # a picture of many megabytes takes long; without it the geometry counts as unknown
-                limit = LARGE if role == "visual" and shapes else MAX_MESH_BYTES
+                limit = PICTURE if role == "visual" and shapes else MOST_BYTES
                 found = _shape(reader, element, f"{label} > {role}", source, limit if meshes else 0)
                 partial = partial or found is None
                 shapes += [] if found is None else [found]

@@ -20,13 +20,13 @@ from steelyard.model.meshes import Piece
 from steelyard.model.robot import WORLD, Frame, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.usd_files import Layers, composed, is_text, layers_of, quiet
-from steelyard.model.usd_geometry import SITES, Solid, pieces_of, shapes_of, solids_of, surroundings_of
+from steelyard.model.usd_geometry import SITES, GprimSolid, pieces_of, shapes_of, solids_of, surroundings_of
 from steelyard.model.usd_joints import Connection, connections_of, drives_of, joint_of, limits_of, mimics_of
 from steelyard.model.usd_mass import inertial_of
 from steelyard.model.usd_scene import Scene, applied, names_of, value
-from steelyard.model.usd_tree import Tree, stands_still, tree_of
+from steelyard.model.usd_tree import UsdTree, stands_still, tree_of
+from steelyard.spatial import GRAVITY
 
-EARTH = 9.81
 APART = 1e-4  # rad and m: between frames of joints that add up
 
 
@@ -118,14 +118,14 @@ class UsdDocument(ModelDocument):
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class SceneReading:
     """A scene as it was understood. inertials: of bodies by number, None where there is none; inferred: numbers of
     those that state nothing, whose colliders weigh."""
 
     scene: Scene
     connections: list[Connection]
-    tree: Tree
-    solids: dict[int | None, list[Solid]]
+    tree: UsdTree
+    solids: dict[int | None, list[GprimSolid]]
     inertials: dict[int, Inertial | None]
     inferred: set[int]
     mimics: dict[str, tuple[str, float, float]]
@@ -272,7 +272,7 @@ class Reading:
         return tuple(found)
 
 
-def _read(scene: Scene) -> Reading:
+def _read(scene: Scene) -> SceneReading:
     connections = connections_of(scene)
     tree = tree_of(scene, connections)
     solids = solids_of(scene)
@@ -284,7 +284,7 @@ def _read(scene: Scene) -> Reading:
     scene.note("masses that are not stated are those of colliders", (names[b] for b in tree.order if b in inferred))
     sprung = (c.name for c in connections if scene.number(c.prim, "mjc:stiffness"))
     scene.note("springs of joints are not modelled; their forces stay in the torques", sprung)
-    return Reading(scene, connections, tree, solids, inertials, inferred, mimics_of(scene, connections))
+    return SceneReading(scene, connections, tree, solids, inertials, inferred, mimics_of(scene, connections))
 
 
 def _gravity(scene: Scene) -> np.ndarray:
@@ -294,11 +294,11 @@ def _gravity(scene: Scene) -> np.ndarray:
     down = 0.0 - np.eye(3)[1 if UsdGeom.GetStageUpAxis(scene.stage) == "Y" else 2]
     prim = next((each for each in scene.prims if each.GetTypeName() == "PhysicsScene"), None)
     if prim is None:
-        return EARTH * down
+        return -GRAVITY[2] * down
     if value(prim, "newton:gravityEnabled") is False or value(prim, "mjc:flag:gravity") is False:
         return np.zeros(3)
     direction, size = value(prim, "physics:gravityDirection"), scene.number(prim, "physics:gravityMagnitude")
-    size = EARTH if size is None or np.isinf(size) else size * scene.units.length
+    size = -GRAVITY[2] if size is None or np.isinf(size) else size * scene.units.length
     along = down if direction is None else np.array(direction, dtype=float)
     return size * along / np.linalg.norm(along) if along.any() else size * down
 

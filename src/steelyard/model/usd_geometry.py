@@ -15,7 +15,8 @@ from steelyard.inertia.mesh_checks import is_closed
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Piece
 from steelyard.model.sketch import Shape
-from steelyard.model.usd_scene import Frame, Scene, applied, value
+from steelyard.model.usd_scene import PrimFrame, Scene, applied, value
+from steelyard.numbers import SAME
 
 # columns: axes of a frame whose z is the named one
 UP = {"X": np.eye(3)[:, [1, 2, 0]], "Y": np.eye(3)[:, [2, 0, 1]], "Z": np.eye(3)}
@@ -30,16 +31,15 @@ SIZES = {
 SITES = ("NewtonSiteAPI", "MjcSiteAPI")  # of gprims that mark a place
 SHOWN = ("default", "render", "proxy")
 MOST = 2_000_000  # corners of a mesh
-STRAIGHT = 1e-6  # relative: of a stretch that leaves a solid of its kind
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class GprimSolid:
     """A gprim of a body. frame: in that of the body, stretch in m. kind: of `SIZES` or "Mesh". sizes: of a solid in the
     prim's own units, about an axis z that `up` (3, 3) turns; points, faces: of a mesh."""
 
     prim: Any
-    frame: Frame
+    frame: PrimFrame
     kind: str
     sizes: tuple[float, ...] = ()
     up: np.ndarray | None = None
@@ -77,10 +77,10 @@ class Solid:
     def exact(self) -> tuple[str, tuple[float, ...]] | None:
         """As of `Piece.solid`."""
         S, scale = self.stretch, np.diag(self.stretch)
-        if np.abs(S - np.diag(scale)).max() > STRAIGHT * np.abs(scale).max() or (scale <= 0).any():
+        if np.abs(S - np.diag(scale)).max() > SAME * np.abs(scale).max() or (scale <= 0).any():
             return None
-        round_about_z = np.ptp(scale[:2]) <= STRAIGHT * scale.max()
-        even = np.ptp(scale) <= STRAIGHT * scale.max()
+        round_about_z = np.ptp(scale[:2]) <= SAME * scale.max()
+        even = np.ptp(scale) <= SAME * scale.max()
         match self.kind:
             case "Cube":
                 return "box", tuple((self.sizes[0] * scale).tolist())
@@ -153,26 +153,26 @@ def _moments(kind: str, radius: float, height: float = 0.0) -> np.ndarray:
     return J
 
 
-def solids_of(scene: Scene) -> dict[int | None, list[Solid]]:
+def solids_of(scene: Scene) -> dict[int | None, list[GprimSolid]]:
     """Gprims by the body that they are part of, None for the world; one with impossible sizes is a fault."""
     from pxr import UsdGeom
 
-    found: dict[int | None, list[Solid]] = {}
-    world = Frame(np.eye(3), np.zeros(3), np.eye(3))
+    found: dict[int | None, list[GprimSolid]] = {}
+    world = PrimFrame(np.eye(3), np.zeros(3), np.eye(3))
     for prim in scene.prims:
         kind = prim.GetTypeName()
         if not (kind in SIZES or kind == "Mesh") or applied(prim, *SITES):
             continue
         body = scene.body_of(prim)
         seen = (world if body is None else scene.frames[body]).seen(scene.frame(prim))
-        frame = Frame(seen.rotation, seen.position, seen.stretch * scene.units.length)
+        frame = PrimFrame(seen.rotation, seen.position, seen.stretch * scene.units.length)
         solid = _mesh(scene, UsdGeom.Mesh(prim), frame) if kind == "Mesh" else _primitive(scene, prim, kind, frame)
         if solid is not None and np.isfinite(frame.stretch).all() and np.isfinite(frame.position).all():
             found.setdefault(body, []).append(solid)
     return found
 
 
-def _primitive(scene: Scene, prim, kind: str, frame: Frame) -> Solid | None:
+def _primitive(scene: Scene, prim, kind: str, frame: PrimFrame) -> GprimSolid | None:
     sizes = []
     for name, fallback in SIZES[kind].items():
         stated = value(prim, name)
@@ -182,10 +182,10 @@ def _primitive(scene: Scene, prim, kind: str, frame: Frame) -> Solid | None:
         return None
     axis = value(prim, "axis") or "Z"
     up = UP.get(str(axis)) if "height" in SIZES[kind] else None
-    return Solid(prim, frame, kind, tuple(sizes), up)
+    return GprimSolid(prim, frame, kind, tuple(sizes), up)
 
 
-def _mesh(scene: Scene, found, frame: Frame) -> Solid | None:
+def _mesh(scene: Scene, found, frame: PrimFrame) -> GprimSolid | None:
     counts, corners, points = (
         attribute.Get()
         for attribute in (found.GetFaceVertexCountsAttr(), found.GetFaceVertexIndicesAttr(), found.GetPointsAttr())
@@ -201,7 +201,7 @@ def _mesh(scene: Scene, found, frame: Frame) -> Solid | None:
     faces = _fans(counts, corners)
     if found.GetOrientationAttr().Get() == "leftHanded":
         faces = faces[:, ::-1]
-    return Solid(found.GetPrim(), frame, "Mesh", points=points, faces=faces if len(faces) else None)
+    return GprimSolid(found.GetPrim(), frame, "Mesh", points=points, faces=faces if len(faces) else None)
 
 
 def _fans(counts: np.ndarray, corners: np.ndarray) -> np.ndarray:
@@ -252,7 +252,7 @@ def _color(prim) -> tuple[float, ...] | None:
     return None if found is None else tuple(np.clip([*found, 1.0], 0.0, 1.0).tolist())
 
 
-def shapes_of(scene: Scene, members: list[Solid]) -> tuple[Shape, ...]:
+def shapes_of(scene: Scene, members: list[GprimSolid]) -> tuple[Shape, ...]:
     """Shapes of a body, colliders first."""
     found = [
         Shape(

@@ -15,7 +15,7 @@ from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
 from steelyard.model.robot import WORLD
 from steelyard.model.usd_geometry import UP
-from steelyard.model.usd_scene import Frame, Scene, applied, names_of, rotation_of, value
+from steelyard.model.usd_scene import PrimFrame, Scene, applied, names_of, rotation_of, value
 
 DEGREE = np.pi / 180
 KIND_OF = {
@@ -50,7 +50,7 @@ class Connection:
     name: str
     kind: str | None
     bodies: tuple[int, int]
-    frames: tuple[Frame, Frame]
+    frames: tuple[PrimFrame, PrimFrame]
     axis: np.ndarray
     mobile: bool
 
@@ -125,7 +125,7 @@ def _connection(scene: Scene, prim, name: str) -> Connection | None:
     return Connection(prim, name, kind, (one, other), (first, second), axis, not excluded)
 
 
-def _end(scene: Scene, prim, number: int) -> tuple[int, Frame] | None:
+def _end(scene: Scene, prim, number: int) -> tuple[int, PrimFrame] | None:
     """Body of one end of a joint, and the joint's frame in it."""
     targets = prim.GetRelationship(f"physics:body{number}").GetTargets()
     if len(targets) > 1:
@@ -143,9 +143,9 @@ def _end(scene: Scene, prim, number: int) -> tuple[int, Frame] | None:
         p = np.zeros(3)
     length = scene.units.length
     if target is None:
-        return WORLD, Frame(R, p * length, np.eye(3))
+        return WORLD, PrimFrame(R, p * length, np.eye(3))
     body, own = scene.body_of(target), scene.frame(target)
-    local = Frame(own.rotation @ R, own.position + own.rotation @ own.stretch @ p * length, np.eye(3))
+    local = PrimFrame(own.rotation @ R, own.position + own.rotation @ own.stretch @ p * length, np.eye(3))
     return (WORLD, local) if body is None else (body, scene.frames[body].seen(local))
 
 

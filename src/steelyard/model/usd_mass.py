@@ -11,18 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.inertia import from_com_inertia, pseudo, to_com_inertia, transform
+from steelyard.inertia.parameters import DIAGONAL_FIRST, WATER
 from steelyard.model.sketch import Inertial
-from steelyard.model.usd_geometry import Solid
+from steelyard.model.usd_geometry import GprimSolid
 from steelyard.model.usd_scene import Scene, rotation_of, value
 
-WATER = 1000.0  # kg/m^3
 GRAIN = 2e-7  # of single precision, relative
 TENSOR = "newton:inertia"
-ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of a tensor as `newton:inertia` lists them
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class StatedMass:
     """What a prim states of its mass, SI, None for nothing. com: (3,) m, tensor: (3, 3) kg m^2 about it, both in the
     prim's axes, tensor in those of rotation (3, 3)."""
 
@@ -37,7 +36,7 @@ class Stated:
         return any(each is not None for each in (self.mass, self.com, self.tensor))
 
 
-def stated(scene: Scene, prim, stretch: np.ndarray) -> Stated:
+def stated(scene: Scene, prim, stretch: np.ndarray) -> StatedMass:
     """What a prim states.
 
     Args:
@@ -62,7 +61,7 @@ def stated(scene: Scene, prim, stretch: np.ndarray) -> Stated:
         tensor, R = units.inertia * _tensor(scene, prim, six), np.eye(3)
     if not all(each is None or np.isfinite(each).all() for each in (com, tensor)):
         scene.fault("SY104", prim, "its centre of mass or moments of inertia are no finite numbers.", remedy="")
-    return Stated(
+    return StatedMass(
         units.mass * mass if mass else None,
         units.mass / units.length**3 * density if density and density > 0 else None,
         com,
@@ -80,15 +79,15 @@ def _possible(moments: np.ndarray) -> np.ndarray:
 
 def _tensor(scene: Scene, prim, six) -> np.ndarray:
     found = np.full((3, 3), np.nan)
-    if len(six) != len(ENTRIES):
+    if len(six) != len(DIAGONAL_FIRST):
         scene.fault("SY105", prim, f"{TENSOR} has {len(six)} numbers; expected xx yy zz xy xz yz.", remedy="")
         return found
-    for (i, j), entry in zip(ENTRIES, six, strict=True):
+    for (i, j), entry in zip(DIAGONAL_FIRST, six, strict=True):
         found[i, j] = found[j, i] = float(entry)
     return found
 
 
-def inertial_of(scene: Scene, body: int, members: list[Solid]) -> tuple[Inertial | None, bool]:
+def inertial_of(scene: Scene, body: int, members: list[GprimSolid]) -> tuple[Inertial | None, bool]:
     """Inertial of a body, None for one without any, and whether all of it is found from colliders.
 
     members: its geometry.
@@ -119,7 +118,7 @@ def inertial_of(scene: Scene, body: int, members: list[Solid]) -> tuple[Inertial
     return inertial, not own.anything
 
 
-def _of_collider(scene: Scene, solid: Solid, body: Stated) -> np.ndarray:
+def _of_collider(scene: Scene, solid: GprimSolid, body: StatedMass) -> np.ndarray:
     """(10,) inertial parameters of a collider in the frame of its body."""
     own = stated(scene, solid.prim, np.eye(3))
     J = solid.moments()

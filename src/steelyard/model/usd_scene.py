@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.model.sketch import Fault, Place
+from steelyard.model.sketch import Place, ScanFault
 from steelyard.spatial import rotation_from_quaternion
 
 TRANSCODED = "tn__"  # how usdex starts the name of a prim whose own name is no identifier
@@ -43,7 +43,7 @@ class Units:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class PrimFrame:
     """rotation (3, 3), position (3,) m: of a prim in the world. stretch (3, 3): stage units of a coordinate in the
     prim's own frame, along the axes of the rotation."""
 
@@ -51,13 +51,13 @@ class Frame:
     position: np.ndarray
     stretch: np.ndarray
 
-    def seen(self, other: "Frame") -> "Frame":
+    def seen(self, other: "PrimFrame") -> "PrimFrame":
         """Another frame from this one, with its own stretch."""
         R = self.rotation.T
-        return Frame(R @ other.rotation, R @ (other.position - self.position), other.stretch)
+        return PrimFrame(R @ other.rotation, R @ (other.position - self.position), other.stretch)
 
 
-def factored(matrix, length: float) -> Frame:
+def factored(matrix, length: float) -> PrimFrame:
     """The frame of a `Gf.Matrix4d`, whose vectors are rows. length: m per unit."""
     whole = np.array(matrix).T
     linear = whole[:3, :3]
@@ -66,7 +66,7 @@ def factored(matrix, length: float) -> Frame:
     if np.linalg.det(R) < 0:  # flat
         U[:, -1] *= -1
         R = U @ V
-    return Frame(R, whole[:3, 3] * length, R.T @ linear)
+    return PrimFrame(R, whole[:3, 3] * length, R.T @ linear)
 
 
 def rotation_of(quaternion) -> np.ndarray:
@@ -86,7 +86,7 @@ class Scene:
     stage: Any
     path: Path
     lines: dict[str, int]
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[ScanFault] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -113,7 +113,7 @@ class Scene:
 
         return UsdGeom.XformCache()
 
-    def frame(self, prim) -> Frame:
+    def frame(self, prim) -> PrimFrame:
         """Of a prim in the world."""
         return factored(self._cache.GetLocalToWorldTransform(prim), self.units.length)
 
@@ -142,7 +142,7 @@ class Scene:
         return None
 
     @cached_property
-    def frames(self) -> list[Frame]:
+    def frames(self) -> list[PrimFrame]:
         """Of the bodies."""
         return [self.frame(each) for each in self.bodies]
 
@@ -158,7 +158,7 @@ class Scene:
 
     def fault(self, code: str, prim, message: str, *, remedy: str | None = None):
         """Note a fault; remedy: of one for which no robot is made."""
-        self.faults.append(Fault(code, self.place(prim), message))
+        self.faults.append(ScanFault(code, self.place(prim), message))
         if remedy is not None:
             self.refusals.append(f"{self.path} <{prim.GetPath()}>: {message} {remedy}".strip())
 

@@ -63,7 +63,7 @@ class Opinions:
 
 
 @dataclass(eq=False)
-class _Open:
+class _OpenBrace:
     """A "{" that is not closed yet. path: of its prim, None in variants and dictionaries."""
 
     path: str | None
@@ -80,7 +80,7 @@ def prims_of(text: str) -> dict[str, PrimText]:
         The prims.
     """
     found: dict[str, PrimText] = {}
-    scopes = [_Open("", None)]
+    scopes = [_OpenBrace("", None)]
     statement: list[re.Match] = []
     nested = 0
     line, seen = 1, 0
@@ -105,7 +105,7 @@ def prims_of(text: str) -> dict[str, PrimText]:
                 seen = statement[0].start()
                 path, prim = _prim(scopes, statement, line, token.end())
                 found.setdefault(path, prim)
-            scopes.append(_Open(path, prim))
+            scopes.append(_OpenBrace(path, prim))
             statement = []
             continue
         elif nested == 0 and words == "}" and kind == "mark":
@@ -119,7 +119,7 @@ def prims_of(text: str) -> dict[str, PrimText]:
     return found
 
 
-def _prim(scopes: list[_Open], statement: list[re.Match], line: int, begin: int) -> tuple[str, PrimText]:
+def _prim(scopes: list[_OpenBrace], statement: list[re.Match], line: int, begin: int) -> tuple[str, PrimText]:
     at = next(i for i, token in enumerate(statement) if token.lastgroup == "string")
     prim = PrimText(line, statement[at].end(), begin, len(scopes) - 1)
     rest = statement[at + 1 :]
@@ -132,7 +132,7 @@ def _prim(scopes: list[_Open], statement: list[re.Match], line: int, begin: int)
     return f"{scopes[-1].path}/{statement[at][0][1:-1]}", prim
 
 
-def _attribute(scope: _Open, statement: list[re.Match]):
+def _attribute(scope: _OpenBrace, statement: list[re.Match]):
     """Note where the default of an attribute stands. statement: "[custom] [uniform] type name = value [(...)]"."""
     equals = next((i for i, token in enumerate(statement) if token[0] == "=" and token.lastgroup == "mark"), None)
     if scope.prim is None or equals is None or equals < 2 or equals + 1 == len(statement):

@@ -9,7 +9,7 @@ from steelyard.model.usd_scene import Scene, value
 
 
 @dataclass(frozen=True, eq=False)
-class Carrier:
+class PrimCarrier:
     """What carries a body."""
 
     parent: int  # number of a body or WORLD
@@ -21,11 +21,11 @@ class Carrier:
 
 
 @dataclass(eq=False)
-class Tree:
+class UsdTree:
     """Bodies by number."""
 
     order: list[int] = field(default_factory=list)  # parents first
-    carriers: dict[int, Carrier] = field(default_factory=dict)
+    carriers: dict[int, PrimCarrier] = field(default_factory=dict)
     closing: list[Connection] = field(default_factory=list)  # joints of its bodies left over
 
     @property
@@ -34,7 +34,7 @@ class Tree:
         return [body for body in self.order if self.carriers[body].parent == WORLD]
 
 
-def tree_of(scene: Scene, connections: list[Connection]) -> Tree:
+def tree_of(scene: Scene, connections: list[Connection]) -> UsdTree:
     """Bodies of the scene's articulations, or of the trees with joints that move where it names none.
 
     A joint is part of the tree unless the file excludes it or it comes after those that hold its bodies already.
@@ -54,14 +54,14 @@ def tree_of(scene: Scene, connections: list[Connection]) -> Tree:
     for one, other in map(tuple, edges):
         neighbours.setdefault(one, []).append(other)
         neighbours.setdefault(other, []).append(one)
-    tree = Tree(closing=closing)
+    tree = UsdTree(closing=closing)
     starts = [(WORLD, body) for body in sorted(neighbours.get(WORLD, []))]
     floating = _floating(scene, connections, chosen, sets, roots)
     stack = [*reversed(floating), *reversed(starts)]
     while stack:
         parent, body = stack.pop()
         joints = [(c, c.bodies.index(body)) for c in edges.get(frozenset((parent, body)), ())]
-        tree.carriers[body] = Carrier(parent, tuple(joints))
+        tree.carriers[body] = PrimCarrier(parent, tuple(joints))
         tree.order.append(body)
         stack += [(body, each) for each in sorted(neighbours.get(body, []), reverse=True) if each != parent]
     left = len(scene.bodies) - len(tree.order)

@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
+from steelyard.inertia.parameters import DIAGONAL_FIRST
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import Changes, Draft, com_form, find_changes
 from steelyard.model.compare import relative_difference
@@ -24,7 +25,7 @@ from steelyard.model.sketch import Inertial, Sketch
 from steelyard.model.usd import UsdDocument
 from steelyard.model.usd_files import BINARY, quiet
 from steelyard.model.usd_joints import SOURCES, Connection, connections_of, drive_stem, si_of, source_of
-from steelyard.model.usd_mass import ENTRIES, TENSOR, stated
+from steelyard.model.usd_mass import TENSOR, stated
 from steelyard.model.usd_scene import Scene, Units, applied, value
 from steelyard.model.usd_text import Opinion, Opinions, edited_text
 from steelyard.spatial import rotation_from_quaternion
@@ -141,7 +142,7 @@ def mass_opinions(form, units: Units, stretch: np.ndarray, axes: np.ndarray, *, 
     read = seen @ np.diag(rounded) @ seen.T * units.inertia
     error = relative_difference(from_com_inertia(mass, 0 * com, read), from_com_inertia(mass, 0 * com, inertia))
     if inertia.any() and (tensor or error > PRECISION / 2 or rounded.min() < TINY):
-        six = [float(inertia[i, j] / units.inertia) for i, j in ENTRIES]
+        six = [float(inertia[i, j] / units.inertia) for i, j in DIAGONAL_FIRST]
         found.append(Opinion(TENSOR, "double[]", f"[{', '.join(map(repr, six))}]", six))
     return found
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from steelyard import storage
 from steelyard.errors import ModelError
 from steelyard.model.changes import Draft
-from steelyard.model.compare import TOLERANCE, structure_difference, value_difference, whole_difference
+from steelyard.model.compare import structure_difference, value_difference, whole_difference
 from steelyard.model.formats import BY_NAME, Format, document_of, load
 from steelyard.model.meshes import Piece
 from steelyard.model.normal_form import normal_form
@@ -24,6 +24,7 @@ from steelyard.model.shape_output import output
 from steelyard.model.side import read_side, side_path
 from steelyard.model.side_rest import with_limits
 from steelyard.model.side_write import contents, side_text
+from steelyard.numbers import NEGLIGIBLE
 
 GRAIN = np.array([1e-6, 0, 0, 0, 1e-9, 0, 1e-9, 0, 0, 1e-9])  # a milligram, in place of a body without mass
 MARK = "# what {} has no place for, written by steelyard\n"
@@ -125,7 +126,7 @@ def read_back(
     floating: bool | None = None,
     folders: tuple[Path, ...] = (),
     lock: Mapping[str, ArrayLike] | None = None,
-    precision: float = TOLERANCE,
+    precision: float = NEGLIGIBLE,
 ) -> Robot:
     """The robot of files that were written for trial.
 
@@ -208,7 +209,7 @@ def _require_shared(robot: Robot, side: Path, path: Path):
     assert source is not None
     own = load(source.path, floating=robot.floating, folders=source.folders, lock=source.locked)
     try:
-        _require_whole(own, read_side(side, own), path, TOLERANCE)
+        _require_whole(own, read_side(side, own), path, NEGLIGIBLE)
     except ModelError as error:
         raise ModelError(
             f"{side_path(path)}, which {path.name} needs, would be read with {source.path.name}, too, and is not true "

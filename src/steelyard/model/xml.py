@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.model.document import read_bytes
-from steelyard.model.sketch import Fault, Place
+from steelyard.model.sketch import Place, ScanFault
 from steelyard.numbers import to_float
 
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -308,7 +308,7 @@ class Reader:
     """
 
     document: Document
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[ScanFault] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
 
     def line(self, element: Element) -> int:
@@ -319,7 +319,7 @@ class Reader:
 
     def fault(self, code: str, element: Element, text: str, message: str, *, file: str = "", remedy: str | None = None):
         """Note a fault; remedy: of one for which a strict reader refuses the document, if only to mend the place."""
-        self.faults.append(Fault(code, self.place(element, text), message, file))
+        self.faults.append(ScanFault(code, self.place(element, text), message, file))
         if remedy is not None:
             self.refuse(element, message, remedy)
 

@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from steelyard.payload.misfit_causes import SHARED, Cause, Look, causes_of, gain_columns, look_at
-from steelyard.payload.rows import Fit, Rows, better, fitted, memory_of
+from steelyard.cards import MEMBERS
+from steelyard.payload.misfit_causes import SHARED, Look, MisfitCause, causes_of, gain_columns, look_at
+from steelyard.payload.rows import Rows, RowsFit, better, fitted, memory_of
 from steelyard.payload.thresholds import THRESHOLDS
 
 TERMS = ("offset", "viscous friction", "Coulomb friction", "armature")  # of `Rows.drive`, joint by joint
 SURELY = 6.0  # deviations of a term that is named
 LEAST_SCALE = 0.1  # of a scale that is not one: arms' own models are not better
-FIRST = 4  # terms that are named
 
 
-def arm_causes(rows: Rows) -> tuple[Look, list[Cause]]:
+def arm_causes(rows: Rows) -> tuple[Look, list[MisfitCause]]:
     """What of a log of joint torques a payload does not explain, and the mistakes that would. Friction, offsets and
     motors that are not those of the arm's model are fitted in any case where they are significant."""
     assert rows.own is not None and rows.drive is not None
@@ -40,13 +40,13 @@ def drive_note(look: Look) -> tuple[str, ...]:
     )
 
 
-def _terms(fit: Fit) -> str:
+def _terms(fit: RowsFit) -> str:
     """The surest of the terms that drive joints, with their size."""
     names = fit.rows.names
     sure = (
         np.abs(fit.beside) / np.maximum(fit.deviation, 1e-300) / np.sqrt(memory_of(fit.residual, fit.rows.groups).max())
     )
-    at = [int(i) for i in np.argsort(-sure)[:FIRST] if sure[i] > SURELY] or [int(np.argmax(sure))]
+    at = [int(i) for i in np.argsort(-sure)[:MEMBERS] if sure[i] > SURELY] or [int(np.argmax(sure))]
     units = ("N m", "N m s/rad", "N m", "kg m^2")
     said = [
         f"{TERMS[i // len(names)]} of {names[i % len(names)]} {fit.beside[i]:+.3g} {units[i // len(names)]}" for i in at
@@ -54,7 +54,7 @@ def _terms(fit: Fit) -> str:
     return ", ".join(said)
 
 
-def scale(look: Look) -> Cause | None:
+def scale(look: Look) -> MisfitCause | None:
     """Torques of another unit or scale: the arm's own torque shows it."""
     fit = look.fit("own")
     factor = 1 + float(fit.beside[-1])
@@ -65,4 +65,4 @@ def scale(look: Look) -> Cause | None:
         f"unit? Name their unit (--unit), or multiply them by {1 / factor:.3g}."
     )
     theta = fit.theta / factor
-    return Cause("torques of another scale", words, fit.share, 1, theta=theta, noise=fit.noise, always=True)
+    return MisfitCause("torques of another scale", words, fit.share, 1, theta=theta, noise=fit.noise, always=True)

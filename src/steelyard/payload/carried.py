@@ -8,9 +8,10 @@ from steelyard.errors import InertiaError, LogError, OptionError, choices
 from steelyard.inertia import parameters
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
+from steelyard.native import LONG_CHUNK
 from steelyard.payload.payload_estimate import Payload
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_sums import CHUNK, wrench_regressor
+from steelyard.payload.wrench_sums import wrench_regressor
 from steelyard.spatial import cross, rotate
 
 
@@ -95,7 +96,7 @@ def predicted_wrench(payload, log: WrenchLog) -> np.ndarray:
     theta = theta_of(payload)
     if not len(log):
         return np.zeros((0, 6))
-    return np.concatenate([wrench_regressor(log[k : k + CHUNK]) @ theta for k in range(0, len(log), CHUNK)])
+    return np.concatenate([wrench_regressor(log[k : k + LONG_CHUNK]) @ theta for k in range(0, len(log), LONG_CHUNK)])
 
 
 def joint_torques(robot: Robot, payload, q, v, a, *, frame: str | None = None) -> np.ndarray:
@@ -138,8 +139,8 @@ def joint_torques(robot: Robot, payload, q, v, a, *, frame: str | None = None) -
     theta = parameters.transform(theta_of(payload), R, p)
     columns = slice(10 * body, 10 * body + 10)
     torques = np.zeros((n, robot.nv))
-    for start in range(0, n, CHUNK):
-        part = slice(start, start + CHUNK)
+    for start in range(0, n, LONG_CHUNK):
+        part = slice(start, start + LONG_CHUNK)
         torques[part] = regressor(robot, q[part], v[part], a[part])[..., columns] @ theta
     return torques
 

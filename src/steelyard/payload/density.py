@@ -27,6 +27,7 @@ import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.inertia import cones
+from steelyard.numbers import ROUNDING
 from steelyard.payload.entropic import unit_basis
 from steelyard.payload.shape_uncertainty import ERRORS, error_columns, moved, moved_points
 from steelyard.payload.solid_shape import Solid, unit_masses
@@ -43,7 +44,6 @@ WORTH = 0.02  # evidence share below which a prior is left out
 ATOMS = 400  # points inside the shape that stand for all of it
 SOLID = 1e-4  # share of the homogeneous body in every result: no body is flat
 SHAPE_STEPS, SHAPE_FOUND = 5, 0.05  # towards the likely shape, and the change in deviations that ends them
-FLOOR = 1e-12  # of a variance: thin shapes leave hardly any across
 UNIT = cones.triangle(np.eye(4))
 NOWHERE = np.zeros(ERRORS)
 
@@ -99,7 +99,7 @@ def _fit_at(A, b, solid: Solid, mass: float, offset) -> tuple[DensityFit, np.nda
 
 def _errors_of(change, spread, errors) -> np.ndarray:
     """(13,) errors of the shape that are expected where w is off its mean by `change`."""
-    return errors.T @ np.linalg.solve(spread + FLOOR * np.trace(spread) * np.eye(10), change)
+    return errors.T @ np.linalg.solve(spread + ROUNDING * np.trace(spread) * np.eye(10), change)
 
 
 def field_spreads(solid: Solid, basis) -> list[np.ndarray]:
@@ -119,7 +119,7 @@ def lump_spread(solid: Solid, basis) -> np.ndarray:
 def precisions(solid: Solid, basis) -> tuple[np.ndarray, np.ndarray]:
     """(10, 10) precisions of w of 1 kg: in four lumps, and of any density inside the shape."""
     usual = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT) + shape_spread(solid, basis)
-    narrow, wide = (np.linalg.inv(spread + FLOOR * np.eye(10)) for spread in (usual, any_spread(solid, basis)))
+    narrow, wide = (np.linalg.inv(spread + ROUNDING * np.eye(10)) for spread in (usual, any_spread(solid, basis)))
     return narrow, wide
 
 
@@ -137,7 +137,7 @@ def shape_spread(solid: Solid, basis) -> np.ndarray:
 def condition(B, b, spread, mean=UNIT):
     """Gaussian w (10,) of this mean and covariance `spread`, given `B w ~ b`: mean, covariance, log evidence."""
     values, axes = np.linalg.eigh(spread)
-    root = axes * np.sqrt(np.maximum(values, FLOOR))
+    root = axes * np.sqrt(np.maximum(values, ROUNDING))
     F, r = B @ root, b - B @ mean
     H = np.eye(10) + F.T @ F
     z = np.linalg.solve(H, F.T @ r)
@@ -152,7 +152,7 @@ def nearest_inside(w, covariance, solid: Solid, basis, offset=NOWHERE) -> np.nda
 
     points = np.concatenate([solid.sample(ATOMS), solid.corners])
     values, axes = np.linalg.eigh(covariance)
-    whiten = axes.T / np.sqrt(np.maximum(values, FLOOR * values[-1]))[:, None]
+    whiten = axes.T / np.sqrt(np.maximum(values, ROUNDING * values[-1]))[:, None]
     atoms = np.linalg.solve(basis, unit_masses(points))
     if solid.uncertain:
         errors, each = whiten @ np.linalg.solve(basis, error_columns(solid)), np.eye(ERRORS)

@@ -14,8 +14,8 @@ from steelyard import native
 from steelyard.cards import Card
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import cones, pseudo
+from steelyard.numbers import STEPS
 
-STEPS = 100
 BOUNDARY = 0.9  # of the way to a singular body that one step may go
 SHORTER, TRIALS = 0.8, 60  # from one trial of a step's length to the next, and how many
 CENTERED = 1e-4  # relative distance from the central path at which Newton steps take over

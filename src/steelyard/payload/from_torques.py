@@ -15,13 +15,14 @@ from steelyard.inertia import parameters
 from steelyard.information import Information, accumulate
 from steelyard.log import Finding, Log
 from steelyard.model import Robot
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.payload.arm_causes import arm_causes, drive_note
 from steelyard.payload.carried import frame_of
 from steelyard.payload.density import density_fit
 from steelyard.payload.methods import compact_body, fitted_body
 from steelyard.payload.misfit_causes import finding_of
 from steelyard.payload.payload_estimate import Payload, Status, implausible, mass_seen, status_of
-from steelyard.payload.rows import Rows, Sums, memory_of, of_torques, score_spread
+from steelyard.payload.rows import Rows, RowSums, memory_of, of_torques, score_spread
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_sums import eliminated, of_body, weighed_fit
@@ -29,7 +30,6 @@ from steelyard.terms import COULOMB_WIDTH
 
 ZERO = 2.0  # standard deviations within which a mass is none: an empty hand, in 95 of 100 logs
 ARM = 0.1  # share of the torque that an arm's own model may leave, for an empty hand to be one
-UNSEEN = 1e-9  # eigenvalue of unit-diagonal normal equations, over the largest, of what torques do not show
 HEAVY = 2.0  # times its own mass: no arm holds more
 
 
@@ -48,7 +48,7 @@ def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOM
 
 
 @dataclass(frozen=True, eq=False)
-class Felt:
+class PayloadTorques:
     """What joints feel of a payload in its frame.
 
     info: ten columns of it and those of what drives the joints, where these are fitted beside, a row group a joint.
@@ -93,7 +93,7 @@ class Felt:
         """(10,) of least squares, of least scaled norm where the torques leave freedom."""
         G, b = self.normal
         scale = 1 / np.sqrt(np.where(np.diag(G) > 0, np.diag(G), 1.0))
-        return scale * np.linalg.lstsq(scale[:, None] * G * scale, scale * b, rcond=UNSEEN)[0]
+        return scale * np.linalg.lstsq(scale[:, None] * G * scale, scale * b, rcond=NEGLIGIBLE)[0]
 
 
 def identify_from_torques(
@@ -204,14 +204,14 @@ def _judged(found: Payload, arm: Robot, gram, findings: tuple[Finding, ...], lef
     return replace(found, status=Status.NOT_EXPLAINED, findings=(*found.findings, finding))
 
 
-def _arm_noise(arm_error, empty: Felt | None):
+def _arm_noise(arm_error, empty: PayloadTorques | None):
     """(nv,) what the arm's model leaves without payload: as stated, or as the empty run shows."""
     found = None if empty is None else empty.noise
     known = [np.asarray(each, dtype=float) for each in (arm_error, found) if each is not None]
     return np.max(known, axis=0) if known else None
 
 
-def _felt(arm: Robot, what: Log | Information, frame: str | None) -> Felt:
+def _felt(arm: Robot, what: Log | Information, frame: str | None) -> PayloadTorques:
     if isinstance(what, Log):
         return _of_rows(of_torques(arm, what, frame))
     own = arm.inertias.ravel()
@@ -225,17 +225,17 @@ def _felt(arm: Robot, what: Log | Information, frame: str | None) -> Felt:
     to_body = np.zeros((len(own), 10))  # theta in the frame to theta in the body
     to_body[10 * body : 10 * body + 10] = parameters.transform_matrix(R, p)
     carried, groups = of_body(what.without(own), to_body), len(what.counts)
-    return Felt(carried, what.energy, np.full(groups, 1 / what.independence), np.zeros(groups))
+    return PayloadTorques(carried, what.energy, np.full(groups, 1 / what.independence), np.zeros(groups))
 
 
-def _of_rows(rows: Rows, *, beside: bool = False) -> Felt:
+def _of_rows(rows: Rows, *, beside: bool = False) -> PayloadTorques:
     """Sums of samples. beside: with what drives the joints as unknowns."""
     assert rows.own is not None and rows.drive is not None
-    sums = Sums(rows, {"drives": rows.drive} if beside else None)
+    sums = RowSums(rows, {"drives": rows.drive} if beside else None)
     fit, groups = sums.fit(*sums.places), rows.groups
     noise, memory = np.maximum(fit.noise, rows.noise), memory_of(fit.residual, groups)
     spread = score_spread(rows.columns, fit.residual, (noise * np.sqrt(memory))[groups], reach=2 * memory.max())
-    return Felt(sums.info, np.sum((rows.measured + rows.own) ** 2, axis=0), memory * spread, rows.noise)
+    return PayloadTorques(sums.info, np.sum((rows.measured + rows.own) ** 2, axis=0), memory * spread, rows.noise)
 
 
 def _less(G, b, G_empty, b_empty):

@@ -13,6 +13,7 @@ from steelyard.dynamics.kinematics import coordinate_map, tree
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.inertia import parameters, pseudo
 from steelyard.model import Robot
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.payload.carried import frame_of, theta_of
 from steelyard.payload.payload_estimate import Payload
 from steelyard.payload.solid_shape import as_pose
@@ -22,7 +23,6 @@ from steelyard.sheets import sheet, text_table
 MEASURES = ("effort", "peak")
 DRAWS = 1000  # samples of the payload: of a probability of 95 % they leave a deviation of 0.7 %
 NUMBERS = 1 << 21  # in one working array
-ROUNDING = 1e-9  # of the size of a pseudo-inertia, by which it may be negative
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -233,7 +233,7 @@ def _samples(payload, draws: int, seed: int) -> np.ndarray:
     if isinstance(payload, Payload):
         return np.concatenate([theta[None], payload.draws(draws, seed=seed).inertias[:, 0]])
     size = np.linalg.norm(pseudo.to_matrix(theta))
-    if not np.isfinite(size) or pseudo.smallest_eigenvalue(theta) < -ROUNDING * size:
+    if not np.isfinite(size) or pseudo.smallest_eigenvalue(theta) < -NEGLIGIBLE * size:
         raise InertiaError(
             f"no body has the parameters {np.array2string(theta, precision=4)} of this payload; "
             "kg, kg m and kg m^2, moments about the origin of its frame, are expected"

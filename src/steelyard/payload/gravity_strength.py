@@ -11,9 +11,10 @@ import numpy as np
 from steelyard.log import Finding
 from steelyard.log.findings import fatal
 from steelyard.payload.thresholds import THRESHOLDS
-from steelyard.payload.wrench_log import GRAVITY, WrenchLog
+from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import make_problem, solve
 from steelyard.payload.wrench_sums import triangle, wrench_regressor
+from steelyard.spatial import GRAVITY
 
 EARTH = (9.76, 9.84)  # m/s^2, from Mount Huascaran to the Arctic Ocean
 EARTH_MEAN = 9.80665  # m/s^2, standard gravity

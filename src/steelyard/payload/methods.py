@@ -13,9 +13,9 @@ from steelyard.fit import Status as FitStatus
 from steelyard.fit import consistent
 from steelyard.inertia import EllipsoidRealizable, HullRealizable, cones, divergence, parameters, pseudo
 from steelyard.inertia.body_set import BodySet
+from steelyard.inertia.parameters import WATER
 from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import unit_basis
-from steelyard.payload.payload_estimate import DENSITY
 from steelyard.payload.point_mass import C1, DYNAMISM, LAMBDA, discretise, solve_point_masses
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
@@ -78,18 +78,14 @@ def _density(problem: Problem, settings: Settings) -> Fit:
     return fit.theta, fit.covariance, ()
 
 
-def _point_masses(problem: Problem, settings: Settings, squared: bool = False) -> Fit:
+def _point_masses(problem: Problem, settings: Settings) -> Fit:
     weight = LAMBDA if settings.weight is None else settings.weight
     points = _solid(problem).sample(settings.points, seed=settings.seed)
     data = discretise(problem, points, c1=settings.c1, scale=settings.dynamism, weight=weight)
-    fit = solve_point_masses(data, squared=squared)
+    fit = solve_point_masses(data)
     A, _ = problem.whitened
     spread = np.linalg.inv(A.T @ A + 0.5 * divergence.pullback_metric(_prior(problem)))
     return fit.theta, spread, (f"{len(fit.points)} points, duality gap {fit.gap:.1e}",)
-
-
-def _squared_point_masses(problem: Problem, settings: Settings) -> Fit:
-    return _point_masses(problem, settings, squared=True)
 
 
 def _entropic(problem: Problem, settings: Settings) -> Fit:
@@ -146,14 +142,6 @@ METHODS: dict[str, Method] = {
             "pmd",
             _point_masses,
             "point masses, unsquared norms, weights by dynamism (Nadeau 2022), as published",
-            "masses at points inside the shape",
-            needs_shape=True,
-            smooths=False,
-        ),
-        Method(
-            "pmd-squared",
-            _squared_point_masses,
-            "the same with squared norms, about twice as fast",
             "masses at points inside the shape",
             needs_shape=True,
             smooths=False,
@@ -245,7 +233,7 @@ def compact_body(mass, com) -> np.ndarray:
 
     mass: kg, positive; com: (3,) in m, pulled in where it is farther than such a body can be held.
     """
-    radius = (mass / DENSITY) ** (1 / 3)
+    radius = (mass / WATER) ** (1 / 3)
     com = np.asarray(com, dtype=float)
     com = com * min(1.0, FARTHEST_RADII * radius / max(float(np.linalg.norm(com)), 1e-12))
     return parameters.from_com_inertia(mass, com, mass * radius**2 * 2 / 3 * np.eye(3))

@@ -16,7 +16,7 @@ from steelyard.log import Finding
 from steelyard.payload.outlying_stretches import has_outlying_window, outlying_samples, stretches_of
 from steelyard.payload.payload_changes import NOTHING, parts_of
 from steelyard.payload.payload_estimate import implausible
-from steelyard.payload.rows import Fit, Rows, Sums, better, fitted, memory_of, share_of
+from steelyard.payload.rows import Rows, RowsFit, RowSums, better, fitted, memory_of, share_of
 from steelyard.payload.thresholds import THRESHOLDS
 
 LATE = 0.5  # s, farthest shift of the readings that is looked for
@@ -30,7 +30,7 @@ LEAST_GAIN, LOWEST_GAIN = 0.04, 0.1  # of scales that are not one
 
 
 @dataclass(frozen=True)
-class Cause:
+class MisfitCause:
     """A mistake that was undone.
 
     name: in a few words; words: with its remedy. left: share of the signal beyond noise when it is undone. unknowns:
@@ -43,7 +43,7 @@ class Cause:
     words: str
     left: float
     unknowns: int
-    fit: Fit | None = None
+    fit: RowsFit | None = None
     theta: np.ndarray | None = None
     noise: np.ndarray | None = None
     moves: tuple[float, float] = (0.0, 0.0)
@@ -57,12 +57,12 @@ class Look:
     in any case, such as a bias. plain: the fit as the log was read."""
 
     rows: Rows
-    sums: Sums
+    sums: RowSums
     taken: tuple[str, ...]
-    plain: Fit
+    plain: RowsFit
 
-    def fit(self, *names: str) -> Fit:
-        """With further columns, the first of `Fit.beside` behind those taken in any case."""
+    def fit(self, *names: str) -> RowsFit:
+        """With further columns, the first of `RowsFit.beside` behind those taken in any case."""
         return self.sums.fit(*(name for name in self.taken if name not in names), *names)
 
     @property
@@ -71,7 +71,7 @@ class Look:
         return self.sums.columns[:, :, [i for name in self.taken for i in self.sums.places[name]]]
 
 
-Hypothesis = Callable[[Look], Iterable[Cause] | Cause | None]
+Hypothesis = Callable[[Look], Iterable[MisfitCause] | MisfitCause | None]
 
 
 def look_at(rows: Rows, taken: tuple[str, ...] = (), more: dict[str, np.ndarray] | None = None) -> Look:
@@ -81,11 +81,11 @@ def look_at(rows: Rows, taken: tuple[str, ...] = (), more: dict[str, np.ndarray]
     weight = (rows.pull @ rows.gravity)[:, :, :4]
     beside = {"constant": constant, "drift": time * constant, "weight": weight}
     beside |= {"growing": time * rows.columns[:, :, :4]} | (more or {})
-    sums = Sums(rows, beside)
+    sums = RowSums(rows, beside)
     return Look(rows, sums, taken, sums.fit(*taken))
 
 
-def causes_of(look: Look, hypotheses: Iterable[Hypothesis]) -> list[Cause]:
+def causes_of(look: Look, hypotheses: Iterable[Hypothesis]) -> list[MisfitCause]:
     """Mistakes whose undoing explains the log, the best one first."""
     share = look.plain.share
     found = []
@@ -93,7 +93,7 @@ def causes_of(look: Look, hypotheses: Iterable[Hypothesis]) -> list[Cause]:
         if hypothesis in (stretches, changed, shifted) and share < THRESHOLDS.misfit_searched:
             continue  # costly, and named only where much is left
         told = hypothesis(look)
-        for each in () if told is None else (told,) if isinstance(told, Cause) else told:
+        for each in () if told is None else (told,) if isinstance(told, MisfitCause) else told:
             cause = _with_moves(each, look.plain.theta)
             if _named(cause, look, share) and not _impossible(cause):
                 found.append(cause)
@@ -102,7 +102,7 @@ def causes_of(look: Look, hypotheses: Iterable[Hypothesis]) -> list[Cause]:
     return sorted(found, key=lambda each: (each.left > best + about, _cost(each, look)))
 
 
-def _cost(cause: Cause, look: Look) -> float:
+def _cost(cause: MisfitCause, look: Look) -> float:
     """Akaike's criterion: what the residual costs, and each unknown."""
     rows = look.rows
     own = cause.noise if cause.noise is not None else rows.noise if cause.fit is None else cause.fit.noise
@@ -111,7 +111,7 @@ def _cost(cause: Cause, look: Look) -> float:
     return float(np.sum(counts * 2 * np.log(noise / rows.signal))) + 2 * cause.unknowns
 
 
-def _with_moves(cause: Cause, theta) -> Cause:
+def _with_moves(cause: MisfitCause, theta) -> MisfitCause:
     other = cause.theta if cause.theta is not None else None if cause.fit is None else cause.fit.theta
     if other is None or not other[0] or not theta[0]:
         return cause
@@ -119,7 +119,7 @@ def _with_moves(cause: Cause, theta) -> Cause:
     return replace(cause, theta=other, moves=(abs(float(theta[0] / other[0] - 1)), shift))
 
 
-def _named(cause: Cause, look: Look, share: float) -> bool:
+def _named(cause: MisfitCause, look: Look, share: float) -> bool:
     if cause.always or cause.certain:
         return True
     if share >= THRESHOLDS.misfit_searched and cause.left < THRESHOLDS.cause * share:
@@ -130,11 +130,11 @@ def _named(cause: Cause, look: Look, share: float) -> bool:
     return harm and better(look.plain, cause.fit) > THRESHOLDS.surely_better + 4 * cause.unknowns
 
 
-def _impossible(cause: Cause) -> bool:
+def _impossible(cause: MisfitCause) -> bool:
     return cause.theta is not None and implausible(cause.theta) is not None
 
 
-def finding_of(causes: list[Cause], share: float) -> Finding:
+def finding_of(causes: list[MisfitCause], share: float) -> Finding:
     """The first of the causes as a finding, with those that explain about as well."""
     cause = causes[0]
     about = cause.left + ALIKE * max(share, THRESHOLDS.misfit_searched)
@@ -157,17 +157,17 @@ def adds_up(look: Look) -> bool:
     return has_outlying_window(look.plain.residual / noise[look.rows.groups])
 
 
-def offset(look: Look) -> Cause | None:
+def offset(look: Look) -> MisfitCause | None:
     """A sensor that was not tared."""
     if look.taken:
         return None
     fit = look.fit("constant")
     numbers = ", ".join(f"{x:.3g}" for x in fit.beside)
     words = f"the sensor was not tared: it shows ({numbers}) N and N m beside; use bias=True (--bias)."
-    return Cause("a sensor that was not tared", words, fit.share, len(fit.beside), fit)
+    return MisfitCause("a sensor that was not tared", words, fit.share, len(fit.beside), fit)
 
 
-def drift(look: Look) -> Cause | None:
+def drift(look: Look) -> MisfitCause | None:
     """An offset that changes with time, which leaves far less than a constant one."""
     fit = look.fit("constant", "drift")
     if fit.share > THRESHOLDS.cause * look.fit("constant").share:
@@ -177,10 +177,10 @@ def drift(look: Look) -> Cause | None:
         words = f"joint torques drift by ({numbers}) N m/s: record again when the drives are warm."
     else:
         words = f"the sensor's bias drifts by ({numbers}) N/s and N m/s; use bias='drift' (--drift)."
-    return Cause("an offset that drifts", words, fit.share, len(fit.beside), fit)
+    return MisfitCause("an offset that drifts", words, fit.share, len(fit.beside), fit)
 
 
-def removed_weight(look: Look) -> Cause | None:
+def removed_weight(look: Look) -> MisfitCause | None:
     """A controller that takes off the weight of the payload it believes in: columns of gravity alone."""
     if not look.rows.moving or not np.linalg.norm(look.rows.gravity) > 0:
         return None
@@ -195,7 +195,7 @@ def removed_weight(look: Look) -> Cause | None:
         f"the controller takes off the weight of a payload that it believes in: {_body(taken)}. Fitted beside, this "
         f"log shows {_body(fit.theta)}. Set the controller's payload to none and record again."
     )
-    return Cause("the weight of a payload set in the controller", words, fit.share, 4, fit)
+    return MisfitCause("the weight of a payload set in the controller", words, fit.share, 4, fit)
 
 
 def _body(theta) -> str:
@@ -203,7 +203,7 @@ def _body(theta) -> str:
     return f"{theta[0]:.4g} kg at ({center}) mm"
 
 
-def gravity(look: Look) -> Cause | None:
+def gravity(look: Look) -> MisfitCause | None:
     """Gravity of the given strength that leans: from a fit in which its products with mass and moment are free, by
     Gauss-Newton. A lean that leaves little moves a sensor's result little; of an arm it pulls at the arm as well."""
     rows, strength = look.rows, float(np.linalg.norm(look.rows.gravity))
@@ -227,7 +227,7 @@ def gravity(look: Look) -> Cause | None:
         f"gravity points {angle:.0f} degrees away from what was given, at {strength:.3g} m/s^2: is the base tilted? "
         f"Pass gravity=({', '.join(numbers)}) (--gravity {' '.join(numbers)})."
     )
-    return Cause("a gravity that leans", words, fit.share, 2, fit) if angle > LEANS else None
+    return MisfitCause("a gravity that leans", words, fit.share, 2, fit) if angle > LEANS else None
 
 
 def _free_gravity(rows: Rows, beside, strength: float) -> np.ndarray:
@@ -244,7 +244,7 @@ def _free_gravity(rows: Rows, beside, strength: float) -> np.ndarray:
     return strength * pull / size if size > 0 else rows.gravity
 
 
-def growing(look: Look) -> Cause | None:
+def growing(look: Look) -> MisfitCause | None:
     """A mass that changes steadily, as of a hopper that empties."""
     fit = look.fit("growing")
     rate, mass, span = fit.beside[-4], fit.theta[0], float(look.rows.t[-1] - look.rows.t[0])
@@ -254,10 +254,10 @@ def growing(look: Look) -> Cause | None:
         f"the payload's mass changes steadily, from {mass:.4g} kg at the start to {mass + rate * span:.4g} kg at the "
         "end: split the log into parts in which it stays."
     )
-    return Cause("a mass that changes steadily", words, fit.share, 4, fit)
+    return MisfitCause("a mass that changes steadily", words, fit.share, 4, fit)
 
 
-def changed(look: Look) -> Cause | None:
+def changed(look: Look) -> MisfitCause | None:
     """A payload that is picked up, swapped, shifted or dropped within the log."""
     rows = look.rows
     parts, residual = parts_of(look.plain, look.beside)
@@ -272,10 +272,12 @@ def changed(look: Look) -> Cause | None:
     noise = rows.rms(residual) / np.sqrt(max(1 - 10 * len(parts) / residual.size, 0.1))
     longest = max(parts, key=lambda each: each.end - each.start)
     unknowns = 10 * len(parts)
-    return Cause("a payload that changes", words, share_of(rows, noise), unknowns, theta=longest.theta, noise=noise)
+    return MisfitCause(
+        "a payload that changes", words, share_of(rows, noise), unknowns, theta=longest.theta, noise=noise
+    )
 
 
-def stretches(look: Look, *, single: bool = True) -> Cause | None:
+def stretches(look: Look, *, single: bool = True) -> MisfitCause | None:
     """Stretches of time in which something else acts."""
     rows, beside = look.rows, look.beside
     outlying = outlying_samples(rows, beside, single=single)
@@ -297,10 +299,12 @@ def stretches(look: Look, *, single: bool = True) -> Cause | None:
         f"in {100 * np.mean(outlying):.2g} % of the samples (t = {times}{more}) the {kind} not this payload's; {what}? "
         "Leave them out (--leave-out FROM:TO)."
     )
-    return Cause("a touch in part of the time", words, fit.share, 60 * len(spans), theta=fit.theta, noise=fit.noise)
+    return MisfitCause(
+        "a touch in part of the time", words, fit.share, 60 * len(spans), theta=fit.theta, noise=fit.noise
+    )
 
 
-def gains(look: Look) -> Iterator[Cause]:
+def gains(look: Look) -> Iterator[MisfitCause]:
     """One channel that shows another scale."""
     rows = look.rows
     for name in rows.names:
@@ -309,7 +313,7 @@ def gains(look: Look) -> Iterator[Cause]:
         if abs(gain - 1) > LEAST_GAIN and LOWEST_GAIN < gain < 1 / LOWEST_GAIN and fit.share < look.plain.share:
             what = f"torque of {name}" if rows.log is None else name
             words = f"{what} is {gain:.3g} times what it should be: check its calibration."
-            yield Cause(f"{what} at {gain:.3g} times its value", words, fit.share, 1, fit)
+            yield MisfitCause(f"{what} at {gain:.3g} times its value", words, fit.share, 1, fit)
 
 
 def gain_columns(rows: Rows, theta) -> dict[str, np.ndarray]:
@@ -319,7 +323,7 @@ def gain_columns(rows: Rows, theta) -> dict[str, np.ndarray]:
     return {f"gain of {name}": (expected * eye[i])[:, :, None] for i, name in enumerate(rows.names)}
 
 
-def shifted(look: Look) -> Cause | None:
+def shifted(look: Look) -> MisfitCause | None:
     """Readings whose clock is not that of the motion."""
     rows = look.rows
     if not rows.streamed or not rows.moving:
@@ -347,7 +351,7 @@ def shifted(look: Look) -> Cause | None:
     fit, when = at(inner, best), "late" if best > 0 else "early"
     what = "wrench is" if rows.log is not None else "torque is"
     words = f"the {what} {abs(best) * step:.3g} s {when} against the motion: shift its stamps by {-best * step:.3g} s."
-    return Cause("another clock", words, fit.share, 1, theta=fit.theta, noise=fit.noise)
+    return MisfitCause("another clock", words, fit.share, 1, theta=fit.theta, noise=fit.noise)
 
 
 SHARED: tuple[Hypothesis, ...] = (stretches, offset, drift, gravity, removed_weight, growing, changed, gains, shifted)

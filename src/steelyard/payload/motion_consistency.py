@@ -14,6 +14,7 @@ from steelyard.errors import LogError
 from steelyard.inertia.rotation import to_vector
 from steelyard.log import Finding
 from steelyard.log.findings import fatal
+from steelyard.log.kalman import SHORTEST
 from steelyard.log.stamps import segments
 from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.thresholds import THRESHOLDS
@@ -24,7 +25,6 @@ STREAM = 0.2  # s between samples of one motion; slower lists are poses held at 
 WINDOW = 0.15  # s, of the integrals: a turn at 2 rad/s stays a small one, and 50 N s of gravity per kg stand out
 LOOKED_AT = 4000  # samples of a long log
 TURNS, PUSHES, SPINS = 0.1, 0.3, 0.5  # rad/s, m/s^2 and rad/s^2: slower motions are not compared
-SHORTEST = 10  # samples that a motion filter takes
 REST = 0.1  # rad/s: half a metre from the axis, stopping within a second is half a per cent of gravity
 
 _OF_THE_POINT = "`cross(angular velocity, velocity)` off"

@@ -25,6 +25,7 @@ import numpy as np
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
 from steelyard.native import require_core
+from steelyard.numbers import STEPS
 from steelyard.payload.density import UNIT, precisions
 from steelyard.payload.entropic import (
     ACCEPTED,
@@ -33,14 +34,14 @@ from steelyard.payload.entropic import (
     CONVERGED,
     HALVINGS,
     SHORTER,
-    STEPS,
     TRIALS,
     unit_basis,
 )
 from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
-from steelyard.payload.wrench_log import GRAVITY, WrenchLog
+from steelyard.payload.wrench_log import WrenchLog
+from steelyard.spatial import GRAVITY
 
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
 UNKNOWN_RADIUS = 0.1  # m, radius of gyration about the sensor of a payload of unknown shape

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from steelyard.payload.rows import Fit, Rows, better, fitted, memory_of
+from steelyard.payload.rows import Rows, RowsFit, better, fitted, memory_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_sums import triangle
 
@@ -37,7 +37,7 @@ class Part:
         return f"{mass:.4g} kg at ({center}) mm from {self.start:.4g} to {self.end:.4g} s"
 
 
-def parts_of(whole: Fit, beside) -> tuple[list[Part], np.ndarray]:
+def parts_of(whole: RowsFit, beside) -> tuple[list[Part], np.ndarray]:
     """The parts of a log, and the residual (n, k) that they leave; none where no split explains it better.
 
     whole: the fit of one payload. beside: (n, k, m) further columns of it, the same in all parts.
@@ -76,7 +76,7 @@ def parts_of(whole: Fit, beside) -> tuple[list[Part], np.ndarray]:
     return [Part(*time, theta) for time, theta in zip(times, thetas, strict=True)], together.residual
 
 
-def _together(rows: Rows, beside, at) -> Fit:
+def _together(rows: Rows, beside, at) -> RowsFit:
     """One fit with a payload for each part, and the same columns beside in all."""
     n, k = rows.measured.shape
     apart = np.zeros((n, k, 10 * (len(at) - 1)))

@@ -14,6 +14,8 @@ from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.prior import consistent_prior
 from steelyard.inertia import is_consistent, parameters, pseudo
 from steelyard.inertia.divergence import riemannian
+from steelyard.inertia.parameters import WATER
+from steelyard.numbers import ROUNDING
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.spatial import skew
 
@@ -270,8 +272,6 @@ def errors(theta, truth, sides) -> Errors:
     )
 
 
-RANK = 1e-12  # eigenvalue over the largest that is rounding
-DENSITY = 1000.0  # kg/m^3, water
 HEAVIEST = 1000.0  # kg: heavier than what all but a handful of industrial robots lift, none with a wrist sensor
 FARTHEST = 2.0  # m from the sensor or flange to a centre of mass
 
@@ -280,7 +280,7 @@ def relative_deviation(payload: Payload, size: float | None = None) -> tuple[flo
     """Standard deviations of mass, centre and inertia as parts of the mass, of the body's size and of its largest
     moment. size: half the extent of the body in m, by default that of twice water's thinness."""
     mass = max(abs(payload.mass), 1e-12)
-    extent = float((2 * mass / DENSITY) ** (1 / 3)) if size is None else size
+    extent = float((2 * mass / WATER) ** (1 / 3)) if size is None else size
     largest = max(float(np.linalg.eigvalsh(payload.inertia)[-1]), 1e-300)
     return (
         payload.mass_deviation / mass,
@@ -314,7 +314,7 @@ def mass_seen(gram, mass: float) -> bool:
     they do not, shape or prior have made it."""
     scale = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
     values, axes = np.linalg.eigh(scale[:, None] * gram * scale)
-    values = np.maximum(values, RANK * values[-1])
+    values = np.maximum(values, ROUNDING * values[-1])
     return bool(scale[0] * np.linalg.norm(axes[0] / np.sqrt(values)) < mass)
 
 

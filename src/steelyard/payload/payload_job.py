@@ -62,7 +62,7 @@ def torque_signals(arm: Robot, log: Log, payload: Payload, *, frame: str | None 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcome(Card):
+class PayloadOutcome(Card):
     """What was found, what was measured beside what that explains, and the payload in the axes of the flange, in which
     controllers want it; the same where there is no arm."""
 
@@ -71,7 +71,7 @@ class Outcome(Card):
     at_flange: Payload
 
 
-def identify_files(request: Request) -> Outcome:
+def identify_files(request: Request) -> PayloadOutcome:
     """Read the files of a request and identify the payload.
 
     Args:
@@ -142,7 +142,7 @@ def _shape(request: Request):
     )
 
 
-def _from_torques(request: Request, known) -> Outcome:
+def _from_torques(request: Request, known) -> PayloadOutcome:
     if known is None:
         raise OptionError("--torques needs --arm, the model of the arm without payload or the folder of its result")
     if request.method != "auto":
@@ -174,12 +174,12 @@ def _less(log: Log, arm: Robot, unstated: Unstated) -> Log:
     return less.noted(f"{', '.join(unstated.names)} of the result taken off")
 
 
-def _outcome(request: Request, robot: Robot | None, found: Payload, signals: Signals) -> Outcome:
+def _outcome(request: Request, robot: Robot | None, found: Payload, signals: Signals) -> PayloadOutcome:
     """The result with its axes named, and the same in those of the flange."""
     if robot is None:
         found = replace(found, frame="the sensor")
-        return Outcome(found, signals, found)
+        return PayloadOutcome(found, signals, found)
     frame = request.frame or robot.body_names[-1]
     found = replace(found, frame=frame)
     flange = request.flange or flange_of(robot, frame)
-    return Outcome(found, signals, in_axes_of(found, robot, frame, flange))
+    return PayloadOutcome(found, signals, in_axes_of(found, robot, frame, flange))

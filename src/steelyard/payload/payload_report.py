@@ -9,9 +9,10 @@ import numpy as np
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit import Draws, save_draws
 from steelyard.fit.draws import FILE as DRAWS
+from steelyard.inertia.parameters import DIAGONAL_FIRST
 from steelyard.job_options import PAYLOAD, path_word, words_of
 from steelyard.payload.payload_estimate import Payload, Status
-from steelyard.payload.payload_job import Outcome, Signals
+from steelyard.payload.payload_job import PayloadOutcome, Signals
 from steelyard.payload_request import Request
 from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
@@ -26,8 +27,6 @@ from steelyard.report.record import FILES, Record, render, write
 from steelyard.report.signal_curves import screen_curves
 from steelyard.report.torques import error_quantiles
 from steelyard.sheets import Sheet, sheet
-
-ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 def payload_view(record: Record) -> View:
@@ -78,7 +77,7 @@ def _value_sheet(summary: dict) -> Sheet:
     for i, axis in enumerate("xyz"):
         value, spread = found["com"][i], found["com_deviation"][i]
         rows.append((f"centre of mass {axis}", plus_minus(_thousand(value), _thousand(spread)), "mm"))
-    for i, j in ENTRIES:
+    for i, j in DIAGONAL_FIRST:
         value, spread = found["inertia"][i][j], found["inertia_deviation"][i][j]
         rows.append((f"I{'xyz'[i]}{'xyz'[j]} about it", plus_minus(value, spread), "kg m²"))
     return sheet(
@@ -171,7 +170,7 @@ ADVICE = {
 }
 
 
-def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str], out) -> Record:
+def write_payload(outcome: PayloadOutcome, request: Request, exports: Mapping[str, str], out) -> Record:
     """Write summary, report and curves of a payload run to a folder, all together or not at all.
 
     Args:
@@ -198,7 +197,12 @@ def write_payload(outcome: Outcome, request: Request, exports: Mapping[str, str]
 
 
 def payload_record(
-    outcome: Outcome, request: Request, export: Mapping[str, str] | None = None, *, out=None, files: Sequence[str] = ()
+    outcome: PayloadOutcome,
+    request: Request,
+    export: Mapping[str, str] | None = None,
+    *,
+    out=None,
+    files: Sequence[str] = (),
 ) -> Record:
     """Record of a payload run. export: settings for controllers, by format. out, files: as of `report.summary`."""
     payload, signals, exports = outcome.payload, outcome.signals, dict(export or {})

@@ -15,6 +15,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.inertia import transform_matrix
+from steelyard.numbers import ROUNDING, STEPS
 from steelyard.payload.solid_shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
@@ -23,10 +24,9 @@ from steelyard.payload.wrench_sums import accumulate, eliminated, triangle
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
 DYNAMISM = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s, as published
 CONVERGED = 1e-7  # relative duality gap that ends the iteration of the norms
-FLOOR = 1e-12  # of a norm, relative to the data: norms of zero have no gradient
 STUCK = 1e-14  # change of the norms at which their digits end
 GAP = 1e-6  # relative duality gap that is accepted without asking the cone solver
-NORM_STEPS, NEWTON_STEPS = 300, 60
+NORM_STEPS = 300
 
 
 def dynamism(log: WrenchLog, scale=DYNAMISM) -> np.ndarray:
@@ -81,20 +81,15 @@ def _sums(problem: Problem, weights, *, reduced: bool = False) -> np.ndarray:
     return eliminated(info, (1.0, 1.0))
 
 
-def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMassFit:
-    """Solve Problem 1 as published, or its variant with squared norms (`squared`), which is faster by a few times."""
+def solve_point_masses(d: Discretisation) -> PointMassFit:
+    """Solve Problem 1 as published."""
     P, F1, F2, unit = _scaled(d)
     stack, right = np.concatenate([F1, F2]), np.concatenate([d.reduced_b, d.full_b])
     split, both = len(F1), np.column_stack([stack, right])
-    if squared:
-        joined = triangle(np.column_stack([stack, right]))
-        _, p = _squares(joined[:, :10], joined[:, 10], P, d.weight, np.zeros(len(joined)))
-        m = p / d.weight
-        return _finished(d, m, P, unit, _squared_gap(stack, right, P, m, d.weight))
-    mass = abs(d.reduced_b[0]) / max(abs(d.reduced[0, 0]), FLOOR)  # roughly, and residuals without constraints
+    mass = abs(d.reduced_b[0]) / max(abs(d.reduced[0, 0]), ROUNDING)  # roughly, and residuals without constraints
     norms = np.array([abs(d.reduced_b[-1]), abs(d.full_b[-1]), mass / np.sqrt(len(d.points))])
     z = np.zeros(min(11, len(right)))
-    norms, m, gap = np.maximum(norms, FLOOR * np.linalg.norm(right)), np.zeros(P.shape[1]), np.inf
+    norms, m, gap = np.maximum(norms, ROUNDING * np.linalg.norm(right)), np.zeros(P.shape[1]), np.inf
     for _ in range(NORM_STEPS):
         a1, a2, a3 = 1 / norms[0], 1 / norms[1], d.weight / norms[2]
         root = np.sqrt(np.concatenate([np.full(split, a1), np.full(len(right) - split, a2)]))
@@ -103,14 +98,14 @@ def solve_point_masses(d: Discretisation, *, squared: bool = False) -> PointMass
         m = p / a3
         r = stack @ (P @ m) - right
         new = np.array([np.linalg.norm(r[:split]), np.linalg.norm(r[split:]), np.linalg.norm(m)])
-        new = np.maximum(new, FLOOR * np.linalg.norm(right))
+        new = np.maximum(new, ROUNDING * np.linalg.norm(right))
         gap = _norm_gap(stack, right, split, P, m, d.weight)
         if gap <= CONVERGED or np.abs(new - norms).max() <= STUCK * norms.max():
             break
         norms = new
     if gap > GAP:
         m, gap = _cone(stack, right, split, P, d.weight), 0.0
-    return _finished(d, m, P, unit, gap)
+    return PointMassFit(unit @ (P @ m), m, d.points, gap)
 
 
 def _scaled(d):
@@ -132,7 +127,7 @@ def _squares(F, right, P, a3, z):
     p = np.maximum(0.0, z @ G)
     value = right @ z - 0.5 * z @ z - 0.5 * (p @ p) / a3
     size = np.linalg.norm(right) or 1.0
-    for _ in range(NEWTON_STEPS):
+    for _ in range(STEPS):
         gradient = right - z - G @ p / a3
         if np.linalg.norm(gradient) <= 1e-13 * size:
             break
@@ -162,13 +157,6 @@ def _norm_gap(F, right, split, P, m, weight):
     return (value - float(right @ u) * min(1.0, weight / max(pull, 1e-300))) / max(value, 1e-300)
 
 
-def _squared_gap(F, right, P, m, weight):
-    r = right - F @ (P @ m)
-    primal = 0.5 * r @ r + 0.5 * weight * m @ m
-    dual = right @ r - 0.5 * r @ r - 0.5 * np.sum(np.maximum(0.0, (F.T @ r) @ P) ** 2) / weight
-    return float((primal - dual) / max(primal, 1e-300))
-
-
 def _cone(F, right, split, P, weight):
     """Problem 1 by the cone solver: slower, and sure."""
     from steelyard.inertia.cones import minimise
@@ -189,7 +177,3 @@ def _cone(F, right, split, P, weight):
     cost = np.concatenate([np.zeros(n), [1.0, 1.0, weight]])
     x = minimise(np.zeros((n + 3, n + 3)), cost, A, b, kinds)
     return np.maximum(x[:n], 0.0)
-
-
-def _finished(d, m, P, unit, gap):
-    return PointMassFit(unit @ (P @ m), m, d.points, gap)

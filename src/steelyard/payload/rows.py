@@ -92,7 +92,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class RowsFit:
     """Least squares of rows, each group weighed by its residual. theta: (10,). beside: (m,) of further columns, with
     deviations (m,) of white noise. noise: (g,) residual deviations. share: of the signal that is left beyond noise."""
 
@@ -109,7 +109,7 @@ class Fit:
         return 10 + len(self.beside)
 
 
-class Sums:
+class RowSums:
     """Information of rows with all columns that may explain them, from which any choice of them is fitted."""
 
     def __init__(self, rows: Rows, beside: dict[str, np.ndarray] | None = None):
@@ -119,7 +119,7 @@ class Sums:
         self.columns = np.concatenate([rows.columns, *beside.values()], axis=2)
         self.info = summed(*by_group(self.columns, rows.measured, len(rows.noise)))
 
-    def fit(self, *names: str) -> Fit:
+    def fit(self, *names: str) -> RowsFit:
         """Least squares with the columns of these names beside the payload's."""
         rows, at = self.rows, [*range(10), *(i for name in names for i in self.places[name])]
         info, columns = self.info, self.columns
@@ -130,12 +130,12 @@ class Sums:
         x, spread, noise = weighed_fit(info)
         noise = np.maximum(noise, NOISE_FLOOR * rows.signal)
         residual = rows.measured - columns @ x
-        return Fit(rows, x[:10], x[10:], spread[10:], residual, noise, share_of(rows, noise))
+        return RowsFit(rows, x[:10], x[10:], spread[10:], residual, noise, share_of(rows, noise))
 
 
-def fitted(rows: Rows, beside=None) -> Fit:
+def fitted(rows: Rows, beside=None) -> RowsFit:
     """The payload that explains rows best, with columns beside (n, k, m)."""
-    return Sums(rows).fit() if beside is None else Sums(rows, {"beside": beside}).fit("beside")
+    return RowSums(rows).fit() if beside is None else RowSums(rows, {"beside": beside}).fit("beside")
 
 
 def share_of(rows: Rows, left) -> float:
@@ -163,7 +163,7 @@ def memory_of(residual, groups) -> np.ndarray:
     return memory
 
 
-def better(before: Fit, after: Fit) -> float:
+def better(before: RowsFit, after: RowsFit) -> float:
     """Twice the gain of log-likelihood of a fit over another one of the same rows, of independent samples."""
     counts = len(after.rows) * np.bincount(after.rows.groups)
     memory = memory_of(after.residual, after.rows.groups)

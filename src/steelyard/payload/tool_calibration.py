@@ -6,15 +6,16 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import FitError, LogError
+from steelyard.native import LONG_CHUNK
+from steelyard.numbers import STEPS
 from steelyard.payload.motion_consistency import with_motion
 from steelyard.payload.rows import memory_of, score_spread
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
-from steelyard.payload.wrench_sums import CHUNK, group_rms, unexplained_wrench, wrench_regressor
+from steelyard.payload.wrench_sums import group_rms, unexplained_wrench, wrench_regressor
 from steelyard.spatial import skew
 
-STEPS = 30
 CONVERGED = 1e-10  # rad, last turn of gravity
 SETTLED = 1e-6  # last relative change of the noise
 DETERMINED = 1e-7  # smallest singular value, relative to the largest, of what must be told apart
@@ -114,8 +115,8 @@ def tool_spread(problem: Problem, theta, covariance, tool: Tool) -> np.ndarray:
         return np.zeros((10, 10))
     weight, moved = 1 / (problem.noise**2 * problem.memory).repeat(3), np.zeros((10, 18))
     turns = np.linalg.norm(tool.gravity) * _across(tool.gravity)
-    for start in range(0, len(problem.log), CHUNK):
-        log = problem.log[start : start + CHUNK]
+    for start in range(0, len(problem.log), LONG_CHUNK):
+        log = problem.log[start : start + LONG_CHUNK]
         Y = wrench_regressor(log)
         tilts = _per_gravity(log, tool.theta + theta) @ turns
         rows = np.concatenate([Y, np.broadcast_to(np.eye(6), (len(log), 6, 6)), tilts], axis=2)

@@ -9,11 +9,11 @@ import numpy as np
 from steelyard.inertia.rotation import to_vector
 from steelyard.log import Finding
 from steelyard.log.findings import fatal
-from steelyard.payload.gravity_strength import Strength, refutation
+from steelyard.payload.gravity_strength import LOOKED_AT, Strength, refutation
 from steelyard.payload.misfit_causes import (
     SHARED,
-    Cause,
     Look,
+    MisfitCause,
     adds_up,
     causes_of,
     finding_of,
@@ -24,14 +24,13 @@ from steelyard.payload.misfit_causes import (
 from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.motion_signals import roughness
 from steelyard.payload.payload_estimate import FARTHEST
-from steelyard.payload.rows import Fit, Rows, better, fitted, of_wrench
+from steelyard.payload.rows import Rows, RowsFit, better, fitted, of_wrench
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import freed
 from steelyard.spatial import cross
 
 STEPS = 8  # of the alternating fit of a turned sensor
-LOOKED_AT = 2000  # samples of a long log, when mistakes are looked for
 IN_A_ROW = 20000  # samples of which white noise is told
 FEWEST = 3  # poses beyond the unknowns of the test of poses
 AWAY = 0.01  # m: the origin of a wrench is not stated better
@@ -100,7 +99,7 @@ def white_noise(log: WrenchLog, bias: bool = False) -> np.ndarray:
     return np.array([roughness(residual[:, :3]), roughness(residual[:, 3:])])
 
 
-def _strength(look: Look, strength: Strength | None, causes: list[Cause]) -> Finding | None:
+def _strength(look: Look, strength: Strength | None, causes: list[MisfitCause]) -> Finding | None:
     """That gravity is of another strength, which costs little where the motion is slow. It is offered only where it
     leaves no more than noise: a weight that something else takes off looks like it, and is none."""
     right = None if strength is None else strength.right
@@ -121,7 +120,7 @@ def _strength(look: Look, strength: Strength | None, causes: list[Cause]) -> Fin
     )
 
 
-def turned(look: Look) -> Cause | None:
+def turned(look: Look) -> MisfitCause | None:
     """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload.
     A turn that leaves little moves the result little."""
     rows, biased = look.rows, bool(look.taken)
@@ -143,7 +142,7 @@ def turned(look: Look) -> Cause | None:
         f"the sensor's axes are turned by {np.degrees(angle):.0f} degrees about ({axis}) against the rotations: "
         "name its own link (--frame), or turn the wrench into those axes."
     )
-    return Cause("a sensor that is turned on its flange", words, fit.share, 3, fit)
+    return MisfitCause("a sensor that is turned on its flange", words, fit.share, 3, fit)
 
 
 def _best_turn(x, y):
@@ -152,7 +151,7 @@ def _best_turn(x, y):
     return u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
 
 
-def exchanged(look: Look) -> Iterator[Cause]:
+def exchanged(look: Look) -> Iterator[MisfitCause]:
     """Moments in the place of forces; forces or moments of another unit, which a lever of many metres shows."""
     force, moment = look.rows.rms(look.rows.measured)
     readings = {}
@@ -173,7 +172,7 @@ def exchanged(look: Look) -> Iterator[Cause]:
             a is not None or fit.share < THRESHOLDS.cause * look.plain.share
         ):
             known = words.split(":")[0]
-            yield Cause(known, "the " + words, fit.share, 0, theta=fit.theta, noise=fit.noise, always=True)
+            yield MisfitCause(known, "the " + words, fit.share, 0, theta=fit.theta, noise=fit.noise, always=True)
 
 
 def _wrench_columns(rows: Rows, theta) -> dict[str, np.ndarray]:
@@ -191,7 +190,7 @@ def _wrench_columns(rows: Rows, theta) -> dict[str, np.ndarray]:
     return more
 
 
-def origin(look: Look) -> Cause | None:
+def origin(look: Look) -> MisfitCause | None:
     """A wrench about another point than the frame's origin."""
     if not look.rows.moving:
         return None
@@ -204,10 +203,10 @@ def origin(look: Look) -> Cause | None:
         f"moments are about a point at ({numbers}) mm from the origin of the sensor's frame: name the frame of the "
         "wrench (--frame)."
     )
-    return Cause("a wrench about another origin", words, fit.share, 3, fit)
+    return MisfitCause("a wrench about another origin", words, fit.share, 3, fit)
 
 
-def crossed(look: Look) -> Iterator[Cause]:
+def crossed(look: Look) -> Iterator[MisfitCause]:
     """A force that shows on another axis, too."""
     axes = "xyz"
     for i in range(3):
@@ -217,7 +216,7 @@ def crossed(look: Look) -> Iterator[Cause]:
             fit = look.fit(f"cross {i}{j}")
             if abs(fit.beside[-1]) > LEAST_CROSS:
                 share = f"{100 * fit.beside[-1]:.2g} % of f{axes[j]} shows in f{axes[i]}"
-                yield Cause(share, f"{share}: calibrate the sensor's axes.", fit.share, 1, fit)
+                yield MisfitCause(share, f"{share}: calibrate the sensor's axes.", fit.share, 1, fit)
 
 
 def _depends_on_pose(rows: Rows, residual) -> bool:
@@ -239,7 +238,7 @@ def _depends_on_pose(rows: Rows, residual) -> bool:
     return bool(fdtrc(*degrees, ratio) < THRESHOLDS.chance)
 
 
-def pulled(look: Look) -> Cause | None:
+def pulled(look: Look) -> MisfitCause | None:
     """A cable, hose or spring from the base: a force that is constant in the world, and changes with the sensor's
     place, at one point of the payload. Its twelve numbers and its point in turn."""
     rows = look.rows
@@ -259,7 +258,7 @@ def pulled(look: Look) -> Cause | None:
         f"a force from the base of about {size:.2g} N pulls at the payload, as a cable, hose or spring does: fasten it "
         "to the wrist, or take it off, and record again."
     )
-    return Cause("a cable or hose that pulls", words, fit.share, columns.shape[2] + 3, fit)
+    return MisfitCause("a cable or hose that pulls", words, fit.share, columns.shape[2] + 3, fit)
 
 
 def _from_base(log: WrenchLog, point) -> np.ndarray:
@@ -274,7 +273,7 @@ def _from_base(log: WrenchLog, point) -> np.ndarray:
     return np.concatenate([constant, *(constant * place[:, axis, None, None] for axis in range(3))], axis=2)
 
 
-def sliding(look: Look) -> Cause | None:
+def sliding(look: Look) -> MisfitCause | None:
     """Contents that slide or swing inside: a first moment that follows the direction of gravity in the sensor. Only
     what moves across gravity shows."""
     rows, mass = look.rows, float(look.plain.theta[0])
@@ -292,10 +291,10 @@ def sliding(look: Look) -> Cause | None:
         f"the centre of mass follows gravity by about {1e3 * way:.2g} mm: contents slide or swing inside. Fix them, or "
         "take mass and centre as a mean."
     )
-    return Cause("contents that slide inside", words, fit.share, 9, noise=fit.noise, certain=True)
+    return MisfitCause("contents that slide inside", words, fit.share, 9, noise=fit.noise, certain=True)
 
 
-def _sure(plain: Fit, fit: Fit) -> bool:
+def _sure(plain: RowsFit, fit: RowsFit) -> bool:
     """Whether the fit with contents that slide explains significantly and considerably more of the moments."""
     deviations = np.abs(fit.beside[-9:]) / np.maximum(fit.deviation[-9:], 1e-300)
     considerable = fit.noise[1] < LOOSE * plain.noise[1] and deviations.max() > SURE

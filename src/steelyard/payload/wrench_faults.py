@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.diagnose.fault_record import FaultRecord, Severity
 from steelyard.log import Finding
 from steelyard.log.stamps import gaps
-from steelyard.payload.gravity_strength import Strength, doubt, strength_of
+from steelyard.payload.gravity_strength import LOOKED_AT, Strength, doubt, strength_of
 from steelyard.payload.motion_consistency import motion_findings
 from steelyard.payload.payload_estimate import implausible
 from steelyard.payload.shape_uncertainty import place_deviation
@@ -19,7 +19,6 @@ from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem, mass_of, solve
 from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, signal_rms, weighed_fit
 
-LOOKED_AT = 2000  # samples of a long log
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
 NOISY, UNMET = 3.0, 0.1  # of the noise and of the signal: a result that leaves more has missed the log
 

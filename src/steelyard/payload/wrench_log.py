@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from steelyard.cards import Card
 from steelyard.errors import LogError
-from steelyard.spatial import cross, rotate, rotation_from_quaternion
+from steelyard.spatial import GRAVITY, cross, rotate, rotation_from_quaternion
 
-GRAVITY = (0.0, 0.0, -9.81)
 ROUNDED = 1e-2  # a quaternion or rotation this far from unit is rounding, and is mended; beyond, it is a mistake
 RATED = 1e-6  # below this it is not even worth a note
 

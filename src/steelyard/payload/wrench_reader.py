@@ -11,16 +11,17 @@ from steelyard.corrections import NOTHING, Corrections
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log.channels import WORDS, factor
 from steelyard.log.csv import decoded, numbers
-from steelyard.log.csv_header import Head
+from steelyard.log.csv_header import TableHead
 from steelyard.log.npz import members
 from steelyard.log.table_columns import split_unit
 from steelyard.model import Robot
 from steelyard.payload.carried import carried_log
 from steelyard.payload.motion_consistency import streamed
 from steelyard.payload.motion_signals import motion_from_poses
-from steelyard.payload.wrench_log import GRAVITY, WrenchLog
+from steelyard.payload.wrench_log import WrenchLog
 from steelyard.prepare.reading import read_undone
 from steelyard.prepare.undo import corrected, left_out
+from steelyard.spatial import GRAVITY
 
 # Our name first, then what others write. Three-vectors and columns are joined in the order given.
 ARRAYS = {
@@ -218,7 +219,7 @@ def _table(path, robot, channels, corrections) -> dict[str, np.ndarray]:
     return found | {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
 
 
-def _columns(head: Head, channels: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _columns(head: TableHead, channels: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The columns of a table that are named, or known by name, each signal (n, k) in SI."""
     named = [split_unit(header) for header in head.headers]
     at = {name.lower(): i for i, (name, _) in reversed(list(enumerate(named)))}
@@ -256,7 +257,7 @@ def _spelled_wrench(at: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(whole[0][channel] for channel in ("fx", "fy", "fz", "nx", "ny", "nz")) if whole else ()
 
 
-def _named_columns(head: Head, channels: Mapping[str, Any], at: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+def _named_columns(head: TableHead, channels: Mapping[str, Any], at: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
     """Columns that the user names, by signal. Raises LogError for one that is not there."""
     given = {key: [each] if isinstance(each, str) else each for key, each in channels.items() if each is not None}
     if "force" in given and "torque" in given:

@@ -16,6 +16,7 @@ from steelyard.errors import LogError, OptionError
 from steelyard.fit.whitening import weigh_rows, whiten
 from steelyard.identifiable.basis import Basis, from_null_space
 from steelyard.information import Information
+from steelyard.native import LONG_CHUNK
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.terms import Extra, ParameterLayout
 
@@ -24,7 +25,6 @@ CHANNELS = ("fx", "fy", "fz", "nx", "ny", "nz")
 UNITS = ("N", "N", "N", "N m", "N m", "N m")
 GROUPS = ("force", "torque")  # of three rows a sample each
 BODY = "payload"
-CHUNK = 4096  # samples at a time
 
 
 def summed(Y, y, *, layout: ParameterLayout | None = None, counts=None) -> Information:
@@ -77,8 +77,8 @@ def accumulate(log: WrenchLog, *, bias: bool | str = False, weights=None, reduce
     if not len(log):
         raise LogError(f"{log.name} is empty: no samples to accumulate")
     layout, total = layout_of(bias, float(log.t[0])), None
-    for start in range(0, len(log), CHUNK):
-        part = slice(start, start + CHUNK)
+    for start in range(0, len(log), LONG_CHUNK):
+        part = slice(start, start + LONG_CHUNK)
         rows, wrench = _rows(log[part], layout, reduced, log.t[0])
         if weights is not None:
             factor = np.asarray(weights, dtype=float)[part]

@@ -13,8 +13,8 @@ from scipy.ndimage import uniform_filter1d
 from scipy.spatial.transform import Rotation
 
 from steelyard.log.stamps import gaps, integral, runs
-from steelyard.prepare.base_smoother import Evidence, Feet, Path, Solution, hats, improved
-from steelyard.prepare.base_sources import RECORDED, Sources, jitter_of, turning, weighed
+from steelyard.prepare.base_smoother import Eliminated, Feet, Path, WalkEvidence, hats, improved
+from steelyard.prepare.base_sources import RECORDED, BaseSources, jitter_of, turning, weighed
 from steelyard.spatial import rotate
 
 SPEEDS = 0.16, 0.08, 0.04  # m/s at which a standing foot is trusted a quarter, one round after the other
@@ -31,7 +31,7 @@ STANCE = 5  # samples of a stance that tells the ground
 LOST = np.repeat([1.0, 0.5, 1.0, 3.0], 3)  # m, rad, m/s, rad/s that may change over a gap
 
 
-def begun(sources: Sources, R, stands) -> Path:
+def begun(sources: BaseSources, R, stands) -> Path:
     """Where the smoother starts: orientations, and feet that stand moving the base.
 
     Args:
@@ -60,16 +60,16 @@ def begun(sources: Sources, R, stands) -> Path:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class BaseFit:
     """path: the most likely one. evidence, last: of the last round. common: (r, r) covariance of plane and biases."""
 
     path: Path
-    evidence: Evidence
-    last: Solution
+    evidence: WalkEvidence
+    last: Eliminated
     common: NDArray[np.float64]
 
 
-def settled(sources: Sources, stands, path: Path, radius: float, rounds: int) -> Fit:
+def settled(sources: BaseSources, stands, path: Path, radius: float, rounds: int) -> BaseFit:
     """The most likely path after so many rounds, or where it is steady.
 
     Feet creep with the load, so that their ways over a walk are no independent evidence of what is common to all
@@ -95,7 +95,7 @@ def settled(sources: Sources, stands, path: Path, radius: float, rounds: int) ->
     for k in range(rounds + 1):
         feet = _feet(sources, path, stands, radius, k, 1.0 if held else CREEP)
         feet.stays[:, apart] = 0
-        evidence = Evidence(sources.t, feet, sources.inertial, poses, sources.gravity, jitter, flat)
+        evidence = WalkEvidence(sources.t, feet, sources.inertial, poses, sources.gravity, jitter, flat)
         path, change, found = improved(evidence, path, held)
         if held:
             break
@@ -107,10 +107,10 @@ def settled(sources: Sources, stands, path: Path, radius: float, rounds: int) ->
     assert evidence is not None
     assert found is not None
     assert common is not None
-    return Fit(path, evidence, found, common)
+    return BaseFit(path, evidence, found, common)
 
 
-def _slope(sources: Sources, path: Path) -> NDArray[np.float64]:
+def _slope(sources: BaseSources, path: Path) -> NDArray[np.float64]:
     """(2,) of the ground. Where no orientation was recorded, that by an inertial sensor without bias: feet that creep
     tilt the world as a whole, against which only a bias of the sensor counts."""
     if sources.inertial is None or sources.poses is not None:
@@ -119,7 +119,7 @@ def _slope(sources: Sources, path: Path) -> NDArray[np.float64]:
     return path.plane[1:] + felt[:2] / np.linalg.norm(sources.gravity)
 
 
-def _feet(sources: Sources, path: Path, stands, radius: float, turn: int, creep: float) -> Feet:
+def _feet(sources: BaseSources, path: Path, stands, radius: float, turn: int, creep: float) -> Feet:
     """What feet say in a round: how far they are trusted, by what the path of the round before leaves."""
     legs, t = sources.legs, sources.t
     f, n = stands.shape

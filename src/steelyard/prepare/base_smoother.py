@@ -30,7 +30,7 @@ TIED = 1e-5  # m and rad, of what an unmeasured first pose counts from
 
 
 @dataclass(frozen=True, eq=False)
-class Inertial:
+class InertialReadings:
     """What an inertial sensor measured, in axes of the base.
 
     gyro, acceleration: (n, 3) rad/s, m/s^2, less gravity. lever: (3,) m, place of the sensor. gyro_noise,
@@ -72,7 +72,7 @@ class Feet:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class WalkEvidence:
     """All that is known of a walk.
 
     t: (n,) s. feet, inertial, poses: see there; the latter two None where there are none. gravity: (3,) m/s^2. jitter:
@@ -82,7 +82,7 @@ class Evidence:
 
     t: NDArray[np.float64]
     feet: Feet
-    inertial: Inertial | None
+    inertial: InertialReadings | None
     poses: Poses | None
     gravity: NDArray[np.float64]
     jitter: NDArray[np.float64]
@@ -122,7 +122,7 @@ class _Normal:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Eliminated:
     """What elimination finds.
 
     free (n, m): step of samples if the border stays, border (r,): its own. pivots (n, m, m): what is left of the blocks
@@ -145,7 +145,7 @@ def hats(t: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(1 - np.abs(place[:, None] - np.arange(count)), 0, 1)
 
 
-def improved(evidence: Evidence, path: Path, held: bool = False) -> tuple[Path, float, Solution]:
+def improved(evidence: WalkEvidence, path: Path, held: bool = False) -> tuple[Path, float, Eliminated]:
     """One Gauss-Newton step.
 
     Args:
@@ -175,7 +175,7 @@ def improved(evidence: Evidence, path: Path, held: bool = False) -> tuple[Path, 
     return after, float(np.sqrt(np.mean(step[:, 6:BASE] ** 2))), found
 
 
-def covariances(found: Solution, common=None) -> NDArray[np.float64]:
+def covariances(found: Eliminated, common=None) -> NDArray[np.float64]:
     """Covariances of the errors of the base.
 
     Args:
@@ -192,7 +192,7 @@ def covariances(found: Solution, common=None) -> NDArray[np.float64]:
     return inverse[:, :BASE, :BASE] + lever @ (found.common if common is None else common) @ lever.mT
 
 
-def _normal(evidence: Evidence, path: Path) -> _Normal:
+def _normal(evidence: WalkEvidence, path: Path) -> _Normal:
     f, n = path.feet.shape[:2]
     m, shares = BASE + 3 * f, hats(evidence.t)
     knots = shares.shape[1]
@@ -235,7 +235,7 @@ def _add_biases(path: Path, sums: _Normal, span: float):
             sums.corner[own - SENSOR, own] -= weight
 
 
-def _add_motion(evidence: Evidence, path: Path, sums: _Normal, shares):
+def _add_motion(evidence: WalkEvidence, path: Path, sums: _Normal, shares):
     """Integration between samples: of velocities by the trapezoidal rule, and of what the sensor feels."""
     n, step = len(path.p), np.diff(evidence.t)[:, None]
     eye, before, after = np.eye(3), *np.zeros((2, n - 1, BASE, BASE))
@@ -294,7 +294,7 @@ def _add_border(sums: _Normal, shares, first: int, J, weighted, rest):
             sums.corner[np.ix_(rows, rows + SENSOR * (j - i))] += both
 
 
-def _add_gyro(sensor: Inertial, path: Path, sums: _Normal, shares):
+def _add_gyro(sensor: InertialReadings, path: Path, sums: _Normal, shares):
     """Angular velocity in axes of the base is what the gyro measured less its bias."""
     rest = rotate(path.R.mT, path.w) + shares @ path.biases[:, :3] - sensor.gyro
     weight, eye = sensor.gyro_noise**-2, np.broadcast_to(np.eye(3), path.R.shape)
@@ -343,7 +343,7 @@ def _add_steps(feet: Feet, path: Path, sums: _Normal):
     sums.gradient[1:, k] += weight * rest
 
 
-def _add_ground(evidence: Evidence, path: Path, sums: _Normal):
+def _add_ground(evidence: WalkEvidence, path: Path, sums: _Normal):
     """Feet stand near a plane."""
     normal = np.r_[-path.plane[1:], 1.0]
     for i, weight in enumerate(evidence.feet.ground):
@@ -366,7 +366,7 @@ def _add_poses(poses: Poses, path: Path, sums: _Normal):
         sums.diagonal[:, columns, columns] += weight[:, None, None] * np.eye(3)
 
 
-def _solved(equations: _Normal) -> Solution:
+def _solved(equations: _Normal) -> Eliminated:
     """Elimination forwards from sample to sample, substitution backwards; the border by its Schur complement."""
     pivots, lower = equations.diagonal, equations.lower
     n, m = equations.gradient.shape
@@ -390,4 +390,4 @@ def _solved(equations: _Normal) -> Solution:
     free, lever = -found[..., 0], -found[..., 1:]
     common = np.linalg.inv(equations.corner + np.einsum("nmr,nms->rs", equations.side, lever))
     border = -common @ (equations.edge + np.einsum("nmr,nm->r", equations.side, free))
-    return Solution(free, border, pivots, -gains, lever, common)
+    return Eliminated(free, border, pivots, -gains, lever, common)

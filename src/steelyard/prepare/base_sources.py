@@ -20,11 +20,10 @@ from steelyard.dynamics.kinematics import joint_poses
 from steelyard.errors import LogError
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.prepare.base_smoother import Inertial, Path, Poses
+from steelyard.prepare.base_smoother import InertialReadings, Path, Poses
 from steelyard.prepare.inertial_sensors import on_base
-from steelyard.spatial import cross, rotate
+from steelyard.spatial import POSE, cross, rotate
 
-POSE, TWIST = 7, 6  # columns of a free base in q and in v
 LEAST = 1e-4, 5e-3  # rad/s and m/s^2, noise that every sensor has
 ROUGH = 24.0  # squares of two second differences over the variance of a trapezoid that a jump between samples cuts
 PUSHES, TURNS = 1.0, 10.0  # (m/s^2)^2 s and (rad/s^2)^2 s: density of accelerations of a walking base
@@ -42,7 +41,7 @@ POINTS = {"point": np.zeros((1, 3)), "line": 0.05 * np.array([[1, 0, 0], [-1, 0,
 
 
 @dataclass(frozen=True, eq=False)
-class Legs:
+class FootPoints:
     """Points of feet over a log. frames: (f,) of each point; points: (f, n, 3) m and rotations (f, n, 3, 3) of what
     carries them, in axes of the base."""
 
@@ -56,21 +55,23 @@ class Legs:
 
 
 @dataclass(frozen=True, eq=False)
-class Sources:
+class BaseSources:
     """What a log says of a base. inertial, poses: None where there are none; sensor: frame of the former, mount: (3, 3)
     its axes in the base; delays: s by which each came late, which is undone."""
 
     t: NDArray[np.float64]
     gravity: NDArray[np.float64]
-    legs: Legs
-    inertial: Inertial | None
+    legs: FootPoints
+    inertial: InertialReadings | None
     poses: Poses | None
     sensor: str | None
     mount: NDArray[np.float64]
     delays: Mapping[str, float]
 
 
-def sources_of(robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callable[[Legs, NDArray], NDArray]) -> Sources:
+def sources_of(
+    robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callable[[FootPoints, NDArray], NDArray]
+) -> BaseSources:
     """The sources of a log.
 
     Args:
@@ -113,10 +114,10 @@ def sources_of(robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callabl
         if late:
             delays["pose"] = late / rate
             poses = replace(poses, position=_earlier(poses.position, late), rotation=_turned_earlier(poses, late))
-    return Sources(log.t, robot.gravity, legs, inertial, poses, sensor, mount, delays)
+    return BaseSources(log.t, robot.gravity, legs, inertial, poses, sensor, mount, delays)
 
 
-def _legs(robot: Robot, q, kinds: Mapping[str, str]) -> Legs:
+def _legs(robot: Robot, q, kinds: Mapping[str, str]) -> FootPoints:
     still = np.array(q, dtype=float)
     still[:, :POSE] = [0, 0, 0, 0, 0, 0, 1]
     R, p, _ = joint_poses(robot, still.T)
@@ -129,7 +130,7 @@ def _legs(robot: Robot, q, kinds: Mapping[str, str]) -> Legs:
             points.append(place.T + turn @ offset)
             rotations.append(turn)
     n = len(still)
-    return Legs(tuple(frames), np.array(points).reshape(-1, n, 3), np.array(rotations).reshape(-1, n, 3, 3))
+    return FootPoints(tuple(frames), np.array(points).reshape(-1, n, 3), np.array(rotations).reshape(-1, n, 3, 3))
 
 
 def white_noise(x: NDArray) -> float:
@@ -141,7 +142,7 @@ def white_noise(x: NDArray) -> float:
     return float(np.percentile(size, 25))
 
 
-def _inertial(robot: Robot, log: Log, name: str) -> Inertial:
+def _inertial(robot: Robot, log: Log, name: str) -> InertialReadings:
     frame = robot.frame(name)
     gyro, acceleration = (log.imu[name][:, part] @ frame.rotation.T for part in (slice(0, 3), slice(3, 6)))
     size, weight = np.linalg.norm(acceleration.mean(axis=0)), np.linalg.norm(robot.gravity)
@@ -151,7 +152,7 @@ def _inertial(robot: Robot, log: Log, name: str) -> Inertial:
             f"the base up. Columns imu_{name}_ax, ay, az are m/s^2 with gravity, 9.81 upwards at rest."
         )
     noise = (max(least, white_noise(x)) for least, x in zip(LEAST, (gyro, acceleration), strict=True))
-    return Inertial(gyro, acceleration, frame.position, *noise)
+    return InertialReadings(gyro, acceleration, frame.position, *noise)
 
 
 def recorded_poses(log: Log, noise: tuple[float, float]) -> Poses | None:
@@ -179,12 +180,12 @@ def recorded_poses(log: Log, noise: tuple[float, float]) -> Poses | None:
     return Poses(np.column_stack(filled), rotation, known / np.square(noise))
 
 
-def _vertical(log: Log, inertial: Inertial | None, poses: Poses | None) -> NDArray[np.float64]:
+def _vertical(log: Log, inertial: InertialReadings | None, poses: Poses | None) -> NDArray[np.float64]:
     """(n, 3) up, in axes of the base, roughly."""
     return orientations(log.t, inertial, poses)[:, 2]
 
 
-def orientations(t, inertial: Inertial | None, poses: Poses | None) -> NDArray[np.float64]:
+def orientations(t, inertial: InertialReadings | None, poses: Poses | None) -> NDArray[np.float64]:
     """(n, 3, 3) of the base in the world to begin with: as recorded, or the gyro's, levelled by mean accelerations."""
     if inertial is None or (poses is not None and np.mean(poses.weights[:, 1] > 0) > RECORDED):
         assert poses is not None, "sources_of refuses logs without either"
@@ -252,8 +253,8 @@ def _turned_earlier(poses: Poses, late: float) -> NDArray[np.float64]:
     return Slerp(np.arange(n), Rotation.from_matrix(poses.rotation))(at).as_matrix()
 
 
-def jitter_of(sources: Sources) -> NDArray[np.float64]:
-    """(n - 1, 12) standard deviations of changes between samples that integration leaves open, as of `Evidence`.
+def jitter_of(sources: BaseSources) -> NDArray[np.float64]:
+    """(n - 1, 12) standard deviations of changes between samples that integration leaves open, as of `WalkEvidence`.
 
     With a sensor: its noise, and what its second differences say that the trapezoidal rule misses. Without one: white
     accelerations.

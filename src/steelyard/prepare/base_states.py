@@ -16,14 +16,12 @@ from steelyard.log.kalman import smooth
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
 from steelyard.native import one_blas_thread
-from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, Fit, begun, settled, speeds
-from steelyard.prepare.base_smoother import BASE, Evidence, Path, covariances
+from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, BaseFit, begun, settled, speeds
+from steelyard.prepare.base_smoother import BASE, Path, WalkEvidence, covariances
 from steelyard.prepare.base_sources import (
-    POSE,
     POSED,
-    TWIST,
-    Legs,
-    Sources,
+    BaseSources,
+    FootPoints,
     orientations,
     recorded_poses,
     sources_of,
@@ -31,7 +29,7 @@ from steelyard.prepare.base_sources import (
 from steelyard.prepare.contact_checks import foot_motion
 from steelyard.prepare.contact_flags import AUTO, NONE, parted, standing_frames
 from steelyard.prepare.inertial_sensors import BIASED
-from steelyard.spatial import rotate, skew
+from steelyard.spatial import POSE, TWIST, rotate, skew
 
 __all__ = ["BaseStates", "base_states", "with_base"]
 
@@ -90,7 +88,7 @@ def _smoothed(robot: Robot, log: Log, kinds: Mapping[str, str], flags, radius: f
     """The states with contacts of these kinds, as flagged (n,) by frame or found."""
     given = bool(kinds) and len(flags) == len(kinds)
 
-    def first_stands(legs: Legs, up) -> NDArray[np.float64]:
+    def first_stands(legs: FootPoints, up) -> NDArray[np.float64]:
         height = np.einsum("fnk,nk->fn", legs.points, up)
         low = (height - height.min(axis=0) < LOWEST).astype(float)
         return np.stack([flags.get(frame, own) for frame, own in zip(legs.frames, low, strict=True)])
@@ -228,7 +226,7 @@ def _rates(path: Path, joints) -> NDArray[np.float64]:
     return np.concatenate([rotate(path.R.mT, path.v), rotate(path.R.mT, path.w), joints], axis=1)
 
 
-def _states(log: Log, joints, sources: Sources, fit: Fit, stands, radius, given) -> BaseStates:
+def _states(log: Log, joints, sources: BaseSources, fit: BaseFit, stands, radius, given) -> BaseStates:
     """Everything in axes of the base, with what was found."""
     evidence, path = fit.evidence, fit.path
     own = covariances(fit.last, fit.common)
@@ -267,7 +265,7 @@ def _states(log: Log, joints, sources: Sources, fit: Fit, stands, radius, given)
     )
 
 
-def _findings(sources: Sources, bias, contacts, slips) -> Iterator[Finding]:
+def _findings(sources: BaseSources, bias, contacts, slips) -> Iterator[Finding]:
     """What deserves a look."""
     for source, late in sources.delays.items():
         what = f"The inertial sensor {sources.sensor}" if source == "imu" else "The recorded pose of the base"
@@ -300,7 +298,9 @@ def _eroded(on) -> NDArray[np.bool_]:
     return uniform_filter1d(on.astype(float), 2 * LANDING + 1) > 1 - 1e-9
 
 
-def _notes(sources: Sources, evidence: Evidence, path: Path, contacts, slips, common, placed, given) -> Iterator[str]:
+def _notes(
+    sources: BaseSources, evidence: WalkEvidence, path: Path, contacts, slips, common, placed, given
+) -> Iterator[str]:
     """What the state is made of."""
     told = [f"the inertial sensor {sources.sensor}"] if sources.sensor else []
     told += [f"{len(contacts)} feet"] if contacts else []

@@ -16,7 +16,6 @@ from steelyard.cards import Card
 from steelyard.corrections import NOTHING, Corrections
 from steelyard.drives.arrays import effort
 from steelyard.drives.drive import drives_of
-from steelyard.drives.free_base import POSE
 from steelyard.drives.ground import radius_of_feet
 from steelyard.errors import LogError, choices
 from steelyard.identifiable.loop_completion import on_tree
@@ -32,6 +31,7 @@ from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import from_motion, in_steady_contact, standing_frames, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
 from steelyard.prepare.undo import corrected, effort_note
+from steelyard.spatial import POSE
 
 REPAIRED = ("repeated_sample",)  # findings that new stamps undo
 UNUSABLE = ("not_finite", "time_order", "time_duplicate", "few_samples", "no_velocity")  # no filter takes such logs

@@ -30,6 +30,7 @@ from steelyard.model.locking import locked, resting_position
 from steelyard.model.references import Relocation, allowed_folders, resolve
 from steelyard.numbers import to_float
 from steelyard.prepare.undo import corrected
+from steelyard.spatial import POSE, TWIST
 from steelyard.storage import write_bytes
 
 SUFFIX = ".steelyard.toml"
@@ -192,7 +193,6 @@ def _spoken(corrections: Corrections) -> list[str]:
     return [word.strip() for word in words if word.strip()]
 
 
-POSE, TWIST = 7, 6  # columns of a free base in q and in v
 STANDS = 5e-3  # m, or part of a quaternion, within which a base that something holds stays: noise of a pose estimate
 LONG = 0.5  # s, in which a base that nothing holds falls 1.2 m
 

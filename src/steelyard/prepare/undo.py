@@ -19,10 +19,9 @@ from steelyard.log.motion_checks import full_turns
 from steelyard.log.stamps import even_stamps
 from steelyard.model import Joint, Robot, load
 from steelyard.model.joint import ENDLESS, screw
-from steelyard.numbers import to_float
+from steelyard.numbers import SAME, to_float
 
 ALL = "all"
-NEAR = 1e-6  # of a step: times closer than that are the same
 TOLD = ("command", "duty", "current")  # what drives say that has the sign of a joint
 MOVED = {None: ("q", "v", "a", "tau", *TOLD), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
 MOVED |= {key: (key,) for key in TOLD}
@@ -144,7 +143,7 @@ def shifted(log: Log, delay: np.ndarray) -> Log:
 
 def _beside(t, at) -> tuple[np.ndarray, np.ndarray]:
     """Samples before and after each of some times, one and the same where a time is that of a sample."""
-    near = NEAR * np.median(np.diff(t))
+    near = SAME * np.median(np.diff(t))
     before, after = np.searchsorted(t, at + near, side="right") - 1, np.searchsorted(t, at - near)
     return np.clip(before, 0, len(t) - 1), np.clip(after, 0, len(t) - 1)
 

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from steelyard.cards import SEVERAL
 from steelyard.fit.volumes import CAN_EXIST
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Fit
 from steelyard.report.numbers import number, plural
 from steelyard.report.schema import filled
-
-NAMES = 6  # in a line of the terminal
 
 
 def _numbers(result: Result, _: dict) -> dict:
@@ -56,7 +55,7 @@ def active_constraints(summary: dict) -> str:
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:NAMES]) + (f" and {len(names) - NAMES} more" if len(names) > NAMES else "")
+    return ", ".join(names[:SEVERAL]) + (f" and {len(names) - SEVERAL} more" if len(names) > SEVERAL else "")
 
 
 CERTIFICATES = Chapter("Certificates", "Certificates", _numbers, _parts)

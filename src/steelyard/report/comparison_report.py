@@ -7,19 +7,18 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
+from steelyard.numbers import SAME
 from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, points
 from steelyard.report.numbers import DASH, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
-from steelyard.sheets import Cell, Sheet, sheet
+from steelyard.sheets import ROWS, Cell, Sheet, sheet
 
 MANY = 1e6  # degrees of freedom of a deviation whose blocks are not told apart
-CLOSE = 1e-6  # coefficients of a combination that count as the same
 MOST = 8  # reasons
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
 DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
-OPEN_ROWS = 20
 LEVELS = {"good": "use it", "care": "with care", "keep": "not yet"}
 MOST_NUMBERS = 30  # numbers in the figure of differences
 APART = 0.5  # width that the results of one name share
@@ -142,7 +141,7 @@ def _same(row: tuple | None, first: tuple) -> bool:
     if row is None:
         return False
     mine, other = ({name: factor for factor, name in each[3]} for each in (row, first))
-    return all(abs(mine.get(name, 0.0) - other.get(name, 0.0)) < CLOSE for name in mine | other)
+    return all(abs(mine.get(name, 0.0) - other.get(name, 0.0)) < SAME for name in mine | other)
 
 
 def _values(found: Repeatability, summaries: Sequence[dict]) -> Iterator[dict]:
@@ -310,7 +309,7 @@ def _value_sheet(summary: dict) -> Sheet:
             ("Unit", "text"),
         ),
         rows,
-        folded="" if len(rows) <= OPEN_ROWS else f"{len(rows)} numbers, those that differ most first",
+        folded="" if len(rows) <= ROWS else f"{len(rows)} numbers, those that differ most first",
     )
 
 

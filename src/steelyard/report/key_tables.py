@@ -5,6 +5,7 @@ The terminal and the first printed page show them.
 
 import math
 
+from steelyard.cards import FEW
 from steelyard.report.numbers import DASH, number, percent, plus_minus, unit
 from steelyard.sheets import Sheet, sheet
 from steelyard.terms import TERMS
@@ -24,7 +25,7 @@ TOLD = {
 }
 MEASURED = ("data-determined", "model-dependent")
 LEAST = 0.01  # share of the torque, below which a wrong value matters to nobody
-MOST, FEW = 5, 3  # values, and links in a sum, that are named
+MOST = 5  # values that are named
 ZERO = 1e-9  # SI, of friction and armature: smaller ones are rounding
 
 

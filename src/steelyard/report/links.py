@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
+from steelyard.inertia.parameters import DIAGONAL_FIRST, TENSOR
+from steelyard.numbers import ROUNDING
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Robot, RotorEstimate
@@ -13,9 +15,7 @@ from steelyard.report.numbers import number
 from steelyard.report.schema import filled
 from steelyard.sheets import Cell, Sheet, sheet
 
-ROUNDING = 1e-12  # of a body's size: a smaller number is rounding error, and shown as zero
 MARKS = {"data": "", "combination": "*", "model": "†"}
-ENTRIES = ((0, 0, 4), (1, 1, 6), (2, 2, 9), (0, 1, 5), (0, 2, 7), (1, 2, 8))  # row, column, place in theta
 
 
 def _numbers(result: Result, _: dict) -> dict:
@@ -92,7 +92,10 @@ def _link_sheet(summary: dict) -> Sheet:
         was, now, known = body["prior"], body["identified"], body["knowledge"]
         cells = [_cell(now["mass"], was["mass"], known[0])]
         cells += [_cell(_at(now["com"], i), _at(was["com"], i), known[1 + i]) for i in range(3)]
-        cells += [_cell(_at(now["inertia"], i, j), _at(was["inertia"], i, j), known[k]) for i, j, k in ENTRIES]
+        cells += [
+            _cell(_at(now["inertia"], *at), _at(was["inertia"], *at), known[4 + TENSOR.index(at)])
+            for at in DIAGONAL_FIRST
+        ]
         fixed = len(body["links"]) - 1
         name = Cell(body["name"], note=f"with {fixed} fixed to it" if fixed > 0 else "")
         rows.append((name, *cells, number(body["smallest_eigenvalue"])))

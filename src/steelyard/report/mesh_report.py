@@ -1,24 +1,19 @@
-"""The report of a mesh file (`steelyard mesh`): parameters, snippets for model files, a picture."""
+"""The report of a mesh file (`steelyard mesh`): parameters, snippets for model files."""
 
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.inertia import conventions, mesh, mesh_files, to_com_inertia
-from steelyard.inertia.parameters import NAMES, UNITS
-from steelyard.report.outputs import write_file
-
-PICTURES = (".png", ".html")
+from steelyard.inertia.parameters import NAMES, UNITS, WATER
 
 
 @dataclass(frozen=True, eq=False)
 class MeshReport:
     """A mesh as a homogeneous solid. theta: (10,) about the mesh origin, mesh axes. warnings: what looks wrong."""
 
-    vertices: np.ndarray
     faces: np.ndarray
     theta: np.ndarray
     density: float
@@ -64,20 +59,6 @@ class MeshReport:
         ]
         return "\n".join(lines)
 
-    def draw(self, path) -> None:
-        """Picture of the mesh, its centre of mass and covariance ellipsoid. path: .png, or .html to turn it around."""
-        from steelyard.inertia import drawing
-
-        path = Path(path)
-        if path.suffix.lower() not in PICTURES:
-            raise OptionError(f"Pictures are written as {' or '.join(PICTURES)}; got '{path.name}'.")
-        if path.suffix.lower() == ".png":
-            content = drawing.image(self.vertices, self.faces, self.theta)
-        else:
-            page = drawing.figure(self.vertices, self.faces, self.theta)
-            content = page.to_html(include_plotlyjs=True, full_html=True).encode()
-        write_file(path, content, what="Picture")
-
 
 def mesh_report_of(path, *, density: float | None = None, mass: float | None = None, scale: float = 1.0) -> MeshReport:
     """Report of a mesh file, by density [kg/m^3, 1000 by default] or by mass [kg]; scale: metres per file unit.
@@ -95,6 +76,6 @@ def mesh_report_of(path, *, density: float | None = None, mass: float | None = N
     if mass is not None:
         density = float(mass / unit[0])
     elif density is None:
-        density = 1000.0
+        density = WATER
     theta = mesh.parameters(vertices, faces, density=density, check=False)
-    return MeshReport(vertices, faces, theta, density, tuple(str(each.message) for each in caught))
+    return MeshReport(faces, theta, density, tuple(str(each.message) for each in caught))

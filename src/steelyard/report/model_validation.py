@@ -39,7 +39,7 @@ SIMULATED = "_simulated.xml"  # of the models in a result, the one that has driv
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged(ABC):
+class _ModelErrors(ABC):
     """Errors of one or two models on the same logs, each called by the path that it was given by."""
 
     logs: tuple[str, ...]
@@ -80,7 +80,7 @@ class _Judged(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class ModelValidation(_Judged):
+class ModelValidation(_ModelErrors):
     """Errors of torque. robot: the first model; log: the samples, prepared."""
 
     models: tuple[tuple[str, Validation], ...]
@@ -205,7 +205,7 @@ def _torque(found: Validation) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class MotionValidation(_Judged):
+class MotionValidation(_ModelErrors):
     """Errors of motion, and of robots that do nothing."""
 
     motion: tuple[Motion, ...]

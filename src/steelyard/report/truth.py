@@ -6,6 +6,7 @@ from rich.text import Text
 
 from steelyard.fit.prior import model_parameters
 from steelyard.model import Robot
+from steelyard.numbers import SAME
 from steelyard.pipeline import Result
 from steelyard.report.console import rich_table
 from steelyard.report.labels import column_units, knowledge
@@ -14,8 +15,6 @@ from steelyard.report.numbers import number, unit
 from steelyard.sheets import Sheet, sheet
 
 COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")
-
-DUST = 1e-6
 
 
 def truth_tables(truth: Robot, result: Result) -> Group:
@@ -68,4 +67,4 @@ def combination_table(truth: Robot, result: Result) -> Sheet:
 
 def _cleared(value, deviation) -> float:
     """A value, or zero for one that is rounding error beside its deviation."""
-    return float(value) if abs(value) > DUST * deviation else 0.0
+    return float(value) if abs(value) > SAME * deviation else 0.0

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from steelyard.cards import SEVERAL
 from steelyard.inertia.parameters import NAMES
 from steelyard.job import Job
 from steelyard.job_options import EXCITE, words_of
@@ -11,7 +12,6 @@ from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.numbers import plural
 
-SHOWN = 6  # links or names in a command or a sentence
 HALF = 0.5  # of an interval that a motion must leave at most to be recommended for it
 
 
@@ -70,9 +70,9 @@ def _weak(job: Job, names: list[str], narrowed: Mapping[str, float] | None) -> d
             f" Motion as long as the logs, in all of the limits, is expected to leave {widest:.0%} of {which} or less."
         )
     if others:
-        remedy += f" Of {', '.join(others[:SHOWN])} no motion is expected to halve the interval: {keep}."
+        remedy += f" Of {', '.join(others[:SEVERAL])} no motion is expected to halve the interval: {keep}."
     focus = list(dict.fromkeys(name.rpartition(".")[0] if _of_body(name) else name for name in shown))
-    focus = focus[:SHOWN]
+    focus = focus[:SEVERAL]
     armature = ["--armature"] if any(name.endswith(".armature") for name in focus) else []
     options = [
         "--focus",
@@ -121,7 +121,7 @@ def _of_body(name: str) -> bool:
 
 
 def _analyze(job: Job, names: list[str]) -> str:
-    return shlex.join(["steelyard", "analyze", job.model, "--explain", ",".join(_links(names)[:SHOWN])])
+    return shlex.join(["steelyard", "analyze", job.model, "--explain", ",".join(_links(names)[:SEVERAL])])
 
 
 def _links(names: list[str]) -> list[str]:

@@ -5,13 +5,14 @@ from itertools import combinations
 
 import numpy as np
 
+from steelyard.cards import SEVERAL
 from steelyard.drives.motion_fit import MotionFit
 from steelyard.drives.refinement import SHARED, SHARED_MORE
 from steelyard.errors import choices
 from steelyard.model import Robot
 
 OPEN = 0.5  # of the prior's standard deviation, above which a number rests on the prior
-TOGETHER, MOST = 0.9, 6  # correlation from which on two numbers are not told apart, and pairs that are named
+TOGETHER = 0.9  # correlation from which on two numbers are not told apart
 PARTS = (("mass", slice(0, 1)), ("centre of mass", slice(1, 4)), ("inertia", slice(4, 10)))
 GROUND = ("friction", "softness")
 NAMES = {"frictionloss": "friction loss"}
@@ -80,6 +81,6 @@ def _pairs(covariance: np.ndarray, named: dict[str, np.ndarray]) -> Iterator[str
     size = np.sqrt(np.diag(covariance))
     alike = np.abs(covariance / np.outer(size, size))
     found = {(a, b): alike[np.ix_(named[a], named[b])].max() for a, b in combinations(named, 2)}
-    for pair in sorted(found, key=lambda pair: -found[pair])[:MOST]:
+    for pair in sorted(found, key=lambda pair: -found[pair])[:SEVERAL]:
         if found[pair] > TOGETHER:
             yield " and ".join(pair)

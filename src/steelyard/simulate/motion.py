@@ -9,11 +9,11 @@ from steelyard.errors import OptionError
 from steelyard.log import Log
 from steelyard.model.mjcf_compile import captured_warnings
 from steelyard.model.robot import Frame, Robot
+from steelyard.simulate.trajectories import STEP
 from steelyard.simulate.truth import SAMPLE, Truth
 from steelyard.spatial import rotation_from_quaternion
 
 SETTLE = 1.0  # s before the log begins
-STEP = 1e-3  # s of the simulation, where no other is stated
 VISCOUS, COULOMB, STICTION = 0.1, 0.2, 0.05  # N m s/rad, N m, rad/s: friction of the drives, between motor and joint
 GRAVITY = np.array([0.0, 0.0, -9.81])
 UPRIGHT = 0.5  # cosine of the tilt from which a robot falls
@@ -39,7 +39,7 @@ EXACT = WalkNoise(**dict.fromkeys(WalkNoise.__dataclass_fields__, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class SimulatedMotion:
     """In Steelyard's convention: q; v; a, accelerations that forces make at once, mean, as steps go on; tau, torques
     behind friction, motor, torques of motors (n, nv - 6); wrenches (n, 6) at each foot in its axes; goals (n, nv - 6).
     """
@@ -57,7 +57,7 @@ class Motion:
 @captured_warnings()
 def simulated(
     m, start, plan: Callable, duration: float, feet: Mapping[str, tuple[int, Frame]], truth: Truth, *, holds: bool
-) -> Motion:
+) -> SimulatedMotion:
     """The motion of a robot with a free base.
 
     Args:
@@ -143,11 +143,11 @@ def simulated(
         x[:, :3] = np.einsum("nji,nj->ni", R, x[:, :3])
     for x in (a, mean):
         x[:, :3] -= np.cross(v[:, 3:6], v[:, :3])
-    return Motion(q, v, a, mean, tau, motor, dict(zip(names, wrenches, strict=True)), told[settle:])
+    return SimulatedMotion(q, v, a, mean, tau, motor, dict(zip(names, wrenches, strict=True)), told[settle:])
 
 
 def recorded(
-    robot: Robot, sensors: Sequence[str], exact: Log, motion: Motion, noise: WalkNoise, rng, *, hidden: bool
+    robot: Robot, sensors: Sequence[str], exact: Log, motion: SimulatedMotion, noise: WalkNoise, rng, *, hidden: bool
 ) -> tuple[Log, dict[str, np.ndarray]]:
     """What sensors say of a motion.
 

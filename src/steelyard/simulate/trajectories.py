@@ -14,6 +14,7 @@ from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.fit import Estimate
+from steelyard.fit.prediction_error import RANGE_SHARE, SPEED_SHARE, STROKE, TURN
 from steelyard.log import Log
 from steelyard.model import Robot, from_mujoco
 from steelyard.model.mjcf_compile import captured_warnings
@@ -22,10 +23,7 @@ from steelyard.terms import COULOMB_WIDTH, TERMS
 
 STEP = 1e-3  # s, control and integration step
 BANDWIDTH = 40.0  # rad/s of the tracking controller
-REACH = {"revolute": 1.2, "prismatic": 0.15}  # rad, m: largest excursion from the middle when limits allow more
-SPEED_SHARE = 0.7  # of a joint's velocity limit that a motion may use
 RUNAWAY = 1e10  # rad/s^2 or m/s^2, beyond which MuJoCo too gives a simulation up
-LIMIT_SHARE = 0.8  # of a joint's range that a motion may use
 
 
 @dataclass(frozen=True)
@@ -187,8 +185,8 @@ def _room(robot: Robot):
     lower, upper = robot.lower, robot.upper
     limited = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
     middle = np.where(limited, (np.where(limited, lower, 0) + np.where(limited, upper, 0)) / 2, 0.0)
-    widest = np.array([REACH["revolute" if j.turns else "prismatic"] for j in robot.free_joints])
-    half = np.where(limited, LIMIT_SHARE * (np.where(limited, upper, 0) - np.where(limited, lower, 0)) / 2, widest)
+    widest = np.array([TURN if j.turns else STROKE for j in robot.free_joints])
+    half = np.where(limited, RANGE_SHARE * (np.where(limited, upper, 0) - np.where(limited, lower, 0)) / 2, widest)
     return middle, np.minimum(half, widest)
 
 

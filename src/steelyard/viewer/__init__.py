@@ -2,14 +2,11 @@
 
 `view` writes such a page, `embed` gives the same view as a piece of HTML for other pages."""
 
-from steelyard.viewer.movie import film, motion_of
 from steelyard.viewer.recording import write_recording
 from steelyard.viewer.show import embed, view
 
 __all__ = [
     "embed",
-    "film",
-    "motion_of",
     "view",
     "write_recording",
 ]

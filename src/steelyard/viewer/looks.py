@@ -9,7 +9,7 @@ from steelyard.errors import ModelError
 from steelyard.model import Robot
 from steelyard.model.formats import document_of
 from steelyard.model.meshes import Piece
-from steelyard.viewer.shape import Looks, Part, Shape, hull_shape
+from steelyard.viewer.shape import Looks, Part, Surface, hull_shape
 
 
 def looks(robot: Robot) -> Looks:
@@ -19,7 +19,7 @@ def looks(robot: Robot) -> Looks:
     document = document_of(robot)
     if document is None:
         return Looks(gaps=("The robot was not read from a file: it has no meshes.",))
-    shapes, parts, gaps = _Shapes(), [], {}
+    shapes, parts, gaps = _ShapePool(), [], {}
     for piece in document.pieces():
         if piece.role or piece.problem:
             try:
@@ -32,17 +32,17 @@ def looks(robot: Robot) -> Looks:
 
 
 @dataclass(eq=False)
-class _Shapes:
+class _ShapePool:
     """Shapes found so far, each once."""
 
-    found: list[Shape] = field(default_factory=list)
+    found: list[Surface] = field(default_factory=list)
     places: dict = field(default_factory=dict)
 
     def index_of(self, piece: Piece) -> int:
         """Index of the shape of a piece. Raises ModelError for one that cannot be read, or is vast."""
         if piece.problem or piece.key not in self.places:
             vertices, faces, colors = piece.colored_mesh()
-            shape = hull_shape(vertices) if faces is None else Shape(vertices, faces, colors)
+            shape = hull_shape(vertices) if faces is None else Surface(vertices, faces, colors)
             if not np.isfinite(shape.size):
                 raise ModelError("the shape is too large to be shown")
             self.places[piece.key] = len(self.found)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import storage
+from steelyard.dynamics.kinematics import motion as tree_motion
 from steelyard.errors import ModelError, OptionError
 from steelyard.extras import extra, require_extra
 from steelyard.fit import Validation
@@ -21,10 +22,10 @@ from steelyard.model.document import read_bytes
 from steelyard.model.formats import BY_NAME, document_of
 from steelyard.model.robot import WORLD
 from steelyard.viewer.looks import looks
-from steelyard.viewer.movie import Motion, motion_of
-from steelyard.viewer.stage import PLAIN, body_poses
+from steelyard.viewer.played_motion import PlayedMotion, motion_of
 
 NS = 1e9  # a second
+PLAIN = (0.72, 0.75, 0.79, 1.0)  # a shape without colour
 ROOT = "world"
 
 
@@ -40,7 +41,7 @@ class Playback:
     v: np.ndarray
     measured: np.ndarray
     predicted: Mapping[str, np.ndarray]
-    motion: Motion
+    motion: PlayedMotion
 
 
 def write_recording(path, robot: Robot, log: Log, models: Mapping[str, Validation]) -> Path:
@@ -100,7 +101,15 @@ def _playback(robot: Robot, log: Log, models: Mapping[str, Validation]) -> Playb
     )
 
 
-def _links(robot: Robot, motion: Motion) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def body_poses(robot: Robot, q) -> tuple[np.ndarray, np.ndarray]:
+    """R (n, nb, 3, 3), p (n, nb, 3) of the bodies in the world. q: (n, nq)."""
+    q = np.ascontiguousarray(np.asarray(q, dtype=float).T)
+    still = np.zeros((robot.nv, q.shape[1]))
+    state = tree_motion(robot, q, still, still)
+    return np.moveaxis(np.asarray(state.rotation), -1, 0), np.moveaxis(np.asarray(state.position), -1, 0)
+
+
+def _links(robot: Robot, motion: PlayedMotion) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Name of each link that moves, its position (n, 3) m and quaternion x y z w (n, 4) in the world."""
     R, p = body_poses(robot, motion.q)
     for link in robot.links:

@@ -11,7 +11,7 @@ from steelyard.model import Joint, Robot
 from steelyard.model.robot import WORLD
 from steelyard.viewer.looks import looks
 from steelyard.viewer.masses import Found, mass_of
-from steelyard.viewer.movie import Motion
+from steelyard.viewer.played_motion import PlayedMotion
 from steelyard.viewer.shape import Part, packed_shape, text
 from steelyard.viewer.simplify import within_budget
 
@@ -67,7 +67,7 @@ TRIANGLES = 60_000  # of all shapes together: less than a megabyte of page
 
 
 def scene(
-    robot: Robot, *, found: Found | None = None, motion: Motion | None = None, triangles: int = TRIANGLES
+    robot: Robot, *, found: Found | None = None, motion: PlayedMotion | None = None, triangles: int = TRIANGLES
 ) -> dict:
     """What is to be seen of a robot (docs/files.md has the fields). triangles: of all shapes together, about."""
     seen = looks(robot)
@@ -87,7 +87,7 @@ def scene(
     }
 
 
-def side_by_side(first: dict, motion: Motion, other: Motion, name: str) -> dict:
+def side_by_side(first: dict, motion: PlayedMotion, other: PlayedMotion, name: str) -> dict:
     """A scene with its robot twice, moving at once.
 
     Args:
@@ -126,7 +126,7 @@ def side_by_side(first: dict, motion: Motion, other: Motion, name: str) -> dict:
     ]
     masses = [body | {"name": called(body["name"]), "joint": body["joint"] + len(joints)} for body in first["bodies"]]
     q = np.stack([np.interp(motion.t, other.t, column) for column in other.q.T], axis=1)
-    both = Motion(motion.t, np.concatenate([motion.q, q], axis=1))
+    both = PlayedMotion(motion.t, np.concatenate([motion.q, q], axis=1))
     return first | {
         "joints": [*joints, *own],
         "q": both.q[0].tolist(),
@@ -161,7 +161,7 @@ def _body(robot: Robot, i: int, found: Found | None) -> dict:
     }
 
 
-def _packed_motion(motion: Motion) -> dict:
+def _packed_motion(motion: PlayedMotion) -> dict:
     return {
         "t": text(motion.t, "<f4"),
         "q": text(motion.q, "<f4"),

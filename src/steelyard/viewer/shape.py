@@ -6,13 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia.hull import hull_of
-
-FLAT = 1e-6  # extent over the largest below which a solid has no inside
+from steelyard.inertia.hull import FLAT, hull_of
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class Surface:
     """vertices: (n, 3) m; faces: (f, 3), seen from outside counter-clockwise; colors: (f, 4) bytes, None for one colour
     that the part says.
     """
@@ -45,12 +43,12 @@ class Part:
 class Looks:
     """What a model file shows of a robot. shapes: each once; parts: where they are. gaps: what could not be read."""
 
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[Surface, ...] = ()
     parts: tuple[Part, ...] = ()
     gaps: tuple[str, ...] = ()
 
 
-def hull_shape(points) -> Shape:
+def hull_shape(points) -> Surface:
     """The convex hull of points (n, 3). Raises ModelError for points in a plane."""
     points = np.asarray(points, dtype=float)
     extent = np.ptp(points, axis=0)
@@ -59,13 +57,13 @@ def hull_shape(points) -> Shape:
     hull = hull_of(points)
     if hull is None:  # sizes of no body, such as 1e-320
         raise ModelError("the shape has no volume")
-    return Shape(points, hull.faces)
+    return Surface(points, hull.faces)
 
 
 STEPS = 32767  # of a coordinate from the middle of the box to its side: a robot's link to some micrometres
 
 
-def packed_shape(shape: Shape) -> dict:
+def packed_shape(shape: Surface) -> dict:
     """JSON-ready shape: `center + scale * positions` (int16), faces in groups of one colour, equal vertices joined."""
     lower, upper = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
     center = 0.5 * (lower + upper)

@@ -1,13 +1,12 @@
-"""From a model, an estimate and a motion to HTML pages and films."""
+"""From a model, an estimate and a motion to HTML pages."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard import storage
-from steelyard.errors import DrawingError, OptionError
+from steelyard.errors import OptionError
 from steelyard.fit import Estimate, Uncertainty
 from steelyard.model import Robot, load
-from steelyard.viewer.movie import film, motion_of, require_film
+from steelyard.viewer.played_motion import motion_of
 
 PAGE = "view.html"
 
@@ -27,7 +26,7 @@ def embed(model, *, estimate=None, trajectory=None, beside=None) -> str:
     return fragment(_scene(model, estimate, trajectory, beside))
 
 
-def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
+def view(model, *, estimate=None, trajectory=None, path: str | Path = PAGE) -> Path:
     """Write the 3D view of a robot as a page of its own.
 
     Args:
@@ -56,16 +55,16 @@ def view(model, *, estimate=None, trajectory=None, path=PAGE) -> Path:
 
 
 def require_page(path) -> Path:
-    """The path of a page. Raises OptionError for a suffix that is none."""
+    """The path of a page. Raises OptionError for a suffix that is none, and for a place that cannot be."""
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"'{path}': a view is an HTML page; give a name that ends in .html.")
+    storage.require_folder(path.parent)
     return path
 
 
 def _scene(model, estimate, trajectory, beside=None) -> dict:
     from steelyard.viewer.masses import found_in, read_outcome
-    from steelyard.viewer.movie import motion_of
     from steelyard.viewer.scene import scene, side_by_side
 
     robot = model if isinstance(model, Robot) else load(model)
@@ -80,36 +79,3 @@ def _scene(model, estimate, trajectory, beside=None) -> dict:
         return seen
     name, other = beside
     return side_by_side(seen, motion, motion_of(other, robot), name)
-
-
-def view_files(model, *, estimate=None, trajectory=None, out, movie=None, folders=(), arguments=()) -> list[str]:
-    """Write the page, and the film where one is asked for. folders, arguments: as of `load`. Returns lines to
-    show.
-
-    Raises SteelyardError.
-    """
-    require_outputs(out, movie)
-    if movie is not None and trajectory is None:
-        raise OptionError("--movie films a motion; give one with --trajectory.")
-    robot = load(model, folders=folders, arguments=arguments)
-    motion = None if trajectory is None else motion_of(trajectory, robot)
-    return list(written(robot, estimate=estimate, motion=motion, page=out, movie=movie))
-
-
-def require_outputs(page: Path | None, movie: Path | None):
-    """Raise OptionError for names that are no page and no film, and places that cannot be: before work, not after."""
-    if page is not None:
-        storage.require_folder(require_page(page).parent)
-    if movie is not None:
-        storage.require_folder(require_film(movie).parent)
-
-
-def written(robot: Robot, *, motion, estimate=None, page=None, movie=None) -> Iterator[str]:
-    """Write what is asked for; one line a file. A film that cannot be drawn here is left out, with the reason."""
-    if page is not None:
-        yield f"Wrote {view(robot, estimate=estimate, trajectory=motion, path=page)}."
-    if movie is not None:
-        try:
-            yield f"Wrote {film(robot, motion, movie)}."
-        except DrawingError as error:
-            yield f"No film was written to {movie}: {error}."

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.viewer.shape import Shape
+from steelyard.numbers import ROUNDS
+from steelyard.viewer.shape import Surface
 
 SHARP = 1e-2  # singular value over the largest below which planes do not tell where a vertex belongs
-ROUNDS = 8  # of finding the cell; two are typical
 ENOUGH, AIM = 0.8, 0.93  # of the triangles allowed: when the search ends, and what it aims at
 FEW = 60  # triangles that every shape keeps
 
 
-def within_budget(shapes: Sequence[Shape], triangles: int) -> tuple[Shape, ...]:
+def within_budget(shapes: Sequence[Surface], triangles: int) -> tuple[Surface, ...]:
     """Shapes with no more than `triangles` in all; large shapes get more of them."""
     counts = np.array([len(shape.faces) for shape in shapes])
     if counts.sum() <= triangles:
@@ -43,7 +43,7 @@ def _shares(counts, sizes, triangles: int) -> np.ndarray:
     return share
 
 
-def to_count(shape: Shape, triangles: int) -> Shape:
+def to_count(shape: Surface, triangles: int) -> Surface:
     """A shape with at most `triangles` faces, and hardly fewer: a short search for the cell."""
     corners = shape.vertices[shape.faces]
     area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum()
@@ -60,7 +60,7 @@ def to_count(shape: Shape, triangles: int) -> Shape:
     return shape if found is None else found
 
 
-def cluster(shape: Shape, cell: float) -> Shape:
+def cluster(shape: Surface, cell: float) -> Surface:
     """A shape whose vertices in each cube of side `cell` [m] are one; triangles within a cube vanish."""
     vertices = shape.vertices
     origin = vertices.min(axis=0)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from steelyard.fit.prior import TRIANGLES
-from steelyard.fit.pullback_form import CLOSE, HALVINGS, LONGEST, REACH, SHRINK, STEPS, Posterior
+from steelyard.fit.pullback_form import CLOSE, HALVINGS, LONGEST, REACH, SHRINK, Posterior
+from steelyard.numbers import STEPS
 
 ENTRIES = 500_000  # of the matrices that a batch solves together: some megabytes
 

@@ -74,7 +74,7 @@ def _box(text: str) -> tuple[float, ...]:
     "steelyard excite arm.urdf --duration 10 --speed 0.5 -o motion",
     "steelyard excite arm.urdf --duration 10 --speed 0.3 -o motion --player ros2",
     "steelyard excite arm.urdf --after run1.csv --focus payload -o traj.yaml --explain",
-    "steelyard excite arm.urdf -o traj.csv --preview preview.html --movie traj.gif",
+    "steelyard excite arm.urdf -o traj.csv --preview preview.html",
     "steelyard excite arm.urdf --floor 0 --lock gripper --criterion condition -o traj.npz",
     "steelyard excite arm.urdf --box 0.6,0,0.2,0.4,0.8,0.4 --scene cell.xml -o traj.csv",
     'steelyard excite humanoid.xml --held --move "*arm*" --feet left_foot,right_foot -o traj.csv',
@@ -124,9 +124,6 @@ def excite(
     options: ExciteOptions,
     search: SearchOptions,
     preview: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Page that plays the motion.")] = None,
-    movie: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Film of the motion: .gif, or .mp4 where ffmpeg is installed.")
-    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="List active limits and determined parameters.")] = False,
     quiet: Quiet = False,
 ):
@@ -134,13 +131,10 @@ def excite(
     with refusals(), progress_bar(silent=quiet) as progress:
         from steelyard.excite.motion_files import design_files, prepared_for_design
         from steelyard.prepare.reading import read_undone
-        from steelyard.viewer import motion_of
-        from steelyard.viewer.show import require_outputs, written
+        from steelyard.viewer.show import require_page, view
 
         def show(made):
-            if preview is None and movie is None:
-                return ()
-            return written(made.robot, motion=motion_of(made, made.robot), page=preview, movie=movie)
+            return () if preview is None else (f"Wrote {view(made.robot, trajectory=made, path=preview)}.",)
 
         job = options.job()
 
@@ -148,7 +142,8 @@ def excite(
             log = read_undone(path, robot, channels=job.channels, corrections=job.corrections)
             return prepared_for_design(log, robot, job.corrections)
 
-        require_outputs(preview, movie)
+        if preview is not None:
+            require_page(preview)
         text, missed = design_files(
             model,
             out=out or (),

@@ -289,7 +289,7 @@ def convert(
 
 @subcommand(
     "steelyard mesh bracket.stl --density 2700",
-    "steelyard mesh gripper.stl --scale 0.001 --mass 0.85 --draw gripper.png",
+    "steelyard mesh gripper.stl --scale 0.001 --mass 0.85",
 )
 def mesh(
     path: Annotated[Path, typer.Argument(metavar="MESH", help="Closed triangle mesh: STL, OBJ, PLY, GLB, ...")],
@@ -298,9 +298,6 @@ def mesh(
     ] = None,
     mass: Annotated[float | None, typer.Option(metavar="KG", help="Mass, instead of the density.")] = None,
     scale: Annotated[float, typer.Option(metavar="M", help="Metres per file unit; 0.001 for millimetres.")] = 1.0,
-    draw: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw mesh and covariance ellipsoid to .png or .html.")
-    ] = None,
     as_json: Json = False,
 ):
     """Inertial parameters of a homogeneous solid given as a mesh, with snippets for URDF and MJCF."""
@@ -308,8 +305,6 @@ def mesh(
         from steelyard.report.mesh_report import mesh_report_of
 
         found = mesh_report_of(path, density=density, mass=mass, scale=scale)
-        if draw is not None:
-            found.draw(draw)
     for text in found.warnings:
         typer.echo(f"warning: {text}", err=True)
     finish(found.as_dict(), found.as_text, as_json=as_json, findings=found.warnings)
@@ -318,7 +313,6 @@ def mesh(
 @subcommand(
     "steelyard view arm.urdf",
     "steelyard view arm.urdf --estimate result --trajectory traj.csv -o view.html --no-open",
-    "steelyard view arm.urdf --trajectory traj.csv --movie traj.gif",
 )
 def view(
     model: Model,
@@ -328,22 +322,21 @@ def view(
     ] = None,
     trajectory: Annotated[Path | None, typer.Option(metavar="LOG", help="Motion to play, a log of any format.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.html", help="Page to write.")] = Path("view.html"),
-    movie: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Film of the motion too: .gif, or .mp4 where ffmpeg is installed."),
-    ] = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     options: FolderOptions,
     quiet: Quiet = False,
 ):
     """Write a page with a 3D view of a robot, its masses and a motion, and open it. It works offline."""
     with refusals():
-        from steelyard.viewer.show import view_files
+        from steelyard.model import load
+        from steelyard.viewer.show import require_page
+        from steelyard.viewer.show import view as write_page
 
-        named = {"folders": options.job().folders, "arguments": options.job().arguments}
-        lines = view_files(model, estimate=estimate, trajectory=trajectory, out=out, movie=movie, **named)
+        require_page(out)
+        robot = load(model, folders=options.job().folders, arguments=options.job().arguments)
+        write_page(robot, estimate=estimate, trajectory=trajectory, path=out)
     if browser:
         typer.launch(str(out.absolute()))
     if not quiet:
-        typer.echo("\n".join(lines))
+        typer.echo(f"Wrote {out}.")
     raise typer.Exit(DONE)

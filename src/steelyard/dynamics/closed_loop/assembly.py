@@ -10,9 +10,9 @@ from steelyard.errors import LoopError, ModelError, OptionError, choices
 from steelyard.model import Robot
 from steelyard.model.joint import displaced
 from steelyard.model.robot import WORLD
+from steelyard.numbers import ROUNDING, SEED
 
 CLOSED = 1e-6  # of the robot's length, or radians: larger gaps are open
-DONE = 1e-12  # smaller gaps are rounding
 ITERATIONS = 40
 LONGEST = 0.5  # radians, or lengths of the robot, in one Newton step
 DAMPING, MOST_DAMPING = 1e-3, 1e3
@@ -36,7 +36,7 @@ def close(robot: Robot, q, free):
     gap, K, size = _evaluated(robot, q, free)
     damping, stuck = np.zeros(len(q)), np.zeros(len(q), dtype=bool)
     for _ in range(ITERATIONS):
-        live = np.flatnonzero((size > DONE) & ~stuck)
+        live = np.flatnonzero((size > ROUNDING) & ~stuck)
         if not live.size:
             break
         step = np.zeros((len(live), robot.nv))
@@ -69,7 +69,6 @@ def _damped(K, gap, damping):
     return step * np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))[:, None]
 
 
-SEED = 20260111
 GUESSES, NEARBY = 32, 12
 SPREAD, JITTER = 1.0, 0.15  # radians, or lengths of the robot: of guesses for assembly, and of configurations near one
 USEFUL = 1e-4  # clearance that a choice of independent coordinates must have somewhere near the assembled pose

@@ -16,9 +16,10 @@ from steelyard.dynamics.displacements import behind, frame_twists, mounts, two_p
 from steelyard.dynamics.kinematics import tree
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
+from steelyard.numbers import SEED
 from steelyard.spatial import cross
 
-STATES, SEED = 6, 20261123  # closed states that tell what the loops can follow
+STATES = 6  # closed states that tell what the loops can follow
 FOLLOWED = 1e-7  # of a change, in units of angles and the robot's length: gaps left open below it are rounding
 
 

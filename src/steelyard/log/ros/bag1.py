@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from steelyard.extras import extra
-from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed, mapped
+from steelyard.log.ros.messages import Broken, MessageFile, Topic, decompressed, mapped
 
 with extra("Reading bags of ROS"):
     from rosbags.rosbag1.reader import Header, ReaderError, RecordType, read_bytes, read_uint32
@@ -19,9 +19,9 @@ with extra("Reading bags of ROS"):
 MAGIC = b"#ROSBAG V2.0\n"
 
 
-def scan(path: Path, recording: Recording) -> None:
+def scan(path: Path, recording: MessageFile) -> None:
     """Add the messages of a bag. What is damaged is noted and left out. Raises LogError for what is no bag."""
-    scanner = _Scanner(recording)
+    scanner = _RecordScanner(recording)
     recording.begin()
     with mapped(path, MAGIC, "a ROS 1 bag of version 2.0") as data:
         data.seek(len(MAGIC))
@@ -36,10 +36,10 @@ def scan(path: Path, recording: Recording) -> None:
         recording.damaged(f"states {scanner.chunks} chunks, but {scanner.chunks_found} were found")
 
 
-class _Scanner:
+class _RecordScanner:
     """Walks records, chunks included."""
 
-    def __init__(self, recording: Recording):
+    def __init__(self, recording: MessageFile):
         self.recording = recording
         self.chunks: int | None = None
         self.chunks_found = 0

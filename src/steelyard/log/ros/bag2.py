@@ -13,7 +13,7 @@ from pathlib import Path
 from steelyard.errors import LogError, choices
 from steelyard.extras import extra
 from steelyard.log.ros import mcap
-from steelyard.log.ros.messages import Recording, Topic
+from steelyard.log.ros.messages import MessageFile, Topic
 
 LONGEST = 300.0  # s that a part of a recording may take to read
 TOGETHER = 512  # messages fetched at a time
@@ -21,7 +21,7 @@ MOST = 2**28  # bytes of one message
 PARTS, PACKED = (".db3", ".mcap"), ".zstd"
 
 
-def scan_folder(path: Path, recording: Recording) -> None:
+def scan_folder(path: Path, recording: MessageFile) -> None:
     """Add the messages of all parts in a folder. Raises LogError when there are none."""
     parts = sorted((part for part in path.iterdir() if _suffix(part) in PARTS and part.is_file()), key=_number)
     if not parts:
@@ -31,7 +31,7 @@ def scan_folder(path: Path, recording: Recording) -> None:
         scan(part, recording)
 
 
-def scan(path: Path, recording: Recording) -> None:
+def scan(path: Path, recording: MessageFile) -> None:
     """Add the messages of one part."""
     if path.suffix == PACKED:
         with _unpacked(path, recording) as plain:
@@ -48,7 +48,7 @@ def _suffix(path: Path) -> str:
 
 
 @contextmanager
-def _unpacked(path: Path, recording: Recording) -> Iterator[Path]:
+def _unpacked(path: Path, recording: MessageFile) -> Iterator[Path]:
     """A compressed part as a temporary file of the same name. What is cut short is kept as far as it goes."""
     with extra("Reading compressed bags"):
         import zstandard
@@ -75,7 +75,7 @@ def _number(path: Path) -> tuple[int, str]:
     return (int(last) if last.isdecimal() and len(last) < 9 else -1, path.name)
 
 
-def _scan_sqlite(path: Path, recording: Recording) -> None:
+def _scan_sqlite(path: Path, recording: MessageFile) -> None:
     deadline = time.monotonic() + LONGEST
     before = recording.bytes_kept
     recording.begin()
@@ -117,7 +117,7 @@ def _tables(connection: sqlite3.Connection, path: Path):
     yield from ((name, sql) for name, kind, sql in found if kind == "table" and str(sql).startswith("CREATE TABLE"))
 
 
-def _add_topics(connection: sqlite3.Connection, tables: dict, recording: Recording) -> None:
+def _add_topics(connection: sqlite3.Connection, tables: dict, recording: MessageFile) -> None:
     texts: dict[str, str] = {}
     if "message_definitions" in tables:  # since Iron
         query = "SELECT topic_type, encoding, encoded_message_definition FROM message_definitions"
@@ -134,7 +134,7 @@ def _stated(connection: sqlite3.Connection) -> int:
     return 0 if first is None else last - first + 1
 
 
-def _count_others(connection: sqlite3.Connection, recording: Recording) -> None:
+def _count_others(connection: sqlite3.Connection, recording: MessageFile) -> None:
     """Count the messages that were not kept: of topics that the file does not declare, and those that it lacks."""
     counts = connection.execute("SELECT topic_id, count(*) FROM messages GROUP BY topic_id").fetchall()
     for number, count in counts:
@@ -144,7 +144,7 @@ def _count_others(connection: sqlite3.Connection, recording: Recording) -> None:
         recording.damaged(f"has {found} messages where their numbers say {stated}")
 
 
-def _add_messages(connection: sqlite3.Connection, number: int, topic: Topic, recording: Recording) -> int:
+def _add_messages(connection: sqlite3.Connection, number: int, topic: Topic, recording: MessageFile) -> int:
     """Keep the messages of a topic. Returns how many rows it has."""
     query = "SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY id"
     rows, seen = connection.execute(query, (number,)), 0

@@ -22,7 +22,7 @@ TOGETHER = 512  # messages compared at a time: these stay in the cache
 
 
 @dataclass(frozen=True)
-class Block:
+class LayoutMessages:
     """Messages of one layout. rows: (n,) their numbers among those of the topic. numbers: field path -> (n, k). texts:
     field path -> what all of them say."""
 
@@ -31,13 +31,15 @@ class Block:
     texts: dict[str, tuple[str, ...]]
 
 
-def blocks(data: Sequence[bytes], kind: str, definitions: Definitions, *, cdr: bool) -> tuple[list[Block], int]:
+def blocks(
+    data: Sequence[bytes], kind: str, definitions: Definitions, *, cdr: bool
+) -> tuple[list[LayoutMessages], int]:
     """Blocks of the messages of one topic, and how many messages were damaged.
 
     cdr: encoding of ROS 2, else of ROS 1. Raises LogError for messages of too many layouts.
     """
     sizes = np.fromiter(map(len, data), dtype=np.int64, count=len(data))
-    found: list[Block] = []
+    found: list[LayoutMessages] = []
     damaged, left = 0, PARTS
     for size in np.unique(sizes):
         rows = np.flatnonzero(sizes == size)
@@ -46,7 +48,7 @@ def blocks(data: Sequence[bytes], kind: str, definitions: Definitions, *, cdr: b
         while len(rows):
             if len(found) == MOST:
                 raise LogError(f"messages of {kind} have over {MOST} layouts (texts or lengths that change)")
-            walk = _Walk(matrix[0].tobytes(), definitions, cdr, left)
+            walk = _MessagePass(matrix[0].tobytes(), definitions, cdr, left)
             try:
                 layout = walk.layout(kind)
             except _Damaged:
@@ -69,7 +71,7 @@ class _Damaged(Exception):
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _MessageLayout:
     numbers: dict[str, tuple[str, list[int], int]] = field(default_factory=dict)
     """path -> (dtype, offsets of its parts, numbers in each)."""
     texts: dict[str, list[str]] = field(default_factory=dict)
@@ -88,25 +90,25 @@ class _Layout:
                 result[start : start + TOGETHER] = ~differs.any(axis=1)
         return result
 
-    def block(self, rows: NDArray[np.int_], matrix: NDArray[np.uint8]) -> Block:
+    def block(self, rows: NDArray[np.int_], matrix: NDArray[np.uint8]) -> LayoutMessages:
         numbers = {}
         for path, (dtype, offsets, count) in self.numbers.items():
             width = count * np.dtype(dtype).itemsize
             parts = [np.ascontiguousarray(matrix[:, start : start + width]).view(dtype) for start in offsets]
             numbers[path] = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        return Block(rows, numbers, {path: tuple(words) for path, words in self.texts.items()})
+        return LayoutMessages(rows, numbers, {path: tuple(words) for path, words in self.texts.items()})
 
 
-class _Walk:
+class _MessagePass:
     """One pass over one message."""
 
     def __init__(self, data: bytes, definitions: Definitions, cdr: bool, most: int):
         self.most = most
         self.data, self.definitions, self.cdr = data, definitions, cdr
-        self.found = _Layout()
+        self.found = _MessageLayout()
         self.place, self.parts, self.order = 0, 0, "<"
 
-    def layout(self, kind: str) -> _Layout:
+    def layout(self, kind: str) -> _MessageLayout:
         if self.cdr:
             if len(self.data) < 4 or self.data[0] != 0 or self.data[1] > 1:
                 raise _Damaged

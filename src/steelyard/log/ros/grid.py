@@ -8,17 +8,19 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import HELD, SI, factor, is_si, sampled
-from steelyard.log.raw_channels import Channel, Raw, Request
+from steelyard.log.raw_channels import Channel, Raw, ReadRequest
 from steelyard.log.ros.definitions import short
-from steelyard.log.ros.messages import Recording
-from steelyard.log.ros.streams import CLOCKS, CORRECTED, RECEIVED, STAMPED, Stream, clock_notes
+from steelyard.log.ros.messages import MessageFile
+from steelyard.log.ros.streams import CLOCKS, CORRECTED, RECEIVED, STAMPED, MessageStream, clock_notes
 from steelyard.log.ros.topics import WRENCH, Part, computed_torques
 
 COVERED = 0.9  # share of a log that a wrench must span to be used
 _FORCE = tuple(f"wrench.{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz")
 
 
-def on_one_grid(found: list[Stream], parts: dict[str, list[Part]], request: Request, recording: Recording) -> Raw:
+def on_one_grid(
+    found: list[MessageStream], parts: dict[str, list[Part]], request: ReadRequest, recording: MessageFile
+) -> Raw:
     """The log that parts of streams make, with all wrenches that span it. Raises LogError where they do not overlap."""
     kind = request.channels.get("t") or STAMPED
     if kind not in CLOCKS:
@@ -38,7 +40,7 @@ def on_one_grid(found: list[Stream], parts: dict[str, list[Part]], request: Requ
     keep = (t >= start) & (t <= stop)
     if not keep.any():
         raise LogError(f"topics {choices(s.topic for s in used)} were not recorded at the same time")
-    grid = _Grid(t[keep], base, keep, clock)
+    grid = _SampleGrid(t[keep], base, keep, clock)
     channels = {key: _channel(key, group, grid, request, notes) for key, group in parts.items()}
     notes += computed_torques(parts.get("tau", []))
     forces = _wrenches(covering, grid, notes)
@@ -57,7 +59,7 @@ def on_one_grid(found: list[Stream], parts: dict[str, list[Part]], request: Requ
     return Raw(t[keep], channels, tuple(notes), forces)
 
 
-def _left_out(found: list[Stream], used: list[Stream]) -> Iterator[str]:
+def _left_out(found: list[MessageStream], used: list[MessageStream]) -> Iterator[str]:
     """Messages of topics that are used, with other joints or lengths than those that are."""
     for topic in dict.fromkeys(stream.topic for stream in used):
         chosen = sum(len(stream) for stream in used if stream.topic == topic)
@@ -76,22 +78,22 @@ def _length(span: tuple[float, float]) -> float:
 
 
 @dataclass(frozen=True)
-class _Grid:
+class _SampleGrid:
     """Samples of a log: those of the stream that has the positions."""
 
     t: NDArray[np.float64]
-    base: Stream
+    base: MessageStream
     keep: NDArray[np.bool_]
     clock: Mapping[int, NDArray[np.float64]]
 
-    def at(self, stream: Stream, values: NDArray, *, holds: bool = False) -> NDArray[np.float64]:
+    def at(self, stream: MessageStream, values: NDArray, *, holds: bool = False) -> NDArray[np.float64]:
         """(n, k) of a stream at the samples, between its own by straight lines, or the last one that holds."""
         if stream is self.base:
             return np.asarray(values if self.keep.all() else values[self.keep], dtype=np.float64)
         return sampled(self.t, self.clock[id(stream)], values, holds=holds)
 
 
-def _channel(key: str, group: list[Part], grid: _Grid, request: Request, notes: list[str]) -> Channel:
+def _channel(key: str, group: list[Part], grid: _SampleGrid, request: ReadRequest, notes: list[str]) -> Channel:
     holds = key in HELD
     values = [grid.at(part.stream, part.values, holds=holds) for part in group]
     whole = values[0] if len(values) == 1 else np.concatenate(values, axis=1)
@@ -108,7 +110,7 @@ def _channel(key: str, group: list[Part], grid: _Grid, request: Request, notes: 
     return Channel(np.ascontiguousarray(whole), names)
 
 
-def _wrenches(found: list[Stream], grid: _Grid, notes: list[str]) -> dict[str, NDArray[np.float64]]:
+def _wrenches(found: list[MessageStream], grid: _SampleGrid, notes: list[str]) -> dict[str, NDArray[np.float64]]:
     result: dict[str, NDArray[np.float64]] = {}
     for stream in found:
         name = stream.frame if stream.frame and stream.frame not in result else stream.topic

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
-from steelyard.log.ros.decoding import MOST, Block
+from steelyard.log.ros.decoding import MOST, LayoutMessages
 from steelyard.log.ros.definitions import DEEPEST
+from steelyard.log.ros.messages import LARGEST
 
-LARGEST = 2**24  # bytes of one message
 _STAMP = {"secs": "sec", "nsec": "nanosec", "nsecs": "nanosec"}  # as ROS 1 and others call them
 _UNREAD = (ValueError, TypeError, OverflowError, RecursionError)
 
 _Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, tuple[str, ...]], ...]]
 
 
-def blocks(data: Sequence[bytes], topic: str) -> tuple[list[Block], int]:
+def blocks(data: Sequence[bytes], topic: str) -> tuple[list[LayoutMessages], int]:
     """Blocks of the messages of one topic, and how many messages were damaged.
 
     Raises LogError for messages of too many layouts, or too many that are no JSON.
@@ -76,8 +76,8 @@ def _walk(value: object, path: str, depth: int, numbers: dict[str, list[float]],
         numbers.setdefault(path, []).append(float(value))
 
 
-def _block(key: _Key, rows: list[int], values: NDArray[np.float64]) -> Block:
+def _block(key: _Key, rows: list[int], values: NDArray[np.float64]) -> LayoutMessages:
     fields, texts = key
     ends = np.cumsum([count for _, count in fields])
     numbers = {path: values[:, end - count : end] for (path, count), end in zip(fields, ends.tolist(), strict=True)}
-    return Block(np.array(rows, dtype=np.int_), numbers, dict(texts))
+    return LayoutMessages(np.array(rows, dtype=np.int_), numbers, dict(texts))

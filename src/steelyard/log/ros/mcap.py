@@ -8,7 +8,7 @@ from pathlib import Path
 from struct import error as StructError
 
 from steelyard.extras import extra
-from steelyard.log.ros.messages import Broken, Recording, Topic, decompressed, mapped
+from steelyard.log.ros.messages import Broken, MessageFile, Topic, decompressed, mapped
 
 with extra("Reading MCAP"):
     from mcap.exceptions import EndOfFile, McapError
@@ -20,7 +20,7 @@ LANGUAGES = ("ros2msg", "ros2idl", "ros1msg", "jsonschema")  # of definitions
 _DAMAGE = (McapError, EndOfFile, StructError, ValueError, OverflowError, MemoryError, Broken)
 
 
-def scan(path: Path, recording: Recording) -> None:
+def scan(path: Path, recording: MessageFile) -> None:
     """Add the messages of a file. What is damaged is noted and left out. Raises LogError for what is no MCAP file."""
     scanner = _Scanner(recording)
     recording.begin()
@@ -40,7 +40,7 @@ def scan(path: Path, recording: Recording) -> None:
 class _Scanner:
     """What the records of a file say."""
 
-    def __init__(self, recording: Recording):
+    def __init__(self, recording: MessageFile):
         self.recording = recording
         self.schemas: dict[int, Schema] = {}
         self.finished = False

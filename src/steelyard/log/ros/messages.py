@@ -35,7 +35,7 @@ class Topic:
 
 
 @dataclass
-class Recording:
+class MessageFile:
     """Topics of a file or of several parts. wanted: decides by a topic whether its messages are kept."""
 
     path: Path

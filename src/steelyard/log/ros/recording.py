@@ -4,34 +4,34 @@ from collections.abc import Callable
 from pathlib import Path
 
 from steelyard.errors import LogError
-from steelyard.log.raw_channels import Raw, Request
+from steelyard.log.raw_channels import Raw, ReadRequest
 from steelyard.log.ros import bag1, bag2, mcap
 from steelyard.log.ros.definitions import short
 from steelyard.log.ros.grid import on_one_grid
-from steelyard.log.ros.messages import Recording
+from steelyard.log.ros.messages import MessageFile
 from steelyard.log.ros.streams import streams
 from steelyard.log.ros.topics import JOINT_STATE, is_needed, parts_of, requested_fields
 from steelyard.log.ros.trajectories import with_points
 
 
-def read_mcap(path: Path, request: Request) -> Raw:
+def read_mcap(path: Path, request: ReadRequest) -> Raw:
     """Read an MCAP file of ROS messages."""
     return _read(path, request, mcap.scan)
 
 
-def read_bag1(path: Path, request: Request) -> Raw:
+def read_bag1(path: Path, request: ReadRequest) -> Raw:
     """Read a ROS 1 bag."""
     return _read(path, request, bag1.scan)
 
 
-def read_bag2(path: Path, request: Request) -> Raw:
+def read_bag2(path: Path, request: ReadRequest) -> Raw:
     """Read a ROS 2 bag: a folder, or a part in SQLite."""
     return _read(path, request, bag2.scan_folder if path.is_dir() else bag2.scan)
 
 
-def _read(path: Path, request: Request, scan: Callable[[Path, Recording], None]) -> Raw:
+def _read(path: Path, request: ReadRequest, scan: Callable[[Path, MessageFile], None]) -> Raw:
     requested = list(requested_fields(request))
-    recording = Recording(path, lambda topic: is_needed(topic, requested))
+    recording = MessageFile(path, lambda topic: is_needed(topic, requested))
     try:
         scan(path, recording)
         found = [stream for topic in recording.topics.values() for stream in streams(topic, recording)]

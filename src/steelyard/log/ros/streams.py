@@ -10,9 +10,9 @@ from steelyard.errors import LogError, choices
 from steelyard.log.channels import NAME_WORDS
 from steelyard.log.checks import CLOCK
 from steelyard.log.ros import json_messages
-from steelyard.log.ros.decoding import Block, blocks
+from steelyard.log.ros.decoding import LayoutMessages, blocks
 from steelyard.log.ros.definitions import Definitions, parse, short, stock
-from steelyard.log.ros.messages import Recording, Topic
+from steelyard.log.ros.messages import MessageFile, Topic
 
 STAMPED, RECEIVED, CORRECTED = "stamped", "received", "corrected"
 CLOCKS = (STAMPED, RECEIVED, CORRECTED)
@@ -23,7 +23,7 @@ _FRAME = "header.frame_id"
 
 
 @dataclass(frozen=True)
-class Stream:
+class MessageStream:
     """numbers: field path -> (n, k). texts: field path -> what all messages say. received, stamped: (n,) ns; None
     without stamps."""
 
@@ -79,7 +79,7 @@ def definitions_of(topic: Topic) -> Definitions:
     return found
 
 
-def streams(topic: Topic, recording: Recording) -> list[Stream]:
+def streams(topic: Topic, recording: MessageFile) -> list[MessageStream]:
     """The streams of a topic, the longest first."""
     if not topic.data:
         return []
@@ -93,9 +93,9 @@ def streams(topic: Topic, recording: Recording) -> list[Stream]:
     return sorted((_merged(topic, group, received) for group in _groups(found)), key=len, reverse=True)
 
 
-def _groups(found: list[Block]) -> list[list[Block]]:
+def _groups(found: list[LayoutMessages]) -> list[list[LayoutMessages]]:
     """Blocks that differ in nothing but their size and frame."""
-    groups: dict[tuple, list[Block]] = {}
+    groups: dict[tuple, list[LayoutMessages]] = {}
     for block in _in_one_order(found):
         shape = tuple((path, values.shape[1]) for path, values in block.numbers.items())
         texts = tuple(item for item in block.texts.items() if item[0] != _FRAME)
@@ -103,7 +103,7 @@ def _groups(found: list[Block]) -> list[list[Block]]:
     return list(groups.values())
 
 
-def _in_one_order(found: list[Block]) -> Iterator[Block]:
+def _in_one_order(found: list[LayoutMessages]) -> Iterator[LayoutMessages]:
     """Blocks whose messages name the same joints in another order, as of several publishers, in the order of the first:
     names say which number is whose."""
     orders: dict[tuple[str, frozenset[str]], tuple[str, ...]] = {}
@@ -122,7 +122,7 @@ def _in_one_order(found: list[Block]) -> Iterator[Block]:
         yield replace(block, numbers=numbers, texts=block.texts | {key: first})
 
 
-def _merged(topic: Topic, group: list[Block], received: NDArray[np.int64]) -> Stream:
+def _merged(topic: Topic, group: list[LayoutMessages], received: NDArray[np.int64]) -> MessageStream:
     rows = np.concatenate([block.rows for block in group])
     order = np.argsort(rows, kind="stable")
     numbers = group[0].numbers
@@ -132,10 +132,10 @@ def _merged(topic: Topic, group: list[Block], received: NDArray[np.int64]) -> St
     if all(path in numbers and numbers[path].shape[1] == 1 for path in STAMP):
         seconds, rest = (numbers[path][:, 0].astype(np.int64) for path in STAMP)
         stamped = seconds * 10**9 + rest if np.any(seconds) or np.any(rest) else None
-    return Stream(topic.name, topic.kind, received[rows[order]], stamped, numbers, group[0].texts)
+    return MessageStream(topic.name, topic.kind, received[rows[order]], stamped, numbers, group[0].texts)
 
 
-def clock_notes(used: list[Stream]) -> Iterator[str]:
+def clock_notes(used: list[MessageStream]) -> Iterator[str]:
     """How the clocks of topics run against the recorder's, where that matters."""
     behind = {}
     for stream in used:

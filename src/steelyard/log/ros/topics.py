@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, WORDS
-from steelyard.log.raw_channels import Request, asked
+from steelyard.log.raw_channels import ReadRequest, asked
 from steelyard.log.ros.definitions import LONGEST, number_names, short
-from steelyard.log.ros.messages import Recording, Topic
-from steelyard.log.ros.streams import Stream, definitions_of
+from steelyard.log.ros.messages import MessageFile, Topic
+from steelyard.log.ros.streams import MessageStream, definitions_of
 from steelyard.log.ros.trajectories import is_trajectory
 from steelyard.log.signals import COMPUTED, computed_note
 
@@ -27,13 +27,13 @@ _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}
 class Part:
     """Columns of a channel that one stream has, of its field at a path."""
 
-    stream: Stream
+    stream: MessageStream
     values: NDArray
     names: tuple[str, ...] | None
     path: str = ""
 
 
-def requested_fields(request: Request) -> Iterator[str]:
+def requested_fields(request: ReadRequest) -> Iterator[str]:
     """Every `TOPIC.field.path` of `channels=`."""
     for key, wanted in request.channels.items():
         for _, item in asked(wanted):
@@ -65,7 +65,7 @@ def _path_in(topic: str, item: str) -> str | None:
     return item[len(topic) + 1 :] if item.startswith(f"{topic}.") else None
 
 
-def parts_of(found: list[Stream], request: Request, recording: Recording) -> dict[str, list[Part]]:
+def parts_of(found: list[MessageStream], request: ReadRequest, recording: MessageFile) -> dict[str, list[Part]]:
     """What makes each channel."""
     result = {}
     for key, wanted in request.channels.items():
@@ -92,14 +92,14 @@ def parts_of(found: list[Stream], request: Request, recording: Recording) -> dic
     return result
 
 
-def _part(stream: Stream, path: str, names: tuple[str, ...] | None = None) -> Part:
+def _part(stream: MessageStream, path: str, names: tuple[str, ...] | None = None) -> Part:
     values = stream.numbers[path]
     if names is None and len(stream.names) == values.shape[1]:
         names = stream.names
     return Part(stream, values, names, path)
 
 
-def _explicit(key: str, joint: str | None, item: str, found: list[Stream], recording: Recording) -> Part:
+def _explicit(key: str, joint: str | None, item: str, found: list[MessageStream], recording: MessageFile) -> Part:
     """The part that `TOPIC.field.path` or `TOPIC.field.path[2]` names."""
     path, _, place = item.partition("[")
     for stream in found:
@@ -127,13 +127,13 @@ def computed_torques(group: list[Part]) -> tuple[str, ...]:
     return (f"{COMPUTED} {choices(dict.fromkeys(named))}",) if named else fields
 
 
-def _commands(stream: Stream) -> bool:
+def _commands(stream: MessageStream) -> bool:
     """Whether joint states are what joints are told, by a topic such as `/joint_commands`."""
     words = set(stream.topic.rsplit("/", 1)[-1].lower().split("_"))
     return bool(words & set(WORDS["command"]))
 
 
-def _chosen(states: list[Stream], request: Request) -> list[Stream]:
+def _chosen(states: list[MessageStream], request: ReadRequest) -> list[MessageStream]:
     """The joint states that are the robot's: those with its joints, and measured ones rather than commands. Raises
     LogError when topics contend for the same joint."""
     known = set(request.known)
@@ -141,7 +141,7 @@ def _chosen(states: list[Stream], request: Request) -> list[Stream]:
     topics = list(dict.fromkeys(stream.topic for stream in states))
     measured = [topic for topic in topics if topic.rsplit("/", 1)[-1] == "joint_states"]
     states = [stream for stream in states if stream.topic in (measured or topics)]
-    chosen: list[Stream] = []
+    chosen: list[MessageStream] = []
     for stream in states:
         rival = next((other for other in chosen if set(other.names) & set(stream.names)), None)
         if rival is None:
@@ -155,7 +155,7 @@ def _chosen(states: list[Stream], request: Request) -> list[Stream]:
     return chosen
 
 
-def _by_words(found: list[Stream]) -> dict[str, list[Part]]:
+def _by_words(found: list[MessageStream]) -> dict[str, list[Part]]:
     """Fields of one message whose names say what they are."""
     result: dict[str, list[Part]] = {}
     planned = any(is_trajectory(stream) for stream in found)

@@ -6,19 +6,19 @@ import numpy as np
 
 from steelyard.errors import LogError
 from steelyard.log.ros.definitions import short
-from steelyard.log.ros.streams import Stream
+from steelyard.log.ros.streams import MessageStream
 
 TRAJECTORY = "trajectory_msgs/JointTrajectory"
 _POINTS = "points."
 _STAMP = ("points.time_from_start.sec", "points.time_from_start.nanosec")
 
 
-def is_trajectory(stream: Stream) -> bool:
+def is_trajectory(stream: MessageStream) -> bool:
     """Whether a stream is of trajectories."""
     return short(stream.kind) == TRAJECTORY
 
 
-def with_points(found: list[Stream], asked: bool) -> list[Stream]:
+def with_points(found: list[MessageStream], asked: bool) -> list[MessageStream]:
     """Streams of a recording without joint states, with the points of its trajectory as samples.
 
     Args:
@@ -41,7 +41,7 @@ def with_points(found: list[Stream], asked: bool) -> list[Stream]:
     return found if asked else rest
 
 
-def _unrolled(stream: Stream) -> Stream:
+def _unrolled(stream: MessageStream) -> MessageStream:
     """Fields `points.*` (n, k) that all n points of the one message have."""
     if not all(path in stream.numbers for path in _STAMP):
         raise LogError(f"the trajectory of {stream.topic} has no points with times from its start")

@@ -1,4 +1,4 @@
-"""Physically consistent least squares by descent in a chart of consistent bodies: a comparator, not a method to use.
+"""Physically consistent least squares by descent in a chart of consistent bodies: what convex programs spare users.
 
 The cost is that of `consistent` with its pullback prior. A chart makes every body consistent and every unknown free,
 so that Levenberg and Marquardt's method applies; in exchange the cost is no longer convex, an optimum on the boundary
@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import OptionError, choices
-from steelyard.fit.estimate import Estimate, Status, estimate_of
-from steelyard.fit.knowledge import effect_bounds
-from steelyard.fit.prior import consistent_prior
-from steelyard.fit.program import unconstrained_program
-from steelyard.fit.whitening import weak_directions
+from steelyard.fit.homogeneous import ratios_about
+from steelyard.fit.knowledge import Knowledge, effect_bounds
+from steelyard.fit.prior import REGULARIZERS, prior_parameters
+from steelyard.fit.program import Program, assembled
 from steelyard.inertia import exponential, log_cholesky, principal
 from steelyard.information import Information
 from steelyard.terms import ParameterLayout
@@ -67,79 +65,32 @@ SIGNS = ("squares", "exponentials")
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where a descent ended: parameters (p,), cost (that of `consistent`), evaluations, and whether it converged.
-    weakest: what the data hardly shows, in words."""
+    """Where a descent ended: parameters (p,), cost (that of `consistent`), evaluations, and whether it converged."""
 
     parameters: np.ndarray
     cost: float
     evaluations: int
     converged: bool
-    weakest: tuple[str, ...]
 
 
-def nonconvex(
-    info: Information,
-    *,
-    chart: str = "log_cholesky",
-    prior=None,
-    start=None,
-    weight: float = 1.0,
-    signs: str = "squares",
-    noise=None,
-    evaluations: int = 500,
-) -> Estimate:
-    """A local minimum of the cost of `consistent(info, prior=prior, weight=weight)` over consistent bodies.
-
-    There is no certificate: nothing tells whether the minimum is global.
-
-    Args:
-        info: as of `consistent`.
-        chart: "log_cholesky" (Rucker and Wensing 2022), "principal" (mass, centre of mass, axes and second moments;
-            Traversaro et al. 2016) or "exponential".
-        prior: as of `consistent`.
-        start: (nb, 10) consistent parameters, the prior by default.
-        weight: as of `consistent`.
-        signs: how viscous and Coulomb friction and armature are kept from being negative, "squares" or "exponentials"
-            of free unknowns.
-        noise: (g,) of the row groups.
-        evaluations: at most.
-
-    Returns:
-        The Estimate.
-
-    Raises:
-        OptionError: another chart.
-        InertiaError: a start that is not consistent.
-    """
-    info = info.plain
-    theta0, notes = consistent_prior(prior, info.robot, len(info.layout.bodies))
-    found, noise = descent(info, chart, theta0, start, weight, signs, noise, evaluations)
-    status = Status.WEAK_EXCITATION if found.weakest else Status.OK
-    return estimate_of(
-        info,
-        f"descent in the {chart} chart (weight {weight:g})",
-        found.parameters,
-        np.full((info.basis.count, info.basis.count), np.nan),
-        noise=noise,
-        status=status if found.converged else Status.INACCURATE,
-        weakest=found.weakest,
-        notes=(*notes, f"{found.evaluations} evaluations, cost {found.cost:.9g}; a local minimum."),
-    )
+def unconstrained_program(info: Information, theta0, weight: float, noise=None) -> Program:
+    """The program of `consistent` with its pullback prior theta0 (nb, 10) and no constraints. noise: (g,)."""
+    found = ratios_about(info, info.basis.regroup(prior_parameters(info, theta0)))
+    return assembled(info, Knowledge(theta0, (), (), REGULARIZERS["pullback"], weight, noise), ratios=found)
 
 
 def descent(
-    info: Information, chart: str, theta0, start, weight: float, signs: str, noise, evaluations: int
-) -> tuple[Descent, np.ndarray]:
-    """The descent behind `nonconvex` from a consistent prior theta0 (nb, 10), and the noise (g,) it assumed."""
+    info: Information, chart: str, theta0, noise, *, start=None, weight=1.0, signs="squares", evaluations=500
+) -> Descent:
+    """A local minimum of the cost of `consistent(info, prior=theta0, weight=weight)` over consistent bodies.
+
+    chart, signs: of CHARTS and SIGNS; theta0: (nb, 10) consistent; noise: (g,); start: (nb, 10), theta0 by default.
+    """
     from scipy.optimize import least_squares
 
-    if chart not in CHARTS:
-        raise OptionError(f"Unknown chart {chart!r}. Choose from {choices(CHARTS)}.")
-    if signs not in SIGNS:
-        raise OptionError(f"Unknown signs {signs!r}. Choose from {choices(SIGNS)}.")
     program = unconstrained_program(info, theta0, weight, noise)
     inverse = np.linalg.inv(program.directions)
-    free = _Unknowns(info.layout, CHARTS[chart], signs, np.diag(program.directions))
+    free = Unknowns(info.layout, CHARTS[chart], signs, np.diag(program.directions))
     R, z = program.residual.triangle
 
     def coordinates(phi):
@@ -164,12 +115,11 @@ def descent(
             max_nfev=evaluations,
         )
     cost = program.cost(coordinates(found.x))
-    weakest = weak_directions(program.problem, info.layout, info.basis)
-    return Descent(free.parameters(found.x), cost, found.nfev, found.status > 0, weakest), program.noise
+    return Descent(free.parameters(found.x), cost, found.nfev, found.status > 0)
 
 
 @dataclass(frozen=True, eq=False)
-class _Unknowns:
+class Unknowns:
     """Free unknowns phi (p,): chart points of the bodies, then friction and armature, the signed ones transformed.
 
     scales: (p,) typical sizes of the columns.
