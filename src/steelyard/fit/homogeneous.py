@@ -107,7 +107,8 @@ def ratios(info: Information, prior=None) -> Ratios:
     if prior is None:
         groups = rms == 0
     else:
-        reached = reach(info, info.basis.regroup(prior))
+        bodies = np.where(np.arange(len(prior)) < info.layout.inertial.stop, prior, 0.0)  # vendors' friction is any
+        reached = reach(info, info.basis.regroup(bodies))
         share = rms / np.maximum(np.maximum(rms, reached), np.finfo(float).tiny)
         groups = rms <= THRESHOLDS.silent * reached * share.max(initial=0.0)
     return Ratios(groups, np.zeros(info.basis.count), np.ones(len(groups)), ~groups)
