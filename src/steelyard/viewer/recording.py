@@ -20,6 +20,7 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.model.document import read_bytes
 from steelyard.model.formats import BY_NAME, document_of
+from steelyard.model.normal_form import normal_form
 from steelyard.model.robot import WORLD
 from steelyard.viewer.looks import looks
 from steelyard.viewer.played_motion import PlayedMotion, motion_of
@@ -159,7 +160,7 @@ def _urdf(robot: Robot) -> str:
         return read_bytes(document.path).decode(errors="replace")
     assert urdf.new is not None
     try:
-        return urdf.new(robot, Path("robot.urdf"), ()).files[-1][1].decode()
+        return urdf.new(normal_form(robot, urdf.abilities), Path("robot.urdf"), ()).files[-1][1].decode()
     except ModelError:
         return ""
 
