@@ -19,8 +19,8 @@ from steelyard.log.recorders import recognised
 from steelyard.log.signals import best_torques, computed_note
 
 LIMIT = 2**31
-EXPANSION = 1100  # zlib cannot make more out of a byte
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
+EXPANSION = 1100  # zlib cannot make more out of a byte
 BANDWIDTH = "bandwidth"
 
 
