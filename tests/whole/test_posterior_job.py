@@ -82,7 +82,6 @@ def limb(tmp_path_factory):
     return result, np.linalg.norm(torques(written(folder), *fast.state) - exact, axis=0) / np.linalg.norm(exact, axis=0)
 
 
-@pytest.mark.xfail(reason="2.1 % at one joint of the wrong limb, 0.4 % in others", strict=True)
 def test_a_wrong_limb_beside_right_ones_is_found(limb):
     assert limb[1].max() < 0.02
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from steelyard.diagnose.regression import Regression
 from steelyard.diagnose.torque_curves import Curves
-from steelyard.dynamics.effects import extra_torque
 from steelyard.errors import FitError
 from steelyard.fit import Estimate, weigh_by_noise
 from steelyard.fit.cone_program import consistent_parameters
@@ -22,7 +21,7 @@ from steelyard.information.regression_rows import direction_of
 from steelyard.log import Log, joined
 from steelyard.log.log import independence_of
 from steelyard.model import Robot
-from steelyard.terms import SHAPED_FRICTION, ParameterLayout
+from steelyard.terms import ParameterLayout
 
 SAMPLES = 1500  # at most, of all logs together
 NUMBERS = 1_500_000  # in the regression at most: fewer samples for a humanoid
@@ -242,7 +241,7 @@ def gain(before, after) -> float:
 
 
 def case_of(estimate: Estimate, logs: Sequence[Log]) -> Case:
-    """Case of an estimate and of logs with q, v, a and tau, without the friction of any shape that a posterior found.
+    """Case of an estimate and of logs with q, v, a and tau.
 
     Raises FitError for an estimate without a robot.
     """
@@ -265,17 +264,7 @@ def case_of(estimate: Estimate, logs: Sequence[Log]) -> Case:
         interval=1 / few.rate,
         order=np.arange(robot.nv),
         stamps=tuple((log.name, log.t[::step]) for log in logs),
-        added=-_shaped_friction(estimate, q, v, a),
     )
-
-
-def _shaped_friction(estimate: Estimate, q, v, a) -> np.ndarray:
-    """(n, nv) friction that plain columns lack: what it leaves looks like delays, shared motors and loads that pass."""
-    layout = estimate.layout
-    kept = [place for place, each in enumerate(layout.extras) if each.kind in SHAPED_FRICTION]
-    values = estimate.parameters[layout.extra][kept]
-    layout = replace(layout, extras=tuple(layout.extras[place] for place in kept))
-    return extra_torque(estimate.require_robot(), layout, values, q, v, a)
 
 
 def thinning(estimate: Estimate, logs: Sequence[Log]) -> int:

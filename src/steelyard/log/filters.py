@@ -25,8 +25,7 @@ from steelyard.terms import COULOMB_WIDTH, motor_of, ratios_of
 __all__ = ["cutoff_for", "decimate", "differentiate", "lowpass", "restamp", "torque_cutoff_for"]
 
 _WRENCHES = ("wrenches", "external")  # filtered like torques, among other channels as "wrenches:LINK"
-# Of the difference of v and dq/dt that a delay explains; s of it, below which it changes no torque that is measured
-MOSTLY, LATE = 0.5, 5e-4
+MOSTLY = 0.5  # of the difference of v and dq/dt, that a delay explains
 
 
 def lowpass(
@@ -200,7 +199,7 @@ def _require_cutoff(t: NDArray[np.float64], cutoff: float) -> None:
 
 def _late(log: Log, parts: list[slice], filtering: Callable[..., NDArray]) -> float:
     """s by which velocities come after positions, as of a driver that filters differences of them; 0 where they do not,
-    or where something else sets them apart."""
+    or by no more than a sample, as those of simulations do, or where something else sets them apart."""
     if log.v is None or log.q is None or log.nq != log.nv:
         return 0.0
     both = [(filtering(log.t[at], log.q[at], count=2), filtering(log.t[at], log.v[at], count=0)[0]) for at in parts]
@@ -212,7 +211,7 @@ def _late(log: Log, parts: list[slice], filtering: Callable[..., NDArray]) -> fl
     if not seen.any() or np.mean(shared[seen] ** 2 / (moving[seen] * apart[seen])) < MOSTLY:
         return 0.0
     late = float(np.median(shared[seen] / moving[seen]))
-    return late if late > LATE else 0.0
+    return late if late > 1 / log.rate else 0.0
 
 
 def _origin(log: Log, late: float) -> Iterator[str]:

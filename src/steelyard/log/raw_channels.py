@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError, choices
+from steelyard.errors import LogError, OptionError, choices
 from steelyard.log.channels import SI, step
 from steelyard.log.frame_channels import WORDS, ByFrame
 
@@ -42,6 +42,8 @@ def asked(wanted: Any, names: Sequence[str] = ()) -> list[tuple[str | None, Any]
     if isinstance(wanted, Mapping):
         return [(str(joint), name) for joint, name in wanted.items()]
     each = [wanted] if isinstance(wanted, str | int) else wanted
+    if not isinstance(each, Iterable):
+        raise OptionError(f"channels names columns, by names, numbers or lists of them; got {wanted!r}.")
     return [(None, name) for one in each for name in (_meant(one, names) if isinstance(one, str) else [one])]
 
 
