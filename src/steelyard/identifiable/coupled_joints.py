@@ -149,7 +149,7 @@ class ClusterMotion:
 
 
 def cluster_motion(mechanism: Mechanism, cluster: Cluster, samples: int) -> ClusterMotion:
-    q = np.random.default_rng(SEED).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
+    q = np.random.default_rng(SEED - 1).uniform(-np.pi, np.pi, size=(len(cluster.coordinates), samples))
     q *= _turns(mechanism, cluster)[:, None]
     q[:, 0] = 0.0
     place = {k: at for at, k in enumerate(cluster.coordinates)}
