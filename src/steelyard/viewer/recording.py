@@ -158,7 +158,7 @@ def _urdf(robot: Robot) -> str:
     document, urdf = document_of(robot), BY_NAME["urdf"]
     if document is not None and robot.source is not None and robot.source.format == urdf.name and document.exists:
         return read_bytes(document.path).decode(errors="replace")
-    assert urdf.new is not None
+    assert urdf.new is not None and urdf.abilities is not None
     try:
         return urdf.new(normal_form(robot, urdf.abilities), Path("robot.urdf"), ()).files[-1][1].decode()
     except ModelError:
