@@ -259,3 +259,13 @@ def test_torques_of_light_bodies_are_not_silent_beside_a_prior_that_is_too_heavy
     assert ratios(problem.info, prior_parameters(problem.info, problem.options["prior"])).groups.any()
     found = fit.consistent(problem.info, **problem.options)
     assert found.status is not fit.Status.LOST_SCALE
+
+
+def test_friction_that_a_file_states_makes_no_joint_silent():
+    """Vendors state any; a joint whose torque is nothing beside it still measures what bodies ask for."""
+    robot = sy.library.puma560()
+    log = sy.simulate.record(robot, duration=4.0, seed=1).log
+    vendor = robot.with_joint_properties(damping=np.full(robot.nv, 1e4), frictionloss=np.full(robot.nv, 1e4))
+    assert not ratios(sy.accumulate(vendor, log)).groups.any()
+    still = log.replace(tau=log.tau * (np.arange(robot.nv) < robot.nv - 1))
+    assert ratios(sy.accumulate(vendor, still)).groups.tolist() == [False] * (robot.nv - 1) + [True]
