@@ -15,6 +15,9 @@ from steelyard.diagnose.case import FEWEST
 from steelyard.diagnose.diagnosis import imitated
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypotheses.coupled_joints import WINS
+from steelyard.diagnose.hypotheses.torque_scale import unit_remedy
+from steelyard.diagnose.thresholds import EVIDENCE
+from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import SteelyardError
 from steelyard.fit import Estimate
 from steelyard.fit.evidence import TIGHTNESS
@@ -91,6 +94,8 @@ def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> 
         before = _judged(robot, usual, share)
     except SteelyardError:  # nothing to compare with: the diagnosis goes on
         return ()
+    if scaled := _scaled(robot, usual, share, before[0]):
+        return scaled
     best, won, after = None, WINS, 0.0
     for each in readings(robot.dof_names):
         read = few.replace(q=q @ each.position.T, v=v @ each.position.T, a=a @ each.position.T, tau=tau @ each.torque.T)
@@ -108,6 +113,22 @@ def misread(robot: Robot, logs: list[Log], estimate: Estimate, share: float) -> 
     said = f"{best.said}: then {after:.1%} of the torque is left, as read {before[1]:.1%}."
     options = ("--unit", best.word) if best.word else ()
     return (fault("joint_coordinates", said, options=options, nats_a_sample=won, relative_error=after),)
+
+
+def _scaled(robot: Robot, log: Log, share: float, before: float) -> tuple[Fault, ...]:
+    """Torques of another scale by powers of ten, where that makes links those of the file again, a gripper beside."""
+    q, v, a, tau = log.require("q", "v", "a", "tau")
+    needed = inverse_dynamics(robot, q, v, a)
+    factor = float(np.sum(needed * tau) / np.sum(needed**2))
+    power = np.round(np.log10(factor)) if factor > 0 else 0.0
+    if not power:
+        return ()
+    after = _judged(robot, log.replace(tau=tau / 10**power), share)[0] - tau.size * share * power * np.log(10)
+    if after - before < EVIDENCE:
+        return ()
+    said = f"Torques are about {factor:.2g} times those that the links of the file need, in most joints."
+    remedy, options = unit_remedy(factor)
+    return (fault("torque_unit", said, remedy, options=options, factor=factor, nats=after - before),)
 
 
 def _judged(robot: Robot, log: Log, share: float, *coupling) -> tuple[float, float, bool]:

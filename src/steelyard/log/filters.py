@@ -109,10 +109,10 @@ def differentiate(
         )
     kept = [slice(part.start + drop, part.stop - drop) for part in usable]
     filtering = partial(derivatives, smoother, order=order)
-    late = _late(log, usable, partial(filtering, cutoff=cutoff))
-    log = log.replace(v=None) if late else log
-    options = (partial(filtering, cutoff=cutoff), partial(filtering, cutoff=torque_cutoff), coulomb_width, shared)
-    parts = [_filtered(log, part, keep, *options) for part, keep in zip(usable, kept, strict=True)]
+    motions = [_motions(log, part, partial(filtering, cutoff=cutoff)) for part in usable]
+    late = _late(log, motions)
+    options = ("q" if late or log.v is None else "v", partial(filtering, cutoff=torque_cutoff), coulomb_width, shared)
+    parts = [_filtered(log, *each, *options) for each in zip(usable, kept, motions, strict=True)]
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
     wrenches = {key: {link: whole.pop(f"{key}:{link}") for link in getattr(log, key)} for key in _WRENCHES}
@@ -137,33 +137,39 @@ def differentiate(
     return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log, late))
 
 
+def _motions(log: Log, part: slice, filtering: Callable[..., NDArray]) -> dict[str, NDArray[np.float64]]:
+    """(3, n, k) signals of motion of a stretch, smoothed, and their first two derivatives."""
+    signals = {"q": log.q if log.nq == log.nv else None, "v": log.v} | {f"imu:{at}": x for at, x in log.imu.items()}
+    signals = {key: np.asarray(value[part]) for key, value in signals.items() if value is not None}
+    return _split(signals, filtering(log.t[part], np.concatenate(list(signals.values()), axis=1), count=2))
+
+
+def _split(signals: Mapping[str, NDArray], together: NDArray) -> dict[str, NDArray[np.float64]]:
+    """Signals made together, side by side, each under its name again."""
+    ends = np.cumsum([value.shape[1] for value in signals.values()])[:-1]
+    return dict(zip(signals, np.split(together, ends, axis=-1), strict=True))
+
+
 def _filtered(
     log: Log,
     part: slice,
     keep: slice,
-    filtering: Callable[..., NDArray],
+    motions: Mapping[str, NDArray[np.float64]],
+    moving: str,
     torque_filtering: Callable[..., NDArray],
     coulomb_width: float,
     shared,
 ) -> dict[str, NDArray[np.float64]]:
-    t, inner = log.t[part], slice(keep.start - part.start, keep.stop - part.start)
-    motions = {"q": log.q if log.nq == log.nv else None, "v": log.v} | {f"imu:{at}": x for at, x in log.imu.items()}
+    """moving: "v" or "q", of which acceleration is a derivative."""
+    inner = slice(keep.start - part.start, keep.stop - part.start)
     torques = {"tau": log.tau} | {f"{key}:{link}": x for key in _WRENCHES for link, x in getattr(log, key).items()}
-    motions, torques = (
-        {key: np.asarray(value[part]) for key, value in each.items() if value is not None}
-        for each in (motions, torques)
-    )
-    moving = "v" if "v" in motions else "q"
-    motion = filtering(t, motions.pop(moving), count=1 if moving == "v" else 2)
-    result = {moving: motion[0][inner]}
-    result |= {key: filtering(t, value, count=0)[0][inner] for key, value in motions.items()}
-    speed = motion[-2]
-    result |= {"v": speed[inner], "a": motion[-1][inner]}
+    torques = {key: np.asarray(value[part]) for key, value in torques.items() if value is not None}
+    speed, acceleration = motions[moving][:2] if moving == "v" else motions[moving][1:]
+    result = {key: value[0][inner] for key, value in motions.items()} | {"v": speed[inner], "a": acceleration[inner]}
     motors = [sum(ratio * speed[:, log.column(joint)] for joint, ratio in motor) for motor in shared]
     torques["direction"] = np.tanh(np.column_stack([speed, *motors]) / coulomb_width)
-    values = torque_filtering(t, np.concatenate(list(torques.values()), axis=1), count=0)[0][inner]
-    ends = np.cumsum([value.shape[1] for value in torques.values()])[:-1]
-    result |= dict(zip(torques, np.split(values, ends, axis=1), strict=True))
+    values = torque_filtering(log.t[part], np.concatenate(list(torques.values()), axis=1), count=0)[0][inner]
+    result |= _split(torques, values)
     if motors:
         result["direction"], result["shared_direction"] = np.split(result["direction"], [log.nv], axis=1)
     return result
@@ -197,14 +203,13 @@ def _require_cutoff(t: NDArray[np.float64], cutoff: float) -> None:
         )
 
 
-def _late(log: Log, parts: list[slice], filtering: Callable[..., NDArray]) -> float:
+def _late(log: Log, motions: list[dict[str, NDArray[np.float64]]]) -> float:
     """s by which velocities come after positions, as of a driver that filters differences of them; 0 where they do not,
     or by no more than a sample, as those of simulations do, or where something else sets them apart."""
     if log.v is None or log.q is None or log.nq != log.nv:
         return 0.0
-    both = [(filtering(log.t[at], log.q[at], count=2), filtering(log.t[at], log.v[at], count=0)[0]) for at in parts]
-    change = np.concatenate([motion[2] for motion, _ in both])
-    behind = np.concatenate([motion[1] - v for motion, v in both])
+    change = np.concatenate([each["q"][2] for each in motions])
+    behind = np.concatenate([each["q"][1] - each["v"][0] for each in motions])
     moving, apart = np.sum(change**2, axis=0), np.sum(behind**2, axis=0)
     shared = np.sum(change * behind, axis=0)
     seen = (moving > 0) & (apart > 0)

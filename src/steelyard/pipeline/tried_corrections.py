@@ -63,7 +63,7 @@ class Judge:
 
 
 def tried(faults: Sequence[Fault], judge: Judge) -> tuple[tuple[Fault, ...], tuple[str, ...]]:
-    """Faults whose correction is worth making, and notes on those whose is not.
+    """Faults whose correction is worth making, and notes on those whose is not, the first of each option.
 
     Args:
         faults: of the diagnosis.
@@ -72,9 +72,11 @@ def tried(faults: Sequence[Fault], judge: Judge) -> tuple[tuple[Fault, ...], tup
     Returns:
         The faults, and the notes.
     """
-    kept, notes = [], []
+    kept, notes, vain = [], [], set()
     for each in faults:
         option, *words = each.options or ("",)
+        if option in vain:  # they come in the order of what they explain
+            continue
         if each.severity == "fatal" or option not in (COUPLING, DELAY, LEAVE_OUT):
             kept.append(each)
             continue
@@ -88,6 +90,7 @@ def tried(faults: Sequence[Fault], judge: Judge) -> tuple[tuple[Fault, ...], tup
         said = f"{' '.join(each.options)} takes the torque error on held-out samples from {error:.2%} to {after:.2%}."
         if after > (1 - REAL) * error:
             notes.append(f"Not recommended: {said}")
+            vain.add(option)
         else:
             kept.append(replace(each, message=f"{each.message} Tried: {said}"))
     return tuple(kept), tuple(notes)
