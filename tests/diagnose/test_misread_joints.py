@@ -77,10 +77,13 @@ def test_wrong_links_are_no_other_reading(name):
     assert result.after.relative_error < 0.02 and min(result.estimate.scales[each] for each in robot.body_names) < 10
 
 
-@pytest.mark.parametrize(("name", "factor"), [("puma560", 0.15), ("panda", 0.15), ("panda", 1000.0)])
-def test_torques_of_another_unit_are_told_beside_wrong_links(name, factor):
+@pytest.mark.parametrize(
+    ("name", "wrong", "lighter", "factor"),
+    [("puma560", 3, 0.1, 0.15), ("panda", 1, 0.02, 0.1), ("panda", 3, 0.1, 1000.0)],
+)
+def test_torques_of_another_unit_are_told_beside_wrong_links(name, wrong, lighter, factor):
     robot = arm(name)
-    light = robot.with_inertias(robot.inertias * np.where(np.arange(robot.nb) >= robot.nb - 3, 0.1, 1.0)[:, None])
+    light = np.where(np.arange(robot.nb) >= robot.nb - wrong, lighter, 1.0)[:, None]
     log = other(recorded(name), lambda q, tau: (q, factor * tau))
     with pytest.raises(LogError, match=r"(?s)Torques are .* times .*--accept torque_unit"):
-        run(Job(in_memory("arm"), (in_memory("log"),)), robot=light, logs=(log,))
+        run(Job(in_memory("arm"), (in_memory("log"),)), robot=robot.with_inertias(robot.inertias * light), logs=(log,))
