@@ -27,7 +27,8 @@ from steelyard.job_options import (
     option,
     options_of,
 )
-from steelyard.terms import SHAPED_FRICTION, friction_terms
+from steelyard.terms import friction_terms
+from steelyard.weighed_columns import SHAPED_FRICTION
 
 AS_MODELLED = "model"  # the word for drives of the kinds that the model and its side file say
 FRICTION = ("viscous", "coulomb", "offset")

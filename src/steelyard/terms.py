@@ -14,6 +14,7 @@ from typing import Any
 from steelyard.cards import Card
 from steelyard.errors import OptionError, choices
 from steelyard.namespaces import array_namespace
+from steelyard.weighed_columns import NUISANCES, SHAPED_FRICTION, SPRING_UNIT, WEIGHED, Extra
 
 # Half-width of standstill, rad/s or m/s, of Coulomb friction `tanh(v / width)`: near zero speed the sign of a measured
 # speed is noise. Blocked cross-validation on real logs (Panda, UR10, TX40) is flat between 0.02 and 0.1.
@@ -88,11 +89,6 @@ TERMS = {
     )
 }
 COUPLED = ("armature", "viscous", "coulomb")  # columns of a coupling, in their order
-SPRING_UNIT = "N m/rad"
-SHAPED_FRICTION = ("curve", "load")  # beyond viscous, Coulomb and constant: of any shape over speed, and by load
-NUISANCES = ("lean", "zero", "gain", "spring")  # mistakes of a log small enough for a derivative
-# Bumps of friction curves over `asinh(v / CURVE_SPEED)`, 0.01 to 8 rad/s or m/s, and a step; alike in all logs.
-CURVE_SPEED, CURVE_STEP, CURVE_KNOTS = 0.01, 0.74, 10
 
 
 def friction_terms() -> tuple[str, ...]:
@@ -124,29 +120,6 @@ class UserColumn:
     unit: str = "N m"
     joints: tuple[str, ...] | None = None
     nonnegative: bool = False
-
-
-@dataclass(frozen=True)
-class Extra:
-    """One column beyond bodies and terms of single joints.
-
-    kind: one of `COUPLED` (a term of the speed `sum ratio * v` of a shared motor, which acts on each degree times its
-    ratio), "spring" (torque `q`), "user", or weighed by evidence: a bump of a friction "curve", friction by "load",
-    "lean" of the base, "zero" of a joint's encoder, "gain" of its torques, "rest" of its spring (the torque at zero).
-    function: of a user's column; nonnegative: its value cannot be negative. number: of a bump, 0 and up for odd ones of
-    speed, `CURVE_KNOTS` a step, -1 and down for even ones; of the axis across gravity; of a zero's degree. weighed:
-    whether its size is told by evidence (`fit.posterior`), and other fits do without it.
-    """
-
-    name: str
-    unit: str
-    kind: str
-    dofs: tuple[int, ...]
-    ratios: tuple[float, ...] = (1.0,)
-    function: Callable[[Any, Any, Any], Any] | None = None
-    nonnegative: bool = False
-    number: int = 0
-    weighed: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -374,8 +347,7 @@ def layout_of(
             *_couplings(names, coupling),
             *_springs(robot, names, springs),
             *_users(robot, names, extra),
-            *_shaped(names, friction),
-            *_nuisances(robot, names, tuple(nuisances), springs),
+            *_weighed(robot, names, {*friction, *nuisances}, springs),
         ),
         rotor_names=tuple(rotor.name for rotor in robot.rotors) if rotors else (),
     )
@@ -400,31 +372,14 @@ def _springs(robot, names: dict[str, int], springs):
         yield Extra(f"{joint}.spring", SPRING_UNIT, "spring", (dof,))
 
 
-def _shaped(names: dict[str, int], friction):
-    """Friction curves and friction by load."""
-    bumps = [*range(CURVE_KNOTS + 1), *range(-1, -2 - CURVE_KNOTS // 2, -1)] if "curve" in friction else []
-    for joint, dof in names.items():
-        for number in bumps:
-            shape = f"{'odd' if number >= 0 else 'even'}{abs(number)}" if number < CURVE_KNOTS else "step"
-            yield Extra(f"{joint}.curve.{shape}", "N m", "curve", (dof,), number=number, weighed=True)
-        if "load" in friction:
-            yield Extra(f"{joint}.load", "1", "load", (dof,), weighed=True)
-
-
-def _nuisances(robot, names: dict[str, int], kinds: tuple[str, ...], springs):
-    """Lean of a fixed base, zeros, gains and springs of joints of one degree."""
+def _weighed(robot, names: dict[str, int], kinds: Collection[str], springs):
+    """Columns whose size evidence tells: friction joint by joint, then mistakes of the robot and its simple joints."""
     simple = {joint: dof for joint, dof in names.items() if dof in robot.scalar_positions}
-    if "lean" in kinds and not robot.floating:
-        for number, axis in enumerate("xy"):
-            yield Extra(f"lean.{axis}", "rad", "lean", tuple(range(robot.nv)), number=number, weighed=True)
-    for joint, dof in simple.items():
-        if "zero" in kinds:
-            yield Extra(f"{joint}.zero", "rad", "zero", tuple(range(robot.nv)), number=dof, weighed=True)
-        if "gain" in kinds:
-            yield Extra(f"{joint}.gain", "1", "gain", (dof,), weighed=True)
-        if "spring" in kinds and joint not in springs:
-            yield Extra(f"{joint}.spring", SPRING_UNIT, "spring", (dof,), weighed=True)
-            yield Extra(f"{joint}.rest", "N m", "rest", (dof,), weighed=True)
+    for part, joints in (("friction", names), ("robot", {} if robot.floating else {"": robot.nv}), ("joint", simple)):
+        for joint, dof in joints.items():
+            for kind, record in WEIGHED.items():
+                if record.part == part and kind in kinds and not (kind == "spring" and joint in springs):
+                    yield from record.made(joint, dof, robot.nv)
 
 
 def _users(robot, names: dict[str, int], extra):

@@ -10,7 +10,7 @@ import steelyard as sy
 from small_runs import JOINTS, motion, torques, write_model
 from steelyard.fit.prediction_error import RANGE_SHARE, generalization, ordinary_use
 from steelyard.information import accumulate, accumulate_blocks
-from steelyard.terms import NUISANCES
+from steelyard.weighed_columns import NUISANCES
 
 NOISE = np.array([0.6, 0.2, 0.15])  # N m and N, some 2 % of the torques
 COLUMNS = {"friction": ("viscous", "coulomb", "offset", "curve", "load"), "nuisances": NUISANCES}

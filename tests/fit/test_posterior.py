@@ -18,7 +18,7 @@ from steelyard.information import accumulate
 from steelyard.pipeline.posterior_of_logs import posterior_of
 from steelyard.prepare.prepared import with_motion
 from steelyard.simulate import PERFECT, Sensors, record, rich_motion
-from steelyard.terms import NUISANCES
+from steelyard.weighed_columns import NUISANCES
 
 FEW = {"friction": ("viscous", "coulomb", "offset"), "nuisances": ("lean", "zero", "gain")}
 SHAPED = {"friction": ("viscous", "coulomb", "offset", "curve", "load"), "armature": True, "nuisances": NUISANCES}

@@ -12,7 +12,8 @@ from steelyard.identifiable.basis import Basis
 from steelyard.information.gram import Squares
 from steelyard.information.regression_rows import chunk_rows, raw_columns, rows_of
 from steelyard.model import Robot
-from steelyard.terms import Extra, ParameterLayout, stated_values
+from steelyard.terms import ParameterLayout, stated_values
+from steelyard.weighed_columns import Extra
 
 STEP = 1e-4  # rad or m, of difference quotients
 

@@ -4,8 +4,8 @@ Coulomb friction is smoothed around standstill, `tanh(v / width)`. Behind a low-
 faster than the filter lets it, and so must the column: a filtered log carries its filtered direction of motion.
 """
 
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from steelyard.dynamics.newton_euler import inverse_dynamics
 from steelyard.errors import OptionError
 from steelyard.model import Robot
 from steelyard.namespaces import array_namespace
-from steelyard.terms import COULOMB_WIDTH, CURVE_KNOTS, CURVE_SPEED, CURVE_STEP, Extra, ParameterLayout, term_of
+from steelyard.terms import COULOMB_WIDTH, ParameterLayout, term_of
+from steelyard.weighed_columns import Extra, bump, steps_of_speed, weighed
 
 
 def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
@@ -111,30 +112,49 @@ def given_rows(robot: Robot, layout: ParameterLayout, q, v, a) -> dict[int, np.n
     Returns:
         (len(extra.dofs), n) by index of the extra column.
     """
-    kinds = {extra.kind for extra in layout.extras}
-    found: dict[int, np.ndarray] = {}
-    if not any(extra.weighed or extra.kind == "user" for extra in layout.extras):
-        return found
-    bodies = _bodies(robot)
-    tau = inverse_dynamics(bodies, q.T, v.T, a.T).T if kinds & {"load", "gain"} else None
-    by_q = inverse_dynamics_derivatives(bodies, q.T, v.T, a.T).dtau_dq if "zero" in kinds else None
-    speeds = np.arcsinh(v / CURVE_SPEED) / CURVE_STEP if "curve" in kinds else None
-    still = np.zeros_like(v.T)
+    motion, found = Motion(robot, q, v, a), {}
     for i, extra in enumerate(layout.extras):
         if extra.kind == "user":
             found[i] = extra_rows(robot, extra, q, v, a)
-        elif extra.kind == "curve" and speeds is not None:
-            found[i] = _bump(speeds[list(extra.dofs)], extra.number)
-        elif extra.kind == "load" and tau is not None:
-            found[i] = (np.tanh(v / COULOMB_WIDTH) * np.abs(tau))[list(extra.dofs)]
-        elif extra.kind == "gain" and tau is not None:
-            found[i] = tau[list(extra.dofs)]
-        elif extra.kind == "zero" and by_q is not None:
-            found[i] = by_q[..., extra.number].T
-        elif extra.kind == "lean":
-            pulled = _pulled(robot, extra.number)
-            found[i] = inverse_dynamics(pulled, q.T, still, still).T
+        elif extra.weighed and (torque := weighed(extra.kind).torque) is not None:
+            found[i] = torque(motion, extra)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """What columns of friction of any shape and of mistakes take of a motion, samples last: q (nq, n), v and a
+    (nv, n)."""
+
+    robot: Robot
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+    @cached_property
+    def torque(self) -> np.ndarray:
+        """(nv, n) of the links."""
+        return inverse_dynamics(_bodies(self.robot), self.q.T, self.v.T, self.a.T).T
+
+    @cached_property
+    def torque_by_position(self) -> np.ndarray:
+        """(n, nv, nv) its derivatives."""
+        return inverse_dynamics_derivatives(_bodies(self.robot), self.q.T, self.v.T, self.a.T).dtau_dq
+
+    @cached_property
+    def direction(self) -> np.ndarray:
+        """(nv, n) smoothed signs of the speeds."""
+        return np.tanh(self.v / COULOMB_WIDTH)
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """(nv, n) speeds in steps of friction curves."""
+        return steps_of_speed(self.v)
+
+    def torque_of_lean(self, axis: int) -> np.ndarray:
+        """(nv, n) by a radian of lean."""
+        still = np.zeros_like(self.v.T)
+        return inverse_dynamics(_pulled(self.robot, axis), self.q.T, still, still).T
 
 
 def friction_curve(layout: ParameterLayout, values, dof: int, v) -> np.ndarray:
@@ -149,25 +169,9 @@ def friction_curve(layout: ParameterLayout, values, dof: int, v) -> np.ndarray:
     Returns:
         (n,).
     """
-    u = np.arcsinh(v / CURVE_SPEED) / CURVE_STEP
+    u = steps_of_speed(v)
     bumps = [(x, each) for x, each in zip(values, layout.extras, strict=True) if each.kind == "curve"]
-    return np.zeros_like(v) + sum(x * _bump(u, each.number) for x, each in bumps if dof in each.dofs)
-
-
-def bump_speed(number: int) -> float:
-    """Speed at which a bump of a friction curve is largest, rad/s or m/s; of the one at standstill that of the next."""
-    steps = number + 1 if number >= 0 else max(2 * (-number - 1), 1)
-    return float(CURVE_SPEED * np.sinh(steps * CURVE_STEP))
-
-
-def _bump(u, number: int) -> np.ndarray:
-    """A bump of a friction curve over the steps of speed u, odd or even, or its step (see `Extra.number`)."""
-    if number == CURVE_KNOTS:  # within 0.002 rad/s: bumps make one of terms that cancel, and go on beyond all data
-        return np.tanh(4 * u)
-    if number >= 0:
-        return np.exp(-0.5 * (u - number - 1) ** 2) - np.exp(-0.5 * (u + number + 1) ** 2)
-    at = 2 * (-number - 1)
-    return np.exp(-((u - at) ** 2) / 8) + np.exp(-((u + at) ** 2) / 8)
+    return np.zeros_like(v) + sum(x * bump(u, each.number) for x, each in bumps if dof in each.dofs)
 
 
 @lru_cache(maxsize=8)

@@ -17,7 +17,8 @@ from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.information import Information
 from steelyard.model import Robot
-from steelyard.terms import NUISANCES, TERMS, Extra, ParameterLayout, stated_values
+from steelyard.terms import TERMS, ParameterLayout, stated_values
+from steelyard.weighed_columns import NUISANCES, Extra
 
 CERTAIN = 3.0  # standard deviations: one of 370 by chance
 DRAWN = 256  # samples for the interval of an expected error

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.dynamics.effects import bump_speed
 from steelyard.errors import FitError
 from steelyard.fit.cone_program import as_told
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
@@ -29,18 +28,12 @@ from steelyard.inertia import pseudo
 from steelyard.information import Information
 from steelyard.information.gram import Squares
 from steelyard.model import Robot
-from steelyard.terms import CURVE_KNOTS, SHAPED_FRICTION, TERMS
+from steelyard.terms import TERMS
+from steelyard.weighed_columns import CURVE, EVEN, SHAPED_FRICTION, STATED, Joint, weighed
 
 WIDE = 10.0  # torques of its joint: deviation of armature, couplings and columns of the user before any data
-EVEN = 0.05  # of the odd part of friction: what a drive's torque has that does not turn with the direction of motion
 SLOW = 0.15  # of the RMS speed of a joint: below, friction is told by rests, and a curve is smooth
-LOAD = 0.1  # deviation of friction by load
-SIZES = {"lean": 0.01, "zero": 0.005, "gain": 0.01}  # of mistakes at a scale of one: rad, rad, 1
 VOUCHED = 25.0  # largest lambda in what is promised: links of files are right to 20 %
-SPRING = 0.05  # torques of its joint, a radian: the same of its spring
-# Mean and deviation of the logarithm of a scale: of a curve, in torques of its joint; of viscous and Coulomb friction
-# about the file's; of mistakes; of springs, which few joints have, and which pass for weight in a part of its range.
-CURVE, STATED, MISTAKE, SPRUNG = (-3.0, np.sqrt(10.0)), (0.0, 3.0), (-1.0, 1.0), (-3.0, 1.0)
 STARTS = ((4.0, 0.05), (300.0, 0.3))  # lambda and size of curves: the evidence may have an optimum near each
 FIRST_NOISE = 0.1  # of the torque of a row
 FAINT = 1e-9  # of a column's square, by which what no motion tells stays; weight of a second prior beside the posterior
@@ -140,23 +133,12 @@ def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
             together.setdefault((group, *STATED), []).append(at)
     for at, extra in enumerate(layout.extras, start=layout.extra.start):
         own = torque[list(extra.dofs)].max()
-        if not extra.weighed:
-            unit[at] *= own
-        elif extra.kind == "curve" and extra.number == CURVE_KNOTS:
-            unit[at] *= own / WIDE
-            together[f"{extra.name.partition('.curve')[0]}.friction", *STATED].append(at)
-        elif extra.kind == "curve":
-            unit[at] = own * min(bump_speed(extra.number) / slow[extra.dofs[0]], 1.0)
-            unit[at] *= 1.0 if extra.number >= 0 else EVEN
-            together.setdefault((extra.name.rpartition(".")[0], *CURVE), []).append(at)
-        elif extra.kind == "load":
-            unit[at] = LOAD
-        elif extra.kind in ("spring", "rest"):
-            unit[at] = SPRING * own
-            together.setdefault((f"{extra.name.rpartition('.')[0]}.spring", *SPRUNG), []).append(at)
-        else:
-            unit[at] = SIZES[extra.kind]
-            together.setdefault((extra.name if extra.kind == "gain" else extra.kind, *MISTAKE), []).append(at)
+        unit[at] *= own
+        if extra.weighed:
+            size = weighed(extra.kind).size(extra, Joint(own, column[at], slow.get(extra.dofs[0], 0.0)))
+            unit[at] = size.deviation
+            if size.scale is not None:
+                together.setdefault(size.scale, []).append(at)
     return unit, tuple(Group(name, np.array(at), *prior) for (name, *prior), at in together.items())
 
 

@@ -73,15 +73,14 @@ class Columns:
             physics integrated over windows of a low-pass filter, without a), "power" (of all joints together), "base"
             or "wrench:LINK" (six-axis sensors under the robot or in front of a link, from `log.wrenches`). Every row
             group has a noise of its own, and the base columns are those that all rows together reveal.
-        friction: any of `terms.friction_terms` and `terms.SHAPED_FRICTION`.
+        friction: any of `terms.friction_terms` and `weighed_columns.SHAPED_FRICTION`.
         armature: whether armature is estimated.
         coupling: groups of joints with a common motor, such as `"joint5+joint6"`, `(("joint5", "joint6"),)` or
             `({"joint5": 1, "joint6": -1},)`, whose inertia and friction act on the sum of their speeds.
         springs: joints with a linear spring.
         extra: `UserColumn`s.
-        nuisances: small mistakes of a log as columns, any of `terms.NUISANCES`: lean of the base, zeros of encoders,
-        gains
-            of torques and springs, linear about the links of the robot.
+        nuisances: small mistakes of a log as columns, any of `weighed_columns.NUISANCES`: lean of the base, zeros of
+            encoders, gains of torques and springs, linear about the links of the robot.
         rotors: whether the robot's motor rotors are bodies with ten columns each; without, they are left aside.
         columns: "base" (identifiable choice, lossless) or "all".
         sums: "gram", or "qr" for triangular factors, which lose no digits to ill-conditioned data.

@@ -20,7 +20,8 @@ from steelyard.log.npz import members
 from steelyard.model import Robot
 from steelyard.model.compare import fingerprint
 from steelyard.storage import require_readable
-from steelyard.terms import Extra, ParameterLayout
+from steelyard.terms import ParameterLayout
+from steelyard.weighed_columns import Extra
 
 FORMAT = "steelyard information 1.1"
 ARRAYS = ("gram", "moment", "energy", "counts", "weights", "columns")

@@ -18,7 +18,8 @@ from steelyard.identifiable.basis import Basis, from_null_space
 from steelyard.information import Information
 from steelyard.native import LONG_CHUNK
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.terms import Extra, ParameterLayout
+from steelyard.terms import ParameterLayout
+from steelyard.weighed_columns import Extra
 
 DRIFT = "drift"
 CHANNELS = ("fx", "fy", "fz", "nx", "ny", "nz")

@@ -23,7 +23,8 @@ from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.prepare import prepare
 from steelyard.prepare.reading import read_logs
-from steelyard.terms import NUISANCES, TERMS
+from steelyard.terms import TERMS
+from steelyard.weighed_columns import NUISANCES
 
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 PLAIN = "plain"  # columns of links, of friction that all joints have, and of armature

@@ -19,7 +19,8 @@ from steelyard.model.formats import MODEL_SUFFIXES
 from steelyard.pipeline import Job
 from steelyard.pipeline.job_run import job_of, load_with_side
 from steelyard.report.record import read
-from steelyard.terms import COUPLED, NUISANCES, SHAPED_FRICTION, TERMS, ParameterLayout, layout_of
+from steelyard.terms import COUPLED, TERMS, ParameterLayout, layout_of
+from steelyard.weighed_columns import NUISANCES, SHAPED_FRICTION
 
 
 @dataclass(frozen=True, eq=False)

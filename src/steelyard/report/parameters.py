@@ -16,7 +16,7 @@ from steelyard.report.numbers import interval, number, percent, plus_minus, shar
 from steelyard.report.schema import filled
 from steelyard.report.torques import FEW
 from steelyard.sheets import Cell, Sheet, sheet
-from steelyard.terms import SHAPED_FRICTION, Extra
+from steelyard.weighed_columns import SHAPED_FRICTION, Extra
 
 UNCERTAIN = (
     0.1  # deviation over natural size (`labels.sizes`), half of what a file is believed to, that is poorly known
