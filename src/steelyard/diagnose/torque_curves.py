@@ -14,7 +14,7 @@ class Curves:
     """Torques of logs between their samples, read at every `step`-th stamp or some time after it."""
 
     def __init__(self, logs: Sequence[Log], step: int):
-        self._pieces = []
+        self._pieces, self._in_time = [], {}
         for log in logs:
             (tau,) = log.require("tau")
             chosen = np.arange(0, len(log), step)
@@ -32,6 +32,13 @@ class Curves:
         """
         delay = np.asarray(delay, dtype=float)
         columns = np.arange(len(delay)) if columns is None else columns
+        if not delay.any():  # as most hypotheses ask for them
+            if derivative not in self._in_time:
+                self._in_time[derivative] = self._read(delay, np.arange(len(delay)), derivative)
+            return self._in_time[derivative][:, columns]
+        return self._read(delay, columns, derivative)
+
+    def _read(self, delay, columns, derivative: int) -> np.ndarray:
         result = [np.empty((len(stamps), len(delay))) for *_, stamps in self._pieces]
         for values, (knots, cubics, stamps) in zip(result, self._pieces, strict=True):
             for late in np.unique(delay):
