@@ -87,3 +87,13 @@ def test_torques_of_another_unit_are_told_beside_wrong_links(name, wrong, lighte
     log = other(recorded(name), lambda q, tau: (q, factor * tau))
     with pytest.raises(LogError, match=r"(?s)Torques are .* times .*--accept torque_unit"):
         run(Job(in_memory("arm"), (in_memory("log"),)), robot=robot.with_inertias(robot.inertias * light), logs=(log,))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["puma560", "panda"])
+def test_currents_of_unlike_drives_are_told(name, seed):
+    robot = arm(name)
+    gains = np.random.default_rng(seed).uniform(4.0, 14.0, robot.nv)
+    log = other(recorded(name), lambda q, tau: (q, tau / gains))
+    with pytest.raises(LogError, match=r"(?s)(Torques are|Each joint's torque is).*--drive-gains"):
+        run(Job(in_memory("arm"), (in_memory("log"),)), robot=robot, logs=(log,))

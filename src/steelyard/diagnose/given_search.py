@@ -17,7 +17,7 @@ POOR_JOINT = 0.6  # share of the torque that the given links leave of the worst 
 HALF = 0.5  # of that share, at most, a mistake may leave, of all torque or of a joint
 WINS = 0.6  # nats a sample that it must win; half of the error of one joint is 0.7
 SURE = 2.5  # the same where the given links are fair: figures that fit links as wrong as files' win 1.9 at most
-WORSE = 0.02  # nats a sample by which the physically consistent fit may become worse
+WORSE = 0.02  # nats a sample by which the physically consistent fit may become worse, for each that given links win
 MOST_JOINTS = 12  # the worst ones, whose signs, zeros and orders are tried
 TIE = 0.1  # share of the best gain within which two hypotheses explain the data equally well
 MOST_FITTED = 4  # of these that a fit tells apart
@@ -51,7 +51,7 @@ def found_by_given_links(case: Case) -> Hypothesis | None:
     while left:
         most = max(each.gain for each in left)
         alike = [each for each in left if each.gain >= (1 - TIE) * most]  # simple ones first
-        best, won = None, -WORSE
+        best, won = None, -WORSE * max(most, 1.0)
         for each in alike[:MOST_FITTED]:
             own = gain(case.physical_energy, _in_units_of(case, each.trial.case, each.trial.case.physical_energy))
             if own > (won if best is None else won + BETTER):

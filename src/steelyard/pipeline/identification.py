@@ -239,7 +239,8 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple
     after, reach = validate(estimate, held), generalization(estimate, fitted.by_log, tested)
     estimate = everything(robot, estimate, fitted.total, test, fitted.run.fit, options)
     intervals = posterior_uncertainty(estimate)
-    use = ordinary_use(robot, fitted.train)
+    scaled = job.drive_gains and not job.loads  # by the links of the file, whose errors no sample shows
+    use = None if scaled else ordinary_use(robot, fitted.train)
     expected = None
     if use is not None:
         expected = estimate.expected_error("given", use), estimate.expected_error("written", use)
