@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.decisions.held_out_samples import HeldOut
 from steelyard.diagnose.faults import fault
 from steelyard.model import mjcf_text
 from steelyard.pipeline import inspect
@@ -63,7 +64,7 @@ def noisy():
 
 
 def judge(log):
-    return Judge(PUMA, [log], sy.fit.posterior, COLUMNS, {}, validation=0.3)
+    return Judge(PUMA, [log], sy.fit.posterior, COLUMNS, {}, HeldOut(0.3))
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,12 @@ from scipy.stats import truncnorm
 import steelyard as sy
 from recordings_of_arms import arm, recorded
 from steelyard.app.demo_job import mistaken
+from steelyard.decisions.held_out_samples import HeldOut
+from steelyard.decisions.mistakes_by_fit import beyond, unclipped
 from steelyard.information import accumulate
 from steelyard.log.masks import masked, saturated
-from steelyard.prepare.mistakes_by_fit import Clipped, beyond, unclipped
+from steelyard.log.smoothers import BUTTERWORTH
+from steelyard.prepare import Prepared
 from steelyard.simulate import PERFECT, record
 
 pytestmark = pytest.mark.claim("logs.faults")
@@ -42,8 +45,8 @@ def test_filled_torques_against_believed_and_left_out():
     raw = log.replace(tau=np.clip(log.tau, -most, most))
     filtering = partial(sy.filters.differentiate, cutoff=CUTOFF)
     left_out = masked(filtering(raw), raw, saturated(raw), CUTOFF)
-    clipped = Clipped(raw, left_out, filtering(raw, drop=0), filtering)
-    (filled,) = unclipped(given, [clipped], validation=0.3, options=options)
+    clipped = Prepared(raw, filtering(raw), left_out, (), CUTOFF, CUTOFF, filtering)
+    (filled,) = unclipped(given, [clipped], smoother=BUTTERWORTH, held_out=HeldOut(0.3), options=options)
     assert error(filled) < 3 * error(filtering(log))
     assert error(filled) < 0.7 * error(left_out)
     assert error(filled) < 0.05 * error(filtering(raw))

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import storage
+from steelyard.decisions.held_out_samples import HeldOut
 from steelyard.errors import LogError, SteelyardError
 from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
 from steelyard.fleet.runs import Run
 from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.job import Job
-from steelyard.log import split_blocks
 from steelyard.log.parquet import length
 from steelyard.model import Robot
 from steelyard.model.compare import fingerprint
@@ -136,7 +136,7 @@ def partition_sums(job: Job, robot: Robot, partition: Partition) -> Part:
     start = time.perf_counter()
     log, findings, read = _usable(job, robot, partition)
     options = job.columns | weights_of(job, robot)
-    kept, held = split_blocks(log, validation=job.validation)
+    kept, held = HeldOut(job.validation).parts(log)
     blocks = accumulate_blocks(robot, kept, count=BLOCKS, **options)
     total = reduce(add, blocks)
     evidence, fitness = evidence_of(blocks, total)

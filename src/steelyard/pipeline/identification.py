@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.corrections import corrections_from
+from steelyard.decisions.held_out_samples import HeldOut, together
 from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.diagnosis import OTHER, imitated
 from steelyard.diagnose.faults import ACCEPTABLE
@@ -22,7 +23,7 @@ from steelyard.fit.posterior import nearest_plain
 from steelyard.fit.prediction_error import Generalization, generalization, ordinary_use
 from steelyard.information import Information, accumulate
 from steelyard.job import Job
-from steelyard.log import Finding, Log, joined, split_blocks
+from steelyard.log import Finding, Log
 from steelyard.log.smoothers import order_of
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, health
@@ -145,7 +146,8 @@ def run(
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(fitted)
     report("trying corrections", 0.85)
     more = fitted.weighed | fitted.rows
-    judge = Judge(begun.robot, fitted.entire, begun.fit, fitted.columns, more, job.validation, fitted.estimate)
+    held_out = HeldOut(job.validation)
+    judge = Judge(begun.robot, fitted.entire, begun.fit, fitted.columns, more, held_out, fitted.estimate)
     worth, unworthy = tried(diagnosis.faults, judge)
     fitted = _without_passing(fitted, worth)
     report("validating", 0.95)
@@ -195,7 +197,7 @@ def _fitted(begun: Run, read: list[Prepared], report: Progress) -> _Fitted:
     job, left_out = columns_for(begun.job, [each.log for each in read])
     begun, robot = replace(begun, job=job), begun.robot
     read, settled_notes, _ = settled_logs(job, robot, read)
-    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
+    train = HeldOut(job.validation).fitted(each.log for each in read)
     weighed = weights_of(job, robot)
     notes = [*robot.notes, *begun.said, *(note for each in read for note in each.log.notes), *left_out, *settled_notes]
     report("fitting", 0.7)
@@ -219,7 +221,7 @@ def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
         return fitted
     robot, correction = fitted.run.robot, corrections_from({"leave_out": words})
     read = [replace(each, log=corrected(robot, each.log, correction), unfilled=None) for each in fitted.read]
-    train = [split_blocks(each.log, validation=fitted.run.job.validation)[0] for each in read]
+    train = HeldOut(fitted.run.job.validation).fitted(each.log for each in read)
     options = fitted.columns | fitted.weighed | fitted.rows
     estimate, blocks = posterior_of(robot, train, fitted.run.fit, options, fitted.estimate)
     by_log = dict(zip(fitted.by_log, blocks, strict=True))
@@ -231,8 +233,9 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple
     """A posterior judged by held-out samples, that of all samples, and everything that is said of them."""
     job, robot, rows, estimate = fitted.run.job, fitted.run.robot, fitted.rows, fitted.estimate
     memory = _correlation_time(diagnosis)
-    test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + memory)[1] for each in fitted.read]
-    held = joined(test, name="held-out samples")
+    gaps = [each.memory + memory for each in fitted.read]
+    test = HeldOut(job.validation).judging([each.judged for each in fitted.read], gaps)
+    held = together(test)
     about = robot.with_inertias(estimate.theta)  # columns of nuisances are derivatives there
     options = fitted.columns | fitted.weighed | rows
     tested = reduce(add, [accumulate(about, each, **fitted.columns, **rows) for each in test])  # all samples alike

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.cards import Card
+from steelyard.decisions.held_out_samples import HeldOut
 from steelyard.diagnose import Fault, delays, diagnose, position_offsets
 from steelyard.diagnose.case import case_of
 from steelyard.errors import FitError, LogError
@@ -234,7 +235,7 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         late = delays(case).by_name(robot.dof_names)
         job = Job("", ())
         columns, more = columns_of(job, robot, [found.clear]), weights_of(job, robot)
-        faults, unworthy = tried(faults, Judge(robot, [found.clear], posterior, columns, more, job.validation))
+        faults, unworthy = tried(faults, Judge(robot, [found.clear], posterior, columns, more, HeldOut(job.validation)))
         notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))

@@ -13,6 +13,8 @@ import numpy as np
 
 from steelyard.arguments import require_type, unknown_option
 from steelyard.corrections import Corrections, corrections_from
+from steelyard.decisions.held_out_samples import HeldOut
+from steelyard.decisions.mistakes_by_fit import load_word, settled
 from steelyard.drives.drive import Drive
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError, OptionError, choices
@@ -29,7 +31,6 @@ from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.pipeline.sums_of_logs import several, weights_of
 from steelyard.prepare import Prepared, prepare
-from steelyard.prepare.mistakes_by_fit import load_word, settled
 from steelyard.prepare.reading import lock_words, locks_of, read_logs
 from steelyard.terms import text_of
 
@@ -258,7 +259,7 @@ def settled_logs(
         unknown=unknown,
         loads=[(link, mass, prepared_file(job, robot, path).log) for link, mass, path in map(load_word, job.loads)],
         guess=bool(drives),
-        validation=job.validation,
+        held_out=HeldOut(job.validation),
         smoother=job.smoother,
         columns=job.columns,
         weights=weights_of(job, robot),

@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import Any
 
 from steelyard.corrections import corrections_from
+from steelyard.decisions.held_out_samples import HeldOut
 from steelyard.diagnose import Fault
 from steelyard.errors import SteelyardError
-from steelyard.fit import Estimate, validate
-from steelyard.log import Log, joined, split_blocks
+from steelyard.fit import Estimate
+from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.pipeline.posterior_of_logs import Fit, posterior_of
 from steelyard.prepare.undo import corrected
@@ -25,8 +26,8 @@ class Judge:
     """Held-out torque errors over torque of posteriors of logs.
 
     robot: with the links of the file. logs: filtered. fit: as of `posterior_of`. columns: options of `accumulate` that
-    corrections may change; more: those that stay. validation: share of each log held out. found: the posterior of the
-    rest, where it is known.
+    corrections may change; more: those that stay. held_out: which samples judge. found: the posterior of the others,
+    where it is known.
     """
 
     robot: Robot
@@ -34,7 +35,7 @@ class Judge:
     fit: Fit
     columns: Mapping[str, Any]
     more: Mapping[str, Any]
-    validation: float
+    held_out: HeldOut
     found: Estimate | None = None
 
     @cached_property
@@ -51,15 +52,12 @@ class Judge:
             correction = corrections_from({option.removeprefix("--").replace("-", "_"): words})
             logs = [corrected(self.robot, log, correction) for log in logs]
         judged = logs if option == LEAVE_OUT else self.logs
-        return self._error(self.estimate, judged), self._error(self._fitted(logs, columns, near), logs)
+        error = self.held_out.error
+        return error(self.estimate, judged), error(self._fitted(logs, columns, near), logs)
 
     def _fitted(self, logs: Sequence[Log], columns: Mapping[str, Any], near: Estimate | None = None) -> Estimate:
-        train = [split_blocks(log, validation=self.validation)[0] for log in logs]
+        train = self.held_out.fitted(logs)
         return posterior_of(self.robot, train, self.fit, {**columns, **self.more}, near)[0]
-
-    def _error(self, estimate: Estimate, logs: Sequence[Log]) -> float:
-        rest = [split_blocks(log, validation=self.validation)[1] for log in logs]
-        return validate(estimate, joined(rest, name="held-out samples")).relative_error
 
 
 def tried(faults: Sequence[Fault], judge: Judge) -> tuple[tuple[Fault, ...], tuple[str, ...]]:

@@ -8,13 +8,14 @@ and Rubin 1977), and the next fit is to the filtered result. Filled samples them
 is little, and without them a few rounds settle.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.corrections import Corrections
+from steelyard.decisions.held_out_samples import HeldOut
 from steelyard.diagnose import delays
 from steelyard.diagnose.case import case_of
 from steelyard.dynamics import inverse_dynamics
@@ -22,7 +23,7 @@ from steelyard.errors import FitError, OptionError
 from steelyard.fit import Estimate, Load, consistent, drive_gains, predict
 from steelyard.fit.drive_calibration import gains_by_model
 from steelyard.information import accumulate
-from steelyard.log import Log, filters, split_blocks
+from steelyard.log import Log, filters
 from steelyard.log.masks import clipped_sides, masked, saturated
 from steelyard.model import Robot
 from steelyard.numbers import to_float
@@ -34,31 +35,23 @@ FILLINGS = 6  # rounds of filling clipped torques in, at most
 SETTLED = 0.05  # of the noise: RMS change of filled torques, below which another round changes nothing
 
 
-@dataclass(frozen=True, eq=False)
-class Clipped:
-    """raw: a log with clipped torques. log: filtered, without all torques that the filter mixes with clipped ones.
-    motion: q, v and a filtered at every stamp of raw. filtering: the filter that made log, for other torques."""
-
-    raw: Log
-    log: Log
-    motion: Log
-    filtering: Callable[[Log], Log]
-
-
-def unclipped(robot: Robot, logs: Sequence[Clipped], *, validation: float, options: Mapping) -> list[Log]:
+def unclipped(
+    robot: Robot, logs: Sequence[Prepared], *, smoother: str, held_out: HeldOut, options: Mapping
+) -> list[Log]:
     """Filtered logs in which torques do not count only where they are clipped themselves.
 
-    validation: share at the end of each log that the fits which fill are not shown. options: of `accumulate`.
+    logs: without all torques that filters mix with clipped ones. smoother: that filtered them. held_out: what the fits
+    which fill are not shown. options: of `accumulate`.
     """
+    motions = [filters.differentiate(each.raw, cutoff=each.cutoff, smoother=smoother, drop=0) for each in logs]
     sides = [clipped_sides(each.raw) for each in logs]
     masks = [side != 0 for side in sides]
     result, before = [each.log for each in logs], None
     for _ in range(FILLINGS):
-        train = [split_blocks(log, validation=validation)[0] for log in result]
-        estimate = consistent(accumulate(robot, train, **options))
-        filled, noise = _filled(estimate, logs, sides)
+        estimate = consistent(accumulate(robot, held_out.fitted(result), **options))
+        filled, noise = _filled(estimate, [each.raw for each in logs], motions, sides)
         result = [
-            masked(each.filtering(each.raw.replace(tau=tau)), each.raw, mask, 0.0, name="clipped torques")
+            masked(_refiltered(each, tau), each.raw, mask, 0.0, name="clipped torques")
             for each, mask, tau in zip(logs, masks, filled, strict=True)
         ]
         if before is not None and _change(filled, before, masks, noise) < SETTLED:
@@ -67,11 +60,17 @@ def unclipped(robot: Robot, logs: Sequence[Clipped], *, validation: float, optio
     return result
 
 
-def _filled(estimate: Estimate, logs: Sequence[Clipped], sides) -> tuple[list[NDArray], NDArray]:
-    """Torques (n, nv) of each raw log with clipped ones replaced, and noise (nv,) of those that are not clipped."""
-    motions = [each.motion.require("q", "v", "a") for each in logs]
-    predicted = [predict(estimate, *motion) for motion in motions]
-    measured = [each.raw.require("tau")[0] for each in logs]
+def _refiltered(each: Prepared, tau) -> Log:
+    assert each.refilter is not None
+    return each.refilter(each.raw.replace(tau=tau))
+
+
+def _filled(estimate: Estimate, raw: Sequence[Log], motions: Sequence[Log], sides) -> tuple[list[NDArray], NDArray]:
+    """Torques (n, nv) of each raw log with clipped ones replaced, and noise (nv,) of those that are not clipped.
+
+    motions: q, v and a filtered at every stamp of raw."""
+    predicted = [predict(estimate, *motion.require("q", "v", "a")) for motion in motions]
+    measured = [log.require("tau")[0] for log in raw]
     kept = np.concatenate(sides) == 0
     left = (np.concatenate(measured) - np.concatenate(predicted)) * kept
     noise = np.sqrt(np.sum(left**2, axis=0) / np.maximum(kept.sum(axis=0), 1))
@@ -110,7 +109,7 @@ def settled(
     unknown: np.ndarray,
     guess: bool = False,
     loads: Sequence[tuple[str, float, Log]] = (),
-    validation: float,
+    held_out: HeldOut,
     smoother: str,
     columns: Mapping,
     weights: Mapping,
@@ -124,7 +123,7 @@ def settled(
         unknown: (nv,) whether a joint's torques are in units of its drive, whose gain is to be found.
         guess: whether gains that the motion does not show are guessed, for what refines them.
         loads: link, mass in kg and log of the robot with that load, which fix the gains' common scale.
-        validation: share at the end of each log that no fit may see.
+        held_out: samples that no fit may see.
         smoother: that filtered the logs.
         columns, weights: options of `accumulate`: what is estimated, and how samples count.
 
@@ -145,7 +144,7 @@ def settled(
     clipped = all(each.cutoff for each in found) and any(saturated(each.raw).any() for each in found)
     if corrections.saturation and known and clipped:
         options = {**columns, **weights}
-        filled = unclipped(robot, [_clipped(each, smoother) for each in found], validation=validation, options=options)
+        filled = unclipped(robot, found, smoother=smoother, held_out=held_out, options=options)
         found = [replace(each, log=log, unfilled=each.log) for each, log in zip(found, filled, strict=True)]
         notes.append("Clipped torques were filled with what a fit to the others says, for the filter's sake.")
     return found, tuple(notes), gains
@@ -226,9 +225,3 @@ def _delays(robot: Robot, logs: Sequence[Log], columns: Mapping) -> np.ndarray:
         found = found + np.nan_to_num(delays(case_of(estimate, moved)).certain)
         moved = [shifted(log, found) for log in logs]
     return found
-
-
-def _clipped(each: Prepared, smoother: str) -> Clipped:
-    assert each.refilter is not None
-    motion = filters.differentiate(each.raw, cutoff=each.cutoff, smoother=smoother, drop=0)
-    return Clipped(each.raw, each.log, motion, each.refilter)
