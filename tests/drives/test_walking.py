@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from steelyard.report.walk_words import UNPROVEN
 
 import steelyard as sy
 from steelyard.drives.arrays import arrays_of
@@ -24,8 +25,8 @@ from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import ModelError, OptionError
 from steelyard.model.mujoco_state import to_mujoco
 from steelyard.pipeline.drive_identification import require_walking
-from steelyard.report.drive_report import drive_sheet, drive_summary, heavier_than_loaded
-from steelyard.report.walk_words import UNPROVEN
+from steelyard.pipeline.drive_verdict import heavier_than_loaded
+from steelyard.report.drive_report import drive_sheet, drive_summary
 from steelyard.simulate.truth import Truth
 
 TRUTH = Truth(load=3.0, armature=0.008, damping=0.4, frictionloss=0.4, delay=0.006)

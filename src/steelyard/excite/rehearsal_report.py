@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.excite.rehearsal import Rehearsal
+from steelyard.numbers import number, percent, plural
 from steelyard.report.document import Part, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, NOMINAL, drawn, log_axis, points
-from steelyard.report.numbers import number, percent, plural
 from steelyard.report.outputs import write_file
 from steelyard.sheets import Sheet, sheet
 

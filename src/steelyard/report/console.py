@@ -9,12 +9,12 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.numbers import percent, plural
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.key_tables import key_tables
 from steelyard.report.model_validation import ModelValidation, MotionValidation
-from steelyard.report.numbers import percent, plural
 from steelyard.report.torques import error_sheet
 from steelyard.sheets import Cell, Sheet
 

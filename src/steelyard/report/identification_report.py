@@ -10,6 +10,7 @@ from pathlib import Path
 
 from steelyard.job import Job
 from steelyard.job_options import path_word, words_of
+from steelyard.numbers import plural
 from steelyard.pipeline import Result
 from steelyard.report import figures, first_screen
 from steelyard.report.certificates import CERTIFICATES
@@ -17,7 +18,6 @@ from steelyard.report.document import Figure, Part, Section, View, drawn_figures
 from steelyard.report.key_tables import contradicted, key_tables
 from steelyard.report.links import LINKS
 from steelyard.report.log_data import LOGS
-from steelyard.report.numbers import plural
 from steelyard.report.parameters import FRICTION, PARAMETERS
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
 from steelyard.report.randomisation import RANGES

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from steelyard.numbers import number, plural, plus_minus, share, spread
 from steelyard.pipeline import Result
 from steelyard.pipeline.inspection import Inspection
 from steelyard.report.document import Chapter, Part
-from steelyard.report.numbers import number, plural, plus_minus, share, spread
 from steelyard.sheets import Sheet, sheet
 
 UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s² or m/s²", "tau": "N m or N"}

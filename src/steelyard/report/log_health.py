@@ -12,12 +12,12 @@ from steelyard.errors import LogError
 from steelyard.log import Log
 from steelyard.log.automatic_cutoff import bandwidth
 from steelyard.log.stamps import GAP
+from steelyard.numbers import number, plural, spread
 from steelyard.pipeline.inspection import Inspection
 from steelyard.report.console import shown
 from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, SERIES, drawn, log_axis, text
 from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
-from steelyard.report.numbers import number, plural, spread
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
 from steelyard.report.torques import FEW

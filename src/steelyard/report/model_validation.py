@@ -21,16 +21,16 @@ from steelyard.job import AS_MODELLED
 from steelyard.log import Finding, Log, checks, joined
 from steelyard.model import STEP, Robot
 from steelyard.model.formats import MODEL_SUFFIXES
+from steelyard.numbers import number, percent, times
 from steelyard.pipeline import Job, Result
 from steelyard.pipeline.job_run import job_of, load_with_side, recorded, several
+from steelyard.pipeline.verdicts import LARGE, SAME
 from steelyard.prepare import prepare
 from steelyard.prepare.prepared import walking_states
 from steelyard.prepare.undo import corrected
 from steelyard.report.document import Screen
-from steelyard.report.first_screen import LARGE, SAME
 from steelyard.report.known_model import Unstated, read_model
 from steelyard.report.labels import dof_units
-from steelyard.report.numbers import number, percent, times
 from steelyard.report.record import read
 from steelyard.sheets import Sheet, sheet
 

@@ -9,10 +9,10 @@ from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.fit import Draws, Source
 from steelyard.fit.draws import FILE
 from steelyard.model import Robot
+from steelyard.numbers import interval, plural
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import dof_units
-from steelyard.report.numbers import interval, plural
 from steelyard.report.record import KEEP
 from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import TERMS
