@@ -10,6 +10,7 @@ from steelyard.fit import Status
 from steelyard.fit.prediction_error import Generalization, Prediction
 from steelyard.fit.prior import model_parameters
 from steelyard.inertia import from_com_inertia
+from steelyard.log.findings import warning
 from steelyard.model import library
 from steelyard.model.rotor import Rotor
 from steelyard.numbers import percent, plus_minus
@@ -134,7 +135,7 @@ def test_a_model_is_good_for_logs_that_it_meets_well():
         about = {"units": (), "notes": (), "robot": None, "log": None}
         return ModelValidation(logs=("log",), models=models, findings=findings, **about).good
 
-    assert judged_alone(0.24) and not judged_alone(0.26) and not judged_alone(0.1, findings=("gap",))
+    assert judged_alone(0.24) and not judged_alone(0.26) and not judged_alone(0.1, findings=(warning("gap", "a gap"),))
     assert judged_alone(0.1, 0.2) and not judged_alone(0.1, 0.101) and not judged_alone(0.2, 0.1)
 
 

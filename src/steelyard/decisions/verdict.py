@@ -12,19 +12,17 @@ from steelyard.numbers import plural
 
 GOOD, USE = "good", "use"  # what a reason forbids
 ADVICE = {
-    "model": {
-        "good": "The written model may be used: every link is physically consistent and nothing suspicious was found.",
-        "care": "The written model may be used with care: every link is physically consistent, but look at these "
-        "first.",
-        "keep": "Keep the given model until you know why: look at these first.",
-    },
-    "drives": {
-        "good": "The model with its drives may be used in simulation: it moves as the robot did in motion it had not "
-        "seen.",
-        "care": "The model with its drives may be used with care: look at these first.",
-        "keep": "Do not use these drives until you know why: look at these first.",
-    },
+    "good": "{} may be used: {}.",
+    "care": "{} may be used with care: look at these first.",
+    "keep": "{} is not to be used until you know why: look at these first.",
 }
+PRAISE = {
+    "The written model": "every link is physically consistent and nothing suspicious was found",
+    "The model with its drives": "it moves as the robot did in motion it had not seen",
+    "This motion": "what it shows is worth its time",
+    "This log": "nothing is wrong with it",
+}
+MODEL, DRIVES, MOTION, LOG = PRAISE
 
 
 @dataclass(frozen=True)
@@ -38,10 +36,10 @@ class Reason:
 
 @dataclass(frozen=True)
 class Verdict:
-    """reasons: for doubt, in their order. of: what is judged, a key of `ADVICE`."""
+    """reasons: for doubt, in their order. of: what is judged, a key of `PRAISE`."""
 
     reasons: tuple[Reason, ...]
-    of: str = "model"
+    of: str = MODEL
 
     @property
     def level(self) -> str:
@@ -52,7 +50,7 @@ class Verdict:
     @property
     def advice(self) -> str:
         """What the level means, in a sentence."""
-        return ADVICE[self.of][self.level]
+        return ADVICE[self.level].format(self.of, PRAISE[self.of])
 
     @property
     def words(self) -> tuple[str, ...]:

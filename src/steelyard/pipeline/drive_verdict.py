@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.cards import SEVERAL
-from steelyard.decisions.verdict import GOOD, USE, Reason, Verdict
+from steelyard.decisions.verdict import DRIVES, GOOD, USE, Reason, Verdict
 from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, COMMANDED, STAYS, Motion
 from steelyard.drives.motion_fit import MotionFit
 from steelyard.drives.refinement import SHARED, SHARED_MORE
@@ -50,7 +50,7 @@ def drive_verdict(result: DriveResult) -> Verdict:
     Returns:
         The Verdict.
     """
-    return Verdict(tuple(_reasons(result)), "drives")
+    return Verdict(tuple(_reasons(result)), DRIVES)
 
 
 def others(result: DriveResult) -> dict[str, Motion]:

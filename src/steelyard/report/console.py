@@ -53,7 +53,7 @@ def view_overview(view: View) -> Group:
 
 def validation_overview(found: ModelValidation | MotionValidation) -> Group:
     """What `steelyard validate` prints."""
-    return shown(found.screen, [found.table()], most=len(found.findings))
+    return shown(found.screen, [found.table()], most=len(found.screen.reasons))
 
 
 def shown(

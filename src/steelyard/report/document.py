@@ -41,8 +41,9 @@ class Screen:
 
     @classmethod
     def judged(cls, verdict: Verdict, headline: str, questions: tuple[Question, ...] = ()) -> "Screen":
-        """The screen of a verdict."""
-        return cls(verdict.level, headline, verdict.advice, verdict.words, questions)
+        """The screen of a verdict, which is the answer to a question before others."""
+        use = Question("May I use it?", USABLE[verdict.level], verdict.advice)
+        return cls(verdict.level, headline, verdict.advice, verdict.words, (use, *questions) if questions else ())
 
     @classmethod
     def of(cls, verdict: Mapping) -> "Screen":

@@ -10,7 +10,7 @@ from steelyard.model.robot import Contact
 from steelyard.numbers import interval, number, plural
 from steelyard.pipeline.drive_identification import FOUND, DriveResult
 from steelyard.pipeline.drive_verdict import HEAVY, ROUGHLY, UNPROVEN, drive_verdict, length_unit, others, walk_words
-from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
+from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import friction, motion
 from steelyard.report.identification_report import repeat_command
 from steelyard.report.labels import dof_units
@@ -144,7 +144,6 @@ def _screen(result: DriveResult) -> Screen:
         f"{_piece(result)} ({said})."
     )
     questions = (
-        Question("May I use it?", USABLE[verdict.level], verdict.advice),
         Question(
             "Up to which speed?",
             limits,

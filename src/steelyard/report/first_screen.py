@@ -6,7 +6,7 @@ from steelyard.decisions.verdict import Verdict
 from steelyard.numbers import number, percent, plural, share, times
 from steelyard.pipeline import Result
 from steelyard.pipeline.verdicts import LOST, SAME, WORSE, verdict
-from steelyard.report.document import USABLE, Question, Screen
+from steelyard.report.document import Question, Screen
 
 
 def numbers(result: Result, found: Mapping, written: Sequence[str] = ()) -> dict:
@@ -55,20 +55,10 @@ def _links_expected(result: Result) -> str:
 def _questions(judged: Verdict, found: Mapping) -> tuple[Question, ...]:
     level, held = judged.level, found["held_out"]
     return (
-        Question("May I use it?", USABLE[level], _use(level, len(judged.reasons))),
         _better(level, held),
         _much(held),
         _unknown(found["unknown"], found["base_parameters"]),
     )
-
-
-def _use(level: str, count: int) -> str:
-    if level == "good":
-        return "Every link is a body that can exist, and nothing suspicious was found in model or log."
-    first = "look at what was found first" if count == 1 else f"look at the {count} findings first"
-    if level == "care":
-        return f"Every link is a body that can exist, but {first}."
-    return f"Keep the nominal model until you know why: {first}."
 
 
 def _better(level: str, held: Mapping) -> Question:

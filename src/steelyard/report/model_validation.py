@@ -1,13 +1,14 @@
 """Models judged on held-out logs, by torque or by motion: `steelyard validate`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from steelyard.decisions.verdict import Reason, Verdict
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import drives_of
 from steelyard.drives.held_out import Motion, judges_of
@@ -47,10 +48,9 @@ class _ModelErrors(ABC):
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
 
-    @property
     @abstractmethod
-    def good(self) -> bool:
-        """Whether the logs are healthy, and the first model does well and better than all others."""
+    def _doubts(self) -> Iterator[Reason]:
+        """Why the first model does not well, or not better than all others."""
 
     @property
     @abstractmethod
@@ -62,10 +62,15 @@ class _ModelErrors(ABC):
         """Errors of each model."""
 
     @property
+    def good(self) -> bool:
+        """Whether the logs are healthy, and the first model does well and better than all others."""
+        return not self.screen.reasons
+
+    @property
     def screen(self) -> Screen:
         """What `steelyard validate` shows first."""
-        level = "good" if self.good else "care"
-        return Screen(level, self.headline, reasons=tuple(each.message for each in self.findings))
+        reasons = (*(Reason(each.code, each.message) for each in self.findings), *self._doubts())
+        return replace(Screen.judged(Verdict(reasons), self.headline), advice="")
 
     def as_json(self) -> dict:
         """Plain values; the keys are in docs/files.md."""
@@ -87,11 +92,12 @@ class ModelValidation(_ModelErrors):
     robot: Robot
     log: Log
 
-    @property
-    def good(self) -> bool:
-        """Whether the logs are healthy, the error is small, and smaller than that of the other model."""
-        errors = [each.relative_error for _, each in self.models]
-        return not self.findings and errors[0] <= LARGE and all(errors[0] < (1 - SAME) * other for other in errors[1:])
+    def _doubts(self) -> Iterator[Reason]:
+        own, *others = (each.relative_error for _, each in self.models)
+        if own > LARGE:
+            yield Reason("large_error", f"More than {percent(LARGE)} of the torque is not predicted.")
+        if any(own >= (1 - SAME) * other for other in others):
+            yield Reason("no_better", f"The error is no smaller than that of {self.models[1][0]}.")
 
     @property
     def headline(self) -> str:
@@ -211,11 +217,11 @@ class MotionValidation(_ModelErrors):
     motion: tuple[Motion, ...]
     joint_names: tuple[str, ...]
 
-    @property
-    def good(self) -> bool:
-        """Whether the logs are healthy, and the first model moves more like them than all others do."""
-        own, *others = (each.pooled[0] for each in self.motion)
-        return not self.findings and all(own < (1 - SAME) * other for other in others)
+    def _doubts(self) -> Iterator[Reason]:
+        own, *others = self.motion
+        better = [each.name for each in others if not own.pooled[0] < (1 - SAME) * each.pooled[0]]
+        if better:
+            yield Reason("no_better", f"The error is no smaller than that of: {', '.join(better)}.")
 
     @property
     def headline(self) -> str:
