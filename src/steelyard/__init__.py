@@ -20,6 +20,7 @@ _HOMES = {
     "closed_loop": "dynamics.closed_loop",
     "configuration": "codegen",
     "controller_code": "codegen",
+    "decide": "pipeline.identification",
     "Design": "excite",
     "diagnose": "diagnose",
     "Diagnosis": "diagnose",

@@ -46,6 +46,7 @@ from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write
 from steelyard.model import Robot, library, load, save
 from steelyard.payload import Payload, WrenchLog
 from steelyard.pipeline import Progress, Result
+from steelyard.pipeline.identification import decide
 from steelyard.pipeline.sums_of_logs import accumulate, accumulate_blocks
 from steelyard.terms import UserColumn
 from steelyard.viewer import view
@@ -77,6 +78,7 @@ __all__ = [
     "closed_loop",
     "configuration",
     "controller_code",
+    "decide",
     "diagnose",
     "energy_regressor",
     "errors",

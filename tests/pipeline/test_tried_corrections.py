@@ -5,15 +5,16 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.decisions.held_out_samples import HeldOut
+from steelyard.decisions.state import State
 from steelyard.diagnose.faults import fault
+from steelyard.job import Job
 from steelyard.model import mjcf_text
 from steelyard.pipeline import inspect
 from steelyard.pipeline.tried_corrections import Judge, tried
+from steelyard.prepare import Prepared
 from steelyard.simulate import Sensors, record, rich_motion
 
 PUMA = sy.library.puma560()
-COLUMNS = {"friction": ("viscous", "coulomb", "offset"), "armature": True, "coupling": ()}
 
 
 def stepped_log(step: float):
@@ -64,7 +65,7 @@ def noisy():
 
 
 def judge(log):
-    return Judge(PUMA, [log], sy.fit.posterior, COLUMNS, {}, HeldOut(0.3))
+    return Judge(State(Job("", ()), PUMA, (Prepared(log, log, log, (), None, None),), sy.fit.posterior))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.corrections import Corrections
 from steelyard.decisions.held_out_samples import HeldOut
+from steelyard.decisions.state import Decision, Made, State
 from steelyard.diagnose import delays
 from steelyard.diagnose.case import case_of
 from steelyard.dynamics import inverse_dynamics
@@ -101,53 +101,42 @@ def _change(filled, before, masks, noise) -> float:
 DELAY_ROUNDS = 2  # of delays: the fit that tells them is better once they are undone
 
 
-def settled(
-    robot: Robot,
-    logs: Sequence[Prepared],
-    *,
-    corrections: Corrections,
-    unknown: np.ndarray,
-    guess: bool = False,
-    loads: Sequence[tuple[str, float, Log]] = (),
-    held_out: HeldOut,
-    smoother: str,
-    columns: Mapping,
-    weights: Mapping,
-) -> tuple[list[Prepared], tuple[str, ...], np.ndarray]:
-    """Logs with these mistakes undone, in this order, notes on what was found, and (nv,) gains of drives, 1 of torques.
+def gains(state: State) -> Made:
+    """Torques in units of drives become N m. Gains that the motion does not show are guessed for drives, which refine
+    them, and else refused. Raises FitError."""
+    if not state.unknown.any():
+        return
+    found, notes = _gains(state, guess=bool(state.drives))
+    read = tuple(replace(each, log=each.log.replace(tau=each.log.tau * found)) for each in state.read)
+    evidence = dict(zip(state.robot.dof_names, found.tolist(), strict=True))
+    for what, reason in notes:
+        yield Decision("gains", what, reason, evidence=evidence), {"read": read, "gains": found}
 
-    Args:
-        robot: with motors, as it will be fitted.
-        logs: of the same robot.
-        corrections: which of delays and clipped torques to undo.
-        unknown: (nv,) whether a joint's torques are in units of its drive, whose gain is to be found.
-        guess: whether gains that the motion does not show are guessed, for what refines them.
-        loads: link, mass in kg and log of the robot with that load, which fix the gains' common scale.
-        held_out: samples that no fit may see.
-        smoother: that filtered the logs.
-        columns, weights: options of `accumulate`: what is estimated, and how samples count.
 
-    Raises:
-        FitError: where the motion does not show what is to be found.
-    """
-    found, notes, gains = list(logs), [], np.ones(robot.nv)
-    if unknown.any():
-        gains, said = _gains(robot, [each.log for each in found], loads, columns, unknown, guess)
-        found = [_geared(each, gains) for each in found]
-        notes += said
-    if corrections.automatic_delay:
-        late = _delays(robot, [each.log for each in found], columns)
-        found = [replace(each, log=shifted(each.log, late)) for each in found]
-        text = ", ".join(f"{name} {1000 * x:.2f} ms" for name, x in zip(robot.dof_names, late, strict=True) if x)
-        notes.append(f"Delays of torques estimated and undone: {text or 'none that can be told'}.")
-    known = not (unknown.any() or corrections.automatic_delay or robot.loops)  # all that a fit needs to fill torques in
-    clipped = all(each.cutoff for each in found) and any(saturated(each.raw).any() for each in found)
-    if corrections.saturation and known and clipped:
-        options = {**columns, **weights}
-        filled = unclipped(robot, found, smoother=smoother, held_out=held_out, options=options)
-        found = [replace(each, log=log, unfilled=each.log) for each, log in zip(found, filled, strict=True)]
-        notes.append("Clipped torques were filled with what a fit to the others says, for the filter's sake.")
-    return found, tuple(notes), gains
+def late_torques(state: State) -> Made:
+    """Delays of torques are undone where they were asked to be."""
+    if not state.job.corrections.automatic_delay:
+        return
+    late = _delays(state.robot, state.logs, state.columns)
+    read = tuple(replace(each, log=shifted(each.log, late)) for each in state.read)
+    told = {name: x for name, x in zip(state.robot.dof_names, late.tolist(), strict=True) if x}
+    text = ", ".join(f"{name} {1000 * x:.2f} ms" for name, x in told.items())
+    what = f"Delays of torques estimated and undone: {text or 'none that can be told'}."
+    yield Decision("delay", what, evidence=told), {"read": read}
+
+
+def clipped_torques(state: State) -> Made:
+    """Clipped torques are filled where they are left out, and nothing else of the torques is unknown."""
+    known = not (state.unknown.any() or state.job.corrections.automatic_delay or state.robot.loops)
+    clipped = all(each.cutoff for each in state.read) and any(saturated(each.raw).any() for each in state.read)
+    if not (state.job.corrections.saturation and known and clipped):
+        return
+    options = {**state.columns, **state.weights}
+    filled = unclipped(state.robot, state.read, smoother=state.job.smoother, held_out=state.held_out, options=options)
+    read = tuple(replace(each, log=log, unfilled=each.log) for each, log in zip(state.read, filled, strict=True))
+    what = "Clipped torques were filled with what a fit to the others says."
+    reason = "A filter mixes them with their neighbours; they do not count themselves."
+    yield Decision("clipped_torques", what, reason), {"read": read}
 
 
 def load_word(word: str) -> tuple[str, float, str]:
@@ -163,19 +152,14 @@ def load_word(word: str) -> tuple[str, float, str]:
     return link.strip(), value, path
 
 
-def _geared(each: Prepared, gains: np.ndarray) -> Prepared:
-    return replace(each, log=each.log.replace(tau=each.log.tau * gains))
-
-
-def _gains(
-    robot: Robot, logs: Sequence[Log], loads, columns: Mapping, unknown: np.ndarray, guess: bool
-) -> tuple[np.ndarray, list[str]]:
-    """(nv,) N m per unit of the drives, 1 where torques are known, and notes. Known loads say the common scale, else
-    known torques, else the nominal model."""
+def _gains(state: State, *, guess: bool) -> tuple[np.ndarray, list[tuple[str, str]]]:
+    """(nv,) N m per unit of the drives, 1 where torques are known, and what is said of them, with reasons. Known loads
+    say the common scale, else known torques, else the nominal model."""
+    robot, logs, columns, unknown = state.robot, state.logs, state.columns, state.unknown
     info = accumulate(robot, logs, **columns)
-    if loads:
-        found = drive_gains(info, loads=[Load(accumulate(robot, log, **columns), link, kg) for link, kg, log in loads])
-        source = "the scale is that of the known loads"
+    if state.loads:
+        loads = [Load(accumulate(robot, log, **columns), link, kg) for link, kg, log in state.loads]
+        found, source = drive_gains(info, loads=loads), "The scale is that of the known loads."
     else:
         try:
             found = gains_by_model(info)
@@ -183,22 +167,25 @@ def _gains(
             if not guess:
                 raise
             gains = np.where(unknown, _guessed(robot, logs), 1.0)
-            return gains, ["Torques of the drives show little but friction: gains were guessed, and refined by motion."]
-        source = "their common scale is that of the nominal model's masses; give --load to have it measured"
+            return gains, [
+                ("Gains of the drives were guessed, and refined by motion.", "Torques show little but friction.")
+            ]
+        source = "Their common scale is that of the nominal model's masses; give --load to have it measured."
     gains = found.gains
     shown = np.isfinite(found.deviation)
     if guess and (gains <= 0).any():  # no drive pushes away from where it is told to go
         shown &= gains > 0
         gains = np.where(shown, gains, np.median(gains[shown]) if shown.any() else _guessed(robot, logs))
-    if not loads and not unknown.all():
-        gains, source = gains / np.median(gains[~unknown]), "the scale is that of the known gains"
+    if not state.loads and not unknown.all():
+        gains, source = gains / np.median(gains[~unknown]), "The scale is that of the known gains."
     gains = np.where(unknown, gains, 1.0)
     names = np.array(found.joint_names)
     text = ", ".join(f"{name} {gain:.4g}" for name, gain in zip(names[unknown], gains[unknown], strict=True))
     guessed = names[unknown & ~shown]
-    notes = [f"Drive gains, N m per unit: {text}; {source}."]
+    notes = [(f"Drive gains, N m per unit: {text}.", source)]
     if len(guessed):
-        notes.append(f"The motion does not show the gains of {', '.join(guessed)}: they are the median of the others.")
+        what = f"Gains of {', '.join(guessed)} are the median of the others."
+        notes.append((what, "The motion does not show them."))
     return gains, notes
 
 

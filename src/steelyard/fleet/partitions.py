@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.decisions.held_out_samples import HeldOut
+from steelyard.decisions.rules import weights_of
 from steelyard.errors import LogError, SteelyardError
 from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
 from steelyard.fleet.runs import Run
@@ -23,7 +24,6 @@ from steelyard.log.parquet import length
 from steelyard.model import Robot
 from steelyard.model.compare import fingerprint
 from steelyard.pipeline.job_run import side_of
-from steelyard.pipeline.sums_of_logs import weights_of
 from steelyard.prepare import prepare
 from steelyard.prepare.reading import log_side_path, read_undone
 from steelyard.report.provenance import installed_version

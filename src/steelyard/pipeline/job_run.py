@@ -13,8 +13,8 @@ import numpy as np
 
 from steelyard.arguments import require_type, unknown_option
 from steelyard.corrections import Corrections, corrections_from
-from steelyard.decisions.held_out_samples import HeldOut
-from steelyard.decisions.mistakes_by_fit import load_word, settled
+from steelyard.decisions.mistakes_by_fit import load_word
+from steelyard.decisions.state import State
 from steelyard.drives.drive import Drive
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError, OptionError, choices
@@ -29,7 +29,7 @@ from steelyard.model import Robot, load
 from steelyard.model.formats import MODEL_SUFFIXES, arguments_of
 from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
-from steelyard.pipeline.sums_of_logs import several, weights_of
+from steelyard.pipeline.sums_of_logs import several
 from steelyard.prepare import Prepared, prepare
 from steelyard.prepare.reading import lock_words, locks_of, read_logs
 from steelyard.terms import text_of
@@ -132,6 +132,16 @@ class Run:
     def prepared(self) -> list[Prepared]:
         """The logs as fits use them. Raises LogError."""
         return [prepare(log, self.robot, **self.job.preparation) for log in self.logs]
+
+    def state(self, read: Sequence[Prepared], drives: Mapping[str, Drive] | None = None) -> State:
+        """What is to be decided of prepared logs. drives: by joint, of logs of commands; those without a known gain are
+        in units of their drive."""
+        loads = tuple(map(load_word, self.job.loads))
+        found = State(self.job, self.robot, tuple(read), self.fit, drives or {})
+        if loads and not found.unknown.any():
+            raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
+        logs = [prepared_file(self.job, self.robot, path).log for *_, path in loads]
+        return replace(found, loads=tuple((link, kg, log) for (link, kg, _), log in zip(loads, logs, strict=True)))
 
     def fit(self, info: Information, **options) -> Estimate:
         """The posterior of this job. options: of `fit.posterior`."""
@@ -238,32 +248,6 @@ def prepared_file(job: Job, robot: Robot, path) -> Prepared:
     """A log file of a job, as the job uses it. Raises LogError for one that cannot be used."""
     _, (log,) = read_logs([path], robot, channels=job.channels, corrections=job.corrections)
     return prepare(log, robot, **job.preparation)
-
-
-def settled_logs(
-    job: Job, robot: Robot, read: list[Prepared], drives: Mapping[str, Drive] | None = None
-) -> tuple[list[Prepared], tuple[str, ...], np.ndarray]:
-    """Logs with what takes a fit to be undone, notes on it, and (nv,) the gains found, 1 where torques are known.
-
-    drives: by joint, of logs of commands; those without a known gain are in units of their drive.
-    """
-    unknown = np.full(robot.nv, job.drive_gains)
-    if drives:
-        unknown |= [name in drives and drives[name].torque_per_unit is None for name in robot.dof_names]
-    if job.loads and not unknown.any():
-        raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
-    return settled(
-        robot,
-        read,
-        corrections=job.corrections,
-        unknown=unknown,
-        loads=[(link, mass, prepared_file(job, robot, path).log) for link, mass, path in map(load_word, job.loads)],
-        guess=bool(drives),
-        held_out=HeldOut(job.validation),
-        smoother=job.smoother,
-        columns=job.columns,
-        weights=weights_of(job, robot),
-    )
 
 
 def require_model_first(job: Job) -> None:

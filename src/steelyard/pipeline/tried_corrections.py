@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from steelyard.corrections import corrections_from
-from steelyard.decisions.held_out_samples import HeldOut
+from steelyard.decisions.state import State
 from steelyard.diagnose import Fault
 from steelyard.errors import SteelyardError
 from steelyard.fit import Estimate
 from steelyard.log import Log
-from steelyard.model import Robot
-from steelyard.pipeline.posterior_of_logs import Fit, posterior_of
+from steelyard.pipeline.posterior_of_logs import posterior_of
 from steelyard.prepare.undo import corrected
 
 COUPLING, DELAY, LEAVE_OUT = "--coupling", "--delay", "--leave-out"  # the latter of a log that is read already
@@ -25,39 +24,32 @@ VISIBLE = 0.005  # torque error over torque below which no drive tells: logs of 
 class Judge:
     """Held-out torque errors over torque of posteriors of logs.
 
-    robot: with the links of the file. logs: filtered. fit: as of `posterior_of`. columns: options of `accumulate` that
-    corrections may change; more: those that stay. held_out: which samples judge. found: the posterior of the others,
-    where it is known.
+    state: how they are fitted. found: the posterior of the samples that do not judge, where it is known.
     """
 
-    robot: Robot
-    logs: Sequence[Log]
-    fit: Fit
-    columns: Mapping[str, Any]
-    more: Mapping[str, Any]
-    held_out: HeldOut
+    state: State
     found: Estimate | None = None
 
     @cached_property
     def estimate(self) -> Estimate:
         """The posterior as logs are."""
-        return self._fitted(self.logs, self.columns) if self.found is None else self.found
+        return self._fitted(self.state.logs, self.state.columns) if self.found is None else self.found
 
     def errors(self, option: str, words: Sequence[str]) -> tuple[float, float]:
         """Those of the logs as they are and after a correction, of the same samples."""
-        logs, columns, near = self.logs, self.columns, self.estimate
+        state, near = self.state, self.estimate
+        logs, columns = state.logs, state.columns
         if option == COUPLING:
             columns, near = {**columns, "coupling": (*columns["coupling"], *words)}, None
         else:
             correction = corrections_from({option.removeprefix("--").replace("-", "_"): words})
-            logs = [corrected(self.robot, log, correction) for log in logs]
-        judged = logs if option == LEAVE_OUT else self.logs
-        error = self.held_out.error
+            logs = [corrected(state.robot, log, correction) for log in logs]
+        judged, error = logs if option == LEAVE_OUT else state.logs, state.held_out.error
         return error(self.estimate, judged), error(self._fitted(logs, columns, near), logs)
 
     def _fitted(self, logs: Sequence[Log], columns: Mapping[str, Any], near: Estimate | None = None) -> Estimate:
-        train = self.held_out.fitted(logs)
-        return posterior_of(self.robot, train, self.fit, {**columns, **self.more}, near)[0]
+        state = self.state
+        return posterior_of(state.robot, state.held_out.fitted(logs), state.fit, {**columns, **state.more}, near)[0]
 
 
 def tried(faults: Sequence[Fault], judge: Judge) -> tuple[tuple[Fault, ...], tuple[str, ...]]:

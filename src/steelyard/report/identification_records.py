@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from steelyard.decisions.state import Decision
 from steelyard.job import Job
 from steelyard.pipeline.inspection import Motion, Signal
 from steelyard.report.document import Question
@@ -325,3 +326,4 @@ class Identification(OfAJob):
     diagnosis: Diagnosis
     uncertainty: Uncertainty
     health: Annotated[list[Health], told("Each log as it was recorded.")]
+    decided: NotRequired[Annotated[list[Decision], told("Decisions between logs and fit.")]]

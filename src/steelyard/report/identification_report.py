@@ -17,7 +17,7 @@ from steelyard.report.certificates import CERTIFICATES
 from steelyard.report.document import Figure, Part, Section, View, drawn_figures
 from steelyard.report.key_tables import contradicted, key_tables
 from steelyard.report.links import LINKS
-from steelyard.report.log_data import LOGS
+from steelyard.report.log_data import DECIDED, LOGS
 from steelyard.report.parameters import FRICTION, PARAMETERS
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
 from steelyard.report.randomisation import RANGES
@@ -36,7 +36,7 @@ def repeat_command(job: Job, out=None) -> str:
 
 
 KIND = "identification"
-CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RANGES, RESIDUALS, LOGS, CERTIFICATES)
+CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RANGES, RESIDUALS, DECIDED, LOGS, CERTIFICATES)
 
 
 def summary(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from steelyard.decisions.state import Decision
 from steelyard.numbers import number, plural, plus_minus, share, spread
 from steelyard.pipeline import Result
 from steelyard.pipeline.inspection import Inspection
@@ -132,4 +133,15 @@ def motion_sheet(health: dict) -> Sheet:
     )
 
 
+def decided(summary: dict) -> tuple[str, ...]:
+    """What was decided between logs and fit, in words; nothing of results of earlier programs."""
+    return tuple(Decision(**each).words for each in summary.get("decided", ()))
+
+
 LOGS = Chapter("The data", "Data", _numbers, _parts)
+DECIDED = Chapter(
+    "What was decided for you",
+    "Decided",
+    lambda result, _: {"decided": [vars(each) for each in result.decided]},
+    lambda summary: [Part(items=decided(summary))],
+)

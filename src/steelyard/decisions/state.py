@@ -1,0 +1,116 @@
+"""Prepared logs and how they will be fitted, as far as it is decided, and one decision after the other."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from steelyard.decisions.held_out_samples import HeldOut
+from steelyard.drives.drive import Drive
+from steelyard.fit import Estimate, consistent
+from steelyard.job import Job
+from steelyard.log import Log
+from steelyard.model import Robot
+from steelyard.prepare import Prepared
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Something that a run decides.
+
+    code: its name. what: it is. reason: why. option: that decides otherwise. evidence: figures behind it, by name.
+    """
+
+    code: str
+    what: str
+    reason: str = ""
+    option: str = ""
+    evidence: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """All of it, for people."""
+        otherwise = f"To have it otherwise: {self.option}" if self.option else ""
+        return " ".join(each for each in (self.what, self.reason, otherwise) if each)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What is fitted, and how.
+
+    read: the logs. fit: an Information, with options. drives: by joint, of logs of commands. loads: link, mass in kg
+    and log of the robot with that load. shape: columns of `accumulate` in the place of the job's; weights: how much
+    samples count; rows: those that contacts ask for. gains: (nv,) N m per unit of the torques as they were read.
+    """
+
+    job: Job
+    robot: Robot
+    read: tuple[Prepared, ...]
+    fit: Callable[..., Estimate] = consistent
+    drives: Mapping[str, Drive] = field(default_factory=dict)
+    loads: tuple[tuple[str, float, Log], ...] = ()
+    shape: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, Any] = field(default_factory=dict)
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    gains: np.ndarray | None = None
+
+    @property
+    def logs(self) -> list[Log]:
+        """All samples."""
+        return [each.log for each in self.read]
+
+    @property
+    def held_out(self) -> HeldOut:
+        """Which samples judge."""
+        return HeldOut(self.job.validation)
+
+    @cached_property
+    def train(self) -> list[Log]:
+        """The samples that are fitted before others judge."""
+        return self.held_out.fitted(self.logs)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Options of `accumulate` that say what is estimated."""
+        return self.job.columns | self.shape
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """Options of `accumulate` that say how samples count."""
+        return {**self.weights, **self.rows}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All options of `accumulate`."""
+        return self.columns | self.more
+
+    @property
+    def unknown(self) -> np.ndarray:
+        """(nv,) whether a joint's torques are in units of its drive, whose gain is to be found."""
+        named = [name in self.drives and self.drives[name].torque_per_unit is None for name in self.robot.dof_names]
+        return np.array(named, dtype=bool) | self.job.drive_gains
+
+    def decided(self, rules: "Iterable[Rule]") -> tuple["State", tuple[Decision, ...]]:
+        """The state after some decisions, and these.
+
+        Args:
+            rules: make them of a State, one after the other, each with the fields that it changes.
+
+        Returns:
+            The State, and the Decisions.
+
+        Raises:
+            SteelyardError: as the rules.
+        """
+        state, made = self, []
+        for rule in rules:
+            for each, changes in rule(state):
+                made.append(each)
+                state = replace(state, **changes)
+        return state, tuple(made)
+
+
+Made = Iterator[tuple[Decision, dict]]
+Rule = Callable[[State], Made]
