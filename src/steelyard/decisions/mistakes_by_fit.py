@@ -35,15 +35,13 @@ FILLINGS = 6  # rounds of filling clipped torques in, at most
 SETTLED = 0.05  # of the noise: RMS change of filled torques, below which another round changes nothing
 
 
-def unclipped(
-    robot: Robot, logs: Sequence[Prepared], *, smoother: str, held_out: HeldOut, options: Mapping
-) -> list[Log]:
+def unclipped(robot: Robot, logs: Sequence[Prepared], *, held_out: HeldOut, options: Mapping) -> list[Log]:
     """Filtered logs in which torques do not count only where they are clipped themselves.
 
-    logs: without all torques that filters mix with clipped ones. smoother: that filtered them. held_out: what the fits
-    which fill are not shown. options: of `accumulate`.
+    logs: without all torques that filters mix with clipped ones. held_out: what the fits which fill are not shown.
+    options: of `accumulate`.
     """
-    motions = [filters.differentiate(each.raw, cutoff=each.cutoff, smoother=smoother, drop=0) for each in logs]
+    motions = [filters.differentiate(x.raw, x.cutoff, smoother=x.require_filter().smoother, drop=0) for x in logs]
     sides = [clipped_sides(each.raw) for each in logs]
     masks = [side != 0 for side in sides]
     result, before = [each.log for each in logs], None
@@ -51,18 +49,13 @@ def unclipped(
         estimate = consistent(accumulate(robot, held_out.fitted(result), **options))
         filled, noise = _filled(estimate, [each.raw for each in logs], motions, sides)
         result = [
-            masked(_refiltered(each, tau), each.raw, mask, 0.0, name="clipped torques")
+            masked(each.require_filter()(each.raw.replace(tau=tau)), each.raw, mask, 0.0, name="clipped torques")
             for each, mask, tau in zip(logs, masks, filled, strict=True)
         ]
         if before is not None and _change(filled, before, masks, noise) < SETTLED:
             break
         before = filled
     return result
-
-
-def _refiltered(each: Prepared, tau) -> Log:
-    assert each.refilter is not None
-    return each.refilter(each.raw.replace(tau=tau))
 
 
 def _filled(estimate: Estimate, raw: Sequence[Log], motions: Sequence[Log], sides) -> tuple[list[NDArray], NDArray]:
@@ -132,7 +125,7 @@ def clipped_torques(state: State) -> Made:
     if not (state.job.corrections.saturation and known and clipped):
         return
     options = {**state.columns, **state.weights}
-    filled = unclipped(state.robot, state.read, smoother=state.job.smoother, held_out=state.held_out, options=options)
+    filled = unclipped(state.robot, state.read, held_out=state.held_out, options=options)
     read = tuple(replace(each, log=log, unfilled=each.log) for each, log in zip(state.read, filled, strict=True))
     what = "Clipped torques were filled with what a fit to the others says."
     reason = "A filter mixes them with their neighbours; they do not count themselves."

@@ -74,7 +74,7 @@ class State:
     @property
     def columns(self) -> dict[str, Any]:
         """Options of `accumulate` that say what is estimated."""
-        return self.job.columns | self.shape
+        return {**self.job.columns, **self.shape}
 
     @property
     def more(self) -> dict[str, Any]:
