@@ -9,7 +9,6 @@ import mujoco
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from steelyard.report.walk_words import UNPROVEN
 
 import steelyard as sy
 from steelyard.drives.arrays import arrays_of
@@ -25,7 +24,7 @@ from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import ModelError, OptionError
 from steelyard.model.mujoco_state import to_mujoco
 from steelyard.pipeline.drive_identification import require_walking
-from steelyard.pipeline.drive_verdict import heavier_than_loaded
+from steelyard.pipeline.drive_verdict import UNPROVEN, heavier_than_loaded
 from steelyard.report.drive_report import drive_sheet, drive_summary
 from steelyard.simulate.truth import Truth
 
