@@ -160,7 +160,7 @@ def range_parts(summary: dict) -> Iterator[Part]:
         f"robots that the logs rule out. {_not_identified(found)}"
     )
     if not summary.get("proven", {}).get("intervals", True):
-        from steelyard.report.walk_words import UNPROVEN
+        from steelyard.pipeline.drive_verdict import UNPROVEN
 
         yield Part(text=UNPROVEN)
     bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))
