@@ -9,7 +9,6 @@ from evidence.parsers.zipped import folder_of
 from steelyard import check
 from steelyard.app.options import IdentifyOptions, channels_of, corrections_of, friction_of
 from steelyard.app.redraw import again
-from steelyard.decisions.mistakes_by_fit import load_word
 from steelyard.errors import SteelyardError
 from steelyard.fit.knowledge import fixed_from, masses_from, tied_from
 from steelyard.fleet import runs_of
@@ -18,6 +17,7 @@ from steelyard.information import load_information
 from steelyard.information.files import is_information
 from steelyard.log.ros.definitions import number_names, parse
 from steelyard.model.side import read_known, read_side
+from steelyard.pipeline.job_run import load_word
 from steelyard.prepare.undo import corrected
 from steelyard.terms import ratios_of
 from steelyard.viewer import embed

@@ -67,7 +67,7 @@ _HOMES = {
     "SteelyardError": "errors",
     "Uncertainty": "fit",
     "UserColumn": "terms",
-    "validate": "app.validation",
+    "validate": "report.model_validation",
     "Validation": "fit",
     "variants": "app.model_variants",
     "view": "viewer",

@@ -8,7 +8,6 @@ from mujoco import MjModel, MjSpec
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
 from steelyard.app.model_variants import variants
-from steelyard.app.validation import validate
 from steelyard.calibration import calibrate
 from steelyard.codegen import configuration, controller_code
 from steelyard.corrections import NOTHING, Corrections
@@ -48,6 +47,7 @@ from steelyard.payload import Payload, WrenchLog
 from steelyard.pipeline import Progress, Result
 from steelyard.pipeline.identification import decide
 from steelyard.pipeline.sums_of_logs import accumulate, accumulate_blocks
+from steelyard.report.model_validation import validate
 from steelyard.terms import UserColumn
 from steelyard.viewer import view
 

@@ -23,7 +23,7 @@ from steelyard.log.findings import warning
 from steelyard.model import library
 from steelyard.numbers import number, percent
 from steelyard.pipeline.verdicts import verdict
-from steelyard.report.first_screen import headline as said
+from steelyard.report.identification_report import headline as said
 from steelyard.report.labels import dof_units, knowledge, sizes
 from steelyard.report.outputs import staged
 from steelyard.report.schema import jsonable

@@ -10,7 +10,7 @@ from problems import scattered
 from robots import random_state, urdf
 from steelyard.errors import ModelError
 from steelyard.pipeline.verdicts import verdict
-from steelyard.report.first_screen import headline
+from steelyard.report.identification_report import headline
 
 NOISE = 0.01  # of the wrench
 

@@ -1,19 +1,20 @@
-"""Prepared logs and how they will be fitted, as far as it is decided, and one decision after the other."""
+"""Prepared logs and how they will be fitted, as far as it is decided: the samples that judge, and every decision."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from steelyard.decisions.held_out_samples import HeldOut
+from steelyard.corrections import corrections_from
 from steelyard.drives.drive import Drive
-from steelyard.fit import Estimate, consistent
+from steelyard.fit import Estimate, consistent, validate
 from steelyard.job import Job
-from steelyard.log import Log
+from steelyard.log import Log, joined, split_blocks
 from steelyard.model import Robot
 from steelyard.prepare import Prepared
+from steelyard.prepare.undo import corrected
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,38 @@ class Decision:
         """All of it, for people."""
         otherwise = f"To have it otherwise: {self.option}" if self.option else ""
         return " ".join(each for each in (self.what, self.reason, otherwise) if each)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Which samples of logs are fitted, and which judge.
+
+    share: of each log, at its end, that judges.
+    """
+
+    share: float
+
+    def parts(self, log: Log, gap: float = 0.0) -> tuple[Log, Log]:
+        """The part of a log that is fitted and the one that judges. gap: s between them, over which filters and slow
+        errors have a memory. Raises LogError where one would be empty."""
+        return split_blocks(log, validation=self.share, gap=gap)
+
+    def fitted(self, logs: Iterable[Log]) -> list[Log]:
+        """The parts of logs that are fitted."""
+        return [self.parts(log)[0] for log in logs]
+
+    def judging(self, logs: Sequence[Log], gaps: Sequence[float] = ()) -> list[Log]:
+        """The parts of logs that judge. gaps: of each log, as of `parts`."""
+        return [self.parts(log, gap)[1] for log, gap in zip(logs, gaps or [0.0] * len(logs), strict=True)]
+
+    def error(self, model: Estimate | Robot, logs: Sequence[Log]) -> float:
+        """Torque error of a model over torque, on the parts of logs that judge."""
+        return validate(model, together(self.judging(logs))).relative_error
+
+
+def together(judging: Sequence[Log]) -> Log:
+    """Samples that judge, as one log."""
+    return joined(judging, name="held-out samples")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +124,12 @@ class State:
         """(nv,) whether a joint's torques are in units of its drive, whose gain is to be found."""
         named = [name in self.drives and self.drives[name].torque_per_unit is None for name in self.robot.dof_names]
         return np.array(named, dtype=bool) | self.job.drive_gains
+
+    def corrected(self, **words) -> "State":
+        """The state of logs with corrections made. words: fields of a `Corrections`."""
+        made = corrections_from(words)
+        read = (replace(each, log=corrected(self.robot, each.log, made), unfilled=None) for each in self.read)
+        return replace(self, read=tuple(read))
 
     def decided(self, rules: "Iterable[Rule]") -> tuple["State", tuple[Decision, ...]]:
         """The state after some decisions, and these.

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.corrections import corrections_from
-from steelyard.decisions.held_out_samples import together
 from steelyard.decisions.rules import IDENTIFIED
-from steelyard.decisions.state import Decision, State
+from steelyard.decisions.state import Decision, State, together
 from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.diagnosis import OTHER, imitated
 from steelyard.diagnose.faults import ACCEPTABLE
@@ -31,13 +29,11 @@ from steelyard.log.smoothers import order_of
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.job_run import Progress, Run, begin, job_of, require_motion, several
-from steelyard.pipeline.posterior_of_logs import everything, posterior_of
+from steelyard.pipeline.posterior_of_logs import LEAVE_OUT, everything, posterior_of, tried
 from steelyard.pipeline.recording_costs import costs, narrowing
-from steelyard.pipeline.tried_corrections import LEAVE_OUT, Judge, tried
 from steelyard.prepare import Prepared
 from steelyard.prepare.contact_checks import standing_faults
 from steelyard.prepare.prepared import spectral_cutoff
-from steelyard.prepare.undo import corrected
 from steelyard.terms import layout_of
 
 
@@ -191,7 +187,7 @@ def run(
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(fitted)
     report("trying corrections", 0.85)
-    worth, unworthy = tried(diagnosis.faults, Judge(fitted.state, fitted.estimate))
+    worth, unworthy = tried(diagnosis.faults, fitted.state, fitted.estimate)
     fitted = _without_passing(fitted, worth)
     report("validating", 0.95)
     standing = standing_faults(begun.robot, fitted.state.train) if fitted.state.rows else ()
@@ -234,11 +230,8 @@ def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
     words = [each.options[1] for each in faults if each.options[:1] == (LEAVE_OUT,)]
     if not words:
         return fitted
-    state, correction = fitted.state, corrections_from({"leave_out": words})
-    read = (replace(each, log=corrected(state.robot, each.log, correction), unfilled=None) for each in state.read)
-    what = f"Left out: {', '.join(words)} s."
-    made = Decision("left_out", what, "Something else was carried or pushed there.")
-    return _fitted(replace(state, read=tuple(read)), (*fitted.decided, made), fitted.estimate)
+    made = Decision("left_out", f"Left out: {', '.join(words)} s.", "Something else was carried or pushed there.")
+    return _fitted(fitted.state.corrected(leave_out=words), (*fitted.decided, made), fitted.estimate)
 
 
 def _judged(begun: Run, fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple, looked: tuple) -> Result:

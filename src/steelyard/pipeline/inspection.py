@@ -20,8 +20,8 @@ from steelyard.log import Finding, Log
 from steelyard.log.automatic_cutoff import acceleration_noise, highest_cutoff, quantum, torque_cutoff_for
 from steelyard.log.stamps import gaps, segments
 from steelyard.model import Robot
+from steelyard.pipeline.posterior_of_logs import tried
 from steelyard.pipeline.recording_costs import costs
-from steelyard.pipeline.tried_corrections import Judge, tried
 from steelyard.prepare import Prepared, prepare
 from steelyard.prepare.prepared import filterable
 
@@ -234,7 +234,7 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
         state = State(Job("", ()), robot, (replace(found, log=found.clear),), posterior)
-        faults, unworthy = tried(faults, Judge(state.decided((standstill, shapes))[0]))
+        faults, unworthy = tried(faults, state.decided((standstill, shapes))[0])
         notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))

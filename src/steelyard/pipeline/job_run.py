@@ -13,7 +13,6 @@ import numpy as np
 
 from steelyard.arguments import require_type, unknown_option
 from steelyard.corrections import Corrections, corrections_from
-from steelyard.decisions.mistakes_by_fit import load_word
 from steelyard.decisions.state import State
 from steelyard.drives.drive import Drive
 from steelyard.dynamics.closed_loop.projection import with_motors
@@ -29,6 +28,7 @@ from steelyard.model import Robot, load
 from steelyard.model.formats import MODEL_SUFFIXES, arguments_of
 from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
+from steelyard.numbers import to_float
 from steelyard.pipeline.sums_of_logs import several
 from steelyard.prepare import Prepared, prepare
 from steelyard.prepare.reading import lock_words, locks_of, read_logs
@@ -248,6 +248,19 @@ def prepared_file(job: Job, robot: Robot, path) -> Prepared:
     """A log file of a job, as the job uses it. Raises LogError for one that cannot be used."""
     _, (log,) = read_logs([path], robot, channels=job.channels, corrections=job.corrections)
     return prepare(log, robot, **job.preparation)
+
+
+def load_word(word: str) -> tuple[str, float, str]:
+    """Link, mass in kg and path of the log of `LINK=KG:LOG`. Raises OptionError."""
+    link, equals, rest = word.partition("=")
+    mass, colon, path = rest.partition(":")
+    try:
+        value = to_float(mass)
+    except ValueError:
+        value = np.nan
+    if not (link and equals and colon and path and value > 0):
+        raise OptionError(f"--load {word!r} cannot be read; write it as LINK=KG:LOG, such as hand=2.5:loaded.csv.")
+    return link.strip(), value, path
 
 
 def require_model_first(job: Job) -> None:

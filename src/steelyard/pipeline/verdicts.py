@@ -20,7 +20,7 @@ from steelyard.fit.volumes import GEOMETRY
 from steelyard.model.bounding import unread_geometry
 from steelyard.numbers import number, percent, plural, times
 from steelyard.pipeline.identification import Result
-from steelyard.pipeline.tried_corrections import VISIBLE
+from steelyard.pipeline.posterior_of_logs import VISIBLE
 
 SAME = 0.02  # relative change of the error that counts as none, and change of a joint's error as a share of its torque
 LARGE = 0.25  # held-out error over torque above which something beside inertia and friction is at work

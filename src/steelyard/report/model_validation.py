@@ -1,12 +1,14 @@
 """Models judged on held-out logs, by torque or by motion: `steelyard validate`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.decisions.verdict import Reason, Verdict
 from steelyard.drives.arrays import arrays_of
@@ -17,7 +19,8 @@ from steelyard.drives.window_errors import levelled
 from steelyard.drives.windows import stretches
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import OptionError, choices
-from steelyard.fit import Estimate, Validation, validate
+from steelyard.fit import Estimate, Validation
+from steelyard.fit import validate as validated
 from steelyard.job import AS_MODELLED
 from steelyard.log import Finding, Log, checks, joined
 from steelyard.model import STEP, Robot
@@ -179,6 +182,50 @@ def validate_models(model, logs, *, against=None, **options) -> ModelValidation:
     )
 
 
+def validate(
+    model: str | Path | Robot | Estimate | Result,
+    log: Any,
+    *,
+    rotors: bool = False,
+    contacts: str | Mapping[str, str] | None = None,
+    row_weights: ArrayLike | None = None,
+    **options,
+) -> Validation:
+    """Predict the torques of a log and compare; of recordings the same as `steelyard validate`.
+
+    Args:
+        model: an Estimate or Result with all that was fitted, a Robot with what its file states, a model file, or a
+            folder that `identify` wrote.
+        log: one that the model was not fitted to. A Log with q, v, a and tau is taken as it is, unless the model
+            is a path. A path, a Log without a, or several of these, are prepared as `identify` prepares them.
+        rotors, contacts, row_weights: of a prepared Log, as of `fit.validate`.
+        options: of recordings, how they are read and filtered: options of `identify` such as `cutoff`, `corrections`.
+
+    Returns:
+        The Validation, as `fit.validate`.
+
+    Raises:
+        LogError: as `fit.validate`, and for a recording that cannot be prepared.
+
+    Example:
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> recording = sy.simulate.record(robot, duration=3.0).log
+        >>> bool(sy.validate(robot, recording).relative_error < 0.05)
+        True
+    """
+    model = model.estimate if isinstance(model, Result) else model
+    prepared = isinstance(log, Log) and log.v is not None and log.a is not None
+    if prepared and isinstance(model, Robot | Estimate) and not options:
+        return validated(model, log, rotors=rotors, contacts=contacts, row_weights=row_weights)
+    if rotors or contacts is not None or row_weights is not None:
+        raise OptionError(
+            "rotors, contacts and row_weights are for a Log with q, v, a and tau and a model that is no path. "
+            "steelyard.prepare.prepare(log, robot).log makes one of a recording."
+        )
+    return validate_models(model, log, **options).models[0][1]
+
+
 @dataclass(frozen=True)
 class _Subject:
     """A model that is judged, what to read it and its logs by, and the error of its predictions on a log."""
@@ -196,12 +243,12 @@ def _subject(model, logs, options: dict) -> _Subject:
         job, robot, unstated = read_model(model, job_of(model, logs, **options))
         return _Subject(str(model), job, robot, partial(_validated, unstated=unstated))
     robot = with_motors(model) if isinstance(model, Robot) else model.require_robot()
-    judge = validate if isinstance(model, Robot) else lambda _, log: validate(model, log)
+    judge = validated if isinstance(model, Robot) else lambda _, log: validated(model, log)
     return _Subject(robot.name, job_of(robot, logs, **options), robot, judge)
 
 
 def _validated(robot: Robot, log: Log, *, unstated: Unstated) -> Validation:
-    found = validate(robot, log)
+    found = validated(robot, log)
     return replace(found, predicted=found.predicted + unstated.torques(robot, log)) if unstated else found
 
 
