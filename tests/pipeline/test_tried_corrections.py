@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.decisions.state import State
+from steelyard.decisions.fit_plan import FitPlan
 from steelyard.diagnose.faults import fault
 from steelyard.job import Job
 from steelyard.model import mjcf_text
@@ -65,7 +65,7 @@ def noisy():
 
 
 def state(log):
-    return State(Job("", ()), PUMA, (Prepared(log, log, log, (), None, None),), sy.fit.posterior)
+    return FitPlan(Job("", ()), PUMA, (Prepared(log, log, log, (), None, None),), sy.fit.posterior)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from scipy.stats import truncnorm
 import steelyard as sy
 from recordings_of_arms import arm, recorded
 from steelyard.app.demo_job import mistaken
+from steelyard.decisions.fit_plan import HeldOut
 from steelyard.decisions.rules import beyond, unclipped
-from steelyard.decisions.state import HeldOut
 from steelyard.information import accumulate
 from steelyard.log.masks import masked, saturated
 from steelyard.log.smoothers import BUTTERWORTH

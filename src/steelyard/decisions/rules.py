@@ -1,6 +1,6 @@
 """Everything that is decided between prepared logs and the fit, in one order: `IDENTIFIED`.
 
-Each rule takes the `State` and yields what it decides, and the fields of the state that become others.
+Each rule takes the `FitPlan` and yields what it decides, and the fields of the plan that become others.
 
 Clipped torques filled in with what a fit says they were, so that a filter mixes nothing wrong into their neighbours.
 
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.decisions.state import Decision, HeldOut, Made, State
+from steelyard.decisions.fit_plan import Decision, FitPlan, HeldOut, Made
 from steelyard.diagnose import delays
 from steelyard.diagnose.case import case_of
 from steelyard.dynamics import inverse_dynamics
@@ -38,47 +38,47 @@ from steelyard.weighed_columns import NUISANCES
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 
 
-def cutoffs(state: State) -> Made:
+def cutoffs(plan: FitPlan) -> Made:
     """Cutoffs of the filters are those that the spectra ask for."""
-    found = [each for each in state.read if each.cutoff and each.torque_cutoff]
-    if state.job.cutoff is None and found:
+    found = [each for each in plan.read if each.cutoff and each.torque_cutoff]
+    if plan.job.cutoff is None and found:
         told = {f"{key}_hz": min(getattr(each, key) for each in found) for key in ("cutoff", "torque_cutoff")}
         hz, of_torques = told.values()
         what = f"Positions were filtered at {hz:.3g} Hz or more, torques at {of_torques:.3g} Hz or more."
         yield Decision("cutoff", what, "The spectra of the positions ask for that.", "--cutoff HZ", told), {}
 
 
-def constant_torques(state: State) -> Made:
+def constant_torques(plan: FitPlan) -> Made:
     """Joints of legs hardly turn, so constant torques pass for weights: with them, the total mass of simulated walks
     came out 3 % too heavy, and its interval did not say so."""
-    if state.job.friction is None and _in_contact(state.logs):
+    if plan.job.friction is None and _in_contact(plan.logs):
         what, reason = "Constant torques are left out of friction.", "Those of legs on the ground pass for weights."
-        kept = replace(state.job, friction=tuple(term for term in FRICTION if term != "offset"))
+        kept = replace(plan.job, friction=tuple(term for term in FRICTION if term != "offset"))
         yield Decision("constant_torques", what, reason, f"--friction {','.join(FRICTION)}"), {"job": kept}
 
 
-def standstill(state: State) -> Made:
+def standstill(plan: FitPlan) -> Made:
     """Samples near standstill count less, where friction depends on the direction of motion."""
-    if weights := weights_of(state.job, state.robot):
+    if weights := weights_of(plan.job, plan.robot):
         what = "Samples where a joint nearly stands still count less."
         yield Decision("standstill", what, "Friction has no one direction there."), {"weights": weights}
 
 
-def shapes(state: State) -> Made:
+def shapes(plan: FitPlan) -> Made:
     """A posterior of a tree without contacts has friction of any shape; on a fixed base mistakes of its logs, too."""
-    if state.robot.loops or _in_contact(state.logs):
+    if plan.robot.loops or _in_contact(plan.logs):
         return
-    shape = {"friction": (*state.job.plain_friction, *state.job.shaped_friction)}
-    shape["nuisances"] = () if state.robot.floating else NUISANCES
+    shape = {"friction": (*plan.job.plain_friction, *plan.job.shaped_friction)}
+    shape["nuisances"] = () if plan.robot.floating else NUISANCES
     also = " and small mistakes of the logs" if shape["nuisances"] else ""
     what = f"Friction of any shape over speed and load{also} stand beside the links."
     reason = "Evidence decides how much there is of each."
     yield Decision("shapes", what, reason, f"--friction {','.join(FRICTION)}"), {"shape": shape}
 
 
-def contact_rows(state: State) -> Made:
+def contact_rows(plan: FitPlan) -> Made:
     """Forces of contacts are those that suit motion and torques best."""
-    rows = contact_weights(state.train, lambda: state.fit(accumulate(state.robot, state.train, **state.options)))
+    rows = contact_weights(plan.train, lambda: plan.fit(accumulate(plan.robot, plan.train, **plan.options)))
     if rows:
         what = "Forces of contacts are those that suit motion and torques best, each row weighed by its noise."
         yield Decision("contact_forces", what, "Faults of wiring are not looked for in such logs."), {"rows": rows}
@@ -147,51 +147,51 @@ def _change(filled, before, masks, noise) -> float:
 DELAY_ROUNDS = 2  # of delays: the fit that tells them is better once they are undone
 
 
-def gains(state: State) -> Made:
+def gains(plan: FitPlan) -> Made:
     """Torques in units of drives become N m. Gains that the motion does not show are guessed for drives, which refine
     them, and else refused. Raises FitError."""
-    if not state.unknown.any():
+    if not plan.unknown.any():
         return
-    found, notes = _gains(state, guess=bool(state.drives))
-    read = tuple(replace(each, log=each.log.replace(tau=each.log.tau * found)) for each in state.read)
-    evidence = dict(zip(state.robot.dof_names, found.tolist(), strict=True))
+    found, notes = _gains(plan, guess=bool(plan.drives))
+    read = tuple(replace(each, log=each.log.replace(tau=each.log.tau * found)) for each in plan.read)
+    evidence = dict(zip(plan.robot.dof_names, found.tolist(), strict=True))
     for what, reason in notes:
         yield Decision("gains", what, reason, evidence=evidence), {"read": read, "gains": found}
 
 
-def late_torques(state: State) -> Made:
+def late_torques(plan: FitPlan) -> Made:
     """Delays of torques are undone where they were asked to be."""
-    if not state.job.corrections.automatic_delay:
+    if not plan.job.corrections.automatic_delay:
         return
-    late = _delays(state.robot, state.logs, state.columns)
-    read = tuple(replace(each, log=shifted(each.log, late)) for each in state.read)
-    told = {name: x for name, x in zip(state.robot.dof_names, late.tolist(), strict=True) if x}
+    late = _delays(plan.robot, plan.logs, plan.columns)
+    read = tuple(replace(each, log=shifted(each.log, late)) for each in plan.read)
+    told = {name: x for name, x in zip(plan.robot.dof_names, late.tolist(), strict=True) if x}
     text = ", ".join(f"{name} {1000 * x:.2f} ms" for name, x in told.items())
     what = f"Delays of torques estimated and undone: {text or 'none that can be told'}."
     yield Decision("delay", what, evidence=told), {"read": read}
 
 
-def clipped_torques(state: State) -> Made:
+def clipped_torques(plan: FitPlan) -> Made:
     """Clipped torques are filled where they are left out, and nothing else of the torques is unknown."""
-    known = not (state.unknown.any() or state.job.corrections.automatic_delay or state.robot.loops)
-    clipped = all(each.cutoff for each in state.read) and any(saturated(each.raw).any() for each in state.read)
-    if not (state.job.corrections.saturation and known and clipped):
+    known = not (plan.unknown.any() or plan.job.corrections.automatic_delay or plan.robot.loops)
+    clipped = all(each.cutoff for each in plan.read) and any(saturated(each.raw).any() for each in plan.read)
+    if not (plan.job.corrections.saturation and known and clipped):
         return
-    options = {**state.columns, **state.weights}
-    filled = unclipped(state.robot, state.read, held_out=state.held_out, options=options)
-    read = tuple(replace(each, log=log, unfilled=each.log) for each, log in zip(state.read, filled, strict=True))
+    options = {**plan.columns, **plan.weights}
+    filled = unclipped(plan.robot, plan.read, held_out=plan.held_out, options=options)
+    read = tuple(replace(each, log=log, unfilled=each.log) for each, log in zip(plan.read, filled, strict=True))
     what = "Clipped torques were filled with what a fit to the others says."
     reason = "A filter mixes them with their neighbours; they do not count themselves."
     yield Decision("clipped_torques", what, reason), {"read": read}
 
 
-def _gains(state: State, *, guess: bool) -> tuple[np.ndarray, list[tuple[str, str]]]:
+def _gains(plan: FitPlan, *, guess: bool) -> tuple[np.ndarray, list[tuple[str, str]]]:
     """(nv,) N m per unit of the drives, 1 where torques are known, and what is said of them, with reasons. Known loads
     say the common scale, else known torques, else the nominal model."""
-    robot, logs, columns, unknown = state.robot, state.logs, state.columns, state.unknown
+    robot, logs, columns, unknown = plan.robot, plan.logs, plan.columns, plan.unknown
     info = accumulate(robot, logs, **columns)
-    if state.loads:
-        loads = [Load(accumulate(robot, log, **columns), link, kg) for link, kg, log in state.loads]
+    if plan.loads:
+        loads = [Load(accumulate(robot, log, **columns), link, kg) for link, kg, log in plan.loads]
         found, source = drive_gains(info, loads=loads), "The scale is that of the known loads."
     else:
         try:
@@ -209,7 +209,7 @@ def _gains(state: State, *, guess: bool) -> tuple[np.ndarray, list[tuple[str, st
     if guess and (gains <= 0).any():  # no drive pushes away from where it is told to go
         shown &= gains > 0
         gains = np.where(shown, gains, np.median(gains[shown]) if shown.any() else _guessed(robot, logs))
-    if not state.loads and not unknown.all():
+    if not plan.loads and not unknown.all():
         gains, source = gains / np.median(gains[~unknown]), "The scale is that of the known gains."
     gains = np.where(unknown, gains, 1.0)
     names = np.array(found.joint_names)

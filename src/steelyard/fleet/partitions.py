@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import storage
+from steelyard.decisions.fit_plan import HeldOut
 from steelyard.decisions.rules import weights_of
-from steelyard.decisions.state import HeldOut
 from steelyard.errors import LogError, SteelyardError
 from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
 from steelyard.fleet.runs import Run

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
+from steelyard.decisions.fit_plan import FitPlan
 from steelyard.decisions.rules import TORQUES
-from steelyard.decisions.state import State
 from steelyard.drives.arrays import DriveArrays, arrays_of, require_driven
 from steelyard.drives.drive import drives_of, twins
 from steelyard.drives.free_base import TWIST, apart, moved
@@ -284,9 +284,9 @@ class _Task:
             )
             return search(robot, [given], stated, train, self.step, progress=progress), None, ()
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
-        state, decided = self.run.state([each for each in own if len(each.log)], self.drives).decided(TORQUES)
-        estimate = _estimate(self.run, state)
-        gains = np.ones(robot.nv) if state.gains is None else state.gains
+        plan, decided = self.run.plan([each for each in own if len(each.log)], self.drives).decided(TORQUES)
+        estimate = _estimate(self.run, plan)
+        gains = np.ones(robot.nv) if plan.gains is None else plan.gains
         starts = starts_of(self.run.robot, self.drives, gains, estimate)
         if self.run.job.start:
             starts.insert(0, from_earlier(robot, starts[0], stated.known, self.run.job))
@@ -365,9 +365,9 @@ def _mrad(error: float) -> str:
     return f"{1e3 * error:.3g} mrad (mm)"
 
 
-def _estimate(begun: Run, state: State) -> Estimate:
+def _estimate(begun: Run, plan: FitPlan) -> Estimate:
     """The consistent fit to the torques of drives: where the refinement begins (equation error)."""
-    return consistent(reduce(add, [accumulate(begun.robot, log, **state.options) for log in state.logs]), **begun.known)
+    return consistent(reduce(add, [accumulate(begun.robot, log, **plan.options) for log in plan.logs]), **begun.known)
 
 
 def _within(t, recordings: list[Recorded]) -> np.ndarray:

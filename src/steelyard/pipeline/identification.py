@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.cards import Card
+from steelyard.decisions.fit_plan import Decision, FitPlan, together
 from steelyard.decisions.rules import IDENTIFIED
-from steelyard.decisions.state import Decision, State, together
 from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.diagnosis import OTHER, imitated
 from steelyard.diagnose.faults import ACCEPTABLE
@@ -160,7 +160,7 @@ def decide(model: str | Path | Robot, logs: Any, **options) -> Decided:
     """
     robot = model if isinstance(model, Robot) else None
     begun = begin(job_of(model, logs, **options), robot, several(logs), lambda stage, share: None, _refuse)
-    return Decided(begun.state(begun.prepared()).decided(IDENTIFIED)[1])
+    return Decided(begun.plan(begun.prepared()).decided(IDENTIFIED)[1])
 
 
 def run(
@@ -177,20 +177,20 @@ def run(
     seen = tuple(finding for each in read for finding in each.remaining), tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
     report("accumulating information", 0.65)
-    state, decided = begun.state(read).decided(IDENTIFIED)
+    plan, decided = begun.plan(read).decided(IDENTIFIED)
     report("fitting", 0.7)
-    fitted = _fitted(state, decided)
+    fitted = _fitted(plan, decided)
     report("looking for faults", 0.8)
     share = fitted.estimate.require_weighed().problem.share
-    require_no_fatal(misread(begun.robot, fitted.state.train, fitted.estimate, share), job.accept)
-    diagnosis = diagnose(fitted.estimate, fitted.state.logs)
+    require_no_fatal(misread(begun.robot, fitted.plan.train, fitted.estimate, share), job.accept)
+    diagnosis = diagnose(fitted.estimate, fitted.plan.logs)
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(fitted)
     report("trying corrections", 0.85)
-    worth, unworthy = tried(diagnosis.faults, fitted.state, fitted.estimate)
+    worth, unworthy = tried(diagnosis.faults, fitted.plan, fitted.estimate)
     fitted = _without_passing(fitted, worth)
     report("validating", 0.95)
-    standing = standing_faults(begun.robot, fitted.state.train) if fitted.state.rows else ()
+    standing = standing_faults(begun.robot, fitted.plan.train) if fitted.plan.rows else ()
     findings = (*seen[0], *standing, *lost, *worth)
     result = _judged(begun, fitted, diagnosis, findings, (*diagnosis.hints, *unworthy), seen[1])
     report("done", 1.0)
@@ -210,7 +210,7 @@ class _Fitted:
     by_log: sums of blocks, by log.
     """
 
-    state: State
+    plan: FitPlan
     decided: tuple[Decision, ...]
     by_log: dict[str, tuple[Information, ...]]
     estimate: Estimate
@@ -220,9 +220,9 @@ class _Fitted:
         return reduce(add, [block for own in self.by_log.values() for block in own])
 
 
-def _fitted(state: State, decided: tuple[Decision, ...], near: Estimate | None = None) -> _Fitted:
-    estimate, blocks = posterior_of(state.robot, state.train, state.fit, state.options, near)
-    return _Fitted(state, decided, dict(zip(_distinct(state.job.logs), blocks, strict=True)), estimate)
+def _fitted(plan: FitPlan, decided: tuple[Decision, ...], near: Estimate | None = None) -> _Fitted:
+    estimate, blocks = posterior_of(plan.robot, plan.train, plan.fit, plan.options, near)
+    return _Fitted(plan, decided, dict(zip(_distinct(plan.job.logs), blocks, strict=True)), estimate)
 
 
 def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
@@ -231,26 +231,26 @@ def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
     if not words:
         return fitted
     made = Decision("left_out", f"Left out: {', '.join(words)} s.", "Something else was carried or pushed there.")
-    return _fitted(fitted.state.corrected(leave_out=words), (*fitted.decided, made), fitted.estimate)
+    return _fitted(fitted.plan.corrected(leave_out=words), (*fitted.decided, made), fitted.estimate)
 
 
 def _judged(begun: Run, fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple, looked: tuple) -> Result:
     """A posterior judged by held-out samples, that of all samples, and everything that is said of them."""
-    state, estimate = fitted.state, fitted.estimate
-    job, robot, rows, memory = state.job, state.robot, state.rows, _correlation_time(diagnosis)
-    gaps = [each.memory + memory for each in state.read]
-    test = state.held_out.judging([each.judged for each in state.read], gaps)
+    plan, estimate = fitted.plan, fitted.estimate
+    job, robot, rows, memory = plan.job, plan.robot, plan.rows, _correlation_time(diagnosis)
+    gaps = [each.memory + memory for each in plan.read]
+    test = plan.held_out.judging([each.judged for each in plan.read], gaps)
     held = together(test)
     about = robot.with_inertias(estimate.theta)  # columns of nuisances are derivatives there
-    tested = reduce(add, [accumulate(about, each, **state.columns, **rows) for each in test])  # all samples alike
+    tested = reduce(add, [accumulate(about, each, **plan.columns, **rows) for each in test])  # all samples alike
     after, reach = validate(estimate, held), generalization(estimate, fitted.by_log, tested)
-    estimate = everything(robot, estimate, fitted.total, test, state.fit, state.options)
+    estimate = everything(robot, estimate, fitted.total, test, plan.fit, plan.options)
     intervals = posterior_uncertainty(estimate)
-    use = ordinary_use(robot, state.train)
+    use = ordinary_use(robot, plan.train)
     expected = None
     if use is not None:
         expected = estimate.expected_error("given", use), estimate.expected_error("written", use)
-    total, samples = fitted.total, sum(log.effective_samples for log in state.train)
+    total, samples = fitted.total, sum(log.effective_samples for log in plan.train)
     written = nearest_plain(estimate, total)
     return Result(
         job=job,
@@ -265,8 +265,8 @@ def _judged(begun: Run, fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, 
         generalization=reach,
         findings=findings,
         decided=fitted.decided,
-        notes=(*robot.notes, *begun.said, *(note for each in state.read for note in each.log.notes), *notes),
-        narrowing=narrowing(robot, intervals, samples, state.columns),
+        notes=(*robot.notes, *begun.said, *(note for each in plan.read for note in each.log.notes), *notes),
+        narrowing=narrowing(robot, intervals, samples, plan.columns),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
         expected=expected,
@@ -294,7 +294,7 @@ def _correlation_time(diagnosis: Diagnosis) -> float:
 
 def _losses(fitted: _Fitted) -> tuple[Fault, ...]:
     """What logs lack for good, and how to record again."""
-    return tuple(fault for each in fitted.state.read for fault in costs(fitted.estimate, each))
+    return tuple(fault for each in fitted.plan.read for fault in costs(fitted.estimate, each))
 
 
 def require_acceptable(codes: tuple[str, ...]) -> None:

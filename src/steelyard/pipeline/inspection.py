@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.cards import Card
+from steelyard.decisions.fit_plan import FitPlan
 from steelyard.decisions.rules import shapes, standstill
-from steelyard.decisions.state import State
 from steelyard.diagnose import Fault, delays, diagnose, position_offsets
 from steelyard.diagnose.case import case_of
 from steelyard.errors import FitError, LogError
@@ -233,8 +233,8 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         case = case_of(estimate, [found.clear])
         faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
-        state = State(Job("", ()), robot, (replace(found, log=found.clear),), posterior)
-        faults, unworthy = tried(faults, state.decided((standstill, shapes))[0])
+        plan = FitPlan(Job("", ()), robot, (replace(found, log=found.clear),), posterior)
+        faults, unworthy = tried(faults, plan.decided((standstill, shapes))[0])
         notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))

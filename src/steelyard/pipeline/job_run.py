@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.arguments import require_type, unknown_option
 from steelyard.corrections import Corrections, corrections_from
-from steelyard.decisions.state import State
+from steelyard.decisions.fit_plan import FitPlan
 from steelyard.drives.drive import Drive
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError, OptionError, choices
@@ -133,11 +133,11 @@ class Run:
         """The logs as fits use them. Raises LogError."""
         return [prepare(log, self.robot, **self.job.preparation) for log in self.logs]
 
-    def state(self, read: Sequence[Prepared], drives: Mapping[str, Drive] | None = None) -> State:
+    def plan(self, read: Sequence[Prepared], drives: Mapping[str, Drive] | None = None) -> FitPlan:
         """What is to be decided of prepared logs. drives: by joint, of logs of commands; those without a known gain are
         in units of their drive."""
         loads = tuple(map(load_word, self.job.loads))
-        found = State(self.job, self.robot, tuple(read), self.fit, drives or {})
+        found = FitPlan(self.job, self.robot, tuple(read), self.fit, drives or {})
         if loads and not found.unknown.any():
             raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
         logs = [prepared_file(self.job, self.robot, path).log for *_, path in loads]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.corrections import NOTHING, Corrections, corrections_from
-from steelyard.decisions.state import HeldOut
+from steelyard.decisions.fit_plan import HeldOut
 from steelyard.errors import SteelyardError
 from steelyard.fit import consistent, least_squares, validate
 from steelyard.information import accumulate

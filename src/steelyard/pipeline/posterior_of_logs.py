@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.decisions.state import State
+from steelyard.decisions.fit_plan import FitPlan
 from steelyard.diagnose import Fault
 from steelyard.errors import SteelyardError
 from steelyard.fit import Estimate, validate
@@ -137,13 +137,13 @@ VISIBLE = 0.005  # torque error over torque below which no drive tells: logs of 
 
 
 def tried(
-    faults: Sequence[Fault], state: State, estimate: Estimate | None = None
+    faults: Sequence[Fault], plan: FitPlan, estimate: Estimate | None = None
 ) -> tuple[tuple[Fault, ...], tuple[str, ...]]:
     """Faults whose correction is worth making, and notes on those whose is not, the first of each option.
 
     Args:
         faults: of the diagnosis.
-        state: how the logs are fitted.
+        plan: how the logs are fitted.
         estimate: their posterior, of the samples that do not judge, where it is known.
 
     Returns:
@@ -158,8 +158,8 @@ def tried(
             kept.append(each)
             continue
         try:
-            estimate = _posterior(state) if estimate is None else estimate
-            error, after = _errors(state, estimate, option, words)
+            estimate = _posterior(plan) if estimate is None else estimate
+            error, after = _errors(plan, estimate, option, words)
         except SteelyardError:  # the figure is none of a mistake
             notes.append(f"Not recommended: {' '.join(each.options)}, which cannot be made.")
             continue
@@ -174,15 +174,15 @@ def tried(
     return tuple(kept), tuple(notes)
 
 
-def _errors(state: State, estimate: Estimate, option: str, words: Sequence[str]) -> tuple[float, float]:
+def _errors(plan: FitPlan, estimate: Estimate, option: str, words: Sequence[str]) -> tuple[float, float]:
     """Held-out torque errors over torque, of the logs as they are and after a correction, of the same samples."""
     if option == COUPLING:
-        changed, near = replace(state, job=replace(state.job, coupling=(*state.job.coupling, *words))), None
+        changed, near = replace(plan, job=replace(plan.job, coupling=(*plan.job.coupling, *words))), None
     else:
-        changed, near = state.corrected(**{option.removeprefix("--").replace("-", "_"): words}), estimate
-    judged, error = changed if option == LEAVE_OUT else state, state.held_out.error
+        changed, near = plan.corrected(**{option.removeprefix("--").replace("-", "_"): words}), estimate
+    judged, error = changed if option == LEAVE_OUT else plan, plan.held_out.error
     return error(estimate, judged.logs), error(_posterior(changed, near), changed.logs)
 
 
-def _posterior(state: State, near: Estimate | None = None) -> Estimate:
-    return posterior_of(state.robot, state.train, state.fit, state.options, near)[0]
+def _posterior(plan: FitPlan, near: Estimate | None = None) -> Estimate:
+    return posterior_of(plan.robot, plan.train, plan.fit, plan.options, near)[0]

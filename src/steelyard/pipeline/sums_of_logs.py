@@ -9,8 +9,8 @@ from os import PathLike
 from typing import Any
 
 from steelyard.arguments import require_type
+from steelyard.decisions.fit_plan import FitPlan
 from steelyard.decisions.rules import constant_torques, contact_weights, shapes, standstill
-from steelyard.decisions.state import State
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError
 from steelyard.fit import consistent
@@ -122,7 +122,7 @@ def _chosen(robot: Robot, logs: Sequence[Log], given: dict) -> dict:
     plain = "friction" in given or given.get("columns") == PLAIN or not joints
     rules = (constant_torques, *((standstill,) if joints else ()), *(() if plain else (shapes,)))
     read = tuple(Prepared(log, log, log, (), None, None) for log in logs)
-    return State(replace(Job("", ()), **words), robot, read).decided(rules)[0].options
+    return FitPlan(replace(Job("", ()), **words), robot, read).decided(rules)[0].options
 
 
 def _ready(robot: Robot, sources: Sequence, coupling=()) -> tuple[Robot, list[Log]]:

@@ -137,7 +137,7 @@ def prepare(
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
     required = partial(accepted, log.name, accept=accept) if refuse else tuple
-    task = _Task(
+    task = _Asked(
         robot, corrections, cutoff, torque_cutoff, drives, contacts, required, Filter(robot, smoother, coupling)
     )
     found = Prepared(log, None, log, (), None, None)
@@ -197,7 +197,7 @@ def _without_unweighted(filtered: Log, log: Log, cutoff: float) -> Log:
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class _Asked:
     """What was asked of `prepare`. drives: by joint. required: refuses fatal findings. filter: without cutoffs."""
 
     robot: Robot | None
@@ -210,12 +210,12 @@ class _Task:
     filter: Filter
 
 
-def _undone(task: _Task, found: Prepared) -> Prepared:
+def _undone(task: _Asked, found: Prepared) -> Prepared:
     raw, lost = (found.raw, ()) if task.drives else believable(found.raw)
     return replace(found, raw=corrected(task.robot, raw, task.corrections, task.drives), findings=lost)
 
 
-def _on_base(task: _Task, found: Prepared) -> Prepared:
+def _on_base(task: _Asked, found: Prepared) -> Prepared:
     """With the motion of a free base, as legs show it where drives move them."""
     robot, raw = task.robot, found.raw
     if robot is None or not robot.floating:
@@ -231,7 +231,7 @@ def _on_base(task: _Task, found: Prepared) -> Prepared:
     return replace(found, raw=raw, findings=found.findings + states.findings, states=states)
 
 
-def _checked(task: _Task, found: Prepared) -> Prepared:
+def _checked(task: _Asked, found: Prepared) -> Prepared:
     robot, raw = task.robot, found.raw
     if robot is not None and task.drives:
         raw = raw.replace(tau=effort(robot, raw, task.drives))
@@ -241,27 +241,27 @@ def _checked(task: _Task, found: Prepared) -> Prepared:
     return replace(found, raw=raw, findings=findings)
 
 
-def _evenly_stamped(task: _Task, found: Prepared) -> Prepared:
+def _evenly_stamped(task: _Asked, found: Prepared) -> Prepared:
     repaired = tuple(code for code in REPAIRED if any(finding.code == code for finding in found.findings))
     raw = filters.restamp(found.raw) if repaired else found.raw
     raw = raw.noted(*effort_note(task.robot, raw)) if task.robot is not None and not task.drives else raw
     return replace(found, raw=raw, repaired=repaired)
 
 
-def _with_cutoffs(task: _Task, found: Prepared) -> Prepared:
+def _with_cutoffs(task: _Asked, found: Prepared) -> Prepared:
     own = cutoff_for(found.raw, task.cutoff, smoother=task.filter.smoother)
     band = torque_cutoff_for(found.raw, task.cutoff, task.torque_cutoff)
     refilter = replace(task.filter, cutoff=own, torque_cutoff=band)
     return replace(found, cutoff=own, torque_cutoff=band, refilter=refilter)
 
 
-def _filtered(task: _Task, found: Prepared, **how) -> Prepared:
+def _filtered(task: _Asked, found: Prepared, **how) -> Prepared:
     """The log filtered as before, or otherwise. how: fields of its Filter."""
     refilter = replace(found.require_filter(), **how)
     return replace(found, filtered=refilter(found.raw), refilter=refilter)
 
 
-def _sensed(task: _Task, found: Prepared) -> Prepared:
+def _sensed(task: _Asked, found: Prepared) -> Prepared:
     """With what an inertial sensor says of a free base."""
     robot = task.robot
     if robot is None or not robot.floating or not found.cutoff or found.states is not None:
@@ -271,7 +271,7 @@ def _sensed(task: _Task, found: Prepared) -> Prepared:
     return _filtered(task, found, imu=True) if found.raw.imu else found
 
 
-def _in_contact(task: _Task, found: Prepared) -> Prepared:
+def _in_contact(task: _Asked, found: Prepared) -> Prepared:
     """Where contacts are steady; of drives, the ground is simulated."""
     robot, words = task.robot, task.contacts
     if robot is None or not (found.raw.contacts or words) or found.states is not None:
@@ -281,7 +281,7 @@ def _in_contact(task: _Task, found: Prepared) -> Prepared:
     return _filtered(task, found, contacts=words)
 
 
-def _on_tree(task: _Task, found: Prepared) -> Prepared:
+def _on_tree(task: _Asked, found: Prepared) -> Prepared:
     """With what is fitted: without clipped torques if asked, with the joints of closed loops."""
     log, robot = found.clear if task.corrections.saturation else found.require_filtered(), task.robot
     return replace(found, log=on_tree(robot, log) if robot is not None and robot.loops else log)

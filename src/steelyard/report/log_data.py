@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from steelyard.decisions.state import Decision
+from steelyard.decisions.fit_plan import Decision
 from steelyard.numbers import number, plural, plus_minus, share, spread
 from steelyard.pipeline import Result
 from steelyard.pipeline.inspection import Inspection

@@ -70,7 +70,7 @@ def together(judging: Sequence[Log]) -> Log:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class FitPlan:
     """What is fitted, and how.
 
     read: the logs. fit: an Information, with options. drives: by joint, of logs of commands. loads: link, mass in kg
@@ -125,31 +125,31 @@ class State:
         named = [name in self.drives and self.drives[name].torque_per_unit is None for name in self.robot.dof_names]
         return np.array(named, dtype=bool) | self.job.drive_gains
 
-    def corrected(self, **words) -> "State":
-        """The state of logs with corrections made. words: fields of a `Corrections`."""
+    def corrected(self, **words) -> "FitPlan":
+        """The plan of logs with corrections made. words: fields of a `Corrections`."""
         made = corrections_from(words)
         read = (replace(each, log=corrected(self.robot, each.log, made), unfilled=None) for each in self.read)
         return replace(self, read=tuple(read))
 
-    def decided(self, rules: "Iterable[Rule]") -> tuple["State", tuple[Decision, ...]]:
-        """The state after some decisions, and these.
+    def decided(self, rules: "Iterable[Rule]") -> tuple["FitPlan", tuple[Decision, ...]]:
+        """The plan after some decisions, and these.
 
         Args:
-            rules: make them of a State, one after the other, each with the fields that it changes.
+            rules: make them of a FitPlan, one after the other, each with the fields that it changes.
 
         Returns:
-            The State, and the Decisions.
+            The FitPlan, and the Decisions.
 
         Raises:
             SteelyardError: as the rules.
         """
-        state, made = self, []
+        plan, made = self, []
         for rule in rules:
-            for each, changes in rule(state):
+            for each, changes in rule(plan):
                 made.append(each)
-                state = replace(state, **changes)
-        return state, tuple(made)
+                plan = replace(plan, **changes)
+        return plan, tuple(made)
 
 
 Made = Iterator[tuple[Decision, dict]]
-Rule = Callable[[State], Made]
+Rule = Callable[[FitPlan], Made]
