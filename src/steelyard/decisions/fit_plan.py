@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.corrections import corrections_from
 from steelyard.drives.drive import Drive
 from steelyard.fit import Estimate, consistent, validate
@@ -69,13 +70,14 @@ def together(judging: Sequence[Log]) -> Log:
     return joined(judging, name="held-out samples")
 
 
-@dataclass(frozen=True, eq=False)
-class FitPlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class FitPlan(Card):
     """What is fitted, and how.
 
     read: the logs. fit: an Information, with options. drives: by joint, of logs of commands. loads: link, mass in kg
     and log of the robot with that load. shape: columns of `accumulate` in the place of the job's; weights: how much
     samples count; rows: those that contacts ask for. gains: (nv,) N m per unit of the torques as they were read.
+    made: the decisions.
     """
 
     job: Job
@@ -88,6 +90,7 @@ class FitPlan:
     weights: Mapping[str, Any] = field(default_factory=dict)
     rows: Mapping[str, Any] = field(default_factory=dict)
     gains: np.ndarray | None = None
+    made: tuple[Decision, ...] = ()
 
     @property
     def logs(self) -> list[Log]:
@@ -110,14 +113,9 @@ class FitPlan:
         return {**self.job.columns, **self.shape}
 
     @property
-    def more(self) -> dict[str, Any]:
-        """Options of `accumulate` that say how samples count."""
-        return {**self.weights, **self.rows}
-
-    @property
     def options(self) -> dict[str, Any]:
         """All options of `accumulate`."""
-        return self.columns | self.more
+        return {**self.columns, **self.weights, **self.rows}
 
     @property
     def unknown(self) -> np.ndarray:
@@ -131,24 +129,29 @@ class FitPlan:
         read = (replace(each, log=corrected(self.robot, each.log, made), unfilled=None) for each in self.read)
         return replace(self, read=tuple(read))
 
-    def decided(self, rules: "Iterable[Rule]") -> tuple["FitPlan", tuple[Decision, ...]]:
-        """The plan after some decisions, and these.
+    def decided(self, rules: "Iterable[Rule]") -> "FitPlan":
+        """The plan after some decisions.
 
         Args:
-            rules: make them of a FitPlan, one after the other, each with the fields that it changes.
+            rules: make them of a plan, one after the other, each with the fields that it changes.
 
         Returns:
-            The FitPlan, and the Decisions.
+            The FitPlan.
 
         Raises:
             SteelyardError: as the rules.
         """
-        plan, made = self, []
+        plan = self
         for rule in rules:
             for each, changes in rule(plan):
-                made.append(each)
-                plan = replace(plan, **changes)
-        return plan, tuple(made)
+                plan = replace(plan, made=(*plan.made, each), **changes)
+        return plan
+
+    def _title(self) -> str:
+        return f"What is decided of {len(self.read)} log(s) of '{self.robot.name}'"
+
+    def _rows(self):
+        return {each.code: each.what for each in self.made}
 
 
 Made = Iterator[tuple[Decision, dict]]

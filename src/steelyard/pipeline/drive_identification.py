@@ -284,7 +284,7 @@ class _Task:
             )
             return search(robot, [given], stated, train, self.step, progress=progress), None, ()
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
-        plan, decided = self.run.plan([each for each in own if len(each.log)], self.drives).decided(TORQUES)
+        plan = self.run.plan([each for each in own if len(each.log)], self.drives).decided(TORQUES)
         estimate = _estimate(self.run, plan)
         gains = np.ones(robot.nv) if plan.gains is None else plan.gains
         starts = starts_of(self.run.robot, self.drives, gains, estimate)
@@ -294,7 +294,7 @@ class _Task:
         return (
             search(robot, starts, stated, [*train, *free], self.step, progress=progress),
             estimate,
-            tuple(each.words for each in decided),
+            tuple(each.words for each in plan.made),
         )
 
 

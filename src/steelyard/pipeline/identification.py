@@ -124,20 +124,7 @@ class Result(Card):
         }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Decided(Card):
-    """What is decided for a job. decisions: in their order."""
-
-    decisions: tuple[Decision, ...]
-
-    def _title(self) -> str:
-        return "What is decided between logs and fit"
-
-    def _rows(self):
-        return {each.code: each.what for each in self.decisions}
-
-
-def decide(model: str | Path | Robot, logs: Any, **options) -> Decided:
+def decide(model: str | Path | Robot, logs: Any, **options) -> FitPlan:
     """What `identify` decides of logs before it fits them, without the fit.
 
     Args:
@@ -146,7 +133,7 @@ def decide(model: str | Path | Robot, logs: Any, **options) -> Decided:
         options: of `identify`.
 
     Returns:
-        The decisions, each with its reason, the figures behind it and the option that decides otherwise.
+        The FitPlan, in `made` the decisions, each with reason, figures behind it and the option that decides otherwise.
 
     Raises:
         SteelyardError: for what cannot be used, with a remedy.
@@ -154,13 +141,13 @@ def decide(model: str | Path | Robot, logs: Any, **options) -> Decided:
     Example:
         >>> import steelyard as sy
         >>> robot = sy.library.scara()
-        >>> made = sy.decide(robot, sy.simulate.record(robot, duration=3.0).log)
-        >>> [each.code for each in made.decisions]
+        >>> plan = sy.decide(robot, sy.simulate.record(robot, duration=3.0).log)
+        >>> [each.code for each in plan.made]
         ['cutoff', 'standstill', 'shapes']
     """
     robot = model if isinstance(model, Robot) else None
     begun = begin(job_of(model, logs, **options), robot, several(logs), lambda stage, share: None, _refuse)
-    return Decided(begun.plan(begun.prepared()).decided(IDENTIFIED)[1])
+    return begun.plan(begun.prepared()).decided(IDENTIFIED)
 
 
 def run(
@@ -177,9 +164,9 @@ def run(
     seen = tuple(finding for each in read for finding in each.remaining), tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
     report("accumulating information", 0.65)
-    plan, decided = begun.plan(read).decided(IDENTIFIED)
+    plan = begun.plan(read).decided(IDENTIFIED)
     report("fitting", 0.7)
-    fitted = _fitted(plan, decided)
+    fitted = _fitted(plan)
     report("looking for faults", 0.8)
     share = fitted.estimate.require_weighed().problem.share
     require_no_fatal(misread(begun.robot, fitted.plan.train, fitted.estimate, share), job.accept)
@@ -211,7 +198,6 @@ class _Fitted:
     """
 
     plan: FitPlan
-    decided: tuple[Decision, ...]
     by_log: dict[str, tuple[Information, ...]]
     estimate: Estimate
 
@@ -220,9 +206,9 @@ class _Fitted:
         return reduce(add, [block for own in self.by_log.values() for block in own])
 
 
-def _fitted(plan: FitPlan, decided: tuple[Decision, ...], near: Estimate | None = None) -> _Fitted:
+def _fitted(plan: FitPlan, near: Estimate | None = None) -> _Fitted:
     estimate, blocks = posterior_of(plan.robot, plan.train, plan.fit, plan.options, near)
-    return _Fitted(plan, decided, dict(zip(_distinct(plan.job.logs), blocks, strict=True)), estimate)
+    return _Fitted(plan, dict(zip(_distinct(plan.job.logs), blocks, strict=True)), estimate)
 
 
 def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
@@ -231,7 +217,8 @@ def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
     if not words:
         return fitted
     made = Decision("left_out", f"Left out: {', '.join(words)} s.", "Something else was carried or pushed there.")
-    return _fitted(fitted.plan.corrected(leave_out=words), (*fitted.decided, made), fitted.estimate)
+    plan = fitted.plan.corrected(leave_out=words)
+    return _fitted(replace(plan, made=(*plan.made, made)), fitted.estimate)
 
 
 def _judged(begun: Run, fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple, looked: tuple) -> Result:
@@ -264,7 +251,7 @@ def _judged(begun: Run, fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, 
         diagnosis=diagnosis,
         generalization=reach,
         findings=findings,
-        decided=fitted.decided,
+        decided=plan.made,
         notes=(*robot.notes, *begun.said, *(note for each in plan.read for note in each.log.notes), *notes),
         narrowing=narrowing(robot, intervals, samples, plan.columns),
         log_names=tuple(Path(path).name for path in job.logs),

@@ -234,7 +234,7 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
         plan = FitPlan(Job("", ()), robot, (replace(found, log=found.clear),), posterior)
-        faults, unworthy = tried(faults, plan.decided((standstill, shapes))[0])
+        faults, unworthy = tried(faults, plan.decided((standstill, shapes)))
         notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))

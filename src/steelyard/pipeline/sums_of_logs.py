@@ -122,7 +122,7 @@ def _chosen(robot: Robot, logs: Sequence[Log], given: dict) -> dict:
     plain = "friction" in given or given.get("columns") == PLAIN or not joints
     rules = (constant_torques, *((standstill,) if joints else ()), *(() if plain else (shapes,)))
     read = tuple(Prepared(log, log, log, (), None, None) for log in logs)
-    return FitPlan(replace(Job("", ()), **words), robot, read).decided(rules)[0].options
+    return FitPlan(replace(Job("", ()), **words), robot, read).decided(rules).options
 
 
 def _ready(robot: Robot, sources: Sequence, coupling=()) -> tuple[Robot, list[Log]]:
