@@ -223,6 +223,14 @@ def test_verdicts(result, level, headline, reason):
     assert reason is None or any(reason in each for each in judged.words)
 
 
+def test_what_imitates_a_mistake_is_not_to_be_used_though_no_link_is_named():
+    result = stub([0.3, 0.3], [0.03, 0.03])
+    result.imitated = True
+    judged = verdict(result)
+    assert judged.level == "keep" and said(result, judged).startswith("Not explained")
+    assert [each.code for each in judged.reasons] == ["imitated"] and "not to be used" in judged.advice
+
+
 def test_mistakes_of_the_logs_have_a_sentence_and_the_option_that_corrects_them():
     found = {
         "lean.x": Nuisance(0.05, 0.001, "rad"),
