@@ -16,7 +16,7 @@ from evidence.draws.stranger_classes import CLASSES, Class, Made, usual
 from evidence.draws.stranger_logs import Job, Motion
 from evidence.runner import Row
 from evidence.strangers import SAME, tried, wrong_better
-from steelyard.report.numbers import percent
+from steelyard.numbers import percent
 
 PAGE, WHOLE, LIMIT = "adversary/everyday", True, 300.0
 ROBOTS = ("ur5", "panda", "go2", "ur10", "xarm7", "z1")

@@ -24,8 +24,8 @@ from steelyard.app import app
 from steelyard.diagnose.faults import CATALOGUE
 from steelyard.errors import SteelyardError
 from steelyard.fit import validate
+from steelyard.numbers import percent
 from steelyard.report.identification_report import summary
-from steelyard.report.numbers import percent
 
 PAGE, WHOLE, LIMIT = "adversary/strangers", True, 300.0
 FLIGHT = "free fall"

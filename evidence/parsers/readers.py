@@ -17,7 +17,7 @@ from steelyard.information import load_information
 from steelyard.information.files import is_information
 from steelyard.log.ros.definitions import number_names, parse
 from steelyard.model.side import read_known, read_side
-from steelyard.prepare.mistakes_by_fit import load_word
+from steelyard.pipeline.job_run import load_word
 from steelyard.prepare.undo import corrected
 from steelyard.terms import ratios_of
 from steelyard.viewer import embed

@@ -8,7 +8,6 @@ from mujoco import MjModel, MjSpec
 
 from steelyard import check, diagnose, errors, excite, fit, fleet, inertia, payload, plot, simulate
 from steelyard.app.model_variants import variants
-from steelyard.app.validation import validate
 from steelyard.calibration import calibrate
 from steelyard.codegen import configuration, controller_code
 from steelyard.corrections import NOTHING, Corrections
@@ -46,7 +45,9 @@ from steelyard.log import Log, filters, read_log, split_blocks, write_csv, write
 from steelyard.model import Robot, library, load, save
 from steelyard.payload import Payload, WrenchLog
 from steelyard.pipeline import Progress, Result
+from steelyard.pipeline.identification import decide
 from steelyard.pipeline.sums_of_logs import accumulate, accumulate_blocks
+from steelyard.report.model_validation import validate
 from steelyard.terms import UserColumn
 from steelyard.viewer import view
 
@@ -77,6 +78,7 @@ __all__ = [
     "closed_loop",
     "configuration",
     "controller_code",
+    "decide",
     "diagnose",
     "energy_regressor",
     "errors",

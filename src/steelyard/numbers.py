@@ -1,8 +1,10 @@
-"""When numbers count as equal, and the grammar of numbers in texts (XML, tables, options): not Python's.
+"""When numbers count as equal, the grammar of numbers in texts (XML, tables, options), and numbers as people read them.
 
-Python's `float` also takes `1_5` as 15 and digits of other scripts, which no writer of XML or CSV means.
+Page, Markdown and terminal write every number with these, so that they agree. The grammar is not Python's: its `float`
+also takes `1_5` as 15 and digits of other scripts, which no writer of XML or CSV means.
 """
 
+import math
 import re
 
 # Relative to what a number is part of: a smaller one is none.
@@ -13,6 +15,11 @@ SAME = 1e-6  # of files, which often keep six digits, and of differences that no
 SEED = 20260103  # of states that any other would do for
 STEPS = 100  # of an iteration that converges long before
 ROUNDS = 10  # of alternations, of which two or three are usual
+
+DIGITS = 4  # of numbers as people read them
+MOST_PLACES = 6  # after the point; smaller numbers are written with an exponent
+DASH = "–"
+UNITS_OF_FILES = {30: "GB", 20: "MB", 10: "kB"}  # by powers of two
 
 _NUMBER = re.compile(
     r"[ \t\r\n\f\v]*[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|inf(?:inity)?|nan)[ \t\r\n\f\v]*",
@@ -37,3 +44,65 @@ def to_float(text: str) -> float:
     if _NUMBER.fullmatch(text) is None:
         raise ValueError(f"{text!r} is not a number")
     return float(text)
+
+
+def number(value) -> str:
+    """Four significant digits, a dash for what is unknown."""
+    return DASH if value is None else f"{value + 0.0:.{DIGITS}g}".replace("-", "−")
+
+
+def plus_minus(value, deviation) -> str:
+    """A value and its standard deviation to two significant digits, the value to the same place: 0.8048 ± 0.0035."""
+    if value is None or not deviation or not math.isfinite(deviation):
+        return number(value) if not deviation else f"{number(value)} ± {DASH}"
+    places = 1 - math.floor(math.log10(deviation))
+    if not 0 <= places <= MOST_PLACES:
+        return f"{number(value)} ± {number(deviation)}"
+    return f"{round(value, places) + 0.0:.{places}f} ± {deviation:.{places}f}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share in percent, to two significant digits and never to tens: 0.0042 %, 4.2 %, 42 %, 420 %."""
+    digits = ".0f" if share >= 1 else ".2g"
+    return f"{float(f'{100 * share:{digits}}'):.15g} %"
+
+
+def share(value) -> str:
+    """A share in percent, a dash for what is unknown."""
+    return DASH if value is None else percent(value)
+
+
+def spread(value) -> str:
+    """A share in percent, less than a millionth counting as none."""
+    return share(None if value is None else round(value, 6))
+
+
+def in_percent(share: float | None) -> float | None:
+    """A share as the number of its percents, for figures."""
+    return None if share is None else 100 * share
+
+
+def interval(lower, upper) -> str:
+    """From, to."""
+    return f"{number(lower)} … {number(upper)}"
+
+
+def unit(text: str) -> str:
+    """A unit with a raised two."""
+    return text.replace("^2", "²")
+
+
+def size(count: int) -> str:
+    """Size of a file."""
+    power = next((power for power in (30, 20) if count >= 2**power), 10)
+    return f"{count / 2**power:.1f} {UNITS_OF_FILES[power]}"
+
+
+def times(ratio: float) -> str:
+    """How many times: one digit after the point below ten."""
+    return f"{ratio:.{0 if ratio >= 10 else 1}f}"
+
+
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """`1 link`, `2 links`."""
+    return f"{count} {word if count == 1 else words or word + 's'}"

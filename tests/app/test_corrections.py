@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from small_runs import JOINTS, torques, write_log, write_model
 from steelyard.app import app
 from steelyard.app.endings import DONE, FINDINGS, REFUSED
+from steelyard.report.log_data import decided
 
 pytestmark = pytest.mark.claim("logs.faults")
 
@@ -28,8 +29,8 @@ def identified(*words):
 
 
 def noted(summary, pattern):
-    (note,) = [note for note in summary["notes"] if re.search(pattern, note)]
-    return note
+    (words,) = [words for words in decided(summary) if re.search(pattern, words)]
+    return words
 
 
 def late(t, tau):

@@ -157,5 +157,5 @@ def test_nothing_is_exported_of_a_result_that_is_not_to_be_used(result, tmp_path
             out = tmp_path / words[0]
             done = CliRunner().invoke(app, ["convert", str(source), str(out), *words[1:]])
             told = " ".join(done.stderr.split())
-            assert done.exit_code == 2 and "Keep the given model until you know why" in told and not out.exists()
+            assert done.exit_code == 2 and "is not to be used until you know why" in told and not out.exists()
     assert "these ranges are of" not in (result / "report.md").read_text()

@@ -24,8 +24,8 @@ from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import ModelError, OptionError
 from steelyard.model.mujoco_state import to_mujoco
 from steelyard.pipeline.drive_identification import require_walking
-from steelyard.report.drive_report import drive_sheet, drive_summary, heavier_than_loaded
-from steelyard.report.walk_words import UNPROVEN
+from steelyard.pipeline.drive_verdict import UNPROVEN, heavier_than_loaded
+from steelyard.report.drive_report import drive_sheet, drive_summary
 from steelyard.simulate.truth import Truth
 
 TRUTH = Truth(load=3.0, armature=0.008, damping=0.4, frictionloss=0.4, delay=0.006)

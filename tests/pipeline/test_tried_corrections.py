@@ -5,14 +5,16 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.decisions.fit_plan import FitPlan
 from steelyard.diagnose.faults import fault
+from steelyard.job import Job
 from steelyard.model import mjcf_text
 from steelyard.pipeline import inspect
-from steelyard.pipeline.tried_corrections import Judge, tried
+from steelyard.pipeline.posterior_of_logs import tried
+from steelyard.prepare import Prepared
 from steelyard.simulate import Sensors, record, rich_motion
 
 PUMA = sy.library.puma560()
-COLUMNS = {"friction": ("viscous", "coulomb", "offset"), "armature": True, "coupling": ()}
 
 
 def stepped_log(step: float):
@@ -62,8 +64,8 @@ def noisy():
     return sy.filters.differentiate(log, cutoff=10.0)
 
 
-def judge(log):
-    return Judge(PUMA, [log], sy.fit.posterior, COLUMNS, {}, validation=0.3)
+def state(log):
+    return FitPlan(Job("", ()), PUMA, (Prepared(log, log, log, (), None, None),), sy.fit.posterior)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def judge(log):
 )
 def test_a_figure_that_mends_nothing_is_left_out_and_said(noisy, code, options, said):
     told = fault(code, "It is so.", options=options, joint="joint2")
-    kept, notes = tried([told], judge(noisy))
+    kept, notes = tried([told], state(noisy))
     assert kept == () and notes[0].startswith(f"Not recommended: {' '.join(options)}{said}")
 
 
@@ -84,6 +86,6 @@ def test_a_correction_that_mends_the_log_stays(noisy):
     step = np.median(np.diff(noisy.t))
     late = noisy.replace(tau=np.roll(noisy.tau, round(0.02 / step), axis=0))[20:-20]
     told = [fault("delay", "It is so.", options=["--delay", f"all={sign}0.02"]) for sign in ("", "-")]
-    kept, notes = tried(told, judge(late))
+    kept, notes = tried(told, state(late))
     assert [each.options[1] for each in kept] == ["all=0.02"] and "Tried: --delay all=0.02" in kept[0].message
     assert "--delay all=-0.02" in notes[0]

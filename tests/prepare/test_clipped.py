@@ -9,9 +9,13 @@ from scipy.stats import truncnorm
 import steelyard as sy
 from recordings_of_arms import arm, recorded
 from steelyard.app.demo_job import mistaken
+from steelyard.decisions.fit_plan import HeldOut
+from steelyard.decisions.rules import beyond, unclipped
 from steelyard.information import accumulate
 from steelyard.log.masks import masked, saturated
-from steelyard.prepare.mistakes_by_fit import Clipped, beyond, unclipped
+from steelyard.log.smoothers import BUTTERWORTH
+from steelyard.prepare import Prepared
+from steelyard.prepare.prepared import Filter
 from steelyard.simulate import PERFECT, record
 
 pytestmark = pytest.mark.claim("logs.faults")
@@ -42,8 +46,9 @@ def test_filled_torques_against_believed_and_left_out():
     raw = log.replace(tau=np.clip(log.tau, -most, most))
     filtering = partial(sy.filters.differentiate, cutoff=CUTOFF)
     left_out = masked(filtering(raw), raw, saturated(raw), CUTOFF)
-    clipped = Clipped(raw, left_out, filtering(raw, drop=0), filtering)
-    (filled,) = unclipped(given, [clipped], validation=0.3, options=options)
+    refilter = Filter(given, BUTTERWORTH, (), CUTOFF, CUTOFF)
+    clipped = Prepared(raw, filtering(raw), left_out, (), CUTOFF, CUTOFF, refilter)
+    (filled,) = unclipped(given, [clipped], held_out=HeldOut(0.3), options=options)
     assert error(filled) < 3 * error(filtering(log))
     assert error(filled) < 0.7 * error(left_out)
     assert error(filled) < 0.05 * error(filtering(raw))

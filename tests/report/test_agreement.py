@@ -7,8 +7,8 @@ import pytest
 from lxml import html as markup
 from rich.console import Console
 
+from steelyard.numbers import interval, number, percent, share
 from steelyard.report.console import overview, rich_table
-from steelyard.report.numbers import interval, number, percent, share
 from steelyard.sheets import markdown_text as escaped
 
 pytestmark = pytest.mark.claim(

@@ -4,7 +4,7 @@ import numpy as np
 
 import steelyard as sy
 from robots import urdf
-from steelyard.report.first_screen import verdict
+from steelyard.pipeline.verdicts import verdict
 
 
 def test_meshes_that_were_not_found_are_the_first_reason(tmp_path):
@@ -20,6 +20,6 @@ def test_meshes_that_were_not_found_are_the_first_reason(tmp_path):
     a = -sum(reach * each**2 * np.sin(t[:, None] * each + k) for k, each in enumerate(w)) / 3
     tau = sy.inverse_dynamics(robot, q, v, a) + 0.01 * rng.normal(size=q.shape)
     log = sy.Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=robot.dof_names)
-    found = {path: verdict(sy.identify(path, log, within="geometry")).reasons for path in (given, lost)}
+    found = {path: verdict(sy.identify(path, log, within="geometry")).words for path in (given, lost)}
     assert not any("Meshes of" in reason for reason in found[given])
     assert found[lost][0].startswith("Meshes of") and "--folder DIR" in found[lost][0]

@@ -14,11 +14,11 @@ import steelyard as sy
 from odd_logs import ODD_NAMES
 from steelyard.app import app
 from steelyard.errors import OptionError
+from steelyard.numbers import number
 from steelyard.pipeline import inspect
 from steelyard.report.html import page
 from steelyard.report.log_health import health_overview, health_view, sheets
 from steelyard.report.markdown import markdown
-from steelyard.report.numbers import number
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
 from steelyard.sheets import markdown_text as escaped

@@ -10,15 +10,17 @@ from steelyard.fit import Status
 from steelyard.fit.prediction_error import Generalization, Prediction
 from steelyard.fit.prior import model_parameters
 from steelyard.inertia import from_com_inertia
+from steelyard.log.findings import warning
 from steelyard.model import library
 from steelyard.model.rotor import Rotor
+from steelyard.numbers import percent, plus_minus
+from steelyard.pipeline.verdicts import verdict
 from steelyard.report import log_health
 from steelyard.report.drive_figures import drive_curves
-from steelyard.report.first_screen import verdict
+from steelyard.report.identification_report import headline
 from steelyard.report.labels import sizes
 from steelyard.report.links import rotor_numbers, spelled_out
 from steelyard.report.model_validation import ModelValidation
-from steelyard.report.numbers import percent, plus_minus
 from steelyard.report.parameters import UNCERTAIN, written_sum
 from steelyard.report.torques import QUANTILES
 from steelyard.terms import layout_of
@@ -104,28 +106,27 @@ def judged(before, after, names=("a", "b")):
     def of(error):
         return SimpleNamespace(relative=np.array(error), relative_error=float(np.mean(error)), joint_names=names)
 
-    return verdict(
-        SimpleNamespace(
-            before=of(before),
-            after=of(after),
-            doubted=(),
-            imitated=False,
-            expected=None,
-            diagnosis=SimpleNamespace(faults=()),
-            estimate=SimpleNamespace(weakest=(), status=Status.OK, nuisances={}),
-            job=SimpleNamespace(within="consistent", drive_gains=False, loads=()),
-            prior=SimpleNamespace(nb=1),
-            findings=(),
-            generalization=Generalization(fitted=0.0, held_out=Prediction("held-out samples", 0.1, 0.1), parts=()),
-        )
+    result = SimpleNamespace(
+        before=of(before),
+        after=of(after),
+        doubted=(),
+        imitated=False,
+        expected=None,
+        diagnosis=SimpleNamespace(faults=()),
+        estimate=SimpleNamespace(weakest=(), status=Status.OK, nuisances={}),
+        job=SimpleNamespace(within="consistent", drive_gains=False, loads=()),
+        prior=SimpleNamespace(nb=1),
+        findings=(),
+        generalization=Generalization(fitted=0.0, held_out=Prediction("held-out samples", 0.1, 0.1), parts=()),
     )
+    return verdict(result), headline(result, verdict(result))
 
 
 def test_a_joint_that_is_worse_is_named_among_better_ones():
-    found = judged([0.4, 0.05], [0.1, 0.08])
-    assert found.level == "care" and any("at b" in each for each in found.reasons)
-    assert "(2.5 times smaller)" in found.headline
-    assert "No better" in judged([0.1, 0.1], [0.099, 0.099]).headline  # one per cent less is nothing
+    found, said = judged([0.4, 0.05], [0.1, 0.08])
+    assert found.level == "care" and any("at b" in each for each in found.words)
+    assert "(2.5 times smaller)" in said
+    assert "No better" in judged([0.1, 0.1], [0.099, 0.099])[1]  # one per cent less is nothing
 
 
 def test_a_model_is_good_for_logs_that_it_meets_well():
@@ -134,7 +135,7 @@ def test_a_model_is_good_for_logs_that_it_meets_well():
         about = {"units": (), "notes": (), "robot": None, "log": None}
         return ModelValidation(logs=("log",), models=models, findings=findings, **about).good
 
-    assert judged_alone(0.24) and not judged_alone(0.26) and not judged_alone(0.1, findings=("gap",))
+    assert judged_alone(0.24) and not judged_alone(0.26) and not judged_alone(0.1, findings=(warning("gap", "a gap"),))
     assert judged_alone(0.1, 0.2) and not judged_alone(0.1, 0.101) and not judged_alone(0.2, 0.1)
 
 

@@ -21,9 +21,10 @@ from steelyard.fit.prediction_error import Generalization, Prediction
 from steelyard.identifiable import regression_basis
 from steelyard.log.findings import warning
 from steelyard.model import library
-from steelyard.report.first_screen import verdict
+from steelyard.numbers import number, percent
+from steelyard.pipeline.verdicts import verdict
+from steelyard.report.identification_report import headline as said
 from steelyard.report.labels import dof_units, knowledge, sizes
-from steelyard.report.numbers import number, percent
 from steelyard.report.outputs import staged
 from steelyard.report.schema import jsonable
 from steelyard.report.signal_curves import thin
@@ -217,9 +218,17 @@ def stub(
 def test_verdicts(result, level, headline, reason):
     judged = verdict(result)
     assert judged.level == level
-    assert any(each in judged.headline for each in headline.split("|"))
+    assert any(each in said(result, judged) for each in headline.split("|"))
     assert (reason is None) == (not judged.reasons)
-    assert reason is None or any(reason in each for each in judged.reasons)
+    assert reason is None or any(reason in each for each in judged.words)
+
+
+def test_what_imitates_a_mistake_is_not_to_be_used_though_no_link_is_named():
+    result = stub([0.3, 0.3], [0.03, 0.03])
+    result.imitated = True
+    judged = verdict(result)
+    assert judged.level == "keep" and said(result, judged).startswith("Not explained")
+    assert [each.code for each in judged.reasons] == ["imitated"] and "not to be used" in judged.advice
 
 
 def test_mistakes_of_the_logs_have_a_sentence_and_the_option_that_corrects_them():
@@ -236,7 +245,7 @@ def test_mistakes_of_the_logs_have_a_sentence_and_the_option_that_corrects_them(
     result.prior.dof_names, result.prior.scalar_positions = ("hip",), {0: 0}
     t = np.linspace(0.0, 1.0, 50)
     result.held_out = sy.Log(t=t, q=np.sin(9 * t)[:, None], tau=20 * np.cos(9 * t)[:, None], joint_names=("hip",))
-    reasons = list(verdict(result).reasons)
+    reasons = list(verdict(result).words)
     assert len(reasons) == 4  # what may be chance, and a gain of 1 %, are not worth a word
     lean, zero, gain, spring = reasons
     assert "by 2.9 +- 0.1 degrees" in lean and "--gravity 0.490 0.000 -9.798" in lean

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from payload_logs import swing
 from steelyard import plot
 from steelyard.app import app
-from steelyard.report.numbers import plus_minus
+from steelyard.numbers import plus_minus
 from steelyard.report.record import read
 from steelyard.report.schema import schema
 

@@ -9,13 +9,13 @@ from rich.console import Console
 from small_runs import JOINTS, motion, torques, write_case
 from steelyard.app.identification import identify
 from steelyard.fit.volumes import CAN_EXIST
+from steelyard.numbers import number, percent, plus_minus
 from steelyard.pipeline import Job
 from steelyard.pipeline.identification import run
 from steelyard.report.certificates import active_constraints
 from steelyard.report.console import overview
 from steelyard.report.identification_report import summary
 from steelyard.report.links import spelled_out
-from steelyard.report.numbers import number, percent, plus_minus
 from steelyard.report.provenance import inputs_of, provenance
 from steelyard.report.schema import SCHEMA_VERSION
 

@@ -9,7 +9,8 @@ import steelyard as sy
 from problems import scattered
 from robots import random_state, urdf
 from steelyard.errors import ModelError
-from steelyard.report.first_screen import verdict
+from steelyard.pipeline.verdicts import verdict
+from steelyard.report.identification_report import headline
 
 NOISE = 0.01  # of the wrench
 
@@ -65,9 +66,9 @@ def test_a_flight_that_tells_ratios_only_says_so_and_takes_the_total_mass(tmp_pa
     options = {"floating": True, "cutoff": 0.0, "friction": (), "armature": False, "within": "consistent"}
     lost = sy.identify(paths[0], tmp_path / "log.npz", **options)
     assert lost.estimate.status is sy.fit.Status.LOST_SCALE
-    words = verdict(lost)
-    assert words.level == "keep" and "Better" not in words.headline
-    assert any("--mass all=KG" in reason for reason in words.reasons)
+    judged = verdict(lost)
+    assert judged.level == "keep" and "Better" not in headline(lost, judged)
+    assert any("--mass all=KG" in reason for reason in judged.words)
     total = float(truth.inertias[:, 0].sum())
     known = sy.identify(paths[0], tmp_path / "log.npz", masses={"all": total}, **options)
     fresh = random_state(truth, rng, (200,))

@@ -17,7 +17,7 @@ from steelyard.fit import Status
 from steelyard.inertia import pseudo
 from steelyard.model import load
 from steelyard.pipeline import Job
-from steelyard.report.first_screen import verdict
+from steelyard.pipeline.verdicts import verdict
 from steelyard.report.record import FILES
 
 MODULE = import_module("steelyard.app.identification")
@@ -90,8 +90,8 @@ def test_a_load_in_one_of_two_logs_is_no_good_result(tmp_path):
     loaded = write_log(tmp_path / "loaded.csv", write_model(tmp_path / "loaded.urdf", forearm=3.0), samples=900, seed=4)
     same = write_log(tmp_path / "same.csv", tmp_path / "truth.urdf", samples=900, seed=4)
     judged = verdict(identify(model, [log, loaded]))
-    assert judged.level == "care" and any(" disagrees with the rest of the data" in each for each in judged.reasons)
-    assert not any("disagrees" in each for each in verdict(identify(model, [log, same])).reasons)
+    assert judged.level == "care" and any(" disagrees with the rest of the data" in each for each in judged.words)
+    assert not any("disagrees" in each for each in verdict(identify(model, [log, same])).words)
 
 
 def test_a_log_of_few_seconds_promises_little(tmp_path):
@@ -136,7 +136,7 @@ def test_held_out_samples_at_rest_count_like_others(tmp_path, hold, level):
     judged = verdict(done)
     assert done.generalization.held_out.met == pytest.approx(done.after.relative_error, rel=0.02)
     assert judged.level == level
-    assert any("joints that stand still" in each for each in judged.reasons) == (level == "care")
+    assert any("joints that stand still" in each for each in judged.words) == (level == "care")
 
 
 def test_progress_runs_from_zero_to_one(done):

@@ -10,7 +10,7 @@ from evidence.draws.stranger_robots import torques
 
 import steelyard as sy
 from steelyard.errors import LogError, OptionError
-from steelyard.report.first_screen import SAME, verdict
+from steelyard.pipeline.verdicts import SAME, verdict
 from steelyard.report.identification_report import summary
 from steelyard.report.key_tables import contradicted
 
@@ -219,7 +219,7 @@ def test_mistakes_of_a_log_go_beside_the_links(case):
     lean = found.estimate.nuisances["lean.x"]
     assert lean.certain and lean.value == pytest.approx(0.05, rel=0.05)
     assert not found.estimate.nuisances["lean.y"].certain
-    assert any("--gravity" in reason for reason in verdict(found).reasons)
+    assert any("--gravity" in reason for reason in verdict(found).words)
     tau = log.tau.copy()
     tau[:, 2] += 8.0 * (log.q[:, 2] + 1.0)
     sprung = sy.identify(robot, log.replace(tau=tau))

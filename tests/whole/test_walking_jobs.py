@@ -55,8 +55,8 @@ def test_a_walk_gives_a_better_model(trot, found, others):
     for other in others:
         assert torque_error(found.robot, other) < 0.15 * torque_error(trot.nominal, other)
     assert found.diagnosis.faults == found.findings == ()
-    assert any("Forces of contacts" in note for note in found.notes)
-    assert "offset" not in found.estimate.friction and any("Constant torques are left out" in n for n in found.notes)
+    assert {"contact_forces", "constant_torques"} < {each.code for each in found.decided}
+    assert "offset" not in found.estimate.friction
     verdict = summary(found)["verdict"]
     assert verdict["level"] == "good" and "nan" not in str(verdict)
 

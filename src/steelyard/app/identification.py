@@ -9,7 +9,7 @@ from steelyard.app.job_file import NAME, job_text, repeatable
 from steelyard.app.redraw import drawn
 from steelyard.app.signature import describe
 from steelyard.arguments import unknown_option
-from steelyard.errors import FitError, OptionError, choices
+from steelyard.errors import OptionError, choices
 from steelyard.fit import save_draws, validate
 from steelyard.fit.draws import FILE as DRAWS
 from steelyard.job import Job
@@ -22,10 +22,9 @@ from steelyard.native import one_blas_thread
 from steelyard.pipeline import Progress, Result
 from steelyard.pipeline.identification import run
 from steelyard.pipeline.job_run import job_of, several, side_of
+from steelyard.pipeline.verdicts import require_explained
 from steelyard.prepare.reading import lock_words
-from steelyard.report.first_screen import NOTHING
 from steelyard.report.identification_report import summary
-from steelyard.report.numbers import percent
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import inputs_of
 from steelyard.report.record import FILES, Record, render, write
@@ -170,26 +169,11 @@ def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], list[s
 
 def _carried_out(result: Result, job: Job, out) -> Outcome:
     """A result that explains its logs, and its files in `out`, if given."""
-    if not result.estimate.status.usable:
-        causes = "".join(f" {fault.message}" for fault in result.diagnosis.faults)
-        raise FitError(f"The fit was refused and nothing was written: {result.estimate.status.value}.{causes}")
     require_explained(result)
     if out is None:
         return Outcome(result, summary(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
         return Outcome(result, _write(result, stage, out))
-
-
-def require_explained(result: Result) -> None:
-    """Raise FitError where the identified model predicts held-out torques worse than no model at all would."""
-    error = result.after.relative_error
-    if error > NOTHING:
-        causes = "".join(f"\n- {finding.message}" for finding in result.findings)
-        raise FitError(
-            f"Nothing was explained and nothing was written: on held-out samples the identified torque errs by "
-            f"{percent(error)} of the measured one, more than no model at all. Check that model and logs are of the "
-            f"same robot, in the same units and signs.{causes}"
-        )
 
 
 def _write(result: Result, stage: Path, out) -> dict:

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.decisions.verdict import GOOD, MOTION, USE, Reason, Verdict
 from steelyard.excite.rehearsal import Rehearsal
+from steelyard.numbers import number, percent, plural
 from steelyard.report.document import Part, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, NOMINAL, drawn, log_axis, points
-from steelyard.report.numbers import number, percent, plural
 from steelyard.report.outputs import write_file
 from steelyard.sheets import Sheet, sheet
 
@@ -103,23 +104,18 @@ def _screen(found: Rehearsal) -> Screen:
     )
     reasons = []
     if left > USABLE * given:
-        reasons.append("Little is gained: move faster or through more of the range (steelyard excite), or longer.")
+        words = "Little is gained: move faster or through more of the range (steelyard excite), or longer."
+        reasons.append(Reason("little_gained", words, USE if left >= given else GOOD))
     if covered < COVERED:
-        reasons.append(
-            f"Only {percent(covered)} of the truths lie in their 95 % intervals: these promise too much here."
-        )
+        words = f"Only {percent(covered)} of the truths lie in their 95 % intervals: these promise too much here."
+        reasons.append(Reason("intervals", words))
     if found.shortest is not None:
-        reasons.append(f"{number(found.shortest)} s of it would do: the rest hardly makes errors smaller.")
+        words = f"{number(found.shortest)} s of it would do: the rest hardly makes errors smaller."
+        reasons.append(Reason("long", words, ""))
     elif found.shorter[-2][1] is None or found.shorter[-2][1] > found.enough:
-        reasons.append("Errors still fall at its end: a longer motion shows more.")
-    reasons += found.trials[0].notes
-    level = "keep" if left >= given else "good" if left <= USABLE * given and covered >= COVERED else "care"
-    advice = {
-        "good": f"Record it. {BEST}",
-        "care": f"{BEST} Record it with these in mind:",
-        "keep": "Do not record it:",
-    }[level]
-    return Screen(level, headline, advice, tuple(reasons))
+        reasons.append(Reason("short", "Errors still fall at its end: a longer motion shows more.", ""))
+    reasons += [Reason("note", words, "") for words in (*found.trials[0].notes, BEST)]
+    return Screen.judged(Verdict(tuple(reasons), MOTION), headline)
 
 
 def _by_part(found: Rehearsal) -> Sheet:

@@ -18,10 +18,10 @@ from steelyard.fleet.fleet_study import Study
 from steelyard.fleet.fleet_summary import summary
 from steelyard.information import save_information
 from steelyard.model import save
+from steelyard.numbers import number, percent, share, size
 from steelyard.report.console import shown
 from steelyard.report.document import Part, Screen, Section, View
 from steelyard.report.html import page
-from steelyard.report.numbers import number, percent, share, size
 from steelyard.report.outputs import staged
 from steelyard.sheets import ROWS, Sheet, sheet
 

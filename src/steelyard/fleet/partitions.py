@@ -13,17 +13,17 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import storage
+from steelyard.decisions.fit_plan import HeldOut
+from steelyard.decisions.rules import weights_of
 from steelyard.errors import LogError, SteelyardError
 from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
 from steelyard.fleet.runs import Run
 from steelyard.information import Information, accumulate, accumulate_blocks
 from steelyard.job import Job
-from steelyard.log import split_blocks
 from steelyard.log.parquet import length
 from steelyard.model import Robot
 from steelyard.model.compare import fingerprint
 from steelyard.pipeline.job_run import side_of
-from steelyard.pipeline.sums_of_logs import weights_of
 from steelyard.prepare import prepare
 from steelyard.prepare.reading import log_side_path, read_undone
 from steelyard.report.provenance import installed_version
@@ -136,7 +136,7 @@ def partition_sums(job: Job, robot: Robot, partition: Partition) -> Part:
     start = time.perf_counter()
     log, findings, read = _usable(job, robot, partition)
     options = job.columns | weights_of(job, robot)
-    kept, held = split_blocks(log, validation=job.validation)
+    kept, held = HeldOut(job.validation).parts(log)
     blocks = accumulate_blocks(robot, kept, count=BLOCKS, **options)
     total = reduce(add, blocks)
     evidence, fitness = evidence_of(blocks, total)

@@ -11,13 +11,13 @@ from steelyard.fit import Draws, save_draws
 from steelyard.fit.draws import FILE as DRAWS
 from steelyard.inertia.parameters import DIAGONAL_FIRST
 from steelyard.job_options import PAYLOAD, path_word, words_of
+from steelyard.numbers import number, percent, plural, plus_minus, share
 from steelyard.payload.payload_estimate import Payload, Status
 from steelyard.payload.payload_job import PayloadOutcome, Signals
 from steelyard.payload_request import Request
 from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
 from steelyard.report.identification_report import record_of
-from steelyard.report.numbers import number, percent, plural, plus_minus, share
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import repeat_section, stamped
 from steelyard.report.randomisation import CENTER, FOUND, PRIOR, SCALE, body_ranges, range_parts

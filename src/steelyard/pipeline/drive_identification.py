@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
+from steelyard.decisions.fit_plan import FitPlan
+from steelyard.decisions.rules import TORQUES
 from steelyard.drives.arrays import DriveArrays, arrays_of, require_driven
 from steelyard.drives.drive import drives_of, twins
 from steelyard.drives.free_base import TWIST, apart, moved
@@ -37,8 +39,7 @@ from steelyard.model.formats import document_of
 from steelyard.model.robot import Contact
 from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
 from steelyard.pipeline.drive_starts import from_earlier, known_of, starts_of, with_friction, with_gain, with_masses
-from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
-from steelyard.pipeline.sums_of_logs import weights_of
+from steelyard.pipeline.job_run import Progress, Run, begin, require_motion
 from steelyard.prepare import Prepared, prepare
 
 EVIDENCE = 1.1  # times as large an error of faster motion must drives of twins make together to be fitted one by one
@@ -283,10 +284,9 @@ class _Task:
             )
             return search(robot, [given], stated, train, self.step, progress=progress), None, ()
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
-        own, notes, gains = settled_logs(
-            self.run.job, self.run.robot, [each for each in own if len(each.log)], self.drives
-        )
-        estimate = _estimate(self.run, own)
+        plan = self.run.plan([each for each in own if len(each.log)], self.drives).decided(TORQUES)
+        estimate = _estimate(self.run, plan)
+        gains = np.ones(robot.nv) if plan.gains is None else plan.gains
         starts = starts_of(self.run.robot, self.drives, gains, estimate)
         if self.run.job.start:
             starts.insert(0, from_earlier(robot, starts[0], stated.known, self.run.job))
@@ -294,7 +294,7 @@ class _Task:
         return (
             search(robot, starts, stated, [*train, *free], self.step, progress=progress),
             estimate,
-            notes,
+            tuple(each.words for each in plan.made),
         )
 
 
@@ -365,10 +365,9 @@ def _mrad(error: float) -> str:
     return f"{1e3 * error:.3g} mrad (mm)"
 
 
-def _estimate(begun: Run, read: list[Prepared]) -> Estimate:
+def _estimate(begun: Run, plan: FitPlan) -> Estimate:
     """The consistent fit to the torques of drives: where the refinement begins (equation error)."""
-    options = begun.job.columns | weights_of(begun.job, begun.robot)
-    return consistent(reduce(add, [accumulate(begun.robot, each.log, **options) for each in read]), **begun.known)
+    return consistent(reduce(add, [accumulate(begun.robot, log, **plan.options) for log in plan.logs]), **begun.known)
 
 
 def _within(t, recordings: list[Recorded]) -> np.ndarray:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.corrections import corrections_from
+from steelyard.decisions.fit_plan import Decision, FitPlan, together
+from steelyard.decisions.rules import IDENTIFIED
 from steelyard.diagnose import Diagnosis, Fault, diagnose
 from steelyard.diagnose.diagnosis import OTHER, imitated
 from steelyard.diagnose.faults import ACCEPTABLE
@@ -22,19 +24,16 @@ from steelyard.fit.posterior import nearest_plain
 from steelyard.fit.prediction_error import Generalization, generalization, ordinary_use
 from steelyard.information import Information, accumulate
 from steelyard.job import Job
-from steelyard.log import Finding, Log, joined, split_blocks
+from steelyard.log import Finding, Log
 from steelyard.log.smoothers import order_of
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, health
-from steelyard.pipeline.job_run import Progress, Run, begin, require_motion, settled_logs
-from steelyard.pipeline.posterior_of_logs import everything, posterior_of
+from steelyard.pipeline.job_run import Progress, Run, begin, job_of, require_motion, several
+from steelyard.pipeline.posterior_of_logs import LEAVE_OUT, everything, posterior_of, tried
 from steelyard.pipeline.recording_costs import costs, narrowing
-from steelyard.pipeline.sums_of_logs import columns_for, columns_of, contact_weights, weights_of
-from steelyard.pipeline.tried_corrections import LEAVE_OUT, Judge, tried
 from steelyard.prepare import Prepared
 from steelyard.prepare.contact_checks import standing_faults
 from steelyard.prepare.prepared import spectral_cutoff
-from steelyard.prepare.undo import corrected
 from steelyard.terms import layout_of
 
 
@@ -44,9 +43,10 @@ class Result(Card):
 
     before, after: of the file's model, and of a posterior that has not seen the held-out samples; estimate: that of
     all.
-    findings: of the logs, and the faults of the diagnosis. health: of each log as it was recorded. narrowing: (r,)
-    standard deviations of the base parameters after another motion as long, over those now; None where not known.
-    torque_of: (r,) RMS torque of the logs that a unit of each base parameter makes, over that of all.
+    findings: of the logs, and the faults of the diagnosis. decided: between logs and fit. health: of each log as it was
+    recorded. narrowing: (r,) standard deviations of the base parameters after another motion as long, over those now;
+    None where not known. torque_of: (r,) RMS torque of the logs that a unit of each base parameter makes, over that of
+    all.
     robot: as model files have it. nearest: by attribute of a Robot (nv,), what its friction has beyond that of the
     estimate, as files have no place for friction of any shape. expected: torque errors of the links of the file and of
     the written ones in ordinary use; None where there is none, as of closed loops.
@@ -63,6 +63,7 @@ class Result(Card):
     diagnosis: Diagnosis
     generalization: Generalization
     findings: tuple[Finding, ...]
+    decided: tuple[Decision, ...]
     notes: tuple[str, ...]
     log_names: tuple[str, ...]
     health: tuple[Inspection, ...]
@@ -123,6 +124,32 @@ class Result(Card):
         }
 
 
+def decide(model: str | Path | Robot, logs: Any, **options) -> FitPlan:
+    """What `identify` decides of logs before it fits them, without the fit.
+
+    Args:
+        model: path of a model file, or a Robot.
+        logs: one or several, as of `identify`.
+        options: of `identify`.
+
+    Returns:
+        The FitPlan, in `made` the decisions, each with reason, figures behind it and the option that decides otherwise.
+
+    Raises:
+        SteelyardError: for what cannot be used, with a remedy.
+
+    Example:
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> plan = sy.decide(robot, sy.simulate.record(robot, duration=3.0).log)
+        >>> [each.code for each in plan.made]
+        ['cutoff', 'standstill', 'shapes']
+    """
+    robot = model if isinstance(model, Robot) else None
+    begun = begin(job_of(model, logs, **options), robot, several(logs), lambda stage, share: None, _refuse)
+    return begun.plan(begun.prepared()).decided(IDENTIFIED)
+
+
 def run(
     job: Job, *, robot: Robot | None = None, logs: Sequence | None = None, progress: Progress | None = None
 ) -> Result:
@@ -136,21 +163,23 @@ def run(
     read = begun.prepared()
     seen = tuple(finding for each in read for finding in each.remaining), tuple(health_of(each) for each in read)
     require_motion([each.raw for each in read], job)
-    fitted = _fitted(begun, read, report)
+    report("accumulating information", 0.65)
+    plan = begun.plan(read).decided(IDENTIFIED)
+    report("fitting", 0.7)
+    fitted = _fitted(plan)
     report("looking for faults", 0.8)
     share = fitted.estimate.require_weighed().problem.share
-    require_no_fatal(misread(begun.robot, fitted.train, fitted.estimate, share), job.accept)
-    diagnosis = diagnose(fitted.estimate, fitted.entire)
+    require_no_fatal(misread(begun.robot, fitted.plan.train, fitted.estimate, share), job.accept)
+    diagnosis = diagnose(fitted.estimate, fitted.plan.logs)
     require_no_fatal(diagnosis.faults, job.accept)
     lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(fitted)
     report("trying corrections", 0.85)
-    more = fitted.weighed | fitted.rows
-    judge = Judge(begun.robot, fitted.entire, begun.fit, fitted.columns, more, job.validation, fitted.estimate)
-    worth, unworthy = tried(diagnosis.faults, judge)
+    worth, unworthy = tried(diagnosis.faults, fitted.plan, fitted.estimate)
     fitted = _without_passing(fitted, worth)
     report("validating", 0.95)
-    findings = (*seen[0], *(standing_faults(fitted.run.robot, fitted.train) if fitted.rows else ()), *lost, *worth)
-    result = _judged(fitted, diagnosis, findings, (*diagnosis.hints, *unworthy), seen[1])
+    standing = standing_faults(begun.robot, fitted.plan.train) if fitted.plan.rows else ()
+    findings = (*seen[0], *standing, *lost, *worth)
+    result = _judged(begun, fitted, diagnosis, findings, (*diagnosis.hints, *unworthy), seen[1])
     report("done", 1.0)
     return result
 
@@ -165,51 +194,21 @@ def _refuse(job: Job, robot: Robot) -> None:
 class _Fitted:
     """The fit to the training part of all logs.
 
-    run: with the job as these logs are fitted. read: the logs. train: their training parts. columns: options of
-    `accumulate` that say what is estimated; weighed: how much samples count; rows: those that contacts ask for. by_log:
-    sums of blocks, by log.
+    by_log: sums of blocks, by log.
     """
 
-    run: Run
-    read: list[Prepared]
-    train: list[Log]
-    columns: dict
-    weighed: dict
-    rows: dict
+    plan: FitPlan
     by_log: dict[str, tuple[Information, ...]]
     estimate: Estimate
-    notes: tuple[str, ...]
-
-    @property
-    def entire(self) -> list[Log]:
-        return [each.log for each in self.read]
 
     @cached_property
     def total(self) -> Information:
         return reduce(add, [block for own in self.by_log.values() for block in own])
 
 
-def _fitted(begun: Run, read: list[Prepared], report: Progress) -> _Fitted:
-    """Logs settled, summed and fitted."""
-    report("accumulating information", 0.65)
-    job, left_out = columns_for(begun.job, [each.log for each in read])
-    begun, robot = replace(begun, job=job), begun.robot
-    read, settled_notes, _ = settled_logs(job, robot, read)
-    train = [split_blocks(each.log, validation=job.validation)[0] for each in read]
-    weighed = weights_of(job, robot)
-    notes = [*robot.notes, *begun.said, *(note for each in read for note in each.log.notes), *left_out, *settled_notes]
-    report("fitting", 0.7)
-    columns = columns_of(job, robot, train)
-    options = columns | weighed
-    rows = contact_weights(train, lambda: begun.fit(accumulate(robot, train, **options)))
-    if rows:
-        notes.append(
-            "Forces of contacts are those that suit motion and torques best, each row weighed by its noise. Faults of "
-            "wiring are not looked for in such logs."
-        )
-    estimate, blocks = posterior_of(robot, train, begun.fit, options | rows)
-    by_log = dict(zip(_distinct(job.logs), blocks, strict=True))
-    return _Fitted(begun, read, train, columns, weighed, rows, by_log, estimate, tuple(notes))
+def _fitted(plan: FitPlan, near: Estimate | None = None) -> _Fitted:
+    estimate, blocks = posterior_of(plan.robot, plan.train, plan.fit, plan.options, near)
+    return _Fitted(plan, dict(zip(_distinct(plan.job.logs), blocks, strict=True)), estimate)
 
 
 def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
@@ -217,34 +216,29 @@ def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
     words = [each.options[1] for each in faults if each.options[:1] == (LEAVE_OUT,)]
     if not words:
         return fitted
-    robot, correction = fitted.run.robot, corrections_from({"leave_out": words})
-    read = [replace(each, log=corrected(robot, each.log, correction), unfilled=None) for each in fitted.read]
-    train = [split_blocks(each.log, validation=fitted.run.job.validation)[0] for each in read]
-    options = fitted.columns | fitted.weighed | fitted.rows
-    estimate, blocks = posterior_of(robot, train, fitted.run.fit, options, fitted.estimate)
-    by_log = dict(zip(fitted.by_log, blocks, strict=True))
-    note = f"Left out, as something else was carried or pushed there: {', '.join(words)} s."
-    return replace(fitted, read=read, train=train, by_log=by_log, estimate=estimate, notes=(*fitted.notes, note))
+    made = Decision("left_out", f"Left out: {', '.join(words)} s.", "Something else was carried or pushed there.")
+    plan = fitted.plan.corrected(leave_out=words)
+    return _fitted(replace(plan, made=(*plan.made, made)), fitted.estimate)
 
 
-def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple, looked: tuple) -> Result:
+def _judged(begun: Run, fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple, looked: tuple) -> Result:
     """A posterior judged by held-out samples, that of all samples, and everything that is said of them."""
-    job, robot, rows, estimate = fitted.run.job, fitted.run.robot, fitted.rows, fitted.estimate
-    memory = _correlation_time(diagnosis)
-    test = [split_blocks(each.judged, validation=job.validation, gap=each.memory + memory)[1] for each in fitted.read]
-    held = joined(test, name="held-out samples")
+    plan, estimate = fitted.plan, fitted.estimate
+    job, robot, rows, memory = plan.job, plan.robot, plan.rows, _correlation_time(diagnosis)
+    gaps = [each.memory + memory for each in plan.read]
+    test = plan.held_out.judging([each.judged for each in plan.read], gaps)
+    held = together(test)
     about = robot.with_inertias(estimate.theta)  # columns of nuisances are derivatives there
-    options = fitted.columns | fitted.weighed | rows
-    tested = reduce(add, [accumulate(about, each, **fitted.columns, **rows) for each in test])  # all samples alike
+    tested = reduce(add, [accumulate(about, each, **plan.columns, **rows) for each in test])  # all samples alike
     after, reach = validate(estimate, held), generalization(estimate, fitted.by_log, tested)
-    estimate = everything(robot, estimate, fitted.total, test, fitted.run.fit, options)
+    estimate = everything(robot, estimate, fitted.total, test, plan.fit, plan.options)
     intervals = posterior_uncertainty(estimate)
     scaled = job.drive_gains and not job.loads  # by the links of the file, whose errors no sample shows
-    use = None if scaled else ordinary_use(robot, fitted.train)
+    use = None if scaled else ordinary_use(robot, plan.train)
     expected = None
     if use is not None:
         expected = estimate.expected_error("given", use), estimate.expected_error("written", use)
-    total, samples = fitted.total, sum(log.effective_samples for log in fitted.train)
+    total, samples = fitted.total, sum(log.effective_samples for log in plan.train)
     written = nearest_plain(estimate, total)
     return Result(
         job=job,
@@ -258,8 +252,9 @@ def _judged(fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple
         diagnosis=diagnosis,
         generalization=reach,
         findings=findings,
-        notes=(*fitted.notes, *notes),
-        narrowing=narrowing(robot, intervals, samples, fitted.columns),
+        decided=plan.made,
+        notes=(*robot.notes, *begun.said, *(note for each in plan.read for note in each.log.notes), *notes),
+        narrowing=narrowing(robot, intervals, samples, plan.columns),
         log_names=tuple(Path(path).name for path in job.logs),
         health=looked,
         expected=expected,
@@ -287,7 +282,7 @@ def _correlation_time(diagnosis: Diagnosis) -> float:
 
 def _losses(fitted: _Fitted) -> tuple[Fault, ...]:
     """What logs lack for good, and how to record again."""
-    return tuple(fault for each in fitted.read for fault in costs(fitted.estimate, each))
+    return tuple(fault for each in fitted.plan.read for fault in costs(fitted.estimate, each))
 
 
 def require_acceptable(codes: tuple[str, ...]) -> None:

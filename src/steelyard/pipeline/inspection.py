@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.cards import Card
+from steelyard.decisions.fit_plan import FitPlan
+from steelyard.decisions.rules import shapes, standstill
 from steelyard.diagnose import Fault, delays, diagnose, position_offsets
 from steelyard.diagnose.case import case_of
 from steelyard.errors import FitError, LogError
@@ -18,9 +20,8 @@ from steelyard.log import Finding, Log
 from steelyard.log.automatic_cutoff import acceleration_noise, highest_cutoff, quantum, torque_cutoff_for
 from steelyard.log.stamps import gaps, segments
 from steelyard.model import Robot
+from steelyard.pipeline.posterior_of_logs import tried
 from steelyard.pipeline.recording_costs import costs
-from steelyard.pipeline.sums_of_logs import columns_of, weights_of
-from steelyard.pipeline.tried_corrections import Judge, tried
 from steelyard.prepare import Prepared, prepare
 from steelyard.prepare.prepared import filterable
 
@@ -232,9 +233,8 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         case = case_of(estimate, [found.clear])
         faults = diagnose(estimate, found.clear, case=case).faults
         late = delays(case).by_name(robot.dof_names)
-        job = Job("", ())
-        columns, more = columns_of(job, robot, [found.clear]), weights_of(job, robot)
-        faults, unworthy = tried(faults, Judge(robot, [found.clear], posterior, columns, more, job.validation))
+        plan = FitPlan(Job("", ()), robot, (replace(found, log=found.clear),), posterior)
+        faults, unworthy = tried(faults, plan.decided((standstill, shapes)))
         notes.extend(unworthy)
         if not any(fault.severity == "fatal" for fault in faults):
             faults = (*faults, *costs(estimate, found))

@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.arguments import require_type, unknown_option
 from steelyard.corrections import Corrections, corrections_from
+from steelyard.decisions.fit_plan import FitPlan
 from steelyard.drives.drive import Drive
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError, OptionError, choices
@@ -27,9 +28,9 @@ from steelyard.model import Robot, load
 from steelyard.model.formats import MODEL_SUFFIXES, arguments_of
 from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
-from steelyard.pipeline.sums_of_logs import several, weights_of
+from steelyard.numbers import to_float
+from steelyard.pipeline.sums_of_logs import several
 from steelyard.prepare import Prepared, prepare
-from steelyard.prepare.mistakes_by_fit import load_word, settled
 from steelyard.prepare.reading import lock_words, locks_of, read_logs
 from steelyard.terms import text_of
 
@@ -131,6 +132,16 @@ class Run:
     def prepared(self) -> list[Prepared]:
         """The logs as fits use them. Raises LogError."""
         return [prepare(log, self.robot, **self.job.preparation) for log in self.logs]
+
+    def plan(self, read: Sequence[Prepared], drives: Mapping[str, Drive] | None = None) -> FitPlan:
+        """What is to be decided of prepared logs. drives: by joint, of logs of commands; those without a known gain are
+        in units of their drive."""
+        loads = tuple(map(load_word, self.job.loads))
+        found = FitPlan(self.job, self.robot, tuple(read), self.fit, drives or {})
+        if loads and not found.unknown.any():
+            raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
+        logs = [prepared_file(self.job, self.robot, path).log for *_, path in loads]
+        return replace(found, loads=tuple((link, kg, log) for (link, kg, _), log in zip(loads, logs, strict=True)))
 
     def fit(self, info: Information, **options) -> Estimate:
         """The posterior of this job. options: of `fit.posterior`."""
@@ -239,30 +250,17 @@ def prepared_file(job: Job, robot: Robot, path) -> Prepared:
     return prepare(log, robot, **job.preparation)
 
 
-def settled_logs(
-    job: Job, robot: Robot, read: list[Prepared], drives: Mapping[str, Drive] | None = None
-) -> tuple[list[Prepared], tuple[str, ...], np.ndarray]:
-    """Logs with what takes a fit to be undone, notes on it, and (nv,) the gains found, 1 where torques are known.
-
-    drives: by joint, of logs of commands; those without a known gain are in units of their drive.
-    """
-    unknown = np.full(robot.nv, job.drive_gains)
-    if drives:
-        unknown |= [name in drives and drives[name].torque_per_unit is None for name in robot.dof_names]
-    if job.loads and not unknown.any():
-        raise OptionError("Logs with a known load fix drive gains: give --drive-gains with --load.")
-    return settled(
-        robot,
-        read,
-        corrections=job.corrections,
-        unknown=unknown,
-        loads=[(link, mass, prepared_file(job, robot, path).log) for link, mass, path in map(load_word, job.loads)],
-        guess=bool(drives),
-        validation=job.validation,
-        smoother=job.smoother,
-        columns=job.columns,
-        weights=weights_of(job, robot),
-    )
+def load_word(word: str) -> tuple[str, float, str]:
+    """Link, mass in kg and path of the log of `LINK=KG:LOG`. Raises OptionError."""
+    link, equals, rest = word.partition("=")
+    mass, colon, path = rest.partition(":")
+    try:
+        value = to_float(mass)
+    except ValueError:
+        value = np.nan
+    if not (link and equals and colon and path and value > 0):
+        raise OptionError(f"--load {word!r} cannot be read; write it as LINK=KG:LOG, such as hand=2.5:loaded.csv.")
+    return link.strip(), value, path
 
 
 def require_model_first(job: Job) -> None:

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.corrections import NOTHING, Corrections, corrections_from
+from steelyard.decisions.fit_plan import HeldOut
 from steelyard.errors import SteelyardError
 from steelyard.fit import consistent, least_squares, validate
 from steelyard.information import accumulate
 from steelyard.job_options import INSPECT, words_of
-from steelyard.log import Log, split_blocks
+from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, inspect
 from steelyard.prepare import prepare
@@ -160,7 +161,7 @@ def _rms(log: Log) -> np.ndarray:
     return np.sqrt(np.mean(log.require("tau")[0] ** 2, axis=0)) + np.finfo(float).tiny
 
 
-FIRST = 0.5  # share of the log on which corrections are chosen; the rest proves them
+HELD_OUT = HeldOut(0.5)  # corrections are chosen on the first half of the log; the rest proves them
 REAL = 0.05  # share of the held-out torque error that a correction must take off
 GROSS = ("model_class", "limits")  # warnings that may hide several mistakes at once
 ROUNDS = 4  # corrections that are found one after the other
@@ -232,7 +233,7 @@ def repair(read: Reader, robot: Robot, start: Corrections = NOTHING) -> Repair:
 
 
 def _part(read: Reader, which: int, corrections: Corrections) -> Log:
-    return split_blocks(read(corrections), validation=1 - FIRST)[which]
+    return HELD_OUT.parts(read(corrections))[which]
 
 
 def _gross(seen: Inspection) -> bool:

@@ -1,10 +1,14 @@
 """The posterior of logs: sums and estimate in turns, as nuisances are linear about the links that are found.
 
+A correction that a diagnosis asks for is recommended where the posterior of corrected logs predicts held-out torques
+better.
+
 The share of samples that are independent follows from the residual: 1 / its integrated autocorrelation, over a window
 of five times itself (Sokal 1997). Without it the evidence believes ten to thirty times too much.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -12,6 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.decisions.fit_plan import FitPlan
+from steelyard.diagnose import Fault
+from steelyard.errors import SteelyardError
 from steelyard.fit import Estimate, validate
 from steelyard.information import Information, accumulate, reversal_weights
 from steelyard.log import Log
@@ -122,3 +129,60 @@ def _independent(x) -> float:
     times = 2 * np.cumsum(products / products[0]) - 1
     ends = np.flatnonzero(np.arange(len(times)) >= WINDOW * times)
     return 1 / max(float(times[ends[0] if len(ends) else -1]), 1.0)
+
+
+COUPLING, DELAY, LEAVE_OUT = "--coupling", "--delay", "--leave-out"  # the latter of a log that is read already
+REAL = 0.05  # share of the held-out torque error that a correction must take off: users notice no less
+VISIBLE = 0.005  # torque error over torque below which no drive tells: logs of simulations show mistakes below it
+
+
+def tried(
+    faults: Sequence[Fault], plan: FitPlan, estimate: Estimate | None = None
+) -> tuple[tuple[Fault, ...], tuple[str, ...]]:
+    """Faults whose correction is worth making, and notes on those whose is not, the first of each option.
+
+    Args:
+        faults: of the diagnosis.
+        plan: how the logs are fitted.
+        estimate: their posterior, of the samples that do not judge, where it is known.
+
+    Returns:
+        The faults, and the notes.
+    """
+    kept, notes, vain = [], [], set()
+    for each in faults:
+        option, *words = each.options or ("",)
+        if option in vain:  # they come in the order of what they explain
+            continue
+        if each.severity == "fatal" or option not in (COUPLING, DELAY, LEAVE_OUT):
+            kept.append(each)
+            continue
+        try:
+            estimate = _posterior(plan) if estimate is None else estimate
+            error, after = _errors(plan, estimate, option, words)
+        except SteelyardError:  # the figure is none of a mistake
+            notes.append(f"Not recommended: {' '.join(each.options)}, which cannot be made.")
+            continue
+        if error < VISIBLE:
+            continue
+        said = f"{' '.join(each.options)} takes the torque error on held-out samples from {error:.2%} to {after:.2%}."
+        if after > (1 - REAL) * error:
+            notes.append(f"Not recommended: {said}")
+            vain.add(option)
+        else:
+            kept.append(replace(each, message=f"{each.message} Tried: {said}"))
+    return tuple(kept), tuple(notes)
+
+
+def _errors(plan: FitPlan, estimate: Estimate, option: str, words: Sequence[str]) -> tuple[float, float]:
+    """Held-out torque errors over torque, of the logs as they are and after a correction, of the same samples."""
+    if option == COUPLING:
+        changed, near = replace(plan, job=replace(plan.job, coupling=(*plan.job.coupling, *words))), None
+    else:
+        changed, near = plan.corrected(**{option.removeprefix("--").replace("-", "_"): words}), estimate
+    judged, error = changed if option == LEAVE_OUT else plan, plan.held_out.error
+    return error(estimate, judged.logs), error(_posterior(changed, near), changed.logs)
+
+
+def _posterior(plan: FitPlan, near: Estimate | None = None) -> Estimate:
+    return posterior_of(plan.robot, plan.train, plan.fit, plan.options, near)[0]

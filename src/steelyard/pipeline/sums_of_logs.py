@@ -3,30 +3,26 @@
 `identify` and the step-by-step way, `sy.accumulate` with `sy.fit.consistent`, both choose here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 from steelyard.arguments import require_type
+from steelyard.decisions.fit_plan import FitPlan
+from steelyard.decisions.rules import constant_torques, contact_weights, shapes, standstill
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LogError
-from steelyard.fit import Estimate, consistent
-from steelyard.information import Information, reversal_weights
+from steelyard.fit import consistent
+from steelyard.information import Information
 from steelyard.information import accumulate as summed
 from steelyard.information import accumulate_blocks as summed_blocks
-from steelyard.job import FRICTION, Job
+from steelyard.job import Job
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.prepare import prepare
+from steelyard.prepare import Prepared, prepare
 from steelyard.prepare.reading import read_logs
-from steelyard.terms import TERMS
-from steelyard.weighed_columns import NUISANCES
 
-LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 PLAIN = "plain"  # columns of links, of friction that all joints have, and of armature
 ROWS = "joints"  # the kind of rows whose samples have weights
 Logs = Any  # a recording or several: what `read_log` takes, or Logs
@@ -91,44 +87,6 @@ def several(logs) -> tuple:
     return tuple(logs) if isinstance(logs, Sequence) and not isinstance(logs, str) else (logs,)
 
 
-def columns_of(job: Job, robot: Robot, logs: Iterable[Log]) -> dict[str, Any]:
-    """The options of `accumulate` that say what a posterior of logs has beside the links: of a tree without contacts
-    friction of any shape, too, and on a fixed base the mistakes of its log."""
-    if robot.loops or any(log.contacts for log in logs):
-        return job.columns
-    friction = (*job.plain_friction, *job.shaped_friction)
-    return job.columns | {"friction": friction, "nuisances": () if robot.floating else NUISANCES}
-
-
-def columns_for(job: Job, logs: Iterable[Log]) -> tuple[Job, tuple[str, ...]]:
-    """The job as robots in contact are fitted, and a note. Joints of legs hardly turn, so constant torques pass for
-    weights: with them, the total mass of simulated walks came out 3 % too heavy, and its interval did not say so."""
-    if job.friction is not None or not any(log.contacts for log in logs):
-        return job, ()
-    kept = tuple(term for term in FRICTION if term != "offset")
-    words = (
-        "Constant torques are left out of friction, as those of legs on the ground pass for weights. To fit them, "
-        f"give --friction {','.join(FRICTION)}."
-    )
-    return replace(job, friction=kept), (words,)
-
-
-def weights_of(job: Job, robot: Robot) -> dict:
-    """The option of `accumulate` that says how much samples near standstill count, empty where all count alike."""
-    if not any(TERMS[term].directed for term in job.plain_friction):
-        return {}
-    return {"sample_weights": partial(reversal_weights, robot)}
-
-
-def contact_weights(logs: Iterable[Log], fitted: Callable[[], Estimate]) -> dict[str, Any]:
-    """The option of `accumulate` by which forces of contacts are eliminated, empty without contacts: each row weighed
-    by the noise that a first fit, by equal rows, leaves."""
-    if not any(log.contacts for log in logs):
-        return {}
-    noise = fitted().noise
-    return {"row_weights": 1 / np.maximum(noise, LEAST_NOISE * noise.max()) ** 2}
-
-
 def _as_identified(robot: Robot, log: Logs, given: dict) -> tuple[Robot, Log | Iterable[Log], dict]:
     """Robot and logs ready to be summed, and all options."""
     require_type(Robot, robot=robot)
@@ -160,11 +118,11 @@ def _chosen(robot: Robot, logs: Sequence[Log], given: dict) -> dict:
     words = {name: given[name] for name in ("friction", "armature", "coupling", "springs", "rotors") if name in given}
     if isinstance(words.get("friction"), str):
         words["friction"] = (words["friction"],)
-    job, _ = columns_for(replace(Job("", ()), **words), logs if "friction" not in given else ())
     joints = given.get("rows", ROWS) in (ROWS, (ROWS,), [ROWS])
-    weights = weights_of(job, robot) if joints else {}
     plain = "friction" in given or given.get("columns") == PLAIN or not joints
-    return (job.columns if plain else columns_of(job, robot, logs)) | weights
+    rules = (constant_torques, *((standstill,) if joints else ()), *(() if plain else (shapes,)))
+    read = tuple(Prepared(log, log, log, (), None, None) for log in logs)
+    return FitPlan(replace(Job("", ()), **words), robot, read).decided(rules).options
 
 
 def _ready(robot: Robot, sources: Sequence, coupling=()) -> tuple[Robot, list[Log]]:

@@ -3,10 +3,10 @@
     false samples left out -> corrected -> checked -> evenly stamped -> filtered -> in steady contact
         -> without clipped torques -> with the joints of closed loops
 
-What takes a fit to be undone (drive gains, unknown delays, torques beyond their limit) follows in `settled`.
+What takes a fit to be undone (drive gains, unknown delays, torques beyond their limit) follows in `decisions`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.corrections import NOTHING, Corrections
 from steelyard.drives.arrays import effort
-from steelyard.drives.drive import drives_of
+from steelyard.drives.drive import Drive, drives_of
 from steelyard.drives.ground import radius_of_feet
 from steelyard.errors import LogError, choices
 from steelyard.identifiable.loop_completion import on_tree
@@ -55,7 +55,7 @@ class Prepared(Card):
     findings: tuple[Finding, ...]
     cutoff: float | None
     torque_cutoff: float | None
-    refilter: Callable[[Log], Log] | None = None
+    refilter: "Filter | None" = None
     unfilled: Log | None = None
     notes: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
@@ -77,12 +77,21 @@ class Prepared(Card):
         cutoffs = [each for each in (self.cutoff, self.log.bandwidth) if each]
         return 1 / min(cutoffs) if cutoffs else 0.0
 
+    def require_filter(self) -> "Filter":
+        """What made the filtered log."""
+        assert self.refilter is not None, "a log that could not be filtered has no filter"
+        return self.refilter
+
+    def require_filtered(self) -> Log:
+        """The filtered log."""
+        assert self.filtered is not None, "this log could not be filtered"
+        return self.filtered
+
     @cached_property
     def clear(self) -> Log:
         """The filtered log away from clipped torques, which look like many other mistakes."""
-        assert self.filtered is not None, "a log that could not be filtered has nothing to clear"
         clipped = saturated(self.raw)
-        return masked(self.filtered, self.raw, clipped, self.torque_cutoff or 0.0, name="clipped torques")
+        return masked(self.require_filtered(), self.raw, clipped, self.torque_cutoff or 0.0, name="clipped torques")
 
 
 def prepare(
@@ -127,52 +136,155 @@ def prepare(
     drives = drives_of(robot, drive) if robot is not None and drive else {}
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
-    log, lost = (log, ()) if drives else believable(log)
-    raw, states, told = corrected(robot, log, corrections, drives), None, ()
-    if robot is not None and robot.floating and drives:
-        states = walking_states(robot, raw, contacts)
-        q = np.concatenate([states.q[:, :POSE], raw.q[:, POSE:]], axis=1)
-        raw, told = raw.replace(q=q, v=states.v).noted(*states.notes), states.findings
-    elif robot is not None and robot.floating:
-        from steelyard.prepare.base_states import with_base
-
-        raw, told = with_base(robot, raw)
-    if robot is not None and drives:
-        raw = raw.replace(tau=effort(robot, raw, drives))
     required = partial(accepted, log.name, accept=accept) if refuse else tuple
-    findings = required(checks.check(raw, robot)) + lost + told
-    if not refuse and not filterable(findings):
-        return Prepared(raw, None, raw, findings, None, None)
-    if drives:  # joints that stick repeat themselves
-        findings = tuple(finding for finding in findings if finding.code not in REPAIRED)
-    repaired = tuple(code for code in REPAIRED if any(finding.code == code for finding in findings))
-    if repaired:
-        raw = filters.restamp(raw)
-    raw = raw.noted(*effort_note(robot, raw)) if robot is not None and not drives else raw
-    own = cutoff_for(raw, cutoff, smoother=smoother)
-    band = torque_cutoff_for(raw, cutoff, torque_cutoff)
-    refilter = partial(with_motion, cutoff=own, torque_cutoff=band, smoother=smoother, coupling=coupling)
-    if raw.weights is not None:
-        refilter = partial(_without_unweighted, band, refilter)
+    task = _Asked(
+        robot, corrections, cutoff, torque_cutoff, drives, contacts, required, Filter(robot, smoother, coupling)
+    )
+    found = Prepared(log, None, log, (), None, None)
+    for step in (_undone, _on_base, _checked):
+        found = step(task, found)
+    if not refuse and not filterable(found.findings):
+        return replace(found, log=found.raw)
+    found = _with_cutoffs(task, _evenly_stamped(task, found))
     try:
-        filtered = refilter(raw)
-        if robot is not None and robot.floating and own and states is None:
-            findings += required(sensor_faults(robot, raw, filtered))
-            if raw.imu:
-                refilter = partial(_with_inertial_sensor, robot, refilter)
-                filtered = refilter(raw)
-        if robot is not None and (raw.contacts or contacts) and states is None:  # drives: the ground is simulated
-            found = contact_faults(robot, with_contacts(robot, filtered, contacts), found=from_motion(contacts))
-            findings += required(found)
-            refilter = partial(_in_contact, robot, contacts, own, refilter)
-            filtered = refilter(raw)
+        for step in (_filtered, _sensed, _in_contact):
+            found = step(task, found)
     except LogError as error:
         if refuse:
             raise
-        return Prepared(raw, None, raw, findings, own, band, notes=(f"motion not analysed: {error}",))
-    ready = Prepared(raw, filtered, filtered, findings, own, band, refilter, repaired=repaired, states=states)
-    fitted = ready.clear if corrections.saturation else filtered
-    return replace(ready, log=on_tree(robot, fitted) if robot is not None and robot.loops else fitted)
+        notes = (f"motion not analysed: {error}",)
+        return Prepared(found.raw, None, found.raw, found.findings, found.cutoff, found.torque_cutoff, notes=notes)
+    return _on_tree(task, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Filter:
+    """What makes the filtered log of a raw one.
+
+    cutoff, torque_cutoff: as of `Prepared`. imu: whether a sensor tells the motion of the base. contacts: words for
+    flags of contact, of whose steady stretches alone samples are kept; None keeps all.
+    """
+
+    robot: Robot | None
+    smoother: str
+    coupling: tuple
+    cutoff: float | None = None
+    torque_cutoff: float = 0.0
+    imu: bool = False
+    contacts: tuple[str, ...] | None = None
+
+    def __call__(self, log: Log) -> Log:
+        raw = with_angular_velocity(self.robot, log) if self.imu and self.robot else log
+        found = with_motion(
+            raw, self.cutoff, torque_cutoff=self.torque_cutoff, smoother=self.smoother, coupling=self.coupling
+        )
+        if raw.weights is not None:
+            found = _without_unweighted(found, raw, self.torque_cutoff)
+        found = with_acceleration(self.robot, found) if self.imu and self.robot else found
+        if self.contacts is None or self.robot is None:
+            return found
+        return in_steady_contact(self.robot, with_contacts(self.robot, found, self.contacts), self.cutoff or 0.0)
+
+
+def _without_unweighted(filtered: Log, log: Log, cutoff: float) -> Log:
+    """The filtered log, in which torques with weight 0 do not count, nor what the filter mixes with them: without
+    samples of which no torque counts, so that none is held out."""
+    found = masked(filtered, log, log.weights == 0, cutoff, name="torques without weight")
+    counts = np.ones(len(found), dtype=bool) if found.weights is None else found.weights.any(axis=1)
+    if not counts.any():
+        raise LogError(f"log {log.name!r}: no torque counts. Leave out less.")
+    return found if counts.all() else found[counts]
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What was asked of `prepare`. drives: by joint. required: refuses fatal findings. filter: without cutoffs."""
+
+    robot: Robot | None
+    corrections: Corrections
+    cutoff: float | None
+    torque_cutoff: float | None
+    drives: Mapping[str, Drive]
+    contacts: tuple[str, ...]
+    required: Callable[[Iterable[Finding]], tuple[Finding, ...]]
+    filter: Filter
+
+
+def _undone(task: _Asked, found: Prepared) -> Prepared:
+    raw, lost = (found.raw, ()) if task.drives else believable(found.raw)
+    return replace(found, raw=corrected(task.robot, raw, task.corrections, task.drives), findings=lost)
+
+
+def _on_base(task: _Asked, found: Prepared) -> Prepared:
+    """With the motion of a free base, as legs show it where drives move them."""
+    robot, raw = task.robot, found.raw
+    if robot is None or not robot.floating:
+        return found
+    from steelyard.prepare.base_states import with_base
+
+    if not task.drives:
+        raw, told = with_base(robot, raw)
+        return replace(found, raw=raw, findings=found.findings + told)
+    states = walking_states(robot, raw, task.contacts)
+    q = np.concatenate([states.q[:, :POSE], raw.q[:, POSE:]], axis=1)
+    raw = raw.replace(q=q, v=states.v).noted(*states.notes)
+    return replace(found, raw=raw, findings=found.findings + states.findings, states=states)
+
+
+def _checked(task: _Asked, found: Prepared) -> Prepared:
+    robot, raw = task.robot, found.raw
+    if robot is not None and task.drives:
+        raw = raw.replace(tau=effort(robot, raw, task.drives))
+    findings = task.required(checks.check(raw, robot)) + found.findings
+    if task.drives:  # joints that stick repeat themselves
+        findings = tuple(finding for finding in findings if finding.code not in REPAIRED)
+    return replace(found, raw=raw, findings=findings)
+
+
+def _evenly_stamped(task: _Asked, found: Prepared) -> Prepared:
+    repaired = tuple(code for code in REPAIRED if any(finding.code == code for finding in found.findings))
+    raw = filters.restamp(found.raw) if repaired else found.raw
+    raw = raw.noted(*effort_note(task.robot, raw)) if task.robot is not None and not task.drives else raw
+    return replace(found, raw=raw, repaired=repaired)
+
+
+def _with_cutoffs(task: _Asked, found: Prepared) -> Prepared:
+    own = cutoff_for(found.raw, task.cutoff, smoother=task.filter.smoother)
+    band = torque_cutoff_for(found.raw, task.cutoff, task.torque_cutoff)
+    refilter = replace(task.filter, cutoff=own, torque_cutoff=band)
+    return replace(found, cutoff=own, torque_cutoff=band, refilter=refilter)
+
+
+def _filtered(task: _Asked, found: Prepared, **how) -> Prepared:
+    """The log filtered as before, or otherwise. how: fields of its Filter."""
+    refilter = replace(found.require_filter(), **how)
+    return replace(found, filtered=refilter(found.raw), refilter=refilter)
+
+
+def _sensed(task: _Asked, found: Prepared) -> Prepared:
+    """With what an inertial sensor says of a free base."""
+    robot = task.robot
+    if robot is None or not robot.floating or not found.cutoff or found.states is not None:
+        return found
+    told = task.required(sensor_faults(robot, found.raw, found.require_filtered()))
+    found = replace(found, findings=found.findings + told)
+    return _filtered(task, found, imu=True) if found.raw.imu else found
+
+
+def _in_contact(task: _Asked, found: Prepared) -> Prepared:
+    """Where contacts are steady; of drives, the ground is simulated."""
+    robot, words = task.robot, task.contacts
+    if robot is None or not (found.raw.contacts or words) or found.states is not None:
+        return found
+    told = contact_faults(robot, with_contacts(robot, found.require_filtered(), words), found=from_motion(words))
+    found = replace(found, findings=found.findings + task.required(told))
+    return _filtered(task, found, contacts=words)
+
+
+def _on_tree(task: _Asked, found: Prepared) -> Prepared:
+    """With what is fitted: without clipped torques if asked, with the joints of closed loops."""
+    log, robot = found.clear if task.corrections.saturation else found.require_filtered(), task.robot
+    return replace(found, log=on_tree(robot, log) if robot is not None and robot.loops else log)
 
 
 def walking_states(robot: Robot, log: Log, contacts: tuple[str, ...] = ()) -> BaseStates:
@@ -204,25 +316,6 @@ def _require_joints(log: Log, robot: Robot):
             f"Log '{log.name}' has the joints {choices(log.joint_names)}, robot '{robot.name}' "
             f"{choices(robot.dof_names)}. read_log(path, robot) and log.select(robot.joint_names) order them."
         )
-
-
-def _with_inertial_sensor(robot: Robot, refilter: Callable[[Log], Log], log: Log) -> Log:
-    return with_acceleration(robot, refilter(with_angular_velocity(robot, log)))
-
-
-def _without_unweighted(cutoff: float, refilter: Callable[[Log], Log], log: Log) -> Log:
-    """The filtered log, in which torques with weight 0 do not count, nor what the filter mixes with them: without
-    samples of which no torque counts, so that none is held out."""
-    unweighted = np.zeros((len(log), log.nv), dtype=bool) if log.weights is None else log.weights == 0
-    found = masked(refilter(log), log, unweighted, cutoff, name="torques without weight")
-    counts = np.ones(len(found), dtype=bool) if found.weights is None else found.weights.any(axis=1)
-    if not counts.any():
-        raise LogError(f"log {log.name!r}: no torque counts. Leave out less.")
-    return found if counts.all() else found[counts]
-
-
-def _in_contact(robot: Robot, words: tuple[str, ...], cutoff: float, refilter: Callable[[Log], Log], log: Log) -> Log:
-    return in_steady_contact(robot, with_contacts(robot, refilter(log), words), cutoff)
 
 
 def spectral_cutoff(log: Log, findings: Iterable[Finding]) -> float | None:

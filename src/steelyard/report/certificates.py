@@ -6,10 +6,10 @@ import numpy as np
 
 from steelyard.cards import SEVERAL
 from steelyard.fit.volumes import CAN_EXIST
+from steelyard.numbers import number, plural
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Fit
-from steelyard.report.numbers import number, plural
 from steelyard.report.schema import filled
 
 

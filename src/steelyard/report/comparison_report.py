@@ -7,10 +7,9 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
-from steelyard.numbers import SAME
+from steelyard.numbers import DASH, SAME, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, points
-from steelyard.report.numbers import DASH, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import ROWS, Cell, Sheet, sheet

@@ -9,12 +9,13 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.numbers import percent, plural
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.key_tables import key_tables
+from steelyard.report.log_data import decided
 from steelyard.report.model_validation import ModelValidation, MotionValidation
-from steelyard.report.numbers import percent, plural
 from steelyard.report.torques import error_sheet
 from steelyard.sheets import Cell, Sheet
 
@@ -30,6 +31,8 @@ def overview(summary: dict, *, links: bool = True) -> Group:
     tables = (error_sheet(summary), *(key_tables(summary) if links else ()))
     lines = [_determined(summary)] if links else []
     lines += [f"\n{active_constraints(summary)}"] if summary["fit"]["binding"] else []
+    made = decided(summary)
+    lines += ["\nWhat was decided for you", *(f"- {each}" for each in made)] if made else []
     return shown(Screen.of(summary["verdict"]), tables, lines, notes=summary["notes"], files=summary)
 
 
@@ -53,7 +56,7 @@ def view_overview(view: View) -> Group:
 
 def validation_overview(found: ModelValidation | MotionValidation) -> Group:
     """What `steelyard validate` prints."""
-    return shown(found.screen, [found.table()], most=len(found.findings))
+    return shown(found.screen, [found.table()], most=len(found.screen.reasons))
 
 
 def shown(

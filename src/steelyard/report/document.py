@@ -9,8 +9,9 @@ from importlib.metadata import version
 from typing import Any
 
 from steelyard.cards import Card
+from steelyard.decisions.verdict import Verdict
+from steelyard.numbers import DASH
 from steelyard.pipeline import Result
-from steelyard.report.numbers import DASH
 from steelyard.sheets import Sheet
 
 USABLE = {"good": "Yes", "care": "Yes, with care", "keep": "Not yet"}
@@ -37,6 +38,12 @@ class Screen:
     advice: str = ""
     reasons: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
+
+    @classmethod
+    def judged(cls, verdict: Verdict, headline: str, questions: tuple[Question, ...] = ()) -> "Screen":
+        """The screen of a verdict, which is the answer to a question before others."""
+        use = Question("May I use it?", USABLE[verdict.level], verdict.advice)
+        return cls(verdict.level, headline, verdict.advice, verdict.words, (use, *questions) if questions else ())
 
     @classmethod
     def of(cls, verdict: Mapping) -> "Screen":

@@ -1,41 +1,31 @@
 """The report of a robot with drives: verdict by motion, drives with their intervals, overlays of held-out motion."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
-from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, COMMANDED, STAYS, WALKED
-from steelyard.model.robot import Contact, Robot
-from steelyard.pipeline.drive_identification import FOUND, START, DriveResult
-from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
+from steelyard.drives.held_out import WALKED
+from steelyard.model.robot import Contact
+from steelyard.numbers import interval, number, plural
+from steelyard.pipeline.drive_identification import FOUND, DriveResult
+from steelyard.pipeline.drive_verdict import HEAVY, ROUGHLY, UNPROVEN, drive_verdict, length_unit, others, walk_words
+from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.drive_figures import friction, motion
-from steelyard.report.first_screen import SAME
 from steelyard.report.identification_report import repeat_command
 from steelyard.report.labels import dof_units
-from steelyard.report.numbers import interval, number, plural
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
 from steelyard.report.randomisation import KEY as RANGES
 from steelyard.report.randomisation import TITLE as RANGE_TITLE
 from steelyard.report.randomisation import drive_ranges, range_parts
 from steelyard.report.record import Record
-from steelyard.report.walk_words import UNPROVEN, walk_words
 from steelyard.sheets import Cell, Sheet, sheet
 
 KIND = "drives"
-IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
 NOT_WRITTEN = (
     "The file has no floor that could say so (none, <pair>s of geoms, or one made by a generator): state it where the "
     "robot walks. The verdict is of contacts as the file has them."
 )
-LIKE = 0.7  # times the error of these, below which drives move like the robot, or roughly so
-HEAVIER = 1.5  # times the mass of the model, or as much less, that no load explains
-SLOW = 0.1  # of the speed limits of the model, below which a log says little of what the robot will do
-ADVICE = {
-    "good": "The model with its drives may be used in simulation: it moves as the robot did in motion it had not seen.",
-    "care": "The model with its drives may be used with care: look at these first.",
-    "keep": "Do not use these drives until you know why: look at these first.",
-}
 
 
 def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = ()) -> dict:
@@ -139,29 +129,14 @@ def _proven(result: DriveResult) -> dict:
 
 
 def _screen(result: DriveResult) -> Screen:
-    errors = {each.name: each for each in result.motion}
-    own = errors[FOUND]
-    others = {name: each for name, each in errors.items() if name not in (FOUND, START)}
-    reasons = list(_reasons(result, own, others))
-    rivals = {name: each.pooled[0] for name, each in others.items() if np.isfinite(each.pooled[0])}
-    idle = min((name for name in rivals if name in IDLE), key=lambda name: rivals[name])
-    left = own.pooled[0] / rivals[idle]
-    beaten = own.pooled[0] < (1 - SAME) * min(rivals.values()) and left < LIKE
-    clearly = left < CLEARLY_LIKE and own.pooled[0] < COARSE
-    if left > CLEARLY_LIKE:
-        reasons.insert(0, f"Of the error of {_told(idle)}, {left:.0%} is left.")
-    elif not clearly:
-        reasons.insert(0, f"The error in windows of {result.window:g} s is more than {1e3 * COARSE:g} {_unit(result)}.")
-    heavier = heavier_than_loaded(result.prior, result.robot)
-    if heavier is not None:
-        reasons.insert(0, heavier)
-    level = "keep" if heavier or not beaten else "care" if reasons else "good"
-    unit = _unit(result)
+    own, verdict = next(each for each in result.motion if each.name == FOUND), drive_verdict(result)
+    beaten, clearly = not verdict.forbidding - {HEAVY}, ROUGHLY.isdisjoint(each.code for each in verdict.reasons)
+    unit = f"m{length_unit(result.prior)}"
     said = ", ".join(
-        f"{number(1e3 * each.pooled[0])} {name}" for name, each in others.items() if np.isfinite(each.pooled[0])
+        f"{number(1e3 * each.pooled[0])} {name}" for name, each in others(result).items() if np.isfinite(each.pooled[0])
     )
     like = "Does not move like" if not beaten else "Moves like" if clearly else "Moves roughly like"
-    like = like if heavier is None else f"Has another mass than its model. {like}"
+    like = like if HEAVY not in verdict.forbidding else f"Has another mass than its model. {like}"
     limits, faster = _limits(result), result.proven.motion[0].pooled[0]
     headline = (
         f"{like} the robot{f', proven up to {limits}' if beaten else ''}: error of held-out motion "
@@ -169,7 +144,6 @@ def _screen(result: DriveResult) -> Screen:
         f"{_piece(result)} ({said})."
     )
     questions = (
-        Question("May I use it?", USABLE[level], ADVICE[level]),
         Question(
             "Up to which speed?",
             limits,
@@ -178,39 +152,16 @@ def _screen(result: DriveResult) -> Screen:
         ),
         Question("What says the scale?", "The given model" if result.scaled else "What was stated", result.scale[0]),
     )
-    return Screen(level, headline, ADVICE[level], tuple(reasons), questions)
-
-
-def heavier_than_loaded(given: Robot, found: Robot) -> str | None:
-    """What to say of a walking robot whose mass is another, as its gains and its weight are of one scale.
-
-    Args:
-        given: the model.
-        found: what its walk says.
-
-    Returns:
-        The sentence; None where a load may explain the mass, and of robots that do not carry their own weight.
-    """
-    before, after = (robot.inertias[:, 0].sum() for robot in (given, found))
-    if not given.floating or 1 / HEAVIER < after / before < HEAVIER:
-        return None
-    return (
-        f"All bodies together have {number(after)} kg, and {number(before)} kg in the given model: no load explains "
-        "that. Gains of the drives (kp, kd), or masses, are stated on another scale than the robot's."
-    )
+    return Screen.judged(verdict, headline, questions)
 
 
 def _piece(result: DriveResult) -> str:
     return f"in pieces of {WALKED:g} s" if result.prior.floating else "in one piece"
 
 
-def _unit(result: DriveResult) -> str:
-    return "mm" if {each["q"] for each in dof_units(result.prior)} == {"m"} else "mrad"
-
-
 def _limits(result: DriveResult) -> str:
     """Speed and acceleration of the fastest joint, and speeds of a free base, up to which predictions hold."""
-    unit = "m" if {each["q"] for each in dof_units(result.prior)} == {"m"} else "rad"
+    unit = length_unit(result.prior)
     base = result.prior.nv - len(result.prior.driven_dofs)
     speed, acceleration = result.proven.range[:, base:].max(axis=1)
     said = f"{number(speed)} {unit}/s and {number(acceleration)} {unit}/s²"
@@ -218,51 +169,6 @@ def _limits(result: DriveResult) -> str:
         return said
     ahead, turning = (np.linalg.norm(result.proven.range[0, part]) for part in (slice(0, 3), slice(3, 6)))
     return f"{said} at joints, {number(ahead)} m/s and {number(turning)} rad/s of the base"
-
-
-def _reasons(result: DriveResult, own, others) -> Iterator[str]:
-    for name, each in others.items():
-        worse = [joint for joint, a, b in zip(result.prior.dof_names, own.windows, each.windows, strict=True) if a > b]
-        if worse:
-            yield f"Nearer to the robot than these drives comes, at {', '.join(worse)}: {_told(name)}."
-        if own.pooled[1] > each.pooled[1]:
-            yield f"Over whole logs nearer to the robot comes: {_told(name)}."
-    if result.prior.floating:
-        yield UNPROVEN
-    proven = result.proven
-    if not proven.beyond:
-        yield (
-            "Faster motion is not predicted: fitted to the slower part of the logs, the model errs by "
-            f"{number(1e3 * proven.motion[0].pooled[0])} {_unit(result)} on their faster part, {proven.left:.0%} of "
-            "the error of a robot that does nothing."
-        )
-    driven = list(result.prior.driven_dofs)
-    stated = np.isfinite(result.prior.velocity_limits[driven])
-    share = (proven.range[0] / result.prior.velocity_limits)[driven].max()
-    if stated.all() and share < SLOW:
-        yield (
-            f"The logs are slow: no joint exceeds {share:.0%} of its speed limit in the model. Record faster motion, "
-            "such as one that `steelyard excite` designs, before the model is used for it."
-        )
-    hidden = [name for name, each in result.drives.items() if "armature" in each.undetermined]
-    if hidden:
-        yield f"The motion does not show the armature of {', '.join(hidden)}, which faster motion depends on."
-    early = {name: each.early for name, each in result.drives.items() if each.early}
-    if early:
-        said = ", ".join(f"{name} by {1e3 * value:.2g} ms" for name, value in early.items())
-        yield f"Joints act before they are told: their positions are stamped before they were taken ({said})."
-    loaded = [name for name, each in result.drives.items() if each.friction_base is not None]
-    if loaded:
-        yield (
-            f"Friction of {', '.join(loaded)} grows with load. Rollouts have that friction; a model file has its mean "
-            "alone, and the notes have the line that sets it in a loop of MuJoCo."
-        )
-    yield from map(str, result.fit.laws)
-    yield from (each.message for each in result.findings)
-
-
-def _told(name: str) -> str:
-    return IDLE.get(name, f"the {name}")
 
 
 def drive_view(record: Record, *, robot: str = "") -> View:

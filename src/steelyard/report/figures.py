@@ -2,6 +2,7 @@
 
 from steelyard.diagnose.torque_contributions import EFFECTS
 from steelyard.errors import OptionError, choices
+from steelyard.numbers import in_percent
 from steelyard.report.figure_style import (
     EFFECT_COLORS,
     IDENTIFIED,
@@ -20,7 +21,6 @@ from steelyard.report.figure_style import (
     quantity,
     text,
 )
-from steelyard.report.numbers import in_percent
 from steelyard.report.parameters import UNCERTAIN
 from steelyard.report.record import Record
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from steelyard.decisions.fit_plan import Decision
 from steelyard.job import Job
 from steelyard.pipeline.inspection import Motion, Signal
 from steelyard.report.document import Question
@@ -42,7 +43,7 @@ Level = Annotated[
 ]
 
 
-class Verdict(TypedDict):
+class FirstScreen(TypedDict):
     level: Level
     headline: str
     advice: str
@@ -90,7 +91,7 @@ class Provenance(TypedDict):
 
 class Summary(TypedDict):
     schema_version: Annotated[Literal[1], told("Version of this layout; it changes whenever a key does.")]
-    verdict: Annotated[Verdict, told("The first screen of the report.")]
+    verdict: Annotated[FirstScreen, told("The first screen of the report.")]
     out: str | None
     files: list[str]
 
@@ -163,7 +164,7 @@ class HeldOutJoint(TypedDict):
     quantiles_after: Quantiles
 
 
-class HeldOut(TypedDict):
+class HeldOutErrors(TypedDict):
     samples: Count
     relative_error_before: Unknowable
     relative_error_after: Unknowable
@@ -310,7 +311,7 @@ class Identification(OfAJob):
     kind: Literal["identification"]
     robot: Robot
     fit: Fit
-    held_out: Annotated[HeldOut, told("Torque errors on samples that the fit has not seen.")]
+    held_out: Annotated[HeldOutErrors, told("Torque errors on samples that the fit has not seen.")]
     generalization: NotRequired[Annotated[Generalization, told("Errors over torque, of fitted samples and of others.")]]
     unknown: Annotated[list[Unknown], told("What could not be known, why, and what would show it.")]
     bodies: list[BodyEstimate]
@@ -325,3 +326,4 @@ class Identification(OfAJob):
     diagnosis: Diagnosis
     uncertainty: Uncertainty
     health: Annotated[list[Health], told("Each log as it was recorded.")]
+    decided: NotRequired[Annotated[list[Decision], told("Decisions between logs and fit.")]]

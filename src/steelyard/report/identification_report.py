@@ -1,23 +1,25 @@
 """The report of an identification: its summary, which is all that is known as JSON, and its `View`.
 
 `CHAPTERS` is the report in the order of its sections; each chapter declares its numbers, tables and figures in one
-file. The first screen is in `first_screen`.
+file. The first screen says better or worse, by how much, may I use it, what is unknown.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from steelyard.decisions.verdict import Verdict
 from steelyard.job import Job
 from steelyard.job_options import path_word, words_of
+from steelyard.numbers import number, percent, plural, share, times
 from steelyard.pipeline import Result
-from steelyard.report import figures, first_screen
+from steelyard.pipeline.verdicts import LOST, SAME, WORSE, verdict
+from steelyard.report import figures
 from steelyard.report.certificates import CERTIFICATES
-from steelyard.report.document import Figure, Part, Section, View, drawn_figures
+from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.key_tables import contradicted, key_tables
 from steelyard.report.links import LINKS
-from steelyard.report.log_data import LOGS
-from steelyard.report.numbers import plural
+from steelyard.report.log_data import DECIDED, LOGS
 from steelyard.report.parameters import FRICTION, PARAMETERS
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
 from steelyard.report.randomisation import RANGES
@@ -36,7 +38,7 @@ def repeat_command(job: Job, out=None) -> str:
 
 
 KIND = "identification"
-CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RANGES, RESIDUALS, LOGS, CERTIFICATES)
+CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RANGES, RESIDUALS, DECIDED, LOGS, CERTIFICATES)
 
 
 def summary(
@@ -62,7 +64,7 @@ def summary(
     notes = [*result.notes, *result.estimate.notes, *notes]
     return stamped(
         KIND,
-        {"verdict": first_screen.numbers(result, found, written), **found, "notes": notes},
+        {"verdict": _verdict(result, found, written), **found, "notes": notes},
         job=result.job,
         command=repeat_command(result.job, out),
         out=out,
@@ -107,3 +109,96 @@ def view_of(record: Record, *, robot: str = "") -> View:
         robot=robot,
         printed=(error_sheet(found), *key_tables(found)),
     )
+
+
+def _verdict(result: Result, found: Mapping, written: Sequence[str] = ()) -> dict:
+    """The key `verdict` of the summary. found: its other keys. written: as of `verdict`."""
+    judged = verdict(result, written)
+    names = ("given", "written")
+    expected = None if result.expected is None else dict(zip(names, map(vars, result.expected), strict=True))
+    screen = Screen.judged(judged, headline(result, judged), _questions(judged, found))
+    return screen.as_json() | {"expected_error": expected}
+
+
+def headline(result: Result, judged: Verdict) -> str:
+    """What a run found, in a sentence.
+
+    Args:
+        result: of the run.
+        judged: its verdict.
+
+    Returns:
+        The sentence.
+    """
+    before, after = result.before.relative_error, result.after.relative_error
+    change = f"{percent(before)} before, {percent(after)} after"
+    if judged.forbidding - {LOST, WORSE}:
+        return f"Not explained: held-out torque error {change}."
+    if LOST in judged.forbidding:
+        return f"Masses in ratios only: held-out torque error {change}."
+    links = _links_expected(result)
+    if WORSE in judged.forbidding:
+        return f"Worse than the given model: held-out torque error {change}.{links}"
+    if after < (1 - SAME) * before:
+        return f"Better: held-out torque error {change} ({times(before / after)} times smaller).{links}"
+    return f"No better than the given model: held-out torque error {change}.{links}"
+
+
+def _links_expected(result: Result) -> str:
+    """Torque errors of links in ordinary use, in a sentence."""
+    if result.expected is None:
+        return ""
+    given, written = (
+        f"{percent(each.value)} ({percent(each.lower)} to {percent(each.upper)})" for each in result.expected
+    )
+    return f" Links in the joints' whole range are expected to err by {given} as given, {written} as written."
+
+
+def _questions(judged: Verdict, found: Mapping) -> tuple[Question, ...]:
+    level, held = judged.level, found["held_out"]
+    return (
+        _better(level, held),
+        _much(held),
+        _unknown(found["unknown"], found["base_parameters"]),
+    )
+
+
+def _better(level: str, held: Mapping) -> Question:
+    before, after = held["relative_error_before"], held["relative_error_after"]
+    worse = sum(j["rms_after"] > j["rms_before"] for j in held["joints"])
+    joints = len(held["joints"])
+    detail = f"{joints - worse} of {joints} joints are predicted better than by the nominal model."
+    if after > (1 + SAME) * before:
+        answer = "No, worse"
+    elif level == "keep":
+        answer = "Not so that it could be relied on"
+    else:
+        answer = f"Yes, {times(before / after)} times" if after > 0 else "Yes"
+    return Question("Is it better?", answer, detail)
+
+
+def _much(held: Mapping) -> Question:
+    before, after = held["relative_error_before"], held["relative_error_after"]
+    worst = max(held["joints"], key=lambda joint: joint["relative_after"] or 0.0)
+    return Question(
+        "By how much?",
+        f"{percent(before)} → {percent(after)}",
+        f"Torque error on {plural(held['samples'], 'sample')} the fit has not seen, over the torque. "
+        f"Worst at {worst['name']}: {share(worst['relative_after'])} ({number(worst['rms_after'])} {worst['unit']})."
+        " Errors of other motion, faster or in other postures, are proven by a log of it alone: steelyard validate.",
+    )
+
+
+def _unknown(unknown: Sequence[Mapping], base: Sequence) -> Question:
+    count = {each["kind"]: len(each["names"]) for each in unknown}
+    weak, unseen = count.get("weak", 0), count.get("unseen", 0)
+    detail = (
+        f"Torques depend on {len(base)} combinations of mass, inertia and friction. This motion showed "
+        f"{len(base) - weak} of them well, {weak or 'none'} hardly."
+    )
+    if unseen:
+        detail += (
+            f" {plural(unseen, 'parameter')} show{'s' if unseen == 1 else ''} in no motion and cannot matter here."
+        )
+    answer = f"{weak} of {len(base)} values" if weak else "Nothing that matters here"
+    return Question("What is unknown?", answer, detail)

@@ -6,7 +6,7 @@ The terminal and the first printed page show them.
 import math
 
 from steelyard.cards import FEW
-from steelyard.report.numbers import DASH, number, percent, plus_minus, unit
+from steelyard.numbers import DASH, number, percent, plus_minus, unit
 from steelyard.sheets import Sheet, sheet
 from steelyard.terms import TERMS
 

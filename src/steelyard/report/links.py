@@ -6,12 +6,11 @@ import numpy as np
 
 from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
 from steelyard.inertia.parameters import DIAGONAL_FIRST, TENSOR
-from steelyard.numbers import ROUNDING
+from steelyard.numbers import ROUNDING, number
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Robot, RotorEstimate
 from steelyard.report.labels import knowledge
-from steelyard.report.numbers import number
 from steelyard.report.schema import filled
 from steelyard.sheets import Cell, Sheet, sheet
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from steelyard.decisions.fit_plan import Decision
+from steelyard.numbers import number, plural, plus_minus, share, spread
 from steelyard.pipeline import Result
 from steelyard.pipeline.inspection import Inspection
 from steelyard.report.document import Chapter, Part
-from steelyard.report.numbers import number, plural, plus_minus, share, spread
 from steelyard.sheets import Sheet, sheet
 
 UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s² or m/s²", "tau": "N m or N"}
@@ -132,4 +133,15 @@ def motion_sheet(health: dict) -> Sheet:
     )
 
 
+def decided(summary: dict) -> tuple[str, ...]:
+    """What was decided between logs and fit, in words; nothing of results of earlier programs."""
+    return tuple(Decision(**each).words for each in summary.get("decided", ()))
+
+
 LOGS = Chapter("The data", "Data", _numbers, _parts)
+DECIDED = Chapter(
+    "What was decided for you",
+    "Decided",
+    lambda result, _: {"decided": [vars(each) for each in result.decided]},
+    lambda summary: [Part(items=decided(summary))],
+)

@@ -8,16 +8,17 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
+from steelyard.decisions.verdict import GOOD, LOG, USE, Reason, Verdict
 from steelyard.errors import LogError
 from steelyard.log import Log
 from steelyard.log.automatic_cutoff import bandwidth
 from steelyard.log.stamps import GAP
+from steelyard.numbers import number, plural, spread
 from steelyard.pipeline.inspection import Inspection
 from steelyard.report.console import shown
 from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, SERIES, drawn, log_axis, text
 from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
-from steelyard.report.numbers import number, plural, spread
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
 from steelyard.report.torques import FEW
@@ -98,16 +99,14 @@ def sheets(summary: dict) -> Iterator[Sheet]:
 
 def _screen(summary: dict) -> Screen:
     found = [*summary["findings"], *summary["faults"]]
-    fatal = [each for each in found if each["severity"] == "fatal"]
-    level = "keep" if fatal else "care" if found else "good"
+    reasons = [Reason(each["code"], each["message"], USE if each["severity"] == "fatal" else GOOD) for each in found]
+    verdict = Verdict(tuple(sorted(reasons, key=lambda each: each.forbids != USE)), LOG)
     headline = {
-        "keep": f"This log cannot be used as it is: {plural(len(fatal), 'fault')}.",
+        "keep": f"This log cannot be used as it is: {plural(len(verdict.forbidding), 'fault')}.",
         "care": f"{plural(len(found), 'thing')} to look at before this log is used.",
         "good": "Nothing is wrong with this log.",
-    }[level]
+    }[verdict.level]
     moving = [each["joint"] for each in summary["motion"] if each["moving"] > 0.5]
-    advice = "Each says what to do about it." if found else "It may be used."
-    reasons = tuple(each["message"] for each in (*fatal, *(each for each in found if each not in fatal)))
     questions = (
         Question(
             "How long?",
@@ -131,7 +130,7 @@ def _screen(summary: dict) -> Screen:
             "More than half of the time.",
         ),
     )
-    return Screen(level, headline, advice, reasons, questions)
+    return Screen.judged(verdict, headline, questions)
 
 
 def _sections(summary: dict, spectra: int) -> Iterator[Section]:

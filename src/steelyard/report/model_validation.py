@@ -1,13 +1,16 @@
 """Models judged on held-out logs, by torque or by motion: `steelyard validate`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from steelyard.decisions.verdict import Reason, Verdict
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import drives_of
 from steelyard.drives.held_out import Motion, judges_of
@@ -16,21 +19,22 @@ from steelyard.drives.window_errors import levelled
 from steelyard.drives.windows import stretches
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import OptionError, choices
-from steelyard.fit import Estimate, Validation, validate
+from steelyard.fit import Estimate, Validation
+from steelyard.fit import validate as validated
 from steelyard.job import AS_MODELLED
 from steelyard.log import Finding, Log, checks, joined
 from steelyard.model import STEP, Robot
 from steelyard.model.formats import MODEL_SUFFIXES
+from steelyard.numbers import number, percent, times
 from steelyard.pipeline import Job, Result
 from steelyard.pipeline.job_run import job_of, load_with_side, recorded, several
+from steelyard.pipeline.verdicts import LARGE, SAME
 from steelyard.prepare import prepare
 from steelyard.prepare.prepared import walking_states
 from steelyard.prepare.undo import corrected
 from steelyard.report.document import Screen
-from steelyard.report.first_screen import LARGE, SAME
 from steelyard.report.known_model import Unstated, read_model
 from steelyard.report.labels import dof_units
-from steelyard.report.numbers import number, percent, times
 from steelyard.report.record import read
 from steelyard.sheets import Sheet, sheet
 
@@ -47,10 +51,9 @@ class _ModelErrors(ABC):
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
 
-    @property
     @abstractmethod
-    def good(self) -> bool:
-        """Whether the logs are healthy, and the first model does well and better than all others."""
+    def _doubts(self) -> Iterator[Reason]:
+        """Why the first model does not well, or not better than all others."""
 
     @property
     @abstractmethod
@@ -62,10 +65,15 @@ class _ModelErrors(ABC):
         """Errors of each model."""
 
     @property
+    def good(self) -> bool:
+        """Whether the logs are healthy, and the first model does well and better than all others."""
+        return not self.screen.reasons
+
+    @property
     def screen(self) -> Screen:
         """What `steelyard validate` shows first."""
-        level = "good" if self.good else "care"
-        return Screen(level, self.headline, reasons=tuple(each.message for each in self.findings))
+        reasons = (*(Reason(each.code, each.message) for each in self.findings), *self._doubts())
+        return replace(Screen.judged(Verdict(reasons), self.headline), advice="")
 
     def as_json(self) -> dict:
         """Plain values; the keys are in docs/files.md."""
@@ -87,11 +95,12 @@ class ModelValidation(_ModelErrors):
     robot: Robot
     log: Log
 
-    @property
-    def good(self) -> bool:
-        """Whether the logs are healthy, the error is small, and smaller than that of the other model."""
-        errors = [each.relative_error for _, each in self.models]
-        return not self.findings and errors[0] <= LARGE and all(errors[0] < (1 - SAME) * other for other in errors[1:])
+    def _doubts(self) -> Iterator[Reason]:
+        own, *others = (each.relative_error for _, each in self.models)
+        if own > LARGE:
+            yield Reason("large_error", f"More than {percent(LARGE)} of the torque is not predicted.")
+        if any(own >= (1 - SAME) * other for other in others):
+            yield Reason("no_better", f"The error is no smaller than that of {self.models[1][0]}.")
 
     @property
     def headline(self) -> str:
@@ -173,6 +182,50 @@ def validate_models(model, logs, *, against=None, **options) -> ModelValidation:
     )
 
 
+def validate(
+    model: str | Path | Robot | Estimate | Result,
+    log: Any,
+    *,
+    rotors: bool = False,
+    contacts: str | Mapping[str, str] | None = None,
+    row_weights: ArrayLike | None = None,
+    **options,
+) -> Validation:
+    """Predict the torques of a log and compare; of recordings the same as `steelyard validate`.
+
+    Args:
+        model: an Estimate or Result with all that was fitted, a Robot with what its file states, a model file, or a
+            folder that `identify` wrote.
+        log: one that the model was not fitted to. A Log with q, v, a and tau is taken as it is, unless the model
+            is a path. A path, a Log without a, or several of these, are prepared as `identify` prepares them.
+        rotors, contacts, row_weights: of a prepared Log, as of `fit.validate`.
+        options: of recordings, how they are read and filtered: options of `identify` such as `cutoff`, `corrections`.
+
+    Returns:
+        The Validation, as `fit.validate`.
+
+    Raises:
+        LogError: as `fit.validate`, and for a recording that cannot be prepared.
+
+    Example:
+        >>> import steelyard as sy
+        >>> robot = sy.library.scara()
+        >>> recording = sy.simulate.record(robot, duration=3.0).log
+        >>> bool(sy.validate(robot, recording).relative_error < 0.05)
+        True
+    """
+    model = model.estimate if isinstance(model, Result) else model
+    prepared = isinstance(log, Log) and log.v is not None and log.a is not None
+    if prepared and isinstance(model, Robot | Estimate) and not options:
+        return validated(model, log, rotors=rotors, contacts=contacts, row_weights=row_weights)
+    if rotors or contacts is not None or row_weights is not None:
+        raise OptionError(
+            "rotors, contacts and row_weights are for a Log with q, v, a and tau and a model that is no path. "
+            "steelyard.prepare.prepare(log, robot).log makes one of a recording."
+        )
+    return validate_models(model, log, **options).models[0][1]
+
+
 @dataclass(frozen=True)
 class _Subject:
     """A model that is judged, what to read it and its logs by, and the error of its predictions on a log."""
@@ -190,12 +243,12 @@ def _subject(model, logs, options: dict) -> _Subject:
         job, robot, unstated = read_model(model, job_of(model, logs, **options))
         return _Subject(str(model), job, robot, partial(_validated, unstated=unstated))
     robot = with_motors(model) if isinstance(model, Robot) else model.require_robot()
-    judge = validate if isinstance(model, Robot) else lambda _, log: validate(model, log)
+    judge = validated if isinstance(model, Robot) else lambda _, log: validated(model, log)
     return _Subject(robot.name, job_of(robot, logs, **options), robot, judge)
 
 
 def _validated(robot: Robot, log: Log, *, unstated: Unstated) -> Validation:
-    found = validate(robot, log)
+    found = validated(robot, log)
     return replace(found, predicted=found.predicted + unstated.torques(robot, log)) if unstated else found
 
 
@@ -211,11 +264,11 @@ class MotionValidation(_ModelErrors):
     motion: tuple[Motion, ...]
     joint_names: tuple[str, ...]
 
-    @property
-    def good(self) -> bool:
-        """Whether the logs are healthy, and the first model moves more like them than all others do."""
-        own, *others = (each.pooled[0] for each in self.motion)
-        return not self.findings and all(own < (1 - SAME) * other for other in others)
+    def _doubts(self) -> Iterator[Reason]:
+        own, *others = self.motion
+        better = [each.name for each in others if not own.pooled[0] < (1 - SAME) * each.pooled[0]]
+        if better:
+            yield Reason("no_better", f"The error is no smaller than that of: {', '.join(better)}.")
 
     @property
     def headline(self) -> str:

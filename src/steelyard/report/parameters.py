@@ -6,13 +6,12 @@ import numpy as np
 
 from steelyard.fit import Source
 from steelyard.fit.prior import model_parameters
-from steelyard.numbers import ROUNDING
+from steelyard.numbers import ROUNDING, interval, number, percent, plus_minus, share, unit
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Uncertainty
 from steelyard.report.labels import column_units, sizes
 from steelyard.report.links import rotor_sheet
-from steelyard.report.numbers import interval, number, percent, plus_minus, share, unit
 from steelyard.report.schema import filled
 from steelyard.report.torques import FEW
 from steelyard.sheets import Cell, Sheet, sheet

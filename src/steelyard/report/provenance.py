@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.job import is_in_memory
+from steelyard.numbers import size
 from steelyard.pipeline import Job
 from steelyard.pipeline.job_run import side_of
 from steelyard.prepare.reading import log_side_path
 from steelyard.report.document import Part, Section
-from steelyard.report.numbers import size
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import Sheet, sheet
 

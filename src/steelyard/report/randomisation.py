@@ -9,10 +9,10 @@ from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.fit import Draws, Source
 from steelyard.fit.draws import FILE
 from steelyard.model import Robot
+from steelyard.numbers import interval, plural
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import dof_units
-from steelyard.report.numbers import interval, plural
 from steelyard.report.record import KEEP
 from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import TERMS
@@ -160,7 +160,7 @@ def range_parts(summary: dict) -> Iterator[Part]:
         f"robots that the logs rule out. {_not_identified(found)}"
     )
     if not summary.get("proven", {}).get("intervals", True):
-        from steelyard.report.walk_words import UNPROVEN
+        from steelyard.pipeline.drive_verdict import UNPROVEN
 
         yield Part(text=UNPROVEN)
     bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))

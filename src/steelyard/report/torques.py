@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from steelyard.numbers import number, share
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import JointResidual
 from steelyard.report.labels import dof_units
-from steelyard.report.numbers import number, share
 from steelyard.report.schema import filled
 from steelyard.sheets import Cell, Sheet, sheet
 

@@ -6,12 +6,11 @@ from rich.text import Text
 
 from steelyard.fit.prior import model_parameters
 from steelyard.model import Robot
-from steelyard.numbers import SAME
+from steelyard.numbers import SAME, number, unit
 from steelyard.pipeline import Result
 from steelyard.report.console import rich_table
 from steelyard.report.labels import column_units, knowledge
 from steelyard.report.links import spelled_out
-from steelyard.report.numbers import number, unit
 from steelyard.sheets import Sheet, sheet
 
 COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")

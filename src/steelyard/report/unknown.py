@@ -8,9 +8,9 @@ from steelyard.cards import SEVERAL
 from steelyard.inertia.parameters import NAMES
 from steelyard.job import Job
 from steelyard.job_options import EXCITE, words_of
+from steelyard.numbers import plural
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
-from steelyard.report.numbers import plural
 
 HALF = 0.5  # of an interval that a motion must leave at most to be recommended for it
 

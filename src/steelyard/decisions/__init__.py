@@ -1,0 +1,1 @@
+"""What is decided of prepared logs, and of what a fit to them found."""
