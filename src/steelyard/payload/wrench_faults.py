@@ -9,12 +9,12 @@ from steelyard.diagnose.fault_record import FaultRecord, Severity
 from steelyard.log import Finding
 from steelyard.log.stamps import gaps
 from steelyard.payload.gravity_strength import LOOKED_AT, Strength, doubt, strength_of
+from steelyard.payload.misfit import explanation
 from steelyard.payload.motion_consistency import motion_findings
 from steelyard.payload.payload_estimate import implausible
 from steelyard.payload.shape_uncertainty import place_deviation
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
-from steelyard.payload.wrench_causes import explanation
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem, mass_of, solve
 from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, signal_rms, weighed_fit
