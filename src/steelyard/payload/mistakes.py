@@ -11,14 +11,13 @@ from steelyard.inertia.rotation import to_vector
 from steelyard.payload.causes import Look, Mistake, moved
 from steelyard.payload.gravity_strength import Strength, refutation
 from steelyard.payload.payload_estimate import implausible
-from steelyard.payload.rows import Rows, RowsFit, fitted, memory_of
+from steelyard.payload.rows import TURNS, Rows, RowsFit, aligned, fitted, memory_of
 from steelyard.payload.stretches import LONGEST, cuts_of, in_stretches, stretches_of
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import freed
 from steelyard.spatial import cross
 
 LATE = 0.5  # s, farthest shift of the readings that is looked for
-STEPS = 8  # of iterations for gravity, for turned axes, and for a force with its point; they settle in four or five
 LEANS = 0.5  # degrees: base and sensor are not aligned better
 TENTH = 0.1  # of a mass or a scale: what a controller takes off, or a hopper loses, is no less; of arms' own models
 CALIBRATED = 0.03  # of a force that shows on another axis or scale; sensors keep to 2 %
@@ -172,25 +171,12 @@ def _about(fit: RowsFit) -> str | None:
 
 
 def _leaning(look: Look) -> Iterator[Mistake]:
-    """Gravity of the given strength that leans: from a fit in which its products with mass and moment are free, by
-    Gauss-Newton. A lean that leaves little moves a sensor's result little; of an arm it pulls at the arm as well."""
-    rows, beside, strength = look.rows, look.beside, float(np.linalg.norm(look.rows.gravity))
+    """Gravity of the given strength that leans. A lean that leaves little moves a sensor's result little; of an arm it
+    pulls at the arm as well."""
+    rows, strength = look.rows, float(np.linalg.norm(look.rows.gravity))
     if rows.weight is None and not look.poor:
         return
-    if rows.weight is None:
-        products = rows.pull[:, :, :4].reshape(*rows.measured.shape, 12)
-        pull = fitted(replace(rows, gravity=np.zeros(3)), np.concatenate([beside, products], axis=2)).beside[-12:-9]
-    else:
-        pull = rows.gravity + fitted(rows, np.concatenate([beside, rows.weight], axis=2)).beside[-3:]
-    if not np.linalg.norm(pull) > 0:
-        return
-    found = rows.under(strength * pull / np.linalg.norm(pull))
-    for _ in range(STEPS):
-        turns = strength * np.linalg.svd(found.gravity[None])[2][1:].T  # (3, 2) directions across gravity
-        tilts = np.einsum("nkia,i,ab->nkb", found.pull, fitted(found, beside).theta, turns)
-        tilts = tilts if found.weight is None else tilts + found.weight @ turns
-        turned = found.gravity + turns @ fitted(found, np.concatenate([beside, tilts], axis=2)).beside[-2:]
-        found = found.under(turned * strength / np.linalg.norm(turned))
+    found = aligned(rows, look.beside)
     angle = np.degrees(np.arccos(np.clip(found.gravity @ rows.gravity / strength**2, -1, 1)))
     remedy = _numbers(found.gravity)
     words = (
@@ -279,7 +265,7 @@ def _turned(look: Look) -> Iterator[Mistake]:
     """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload."""
     rows, biased = look.rows, bool(look.beside.size)
     push, turn, read = (rows.push + rows.pull @ rows.gravity)[:, :3, 0], np.eye(3), rows
-    for _ in range(STEPS):
+    for _ in range(TURNS):
         x, y = (freed(each, rows.t, biased) for each in (rows.measured[:, :3], push))
         u, _, vt = np.linalg.svd(y.T @ x)
         turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt  # (Kabsch 1976)
@@ -303,7 +289,7 @@ def _pulled(look: Look) -> Iterator[Mistake]:
     rows = look.rows
     assert rows.log is not None
     point, columns = np.zeros(3), _from_base(rows.log, np.zeros(3))
-    for _ in range(STEPS):
+    for _ in range(TURNS):
         fit = fitted(rows, np.concatenate([look.beside, columns], axis=2))
         levers = _levers(columns[:, :3] @ fit.beside[-columns.shape[2] :])
         point = point + fitted(rows, np.concatenate([look.beside, columns, levers], axis=2)).beside[-3:]

@@ -25,6 +25,7 @@ SMALL = 0.3  # of the loudest joint: what a payload does at others counts relati
 SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
 DETERMINED = 1e-10  # eigenvalue over the largest from which a combination of parameters counts as seen
 REMEMBERED = 200  # samples over which residuals may remember each other
+TURNS = 8  # of fits in turn with what they are not linear in; they settle in four or five
 OVERSAMPLED = 2.5  # samples a period of the filter's bandwidth that hold all of a filtered log
 
 
@@ -81,6 +82,11 @@ class Rows:
         more = self.weight @ (gravity - self.gravity)
         return replace(rows, measured=self.measured - more, own=self.own + more)
 
+    def per_gravity(self, theta) -> np.ndarray:
+        """(n, k, 3) change of what a payload theta (10,) and the arm take, for gravity of 1 m/s^2 along each axis."""
+        change = np.einsum("nkia,i->nka", self.pull, theta)
+        return change if self.weight is None else change + self.weight
+
     def rms(self, x) -> np.ndarray:
         """(g,) root-mean-square of channels (n, k), by group."""
         counts = np.bincount(self.groups)
@@ -119,6 +125,29 @@ def fitted(rows: Rows, beside=None) -> RowsFit:
     residual = rows.measured - rows.columns @ x[:10]
     residual = residual if beside is None else residual - beside @ x[10:]
     return RowsFit(rows, x[:10], x[10:], spread[10:], residual, noise, share_of(rows, noise))
+
+
+def aligned(rows: Rows, beside) -> Rows:
+    """The rows under the gravity of the given strength whose direction explains them best, with columns beside: from a
+    fit in which its products with mass and moment are free, by Gauss-Newton."""
+    strength = float(np.linalg.norm(rows.gravity))
+    if rows.weight is None:
+        products = rows.pull[:, :, :4].reshape(*rows.measured.shape, 12)
+        pull = fitted(replace(rows, gravity=np.zeros(3)), np.concatenate([beside, products], axis=2)).beside[-12:-9]
+    else:
+        pull = rows.gravity + fitted(rows, np.concatenate([beside, rows.weight], axis=2)).beside[-3:]
+    found = rows.under(strength * pull / size) if (size := np.linalg.norm(pull)) > 0 else rows
+    for _ in range(TURNS):
+        turns = strength * across(found.gravity)
+        tilts = found.per_gravity(fitted(found, beside).theta) @ turns
+        turned = found.gravity + turns @ fitted(found, np.concatenate([beside, tilts], axis=2)).beside[-2:]
+        found = found.under(turned * strength / np.linalg.norm(turned))
+    return found
+
+
+def across(gravity) -> np.ndarray:
+    """(3, 2) directions across gravity (3,)."""
+    return np.linalg.svd(gravity[None])[2][1:].T
 
 
 def share_of(rows: Rows, left) -> float:
