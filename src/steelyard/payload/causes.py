@@ -18,7 +18,7 @@ from steelyard.payload.payload_estimate import implausible
 from steelyard.payload.rows import Rows, RowsFit, evidence, fitted
 from steelyard.payload.thresholds import THRESHOLDS
 
-TIE = 0.1  # of the best evidence, within which others explain about as well; as of gross mistakes in a diagnosis
+TIE = 0.05  # of the best evidence, within which others explain about as well: motion is not known better
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +72,13 @@ class Mistake:
 
 @dataclass(frozen=True, eq=False)
 class Cause:
-    """A mistake that explains a log. left: share of the signal beyond noise when it is undone. won: nats. unknowns: of
-    its undoing. moves: whether it moves mass or centre of mass by what matters."""
+    """A mistake that explains a log. left: share of the signal beyond noise when it is undone. won: nats. moves:
+    whether it moves mass or centre of mass by what matters."""
 
     name: str
     words: str
     left: float
     won: float
-    unknowns: int
     moves: bool
 
 
@@ -89,9 +88,9 @@ def causes_of(look: Look, mistakes: Iterable[Mistake]) -> list[Cause]:
 
 
 def ranked(causes: list[Cause]) -> list[Cause]:
-    """The best one first; of those that explain about as well the simplest."""
+    """The best one first; of those that explain about as well the first, which is the simplest."""
     enough = (1 - TIE) * max((each.won for each in causes), default=0.0)
-    return sorted(causes, key=lambda each: (each.won < enough, each.unknowns, -each.won))
+    return sorted(causes, key=lambda each: -min(each.won, enough))
 
 
 def _cause(look: Look, mistake: Mistake) -> Cause | None:
@@ -109,10 +108,7 @@ def _cause(look: Look, mistake: Mistake) -> Cause | None:
     if judged.share > max(np.sqrt(NEARLY_ALL) * plain.share, THRESHOLDS.misfit_searched if moves else 0.0):
         return None
     words = mistake.words(fit)
-    if words is None:
-        return None
-    unknowns = mistake.unknowns + len(fit.beside)
-    return Cause(mistake.name, look.said + words, judged.share, look.head + won, unknowns, moves)
+    return None if words is None else Cause(mistake.name, look.said + words, judged.share, look.head + won, moves)
 
 
 def moved(theta, other) -> bool:

@@ -29,26 +29,24 @@ def of_wrenches(look: Look, strength: Strength | None = None) -> Iterator[Mistak
     """Mistakes that a wrist sensor can have. strength: what the log tells of gravity."""
     rows, log = look.rows, look.rows.log
     assert log is not None
-    yield from _of_any(look)
     if not look.beside.size:
         yield Mistake("a sensor that was not tared", _untared, rows.constant())
     if strength is not None and (right := strength.right) is not None:
         words = refutation(log, strength, right)
-        yield Mistake(
-            "another gravity", lambda _: words, rows=rows.under(rows.gravity * right / strength.given), unknowns=1
-        )
+        under = rows.under(rows.gravity * right / strength.given)
+        yield Mistake("another gravity", lambda _, words=words: words, rows=under, unknowns=1)
+    yield from _of_any(look)
     if rows.moving:
-        levers = _levers(rows.columns[:, :3] @ look.plain.theta)
-        yield Mistake("a wrench about another origin", _about, levers)
-    if look.poor:
-        if rows.moving:
-            yield from _pulled(look)
-        yield from _turned(look)
-        f, n = rows.measured[:, :3], rows.measured[:, 3:]
-        words = "forces and moments are exchanged: the columns of forces come first."
-        yield Mistake("exchanged columns", lambda _: words, rows=replace(rows, measured=np.hstack([n, f])))
+        yield Mistake("a wrench about another origin", _about, _levers(rows.columns[:, :3] @ look.plain.theta))
     yield from _crossed(rows, look.plain.theta)
+    if look.poor:
+        exchanged = replace(rows, measured=np.hstack([rows.measured[:, 3:], rows.measured[:, :3]]))
+        words = "forces and moments are exchanged: the columns of forces come first."
+        yield Mistake("exchanged columns", lambda _, words=words: words, rows=exchanged)
+        yield from _turned(look)
     yield from _sliding(look)
+    if look.poor and rows.moving:
+        yield from _pulled(look)
 
 
 def of_torques(look: Look) -> Iterator[Mistake]:
@@ -69,9 +67,6 @@ def of_torques(look: Look) -> Iterator[Mistake]:
 def _of_any(look: Look) -> Iterator[Mistake]:
     """Mistakes that every sensor can have."""
     rows, time = look.rows, (look.rows.t - look.rows.t[0])[:, None, None]
-    yield from _touched(look)
-    yield from _changed(look)
-    yield from _shifted(look)
     growing = time * rows.constant()
     drifting = growing if look.beside.size else np.concatenate([rows.constant(), growing], axis=2)
     yield Mistake("an offset that drifts", _drift, drifting)
@@ -85,6 +80,9 @@ def _of_any(look: Look) -> Iterator[Mistake]:
     for name, unit in zip(rows.names, np.eye(len(rows.names)), strict=True):
         what = name if rows.log is not None else f"torque of {name}"
         yield Mistake(f"{what} of another scale", partial(_scaled, what), (expected * unit)[:, :, None])
+    yield from _shifted(look)
+    yield from _changed(look)
+    yield from _touched(look)
 
 
 def _numbers(values, form=".3g") -> str:
@@ -250,7 +248,8 @@ def _changed(look: Look) -> Iterator[Mistake]:
             return None
         firsts = [0]
         for i in range(1, len(thetas)):
-            firsts += [i] if moved(thetas[firsts[-1]], thetas[i]) else []
+            both = thetas[[firsts[-1], i]]
+            firsts += [i] if moved(*both) and (both[:, 0] > least).any() else []
         held = [_body(theta) if theta[0] > least else "nothing is held there" for theta in thetas[firsts]]
         starts = [cuts[i] for i in firsts]
         ends = [f"from {rows.t[a]:.4g} to {rows.t[b - 1]:.4g} s" for a, b in pairwise([*starts, len(rows)])]
