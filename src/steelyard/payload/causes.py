@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.diagnose.thresholds import EVIDENCE, NEARLY_ALL
+from steelyard.diagnose.thresholds import NEARLY_ALL
 from steelyard.log import Finding
 from steelyard.payload.payload_estimate import implausible
 from steelyard.payload.rows import Rows, RowsFit, evidence, fitted
@@ -103,7 +103,7 @@ def _cause(look: Look, mistake: Mistake) -> Cause | None:
         judged = fit if kept is None else fitted(look.rows[kept], beside[kept])
     won = evidence(plain, fit, mistake.unknowns)
     moves = not mistake.harmless and moved(plain.theta, judged.theta)
-    if won < EVIDENCE or not (look.poor or moves) or implausible(judged.theta) is not None:
+    if won < THRESHOLDS.evidence or not (look.poor or moves) or implausible(judged.theta) is not None:
         return None
     if judged.share > max(np.sqrt(NEARLY_ALL) * plain.share, THRESHOLDS.misfit_searched if moves else 0.0):
         return None

@@ -10,7 +10,6 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.diagnose.thresholds import EVIDENCE
 from steelyard.errors import FitError, LogError
 from steelyard.inertia import parameters
 from steelyard.information import Information, accumulate
@@ -238,7 +237,7 @@ def _explained(rows: Rows) -> tuple[Look, list[Cause]]:
     motors that are not those of the arm's model are fitted in any case where they surely explain more."""
     plain = look_at(rows)
     driven = plain.behind(rows.drive)
-    look = look_at(rows, rows.drive) if driven.head > EVIDENCE else plain
+    look = look_at(rows, rows.drive) if driven.head > THRESHOLDS.evidence else plain
     causes = causes_of(look, arm_mistakes(look))
     if not causes and look is plain and (causes := causes_of(driven, arm_mistakes(driven))):
         return driven, causes  # a mistake may hide behind what drives the joints

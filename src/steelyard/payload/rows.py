@@ -177,10 +177,8 @@ def memory_of(residual, groups) -> np.ndarray:
 
 def evidence(before: RowsFit, after: RowsFit, unknowns: int = 0) -> float:
     """Nats of log-likelihood that a fit wins over another one of the same rows, of independent samples, less what its
-    further unknowns cost (Schwarz 1978; of few samples more, as Hurvich and Tsai 1989). Samples count by the geometric
-    mean of how long both residuals remember: smooth errors of motion are no proof. unknowns: beside columns."""
-    memory = [memory_of(each.residual, each.rows.groups) for each in (before, after)]
-    counts = len(after.rows) * np.bincount(after.rows.groups) / np.sqrt(memory[0] * memory[1])
+    further unknowns cost (Schwarz 1978; of few samples more, as Hurvich and Tsai 1989). unknowns: beside columns."""
+    counts = len(after.rows) * np.bincount(after.rows.groups) / memory_of(after.residual, after.rows.groups)
     more, free = unknowns + len(after.beside) - len(before.beside), counts.sum() - 10 - len(after.beside) - unknowns
     if free <= 0:
         return -np.inf

@@ -6,8 +6,8 @@ best one begins and ends are then the likeliest.
 
 import numpy as np
 
-from steelyard.diagnose.thresholds import EVIDENCE
 from steelyard.payload.rows import Rows, evidence, fitted
+from steelyard.payload.thresholds import THRESHOLDS
 
 CELLS = 48
 ROUNDS = 4  # stretches of a log
@@ -17,9 +17,9 @@ SEEN = 1e-6  # of a column's length or square, that others do not explain anyway
 
 def stretches_of(rows: Rows, beside, own) -> list[slice]:
     """Stretches in which columns own (n, k, m) explain surely more, the best one first. beside: as of `fitted`."""
-    spans, surest = [], (EVIDENCE, 0)  # nats, and with how many
+    spans, surest = [], (THRESHOLDS.evidence, 0)  # nats, and with how many
     plain = before = fitted(rows, beside)
-    least = EVIDENCE + 0.5 * own.shape[2] * np.log(rows.measured.size)
+    least = THRESHOLDS.evidence + 0.5 * own.shape[2] * np.log(rows.measured.size)
     for _ in range(ROUNDS):
         columns = np.concatenate([beside, in_stretches(own, spans)], axis=2)
         won, span = _best(rows, np.concatenate([rows.columns, columns], axis=2), before, own)
