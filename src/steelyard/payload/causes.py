@@ -96,8 +96,8 @@ def ranked(causes: list[Cause]) -> list[Cause]:
 def _cause(look: Look, mistake: Mistake) -> Cause | None:
     """The mistake as a cause; None where it is not sure, leaves too much or changes nothing."""
     plain, kept, rows, beside = look.plain, mistake.kept, mistake.rows, look.beside
-    if rows is not None:
-        judged = fit = fitted(rows, beside if kept is None else beside[kept])
+    if mistake.columns is None:
+        judged = fit = fitted(rows or look.rows, beside if kept is None else beside[kept])
     else:
         fit = fitted(look.rows, np.concatenate([beside, mistake.columns], axis=2))
         judged = fit if kept is None else fitted(look.rows[kept], beside[kept])

@@ -219,7 +219,7 @@ def _touched(look: Look) -> Iterator[Mistake]:
     """Stretches of time in which something else acts."""
     rows, own = look.rows, look.rows.constant()
     columns = in_stretches(own, spans := stretches_of(rows, look.beside, own))
-    touched = columns.any(axis=(1, 2))
+    touched = np.asarray(columns.any(axis=(1, 2)))
     if not 0 < np.mean(touched) < LONGEST:
         return
     edges = np.flatnonzero(np.diff(touched, prepend=False, append=False)).reshape(-1, 2)
@@ -297,9 +297,7 @@ def _pulled(look: Look) -> Iterator[Mistake]:
     def words(fit: RowsFit) -> str | None:
         force = np.linalg.norm(columns[:, :3] @ fit.beside[-columns.shape[2] :], axis=1)
         size = float(np.sqrt(np.mean(force**2)))
-        if (
-            size < TENTH * np.linalg.norm(rows.gravity) * fit.theta[0]
-        ):  # lags of a motion filter look like a weak spring
+        if not TENTH < size / (np.sqrt(3) * rows.signal[0]) < 1 / TENTH:  # a filter's lag looks like a weak spring
             return None
         return (
             f"a force from the base of about {size:.2g} N pulls at the payload, as a cable, hose or spring does: "

@@ -79,9 +79,10 @@ def with_motion(log: WrenchLog, fewest: int) -> WrenchLog:
 
 def motion_findings(log: WrenchLog) -> Iterator[Finding]:
     """What in rotation, twist and acceleration does not belong together, over windows within the log."""
-    if log.twist is None or log.acceleration is None or not streamed(log):
-        return
     log = log[:LOOKED_AT]
+    twist, acceleration = log.twist, log.acceleration
+    if twist is None or acceleration is None or not streamed(log):
+        return
     reach = max(2, round(WINDOW / float(np.median(np.diff(log.t)))))
     parts = [part for part in segments(log.t) if part.stop - part.start > 2 * reach]
     if not parts:
@@ -113,8 +114,8 @@ def motion_findings(log: WrenchLog) -> Iterator[Finding]:
             )
         ]
 
-    R, twist = log.rotation, log.twist
-    spun, pushed, sped = integral(twist[:, 3:]), integral(log.acceleration[:, :3]), integral(log.acceleration[:, 3:])
+    R = log.rotation
+    spun, pushed, sped = integral(twist[:, 3:]), integral(acceleration[:, :3]), integral(acceleration[:, 3:])
     readings = {
         "is in world axes: use WrenchLog.from_world_axes (--axes world)": rotate(R[first].transpose(0, 2, 1), spun),
         "is in degrees per second: multiply by pi / 180": np.radians(spun),
