@@ -53,7 +53,7 @@ def look_at(rows: Rows, beside=None) -> Look:
 
 
 @dataclass(frozen=True, eq=False)
-class Mistake:
+class PayloadMistake:
     """A mistake that may have been made, and how it is undone.
 
     name: in a few words. words: of the fit with it undone, with the remedy; None where its figures are too small.
@@ -71,7 +71,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, eq=False)
-class Cause:
+class MisfitCause:
     """A mistake that explains a log. left: share of the signal beyond noise when it is undone. won: nats. moves:
     whether it moves mass or centre of mass by what matters."""
 
@@ -82,18 +82,18 @@ class Cause:
     moves: bool
 
 
-def causes_of(look: Look, mistakes: Iterable[Mistake]) -> list[Cause]:
+def causes_of(look: Look, mistakes: Iterable[PayloadMistake]) -> list[MisfitCause]:
     """Mistakes whose undoing explains the log, the best one first."""
     return ranked([cause for mistake in mistakes if (cause := _cause(look, mistake)) is not None])
 
 
-def ranked(causes: list[Cause]) -> list[Cause]:
+def ranked(causes: list[MisfitCause]) -> list[MisfitCause]:
     """The best one first; of those that explain about as well the first, which is the simplest."""
     enough = (1 - TIE) * max((each.won for each in causes), default=0.0)
     return sorted(causes, key=lambda each: -min(each.won, enough))
 
 
-def _cause(look: Look, mistake: Mistake) -> Cause | None:
+def _cause(look: Look, mistake: PayloadMistake) -> MisfitCause | None:
     """The mistake as a cause; None where it is not sure, leaves too much or changes nothing."""
     plain, kept, rows, beside = look.plain, mistake.kept, mistake.rows, look.beside
     if mistake.columns is None:
@@ -108,7 +108,7 @@ def _cause(look: Look, mistake: Mistake) -> Cause | None:
     if judged.share > max(np.sqrt(NEARLY_ALL) * plain.share, THRESHOLDS.misfit_searched if moves else 0.0):
         return None
     words = mistake.words(fit)
-    return None if words is None else Cause(mistake.name, look.said + words, judged.share, look.head + won, moves)
+    return None if words is None else MisfitCause(mistake.name, look.said + words, judged.share, look.head + won, moves)
 
 
 def moved(theta, other) -> bool:
@@ -119,7 +119,7 @@ def moved(theta, other) -> bool:
     return abs(theta[0] / other[0] - 1) > THRESHOLDS.moved_mass or shift > THRESHOLDS.moved_center
 
 
-def finding_of(causes: list[Cause], share: float) -> Finding:
+def finding_of(causes: list[MisfitCause], share: float) -> Finding:
     """The first of the causes as a finding, with those that explain about as well."""
     cause = causes[0]
     best = max(each.won for each in causes)

@@ -17,7 +17,7 @@ from steelyard.log import Finding, Log
 from steelyard.model import Robot
 from steelyard.numbers import NEGLIGIBLE
 from steelyard.payload.carried import frame_of
-from steelyard.payload.causes import Cause, Look, causes_of, finding_of, look_at
+from steelyard.payload.causes import Look, MisfitCause, causes_of, finding_of, look_at
 from steelyard.payload.density import density_fit
 from steelyard.payload.methods import compact_body, fitted_body
 from steelyard.payload.mistakes import of_torques as arm_mistakes
@@ -232,7 +232,7 @@ def _felt(arm: Robot, what: Log | Information, frame: str | None) -> PayloadTorq
     return PayloadTorques(carried, what.energy, np.full(groups, 1 / what.independence), np.zeros(groups))
 
 
-def _explained(rows: Rows) -> tuple[Look, list[Cause]]:
+def _explained(rows: Rows) -> tuple[Look, list[MisfitCause]]:
     """What of a log of joint torques a payload does not explain, and the mistakes that would. Friction, offsets and
     motors that are not those of the arm's model are fitted in any case where they surely explain more."""
     plain = look_at(rows)

@@ -8,7 +8,7 @@ from itertools import pairwise, permutations
 import numpy as np
 
 from steelyard.inertia.rotation import to_vector
-from steelyard.payload.causes import Look, Mistake, moved
+from steelyard.payload.causes import Look, PayloadMistake, moved
 from steelyard.payload.gravity_strength import Strength, refutation
 from steelyard.payload.payload_estimate import implausible
 from steelyard.payload.rows import TURNS, Rows, RowsFit, aligned, fitted, memory_of
@@ -25,31 +25,31 @@ AWAY = 0.01  # m: the origin of a wrench is not stated better
 SLIDES = 0.001  # m, RMS: what slides less is rigid
 
 
-def of_wrenches(look: Look, strength: Strength | None = None) -> Iterator[Mistake]:
+def of_wrenches(look: Look, strength: Strength | None = None) -> Iterator[PayloadMistake]:
     """Mistakes that a wrist sensor can have. strength: what the log tells of gravity."""
     rows, log = look.rows, look.rows.log
     assert log is not None
     if not look.beside.size:
-        yield Mistake("a sensor that was not tared", _untared, rows.constant())
+        yield PayloadMistake("a sensor that was not tared", _untared, rows.constant())
     if strength is not None and (right := strength.right) is not None:
         words = refutation(log, strength, right)
         under = rows.under(rows.gravity * right / strength.given)
-        yield Mistake("another gravity", lambda _, words=words: words, rows=under, unknowns=1)
+        yield PayloadMistake("another gravity", lambda _, words=words: words, rows=under, unknowns=1)
     yield from _of_any(look)
     if rows.moving:
-        yield Mistake("a wrench about another origin", _about, _levers(rows.columns[:, :3] @ look.plain.theta))
+        yield PayloadMistake("a wrench about another origin", _about, _levers(rows.columns[:, :3] @ look.plain.theta))
     yield from _crossed(rows, look.plain.theta)
     if look.poor:
         exchanged = replace(rows, measured=np.hstack([rows.measured[:, 3:], rows.measured[:, :3]]))
         words = "forces and moments are exchanged: the columns of forces come first."
-        yield Mistake("exchanged columns", lambda _, words=words: words, rows=exchanged)
+        yield PayloadMistake("exchanged columns", lambda _, words=words: words, rows=exchanged)
         yield from _turned(look)
     yield from _sliding(look)
     if look.poor and rows.moving:
         yield from _pulled(look)
 
 
-def of_torques(look: Look) -> Iterator[Mistake]:
+def of_torques(look: Look) -> Iterator[PayloadMistake]:
     """Mistakes that an arm's torques can have."""
     yield from _of_any(look)
     rows = look.rows
@@ -61,25 +61,25 @@ def of_torques(look: Look) -> Iterator[Mistake]:
             f"another unit? Name their unit (--unit), or multiply them by {1 / factor:.3g}."
         )
         right = replace(rows, measured=(rows.measured + rows.own) / factor - rows.own, noise=rows.noise / factor)
-        yield Mistake("torques of another scale", lambda _: words, rows=right, unknowns=1)
+        yield PayloadMistake("torques of another scale", lambda _: words, rows=right, unknowns=1)
 
 
-def _of_any(look: Look) -> Iterator[Mistake]:
+def _of_any(look: Look) -> Iterator[PayloadMistake]:
     """Mistakes that every sensor can have."""
     rows, time = look.rows, (look.rows.t - look.rows.t[0])[:, None, None]
     growing = time * rows.constant()
     drifting = growing if look.beside.size else np.concatenate([rows.constant(), growing], axis=2)
-    yield Mistake("an offset that drifts", _drift, drifting)
+    yield PayloadMistake("an offset that drifts", _drift, drifting)
     if np.linalg.norm(rows.gravity) > 0:
         yield from _leaning(look)
         if rows.moving:
             weight = (rows.pull @ rows.gravity)[:, :, :4]
-            yield Mistake("the weight of a payload set in the controller", _taken_off, weight)
-    yield Mistake("a mass that changes steadily", _growing, time * rows.columns[:, :, :4])
+            yield PayloadMistake("the weight of a payload set in the controller", _taken_off, weight)
+    yield PayloadMistake("a mass that changes steadily", _growing, time * rows.columns[:, :, :4])
     expected = rows.columns @ look.plain.theta + (0.0 if rows.own is None else rows.own)
     for name, unit in zip(rows.names, np.eye(len(rows.names)), strict=True):
         what = name if rows.log is not None else f"torque of {name}"
-        yield Mistake(f"{what} of another scale", partial(_scaled, what), (expected * unit)[:, :, None])
+        yield PayloadMistake(f"{what} of another scale", partial(_scaled, what), (expected * unit)[:, :, None])
     yield from _shifted(look)
     yield from _changed(look)
     yield from _touched(look)
@@ -139,12 +139,12 @@ def _scaled(what: str, fit: RowsFit) -> str | None:
     return f"{what} is {scale:.3g} times what it should be: check its calibration."
 
 
-def _crossed(rows: Rows, theta) -> Iterator[Mistake]:
+def _crossed(rows: Rows, theta) -> Iterator[PayloadMistake]:
     """A force that shows on another axis, too."""
     expected = rows.columns @ theta
     for i, j in permutations(range(3), 2):
         words = partial(_shown, f"f{'xyz'[j]} shows in f{'xyz'[i]}")
-        yield Mistake("crossed axes", words, (expected[:, j, None] * np.eye(6)[i])[:, :, None])
+        yield PayloadMistake("crossed axes", words, (expected[:, j, None] * np.eye(6)[i])[:, :, None])
 
 
 def _shown(where: str, fit: RowsFit) -> str | None:
@@ -168,7 +168,7 @@ def _about(fit: RowsFit) -> str | None:
     )
 
 
-def _leaning(look: Look) -> Iterator[Mistake]:
+def _leaning(look: Look) -> Iterator[PayloadMistake]:
     """Gravity of the given strength that leans. A lean that leaves little moves a sensor's result little; of an arm it
     pulls at the arm as well."""
     rows, strength = look.rows, float(np.linalg.norm(look.rows.gravity))
@@ -182,10 +182,10 @@ def _leaning(look: Look) -> Iterator[Mistake]:
         f"Pass gravity=({remedy}) (--gravity {remedy.replace(',', '')})."
     )
     if angle > LEANS:
-        yield Mistake("a gravity that leans", lambda _: words, rows=found, unknowns=2)
+        yield PayloadMistake("a gravity that leans", lambda _: words, rows=found, unknowns=2)
 
 
-def _shifted(look: Look) -> Iterator[Mistake]:
+def _shifted(look: Look) -> Iterator[PayloadMistake]:
     """Readings whose clock is not that of the motion."""
     rows = look.rows
     if not (rows.streamed and rows.moving and look.poor):
@@ -212,10 +212,10 @@ def _shifted(look: Look) -> Iterator[Mistake]:
         f"the {what} is {abs(best) * step:.3g} s {when} against the motion: shift its stamps by {-best * step:.3g} s."
     )
     if best:
-        yield Mistake("another clock", lambda _: words, rows=at(best), kept=kept, unknowns=1)
+        yield PayloadMistake("another clock", lambda _: words, rows=at(best), kept=kept, unknowns=1)
 
 
-def _touched(look: Look) -> Iterator[Mistake]:
+def _touched(look: Look) -> Iterator[PayloadMistake]:
     """Stretches of time in which something else acts."""
     rows, own = look.rows, look.rows.constant()
     columns = in_stretches(own, spans := stretches_of(rows, look.beside, own))
@@ -228,10 +228,12 @@ def _touched(look: Look) -> Iterator[Mistake]:
         f"in {100 * np.mean(touched):.2g} % of the samples (t = {times}) the {_what(rows)} is not this payload's; did "
         "something touch it? Leave them out (--leave-out FROM:TO)."
     )
-    yield Mistake("a touch in part of the time", lambda _: words, columns, kept=~touched, unknowns=2 * len(spans))
+    yield PayloadMistake(
+        "a touch in part of the time", lambda _: words, columns, kept=~touched, unknowns=2 * len(spans)
+    )
 
 
-def _changed(look: Look) -> Iterator[Mistake]:
+def _changed(look: Look) -> Iterator[PayloadMistake]:
     """A payload that is picked up, swapped, shifted or dropped within the log."""
     rows = look.rows
     spans = stretches_of(rows, look.beside, rows.columns)
@@ -257,10 +259,10 @@ def _changed(look: Look) -> Iterator[Mistake]:
         times = _numbers(rows.t[starts[1:]], ".4g")
         return f"the payload changes at t = {times} s: {parts}. Split the log there (--leave-out FROM:TO)."
 
-    yield Mistake("a payload that changes", words, in_stretches(rows.columns, spans), unknowns=2 * len(spans))
+    yield PayloadMistake("a payload that changes", words, in_stretches(rows.columns, spans), unknowns=2 * len(spans))
 
 
-def _turned(look: Look) -> Iterator[Mistake]:
+def _turned(look: Look) -> Iterator[PayloadMistake]:
     """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload."""
     rows, biased = look.rows, bool(look.beside.size)
     push, turn, read = (rows.push + rows.pull @ rows.gravity)[:, :3, 0], np.eye(3), rows
@@ -279,10 +281,10 @@ def _turned(look: Look) -> Iterator[Mistake]:
         f"the sensor's axes are turned by {np.degrees(angle):.0f} degrees about ({axis}) against the rotations: "
         "name its own link (--frame), or turn the wrench into those axes."
     )
-    yield Mistake("a sensor that is turned on its flange", lambda _: words, rows=read, unknowns=3)
+    yield PayloadMistake("a sensor that is turned on its flange", lambda _: words, rows=read, unknowns=3)
 
 
-def _pulled(look: Look) -> Iterator[Mistake]:
+def _pulled(look: Look) -> Iterator[PayloadMistake]:
     """A cable, hose or spring from the base: a force that is constant in the world, and changes with the sensor's
     place, at one point of the payload. Its twelve numbers and its point in turn."""
     rows = look.rows
@@ -304,7 +306,7 @@ def _pulled(look: Look) -> Iterator[Mistake]:
             "fasten it to the wrist, or take it off, and record again."
         )
 
-    yield Mistake("a cable or hose that pulls", words, columns, unknowns=3)
+    yield PayloadMistake("a cable or hose that pulls", words, columns, unknowns=3)
 
 
 def _from_base(log: WrenchLog, point) -> np.ndarray:
@@ -319,7 +321,7 @@ def _from_base(log: WrenchLog, point) -> np.ndarray:
     return np.concatenate([constant, *(constant * place[:, axis, None, None] for axis in range(3))], axis=2)
 
 
-def _sliding(look: Look) -> Iterator[Mistake]:
+def _sliding(look: Look) -> Iterator[PayloadMistake]:
     """Contents that slide or swing inside: a first moment that follows the direction of gravity in the sensor. Only
     what moves across gravity shows."""
     rows = look.rows
@@ -341,4 +343,4 @@ def _sliding(look: Look) -> Iterator[Mistake]:
         )
 
     columns = np.einsum("nki,nj->nkij", rows.columns[:, :, 1:4], down).reshape(len(rows), -1, 9)
-    yield Mistake("contents that slide inside", words, columns, harmless=True)
+    yield PayloadMistake("contents that slide inside", words, columns, harmless=True)
