@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from payload_logs import static, swing
+from payload_logs import THETA, static, swing
 from steelyard.payload import Status, identify
+from steelyard.payload.wrench_sums import wrench_regressor
 
 NOISE = (0.05, 0.002, 0.01, 0.05)
 
@@ -45,3 +46,20 @@ def test_a_turned_sensor_that_was_not_tared():
     found = identify(log.replace(wrench=wrench + offset))
     assert found.status is Status.SUSPECT
     assert "not tared" in found.findings[0] and "turned by 90 degrees about" in found.findings[0]
+
+
+def test_each_mistake_of_a_sensor_is_named():
+    log = swing(speed=3.0, duration=4.0, noise=NOISE)
+    f, n = log.wrench[:, :3], log.wrench[:, 3:]
+    set_before = wrench_regressor(log, reduced=True) @ (0.4 * THETA)
+    cases = {
+        "the controller takes off the weight of a payload that it believes in": log.wrench - set_before,
+        "the payload's mass changes steadily, from 0.7": log.wrench * (1 - 0.1 * log.t)[:, None],
+        "fy is 1.28 times what it should be": log.wrench * [1, 1.3, 1, 1, 1, 1],
+        "% of fy shows in fx": log.wrench + 0.1 * f[:, [1]] * [1, 0, 0, 0, 0, 0],
+        "from the origin of the sensor's frame": np.hstack([f, n + np.cross([0.0, 0.05, 0.0], f)]),
+        "forces and moments are exchanged": np.hstack([n, f]),
+    }
+    for words, wrench in cases.items():
+        found = identify(log.replace(wrench=wrench))
+        assert words in found.findings[0], found.findings

@@ -133,6 +133,11 @@ def test_a_torque_of_the_wrong_sign_is_no_result(panda, logs):
     assert "of the torque that the arm's model does not explain" in found.findings[0]
 
 
+def test_torques_of_another_scale_are_named(panda, logs):
+    found = identify_from_torques(panda, logs[0].replace(tau=1.5 * logs[0].tau), frame=FRAME)
+    assert found.status is Status.SUSPECT and "torques are 1.5 times" in found.findings[0], found.findings
+
+
 def test_torques_of_another_time_show_no_mass(panda, logs):
     with pytest.raises(FitError, match="Is anything held"):
         late = logs[0].replace(tau=np.roll(logs[0].tau, -125, axis=0))

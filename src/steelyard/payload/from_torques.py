@@ -16,13 +16,13 @@ from steelyard.information import Information, accumulate
 from steelyard.log import Finding, Log
 from steelyard.model import Robot
 from steelyard.numbers import NEGLIGIBLE
-from steelyard.payload.arm_causes import arm_causes, drive_note
 from steelyard.payload.carried import frame_of
+from steelyard.payload.causes import Look, MisfitCause, causes_of, finding_of, look_at
 from steelyard.payload.density import density_fit
 from steelyard.payload.methods import compact_body, fitted_body
-from steelyard.payload.misfit_causes import finding_of
+from steelyard.payload.mistakes import of_torques as arm_mistakes
 from steelyard.payload.payload_estimate import Payload, Status, implausible, mass_seen, status_of
-from steelyard.payload.rows import Rows, RowSums, memory_of, of_torques, score_spread
+from steelyard.payload.rows import Rows, fitted, memory_of, of_torques, score_spread, sums_of
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_sums import eliminated, of_body, weighed_fit
@@ -31,6 +31,10 @@ from steelyard.terms import COULOMB_WIDTH
 ZERO = 2.0  # standard deviations within which a mass is none: an empty hand, in 95 of 100 logs
 ARM = 0.1  # share of the torque that an arm's own model may leave, for an empty hand to be one
 HEAVY = 2.0  # times its own mass: no arm holds more
+DRIVEN = (
+    "the arm's model lacks what drives its joints: offsets, friction and armature were fitted beside; deviations are "
+    "smaller with a model of the same day (--arm RESULT)"
+)
 
 
 def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOMB_WIDTH) -> Information:
@@ -131,9 +135,9 @@ def identify_from_torques(
     empty = None if without is None else _felt(arm, _summed(arm, without), frame)
     if isinstance(with_payload, Log):
         rows = of_torques(arm, with_payload, frame, _arm_noise(arm_error, empty))
-        look, causes = arm_causes(rows)
+        look, causes = _explained(rows)
         findings = (finding_of(causes, look.plain.share),) if causes else ()
-        loaded, notes = _of_rows(rows, beside=bool(look.taken)), drive_note(look)
+        loaded, notes = _of_rows(rows, look.beside), (DRIVEN,) if look.beside.size else ()
     else:
         loaded = _felt(arm, with_payload, frame)
     noise, theta, (G, b) = loaded.noise, loaded.theta, loaded.normal
@@ -228,14 +232,27 @@ def _felt(arm: Robot, what: Log | Information, frame: str | None) -> PayloadTorq
     return PayloadTorques(carried, what.energy, np.full(groups, 1 / what.independence), np.zeros(groups))
 
 
-def _of_rows(rows: Rows, *, beside: bool = False) -> PayloadTorques:
-    """Sums of samples. beside: with what drives the joints as unknowns."""
-    assert rows.own is not None and rows.drive is not None
-    sums = RowSums(rows, {"drives": rows.drive} if beside else None)
-    fit, groups = sums.fit(*sums.places), rows.groups
+def _explained(rows: Rows) -> tuple[Look, list[MisfitCause]]:
+    """What of a log of joint torques a payload does not explain, and the mistakes that would. Friction, offsets and
+    motors that are not those of the arm's model are fitted in any case where they surely explain more."""
+    plain = look_at(rows)
+    driven = plain.behind(rows.drive)
+    look = look_at(rows, rows.drive) if driven.head > THRESHOLDS.evidence else plain
+    causes = causes_of(look, arm_mistakes(look))
+    if not causes and look is plain and (causes := causes_of(driven, arm_mistakes(driven))):
+        return driven, causes  # a mistake may hide behind what drives the joints
+    return look, causes
+
+
+def _of_rows(rows: Rows, beside=None) -> PayloadTorques:
+    """Sums of samples. beside: (n, nv, m) columns of what drives the joints, as unknowns."""
+    assert rows.own is not None
+    fit, groups = fitted(rows, beside), rows.groups
     noise, memory = np.maximum(fit.noise, rows.noise), memory_of(fit.residual, groups)
     spread = score_spread(rows.columns, fit.residual, (noise * np.sqrt(memory))[groups], reach=2 * memory.max())
-    return PayloadTorques(sums.info, np.sum((rows.measured + rows.own) ** 2, axis=0), memory * spread, rows.noise)
+    return PayloadTorques(
+        sums_of(rows, beside), np.sum((rows.measured + rows.own) ** 2, axis=0), memory * spread, rows.noise
+    )
 
 
 def _less(G, b, G_empty, b_empty):

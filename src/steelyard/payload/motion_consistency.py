@@ -24,16 +24,14 @@ from steelyard.spatial import cross, rotate
 STREAM = 0.2  # s between samples of one motion; slower lists are poses held at rest
 WINDOW = 0.15  # s, of the integrals: a turn at 2 rad/s stays a small one, and 50 N s of gravity per kg stand out
 LOOKED_AT = 4000  # samples of a long log
-TURNS, PUSHES, SPINS = 0.1, 0.3, 0.5  # rad/s, m/s^2 and rad/s^2: slower motions are not compared
+TURNS, PUSHES, SPINS = (0.1, "rad/s"), (0.3, "m/s^2"), (0.5, "rad/s^2")  # slower motions are not compared
 REST = 0.1  # rad/s: half a metre from the axis, stopping within a second is half a per cent of gravity
 
 _OF_THE_POINT = "`cross(angular velocity, velocity)` off"
+_IMU = "contains gravity, as accelerometers (IMUs) measure it: add log.gravity_in_sensor"
 _LINEAR = {  # readings of the linear acceleration: times gravity to add, times the velocity's turning to take off
     f"is that of the point (classical): take {_OF_THE_POINT}, or use WrenchLog.from_world_axes": (0, 1),
-    f"contains gravity, as accelerometers (IMUs) measure it: add log.gravity_in_sensor, and take {_OF_THE_POINT}": (
-        1,
-        1,
-    ),
+    f"{_IMU}, and take {_OF_THE_POINT}": (1, 1),
     "contains gravity: add log.gravity_in_sensor": (1, 0),
     "contains gravity with the sign turned: take log.gravity_in_sensor off": (-1, 0),
     f"contains gravity with the sign turned: take log.gravity_in_sensor off, and {_OF_THE_POINT}": (-1, 1),
@@ -80,23 +78,15 @@ def with_motion(log: WrenchLog, fewest: int) -> WrenchLog:
 
 
 def motion_findings(log: WrenchLog) -> Iterator[Finding]:
-    """What in rotation, twist and acceleration does not belong together."""
-    if log.twist is None or log.acceleration is None or not streamed(log):
+    """What in rotation, twist and acceleration does not belong together, over windows within the log."""
+    log = log[:LOOKED_AT]
+    twist, acceleration = log.twist, log.acceleration
+    if twist is None or acceleration is None or not streamed(log):
         return
-    pairs = _pairs(log[:LOOKED_AT])
-    if pairs is None:
-        return
-    turns = list(_turns(*pairs))
-    yield from turns or (*_pushes(*pairs), *_spins(*pairs))
-
-
-def _pairs(log):
-    """The log, and starts, ends (k,) and integration from start to end of windows within it; None where none fits."""
-    step = float(np.median(np.diff(log.t)))
-    reach = max(2, round(WINDOW / step))
+    reach = max(2, round(WINDOW / float(np.median(np.diff(log.t)))))
     parts = [part for part in segments(log.t) if part.stop - part.start > 2 * reach]
     if not parts:
-        return None
+        return
     first = np.concatenate([np.arange(part.start, part.stop - reach) for part in parts])
     last = first + reach
 
@@ -105,67 +95,45 @@ def _pairs(log):
         total = np.concatenate([np.zeros((1, x.shape[1])), np.cumsum(trapezes, axis=0)])
         return total[last] - total[first]
 
-    return log, first, last, integral, float(np.mean(log.t[last] - log.t[first]))
+    def against(other: str, signal: str, slowest, expected, given, readings: dict[str, np.ndarray]) -> list[Finding]:
+        """What is to say of a signal whose integral does not fit; slowest: motion that is compared."""
+        window, (least, unit) = float(np.mean(log.t[last] - log.t[first])), slowest
+        if max(_rms(expected), _rms(given)) < least * window or _apart(expected, given) < THRESHOLDS.same_motion:
+            return []
+        left = {words: _rms(expected - reading) for words, reading in readings.items()}
+        best, wrong = min(left, key=lambda words: left[words]), _apart(expected, given)
+        if left[best] < THRESHOLDS.other_reading * _rms(expected - given):
+            return [fatal("misread", f"the {signal} {best} (it is {100 * wrong:.0f} % off the change of {other})")]
+        if wrong < (THRESHOLDS.unrelated_rate if other == "the rotations" else THRESHOLDS.unrelated_acceleration):
+            return []
+        return [
+            fatal(
+                "motion",
+                f"the {signal} is not that of {other}, which change by {_rms(expected) / window:.3g} {unit}: they "
+                f"differ by {100 * wrong:.0f} %. Are they of one frame and one clock, in rad, m and s?",
+            )
+        ]
 
-
-def _turns(log, first, last, integral, window):
-    """Angular velocity against the rotations."""
     R = log.rotation
-    turned, given = _turn(R[first], R[last]), integral(log.twist[:, 3:])
-    if max(_rms(turned), _rms(given)) < TURNS * window or _apart(turned, given) < THRESHOLDS.same_motion:
-        return
-    to_start = R[first].transpose(0, 2, 1)
+    spun, pushed, sped = integral(twist[:, 3:]), integral(acceleration[:, :3]), integral(acceleration[:, 3:])
     readings = {
-        "is in world axes: use WrenchLog.from_world_axes (--axes world)": rotate(to_start, given),
-        "is in degrees per second: multiply by pi / 180": np.radians(given),
-        "has its sign turned, or rotation is sensor_from_world: pass its transpose": -given,
+        "is in world axes: use WrenchLog.from_world_axes (--axes world)": rotate(R[first].transpose(0, 2, 1), spun),
+        "is in degrees per second: multiply by pi / 180": np.radians(spun),
+        "has its sign turned, or rotation is sensor_from_world: pass its transpose": -spun,
     }
-    size = f"{_rms(turned) / window:.3g} rad/s"
-    yield from _mismatch("angular velocity", "the rotations", turned, given, readings, size, THRESHOLDS.unrelated_rate)
-
-
-def _pushes(log, first, last, integral, window):
-    """Linear acceleration against the velocity."""
-    twist, acceleration = log.twist, log.acceleration
-    change, given = twist[last, :3] - twist[first, :3], integral(acceleration[:, :3])
-    if max(_rms(change), _rms(given)) < PUSHES * window or _apart(change, given) < THRESHOLDS.same_motion:
+    if turns := against("the rotations", "angular velocity", TURNS, _turn(R[first], R[last]), spun, readings):
+        yield from turns
         return
+    change = twist[last] - twist[first]
     gravity, turning = integral(log.gravity_in_sensor), integral(cross(twist[:, 3:], twist[:, :3]))
-    readings = {words: given + g * gravity - c * turning for words, (g, c) in _LINEAR.items()}
-    readings["has its sign turned"] = -given
-    size = f"{_rms(change) / window:.3g} m/s^2"
-    yield from _mismatch(
-        "linear acceleration", "the velocity", change, given, readings, size, THRESHOLDS.unrelated_acceleration
-    )
-
-
-def _spins(log, first, last, integral, window):
-    """Angular acceleration against the angular velocity."""
-    change, given = log.twist[last, 3:] - log.twist[first, 3:], integral(log.acceleration[:, 3:])
-    if max(_rms(change), _rms(given)) < SPINS * window or _apart(change, given) < THRESHOLDS.same_motion:
-        return
+    readings = {words: pushed + g * gravity - c * turning for words, (g, c) in _LINEAR.items()}
+    readings["has its sign turned"] = -pushed
+    yield from against("the velocity", "linear acceleration", PUSHES, change[:, :3], pushed, readings)
     readings = {
-        "is in degrees per second squared: multiply by pi / 180": np.radians(given),
-        "has its sign turned": -given,
+        "is in degrees per second squared: multiply by pi / 180": np.radians(sped),
+        "has its sign turned": -sped,
     }
-    size = f"{_rms(change) / window:.3g} rad/s^2"
-    yield from _mismatch(
-        "angular acceleration", "the angular velocity", change, given, readings, size, THRESHOLDS.unrelated_acceleration
-    )
-
-
-def _mismatch(signal, other, expected, given, readings, size, unrelated) -> Iterator[Finding]:
-    """The reading of a signal that fits the other one; beyond a mismatch of `unrelated`, that it does not fit."""
-    left = {words: _rms(expected - reading) for words, reading in readings.items()}
-    best, wrong = min(left, key=lambda words: left[words]), _apart(expected, given)
-    if left[best] < THRESHOLDS.other_reading * _rms(expected - given):
-        yield fatal("misread", f"the {signal} {best} (it is {100 * wrong:.0f} % off the change of {other})")
-    elif wrong > unrelated:
-        yield fatal(
-            "motion",
-            f"the {signal} is not that of {other}, which change by {size}: they differ by {100 * wrong:.0f} %. "
-            "Are they of one frame and one clock, in rad, m and s?",
-        )
+    yield from against("the angular velocity", "angular acceleration", SPINS, change[:, 3:], sped, readings)
 
 
 def _turn(R, S):

@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.dynamics import body_regressor, inverse_dynamics, regressor
 from steelyard.dynamics.effects import friction_torque as stated_friction
 from steelyard.inertia import parameters
+from steelyard.information import Information
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.payload.carried import frame_of
@@ -24,6 +25,7 @@ SMALL = 0.3  # of the loudest joint: what a payload does at others counts relati
 SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
 DETERMINED = 1e-10  # eigenvalue over the largest from which a combination of parameters counts as seen
 REMEMBERED = 200  # samples over which residuals may remember each other
+TURNS = 8  # of fits in turn with what they are not linear in; they settle in four or five
 OVERSAMPLED = 2.5  # samples a period of the filter's bandwidth that hold all of a filtered log
 
 
@@ -80,6 +82,11 @@ class Rows:
         more = self.weight @ (gravity - self.gravity)
         return replace(rows, measured=self.measured - more, own=self.own + more)
 
+    def per_gravity(self, theta) -> np.ndarray:
+        """(n, k, 3) change of what a payload theta (10,) and the arm take, for gravity of 1 m/s^2 along each axis."""
+        change = np.einsum("nkia,i->nka", self.pull, theta)
+        return change if self.weight is None else change + self.weight
+
     def rms(self, x) -> np.ndarray:
         """(g,) root-mean-square of channels (n, k), by group."""
         counts = np.bincount(self.groups)
@@ -104,38 +111,43 @@ class RowsFit:
     noise: np.ndarray
     share: float
 
-    @property
-    def unknowns(self) -> int:
-        return 10 + len(self.beside)
 
-
-class RowSums:
-    """Information of rows with all columns that may explain them, from which any choice of them is fitted."""
-
-    def __init__(self, rows: Rows, beside: dict[str, np.ndarray] | None = None):
-        self.rows, beside = rows, beside or {}
-        ends = np.cumsum([10, *(each.shape[2] for each in beside.values())])
-        self.places = {name: range(ends[i], ends[i + 1]) for i, name in enumerate(beside)}
-        self.columns = np.concatenate([rows.columns, *beside.values()], axis=2)
-        self.info = summed(*by_group(self.columns, rows.measured, len(rows.noise)))
-
-    def fit(self, *names: str) -> RowsFit:
-        """Least squares with the columns of these names beside the payload's."""
-        rows, at = self.rows, [*range(10), *(i for name in names for i in self.places[name])]
-        info, columns = self.info, self.columns
-        assert info.factors is not None
-        if len(at) < columns.shape[2]:
-            Y, y = info.factors[:, :, at], info.factors[:, :, -1]
-            info, columns = summed(Y.swapaxes(0, 1), y.T, counts=info.counts), columns[:, :, at]
-        x, spread, noise = weighed_fit(info)
-        noise = np.maximum(noise, NOISE_FLOOR * rows.signal)
-        residual = rows.measured - columns @ x
-        return RowsFit(rows, x[:10], x[10:], spread[10:], residual, noise, share_of(rows, noise))
+def sums_of(rows: Rows, beside=None) -> Information:
+    """Sums of rows with columns beside (n, k, m), a group each of channels with one noise."""
+    columns = rows.columns if beside is None else np.concatenate([rows.columns, beside], axis=2)
+    return summed(*by_group(columns, rows.measured, len(rows.noise)))
 
 
 def fitted(rows: Rows, beside=None) -> RowsFit:
     """The payload that explains rows best, with columns beside (n, k, m)."""
-    return RowSums(rows).fit() if beside is None else RowSums(rows, {"beside": beside}).fit("beside")
+    x, spread, noise = weighed_fit(sums_of(rows, beside))
+    noise = np.maximum(noise, NOISE_FLOOR * rows.signal)
+    residual = rows.measured - rows.columns @ x[:10]
+    residual = residual if beside is None else residual - beside @ x[10:]
+    return RowsFit(rows, x[:10], x[10:], spread[10:], residual, noise, share_of(rows, noise))
+
+
+def aligned(rows: Rows, beside) -> Rows:
+    """The rows under the gravity of the given strength whose direction explains them best, with columns beside: from a
+    fit in which its products with mass and moment are free, by Gauss-Newton."""
+    strength = float(np.linalg.norm(rows.gravity))
+    if rows.weight is None:
+        products = rows.pull[:, :, :4].reshape(*rows.measured.shape, 12)
+        pull = fitted(replace(rows, gravity=np.zeros(3)), np.concatenate([beside, products], axis=2)).beside[-12:-9]
+    else:
+        pull = rows.gravity + fitted(rows, np.concatenate([beside, rows.weight], axis=2)).beside[-3:]
+    found = rows.under(strength * pull / size) if (size := np.linalg.norm(pull)) > 0 else rows
+    for _ in range(TURNS):
+        turns = strength * across(found.gravity)
+        tilts = found.per_gravity(fitted(found, beside).theta) @ turns
+        turned = found.gravity + turns @ fitted(found, np.concatenate([beside, tilts], axis=2)).beside[-2:]
+        found = found.under(turned * strength / np.linalg.norm(turned))
+    return found
+
+
+def across(gravity) -> np.ndarray:
+    """(3, 2) directions across gravity (3,)."""
+    return np.linalg.svd(gravity[None])[2][1:].T
 
 
 def share_of(rows: Rows, left) -> float:
@@ -163,12 +175,15 @@ def memory_of(residual, groups) -> np.ndarray:
     return memory
 
 
-def better(before: RowsFit, after: RowsFit) -> float:
-    """Twice the gain of log-likelihood of a fit over another one of the same rows, of independent samples."""
-    counts = len(after.rows) * np.bincount(after.rows.groups)
-    memory = memory_of(after.residual, after.rows.groups)
-    ratio = np.maximum(before.noise, 1e-300) / np.maximum(after.noise, 1e-300)
-    return float(np.sum(counts / memory * 2 * np.log(ratio)))
+def evidence(before: RowsFit, after: RowsFit, unknowns: int = 0) -> float:
+    """Nats of log-likelihood that a fit wins over another one of the same rows, of independent samples, less what its
+    further unknowns cost (Schwarz 1978; of few samples more, as Hurvich and Tsai 1989). unknowns: beside columns."""
+    counts = len(after.rows) * np.bincount(after.rows.groups) / memory_of(after.residual, after.rows.groups)
+    more, free = unknowns + len(after.beside) - len(before.beside), counts.sum() - 10 - len(after.beside) - unknowns
+    if free <= 0:
+        return -np.inf
+    won = float(counts @ np.log(np.maximum(before.noise, 1e-300) / np.maximum(after.noise, 1e-300)))
+    return won - 0.5 * more * float(np.log(counts.sum()) * counts.sum() / free)
 
 
 def score_spread(columns, residual, deviation, *, reach: float) -> float:

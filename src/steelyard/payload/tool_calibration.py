@@ -7,17 +7,13 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import FitError, LogError
 from steelyard.native import LONG_CHUNK
-from steelyard.numbers import STEPS
 from steelyard.payload.motion_consistency import with_motion
-from steelyard.payload.rows import memory_of, score_spread
+from steelyard.payload.rows import across, aligned, fitted, memory_of, of_wrench, score_spread
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
-from steelyard.payload.wrench_sums import group_rms, unexplained_wrench, wrench_regressor
-from steelyard.spatial import skew
+from steelyard.payload.wrench_sums import unexplained_wrench, wrench_regressor
 
-CONVERGED = 1e-10  # rad, last turn of gravity
-SETTLED = 1e-6  # last relative change of the noise
 DETERMINED = 1e-7  # smallest singular value, relative to the largest, of what must be told apart
 
 
@@ -60,48 +56,33 @@ def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
             f"{log.name} has {len(log)} poses; bias and weight of a gripper need at least {THRESHOLDS.fewest_poses}"
         )
     log = with_motion(log, THRESHOLDS.fewest_poses)
-    size = 10 if log.moving else 4
-    gravity, strength = np.array(log.gravity), float(np.linalg.norm(log.gravity))
-    if not strength > 0:
+    if not np.linalg.norm(log.gravity) > 0:
         raise LogError(f"{log.name} has no gravity; a gripper's weight shows only under gravity")
-    theta, bias, deviation = np.zeros(10), np.zeros(6), np.ones(6)
-    directions = rows = np.zeros((len(log), 6, 0))
-    for _ in range(STEPS):
-        Y = wrench_regressor(log.replace(gravity=gravity))[:, :, :size]
-        turns = _across(gravity)
-        if find_gravity and theta[0] != 0:
-            directions = strength * _per_gravity(log, theta) @ turns
-        rows = np.concatenate([Y, np.broadcast_to(np.eye(6), (len(log), 6, 6)), directions], axis=2)
-        x = _solve((rows / deviation[:, None]).reshape(-1, rows.shape[2]), (log.wrench / deviation).ravel(), log.name)
-        theta, bias, turn = np.pad(x[:size], (0, 10 - size)), x[size : size + 6], x[size + 6 :]
-        left = group_rms(log.wrench - rows @ x)
-        before, least = deviation, 1e-6 * np.maximum(group_rms(log.wrench), 1e-9)
-        deviation = np.repeat(np.maximum(left, least), 3)
-        if find_gravity and not directions.size:
-            continue
-        if np.linalg.norm(turn) < CONVERGED and (find_gravity or np.allclose(deviation, before, rtol=SETTLED, atol=0)):
-            break
-        if turn.size:
-            gravity = gravity + strength * turns @ turn
-            gravity *= strength / np.linalg.norm(gravity)
-    residual = unexplained_wrench(log.replace(gravity=gravity), theta, bias)
-    known = [*range(size), *range(10, 16 + directions.shape[2])]
+    rows = of_wrench(log, np.zeros(2))
+    bias = rows.constant()
+    rows = aligned(rows, bias) if find_gravity else rows
+    fit = fitted(rows, bias)
+    known = [*range(10 if log.moving else 4), *range(10, 18 if find_gravity else 16)]
+    tilts = rows.per_gravity(fit.theta) @ across(rows.gravity) * np.linalg.norm(rows.gravity)
+    columns = np.concatenate([rows.columns, bias, tilts], axis=2)[:, :, known]
+    scale = np.linalg.norm(columns, axis=(0, 1))
+    singular = np.linalg.svd((columns / np.where(scale > 0, scale, 1.0)).reshape(-1, len(known)), compute_uv=False)
+    if singular[-1] < DETERMINED * singular[0]:
+        raise FitError(
+            f"{log.name}: these poses do not tell the bias from the gripper's weight. Tilt the sensor about two axes, "
+            "by 90 degrees or more"
+        )
     covariance = np.zeros((18, 18))
-    covariance[np.ix_(known, known)] = _covariance(rows, residual, deviation)
-    return Tool(theta, bias, gravity, group_rms(residual), covariance)
-
-
-def _across(gravity):
-    """(3, 2) directions across gravity."""
-    return np.linalg.svd(gravity[None])[2][1:].T
+    covariance[np.ix_(known, known)] = _covariance(columns, fit.residual, fit.noise)
+    return Tool(fit.theta, fit.beside, rows.gravity, rows.rms(fit.residual), covariance)
 
 
 def _covariance(rows, residual, deviation):
-    """(m, m) of columns (n, 6, m) fitted to a wrench, whose residuals (n, 6) remember each other."""
+    """(m, m) of columns (n, 6, m) fitted to a wrench of deviations (2,), whose residuals (n, 6) remember each other."""
     groups = np.repeat([0, 1], 3)
     memory = memory_of(residual, groups)
     degrees = 1 - rows.shape[2] / (6 * len(rows))
-    deviation = deviation * np.sqrt(memory / max(degrees, 0.1))[groups]
+    deviation = (deviation * np.sqrt(memory / max(degrees, 0.1)))[groups]
     scale = np.sqrt(np.sum((rows / deviation[:, None]) ** 2, axis=(0, 1)))
     whitened = rows / deviation[:, None] / scale
     spread = score_spread(rows / scale, residual, deviation, reach=2 * memory.max())
@@ -114,11 +95,11 @@ def tool_spread(problem: Problem, theta, covariance, tool: Tool) -> np.ndarray:
     if tool.covariance is None:
         return np.zeros((10, 10))
     weight, moved = 1 / (problem.noise**2 * problem.memory).repeat(3), np.zeros((10, 18))
-    turns = np.linalg.norm(tool.gravity) * _across(tool.gravity)
+    turns = np.linalg.norm(tool.gravity) * across(tool.gravity)
     for start in range(0, len(problem.log), LONG_CHUNK):
         log = problem.log[start : start + LONG_CHUNK]
         Y = wrench_regressor(log)
-        tilts = _per_gravity(log, tool.theta + theta) @ turns
+        tilts = of_wrench(log, np.zeros(2)).per_gravity(tool.theta + theta) @ turns
         rows = np.concatenate([Y, np.broadcast_to(np.eye(6), (len(log), 6, 6)), tilts], axis=2)
         moved += np.einsum("nki,k,nkj->ij", Y, weight, rows)
     return covariance @ moved @ tool.covariance @ moved.T @ covariance
@@ -138,21 +119,3 @@ def compensate(log: WrenchLog, tool: Tool) -> WrenchLog:
     return log.replace(wrench=unexplained_wrench(log, tool.theta, tool.bias)).noted(
         f"tool of {tool.theta[0]:.4g} kg and bias {np.array2string(tool.bias, precision=3)} taken off"
     )
-
-
-def _per_gravity(log, theta):
-    """(n, 6, 3) derivative of the wrench with respect to gravity in the world."""
-    to_sensor = log.rotation.transpose(0, 2, 1)
-    return np.concatenate([-theta[0] * to_sensor, -skew(theta[1:4]) @ to_sensor], axis=1)
-
-
-def _solve(rows, right, name):
-    scale = np.linalg.norm(rows, axis=0)
-    scale[scale == 0] = 1.0
-    x, _, _, singular = np.linalg.lstsq(rows / scale, right, rcond=None)
-    if singular[-1] < DETERMINED * singular[0]:
-        raise FitError(
-            f"{name}: these poses do not tell the bias from the gripper's weight. Tilt the sensor about two axes, by "
-            "90 degrees or more"
-        )
-    return x / scale

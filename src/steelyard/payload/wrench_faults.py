@@ -1,95 +1,52 @@
 """What is wrong with a wrench log, in words with a remedy. Nothing here changes data or stops a fit."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from steelyard.diagnose.fault_record import FaultRecord, Severity
+from steelyard.diagnose.fault_record import FaultRecord
 from steelyard.log import Finding
+from steelyard.log.findings import fatal
 from steelyard.log.stamps import gaps
+from steelyard.payload.causes import causes_of, finding_of, look_at, ranked
 from steelyard.payload.gravity_strength import LOOKED_AT, Strength, doubt, strength_of
-from steelyard.payload.motion_consistency import motion_findings
+from steelyard.payload.mistakes import of_wrenches
+from steelyard.payload.motion_consistency import motion_findings, streamed
+from steelyard.payload.motion_signals import roughness
 from steelyard.payload.payload_estimate import implausible
+from steelyard.payload.rows import Rows, fitted, of_wrench
 from steelyard.payload.shape_uncertainty import place_deviation
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
-from steelyard.payload.wrench_causes import explanation
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem, mass_of, solve
 from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, signal_rms, weighed_fit
 
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
+IN_A_ROW = 20000  # samples of which white noise is told
+FEWEST = 3  # poses beyond the unknowns of the test of poses
+UNTARED = "the sensor was not tared (bias=True, --bias). Beside that, "
 NOISY, UNMET = 3.0, 0.1  # of the noise and of the signal: a result that leaves more has missed the log
-
-
-def _record(code: str, severity: Severity, meaning: str, remedy: str) -> FaultRecord:
-    return FaultRecord(code, "payload", severity, meaning, remedy)
-
-
+_FATAL = {
+    "misread": ("signs, axes, gravity, tare or clock are others, or something acts on it", "what the finding names"),
+    "motion": ("rotation, twist and acceleration contradict each other", "one frame and one clock, in rad, m and s"),
+    "gravity": ("not the Earth's, and the log cannot check it", "leave it out, or `elsewhere=True` (`--elsewhere`)"),
+    "implausible": ("numbers that no robot holds: another unit, or robot", "name the units of the columns"),
+    "unexplained": ("nothing known explains the wrench", "hold it firmly; check frames, units, clocks; `--noise`"),
+    "misfit": ("no body inside the shape explains the log", "place it (`--shape-pose`), check its scale (`--scale`)"),
+}
+_WARNINGS = {
+    "noise": ("the residual contradicts the noise that was stated", "state it as it is, or leave it out"),
+    "place": ("the centre of mass lies outside the shape", "place it (`--shape-pose`), check its scale (`--scale`)"),
+    "saturated": ("a channel rests at its extreme value", "leave these samples out, or a wider sensor"),
+    "gap": ("time jumps", "split the log there if the payload changed meanwhile"),
+    "pose": ("the sensor keeps one orientation to gravity", "tilt the wrist by 30 degrees or more, about two axes"),
+}
 FINDINGS: Mapping[str, FaultRecord] = {
-    each.code: each
-    for each in (
-        _record(
-            "misread",
-            "fatal",
-            "signs, axes, units, gravity, tare or clock are not as they were read, or something touches or pulls the "
-            "body",
-            "what the finding names",
-        ),
-        _record(
-            "motion",
-            "fatal",
-            "rotation, twist and acceleration contradict each other, and no known reading of them does not",
-            "signals of one frame and one clock, in rad, m and s",
-        ),
-        _record(
-            "gravity",
-            "fatal",
-            "gravity was not given as the Earth's, and the log cannot check it",
-            "leave gravity out, or confirm it: `elsewhere=True` (`--elsewhere`)",
-        ),
-        _record(
-            "noise",
-            "warning",
-            "the residual contradicts the noise that was stated; deviations follow the residual",
-            "state the noise of the sensor as it is, or leave it out",
-        ),
-        _record(
-            "implausible",
-            "fatal",
-            "numbers that no robot holds: another unit, or another robot",
-            "name the units of the columns",
-        ),
-        _record(
-            "unexplained",
-            "fatal",
-            "no rigid payload explains the wrench, and no known mistake does",
-            "hold the payload firmly and free of contact; check frames, units and clocks; give `noise` (`--noise`)",
-        ),
-        _record(
-            "misfit",
-            "fatal",
-            "no body inside the shape explains the log",
-            "place the shape (`--shape-pose`), check its scale (`--scale`)",
-        ),
-        _record(
-            "place",
-            "warning",
-            "the centre of mass lies outside the shape",
-            "place the shape (`--shape-pose`), check its scale (`--scale`)",
-        ),
-        _record(
-            "saturated", "warning", "a channel rests at its extreme value", "leave these samples out, or a wider sensor"
-        ),
-        _record("gap", "warning", "time jumps", "split the log there if the payload changed meanwhile"),
-        _record(
-            "pose",
-            "warning",
-            "the sensor keeps one orientation to gravity",
-            "tilt the wrist by 30 degrees or more, about two axes",
-        ),
-    )
+    code: FaultRecord(code, "payload", "fatal" if code in _FATAL else "warning", *words)
+    for code, words in (_FATAL | _WARNINGS).items()
 }
 """The record of every code of a payload's findings; a finding may be milder than its record where little is left."""
 
@@ -147,7 +104,7 @@ def _misread(log, strength, elsewhere, bias, noise) -> list[Finding]:
     signs = [Finding("misread", "fatal", text) for _, _, text in readings]
     if amiss or (readings and readings[0][1] < THRESHOLDS.explained):
         return signs or motion
-    found = [*motion, *explanation(log, strength, bias=bias, noise=noise)]
+    found = [*motion, *_explanation(log, strength, bias=bias, noise=noise)]
     if signs and not any(each.code == "misread" for each in found):  # a poor reading, and no better cause
         return signs
     if strength is None or elsewhere or not strength.doubtful or any(each.severity == "fatal" for each in found):
@@ -311,3 +268,75 @@ def _place(log, solid):
             "the shape. Is the shape placed in the sensor frame (--shape-pose), in metres (--scale)? Is the wrench "
             "about the sensor origin?"
         )
+
+
+def _explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False, noise=None) -> Iterator[Finding]:
+    """Findings of a log that a rigid payload does not explain. strength: what the log tells of gravity; bias: a
+    constant wrench is fitted beside; noise: (2,) known deviations of force [N] and torque [N m], by default told from
+    misfit by their roughness in time."""
+    rows = _rows(log, bias, noise)
+    look = look_at(rows, rows.constant() if bias else None)
+    share, causes = look.plain.share, causes_of(look, of_wrenches(look, strength))
+    if (
+        not bias
+        and share > THRESHOLDS.misfit_with_care
+        and not any(each.left < THRESHOLDS.misfit_searched for each in causes)
+    ):
+        behind = look.behind(rows.constant(), UNTARED)  # a mistake may hide behind a bias
+        causes = ranked([*causes, *causes_of(behind, of_wrenches(behind))])
+    if causes:
+        yield finding_of(causes, share)
+    elif strength is not None and strength.right is not None:
+        yield fatal(
+            "unexplained",
+            f"weight and push contradict each other: gravity was given as {strength.given:.3g} m/s^2, and the motion "
+            f"shows {strength.right:.3g}, but with that part of the wrench is still left. Does a controller take "
+            "weight off, are units and clocks right?",
+        )
+    elif share > THRESHOLDS.misfit_with_care and (
+        rows.streamed or noise is not None or _depends_on_pose(rows, look.plain.residual)
+    ):
+        remedy = "Is the payload rigid and held firmly, does nothing touch it, are frames, units and clocks right?"
+        if not rows.streamed and noise is None:
+            remedy += " If that is noise of the sensor, say how much: noise=(N, N m) (--noise)"
+        yield Finding(
+            "unexplained",
+            "fatal" if share > THRESHOLDS.unexplained else "warning",
+            f"no rigid payload explains {100 * share:.0f} % of the wrench, and no known mistake does. {remedy}",
+        )
+
+
+def _rows(log: WrenchLog, bias: bool, noise) -> Rows:
+    thinned = of_wrench(log.thinned(LOOKED_AT), np.zeros(2))
+    middle = max(0, (len(log) - IN_A_ROW) // 2)
+    white = white_noise(log[middle : middle + IN_A_ROW], bias)
+    return replace(thinned, noise=white if noise is None else np.maximum(noise, white))
+
+
+def white_noise(log: WrenchLog, bias: bool = False) -> np.ndarray:
+    """(2,) deviations of force and torque that differ from sample to sample; zero for poses held at rest, where noise
+    and misfit look alike."""
+    if not streamed(log) or len(log) < 4:
+        return np.zeros(2)
+    rows = of_wrench(log, np.zeros(2))
+    residual = fitted(rows, rows.constant() if bias else None).residual
+    return np.array([roughness(residual[:, :3]), roughness(residual[:, 3:])])
+
+
+def _depends_on_pose(rows: Rows, residual) -> bool:
+    """Whether residuals of poses at rest go with how the sensor is turned, as those of wrong frames, gravity or a hose
+    do and noise does not: an F test of a constant and the rotation's entries. So it is assumed of too few poses."""
+    from scipy.special import fdtrc
+
+    assert rows.log is not None
+    X = np.column_stack([np.ones(len(rows)), rows.log.rotation.reshape(-1, 9)])
+    u, s, _ = np.linalg.svd(X, full_matrices=False)
+    along = u[:, s > 1e-9 * s[0]]
+    rank, free = along.shape[1], len(rows) - along.shape[1]
+    if free < FEWEST:
+        return True
+    residual = residual / np.maximum(rows.rms(residual), 1e-12)[rows.groups]
+    inside = float(np.sum((along.T @ residual) ** 2))
+    degrees = 6 * rank - 4, 6 * free  # gravity shows four parameters, which are fitted
+    ratio = (inside / degrees[0]) / max((float(np.sum(residual**2)) - inside) / degrees[1], 1e-300)
+    return bool(fdtrc(*degrees, ratio) < THRESHOLDS.chance)

@@ -1,0 +1,346 @@
+"""Known mistakes of payload logs: each as the columns that it adds, or as the rows without it, with its remedy."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise, permutations
+
+import numpy as np
+
+from steelyard.inertia.rotation import to_vector
+from steelyard.payload.causes import Look, PayloadMistake, moved
+from steelyard.payload.gravity_strength import Strength, refutation
+from steelyard.payload.payload_estimate import implausible
+from steelyard.payload.rows import TURNS, Rows, RowsFit, aligned, fitted, memory_of
+from steelyard.payload.stretches import LONGEST, cuts_of, in_stretches, stretches_of
+from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_sums import freed
+from steelyard.spatial import cross
+
+LATE = 0.5  # s, farthest shift of the readings that is looked for
+LEANS = 0.5  # degrees: base and sensor are not aligned better
+TENTH = 0.1  # of a mass or a scale: what a controller takes off, or a hopper loses, is no less; of arms' own models
+CALIBRATED = 0.03  # of a force that shows on another axis or scale; sensors keep to 2 %
+AWAY = 0.01  # m: the origin of a wrench is not stated better
+SLIDES = 0.001  # m, RMS: what slides less is rigid
+
+
+def of_wrenches(look: Look, strength: Strength | None = None) -> Iterator[PayloadMistake]:
+    """Mistakes that a wrist sensor can have. strength: what the log tells of gravity."""
+    rows, log = look.rows, look.rows.log
+    assert log is not None
+    if not look.beside.size:
+        yield PayloadMistake("a sensor that was not tared", _untared, rows.constant())
+    if strength is not None and (right := strength.right) is not None:
+        words = refutation(log, strength, right)
+        under = rows.under(rows.gravity * right / strength.given)
+        yield PayloadMistake("another gravity", lambda _, words=words: words, rows=under, unknowns=1)
+    yield from _of_any(look)
+    if rows.moving:
+        yield PayloadMistake("a wrench about another origin", _about, _levers(rows.columns[:, :3] @ look.plain.theta))
+    yield from _crossed(rows, look.plain.theta)
+    if look.poor:
+        exchanged = replace(rows, measured=np.hstack([rows.measured[:, 3:], rows.measured[:, :3]]))
+        words = "forces and moments are exchanged: the columns of forces come first."
+        yield PayloadMistake("exchanged columns", lambda _, words=words: words, rows=exchanged)
+        yield from _turned(look)
+    yield from _sliding(look)
+    if look.poor and rows.moving:
+        yield from _pulled(look)
+
+
+def of_torques(look: Look) -> Iterator[PayloadMistake]:
+    """Mistakes that an arm's torques can have."""
+    yield from _of_any(look)
+    rows = look.rows
+    assert rows.own is not None
+    factor = 1 + float(fitted(rows, np.concatenate([look.beside, rows.own[:, :, None]], axis=2)).beside[-1])
+    if factor > 0 and abs(np.log(factor)) > TENTH:
+        words = (
+            f"torques are {factor:.3g} times what the arm's own weight and motion take: are they currents, or of "
+            f"another unit? Name their unit (--unit), or multiply them by {1 / factor:.3g}."
+        )
+        right = replace(rows, measured=(rows.measured + rows.own) / factor - rows.own, noise=rows.noise / factor)
+        yield PayloadMistake("torques of another scale", lambda _: words, rows=right, unknowns=1)
+
+
+def _of_any(look: Look) -> Iterator[PayloadMistake]:
+    """Mistakes that every sensor can have."""
+    rows, time = look.rows, (look.rows.t - look.rows.t[0])[:, None, None]
+    growing = time * rows.constant()
+    drifting = growing if look.beside.size else np.concatenate([rows.constant(), growing], axis=2)
+    yield PayloadMistake("an offset that drifts", _drift, drifting)
+    if np.linalg.norm(rows.gravity) > 0:
+        yield from _leaning(look)
+        if rows.moving:
+            weight = (rows.pull @ rows.gravity)[:, :, :4]
+            yield PayloadMistake("the weight of a payload set in the controller", _taken_off, weight)
+    yield PayloadMistake("a mass that changes steadily", _growing, time * rows.columns[:, :, :4])
+    expected = rows.columns @ look.plain.theta + (0.0 if rows.own is None else rows.own)
+    for name, unit in zip(rows.names, np.eye(len(rows.names)), strict=True):
+        what = name if rows.log is not None else f"torque of {name}"
+        yield PayloadMistake(f"{what} of another scale", partial(_scaled, what), (expected * unit)[:, :, None])
+    yield from _shifted(look)
+    yield from _changed(look)
+    yield from _touched(look)
+
+
+def _numbers(values, form=".3g") -> str:
+    return ", ".join(f"{x + 0.0:{form}}" for x in values)
+
+
+def _what(rows: Rows) -> str:
+    return "torque" if rows.log is None else "wrench"
+
+
+def _body(theta) -> str:
+    return f"{theta[0]:.4g} kg at ({_numbers(1e3 * theta[1:4] / theta[0])}) mm"
+
+
+def _untared(fit: RowsFit) -> str:
+    return f"the sensor was not tared: it shows ({_numbers(fit.beside[-6:])}) N and N m beside; use bias=True (--bias)."
+
+
+def _drift(fit: RowsFit) -> str:
+    rates = _numbers(fit.beside[-len(fit.rows.names) :], ".2g")
+    if fit.rows.log is None:
+        return f"joint torques drift by ({rates}) N m/s: record again when the drives are warm."
+    return f"the sensor's bias drifts by ({rates}) N/s and N m/s; use bias='drift' (--drift)."
+
+
+def _taken_off(fit: RowsFit) -> str | None:
+    """A controller that takes off the weight of the payload it believes in."""
+    taken, mass = -fit.beside[-4:], fit.theta[0]
+    if not mass > 0 or not TENTH * mass < taken[0] < mass / TENTH or implausible(np.append(taken, np.zeros(6))):
+        return None
+    if fit.deviation[-4] * np.sqrt(memory_of(fit.residual, fit.rows.groups).max()) > TENTH * mass:
+        return None
+    return (
+        f"the controller takes off the weight of a payload that it believes in: {_body(taken)}. Fitted beside, this "
+        f"log shows {_body(fit.theta)}. Set the controller's payload to none and record again."
+    )
+
+
+def _growing(fit: RowsFit) -> str | None:
+    """A mass that changes steadily, as of a hopper that empties."""
+    mass, change = fit.theta[0], fit.beside[-4] * float(fit.rows.t[-1] - fit.rows.t[0])
+    if not mass > 0 or abs(change) < TENTH * mass:
+        return None
+    return (
+        f"the payload's mass changes steadily, from {mass:.4g} kg at the start to {mass + change:.4g} kg at the end: "
+        "split the log into parts in which it stays."
+    )
+
+
+def _scaled(what: str, fit: RowsFit) -> str | None:
+    scale = 1 + float(fit.beside[-1])
+    if abs(scale - 1) < CALIBRATED or not TENTH < scale < 1 / TENTH:
+        return None
+    return f"{what} is {scale:.3g} times what it should be: check its calibration."
+
+
+def _crossed(rows: Rows, theta) -> Iterator[PayloadMistake]:
+    """A force that shows on another axis, too."""
+    expected = rows.columns @ theta
+    for i, j in permutations(range(3), 2):
+        words = partial(_shown, f"f{'xyz'[j]} shows in f{'xyz'[i]}")
+        yield PayloadMistake("crossed axes", words, (expected[:, j, None] * np.eye(6)[i])[:, :, None])
+
+
+def _shown(where: str, fit: RowsFit) -> str | None:
+    share = float(fit.beside[-1])
+    return None if abs(share) < CALIBRATED else f"{100 * share:.2g} % of {where}: calibrate the sensor's axes."
+
+
+def _levers(force) -> np.ndarray:
+    """(n, 6, 3) wrenches of forces (n, 3) for each m that they act away along an axis."""
+    return np.concatenate([np.zeros((len(force), 3, 3)), cross(np.eye(3), force[:, None]).swapaxes(1, 2)], axis=1)
+
+
+def _about(fit: RowsFit) -> str | None:
+    """A wrench about another point than the frame's origin."""
+    away = fit.beside[-3:]
+    if np.linalg.norm(away) < AWAY:
+        return None
+    return (
+        f"moments are about a point at ({_numbers(1e3 * away)}) mm from the origin of the sensor's frame: name the "
+        "frame of the wrench (--frame)."
+    )
+
+
+def _leaning(look: Look) -> Iterator[PayloadMistake]:
+    """Gravity of the given strength that leans. A lean that leaves little moves a sensor's result little; of an arm it
+    pulls at the arm as well."""
+    rows, strength = look.rows, float(np.linalg.norm(look.rows.gravity))
+    if rows.weight is None and not look.poor:
+        return
+    found = aligned(rows, look.beside)
+    angle = np.degrees(np.arccos(np.clip(found.gravity @ rows.gravity / strength**2, -1, 1)))
+    remedy = _numbers(found.gravity)
+    words = (
+        f"gravity points {angle:.0f} degrees away from what was given, at {strength:.3g} m/s^2: is the base tilted? "
+        f"Pass gravity=({remedy}) (--gravity {remedy.replace(',', '')})."
+    )
+    if angle > LEANS:
+        yield PayloadMistake("a gravity that leans", lambda _: words, rows=found, unknowns=2)
+
+
+def _shifted(look: Look) -> Iterator[PayloadMistake]:
+    """Readings whose clock is not that of the motion."""
+    rows = look.rows
+    if not (rows.streamed and rows.moving and look.poor):
+        return
+    step = float(np.median(np.diff(rows.t)))
+    reach = min(round(LATE / step), len(rows) // 4)
+    kept = slice(reach, len(rows) - reach)
+    inner, own = rows[kept], 0.0 if rows.own is None else rows.own
+    readings = rows.measured + own
+
+    def at(lag: int) -> Rows:
+        late = np.roll(readings, -lag, axis=0) - own
+        return replace(inner, measured=late[kept])
+
+    def left(lag: int) -> float:
+        return float(np.sum(np.log(fitted(at(lag), look.beside[kept]).noise)))
+
+    best, stride = 0, max(1, reach // 8)
+    while stride:
+        best = min(range(max(-reach, best - 8 * stride), min(reach, best + 8 * stride) + 1, stride), key=left)
+        stride //= 4
+    what, when = "wrench" if rows.log is not None else "torque", "late" if best > 0 else "early"
+    words = (
+        f"the {what} is {abs(best) * step:.3g} s {when} against the motion: shift its stamps by {-best * step:.3g} s."
+    )
+    if best:
+        yield PayloadMistake("another clock", lambda _: words, rows=at(best), kept=kept, unknowns=1)
+
+
+def _touched(look: Look) -> Iterator[PayloadMistake]:
+    """Stretches of time in which something else acts."""
+    rows, own = look.rows, look.rows.constant()
+    columns = in_stretches(own, spans := stretches_of(rows, look.beside, own))
+    touched = np.asarray(columns.any(axis=(1, 2)))
+    if not 0 < np.mean(touched) < LONGEST:
+        return
+    edges = np.flatnonzero(np.diff(touched, prepend=False, append=False)).reshape(-1, 2)
+    times = ", ".join(f"{rows.t[first]:.4g} to {rows.t[end - 1]:.4g} s" for first, end in edges)
+    words = (
+        f"in {100 * np.mean(touched):.2g} % of the samples (t = {times}) the {_what(rows)} is not this payload's; did "
+        "something touch it? Leave them out (--leave-out FROM:TO)."
+    )
+    yield PayloadMistake(
+        "a touch in part of the time", lambda _: words, columns, kept=~touched, unknowns=2 * len(spans)
+    )
+
+
+def _changed(look: Look) -> Iterator[PayloadMistake]:
+    """A payload that is picked up, swapped, shifted or dropped within the log."""
+    rows = look.rows
+    spans = stretches_of(rows, look.beside, rows.columns)
+    cuts = cuts_of(spans, len(rows))
+    if not spans:
+        return
+
+    def words(fit: RowsFit) -> str | None:
+        more = fit.beside[-10 * len(spans) :].reshape(-1, 10)
+        acting = [[span.start <= at < span.stop for span in spans] for at in cuts[:-1]]
+        thetas = fit.theta + np.array(acting, dtype=float) @ more
+        least = TENTH * float(thetas[:, 0].max()) + 3 * float(fit.deviation[-10 * len(spans) :: 10].max())
+        if any(theta[0] < -least or (theta[0] > least and implausible(theta)) for theta in thetas):
+            return None
+        firsts = [0]
+        for i in range(1, len(thetas)):
+            both = thetas[[firsts[-1], i]]
+            firsts += [i] if moved(*both) and (both[:, 0] > least).any() else []
+        held = [_body(theta) if theta[0] > least else "nothing is held there" for theta in thetas[firsts]]
+        starts = [cuts[i] for i in firsts]
+        ends = [f"from {rows.t[a]:.4g} to {rows.t[b - 1]:.4g} s" for a, b in pairwise([*starts, len(rows)])]
+        parts = "; ".join(f"{what} {when}" for what, when in zip(held, ends, strict=True))
+        times = _numbers(rows.t[starts[1:]], ".4g")
+        return f"the payload changes at t = {times} s: {parts}. Split the log there (--leave-out FROM:TO)."
+
+    yield PayloadMistake("a payload that changes", words, in_stretches(rows.columns, spans), unknowns=2 * len(spans))
+
+
+def _turned(look: Look) -> Iterator[PayloadMistake]:
+    """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload."""
+    rows, biased = look.rows, bool(look.beside.size)
+    push, turn, read = (rows.push + rows.pull @ rows.gravity)[:, :3, 0], np.eye(3), rows
+    for _ in range(TURNS):
+        x, y = (freed(each, rows.t, biased) for each in (rows.measured[:, :3], push))
+        u, _, vt = np.linalg.svd(y.T @ x)
+        turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt  # (Kabsch 1976)
+        read = replace(rows, measured=np.hstack([rows.measured[:, :3] @ turn.T, rows.measured[:, 3:] @ turn.T]))
+        theta = fitted(read, look.beside).theta
+        if not theta[0] > 0:
+            return
+        push = (rows.columns @ theta)[:, :3]
+    angle = float(np.linalg.norm(vector := to_vector(turn)))
+    axis = " ".join(f"{x:.2g}" for x in np.round(vector / max(angle, 1e-12), 2) + 0.0)
+    words = (
+        f"the sensor's axes are turned by {np.degrees(angle):.0f} degrees about ({axis}) against the rotations: "
+        "name its own link (--frame), or turn the wrench into those axes."
+    )
+    yield PayloadMistake("a sensor that is turned on its flange", lambda _: words, rows=read, unknowns=3)
+
+
+def _pulled(look: Look) -> Iterator[PayloadMistake]:
+    """A cable, hose or spring from the base: a force that is constant in the world, and changes with the sensor's
+    place, at one point of the payload. Its twelve numbers and its point in turn."""
+    rows = look.rows
+    assert rows.log is not None
+    point, columns = np.zeros(3), _from_base(rows.log, np.zeros(3))
+    for _ in range(TURNS):
+        fit = fitted(rows, np.concatenate([look.beside, columns], axis=2))
+        levers = _levers(columns[:, :3] @ fit.beside[-columns.shape[2] :])
+        point = point + fitted(rows, np.concatenate([look.beside, columns, levers], axis=2)).beside[-3:]
+        columns = _from_base(rows.log, point)
+
+    def words(fit: RowsFit) -> str | None:
+        force = np.linalg.norm(columns[:, :3] @ fit.beside[-columns.shape[2] :], axis=1)
+        size = float(np.sqrt(np.mean(force**2)))
+        if not TENTH < size / (np.sqrt(3) * rows.signal[0]) < 1 / TENTH:  # a filter's lag looks like a weak spring
+            return None
+        return (
+            f"a force from the base of about {size:.2g} N pulls at the payload, as a cable, hose or spring does: "
+            "fasten it to the wrist, or take it off, and record again."
+        )
+
+    yield PayloadMistake("a cable or hose that pulls", words, columns, unknowns=3)
+
+
+def _from_base(log: WrenchLog, point) -> np.ndarray:
+    """(n, 6, 3 or 12) wrench of forces of 1 N along the axes of the world at a point (3,) of the sensor frame, and of
+    forces that grow by 1 N for each m of the sensor's place along each axis."""
+    force = log.rotation.transpose(0, 2, 1)
+    moment = cross(np.asarray(point), force.transpose(0, 2, 1)).transpose(0, 2, 1)
+    constant = np.concatenate([force, moment], axis=1)
+    if log.position is None:
+        return constant
+    place = log.position - log.position.mean(axis=0)
+    return np.concatenate([constant, *(constant * place[:, axis, None, None] for axis in range(3))], axis=2)
+
+
+def _sliding(look: Look) -> Iterator[PayloadMistake]:
+    """Contents that slide or swing inside: a first moment that follows the direction of gravity in the sensor. Only
+    what moves across gravity shows."""
+    rows = look.rows
+    if rows.log is None or not np.linalg.norm(rows.gravity) > 0:
+        return
+    down = rows.log.gravity_in_sensor / np.linalg.norm(rows.gravity)
+
+    def words(fit: RowsFit) -> str | None:
+        moved = down @ fit.beside[-9:].reshape(3, 3).T / fit.theta[0]
+        across = moved - np.sum(moved * down, axis=1)[:, None] * down
+        way = float(np.sqrt(np.mean(np.sum((across - across.mean(axis=0)) ** 2, axis=1))))
+        return (
+            None
+            if way < SLIDES
+            else (
+                f"the centre of mass follows gravity by about {1e3 * way:.2g} mm: contents slide or swing inside. Fix "
+                "them, or take mass and centre as a mean."
+            )
+        )
+
+    columns = np.einsum("nki,nj->nkij", rows.columns[:, :, 1:4], down).reshape(len(rows), -1, 9)
+    yield PayloadMistake("contents that slide inside", words, columns, harmless=True)
