@@ -30,11 +30,15 @@ URDF_SIZES = {
 
 
 def points(kind: str, size) -> np.ndarray:
-    """Points (n, 3) m of a solid. size: the numbers of `SIZES[kind]` in order, m."""
+    """Points (n, 3) m of a solid. size: the numbers of `SIZES[kind]` in order, m; of a "cone"
+    its radius and length."""
     if kind == "box":
         return box(np.asarray(size) / 2)
     if kind in ("sphere", "ellipsoid"):
         return ellipsoid(np.broadcast_to(size, 3))
+    if kind == "cone":  # its tip up
+        ring = cylinder(float(size[0]), float(size[1]) / 2)
+        return np.concatenate([ring[ring[:, 2] < 0], [[0.0, 0.0, size[1] / 2]]])
     return (cylinder if kind == "cylinder" else capsule)(float(size[0]), float(size[1]) / 2)
 
 

@@ -27,7 +27,7 @@ from steelyard.model.meshes import Piece
 from steelyard.model.normal_form import AXES, HELICAL, Abilities, Form
 from steelyard.model.references import allowed_folders, around, is_inside
 from steelyard.model.robot import Robot
-from steelyard.model.shape_output import Shapes
+from steelyard.model.shape_output import Shapes, suffix_problem
 from steelyard.model.sketch import Sketch
 from steelyard.model.xml import has_root
 from steelyard.numbers import NEGLIGIBLE
@@ -62,7 +62,7 @@ FORMATS = (
         suffixes=(".urdf",),
         holds=partial(has_root, tags=(urdf.ROOT,)),
         open=urdf.UrdfDocument,
-        new=_later("urdf_new.new_model"),
+        new=_later("urdf_write.new_model"),
         abilities=Abilities(
             "URDF",
             (*AXES, "free"),
@@ -72,7 +72,7 @@ FORMATS = (
             inner=lambda robot, index: False,
         ),
         lacks=("armature", "drives"),
-        shapes=Shapes(("box", "sphere", "cylinder"), _later("urdf_new.mesh_problem")),
+        shapes=Shapes(("box", "sphere", "cylinder"), partial(suffix_problem, (".stl", ".obj", ".dae"), "URDF")),
     ),
     Format(
         name="mjcf",
@@ -91,7 +91,7 @@ FORMATS = (
             ground=True,
             drives=_later("mjcf_drives.expressible"),
         ),
-        shapes=Shapes(tuple(SIZES), _later("mjcf_geometry.mesh_problem"), colored=False),
+        shapes=Shapes(tuple(SIZES), _later("mjcf_new.mesh_problem"), colored=False),
         parts=True,
     ),
     Format(
@@ -112,7 +112,7 @@ FORMATS = (
             separator="::",
         ),
         lacks=("drives",),
-        shapes=Shapes(tuple(SIZES), _later("sdf_geometry.mesh_problem")),
+        shapes=Shapes(tuple(SIZES), partial(suffix_problem, (".dae", ".obj", ".stl", ".glb", ".gltf"), "SDF")),
     ),
     Format(
         name="usd",

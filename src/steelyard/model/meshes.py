@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import InertiaError, ModelError, OptionError
-from steelyard.inertia import mesh_files
+from steelyard.inertia import mesh_files, solids
 from steelyard.inertia.mesh_files import MOST_BYTES
 from steelyard.model.references import Resolved, resolve
 
@@ -76,16 +76,22 @@ class Meshes:
         """Where a file of that name is; see `references.resolve`."""
         return resolve(text, starts or [self.folder], self.folders)
 
-    def load(self, text: str, limit: int = MOST_BYTES) -> tuple[np.ndarray, np.ndarray] | Resolved | None:
-        """Vertices (n, 3) in file units and faces (f, 3), or what is wrong; None for more bytes than `limit`."""
-        found = self.find(text)
-        if found.path is None:
-            return found
-        if limit < found.path.stat().st_size <= MOST_BYTES:
-            return None
+    def triangles(self, piece: Piece, limit: int = MOST_BYTES):
+        """Vertices (n, 3) m of a piece in its own frame and faces (f, 3) or None; or what is wrong with its file; None
+        for more bytes than `limit`."""
+        if piece.vertices is not None:
+            kind = piece.solid and piece.solid[0]
+            return piece.vertices, kind and solids.faces_of_urdf("sphere" if kind == "ellipsoid" else kind)
+        found = piece.file or self.find(piece.name)
+        if not limit or found.path is None or limit < found.path.stat().st_size <= MOST_BYTES:
+            return found if limit and found.path is None else None
         if found.path not in self._read:
-            self._read[found.path] = read_mesh(found.path, text)
-        return self._read[found.path]
+            self._read[found.path] = read_mesh(found.path, piece.name)
+        loaded = self._read[found.path]
+        if isinstance(loaded, Resolved):
+            return loaded
+        assert piece.scale is not None
+        return loaded[0] * piece.scale, loaded[1] if np.prod(piece.scale) > 0 else loaded[1][:, ::-1]
 
 
 def read_mesh(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:

@@ -11,10 +11,9 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import Segment, assemble
+from steelyard.model.assemble import Closure, Segment, assemble, ground
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, Joint
-from steelyard.model.loops import Loop
 from steelyard.model.mjcf_compile import (
     body_name,
     compile_files,
@@ -26,8 +25,9 @@ from steelyard.model.mjcf_compile import (
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
 from steelyard.model.mjcf_files import MjcfFiles, read_files
 from steelyard.model.mjcf_floor import floor_nodes, floor_of
-from steelyard.model.robot import WORLD, Frame, Robot, Source
+from steelyard.model.robot import Robot, Source
 from steelyard.model.xml import Document, rooted
+from steelyard.spatial import Pose, identity
 
 
 def closures(m) -> list[int]:
@@ -38,45 +38,26 @@ def closures(m) -> list[int]:
     return [k for k in range(m.neq) if m.eq_active0[k] and int(m.eq_type[k]) in closing]
 
 
-def loops(m, robot: Robot) -> tuple[Loop, ...]:
-    """Loop closures of a robot read from this model, in file order."""
-    return tuple(_loop(m, robot, k) for k in closures(m))
-
-
 def actuated_joints(m, robot: Robot) -> tuple[str, ...]:
     """Joints that an actuator of the file drives directly, in the order of the robot's joints."""
     driven = {joint_name(m, joint) for _, joint in direct_drives(m)}
     return tuple(name for name in robot.joint_names if name in driven)
 
 
-def _loop(m, robot: Robot, k: int) -> Loop:
+def _closure(m, k: int) -> Closure:
     import mujoco
 
     weld = int(m.eq_type[k]) == int(mujoco.mjtEq.mjEQ_WELD)
-    data = m.eq_data[k]
-    ends = (int(m.eq_obj1id[k]), int(m.eq_obj2id[k]))
+    data, ends = m.eq_data[k], (int(m.eq_obj1id[k]), int(m.eq_obj2id[k]))
     if int(m.eq_objtype[k]) == int(mujoco.mjtObj.mjOBJ_SITE):
-        frames = [(m.site_bodyid[s], compiled_rotation(m.site_quat[s]), m.site_pos[s]) for s in ends]
+        frames = [(compiled_rotation(m.site_quat[s]), m.site_pos[s]) for s in ends]
+        ends = (int(m.site_bodyid[s]) for s in ends)
     elif weld:  # the anchor is given in the second body, the pose of the second in the first
-        frames = [(ends[0], compiled_rotation(data[6:10]), data[3:6]), (ends[1], np.eye(3), data[0:3])]
+        frames = [(compiled_rotation(data[6:10]), data[3:6]), (np.eye(3), data[0:3])]
     else:
-        frames = [(ends[0], np.eye(3), data[0:3]), (ends[1], np.eye(3), data[3:6])]
-    placed = [_in_body(m, robot, body, R, p) for body, R, p in frames]
-    return Loop(
-        name=m.eq(k).name or f"equality {k}",
-        kind="weld" if weld else "connect",
-        bodies=(placed[0][0], placed[1][0]),
-        rotations=np.stack([R for _, R, _ in placed]),
-        positions=np.stack([p for _, _, p in placed]),
-    )
-
-
-def _in_body(m, robot: Robot, body, R, p):
-    """Name of the robot's body that a body of the file rides on (None: the ground), and the frame in it."""
-    name = body_name(m, int(body))
-    link = next(link for link in robot.links if link.name == name)
-    carrier = None if link.body == WORLD else robot.body_names[link.body]
-    return carrier, link.rotation @ R, link.position + link.rotation @ p
+        frames = [(np.eye(3), data[0:3]), (np.eye(3), data[3:6])]
+    one, other = (body_name(m, body) for body in ends)
+    return Closure(m.eq(k).name or f"equality {k}", "weld" if weld else "connect", (one, other), (frames[0], frames[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,22 +144,17 @@ def _robot(m, path: Path, *, floating: bool | None, gravity, source: Source | No
         gravity=_gravity(m) if gravity is None else gravity,
         source=source,
         notes=[*notes, *_unmodelled(m, path)],
+        closures=(_closure(m, k) for k in closures(m)),
+        places=_places(m),
     )
-    closed = loops(m, robot)
-    driven = actuated_joints(m, robot) if closed else ()
-    own = {"drives": joint_drives(m, robot), "floor": floor_of(m)}
-    return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, **own)
+    driven = actuated_joints(m, robot) if robot.loops else ()
+    return replace(robot, actuated=driven, drives=joint_drives(m, robot), floor=floor_of(m))
 
 
-def _sites(m, robot: Robot) -> tuple[Frame, ...]:
-    """Named sites, on the bodies that carry them."""
-    links = {link.name: link for link in robot.links}
-    found = []
+def _places(m) -> Iterator[tuple[str, str, Pose]]:
+    """Named sites, in the bodies that carry them."""
     for k in (k for k in range(m.nsite) if m.site(k).name):
-        on = links[body_name(m, int(m.site_bodyid[k]))]
-        R = on.rotation @ compiled_rotation(m.site_quat[k])
-        found.append(Frame(m.site(k).name, on.body, R, on.position + on.rotation @ m.site_pos[k]))
-    return tuple(found)
+        yield m.site(k).name, body_name(m, int(m.site_bodyid[k])), (compiled_rotation(m.site_quat[k]), m.site_pos[k])
 
 
 def _require_finite(m, path: Path):
@@ -251,7 +227,7 @@ def _coupled(m, segments: list[Segment]) -> list[Segment]:
 
 
 def _segments(m) -> list[Segment]:
-    segments = [Segment("world", WORLD, np.eye(3), np.zeros(3), (), np.zeros(10), False)]
+    segments = [ground("world")]
     for body in range(1, m.nbody):
         R, p = compiled_rotation(m.body_quat[body]), m.body_pos[body].copy()
         joints = [_joint(m, j) for j in range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])]
@@ -273,8 +249,7 @@ def _joint(m, index: int) -> Joint:
         joint_name(m, index),
         kind,
         subspace,
-        np.eye(3),
-        np.zeros(3),
+        *identity(),
         armature=float(m.dof_armature[dof]),
         damping=float(m.dof_damping[dof].flat[0]),
         frictionloss=float(m.dof_frictionloss[dof]),

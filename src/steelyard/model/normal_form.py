@@ -13,10 +13,9 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia, transform
-from steelyard.model.assemble import FLOATING_BASE
+from steelyard.model.assemble import FLOATING_BASE, without_massless
 from steelyard.model.changes import Draft, divide, require_consistent, unused
 from steelyard.model.compare import PROPERTIES, relative_difference
-from steelyard.model.compound import without_massless
 from steelyard.model.drive import Drive
 from steelyard.model.joint import Joint, is_helical, pieces_of, revolute_subspace, screw
 from steelyard.model.meshes import Piece

@@ -10,20 +10,10 @@ from pathlib import Path
 
 from steelyard.errors import ModelError
 from steelyard.model.references import SCHEMES, Resolved, resolve
-from steelyard.model.sdf_frames import (
-    MODEL_FRAME,
-    TRUE,
-    WORLD_FRAME,
-    FrameScope,
-    Item,
-    SdfUse,
-    inverse,
-    raw_pose,
-    text_of,
-    then,
-)
+from steelyard.model.sdf_frames import MODEL_FRAME, TRUE, WORLD_FRAME, FrameScope, Item, SdfUse, raw_pose, text_of
 from steelyard.model.sketch import FILE_RULES, ScanFault
 from steelyard.model.xml import Document, Element, Reader, rooted
+from steelyard.spatial import inverse, then
 
 ROOT = "sdf"
 NEWEST = (1, 12)  # version that a file without one is taken for

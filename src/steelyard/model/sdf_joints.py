@@ -1,16 +1,18 @@
 """Joints of an SDF file: axes, limits and properties of each, and what it follows."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from steelyard.errors import choices
 from steelyard.model.joint import KINDS, SHORTEST, Joint, revolute_subspace
 from steelyard.model.sdf_files import SdfFiles
-from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, identity, inverse, text_of
-from steelyard.model.sdf_tree import FIXED, Carrier, SdfJoint, SdfTree
+from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, text_of
+from steelyard.model.sdf_tree import COUPLING, FIXED, SdfJoint, SdfTree
 from steelyard.model.sketch import SketchJoint
 from steelyard.model.xml import Element
+from steelyard.spatial import identity, inverse
 
 TYPES: dict[str, tuple[str, ...]] = {
     "revolute": ("revolute",),
@@ -49,18 +51,19 @@ def joint_names(tree: SdfTree, joint: SdfJoint) -> tuple[str, ...]:
 
 def read_joints(files: SdfFiles, tree: SdfTree) -> dict[int, JointReading]:
     """Joints of a file by their place in the tree; couplings and closures are not among them."""
-    return {carrier.joint: _joint(files, tree, body, carrier) for body, carrier in sorted(tree.incoming.items())}
+    carried = ((body, carrier.joints[0]) for body, carrier in sorted(tree.over.carriers.items()))
+    return {index: _joint(files, tree, body, tree.joints[index], turned=end == 0) for body, (index, end) in carried}
 
 
-def _joint(files: SdfFiles, tree: SdfTree, body: int, carrier: Carrier) -> JointReading:
-    joint = tree.joints[carrier.joint]
+def _joint(files: SdfFiles, tree: SdfTree, body: int, joint: SdfJoint, *, turned: bool) -> JointReading:
+    """turned: whether the body is the parent of the joint."""
     item, element = joint.item, joint.item.element
     reader, label = item.sheet.reader, f"joint '{tree.name(joint.path)}'"
     if joint.kind not in TYPES:
         said = f"joint type '{joint.kind[:40]}' is unknown; SDF has {choices(TYPES)}."
         reader.fault("SY506", element, label, said, remedy="")
     kinds, names = TYPES.get(joint.kind, ()), joint_names(tree, joint)
-    if carrier.turned and "spherical" in kinds:
+    if turned and "spherical" in kinds:
         said = f"{label} is a ball joint whose <child> carries its <parent>."
         reader.fault("SY505", element, label, said, remedy="Exchange <parent> and <child>.")
     to_body = inverse(tree.bodies[body].pose)
@@ -72,7 +75,7 @@ def _joint(files: SdfFiles, tree: SdfTree, body: int, carrier: Carrier) -> Joint
         subspace = KINDS[kind].subspace(np.zeros(3), anchor)
         if KINDS[kind].has_axis:
             # seen from its child, a joint moves its parent the other way
-            direction = (-1.0 if carrier.turned else 1.0) * to_body[0] @ axis_of(joint, axis)
+            direction = (-1.0 if turned else 1.0) * to_body[0] @ axis_of(joint, axis)
             subspace = KINDS[kind].subspace(direction, anchor)
             if joint.kind == "screw":
                 subspace = revolute_subspace(direction, anchor=anchor, pitch=_pitch(item, label))
@@ -85,7 +88,7 @@ def _joint(files: SdfFiles, tree: SdfTree, body: int, carrier: Carrier) -> Joint
     if not sketched:
         sketched.append(_sketched(tree, joint, body, names[0], None, {}, {}))
     if placed:
-        placed = placed[::-1] if carrier.turned else placed
+        placed = placed[::-1] if turned else placed
         rotation, position = tree.relative(body)
         placed[0] = replace(placed[0], rotation=rotation, position=position)
     return JointReading(tuple(placed), tuple(sketched))
@@ -101,7 +104,7 @@ def _sketched(
         name,
         reader.place(element, label),
         joint.kind,
-        tree.rank[body],
+        tree.over.order.index(body),
         {key: value if np.isfinite(value) else np.nan for key, value in limits.items()},
         None if limit is None else reader.place(limit, f"{label} > limit"),
         mimics="mimics" in fields,
@@ -237,15 +240,14 @@ def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, 
     return {"mimics": names[AXES.index(side)], "ratio": ratio, "offset": offset - ratio * reference}
 
 
-def geared(tree: SdfTree, readings: dict[int, JointReading]) -> dict[str, tuple[str, float]]:
-    """Joints that follow another through a gearbox: name -> that one's name, and the ratio of their angles.
+def geared(tree: SdfTree, readings: dict[int, JointReading]) -> dict[str, dict[str, Any]]:
+    """Fields of joints that follow another through a gearbox, by name.
 
     A gearbox says theta_2 = -ratio theta_1 of the angles of its parent and child against a reference link, which two
     hinges carry them on.
     """
-    found: dict[str, tuple[str, float]] = {}
-    for index in tree.couplings:
-        box = tree.joints[index]
+    found: dict[str, dict[str, Any]] = {}
+    for box in (each for each in tree.joints if each.kind == COUPLING):
         item, reader = box.item, box.item.sheet.reader
         name = text_of(item.element, "gearbox_reference_body")
         carrier = box.scope.carrier(name) if name and box.scope.find(name) is not None else None
@@ -261,7 +263,8 @@ def geared(tree: SdfTree, readings: dict[int, JointReading]) -> dict[str, tuple[
             reader.fault("SY506", item.element, item.label, said, remedy=remedy)
             continue
         ratio = float(reader.content(item.element, "gearbox_ratio", 1, item.label, default=[1.0], code="SY506")[0])
-        found[readings[follower].placed[0].name] = readings[leader].placed[0].name, -ratio * first * second
+        master, ratio = readings[leader].placed[0].name, -ratio * first * second
+        found[readings[follower].placed[0].name] = {"mimics": master, "ratio": ratio, "offset": 0.0}
     return found
 
 

@@ -96,7 +96,7 @@ def _moved_files(document: Document, mover: Relocation, copied) -> tuple[list[Ed
 def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> Draft:
     """As of `ModelDocument.edited`."""
     files, tree, _ = model.read()
-    bodies = {tree.name(tree.bodies[index].path): tree.bodies[index] for index in tree.chosen}
+    bodies = {tree.named(index): tree.bodies[index] for index in tree.chosen}
     joints = _joints_of(tree)
 
     def writable(joint, field):
@@ -142,8 +142,8 @@ def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> 
 def _joints_of(tree: SdfTree) -> dict[str, tuple[SdfJoint, str]]:
     """Joints of the robot by name, each with its joint and axis in the file."""
     found = {}
-    for body, carrier in tree.incoming.items():
-        joint = tree.joints[carrier.joint]
+    for body, carrier in tree.over.carriers.items():
+        joint = tree.joints[carrier.joints[0][0]]
         if body in tree.chosen:
             found |= {name: (joint, axis) for name, axis in zip(joint_names(tree, joint), AXES, strict=False)}
     return found
@@ -248,10 +248,8 @@ def with_inertials(
 ) -> list[tuple[Path, bytes]]:
     """As of `ModelDocument.with_inertials`."""
     files, tree, _ = model.read()
-    standing = [index for index, body in enumerate(tree.bodies) if body.static]
-    order = [*tree.order, *standing]
     copies = Copies(files.sheets[0], target)
     for index, inertial in inertials.items():
-        body = tree.bodies[order[index]]
+        body = tree.bodies[tree.listed[index]]
         copies.add(body.item.sheet, _inertial(body, inertial))
     return copies.files(files.sheets)[0]

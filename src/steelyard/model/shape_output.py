@@ -34,6 +34,12 @@ class Shapes:
     colored: bool = True
 
 
+def suffix_problem(suffixes: tuple[str, ...], title: str, name: str, content: bytes, role: str) -> str:
+    """As of `Shapes.problem`, of a format whose readers share these kinds of files."""
+    suffix = Path(name).suffix.lower()
+    return "" if suffix in suffixes else f"{suffix} files are not read by all readers of {title}"
+
+
 @dataclass(frozen=True, eq=False)
 class Output:
     """Geometry as a format states it.

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
-from steelyard.model.assemble import Segment, assemble
+from steelyard.model.assemble import Segment, assemble, forest
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, SHORTEST, Joint
 from steelyard.model.meshes import Meshes, Piece
@@ -23,7 +23,7 @@ from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
 from steelyard.model.xml import Document, Element, Reader, rooted
-from steelyard.spatial import GRAVITY
+from steelyard.spatial import GRAVITY, identity
 
 ROOT = "robot"
 FIXED = "fixed"
@@ -203,27 +203,19 @@ def _incoming(reader: Reader, links, joints) -> dict[str, tuple[Element, str]]:
 
 
 def _parents_first(reader: Reader, links, incoming) -> list[str]:
-    children: dict[str, list[str]] = {}
-    for child, (_, parent) in incoming.items():
-        children.setdefault(parent, []).append(child)
     roots = [name for name in links if name not in incoming]
     one = "A URDF has exactly one link that is no joint's child."
     if len(roots) > 1:
         said = f"the kinematic tree has {len(roots)} root links ({choices(roots)})."
         reader.fault("SY505", links[roots[1]], label_of(links[roots[1]]), said, remedy=one)
-    order, stack = [], list(reversed(roots))
-    while stack:
-        name = stack.pop()
-        order.append(name)
-        stack += reversed(children.get(name, []))
-    reached = set(order)
-    lost = [name for name in links if name not in reached]
+    tree = forest({child: (parent, child) for child, (_, parent) in incoming.items()}, lambda _: roots)
+    lost = [name for name in links if name not in tree.root]
     if lost:
         said = f"links {choices(lost)} form a loop that hangs on no root link."
         reader.fault("SY505", incoming[lost[0]][0], label_of(links[lost[0]]), said, remedy=one)
         for name in lost:  # cut open, so that their inertials are still checked
             incoming.pop(name)
-    return order + lost
+    return tree.order + lost
 
 
 def _parts(reader: Reader, tree: UrdfTree, shapes) -> list[Part]:
@@ -233,7 +225,7 @@ def _parts(reader: Reader, tree: UrdfTree, shapes) -> list[Part]:
     for name in tree.order:
         link = tree.links[name]
         joint, parent = tree.incoming.get(name, (None, None))
-        R, p = (np.eye(3), np.zeros(3)) if joint is None else origin(reader, joint, label_of(joint), code="SY506")
+        R, p = identity() if joint is None else origin(reader, joint, label_of(joint), code="SY506")
         moves = joint is not None and joint.attributes.get("type") != FIXED
         label = label_of(link)
         found, partial = shapes(link, label)
@@ -302,7 +294,7 @@ def _joint(reader: Reader, element: Element, part: int | None, joints, armature)
             fields = {}
         if KINDS[kind].nq == 1:
             fields |= _mimicked(reader, element, label, joints) | _bounds(stated, given)
-        placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), np.eye(3), np.zeros(3), **fields)
+        placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), *identity(), **fields)
     return SketchJoint(
         name,
         reader.place(element, label),

@@ -13,19 +13,37 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.lazy import later
-from steelyard.model.assemble import FLOATING_BASE, Segment, assemble, free_joint
+from steelyard.model.assemble import (
+    FLOATING_BASE,
+    Closure,
+    Forest,
+    Segment,
+    Ties,
+    assemble,
+    forest,
+    free_joint,
+    ground,
+)
+from steelyard.model.changes import unused
 from steelyard.model.document import ModelDocument
-from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
-from steelyard.model.robot import WORLD, Frame, Robot, Source
+from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.usd_files import Layers, composed, is_text, layers_of, quiet
 from steelyard.model.usd_geometry import SITES, GprimSolid, pieces_of, shapes_of, solids_of, surroundings_of
-from steelyard.model.usd_joints import Connection, connections_of, drives_of, joint_of, limits_of, mimics_of
+from steelyard.model.usd_joints import (
+    CLOSES,
+    Connection,
+    connections_of,
+    drives_of,
+    is_stacked,
+    joint_of,
+    limits_of,
+    mimics_of,
+)
 from steelyard.model.usd_mass import inertial_of
 from steelyard.model.usd_scene import Scene, applied, names_of, value
-from steelyard.model.usd_tree import UsdTree, stands_still, tree_of
-from steelyard.spatial import GRAVITY
+from steelyard.spatial import GRAVITY, Pose, identity
 
 APART = 1e-4  # rad and m: between frames of joints that add up
 
@@ -83,18 +101,15 @@ class UsdDocument(ModelDocument):
                 gravity=_gravity(scene) if gravity is None else gravity,
                 source=Source(self.path.absolute(), "usd", self.folders),
                 notes=scene.notes,
+                closures=found.closures(),
+                places=found.places(),
             )
-            loops, drives = found.loops(robot), drives_of(scene, found.connections)
+            loops = tuple(loop for loop in robot.loops if loop.bodies[0] != loop.bodies[1])
+            drives = drives_of(scene, found.connections)
             driven = [name for name in robot.joint_names if name in drives] if loops else ()
             known = {name: drive for name in robot.dof_names if (drive := drives.get(name)) is not None}
-            return replace(
-                robot,
-                sites=found.sites(robot),
-                loops=loops,
-                actuated=tuple(driven),
-                drives=known,
-                notes=tuple(dict.fromkeys((*robot.notes, *scene.notes))),
-            )
+            notes = tuple(dict.fromkeys((*robot.notes, *scene.notes)))
+            return replace(robot, loops=loops, actuated=tuple(driven), drives=known, notes=notes)
 
     def sketch(self, *, meshes: bool = True) -> Sketch:
         with quiet():
@@ -119,12 +134,12 @@ class UsdDocument(ModelDocument):
 
 @dataclass(frozen=True, eq=False)
 class SceneReading:
-    """A scene as it was understood. inertials: of bodies by number, None where there is none; inferred: numbers of
-    those that state nothing, whose colliders weigh."""
+    """A scene as it was understood. tree: of bodies and connections by number. inertials: of bodies by number, None
+    where there is none; inferred: numbers of those that state nothing, whose colliders weigh."""
 
     scene: Scene
     connections: list[Connection]
-    tree: UsdTree
+    tree: Forest
     solids: dict[int | None, list[GprimSolid]]
     inertials: dict[int, Inertial | None]
     inferred: set[int]
@@ -135,20 +150,18 @@ class SceneReading:
         prim = self.scene.stage.GetDefaultPrim()
         return names_of([prim])[0] if prim else self.scene.path.stem
 
-    @property
-    def grounded(self) -> bool:
-        """Whether the world has to be a part of the robot: a joint that moves stands on it, or several trees do."""
-        roots = self.tree.roots
-        moving = any(c.kind is not None for b in roots for c, _ in self.tree.carriers[b].joints)
-        return moving or len(roots) != 1
+    def carrying(self, body: int) -> list[tuple[Connection, int]]:
+        """What carries a body, outermost first, each with the one of its ends that the body is; none of one that
+        floats."""
+        carrier = self.tree.carriers.get(body)
+        return [] if carrier is None else [(self.connections[index], end) for index, end in carrier.joints]
 
-    def _pose(self, body: int):
+    def _pose(self, body: int) -> Pose:
         """Of a body in what carries it: of joints that add up the first one's."""
-        carrier = self.tree.carriers[body]
-        if carrier.floats:
+        if body not in self.tree.carriers:
             frame = self.scene.frames[body]
             return frame.rotation, frame.position
-        (first, child), *others = carrier.joints
+        (first, child), *others = self.carrying(body)
         R, p = first.pose(child)
         for other, end in others:
             turned, moved = other.pose(end)
@@ -158,52 +171,49 @@ class SceneReading:
         return R, p
 
     def segments(self) -> list[Segment]:
-        """Bodies with the joints that carry them, parents first."""
+        """Bodies with the joints that carry them, parents first; the world, where one moves on it or several trees
+        hang there."""
         if not self.tree.order:
             self.scene.refusals.append(
                 f"{self.scene.path} has no bodies (PhysicsRigidBodyAPI) with a joint between them; a robot needs some."
             )
-        names, ground = self.scene.body_names, self.grounded
-        nothing = np.eye(3), np.zeros(3)
-        found = []
-        if ground:
-            found.append(Segment(_unused("world", names), WORLD, *nothing, (), np.zeros(10), False))
-        places = {WORLD: 0 if ground else WORLD}
-        floating = [b for b in self.tree.roots if self.tree.carriers[b].floats]
+        names, roots = self.scene.body_names, self.tree.roots
+        grounded = len(roots) != 1 or any(c.kind is not None for body in roots for c, _ in self.carrying(body))
+        found = [ground(unused("world", names))] if grounded else []
+        places = {WORLD: 0 if grounded else WORLD}
+        floating = [body for body in roots if body not in self.tree.carriers]
         for body in self.tree.order:
             places[body] = len(found)
-            carrier, (R, p) = self.tree.carriers[body], self._pose(body)
+            R, p = self._pose(body)
             joints = ()
-            if carrier.floats and not stands_still(self.scene, body):
+            if body in floating and value(self.scene.bodies[body], "physics:kinematicEnabled") is not True:
                 joints = (free_joint(FLOATING_BASE if len(floating) == 1 else f"{FLOATING_BASE}_{names[body]}"),)
-            moving = [(c, end) for c, end in carrier.joints if c.kind is not None]
+            moving = [(c, end) for c, end in self.carrying(body) if c.kind is not None]
             for number, (connection, end) in enumerate(moving):
-                pose = nothing if number else (R, p)
+                pose = identity() if number else (R, p)
                 joints = (*joints, joint_of(self.scene, connection, end, pose, self.mimics))
-            inertial = self.inertials[body]
+            inertial, parent = self.inertials[body], places[self.tree.parent(body)]
             theta = np.zeros(10) if inertial is None else inertial.theta
-            parent = places[carrier.parent]
             found.append(Segment(names[body], parent, R, p, joints, theta, inertial is not None and inertial.mass != 0))
         return found
 
     def parts(self) -> tuple[Part, ...]:
         """Of a sketch; bodies outside the tree come last, where they stand."""
         names, found, places = self.scene.body_names, [], {}
-        rest = [body for body in range(len(names)) if body not in self.tree.carriers]
+        rest = [body for body in range(len(names)) if body not in self.tree.root]
         for body in (*self.tree.order, *rest):
             places[body] = len(found)
-            carrier = self.tree.carriers.get(body)
-            frame = self.scene.frames[body]
-            R, p = (frame.rotation, frame.position) if carrier is None else self._pose(body)
+            R, p = self._pose(body)
+            held = body in self.tree.carriers
             inertial, weighed = self.inertials[body], body in self.inferred
             found.append(
                 Part(
                     names[body],
                     self.scene.place(self.scene.bodies[body]),
-                    None if carrier is None or carrier.parent == WORLD else places[carrier.parent],
+                    places.get(self.tree.parent(body)),
                     R,
                     p,
-                    carrier is None or carrier.floats or any(c.kind is not None for c, _ in carrier.joints),
+                    not held or any(c.kind is not None for c, _ in self.carrying(body)),
                     None if weighed else inertial,
                     shapes_of(self.scene, self.solids.get(body, [])),
                     inertial.mass if weighed and inertial is not None else 0.0,
@@ -214,21 +224,19 @@ class SceneReading:
     def joints(self) -> tuple[SketchJoint, ...]:
         """Of a sketch."""
         found = []
-        numbers = {body: place for place, body in enumerate(self.tree.order)}
         drives = drives_of(self.scene, self.connections)
-        for body in self.tree.order:
-            R, p = np.eye(3), np.zeros(3)
-            for connection, end in self.tree.carriers[body].joints:
+        for number, body in enumerate(self.tree.order):
+            for connection, end in self.carrying(body):
                 single = connection.kind in ("revolute", "prismatic")
                 limits = limits_of(self.scene, connection) if single else {}
-                placed = connection.kind and joint_of(self.scene, connection, end, (R, p), self.mimics)
+                placed = connection.kind and joint_of(self.scene, connection, end, identity(), self.mimics)
                 place = self.scene.place(connection.prim)
                 found.append(
                     SketchJoint(
                         connection.name,
                         place,
                         connection.prim.GetTypeName().removeprefix("Physics"),
-                        numbers[body],
+                        number,
                         limits,
                         place,
                         armature=placed.armature if placed else None,
@@ -239,42 +247,29 @@ class SceneReading:
                 )
         return tuple(found)
 
-    def loops(self, robot: Robot) -> tuple[Loop, ...]:
-        """Closures: joints that the tree leaves over."""
-        found = []
-        for each in self.tree.closing:
-            loop = each.loop([self._riding(robot, body) for body in each.bodies])
-            if loop is None:
+    def closures(self) -> Iterator[Closure]:
+        """Joints that the tree leaves over."""
+        names = [*self.scene.body_names, None]  # the last is the world's
+        for each in (self.connections[index] for index in self.tree.closing):
+            if each.kind in CLOSES:
+                yield Closure(each.name, CLOSES[each.kind], (names[each.bodies[0]], names[each.bodies[1]]), each.ends)
+            else:
                 self.scene.note(
                     "a joint closes a loop and is of a kind that no closure has; it is not read", [each.name]
                 )
-            elif loop.bodies[0] != loop.bodies[1]:
-                found.append(loop)
-        return tuple(found)
 
-    def _riding(self, robot: Robot, body: int) -> tuple[str | None, np.ndarray, np.ndarray]:
-        """Name of the robot's body that a body of the file rides on, None for the ground, and its pose there."""
-        if body == WORLD:
-            return None, np.eye(3), np.zeros(3)
-        link = next(each for each in robot.links if each.name == self.scene.body_names[body])
-        return None if link.body == WORLD else robot.body_names[link.body], link.rotation, link.position
-
-    def sites(self, robot: Robot) -> tuple[Frame, ...]:
+    def places(self) -> Iterator[tuple[str, str, Pose]]:
         """Prims marked as sites, on the bodies that carry them."""
-        links = {link.name: link for link in robot.links}
         prims = [(each, self.scene.body_of(each)) for each in self.scene.prims if applied(each, *SITES)]
-        prims = [(each, body) for each, body in prims if body in self.tree.carriers]
-        found = []
+        prims = [(each, body) for each, body in prims if body in self.tree.root]
         for name, (prim, body) in zip(names_of([each for each, _ in prims]), prims, strict=True):
-            seen, link = self.scene.frames[body].seen(self.scene.frame(prim)), links[self.scene.body_names[body]]
-            R, p = link.rotation @ seen.rotation, link.position + link.rotation @ seen.position
-            found.append(Frame(name, link.body, R, p))
-        return tuple(found)
+            seen = self.scene.frames[body].seen(self.scene.frame(prim))
+            yield name, self.scene.body_names[body], (seen.rotation, seen.position)
 
 
 def _read(scene: Scene) -> SceneReading:
     connections = connections_of(scene)
-    tree = tree_of(scene, connections)
+    tree = _tree(scene, connections)
     solids = solids_of(scene)
     inertials, inferred = {}, set()
     for body in range(len(scene.bodies)):
@@ -303,7 +298,54 @@ def _gravity(scene: Scene) -> np.ndarray:
     return size * along / np.linalg.norm(along) if along.any() else size * down
 
 
-def _unused(name: str, taken) -> str:
-    while name in taken:
-        name += "_"
-    return name
+def _tree(scene: Scene, connections: list[Connection]) -> Forest:
+    """Bodies of the scene's articulations, or of the trees with joints that move where it names none.
+
+    A joint is part of the tree unless the file excludes it or it comes after those that hold its bodies already.
+    """
+    from pxr import UsdPhysics
+
+    roots = [each for each in scene.prims if each.HasAPI(UsdPhysics.ArticulationRootAPI)]
+    chosen = _chosen(scene, connections, roots)
+    second = {c.bodies[1] for c in connections if c.mobile}
+    marked = {scene.body_numbers.get(str(each.GetPath())) for each in roots}
+
+    def floating(tied: Ties) -> Iterator[int]:
+        """One body of each tree that nothing ties to the world: the one that the file marks, else the first that no
+        joint has as its second."""
+        groups: dict[int, list[int]] = {}
+        for body in sorted(chosen):
+            groups.setdefault(tied.find(body), []).append(body)
+        groups.pop(tied.find(WORLD), None)
+        yield from (min(group, key=lambda b: (b not in marked, b in second, b)) for group in groups.values())
+
+    tree = forest(
+        {index: each.bodies for index, each in enumerate(connections) if set(each.bodies) & chosen},
+        floating,
+        bound=lambda index: connections[index].mobile,
+        adds=lambda index: is_stacked(connections[index], roots),
+        by_number=True,
+    )
+    left = len(scene.bodies) - len(tree.order)
+    if left and tree.order:
+        scene.notes.append(f"{scene.path.name}: {left} rigid bodies are not part of an articulation; left out.")
+    return tree
+
+
+def _chosen(scene: Scene, connections: list[Connection], roots: list) -> set[int]:
+    """Numbers of the bodies that make the robot."""
+    sets = Ties()
+    for each in connections:
+        if WORLD not in each.bodies:
+            sets.join(*each.bodies)
+    marked = set()
+    for root in roots:
+        path = root.GetPath()
+        marked |= {sets.find(i) for i, body in enumerate(scene.bodies) if body.GetPath().HasPrefix(path)}
+        below = [c for c in connections if c.prim.GetPath().HasPrefix(path)]
+        marked |= {sets.find(b) for c in below for b in c.bodies if b != WORLD}
+    if not marked:
+        marked = {sets.find(b) for c in connections if c.kind is not None for b in c.bodies if b != WORLD}
+    if not marked and len(scene.bodies) == 1:
+        marked = {0}
+    return {i for i in range(len(scene.bodies)) if sets.find(i) in marked}

@@ -108,12 +108,12 @@ class GprimSolid:
     def _own_points(self) -> np.ndarray:
         if self.points is not None:
             return self.points
-        if self.kind == "Cone":
-            radius, height = self.sizes
-            base = solids.cylinder(radius, height / 2)
-            return np.concatenate([base[base[:, 2] < 0], [[0.0, 0.0, height / 2]]])
-        kind = {"Cube": "box"}.get(self.kind, self.kind.lower())
-        return solids.points(kind, np.full(3, self.sizes[0]) if kind == "box" else self.sizes)
+        return solids.points(*self.own_solid)
+
+    @property
+    def own_solid(self) -> tuple[str, tuple[float, ...]]:
+        """Kind and sizes as of `inertia.solids`, in the prim's own units."""
+        return ("box", self.sizes * 3) if self.kind == "Cube" else (self.kind.lower(), self.sizes)
 
     def moments(self) -> np.ndarray:
         """(4, 4) pseudo-inertia in the body's frame at 1 kg/m^3; of an open mesh that of its hull."""
@@ -128,29 +128,11 @@ class GprimSolid:
             J, linear = np.sign(J[3, 3]) * J, self.rotation
         else:
             linear = self.rotation @ self.stretch
-            J = abs(np.linalg.det(linear)) * _moments(self.kind, *self.sizes)
+            theta = solids.filled(*self.own_solid, 1.0) if all(self.sizes) else np.zeros(10)
+            J = abs(np.linalg.det(linear)) * pseudo.to_matrix(theta)
         T = np.eye(4)
         T[:3, :3], T[:3, 3] = linear, self.frame.position
         return T @ J @ T.T
-
-
-def _moments(kind: str, radius: float, height: float = 0.0) -> np.ndarray:
-    """(4, 4) pseudo-inertia of a solid in its own units at unit density."""
-    r2, h2 = radius**2, height**2
-    J = np.zeros((4, 4))
-    if kind == "Cube":
-        J[:] = radius**3 * np.diag([r2 / 12] * 3 + [1.0])
-    elif kind == "Sphere":
-        J[:] = 4 / 3 * np.pi * radius**3 * np.diag([r2 / 5] * 3 + [1.0])
-    elif kind == "Cone":  # its apex is above, the centre a quarter of the height above the base
-        J[:] = np.pi * r2 * height / 3 * np.diag([3 * r2 / 20] * 2 + [h2 / 10, 1.0])
-        J[2, 3] = J[3, 2] = -J[3, 3] * height / 4
-    else:
-        J[:] = np.pi * r2 * height * np.diag([r2 / 4] * 2 + [h2 / 12, 1.0])
-        if kind == "Capsule":
-            cap = r2 / 5 + h2 / 4 + 3 / 8 * radius * height
-            J += 4 / 3 * np.pi * radius**3 * np.diag([r2 / 5] * 2 + [cap, 1.0])
-    return J
 
 
 def solids_of(scene: Scene) -> dict[int | None, list[GprimSolid]]:

@@ -12,10 +12,10 @@ import numpy as np
 
 from steelyard.model.drive import Drive, of_affine
 from steelyard.model.joint import KINDS, Joint
-from steelyard.model.loops import Loop
 from steelyard.model.robot import WORLD
 from steelyard.model.usd_geometry import UP
 from steelyard.model.usd_scene import PrimFrame, Scene, applied, names_of, rotation_of, value
+from steelyard.spatial import Pose
 
 DEGREE = np.pi / 180
 KIND_OF = {
@@ -71,19 +71,12 @@ class Connection:
         sign = 1.0 if child == 1 or self.kind in ("spherical", "planar", "free") else -1.0
         return KINDS[self.kind].subspace(sign * frame.rotation @ self.axis, frame.position)
 
-    def loop(self, places: list[tuple[str | None, np.ndarray, np.ndarray]]) -> Loop | None:
-        """The closure that it is; None for kinds that none has. places: of its two bodies, the robot's body that each
-        rides on and its pose there."""
-        if self.kind not in CLOSES:
-            return None
+    @property
+    def ends(self) -> tuple[Pose, Pose]:
+        """Its frames in its bodies as a closure has them: with z along its axis."""
         along = UP[AXES[int(np.argmax(np.abs(self.axis)))]]
-        return Loop(
-            self.name,
-            CLOSES[self.kind],
-            (places[0][0], places[1][0]),
-            np.stack([R @ f.rotation @ along for (_, R, _), f in zip(places, self.frames, strict=True)]),
-            np.stack([p + R @ f.position for (_, R, p), f in zip(places, self.frames, strict=True)]),
-        )
+        first, second = ((each.rotation @ along, each.position) for each in self.frames)
+        return first, second
 
 
 def turned_to(axis) -> np.ndarray:

@@ -21,8 +21,7 @@ from steelyard.model.meshes import Piece
 from steelyard.model.normal_form import normal_form
 from steelyard.model.robot import Robot
 from steelyard.model.shape_output import output
-from steelyard.model.side import read_side, side_path
-from steelyard.model.side_rest import with_limits
+from steelyard.model.side import read_side, side_path, with_limits
 from steelyard.model.side_write import contents, side_text
 from steelyard.numbers import NEGLIGIBLE
 
