@@ -20,12 +20,14 @@ SIZES = {
     "ellipsoid": ("x_radius", "y_radius", "z_radius"),
 }
 """Kinds of solids and their sizes, m: whole side lengths of a box, the length of a capsule without its caps."""
-# attributes of the primitives that URDF has, and how many numbers each holds
-URDF_SIZES = {
+# words of the primitives in URDF and SDF, and how many numbers each holds
+XML_SIZES = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
+    "ellipsoid": {"radii": 3},
+    "cone": {"radius": 1, "length": 1},
 }
 
 

@@ -159,19 +159,19 @@ def assemble(
     """
     gravity = _checked_gravity(gravity)
     based = _based(parts, floating)
-    lumped = _lumped(based)
-    if not lumped.joints:
+    whole = lumped(based)
+    if not whole.joints:
         where = f" ({source.path})" if source else ""
         raise ModelError(
             f"Robot '{name}'{where} has no movable joint, so motion reveals nothing about its bodies. "
             "Use a model with movable joints. If the body flies, let the whole of it move, floating=True (--floating): "
             "its torques are then the wrench of all thrusts on it, [f; n] in its own axes."
         )
-    _require_unique("joint", [j.name for j in lumped.joints], name)
-    _require_unique("body", lumped.body_names, name)
-    joints, mimic_notes = _resolved_mimics(lumped.joints)
+    _require_unique("joint", [j.name for j in whole.joints], name)
+    _require_unique("body", whole.body_names, name)
+    joints, mimic_notes = _resolved_mimics(whole.joints)
     free = [j for j in joints if j.mimics is None]
-    links = {link.name: link for link in lumped.links}
+    links = {link.name: link for link in whole.links}
 
     def per_degree(field):
         own = np.array([getattr(j, field) for j in free for _ in range(j.nv)], dtype=float)
@@ -184,21 +184,21 @@ def assemble(
 
     def loop(closure: Closure) -> Loop:
         bodies, R, p = zip(*map(riding, closure.ends, closure.frames), strict=True)
-        named = tuple(None if body == WORLD else lumped.body_names[body] for body in bodies)
+        named = tuple(None if body == WORLD else whole.body_names[body] for body in bodies)
         return Loop(closure.name, closure.kind, named, np.stack(R), np.stack(p))
 
     return Robot(
         name=name,
         joints=tuple(joints),
-        parents=np.array(lumped.parents),
-        body_names=tuple(lumped.body_names),
-        body_joints=np.array(lumped.body_joints),
-        inertias=np.array(lumped.inertias),
+        parents=np.array(whole.parents),
+        body_names=tuple(whole.body_names),
+        body_joints=np.array(whole.body_joints),
+        inertias=np.array(whole.inertias),
         gravity=gravity,
         armature=per_degree("armature"),
         damping=per_degree("damping"),
         frictionloss=per_degree("frictionloss"),
-        links=tuple(lumped.links),
+        links=tuple(whole.links),
         sites=tuple(Frame(each, *riding(part, pose)) for each, part, pose in places),
         loops=tuple(map(loop, closures)),
         source=source and replace(source, held=_has_free(parts) and not _has_free(based)),
@@ -207,7 +207,7 @@ def assemble(
 
 
 @dataclass(eq=False)
-class _Lumped:
+class Lumped:
     """Joints and bodies, parents first; parts without a joint are links that lend their inertia to the body they ride
     on."""
 
@@ -219,12 +219,12 @@ class _Lumped:
     links: list[Link] = field(default_factory=list)
 
 
-def _lumped(parts: list[Segment]) -> _Lumped:
+def lumped(parts: list[Segment]) -> Lumped:
     """Parts depth first, children in file order."""
     children: dict[int, list[int]] = {}
     for index, part in enumerate(parts):
         children.setdefault(part.parent, []).append(index)
-    found = _Lumped()
+    found = Lumped()
     # a stack keeps deep chains clear of the recursion limit: part, joint and body it rides on, its pose there
     stack = [(index, WORLD, WORLD, identity()) for index in reversed(children.get(WORLD, []))]
     while stack:
@@ -333,15 +333,8 @@ def _resolved_mimics(joints: list[Joint]) -> tuple[list[Joint], list[str]]:
 
 
 def without_massless(robot: Robot, shown: set[str]) -> tuple[Robot, tuple[str, ...]]:
-    """The robot without bodies that have no mass, carry nothing, and lie before one joint.
-
-    Args:
-        robot: the robot.
-        shown: names of links that have geometry.
-
-    Returns:
-        It, with several joints in the bodies behind them, and a note on the bodies that are left out.
-    """
+    """The robot without bodies that have no mass, carry nothing, and lie before one joint: several joints are then in
+    the body behind. shown: names of links that have geometry. With a note on the bodies that are left out."""
     gone = set(_empty(robot, shown))
     kept = [body for body in range(robot.nb) if body not in gone]
     inner = set(range(robot.nj)) - {int(robot.body_joints[body]) for body in kept}

@@ -31,6 +31,13 @@ class Changes:
     rescaled: tuple[str, ...]  # a line for each body whose links could not keep their inertials within its new one
     notes: tuple[str, ...]  # these, and what cannot be written
 
+    def draft(self, files, lines, renamed, left: Callable[[], tuple[str, ...]], **others) -> "Draft":
+        """The files of a copy. lines: of its elements that changed; renamed: of paths that did, and `left` what to say
+        of them."""
+        notes = (*self.notes, *others.pop("notes", ()), *(left() if renamed else ()))
+        about = {"expected": self.expected, "rescaled": self.rescaled} | others
+        return Draft(files=tuple(files), changed=(*lines, *renamed), notes=notes, **about)
+
 
 def find_changes(
     robot: Robot,
@@ -108,16 +115,11 @@ def require_consistent(name: str, theta):
 
 
 def divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.ndarray], list[str]]:
-    """Inertials of the links of one body whose inertia became another, and a line where fixed links had to follow.
+    """Inertials of the links of one body whose inertia became another, (10,) by index of a link in its frame, and a
+    line where fixed links had to follow.
 
-    Args:
-        theta: (10,) of the body, in its frame.
-        body: its index.
-        reference: the robot with the inertias that its links add up to.
-        hosts: as of `find_changes`.
-
-    Returns:
-        (10,) by index of a link, in its frame, and the lines.
+    theta: (10,) of the body in its frame; reference: the robot with the inertias that its links add up to; hosts: as of
+    `find_changes`.
     """
     links = reference.links
     riders = [i for i, link in enumerate(links) if link.body == body]

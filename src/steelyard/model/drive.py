@@ -61,14 +61,8 @@ class Drive:
                 raise ModelError(f"{key} is {value!r}; expected a number that is {number.least}")
 
     def over(self, other: "Drive | None") -> "Drive":
-        """This drive, with what it leaves open as another description of it says.
-
-        Args:
-            other: of the same joint; None, or one of another kind, adds nothing.
-
-        Returns:
-            The Drive.
-        """
+        """This drive, with what it leaves open as another description of the same joint says; one of another kind adds
+        nothing."""
         if other is None or (None not in (self.kind, other.kind) and self.kind != other.kind):
             return self
         return replace(other, **{key: value for key in KEYS if (value := getattr(self, key)) is not None})
@@ -100,15 +94,8 @@ class Drive:
         return None if self.affine is None else of_affine(*self.affine, limit=self.limit, delay=late)
 
     def differing(self, other: "Drive", tolerance: float) -> tuple[str, ...]:
-        """Keys that another drive of the joint has otherwise; those of drives of different kinds are one.
-
-        Args:
-            other: the other.
-            tolerance: relative, of numbers.
-
-        Returns:
-            The keys.
-        """
+        """Keys that another drive of the joint has otherwise; those of drives of different kinds are one. tolerance:
+        relative."""
         if other.kind != self.kind:
             return ("kind",)
         return tuple(key for key in NUMBERS if not _same(getattr(self, key), getattr(other, key), tolerance))

@@ -30,7 +30,7 @@ from steelyard.model.robot import Robot
 from steelyard.model.shape_output import Shapes, suffix_problem
 from steelyard.model.sketch import Sketch
 from steelyard.model.xml import has_root
-from steelyard.numbers import NEGLIGIBLE
+from steelyard.numbers import NEGLIGIBLE, SAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ FORMATS = (
             parts=False,
             drives=_later("usd_write.expressible"),
         ),
-        precision=1e-6,  # single precision and degrees
+        precision=SAME,  # single precision and degrees
         parts=True,
     ),
     Format(
@@ -216,17 +216,8 @@ def of_mujoco(model) -> bool:
 
 
 def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:
-    """Arguments of a xacro file as texts.
-
-    Args:
-        words: name -> value, or words `NAME=VALUE`.
-
-    Returns:
-        Text by name.
-
-    Raises:
-        ModelError: for a word without "=".
-    """
+    """Arguments of a xacro file as texts by name. words: name -> value, or words `NAME=VALUE`. Raises ModelError for a
+    word without "="."""
     if isinstance(words, Mapping):
         return {
             str(name): str(value).lower() if isinstance(value, bool) else str(value) for name, value in words.items()
@@ -240,20 +231,11 @@ def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:
 
 
 def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()) -> ModelDocument:
-    """A model file, whatever its suffix.
+    """A model file, whatever its suffix, with the folders in which files that it names may lie: its package, its own
+    folder, the further ones; first the folder around its own, where a model without a package names files there and
+    nowhere else outside. folders, arguments: as of `load`; formats that take none pass over them.
 
-    Args:
-        path: the model file.
-        folders: as of `load`.
-        arguments: as of `load`; formats that take none pass over them.
-
-    Returns:
-        Its document, with the folders in which files that it names may lie: its package, its own folder, the further
-        ones; first the folder around its own, where a model without a package names files there and nowhere else
-        outside.
-
-    Raises:
-        ModelError: a named folder that is none, or a file that cannot be read.
+    Raises ModelError for a named folder that is none, and a file that cannot be read.
     """
     path = Path(path)
     format, given = _format_of(path), arguments_of(arguments)
@@ -264,16 +246,8 @@ def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = (
 def read_sketch(
     path, *, meshes: bool = True, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()
 ) -> Sketch:
-    """Tolerant reading of a model file, whatever its suffix.
-
-    Args:
-        path: the model file.
-        meshes: whether mesh files are read.
-        folders, arguments: as of `opened`.
-
-    Raises:
-        ModelError: one message, for a file that is no model or cannot be read.
-    """
+    """Tolerant reading of a model file, whatever its suffix. meshes: whether mesh files are read; folders, arguments:
+    as of `opened`. Raises ModelError for a file that is no model or cannot be read."""
     return opened(path, folders, arguments).sketch(meshes=meshes)
 
 
@@ -285,14 +259,7 @@ def require_takers(models: Sequence[Path], arguments: Mapping[str, object] | Ite
 
 
 def document_of(robot: Robot) -> ModelDocument | None:
-    """The file that a robot was read from.
-
-    Args:
-        robot: the Robot.
-
-    Returns:
-        Its document; None for a robot that was not read from a file.
-    """
+    """The file that a robot was read from; None for one that was not."""
     source = robot.source
     if source is None:
         return None
@@ -320,18 +287,11 @@ def _with_folders(document: ModelDocument, folders) -> ModelDocument:
 
 
 def models_in(path) -> list[Path]:
-    """The model files a path stands for: itself, for a folder every model in it, and for a pattern what it matches.
+    """The model files a path stands for: itself, for a folder every model in it, and for a pattern such as
+    "models/*.urdf" (`**` for any depth) what it matches. Hidden files, links out of the folder, parts of models and XML
+    files that are no models are left out.
 
-    Hidden files, links out of the folder, parts of models and XML files that are no models are left out.
-
-    Args:
-        path: of a file or folder, or a pattern such as "models/*.urdf" (`**` for any depth).
-
-    Returns:
-        Paths of the files.
-
-    Raises:
-        ModelError: a folder without models, and a pattern that matches nothing.
+    Raises ModelError for a folder without models, and a pattern that matches nothing.
     """
     require_path(path)
     path = Path(path)

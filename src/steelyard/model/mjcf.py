@@ -23,9 +23,8 @@ from steelyard.model.mjcf_compile import (
     joint_type,
 )
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
-from steelyard.model.mjcf_files import MjcfFiles, read_files
-from steelyard.model.mjcf_floor import floor_nodes, floor_of
-from steelyard.model.robot import Robot, Source
+from steelyard.model.mjcf_files import GENERATORS, WRAPPERS, MjcfFiles, Node, bodies, read_files
+from steelyard.model.robot import Contact, Robot, Source
 from steelyard.model.xml import Document, rooted
 from steelyard.spatial import Pose, identity
 
@@ -106,18 +105,9 @@ class MjcfDocument(ModelDocument):
 
 
 def robot_of_object(given, *, floating: bool | None, gravity) -> Robot:
-    """The robot of an MjModel or MjSpec, which stays as it is: the same as of its file, without that file.
-
-    Args:
-        given: the object.
-        floating, gravity: as of `load`.
-
-    Returns:
-        The robot; it has no source, so `save` writes a new file.
-
-    Raises:
-        ModelError: for another object of MuJoCo, and a spec that does not compile.
-    """
+    """The robot of an MjModel or MjSpec, which stays as it is: the same as of its file, without that file, so that
+    `save` writes a new one. floating, gravity: as of `load`. Raises ModelError for another object of MuJoCo, and a spec
+    that does not compile."""
     kind = type(given).__name__
     if kind == "MjSpec":
         m, warned = compile_spec(given, "the MjSpec")
@@ -279,3 +269,61 @@ def _unmodelled(m, path) -> list[str]:
         for what, count in found.items()
         if count
     ]
+
+
+CONTACT = ("friction", "solref", "solimp")  # numbers of a `Contact`
+
+
+def standing(m: Any) -> np.ndarray:
+    """Numbers of the geoms of an MjModel that touch and stand still."""
+    return np.flatnonzero((m.body_weldid[m.geom_bodyid] == 0) & _touching(m))
+
+
+def floor_of(m: Any) -> Contact | None:
+    """What all contacts with the floor of an MjModel have; None where it does not say so alone, in the same numbers
+    everywhere."""
+    own = standing(m)
+    if not len(own) or m.npair or m.geom_priority[own].min() <= highest(m):
+        return None
+    found = {_contact(m, geom) for geom in own}
+    return found.pop() if len(found) == 1 else None
+
+
+def floor_nodes(files: MjcfFiles, m: Any) -> dict[int, Node]:
+    """Elements of all geoms that stand, by number, which say what contacts with the floor have; none where one is no
+    element of its own, or `<pair>` says what contacts have. m: the MjModel of the files."""
+    own, listed, nodes = standing(m), bodies(files)[0], {}
+    for body in dict.fromkeys(m.geom_bodyid[own].tolist()):
+        sections = files.sections("worldbody") if body == 0 else [each.node for each in listed[body - 1 : body]]
+        elements = [geom for section in sections for geom in _geoms(files, section)]
+        if m.npair or len(elements) != m.body_geomnum[body]:
+            return {}
+        nodes |= {geom: elements[geom - m.body_geomadr[body]] for geom in own[m.geom_bodyid[own] == body].tolist()}
+    return nodes
+
+
+def _touching(m) -> np.ndarray:
+    return (m.geom_contype | m.geom_conaffinity) > 0
+
+
+def highest(m) -> int:
+    """Priority of the other geoms that touch."""
+    others = _touching(m)
+    others[standing(m)] = False
+    return int(m.geom_priority[others].max(initial=0))
+
+
+def _contact(m, geom: int) -> Contact:
+    numbers = (tuple(getattr(m, f"geom_{name}")[geom].tolist()) for name in CONTACT)
+    return Contact(*numbers, condim=int(m.geom_condim[geom]))
+
+
+def _geoms(files: MjcfFiles, section: Node) -> Iterator[Node]:
+    """Geoms of a body, in order, none where one is made by a generator."""
+    for child in files.children(section):
+        if child.element.tag == "geom":
+            yield child
+        elif child.element.tag in WRAPPERS:
+            yield from _geoms(files, child)
+        elif child.element.tag in GENERATORS:
+            return

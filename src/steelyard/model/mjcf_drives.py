@@ -148,16 +148,9 @@ def direct_drives(m) -> Iterator[tuple[int, int]]:
 
 
 def actuator_drive(m, actuator: int) -> Drive | None:
-    """The drive that an actuator on a joint is; None for one that is none of those known.
-
-    Args:
-        m: the MjModel.
-        actuator: its number; its transmission is a joint of one degree of freedom.
-
-    Returns:
-        The Drive, in units of the joint: gear ratios are in its numbers, and a command divided by the gear is one of
-        the joint's position or speed.
-    """
+    """The drive that an actuator of an MjModel on a joint of one degree is; None for one that is none of those known.
+    It is in units of the joint: gear ratios are in its numbers, and a command divided by the gear is one of the joint's
+    position or speed."""
     import mujoco
 
     direct = m.actuator_dyntype[actuator] == mujoco.mjtDyn.mjDYN_NONE

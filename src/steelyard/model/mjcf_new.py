@@ -78,15 +78,8 @@ def _triangles_in_groups(content: bytes) -> int:
 
 
 def overlapping(text: bytes, folder: Path) -> list[tuple[str, str]]:
-    """Pairs of bodies whose geoms overlap where every joint is at zero, or at the limit nearest to it.
-
-    Args:
-        text: of an MJCF file.
-        folder: where it is.
-
-    Returns:
-        Names of the bodies; none of a file that does not compile.
-    """
+    """Names of bodies whose geoms overlap where every joint is at zero, or at the limit nearest to it, in pairs; none
+    of an MJCF text that does not compile. folder: where it is."""
     import mujoco
 
     from steelyard.model.mjcf_compile import captured_warnings

@@ -104,15 +104,10 @@ class Form:
 
 
 def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()) -> Form:
-    """The robot as files of a format can say it.
+    """The robot, with the inertias that are to be written, as files of a format can say it. pieces: geometry of its
+    links.
 
-    Args:
-        robot: with the inertias that are to be written.
-        abilities: of the format.
-        pieces: geometry of its links.
-
-    Raises:
-        ModelError: for what the format has no words for.
+    Raises ModelError for what the format has no words for.
     """
     notes: list[str] = []
     if abilities.compiled:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.errors import ModelError
-from steelyard.model.references import SCHEMES, Resolved, resolve
+from steelyard.model.references import MOST_FILES, SCHEMES, Resolved, resolve
 from steelyard.model.sdf_frames import MODEL_FRAME, TRUE, WORLD_FRAME, FrameScope, Item, SdfUse, raw_pose, text_of
 from steelyard.model.sketch import FILE_RULES, ScanFault
 from steelyard.model.xml import Document, Element, Reader, rooted
@@ -17,7 +17,6 @@ from steelyard.spatial import inverse, then
 
 ROOT = "sdf"
 NEWEST = (1, 12)  # version that a file without one is taken for
-MOST_USES = 1000  # of files by includes; the largest worlds of simulation contests have some hundred
 DEEPEST = 32  # models in each other
 WORLD_GRAVITY = (0.0, 0.0, -9.8)  # of a world that states none
 CONFIG = "model.config"
@@ -188,9 +187,9 @@ class SdfFiles:
             if use.document.path.samefile(path):
                 raise ModelError(f"{sheet.document.where(element)}: {path.name} includes itself. Break the circle.")
             use = use.above
-        if len(self.sheets) > MOST_USES:
+        if len(self.sheets) > MOST_FILES:
             raise ModelError(
-                f"{sheet.document.where(element)}: files are included more than {MOST_USES} times. No robot needs "
+                f"{sheet.document.where(element)}: files are included more than {MOST_FILES} times. No robot needs "
                 "that; it was not read."
             )
         if path not in self._read:

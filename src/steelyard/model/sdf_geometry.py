@@ -22,15 +22,6 @@ from steelyard.model.urdf_geometry import drawn, shape_of, solid_of
 from steelyard.model.xml import Element
 from steelyard.spatial import inverse, then
 
-SIZES = {
-    "box": {"size": 3},
-    "sphere": {"radius": 1},
-    "cylinder": {"radius": 1, "length": 1},
-    "capsule": {"radius": 1, "length": 1},
-    "ellipsoid": {"radii": 3},
-    "cone": {"radius": 1, "length": 1},
-}
-"""Elements of the primitives of SDF, and how many numbers each holds."""
 UNREAD = ("heightmap", "polyline", "image")
 
 
@@ -58,10 +49,12 @@ def _piece(body: Body, element: Element, link: str, source: Meshes) -> tuple[Ele
     label = f"{label} > {solid.tag}"
     if solid.tag == "mesh":
         return solid, _mesh(body.item.sheet, solid, label, placed, source)
-    if solid.tag not in SIZES:
+    if solid.tag not in solids.XML_SIZES:
         known = solid.tag in UNREAD or solid.tag == "plane"
         return solid, replace(placed, problem=f"a <{solid.tag}>, which is {'not read' if known else 'unknown'}")
-    sizes = [reader.content(solid, tag, count, label, code="SY506") for tag, count in SIZES[solid.tag].items()]
+    sizes = [
+        reader.content(solid, tag, count, label, code="SY506") for tag, count in solids.XML_SIZES[solid.tag].items()
+    ]
     size = np.concatenate(sizes)
     if not np.isfinite(size).all():
         return solid, None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import choices
-from steelyard.model.joint import KINDS, SHORTEST, Joint, revolute_subspace
+from steelyard.model.joint import KINDS, SHORTEST, Joint, bounds_of, revolute_subspace
 from steelyard.model.sdf_files import SdfFiles
 from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, text_of
 from steelyard.model.sdf_tree import COUPLING, FIXED, SdfJoint, SdfTree
@@ -180,15 +180,13 @@ def _limits(item: Item, axis: Element, label: str, kind: str) -> dict[str, float
 
 def _fields(files: SdfFiles, item: Item, axis: Element | None, label: str, limits, kind: str) -> dict:
     """Limits and properties of a `Joint` of one degree."""
-    lower, upper = (limits.get(key, bound) for key, bound in (("lower", -np.inf), ("upper", np.inf)))
-    bounds = {"lower": lower, "upper": upper} if kind in BOUNDED and lower < upper else {}
+    lower, upper = limits.get("lower", -np.inf), limits.get("upper", np.inf)
     if kind in BOUNDED and lower == upper:
         where = f"{item.sheet.document.path.name}, line {item.sheet.document.line(item.element)}"
         files.notes.append(
             f"{where}: {label} may move from {lower:g} to {upper:g} only; it was taken to move without limits. Let it "
             "stand still: --lock JOINT=VALUE."
         )
-    bounds |= {f"{key}_limit": limits[key] for key in ("effort", "velocity") if limits.get(key, 0.0) > 0}
     reader, dynamics = item.sheet.reader, None if axis is None else axis.find("dynamics")
     found = {}
     if dynamics is not None:
@@ -200,7 +198,7 @@ def _fields(files: SdfFiles, item: Item, axis: Element | None, label: str, limit
     if axis is item.element.find(AXES[0]) and item.element.find(ROTOR) is not None:
         rotor = float(reader.content(item.element, ROTOR, 1, label, default=[0.0], code=None)[0])
         found["armature"] = rotor * gear_of(item) ** 2
-    return bounds | found
+    return bounds_of(limits, ranged=kind in BOUNDED) | found
 
 
 def gear_of(item: Item) -> float:

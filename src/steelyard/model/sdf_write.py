@@ -130,13 +130,7 @@ def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> 
         copies.add(joint.item.sheet, _properties(joint, axis, properties))
         changed.append(f"joint '{name}': {', '.join(properties)}")
     written, renamed = copies.files(files.sheets)
-    return Draft(
-        files=tuple(written),
-        expected=changes.expected,
-        changed=(*changed, *renamed),
-        rescaled=changes.rescaled,
-        notes=(*changes.notes, *(left_behind(model.folders, target) if renamed else ())),
-    )
+    return changes.draft(written, changed, renamed, lambda: left_behind(model.folders, target))
 
 
 def _joints_of(tree: SdfTree) -> dict[str, tuple[SdfJoint, str]]:

@@ -61,16 +61,8 @@ class Output:
 
 
 def output(pieces: Iterable[Piece], shapes: Shapes | None, target: Path) -> Output:
-    """Geometry for a new file.
-
-    Args:
-        pieces: of the file that the robot was read from.
-        shapes: of the new format; None where it takes pieces as they are.
-        target: the new file.
-
-    Returns:
-        The Output; its notes name links whose geometry could not be kept.
-    """
+    """Geometry of the file that the robot was read from for a new file `target`; shapes: of the new format, None where
+    it takes pieces as they are. Its notes name links whose geometry could not be kept."""
     if shapes is None:
         return Output(tuple(pieces), {}, ())
     made = _WrittenPieces(shapes, (*allowed_folders(target), *filter(None, [around(target)])))
@@ -220,15 +212,8 @@ def _shade(color) -> tuple[float, ...]:
 
 
 def obj_text(vertices, faces) -> bytes:
-    """Content of an OBJ file.
-
-    Args:
-        vertices: (n, 3), m.
-        faces: (f, 3), of which vertices that no face has are left out.
-
-    Returns:
-        The bytes; numbers have the nine digits of single precision.
-    """
+    """Content of an OBJ file, in the nine digits of single precision. vertices: (n, 3), m; faces: (f, 3), of which
+    vertices that no face has are left out."""
     used, at = np.unique(faces, return_inverse=True)
     corners = "".join(f"v {x:.9g} {y:.9g} {z:.9g}\n" for x, y, z in vertices[used].tolist())
     return (corners + "".join(f"f {a} {b} {c}\n" for a, b, c in (at.reshape(-1, 3) + 1).tolist())).encode()

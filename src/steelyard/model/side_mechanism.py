@@ -16,14 +16,7 @@ GROUND = "world"
 
 
 def rest_poses(robot: Robot):
-    """World poses of all joint frames at zero coordinates.
-
-    Args:
-        robot: with the joints, parents before children.
-
-    Returns:
-        Rotations (nj, 3, 3) and positions (nj, 3), m.
-    """
+    """World poses of all joint frames at zero coordinates: rotations (nj, 3, 3) and positions (nj, 3), m."""
     R, p = np.zeros((robot.nj, 3, 3)), np.zeros((robot.nj, 3))
     for i, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
         R_parent, p_parent = (np.eye(3), np.zeros(3)) if parent == WORLD else (R[parent], p[parent])

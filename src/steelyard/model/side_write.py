@@ -49,19 +49,9 @@ def side_text(
     written: Robot | None = None,
     tolerance: float = NEGLIGIBLE,
 ) -> str:
-    """Content of the side file of a robot.
-
-    Args:
-        robot: the robot.
-        known: as of `write_side`.
-        driven: as of `write_side`.
-        written: the robot as its model file reads, in the place of both; gravity, sites and what else of joints this
-            lacks are written then, too.
-        tolerance: relative, to which the model file says a number.
-
-    Returns:
-        The text.
-    """
+    """Content of the side file of a robot. known, driven: as of `write_side`. written: the robot as its model file
+    reads, in the place of both; gravity, sites and what else of joints this lacks are written then, too. tolerance:
+    relative, to which the model file says a number."""
     if written is not None:
         known, driven = written.loop_names, written.drives
     top, joints = ([], []) if written is None else rest_lines(robot, written, tolerance)
@@ -140,16 +130,8 @@ def _numbers(values) -> str:
 
 
 def rest_lines(robot: Robot, written: Robot, tolerance: float = NEGLIGIBLE) -> tuple[list[str], list[str]]:
-    """Lines of what a model file lacks of a robot.
-
-    Args:
-        robot: the robot.
-        written: the robot as its model file reads, with the same names of joints.
-        tolerance: relative, to which the file says a number.
-
-    Returns:
-        Lines for the top of a side file, and its tables.
-    """
+    """Lines of what a model file lacks of a robot, for the top of a side file, and its tables. written: the robot as
+    its model file reads, with the same names of joints; tolerance: relative, to which the file says a number."""
     top, tables = [], []
     if not np.allclose(robot.gravity, written.gravity, rtol=tolerance, atol=tolerance):
         top.append(f"gravity = {_numbers(robot.gravity)}")

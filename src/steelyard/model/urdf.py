@@ -16,7 +16,7 @@ from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
 from steelyard.model.assemble import Segment, assemble, forest
 from steelyard.model.document import ModelDocument
-from steelyard.model.joint import KINDS, SHORTEST, Joint
+from steelyard.model.joint import KINDS, SHORTEST, Joint, bounds_of
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
@@ -293,7 +293,9 @@ def _joint(reader: Reader, element: Element, part: int | None, joints, armature)
         if not KINDS[kind].has_axis:
             fields = {}
         if KINDS[kind].nq == 1:
-            fields |= _mimicked(reader, element, label, joints) | _bounds(stated, given)
+            unstated = dict.fromkeys(("lower", "upper"), 0.0)  # 0, as the format says
+            bounded = bounds_of(unstated | stated, ranged=given in BOUNDED)
+            fields |= _mimicked(reader, element, label, joints) | bounded
         placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), *identity(), **fields)
     return SketchJoint(
         name,
@@ -354,17 +356,6 @@ def _limits(reader: Reader, limit: Element | None, label: str, given: str | None
         for key in LIMITS
         if key in limit.attributes
     }
-
-
-def _bounds(stated: dict[str, float], given: str | None) -> dict[str, Any]:
-    """Limits of a `Joint`, infinite where the file states none.
-
-    A bound that is missing is 0, as the format says. A range without width, and a speed or an effort of nothing, are
-    what exporters write for "unknown": a joint that cannot move would be fixed. MuJoCo ignores such ranges, too.
-    """
-    lower, upper = (stated.get(key, 0.0) if given in BOUNDED else 0.0 for key in ("lower", "upper"))
-    bounds = {"lower": lower, "upper": upper} if lower < upper else {}
-    return bounds | {f"{key}_limit": stated[key] for key in ("effort", "velocity") if stated.get(key, 0.0) > 0}
 
 
 def _meant(master: str, follower: str, joints) -> str:

@@ -17,7 +17,7 @@ from steelyard.spatial import rotation_from_rpy
 
 MESH = "mesh"  # the kind of geometry that is a file
 ROLES = ("collision", "visual")
-TURN, DEGREES = 6.3, 360.0  # an angle between, in whole or half numbers, is in degrees
+SOLIDS = ("box", "sphere", "cylinder", "capsule")
 
 
 def label_of(element: Element) -> str:
@@ -31,8 +31,8 @@ def origin(reader: Reader, element: Element, label: str, *, code="SY104"):
         return np.eye(3), np.zeros(3)
     label = f"{label} > origin"
     rpy = reader.numbers(given, "rpy", 3, label, default=np.zeros(3), code=code)
-    beyond = rpy[np.abs(rpy) > TURN]
-    if beyond.size and (np.abs(beyond) <= DEGREES).all() and (2 * rpy == np.round(2 * rpy)).all():
+    beyond = rpy[np.abs(rpy) > 2 * np.pi]  # in whole or half numbers up to a turn they are degrees
+    if beyond.size and (np.abs(beyond) <= np.degrees(2 * np.pi)).all() and (2 * rpy == np.round(2 * rpy)).all():
         said = f"rpy of {label} is {' '.join(f'{angle:g}' for angle in rpy)} rad, beyond a turn; degrees?"
         reader.fault("SY511", given, label, said)
     xyz = reader.numbers(given, "xyz", 3, label, default=np.zeros(3), code=code)
@@ -99,10 +99,10 @@ def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Ele
             return solid, None
         scale = reader.numbers(solid, "scale", 3, label, default=np.ones(3), code="SY506")
         return solid, replace(placed, key=(name, *scale), name=name, scale=scale)
-    if solid.tag not in solids.URDF_SIZES:
+    if solid.tag not in SOLIDS:
         reader.refusals.append(f"<{solid.tag}> is no geometry of URDF")
         return solid, None
-    sizes = solids.URDF_SIZES[solid.tag].items()
+    sizes = solids.XML_SIZES[solid.tag].items()
     size = np.concatenate([reader.numbers(solid, name, count, label, code="SY506") for name, count in sizes])
     exact = solid.tag, tuple(map(float, size))
     return solid, replace(placed, key=(solid.tag, *size), solid=exact, vertices=solids.points(solid.tag, size))

@@ -2,11 +2,13 @@
 user's file byte for byte."""
 
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import choices
+from steelyard.inertia.solids import XML_SIZES
 from steelyard.model.changes import OPEN, Draft, com_form, find_changes, unused
 from steelyard.model.joint import Joint, screw
 from steelyard.model.meshes import Meshes, Piece
@@ -55,13 +57,8 @@ def edited(model: UrdfDocument, robot: Robot, reference: Robot, target: Path) ->
         edits += _dynamics(document, joints[name], {ATTRIBUTES[field]: value for field, value in properties.items()})
         changed.append(f"joint '{name}': {', '.join(properties)}")
     moved, renamed = moved_files(document, Relocation(document.path.parent, target.parent))
-    return Draft(
-        files=((target, apply(document, edits + moved)),),
-        expected=changes.expected,
-        changed=(*changed, *renamed),
-        rescaled=changes.rescaled,
-        notes=(*changes.notes, *(left_behind(model.folders, target) if renamed else ())),
-    )
+    files = ((target, apply(document, edits + moved)),)
+    return changes.draft(files, changed, renamed, lambda: left_behind(model.folders, target))
 
 
 def new_inertial(theta) -> NewElement:
@@ -165,10 +162,6 @@ def _inertial_edits(document: Document, link: Element, theta, inertial: Inertial
     return edits
 
 
-STATED = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length")}
-"""Primitives that every reader of URDF knows, and their attributes."""
-
-
 def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
     """A new file for `target`. pieces: geometry of the robot's links."""
     shapes = form.geometry(pieces)
@@ -232,9 +225,9 @@ def _shape(piece: Piece, target: Path) -> NewElement:
 def _geometry(piece: Piece, target: Path) -> NewElement:
     if piece.solid is not None:
         kind, sizes = piece.solid
-        names = STATED[kind]
-        values = [sizes] if len(names) == 1 else [[size] for size in sizes]
-        return NewElement(kind, {name: number_text(value) for name, value in zip(names, values, strict=True)})
+        rest = iter(sizes)
+        words = {name: number_text(islice(rest, count)) for name, count in XML_SIZES[kind].items()}
+        return NewElement(kind, words)
     assert piece.file is not None and piece.file.path is not None and piece.scale is not None  # of `shape_output`
     attributes = {"filename": Relocation(target.parent, target.parent).seen(piece.file.path)}
     if not np.array_equal(piece.scale, np.ones(3)):

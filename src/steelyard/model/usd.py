@@ -30,7 +30,15 @@ from steelyard.model.meshes import Piece
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.usd_files import Layers, composed, is_text, layers_of, quiet
-from steelyard.model.usd_geometry import SITES, GprimSolid, pieces_of, shapes_of, solids_of, surroundings_of
+from steelyard.model.usd_geometry import (
+    SITES,
+    GprimSolid,
+    inertial_of,
+    pieces_of,
+    shapes_of,
+    solids_of,
+    surroundings_of,
+)
 from steelyard.model.usd_joints import (
     CLOSES,
     Connection,
@@ -41,7 +49,6 @@ from steelyard.model.usd_joints import (
     limits_of,
     mimics_of,
 )
-from steelyard.model.usd_mass import inertial_of
 from steelyard.model.usd_scene import Scene, applied, names_of, value
 from steelyard.spatial import GRAVITY, Pose, identity
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.model.drive import Drive, of_affine
-from steelyard.model.joint import KINDS, Joint
+from steelyard.model.joint import KINDS, Joint, bounds_of
 from steelyard.model.robot import WORLD
 from steelyard.model.usd_geometry import UP
 from steelyard.model.usd_scene import PrimFrame, Scene, applied, names_of, rotation_of, value
@@ -273,29 +273,16 @@ def reference_of(scene: Scene, connection: Connection) -> float:
 def joint_of(
     scene: Scene, connection: Connection, child: int, pose, mimics: dict[str, tuple[str, float, float]]
 ) -> Joint:
-    """The joint of a tree.
-
-    Args:
-        scene: of it.
-        connection: not a fixed one.
-        child: which of its bodies (0, 1) it carries.
-        pose: of that body in the other at zero.
-        mimics: of `mimics_of`.
-
-    Returns:
-        The Joint.
-    """
+    """The joint of a tree that a connection is, not a fixed one. child: which of its bodies (0, 1) it carries; pose: of
+    that body in the other at zero; mimics: of `mimics_of`."""
     assert connection.kind is not None
     R, p = pose
     placed: dict[str, Any] = {"subspace": connection.subspace(child), "rotation": R, "position": p}
     if KINDS[connection.kind].nq > 1:
         properties: dict[str, Any] = _properties(scene, connection) if connection.kind == "spherical" else {}
         return Joint(connection.name, connection.kind, **placed, **properties)
-    stated = limits_of(scene, connection)
-    lower, upper = stated.get("lower", -np.inf), stated.get("upper", np.inf)
-    bounds: dict[str, Any] = {"lower": lower, "upper": upper} if lower < upper else {}
-    bounds |= {f"{key}_limit": stated[key] for key in ("effort", "velocity") if key in stated}
-    fields: dict[str, Any] = _properties(scene, connection) | bounds | {"offset": -reference_of(scene, connection)}
+    fields: dict[str, Any] = _properties(scene, connection) | bounds_of(limits_of(scene, connection))
+    fields["offset"] = -reference_of(scene, connection)
     if connection.name in mimics:
         master, ratio, offset = mimics[connection.name]
         fields |= {"mimics": master, "ratio": ratio, "offset": offset}

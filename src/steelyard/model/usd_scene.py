@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.model.sketch import Place, ScanFault
 from steelyard.spatial import rotation_from_quaternion
 
+SINGLE = float(np.finfo(np.float32).eps)  # rounding of single precision, relative
 TRANSCODED = "tn__"  # how usdex starts the name of a prim whose own name is no identifier
 
 

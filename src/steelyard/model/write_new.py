@@ -30,19 +30,10 @@ MARK = "# what {} has no place for, written by steelyard\n"
 
 
 def new_file(robot: Robot, path: Path, format: Format) -> Draft:
-    """Write a robot in a format.
+    """Write a robot in a format to a path in a folder that exists; its source file gives geometry.
 
-    Args:
-        robot: what is written; its source file gives geometry.
-        path: of the file, in a folder that exists.
-        format: of the file.
-
-    Returns:
-        The files as they were written, with what to say of them.
-
-    Raises:
-        ModelError: with nothing written, for what the format cannot hold, a result that does not read back as the
-            robot, and a side file in the way.
+    Raises ModelError, with nothing written, for what the format cannot hold, a result that does not read back as the
+    robot, and a side file in the way.
     """
     assert format.new is not None and format.abilities is not None  # `format_of` gives writable formats only
     document = document_of(robot)
@@ -127,19 +118,8 @@ def read_back(
     lock: Mapping[str, ArrayLike] | None = None,
     precision: float = NEGLIGIBLE,
 ) -> Robot:
-    """The robot of files that were written for trial.
-
-    Args:
-        trial: the files, and the robot that they are to be.
-        path: under which name they will appear.
-        floating: as of `load`.
-        folders: as of `load`.
-        lock: as of `load`.
-        precision: as of `Format`.
-
-    Raises:
-        ModelError: it is another robot.
-    """
+    """The robot of files that were written for trial. path: under which name they will appear; floating, folders, lock:
+    as of `load`; precision: as of `Format`. Raises ModelError where it is another robot."""
     written = trial.files[-1][0]
     try:
         found = load(written, floating=floating, folders=folders, lock=lock)

@@ -194,14 +194,8 @@ class Document:
 
 
 def read(path) -> Document:
-    """Index a model file: no entities, no network, bounded size and depth.
-
-    Args:
-        path: of the file.
-
-    Raises:
-        ModelError: names the file, and line and remedy where they are known.
-    """
+    """Index a model file: no entities, no network, bounded size and depth. Raises ModelError that names the file, and
+    line and remedy where they are known."""
     path = Path(path)
     return parsed(path, read_bytes(path))
 
@@ -327,47 +321,25 @@ class Reader:
         """Note what only a strict reader refuses."""
         self.refusals.append(f"{self.document.where(element)}: {message} {remedy}".strip())
 
-    def numbers(
-        self,
-        element: Element,
-        name: str,
-        count: int,
-        text: str,
-        *,
-        default=None,
-        code: str | None = "SY104",
-        strict: str = "finite",
-    ) -> np.ndarray:
+    def numbers(self, element: Element, name: str, count: int, text: str, **options) -> np.ndarray:
         """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite.
 
-        code: of that fault; None where only a strict reader needs the numbers. strict: what that takes: "finite"
-        numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
+        options: default. code: of that fault; None where only a strict reader needs the numbers. strict: what that
+        takes: "finite" numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
         """
         written = f"'{name}'", f'{name}="', '"'
-        raw = element.attributes.get(name)
-        return self._numbers(element, raw, written, count, text, default, code, strict)
+        return self._numbers(element, element.attributes.get(name), written, count, text, **options)
 
     def number(self, element: Element, name: str, text: str, *, default: float | None = None, **options) -> float:
         """Attribute as one float, like `numbers`."""
         given = None if default is None else [default]
         return float(self.numbers(element, name, 1, text, default=given, **options)[0])
 
-    def content(
-        self,
-        element: Element,
-        tag: str,
-        count: int,
-        text: str,
-        *,
-        default=None,
-        code: str | None = "SY104",
-        strict: str = "finite",
-    ) -> np.ndarray:
+    def content(self, element: Element, tag: str, count: int, text: str, **options) -> np.ndarray:
         """Text of the first child of a tag as (count,) floats, like `numbers`; an empty child is a missing one."""
         child = element.find(tag)
         raw = (child and child.text.strip()) or None
-        written = f"<{tag}>", f"<{tag}>", f"</{tag}>"
-        return self._numbers(child or element, raw, written, count, text, default, code, strict)
+        return self._numbers(child or element, raw, (f"<{tag}>", f"<{tag}>", f"</{tag}>"), count, text, **options)
 
     def _numbers(
         self,
@@ -376,9 +348,10 @@ class Reader:
         written: tuple[str, str, str],
         count: int,
         text: str,
-        default,
-        code: str | None,
-        strict: str,
+        *,
+        default=None,
+        code: str | None = "SY104",
+        strict: str = "finite",
     ) -> np.ndarray:
         """Numbers of a text. written: what has them, in words, and what stands before and behind them."""
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
