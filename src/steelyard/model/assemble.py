@@ -157,7 +157,9 @@ def assemble(
     where the file places them. gravity: (3,) m/s^2. places: name, part that carries it or None, and pose in that.
     Raises ModelError when nothing can move.
     """
-    gravity = _checked_gravity(gravity)
+    gravity = np.asarray(gravity, dtype=float)
+    if gravity.shape != (3,) or not np.isfinite(gravity).all():
+        raise ModelError(f"gravity is a finite vector of 3 in the world frame, m/s^2; got {gravity.tolist()}.")
     based = _based(parts, floating)
     whole = lumped(based)
     if not whole.joints:
@@ -254,13 +256,6 @@ def lumped(parts: list[Segment]) -> Lumped:
 def free_joint(name: str = FLOATING_BASE) -> Joint:
     """A free joint at the parent's origin."""
     return Joint(name, "free", np.eye(6), *identity())
-
-
-def _checked_gravity(gravity):
-    gravity = np.asarray(gravity, dtype=float)
-    if gravity.shape != (3,) or not np.isfinite(gravity).all():
-        raise ModelError(f"gravity is a finite vector of 3 in the world frame, m/s^2; got {gravity.tolist()}.")
-    return gravity
 
 
 def _based(parts: list[Segment], floating) -> list[Segment]:

@@ -65,7 +65,8 @@ def find_changes(
             inertials |= parts
             rescaled += lines
     joints, arrays, missing = _joint_changes(robot, reference, format, writable)
-    changed = {name: drive for name, drive in drives.items() if _drives_otherwise(drive, reference.drives.get(name))}
+    known = reference.drives
+    changed = {n: drive for n, drive in drives.items() if n not in known or drive.differing(known[n], ROUNDING)}
     kept = {name: why for name in changed if (why := obstacle(name)) is not None}
     told = {name: drive for name, drive in changed.items() if name not in kept}
     missing += [f"The drive of joint '{name}' was not written: {why}." for name, why in kept.items()]
@@ -75,10 +76,6 @@ def find_changes(
     )
     expected = replace(robot, links=links, drives=dict(reference.drives) | told, floor=reference.floor, **arrays)
     return Changes(inertials, joints, told, expected, tuple(rescaled), (*rescaled, *missing))
-
-
-def _drives_otherwise(drive: Drive, before: Drive | None) -> bool:
-    return before is None or bool(drive.differing(before, ROUNDING))
 
 
 def com_form(theta):

@@ -117,7 +117,6 @@ def loop_difference(loop: Loop, other: Loop, tolerance: float = NEGLIGIBLE) -> b
 
 
 def _alike(rotor: Rotor, other: Rotor) -> bool:
-    """Whether two rotors are the same."""
     numbers = ("axis", "rotation", "position", "theta")
     return (rotor.gears, rotor.carrier, rotor.symmetric) == (other.gears, other.carrier, other.symmetric) and all(
         _near(getattr(rotor, key), getattr(other, key)) for key in numbers

@@ -273,7 +273,6 @@ def _format_of(path: Path) -> Format:
 
 
 def _with_folders(document: ModelDocument, folders) -> ModelDocument:
-    """The document with the folders that `opened` says."""
     allowed, wider = allowed_folders(document.path, folders), around(document.path)
     tried = [replace(document, folders=each) for each in (allowed, (wider, *allowed)) if each[0]]
     for found in tried if wider else ():

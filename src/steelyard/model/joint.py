@@ -65,7 +65,6 @@ class Joint(Card):
 
     @property
     def features(self) -> "JointKind":
-        """What is particular to its kind."""
         return KINDS[self.kind]
 
     @property
@@ -168,7 +167,8 @@ def joint_pose(joint: Joint, q):
         turned, moved = exponential(Phi[:, k], q[..., k])
         R, p = R @ turned, p + rotate(R, moved)
     if kind.quaternion:
-        turned, anchor = _unit_rotation(q[..., -4:]), ball_anchor(joint.subspace[:, -3:])
+        x, anchor = q[..., -4:], ball_anchor(joint.subspace[:, -3:])
+        turned = rotation_from_quaternion(x / xp.sqrt(xp.sum(x * x, axis=-1, keepdims=True)))
         if anchor.any():  # stays where it is while the child turns about it
             anchor = xp.asarray(anchor, dtype=q.dtype)
             p = p + rotate(R, anchor - rotate(turned, anchor))
@@ -204,11 +204,6 @@ def is_helical(joint: Joint) -> bool:
 def ball_anchor(Phi):
     """Point (3,) in child axes that a spherical joint turns about, skew in the linear rows of its Phi (6, 3), m."""
     return array_namespace(Phi).stack([Phi[2, 1], Phi[0, 2], Phi[1, 0]])
-
-
-def _unit_rotation(quaternion):
-    xp = array_namespace(quaternion)
-    return rotation_from_quaternion(quaternion / xp.sqrt(xp.sum(quaternion * quaternion, axis=-1, keepdims=True)))
 
 
 def _planar_rate(q, v):
@@ -258,12 +253,10 @@ class JointKind:
 
     @property
     def slides(self) -> int:
-        """Number of coordinates that are lengths."""
         return self.turning.count(False)
 
     @property
     def angles(self) -> int:
-        """Number of coordinates that are angles."""
         return self.turning.count(True) - 3 * self.quaternion
 
 

@@ -56,7 +56,7 @@ class Piece:
         if self.file.path is None:
             raise ModelError(self.file.message)
         assert self.scale is not None
-        mesh = read_colored(self.file.path, self.name)
+        mesh = _guarded(self.file.path, self.name, mesh_files.load_colored)
         if isinstance(mesh, Resolved):
             raise ModelError(mesh.message)
         vertices, faces, colors = mesh
@@ -97,11 +97,6 @@ class Meshes:
 def read_mesh(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
     """Vertices (n, 3) in file units and faces (f, 3) of a mesh file, or what is wrong. text: how it is called."""
     return _guarded(path, text, mesh_files.load)
-
-
-def read_colored(path: Path, text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | Resolved:
-    """The same, and colours (f, 4) of the faces where the file has any."""
-    return _guarded(path, text, mesh_files.load_colored)
 
 
 def _guarded(path: Path, text: str, load):

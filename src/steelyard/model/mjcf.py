@@ -37,12 +37,6 @@ def closures(m) -> list[int]:
     return [k for k in range(m.neq) if m.eq_active0[k] and int(m.eq_type[k]) in closing]
 
 
-def actuated_joints(m, robot: Robot) -> tuple[str, ...]:
-    """Joints that an actuator of the file drives directly, in the order of the robot's joints."""
-    driven = {joint_name(m, joint) for _, joint in direct_drives(m)}
-    return tuple(name for name in robot.joint_names if name in driven)
-
-
 def _closure(m, k: int) -> Closure:
     import mujoco
 
@@ -126,23 +120,27 @@ def _name(m) -> str:
 
 def _robot(m, path: Path, *, floating: bool | None, gravity, source: Source | None, notes: list[str]) -> Robot:
     """The robot of a compiled model. path: of its file, to name it in messages."""
+    import mujoco
+
     _require_finite(m, path)
+    if gravity is None:
+        gravity = np.zeros(3) if m.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY else m.opt.gravity
     robot = assemble(
         _name(m) or path.stem,
         _segments(m),
         floating=floating,
-        gravity=_gravity(m) if gravity is None else gravity,
+        gravity=gravity,
         source=source,
         notes=[*notes, *_unmodelled(m, path)],
         closures=(_closure(m, k) for k in closures(m)),
         places=_places(m),
     )
-    driven = actuated_joints(m, robot) if robot.loops else ()
-    return replace(robot, actuated=driven, drives=joint_drives(m, robot), floor=floor_of(m))
+    driven = {joint_name(m, joint) for _, joint in direct_drives(m)} if robot.loops else ()
+    actuated = tuple(name for name in robot.joint_names if name in driven)
+    return replace(robot, actuated=actuated, drives=joint_drives(m, robot), floor=floor_of(m))
 
 
 def _places(m) -> Iterator[tuple[str, str, Pose]]:
-    """Named sites, in the bodies that carry them."""
     for k in (k for k in range(m.nsite) if m.site(k).name):
         yield m.site(k).name, body_name(m, int(m.site_bodyid[k])), (compiled_rotation(m.site_quat[k]), m.site_pos[k])
 
@@ -165,13 +163,6 @@ def _require_finite(m, path: Path):
                 f"{path}: {owner(wrong[0])} has {name} {values[wrong[0]].tolist()} once MuJoCo has compiled it; "
                 "expected finite numbers. Correct its attributes, and the sizes of its geoms."
             )
-
-
-def _gravity(m):
-    import mujoco
-
-    disabled = m.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-    return np.zeros(3) if disabled else m.opt.gravity
 
 
 def _followers(m) -> dict[int, tuple[int, int]]:
@@ -285,7 +276,10 @@ def floor_of(m: Any) -> Contact | None:
     own = standing(m)
     if not len(own) or m.npair or m.geom_priority[own].min() <= highest(m):
         return None
-    found = {_contact(m, geom) for geom in own}
+    found = {
+        Contact(*(tuple(getattr(m, f"geom_{name}")[g].tolist()) for name in CONTACT), int(m.geom_condim[g]))
+        for g in own
+    }
     return found.pop() if len(found) == 1 else None
 
 
@@ -307,15 +301,9 @@ def _touching(m) -> np.ndarray:
 
 
 def highest(m) -> int:
-    """Priority of the other geoms that touch."""
     others = _touching(m)
     others[standing(m)] = False
     return int(m.geom_priority[others].max(initial=0))
-
-
-def _contact(m, geom: int) -> Contact:
-    numbers = (tuple(getattr(m, f"geom_{name}")[geom].tolist()) for name in CONTACT)
-    return Contact(*numbers, condim=int(m.geom_condim[geom]))
 
 
 def _geoms(files: MjcfFiles, section: Node) -> Iterator[Node]:

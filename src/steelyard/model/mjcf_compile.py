@@ -171,8 +171,9 @@ def _attached(element: Element, document: Document, files: MjcfFiles) -> Iterato
     """The other model that `<model>` has MuJoCo read, or the part of it that `<attach>` puts into this one."""
     named = element
     if element.tag == "attach":
-        models = document.root.every("model")
-        named = next((each for each in models if _name(each) == element.attributes.get("model")), element)
+        stems = ((each, Path(each.attributes.get("file", "")).stem) for each in document.root.every("model"))
+        models = {each.attributes.get("name") or stem: each for each, stem in reversed([*stems])}  # the first counts
+        named = models.get(element.attributes.get("model", ""), element)
     folders = {
         each.attributes.get(key, "") for each in document.root.every("compiler") for key in ("assetdir", "meshdir")
     }
@@ -184,10 +185,6 @@ def _attached(element: Element, document: Document, files: MjcfFiles) -> Iterato
     asked = element.attributes.get("body") if element.tag == "attach" else None
     named_so = (each for each in other.root.every("body") if asked and each.attributes.get("name") == asked)
     yield next(named_so, other.root), other
-
-
-def _name(model: Element) -> str:
-    return model.attributes.get("name") or Path(model.attributes.get("file", "")).stem
 
 
 def _samples(element: Element) -> int:

@@ -122,7 +122,6 @@ class Geometry:
                 self._solid.add(link)
 
     def of(self, link: str) -> list[NewElement]:
-        """Geoms of a link."""
         return self._geoms.get(link, [])
 
     @property
@@ -172,7 +171,6 @@ class Geometry:
 
 
 def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
-    """A new file for `target`. pieces: geometry of the robot's links."""
     robot, drives = form.robot, form.expected.drives
     geometry = Geometry(target, form.geometry(pieces))
     excluded = list(_excluded(form, geometry))
@@ -193,25 +191,20 @@ def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft
 
     world = (*_told_apart(form, geometry), *_inside(form, geometry))
     found = overlapping(text(excluded), target.parent) if geometry.solids > 1 else []
-    return form.draft(target, text([*excluded, *found]), (*_notes(robot), *_apart(found)))
-
-
-def _apart(found: list[tuple[str, str]]) -> Iterator[str]:
+    notes = list(unwritten(robot.drives))
+    if robot.mimic_names:
+        named = choices(robot.mimic_names)
+        notes.insert(0, f"Mimic joints ({named}) are coupled by <equality>, which MuJoCo holds softly.")
     if found:
         pairs = choices(" and ".join(pair) for pair in found)
-        yield f"Bodies whose shapes overlap at rest do not touch each other (<exclude>): {pairs}."
+        notes.append(f"Bodies whose shapes overlap at rest do not touch each other (<exclude>): {pairs}.")
+    return form.draft(target, text([*excluded, *found]), notes)
 
 
 def _section(tag: str, children) -> Iterator[NewElement]:
     children = tuple(children)
     if children:
         yield NewElement(tag, {}, children)
-
-
-def _notes(robot: Robot) -> Iterator[str]:
-    if robot.mimic_names:
-        yield f"Mimic joints ({choices(robot.mimic_names)}) are coupled by <equality>, which MuJoCo holds softly."
-    yield from unwritten(robot.drives)
 
 
 def _is_ground(member: Member) -> bool:

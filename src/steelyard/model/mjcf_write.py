@@ -60,12 +60,8 @@ def settings_of(files: MjcfFiles) -> CompilerSettings:
     total = float(getattr(spec.compiler, "settotalmass", 0.0))  # deprecated in MuJoCo 4.0
     if total <= 0:
         return CompilerSettings(springs, None, 1.0, ratios, m)
-    own, _ = compile_files(files, _without_total)
+    own, _ = compile_files(files, lambda spec: setattr(spec.compiler, "settotalmass", -1.0))  # none
     return CompilerSettings(springs, total, total / float(own.body_mass.sum()), ratios, m)
-
-
-def _without_total(spec):
-    spec.compiler.settotalmass = -1.0  # as of a file without it
 
 
 def new_total(files: MjcfFiles, settings: CompilerSettings, inertials: dict[int, np.ndarray]) -> Iterator[Made]:

@@ -86,7 +86,6 @@ class Form:
 
     @cached_property
     def hanging(self) -> dict[str, list[Member]]:
-        """Members by what they hang on."""
         found: dict[str, list[Member]] = {name: [] for name in ("", *self.robot.body_names)}
         for each in self.members:
             found[each.on].append(each)
@@ -144,7 +143,6 @@ def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()
 
 
 def at_origin(frame: Frame) -> bool:
-    """Whether a frame is that of its body."""
     return not frame.position.any() and np.array_equal(frame.rotation, np.eye(3))
 
 

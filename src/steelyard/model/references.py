@@ -110,7 +110,10 @@ def _is_package(folder: Path) -> bool:
     if _holds_home(folder):
         return False
     marked = any((folder / marker).exists() for marker in (*MARKERS, PYTHON))
-    return marked or folder.parent.name in HOMES or _is_installed(folder)
+    if marked or folder.parent.name in HOMES:
+        return True
+    # pip's `--target` may have any name, and has notes of what was installed in it
+    return not _holds_home(folder.parent) and any(folder.parent.glob("*.dist-info"))
 
 
 def _holds_home(folder: Path) -> bool:
@@ -120,11 +123,6 @@ def _holds_home(folder: Path) -> bool:
 def _is_common(folder: Path) -> bool:
     """Whether a folder is one for everything: a home or above it, a drive, and what lies on it, such as /tmp."""
     return _holds_home(folder) or folder.parent == Path(folder.anchor)
-
-
-def _is_installed(folder: Path) -> bool:
-    """Whether pip put a folder where it is: `--target` may have any name, and notes of what was installed in it."""
-    return not _holds_home(folder.parent) and any(folder.parent.glob("*.dist-info"))
 
 
 def package_named(text: str) -> str | None:
@@ -204,7 +202,7 @@ def _around_model(name: str, folders: tuple[Path, ...], here: Path) -> list[Path
         for home in dict.fromkeys((*beside, *renamed))
         if home.is_dir()
         and not user.is_relative_to(home)
-        and (_is_package(home) or is_inside(folders, home) or _around(home, here))
+        and (_is_package(home) or is_inside(folders, home) or (here.is_relative_to(home) and not _is_common(home)))
     ]
 
 
@@ -212,11 +210,6 @@ def _built_from(home: Path, rest: str) -> tuple[Path, ...]:
     """The source folder of a package whose install is links to it, as colcon's --symlink-install makes."""
     source = package_of(Path(os.path.realpath(home / rest)).parent)
     return (source,) if declared_name(source) == home.name == declared_name(home) else ()
-
-
-def _around(home: Path, here: Path) -> bool:
-    """Whether a folder holds the model, and is not one that holds everything, such as /tmp and /home."""
-    return here.is_relative_to(home) and not _is_common(home)
 
 
 def _inside(path: Path, folders: tuple[Path, ...], text: str) -> Resolved:

@@ -140,7 +140,6 @@ class Robot:
 
     @property
     def nb(self) -> int:
-        """Number of moving bodies."""
         return len(self.body_names)
 
     @property
@@ -242,7 +241,6 @@ class Robot:
 
     @property
     def loop_names(self) -> tuple[str, ...]:
-        """Names of the loop closures."""
         return tuple(loop.name for loop in self.loops)
 
     @property

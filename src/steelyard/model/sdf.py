@@ -97,7 +97,6 @@ class SdfDocument(ModelDocument):
 
     @property
     def meshes(self) -> Meshes:
-        """Meshes that it names."""
         return Meshes(self.path.parent, self.folders)
 
     def _thetas(self, tree: SdfTree) -> dict[int, tuple[np.ndarray, bool]]:
@@ -137,7 +136,8 @@ def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False)
     if named:
         said = f"the pose of its <inertial> is relative to '{named[:60]}', which simulators pass over."
         reader.fault("SY506", element, label, said, remedy="State it in the frame of the link.")
-    missing = [tag for tag in ("mass", "inertia") if not _states(element, tag)]
+    stated = {each.tag for each in element.children if each.children or each.text.strip()}
+    missing = [tag for tag in ("mass", "inertia") if tag not in stated]
     inertia = element.find("inertia")
     if inertia is not None:
         missing += [tag for tag in ("ixx", "iyy", "izz") if not text_of(inertia, tag)]
@@ -155,13 +155,7 @@ def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False)
     return Inertial(place, mass, com, R, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
-def _states(inertial, tag: str) -> bool:
-    child = inertial.find(tag)
-    return child is not None and bool(child.children or child.text.strip())
-
-
 def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool) -> Part:
-    """A link as a part of a sketch."""
     body = tree.bodies[index]
     name = tree.named(index)
     label = f"link '{name}'"
@@ -205,7 +199,6 @@ def _segments(tree: SdfTree, readings: dict[int, JointReading], coupled, thetas)
 
 
 def _acts(tree: SdfTree, index: int) -> bool:
-    """Whether a joint is one of the robot's."""
     joint = tree.joints[index]
     return not tree.chosen.isdisjoint((joint.parent, joint.child))
 
@@ -244,7 +237,6 @@ def _places(tree: SdfTree) -> Iterator[tuple[str, str | None, Pose]]:
 
 
 def _notes(files: SdfFiles, tree: SdfTree, floating) -> list[str]:
-    """What is odd, assumed and not modelled."""
     told = (each for each in files.faults if each.code in TOLD)
     notes = [*files.notes, *tree.notes]
     if floating is not None:

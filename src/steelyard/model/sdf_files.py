@@ -56,11 +56,11 @@ class SdfFiles:
     def _sheet(self, document: Document, above: SdfUse | None = None, include: Element | None = None) -> SdfUse:
         reader = Reader(document, self.faults, self.refusals)
         stated = document.root.attributes.get("version", "")
-        numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", stated)
-        if numbers is None:
+        version = _version(stated)
+        if version is None:
             said = f"states version '{stated[:20]}'" if stated else "states no version"
             self.notes.append(f"{document.path.name}: <sdf> {said}; it was read as 1.{NEWEST[1]}.")
-        sheet = SdfUse(document, reader, (1, int(numbers[1])) if numbers else NEWEST, above, include)
+        sheet = SdfUse(document, reader, version or NEWEST, above, include)
         self.sheets.append(sheet)
         self.notes += [note for note in document.notes if note not in self.notes]
         return sheet
@@ -210,7 +210,11 @@ class SdfFiles:
         name = "model.sdf"
         if config.path is not None:
             offered = rooted(config.path, "a model.config", "model").root.every("sdf")
-            versions = [(_version(each), each.text.strip()) for each in offered if each.text.strip()]
+            versions = [
+                (_version(each.attributes.get("version", "1.0")) or (0, 0), each.text.strip())
+                for each in offered
+                if each.text.strip()
+            ]
             name = max((each for each in versions if each[0] <= NEWEST), default=((0, 0), name))[1]
         elif config.problem != "missing":
             return config
@@ -241,6 +245,6 @@ class SdfFiles:
             self._add(scope, each)
 
 
-def _version(element: Element) -> tuple[int, int]:
-    numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", element.attributes.get("version", "1.0"))
-    return (1, int(numbers[1])) if numbers else (0, 0)
+def _version(text: str) -> tuple[int, int] | None:
+    numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", text)
+    return (1, int(numbers[1])) if numbers else None

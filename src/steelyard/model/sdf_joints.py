@@ -202,30 +202,24 @@ def _fields(files: SdfFiles, item: Item, axis: Element | None, label: str, limit
 
 
 def gear_of(item: Item) -> float:
-    """Gear ratio of the rotor that Drake knows of a joint."""
     return float(item.sheet.reader.content(item.element, GEAR, 1, item.label, default=[1.0], code=None)[0])
 
 
 def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, own: str) -> dict:
     """Fields of a joint that `<mimic>` states, of SDF or of Drake."""
-    item, reader = joint.item, joint.item.sheet.reader
-    mimic = None if axis is None else axis.find("mimic")
-    drake = item.element.find("drake:mimic") if mimic is None and own == AXES[0] else None
-    if mimic is not None:
-        values = [
-            float(reader.content(mimic, tag, 1, f"{label} > mimic", default=[default], code=None)[0])
-            for tag, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
-        ]
-    elif drake is not None:
-        values = [
-            reader.number(drake, name, f"{label} > mimic", default=default, code=None)
-            for name, default in (("multiplier", 1.0), ("offset", 0.0))
-        ]
+    item, reader, label = joint.item, joint.item.sheet.reader, f"{label} > mimic"
+    stated = None if axis is None else axis.find("mimic")
+    numbers = {"multiplier": 1.0, "offset": 0.0, "reference": 0.0}
+    if stated is not None:
+        ratio, offset, reference = (
+            float(reader.content(stated, tag, 1, label, default=[each], code=None)[0]) for tag, each in numbers.items()
+        )
+    elif own == AXES[0] and (stated := item.element.find("drake:mimic")) is not None:
+        ratio, offset, reference = (
+            reader.number(stated, tag, label, default=each, code=None) for tag, each in numbers.items()
+        )
     else:
         return {}
-    stated = mimic if mimic is not None else drake
-    assert stated is not None
-    ratio, offset, reference = [*values, 0.0][:3]
     name, side = stated.attributes.get("joint", ""), stated.attributes.get("axis", AXES[0])
     master = tree.by_path.get((*joint.scope.path, *name.split(SEPARATOR)))
     names = () if master is None else joint_names(tree, master)
@@ -233,7 +227,7 @@ def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, 
         said = f"it mimics '{name[:60]}', which is no movable joint of its model."
         known = choices([each.item.name for each in tree.joints if each.scope is joint.scope])
         remedy = f"Correct the name, or remove the <mimic>, and it moves on its own. Joints there: {known}."
-        reader.fault("SY507", stated, f"{label} > mimic", said, remedy=remedy)
+        reader.fault("SY507", stated, label, said, remedy=remedy)
         return {}
     return {"mimics": names[AXES.index(side)], "ratio": ratio, "offset": offset - ratio * reference}
 

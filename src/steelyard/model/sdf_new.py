@@ -71,7 +71,6 @@ class SdfDraft:
 
 
 def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
-    """A new file for `target`. pieces: geometry of the robot's links."""
     sheet, frames = SdfDraft(target), []
     robot, shapes = form.robot, form.geometry(pieces)
     for each in form.members:
@@ -87,7 +86,10 @@ def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft
         sheet.link(link, sheet.pose(each.rotation, each.position, each.on), _drawn(sheet, drawn))
         if not moves:
             taken = {*robot.frames, *(joint.name for joint in robot.joints)}
-            sheet.parts.append(_weld(unused(f"{link.name}_fixed", taken), parent, link.name))
+            ends = NewElement("parent", {}, text=parent), NewElement("child", {}, text=link.name)
+            sheet.parts.append(
+                NewElement("joint", {"name": unused(f"{link.name}_fixed", taken), "type": "fixed"}, ends)
+            )
         elif robot.joints[each.joints[0]].kind != "free":
             sheet.parts.append(_joint(sheet, form, each.joints, parent, link.name))
     _frames(sheet, robot, frames)
@@ -124,7 +126,6 @@ def universal(robot: Robot, index: int) -> bool:
 
 
 def _joint(sheet: SdfDraft, form: Form, chain: tuple[int, ...], parent: str, child: str) -> NewElement:
-    """A joint of SDF, of one or two of the robot."""
     joint = form.robot.joints[chain[-1]]
     kind, name = _type(form.robot, chain), joint.name
     anchor = ball_anchor(joint.subspace) if joint.kind == "spherical" else screw(joint)[1]
@@ -177,17 +178,11 @@ def _axis(sheet: SdfDraft, form: Form, index: int, tag: str) -> NewElement:
 
 
 def _leader(robot: Robot, joint: Joint) -> dict[str, str]:
-    """Attributes of the `<mimic>` of a joint."""
     index = next(i for i, each in enumerate(robot.joints) if each.name == joint.mimics)
     for place, start in ((0, index), (1, index - 1)):
         if start >= 0 and universal(robot, start):
             return {"joint": robot.joints[start].name.removesuffix(f"_{AXES[0]}"), "axis": AXES[place]}
     return {"joint": str(joint.mimics)}
-
-
-def _weld(name: str, parent: str, child: str) -> NewElement:
-    ends = NewElement("parent", {}, text=parent), NewElement("child", {}, text=child)
-    return NewElement("joint", {"name": name, "type": "fixed"}, ends)
 
 
 def _of_frames(form: Form, main: Link, shapes: dict[str, list[Piece]]) -> Iterator[Piece]:

@@ -139,7 +139,6 @@ def _connection(scope: FrameScope, item: Item, places: dict[Item, int]) -> SdfJo
 
 
 def _choose(tree: SdfTree, files: SdfFiles) -> None:
-    """The bodies of the robot."""
     groups = _groups(tree)
     ends = ((each.parent, each.child) for each in tree.joints if each.kind not in (FIXED, COUPLING))
     movable = {tree.over.root[parent if child == WORLD else child] for parent, child in ends}
@@ -174,7 +173,6 @@ def _choose(tree: SdfTree, files: SdfFiles) -> None:
 
 
 def _tell(tree: SdfTree, files: SdfFiles, flying: list[int]) -> None:
-    """Notes of what is assumed and left out."""
     name = files.main.path.name
     left = [tree.named(body) for body in tree.over.order if body not in tree.chosen]
     if left:

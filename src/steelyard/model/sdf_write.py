@@ -94,7 +94,6 @@ def _moved_files(document: Document, mover: Relocation, copied) -> tuple[list[Ed
 
 
 def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> Draft:
-    """As of `ModelDocument.edited`."""
     files, tree, _ = model.read()
     bodies = {tree.named(index): tree.bodies[index] for index in tree.chosen}
     joints = _joints_of(tree)
@@ -175,7 +174,6 @@ def _children(document: Document, parent: Element, tag: str, values: dict[str, f
 
 
 def numbered(values: dict[str, float]) -> tuple[NewElement, ...]:
-    """Elements that hold a number each."""
     return tuple(NewElement(tag, {}, text=number_text([value])) for tag, value in values.items())
 
 
@@ -240,7 +238,6 @@ def _numbers(words: list[str]) -> list[float]:
 def with_inertials(
     model: SdfDocument, sketch: Sketch, inertials: dict[int, Inertial], target: Path
 ) -> list[tuple[Path, bytes]]:
-    """As of `ModelDocument.with_inertials`."""
     files, tree, _ = model.read()
     copies = Copies(files.sheets[0], target)
     for index, inertial in inertials.items():

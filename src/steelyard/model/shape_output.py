@@ -154,7 +154,9 @@ class _WrittenPieces:
             return None
         if self.shapes.problem(path.name, content, piece.role):
             return None
-        if piece.role != "visual" or piece.color is not None or self.shapes.colored or not _may_be_colored(path):
+        suffix = path.suffix.lower()
+        colored = b"mtllib" in content if suffix == ".obj" else suffix in COLORED
+        if piece.role != "visual" or piece.color is not None or self.shapes.colored or not colored:
             return piece
         _, faces, colors = piece.colored_mesh()
         assert faces is not None  # of a file
@@ -163,7 +165,10 @@ class _WrittenPieces:
 
     def _named(self, piece: Piece, content: bytes) -> str:
         """Name of the file with a content, put among the files. Raises ModelError for one that is not read."""
-        stem = _plain(Path(piece.name or str(piece.key[0])).stem.removeprefix("mesh "))
+        given = Path(piece.name or str(piece.key[0])).stem.removeprefix("mesh ")
+        # signs that no system or URI takes for something else
+        plain = "".join(each if each.isalnum() or each in "-_." else "_" for each in given)
+        stem = plain.lstrip(".")[:80] or "mesh"
         number, name = 1, f"{stem}.obj"
         while self.files.get(name, content) != content:
             number += 1
@@ -173,12 +178,6 @@ class _WrittenPieces:
                 raise ModelError(problem)
             self.files[name] = content
         return name
-
-
-def _may_be_colored(path: Path) -> bool:
-    if path.suffix.lower() == ".obj":
-        return b"mtllib" in path.read_bytes()
-    return path.suffix.lower() in COLORED
 
 
 def _surface(piece: Piece) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -217,8 +216,3 @@ def obj_text(vertices, faces) -> bytes:
     used, at = np.unique(faces, return_inverse=True)
     corners = "".join(f"v {x:.9g} {y:.9g} {z:.9g}\n" for x, y, z in vertices[used].tolist())
     return (corners + "".join(f"f {a} {b} {c}\n" for a, b, c in (at.reshape(-1, 3) + 1).tolist())).encode()
-
-
-def _plain(text: str) -> str:
-    """A file name of letters, digits and signs that no system or URI takes for something else."""
-    return "".join(each if each.isalnum() or each in "-_." else "_" for each in text).lstrip(".")[:80] or "mesh"

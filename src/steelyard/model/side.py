@@ -179,7 +179,6 @@ def _with_sites(document: Table, robot: Robot) -> Robot:
 
 
 def _with_joints(table: Table, robot: Robot) -> Robot:
-    """The robot with properties and limits of joints."""
     arrays = {field: getattr(robot, field).copy() for field in PROPERTIES}
     joints = []
     known = {joint.name: joint for joint in robot.joints}
@@ -201,7 +200,6 @@ def _with_joints(table: Table, robot: Robot) -> Robot:
 
 
 def with_limits(robot: Robot, other: Robot) -> Robot:
-    """A robot with the limits that joints of the same names have in another one."""
     limits = {joint.name: {key: getattr(joint, key) for key in LIMITS} for joint in other.joints}
     return replace(robot, joints=tuple(replace(joint, **limits.get(joint.name, {})) for joint in robot.joints))
 

@@ -349,7 +349,6 @@ def keyframes(document: MjcfDocument, robot: Robot) -> dict[str, np.ndarray]:
 
 
 def left_out(document: MjcfDocument) -> Iterator[str]:
-    """As of `ModelDocument.left_out`."""
     import mujoco
 
     m, _ = document.compiled

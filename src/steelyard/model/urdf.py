@@ -286,23 +286,26 @@ def _joint(reader: Reader, element: Element, part: int | None, joints, armature)
         _check_mimic(reader, mimic, f"{label} > mimic", element, joints, moves=bool(kind) and KINDS[kind].nq == 1)
     stated = _limits(reader, limit, f"{label} > limit", given)
     # a bound that is missing is 0, as the format says
-    bounds = dict.fromkeys(("lower", "upper"), 0.0) if limit is not None and given in BOUNDED else {}
+    unstated = dict.fromkeys(("lower", "upper"), 0.0) if given in BOUNDED else {}
     placed = None
     if kind:
-        fields = _properties(reader, element, label) | {"armature": armature.get(name, 0.0)}
+        fields: dict[str, Any] = {"armature": armature.get(name, 0.0)}
+        dynamics = element.find("dynamics")
+        for field, word in ATTRIBUTES.items() if dynamics is not None else ():
+            fields[field] = reader.number(dynamics, word, label, default=0.0, code=None)
         if not KINDS[kind].has_axis:
             fields = {}
         if KINDS[kind].nq == 1:
-            unstated = dict.fromkeys(("lower", "upper"), 0.0)  # 0, as the format says
-            bounded = bounds_of(unstated | stated, ranged=given in BOUNDED)
-            fields |= _mimicked(reader, element, label, joints) | bounded
+            bounds = bounds_of(unstated | stated, ranged=given in BOUNDED)
+            fields |= _mimicked(reader, element, label, joints) | bounds
         placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), *identity(), **fields)
+    bounded = stated if limit is None else unstated | stated
     return SketchJoint(
         name,
         reader.place(element, label),
         given or "",
         part,
-        {key: value if np.isfinite(value) else np.nan for key, value in (bounds | stated).items()},
+        {key: value if np.isfinite(value) else np.nan for key, value in bounded.items()},
         None if limit is None else reader.place(limit, f"{label} > limit"),
         mimics=mimic is not None,
         required_limits=("effort", "velocity") if given in BOUNDED else (),
@@ -323,14 +326,6 @@ def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
     remedy = "Give it a nonzero vector."
     reader.fault("SY506", axis, label, "the joint's axis is zero: it has no direction.", remedy=remedy)
     return np.full(3, np.nan)
-
-
-def _properties(reader: Reader, joint: Element, label: str) -> dict[str, Any]:
-    """Fields of a joint that `<dynamics>` states."""
-    dynamics = joint.find("dynamics")
-    if dynamics is None:
-        return {}
-    return {field: reader.number(dynamics, name, label, default=0.0, code=None) for field, name in ATTRIBUTES.items()}
 
 
 def _mimicked(reader: Reader, joint: Element, label: str, joints) -> dict[str, Any]:

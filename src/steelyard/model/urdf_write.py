@@ -36,7 +36,6 @@ from steelyard.spatial import rotation_from_rpy, rpy_from_rotation
 
 
 def edited(model: UrdfDocument, robot: Robot, reference: Robot, target: Path) -> Draft:
-    """As of `ModelDocument.edited`."""
     document = model.xml
     changes = find_changes(
         robot,
@@ -127,7 +126,6 @@ def alone(model: UrdfDocument, *, geometry: bool) -> bytes:
 def with_inertials(
     model: UrdfDocument, sketch: Sketch, inertials: dict[int, Inertial], target: Path
 ) -> list[tuple[Path, bytes]]:
-    """As of `ModelDocument.with_inertials`."""
     document = model.xml
     links: dict[str, Element] = {}
     for element in document.root.children:
@@ -163,7 +161,6 @@ def _inertial_edits(document: Document, link: Element, theta, inertial: Inertial
 
 
 def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
-    """A new file for `target`. pieces: geometry of the robot's links."""
     shapes = form.geometry(pieces)
     root, whole, notes = _named(form.robot, shapes)
     kept = {link.name for link in whole.links}

@@ -229,7 +229,6 @@ class SceneReading:
         return tuple(found)
 
     def joints(self) -> tuple[SketchJoint, ...]:
-        """Of a sketch."""
         found = []
         drives = drives_of(self.scene, self.connections)
         for number, body in enumerate(self.tree.order):

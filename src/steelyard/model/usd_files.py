@@ -130,9 +130,9 @@ def composed(layers: Layers, path: Path):
     """The `Usd.Stage` of layers, payloads loaded. path: of the root, for messages. Raises ModelError for more prims
     than a robot has, and what OpenUSD refuses."""
     with quiet():
-        from pxr import Usd
+        from pxr import Sdf, Usd
 
-        if _Count(layers).of_stage() > MOST_PRIMS:
+        if _Count(layers).count(layers.root.identifier, Sdf.Path.absoluteRootPath) > MOST_PRIMS:
             raise ModelError(
                 f"{path} composes more than {MOST_PRIMS} prims. No robot needs that; it was not read. Save the robot "
                 "in a file of its own."
@@ -166,17 +166,12 @@ def _require_readable(path: Path, frontier: dict[str, Path]):
         opened_file(file, LARGEST).close()
         state = file.stat()
         if is_text(file):
-            _require_shallow(file)
+            if _depth(UNNEEDED.sub(b"", file.read_bytes())) > DEEPEST:
+                raise ModelError(f"{file} nests more than {DEEPEST} levels deep. No robot needs that; it was not read.")
         else:
             binary.append((identifier, state.st_size, state.st_mtime_ns))
     if binary:
         _probe(tuple(binary))
-
-
-def _require_shallow(file: Path):
-    depth = _depth(UNNEEDED.sub(b"", file.read_bytes()))
-    if depth > DEEPEST:
-        raise ModelError(f"{file} nests more than {DEEPEST} levels deep. No robot needs that; it was not read.")
 
 
 def _depth(text: bytes) -> int:
@@ -254,9 +249,6 @@ class _Count:
         self.Sdf = Sdf
         self.layers = layers
         self.known: dict[tuple[str, Any], int] = {}
-
-    def of_stage(self) -> int:
-        return self.count(self.layers.root.identifier, self.Sdf.Path.absoluteRootPath)
 
     @cache  # noqa: B019  the counter lives as long as one reading
     def stack(self, identifier: str) -> tuple:

@@ -56,7 +56,6 @@ class GprimSolid:
 
     @property
     def collides(self) -> bool:
-        """Whether it is an enabled collider."""
         from pxr import UsdPhysics
 
         return self.prim.HasAPI(UsdPhysics.CollisionAPI) and value(self.prim, "physics:collisionEnabled") is not False
@@ -104,7 +103,8 @@ class GprimSolid:
     @property
     def vertices(self) -> np.ndarray:
         """(n, 3) m about its position, in the axes of `rotation`."""
-        return self._own_points() @ self.stretch.T
+        points = solids.points(*self.own_solid) if self.points is None else self.points
+        return points @ self.stretch.T
 
     @property
     def triangles(self) -> np.ndarray | None:
@@ -112,11 +112,6 @@ class GprimSolid:
         if self.faces is None:
             return None
         return self.faces[:, ::-1] if np.linalg.det(self.frame.stretch) < 0 else self.faces
-
-    def _own_points(self) -> np.ndarray:
-        if self.points is not None:
-            return self.points
-        return solids.points(*self.own_solid)
 
     @property
     def own_solid(self) -> tuple[str, tuple[float, ...]]:

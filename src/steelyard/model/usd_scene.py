@@ -53,7 +53,6 @@ class PrimFrame:
     stretch: np.ndarray
 
     def seen(self, other: "PrimFrame") -> "PrimFrame":
-        """Another frame from this one, with its own stretch."""
         R = self.rotation.T
         return PrimFrame(R @ other.rotation, R @ (other.position - self.position), other.stretch)
 
@@ -144,7 +143,6 @@ class Scene:
 
     @cached_property
     def frames(self) -> list[PrimFrame]:
-        """Of the bodies."""
         return [self.frame(each) for each in self.bodies]
 
     @cached_property

@@ -36,7 +36,6 @@ WRITTEN = (".usd", ".usda", ".usdc")
 
 
 def edited(document: UsdDocument, robot: Robot, reference: Robot, target: Path) -> Draft:
-    """As of `ModelDocument.edited`."""
     with quiet():
         scene = document.scene()
         connections = {each.name: each for each in connections_of(scene)}
@@ -64,7 +63,6 @@ def edited(document: UsdDocument, robot: Robot, reference: Robot, target: Path) 
 def with_inertials(
     document: UsdDocument, sketch: Sketch, inertials: dict[int, Inertial], target: Path
 ) -> list[tuple[Path, bytes]]:
-    """As of `ModelDocument.with_inertials`."""
     with quiet():
         scene, opinions = document.scene(), Opinions()
         for index, inertial in inertials.items():
@@ -84,7 +82,6 @@ def expressible(robot: Robot) -> dict[str, Drive]:
 
 
 def _obstacle(scene: Scene, connection: Connection | None) -> str | None:
-    """Why the drive of a joint cannot be written."""
     if connection is None:
         return "it is no joint of the file"
     path = connection.prim.GetPath()
@@ -262,7 +259,6 @@ def _copied(document: UsdDocument, opinions: Opinions, target: Path) -> tuple[by
 
 
 def author(layer, opinions: Opinions):
-    """Write opinions into a `Sdf.Layer`."""
     from pxr import Gf, Sdf, Vt
 
     makers = {"quatf": lambda v: Gf.Quatf(v[0], *v[1:]), "double[]": Vt.DoubleArray}

@@ -142,7 +142,8 @@ def _side(
     Raises ModelError where model and side file together are not the robot, and for another side file in the place.
     """
     target = side_path(path)
-    text, before = side_text(whole, written=found, tolerance=precision), _content(target)
+    text = side_text(whole, written=found, tolerance=precision)
+    before = target.read_bytes().decode(errors="replace") if target.is_file() else None
     own = before is None or before.startswith(MARK.format(path.name))
     said = contents(text)
     if not said and (before is None or not own):
@@ -194,11 +195,6 @@ def _require_shared(robot: Robot, side: Path, path: Path):
             f"{side_path(path)}, which {path.name} needs, would be read with {source.path.name}, too, and is not true "
             f"of it. Choose another name for {path.name}."
         ) from error
-
-
-def _content(path: Path) -> str | None:
-    """Text of a file; None where there is none."""
-    return path.read_bytes().decode(errors="replace") if path.is_file() else None
 
 
 def _require_whole(whole: Robot, found: Robot, path: Path, precision: float):

@@ -58,7 +58,6 @@ class Files:
         return f"{PACKAGE}{name}" if home is None else str(home)
 
     def matching(self, name: str) -> list[str]:
-        """Files of a pattern."""
         self._checked(os.path.dirname(name[: MAGIC.search(name).start()]))  # type: ignore[union-attr]  # noqa: PTH120
         return [str(self._checked(each)) for each in sorted(islice(iglob(name), MOST_FILES))]  # noqa: PTH207
 
@@ -76,7 +75,6 @@ class Files:
         return listed(document.root)
 
     def text(self, name: str) -> str:
-        """A file of YAML."""
         try:
             return self._content(self._checked(name)).decode("utf-8-sig")
         except UnicodeError as error:

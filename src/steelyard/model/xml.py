@@ -17,6 +17,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from steelyard.arguments import shown
 from steelyard.errors import ModelError
 from steelyard.model.document import read_bytes
 from steelyard.model.sketch import Place, ScanFault
@@ -31,7 +32,6 @@ LONGEST = 10_000_000  # characters of a start tag
 HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 ATTRIBUTE = re.compile(rb"""(?<!\s)\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
 ENCLOSED = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"))
-SHOWN = 60  # characters of a value in a message
 LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost where UTF-8 was promised and not kept
 
 
@@ -53,7 +53,9 @@ def decoded(content: bytes, path: Path) -> Text:
     rest = content[len(bom) :]
     head = DECLARATION.match(rest)
     stated = {} if head is None else {key: value.decode("latin-1") for key, _, value in STATED.findall(head[2])}
-    encoding, notes = marked or stated.get(b"encoding") or _by_zeros(rest), []
+    # without declaration, by where its first bytes are zero (XML 1.0, appendix F)
+    by_zeros = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(rest[:2], "utf-8")
+    encoding, notes = marked or stated.get(b"encoding") or by_zeros, []
     text = _kept(rest, encoding)
     if text is None and codecs_name(encoding) == "utf-8":
         line = rest[: _undecodable(rest)].count(b"\n") + 1
@@ -84,11 +86,6 @@ def codecs_name(encoding: str) -> str | None:
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
         return None
-
-
-def _by_zeros(content: bytes) -> str:
-    """Encoding of a file without declaration, by where its first bytes are zero (XML 1.0, appendix F)."""
-    return {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(content[:2], "utf-8")
 
 
 def _kept(content: bytes, encoding: str) -> str | None:
@@ -137,11 +134,9 @@ class Element:
 
     @property
     def empty(self) -> bool:
-        """Whether it is written `<tag/>`."""
         return self.end == self.head_end
 
     def find(self, tag: str) -> "Element | None":
-        """First child of that tag."""
         return next((child for child in self.children if child.tag == tag), None)
 
     def walk(self) -> Iterator["Element"]:
@@ -184,13 +179,13 @@ class Document:
 
     def where(self, element: Element) -> str:
         """`file:line <tag name="...">`, to start a refusal with; of an element without a name, what it is in, too."""
-        shown, owner = [], element
+        tags, owner = [], element
         while owner is not None and owner.parent is not None:
             name = owner.attributes.get("name") or owner.attributes.get("link")
-            shown.append(f'<{owner.tag} name="{name}">' if name else f"<{owner.tag}>")
+            tags.append(f'<{owner.tag} name="{name}">' if name else f"<{owner.tag}>")
             owner = None if name else owner.parent
         path, line = self.source(element)
-        return f"{path}:{line} {' in '.join(shown) or f'<{element.tag}>'}"
+        return f"{path}:{line} {' in '.join(tags) or f'<{element.tag}>'}"
 
 
 def read(path) -> Document:
@@ -369,8 +364,7 @@ class Reader:
             values = np.array(words)
             if len(words) == count and all(map(isfinite, words)):
                 return values
-            shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
-            said = f"{written[1]}{shown}{written[2]}; expected {expected}."
+            said = f"{written[1]}{shown(raw)}{written[2]}; expected {expected}."
         taken = strict == "number" and values.size == count and not np.isnan(values).any()
         refused = bool(strict) and not taken
         if code is not None:
