@@ -2,7 +2,7 @@
 of fixed parts, floating or fixed base, mimics, closures and places; and a robot without bodies that weigh nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from steelyard.inertia import transform
 from steelyard.model.joint import Joint
 from steelyard.model.loops import Loop
 from steelyard.model.robot import WORLD, Frame, Link, Robot, Source
+from steelyard.model.sketch import Part, SketchJoint
 from steelyard.spatial import Pose, adjoint, identity, then
 
 FLOATING_BASE = "floating_base"
@@ -128,6 +129,39 @@ class Segment:
 def ground(name: str) -> Segment:
     """The world, as a part that stands still."""
     return Segment(name, WORLD, *identity(), (), np.zeros(10), False)
+
+
+def segments_of(parts: Mapping[int, Part], joints: Iterable[SketchJoint], world: str | None = None) -> list[Segment]:
+    """Parts of a sketch, by number in the order of the file, with the joints that carry them.
+
+    A root that moves without a joint flies. world: name of what stands for the world; None where the one root does.
+    """
+    carried: dict[int | None, list[Joint]] = {}
+    for each in joints:
+        if each.placed is not None:
+            carried.setdefault(each.part, []).append(each.placed)
+    flying = [n for n, part in parts.items() if part.parent is None and part.moves and n not in carried]
+    found = [] if world is None else [ground(world)]
+    places = {None: len(found) - 1} | {number: len(found) + k for k, number in enumerate(parts)}
+    for number, part in parts.items():
+        first, *inner = carried.get(number, [None])
+        if number in flying:
+            first = free_joint(FLOATING_BASE if len(flying) == 1 else f"{FLOATING_BASE}_{part.name}")
+        elif first is not None:
+            first = replace(first, rotation=part.rotation, position=part.position)
+        stated = np.zeros(10) if part.inertial is None else part.inertial.theta
+        found.append(
+            Segment(
+                part.name,
+                places[part.parent],
+                part.rotation,
+                part.position,
+                () if first is None else (first, *inner),
+                stated if part.theta is None else part.theta,
+                part.inertial is not None if part.known is None else part.known,
+            )
+        )
+    return found
 
 
 @dataclass(frozen=True, eq=False)

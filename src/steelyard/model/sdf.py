@@ -5,7 +5,7 @@ a model that nothing holds flies. Both are said in notes, and the linter reports
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -14,17 +14,17 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import Closure, Segment, assemble, free_joint, ground
+from steelyard.model.assemble import Closure, assemble, segments_of
 from steelyard.model.document import ModelDocument
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sdf_files import ROOT, SdfFiles
 from steelyard.model.sdf_frames import STATED, TRUE, WORLD_FRAME, raw_pose, text_of
 from steelyard.model.sdf_geometry import automatic, named_files, pieces_of, shapes_of, surroundings_of
-from steelyard.model.sdf_joints import AXES, TYPES, JointReading, axis_of, geared, read_joints
+from steelyard.model.sdf_joints import AXES, TYPES, axis_of, geared, read_joints
 from steelyard.model.sdf_tree import FIXED, FLIES, Body, SdfTree, tree_of
 from steelyard.model.side_mechanism import z_along
-from steelyard.model.sketch import Inertial, Part, Sketch
+from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.xml import Document, rooted
 from steelyard.spatial import GRAVITY, Pose, inverse, then
 
@@ -48,19 +48,27 @@ class SdfDocument(ModelDocument):
     def whole(self) -> bool:
         return any(each.tag in ("world", "model") for each in self.xml.root.children)
 
-    def read(self) -> tuple[SdfFiles, SdfTree, dict[int, JointReading]]:
+    def read(self) -> tuple[SdfFiles, SdfTree, list[SketchJoint]]:
         """Its files, trees and joints, with new readers. Raises ModelError for what cannot be read at all."""
         files = SdfFiles(self.xml, self.folders)
         tree = tree_of(files)
-        return files, tree, read_joints(files, tree)
+        return files, tree, geared(tree, read_joints(files, tree))
 
     def referenced(self) -> Iterator[Path]:
         return named_files(SdfFiles(self.xml, self.folders), self.meshes)
 
     def robot(self, *, floating, gravity) -> Robot:
-        files, tree, readings = self.read()
-        coupled = geared(tree, readings)
-        segments = _segments(tree, readings, coupled, self._thetas(tree))
+        files, tree, joints = self.read()
+        source, listed = self.meshes, tree.listed
+        parts = {listed.index(body): _part(tree, body, source, strict=True) for body in sorted(tree.chosen)}
+        silent = [part.name for part in parts.values() if part.inertial is None]
+        if silent:
+            tree.notes.append(
+                f"{self.path.name}: no <inertial> states mass and tensor of {choices(silent)}; SDF gives each 1 kg and "
+                "moments of 1 kg m^2."
+            )
+        roots = [body for body in tree.over.roots if body in tree.chosen]
+        world = WORLD_FRAME if len(roots) != 1 or roots[0] in tree.over.carriers else None
         closures = [_closure(tree, index) for index in tree.over.closing if _acts(tree, index)]
         if files.refusals:
             raise ModelError(files.refusals[0])
@@ -68,7 +76,7 @@ class SdfDocument(ModelDocument):
         stated = GRAVITY if files.gravity is None else files.gravity
         return assemble(
             model,
-            segments,
+            segments_of(parts, joints, world),
             floating=floating,
             gravity=stated if gravity is None else gravity,
             source=Source(self.path.absolute(), "sdf", self.folders),
@@ -78,16 +86,14 @@ class SdfDocument(ModelDocument):
         )
 
     def sketch(self, *, meshes: bool = True) -> Sketch:
-        files, tree, readings = self.read()
-        geared(tree, readings)
+        files, tree, joints = self.read()
         for index in tree.over.closing:
             _closure(tree, index)
         if not tree.listed:
             raise ModelError(f"{self.path} has no <link>; there is nothing to check.")
         source = self.meshes
         parts = [_part(tree, index, source, read=meshes) for index in tree.listed]
-        joints = tuple(each for reading in readings.values() for each in reading.sketched)
-        return Sketch(self.path, "sdf", "link", tuple(parts), joints, tuple(files.faults), tuple(files.notes))
+        return Sketch(self.path, "sdf", "link", tuple(parts), tuple(joints), tuple(files.faults), tuple(files.notes))
 
     def pieces(self) -> Iterator[Piece]:
         return pieces_of(tree_of(SdfFiles(self.xml, self.folders)), self.meshes)
@@ -98,21 +104,6 @@ class SdfDocument(ModelDocument):
     @property
     def meshes(self) -> Meshes:
         return Meshes(self.path.parent, self.folders)
-
-    def _thetas(self, tree: SdfTree) -> dict[int, tuple[np.ndarray, bool]]:
-        """(10,) parameters of each body of the robot, and whether the file states them."""
-        source, found, silent = self.meshes, {}, []
-        for index in sorted(tree.chosen):
-            name = tree.named(index)
-            inertial = inertial_of(tree.bodies[index], f"link '{name}'", source, strict=True)
-            found[index] = (UNIT, False) if inertial is None else (inertial.theta, True)
-            silent += [name] if inertial is None else []
-        if silent:
-            tree.notes.append(
-                f"{self.path.name}: no <inertial> states mass and tensor of {choices(silent)}; SDF gives each 1 kg and "
-                "moments of 1 kg m^2."
-            )
-        return found
 
     edited = later("steelyard.model", "sdf_write.edited")
     with_inertials = later("steelyard.model", "sdf_write.with_inertials")
@@ -155,7 +146,8 @@ def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False)
     return Inertial(place, mass, com, R, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
-def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool) -> Part:
+def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool = False, strict: bool = False) -> Part:
+    """A link as a part of a sketch, or of a robot, which has no shapes. strict: as of `inertial_of`."""
     body = tree.bodies[index]
     name = tree.named(index)
     label = f"link '{name}'"
@@ -163,11 +155,11 @@ def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool) -> Part:
     kind = "" if carrier is None else tree.joints[carrier.joints[0][0]].kind
     moves = not body.static if carrier is None else kind not in TYPES or bool(TYPES[kind])
     R, p = tree.relative(index)
-    inertial = inertial_of(body, label, source)
+    inertial = inertial_of(body, label, source, strict=strict)
     if inertial is None and not body.static:
         said = f"{label} has no <inertial>, so that SDF gives it 1 kg and moments of 1 kg m^2."
         body.item.sheet.reader.fault("SY107", body.item.element, f"{label} > inertial", said)
-    shapes, partial = shapes_of(body, label, source, read=read)
+    shapes, partial = ((), False) if strict else shapes_of(body, label, source, read=read)
     return Part(
         name,
         body.item.sheet.reader.place(body.item.element, label),
@@ -179,23 +171,8 @@ def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool) -> Part:
         shapes,
         1.0 if inertial is None and not body.static else 0.0,
         partial,
+        UNIT if inertial is None else None,
     )
-
-
-def _segments(tree: SdfTree, readings: dict[int, JointReading], coupled, thetas) -> list[Segment]:
-    """Links with the joints that carry them, in file order, under the world where one stands on it."""
-    chosen = sorted(tree.chosen)
-    roots = [index for index in tree.over.roots if index in tree.chosen]
-    grounded = len(roots) != 1 or roots[0] in tree.over.carriers
-    found = [ground(WORLD_FRAME)] if grounded else []
-    place = {WORLD: 0 if grounded else WORLD} | {index: k + len(found) for k, index in enumerate(chosen)}
-    for index in chosen:
-        carrier = tree.over.carriers.get(index)
-        joints = (free_joint(),) if carrier is None else readings[carrier.joints[0][0]].placed
-        joints = tuple(replace(each, **coupled.get(each.name, {})) for each in joints)
-        above = place[tree.over.parent(index)]
-        found.append(Segment(tree.named(index), above, *tree.relative(index), joints, *thetas[index]))
-    return found
 
 
 def _acts(tree: SdfTree, index: int) -> bool:

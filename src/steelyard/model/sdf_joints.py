@@ -1,6 +1,6 @@
 """Joints of an SDF file: axes, limits and properties of each, and what it follows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,28 +34,20 @@ ROTOR, GEAR = "drake:rotor_inertia", "drake:gear_ratio"
 PITCH, OLD_PITCH = "screw_thread_pitch", "thread_pitch"
 
 
-@dataclass(frozen=True, eq=False)
-class JointReading:
-    """A joint as it was read. placed: joints of a robot that it is, outermost first, the first with its pose; none of a
-    fixed one. sketched: of each axis, with the joint's own where it has none."""
-
-    placed: tuple[Joint, ...]
-    sketched: tuple[SketchJoint, ...]
-
-
 def joint_names(tree: SdfTree, joint: SdfJoint) -> tuple[str, ...]:
     """Names of the joints that one of the file is: with its axis behind them where it has two."""
     name, count = tree.name(joint.path), len(TYPES.get(joint.kind, ("",)))
     return (name,) if count < 2 else tuple(f"{name}_{axis}" for axis in AXES[:count])
 
 
-def read_joints(files: SdfFiles, tree: SdfTree) -> dict[int, JointReading]:
-    """Joints of a file by their place in the tree; couplings and closures are not among them."""
+def read_joints(files: SdfFiles, tree: SdfTree) -> dict[int, tuple[SketchJoint, ...]]:
+    """Joints of a file by their place in the tree, one an axis, outermost first; couplings and closures are not among
+    them."""
     carried = ((body, carrier.joints[0]) for body, carrier in sorted(tree.over.carriers.items()))
     return {index: _joint(files, tree, body, tree.joints[index], turned=end == 0) for body, (index, end) in carried}
 
 
-def _joint(files: SdfFiles, tree: SdfTree, body: int, joint: SdfJoint, *, turned: bool) -> JointReading:
+def _joint(files: SdfFiles, tree: SdfTree, body: int, joint: SdfJoint, *, turned: bool) -> tuple[SketchJoint, ...]:
     """turned: whether the body is the parent of the joint."""
     item, element = joint.item, joint.item.element
     reader, label = item.sheet.reader, f"joint '{tree.name(joint.path)}'"
@@ -68,7 +60,7 @@ def _joint(files: SdfFiles, tree: SdfTree, body: int, joint: SdfJoint, *, turned
         reader.fault("SY505", element, label, said, remedy="Exchange <parent> and <child>.")
     to_body = inverse(tree.bodies[body].pose)
     anchor = to_body[0] @ joint.pose[1] + to_body[1]
-    placed, sketched = [], []
+    found = []
     for kind, name, axis in zip(kinds, names, AXES, strict=False):
         stated = element.find(axis)
         fields = {}
@@ -83,19 +75,15 @@ def _joint(files: SdfFiles, tree: SdfTree, body: int, joint: SdfJoint, *, turned
         if KINDS[kind].nq == 1:
             fields = _fields(files, item, stated, label, limits, joint.kind)
             fields |= _mimicked(tree, joint, stated, label, axis)
-        placed.append(Joint(name, kind, subspace, *identity(), **fields))
-        sketched.append(_sketched(tree, joint, body, name, stated, limits, fields))
-    if not sketched:
-        sketched.append(_sketched(tree, joint, body, names[0], None, {}, {}))
-    if placed:
-        placed = placed[::-1] if turned else placed
-        rotation, position = tree.relative(body)
-        placed[0] = replace(placed[0], rotation=rotation, position=position)
-    return JointReading(tuple(placed), tuple(sketched))
+        placed = Joint(name, kind, subspace, *identity(), **fields)
+        found.append(_sketched(tree, joint, body, name, stated, limits, placed))
+    if not found:
+        found.append(_sketched(tree, joint, body, names[0], None, {}, None))
+    return tuple(found[::-1] if turned else found)
 
 
 def _sketched(
-    tree: SdfTree, joint: SdfJoint, body: int, name: str, axis: Element | None, limits, fields
+    tree: SdfTree, joint: SdfJoint, body: int, name: str, axis: Element | None, limits, placed: Joint | None
 ) -> SketchJoint:
     reader, element = joint.item.sheet.reader, joint.item.element
     limit = None if axis is None else axis.find("limit")
@@ -107,7 +95,8 @@ def _sketched(
         tree.over.order.index(body),
         {key: value if np.isfinite(value) else np.nan for key, value in limits.items()},
         None if limit is None else reader.place(limit, f"{label} > limit"),
-        mimics="mimics" in fields,
+        mimics=placed is not None and placed.mimics is not None,
+        placed=placed,
     )
 
 
@@ -232,8 +221,8 @@ def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, 
     return {"mimics": names[AXES.index(side)], "ratio": ratio, "offset": offset - ratio * reference}
 
 
-def geared(tree: SdfTree, readings: dict[int, JointReading]) -> dict[str, dict[str, Any]]:
-    """Fields of joints that follow another through a gearbox, by name.
+def geared(tree: SdfTree, readings: dict[int, tuple[SketchJoint, ...]]) -> list[SketchJoint]:
+    """The joints, with those that follow another through a gearbox.
 
     A gearbox says theta_2 = -ratio theta_1 of the angles of its parent and child against a reference link, which two
     hinges carry them on.
@@ -255,17 +244,23 @@ def geared(tree: SdfTree, readings: dict[int, JointReading]) -> dict[str, dict[s
             reader.fault("SY506", item.element, item.label, said, remedy=remedy)
             continue
         ratio = float(reader.content(item.element, "gearbox_ratio", 1, item.label, default=[1.0], code="SY506")[0])
-        master, ratio = readings[leader].placed[0].name, -ratio * first * second
-        found[readings[follower].placed[0].name] = {"mimics": master, "ratio": ratio, "offset": 0.0}
-    return found
+        master = readings[leader][0].name
+        found[readings[follower][0].name] = {"mimics": master, "ratio": -ratio * first * second, "offset": 0.0}
+    return [
+        each
+        if each.name not in found
+        else replace(each, placed=each.placed and replace(each.placed, **found[each.name]))
+        for reading in readings.values()
+        for each in reading
+    ]
 
 
-def _hinge(tree: SdfTree, readings: dict[int, JointReading], reference: int | None, end: int) -> int | None:
+def _hinge(tree: SdfTree, readings: dict[int, tuple[SketchJoint, ...]], reference: int | None, end: int) -> int | None:
     """The hinge between a reference link and one end of a gearbox."""
     ends = {reference, end}
     for index, reading in readings.items():
         joint = tree.joints[index]
-        if reference is not None and joint.kind in HINGES and {joint.parent, joint.child} == ends and reading.placed:
+        if reference is not None and joint.kind in HINGES and {joint.parent, joint.child} == ends and reading[0].placed:
             return index
     return None
 

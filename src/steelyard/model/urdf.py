@@ -5,7 +5,7 @@ joints cannot be understood with. Only `<link>` inertials and `<joint>`s matter 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -14,11 +14,11 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
-from steelyard.model.assemble import Segment, assemble, forest
+from steelyard.model.assemble import assemble, forest, segments_of
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, SHORTEST, Joint, bounds_of
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.robot import WORLD, Robot, Source
+from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
@@ -82,9 +82,10 @@ class UrdfDocument(ModelDocument):
         notes = [*tree.notes, *(f"{each.place.path.name}, line {each.place.line}: {each.message}" for each in told)]
         if not name:
             notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
+        place = {name: index for index, name in enumerate(tree.links)}
         return assemble(
             name or path.stem,
-            _segments(tree, parts, joints),
+            segments_of(dict(sorted(enumerate(parts), key=lambda each: place[each[1].name])), joints),
             floating=floating,
             gravity=GRAVITY if gravity is None else gravity,
             source=Source(path.absolute(), self.format, self.folders, arguments=self.arguments),
@@ -120,27 +121,6 @@ class UrdfDocument(ModelDocument):
     edited = later("steelyard.model", "urdf_write.edited")
     with_inertials = later("steelyard.model", "urdf_write.with_inertials")
     alone = later("steelyard.model", "urdf_write.alone")
-
-
-def _segments(tree: UrdfTree, parts: list[Part], joints: list[SketchJoint]) -> list[Segment]:
-    """Links with the joints that carry them, in file order."""
-    place = {name: index for index, name in enumerate(tree.links)}
-    carried = {each.part: each.placed for each in joints}
-    found: list[Segment] = []
-    for index, part in sorted(enumerate(parts), key=lambda each: place[each[1].name]):
-        joint = carried.get(index)
-        found.append(
-            Segment(
-                part.name,
-                WORLD if part.parent is None else place[parts[part.parent].name],
-                part.rotation,
-                part.position,
-                () if joint is None else (replace(joint, rotation=part.rotation, position=part.position),),
-                np.zeros(10) if part.inertial is None else part.inertial.theta,
-                part.inertial is not None,
-            )
-        )
-    return found
 
 
 def _walked(document: Document) -> tuple[Reader, UrdfTree]:

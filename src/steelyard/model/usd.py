@@ -3,7 +3,7 @@
 One walk makes a `Scene` with everything odd in it, of which both the tolerant sketch and the strict robot are made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,19 +13,10 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.lazy import later
-from steelyard.model.assemble import (
-    FLOATING_BASE,
-    Closure,
-    Forest,
-    Segment,
-    Ties,
-    assemble,
-    forest,
-    free_joint,
-    ground,
-)
+from steelyard.model.assemble import Closure, Forest, Ties, assemble, forest, segments_of
 from steelyard.model.changes import unused
 from steelyard.model.document import ModelDocument
+from steelyard.model.drive import Drive
 from steelyard.model.meshes import Piece
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
@@ -50,7 +41,7 @@ from steelyard.model.usd_joints import (
     mimics_of,
 )
 from steelyard.model.usd_scene import Scene, applied, names_of, value
-from steelyard.spatial import GRAVITY, Pose, identity
+from steelyard.spatial import GRAVITY, Pose
 
 APART = 1e-4  # rad and m: between frames of joints that add up
 
@@ -98,12 +89,14 @@ class UsdDocument(ModelDocument):
         with quiet():
             found = _read(self.scene())
             scene = found.scene
-            segments = found.segments()
+            drives, world = drives_of(scene, found.connections), found.world
+            parts = dict(enumerate(found.parts(shapes=False)[: len(found.tree.order)]))
+            joints = found.joints(drives)
             if scene.refusals:
                 raise ModelError(scene.refusals[0])
             robot = assemble(
                 found.name,
-                segments,
+                segments_of(parts, joints, world),
                 floating=floating,
                 gravity=_gravity(scene) if gravity is None else gravity,
                 source=Source(self.path.absolute(), "usd", self.folders),
@@ -112,7 +105,6 @@ class UsdDocument(ModelDocument):
                 places=found.places(),
             )
             loops = tuple(loop for loop in robot.loops if loop.bodies[0] != loop.bodies[1])
-            drives = drives_of(scene, found.connections)
             driven = [name for name in robot.joint_names if name in drives] if loops else ()
             known = {name: drive for name in robot.dof_names if (drive := drives.get(name)) is not None}
             notes = tuple(dict.fromkeys((*robot.notes, *scene.notes)))
@@ -123,7 +115,7 @@ class UsdDocument(ModelDocument):
             found = _read(self.scene())
             if not found.scene.bodies:
                 raise ModelError(f"{self.path} has no rigid body (PhysicsRigidBodyAPI); there is nothing to check.")
-            parts, joints = found.parts(), found.joints()
+            parts, joints = found.parts(), found.joints(drives_of(found.scene, found.connections))
             return Sketch(self.path, "usd", "body", parts, joints, tuple(found.scene.faults), tuple(found.scene.notes))
 
     def pieces(self) -> Iterator[Piece]:
@@ -177,41 +169,25 @@ class SceneReading:
                 self.scene.fault("SY506", other.prim, said, remedy="Let them agree at zero.")
         return R, p
 
-    def segments(self) -> list[Segment]:
-        """Bodies with the joints that carry them, parents first; the world, where one moves on it or several trees
-        hang there."""
+    @property
+    def world(self) -> str | None:
+        """Name of the world as a part, where a joint that moves stands on it, or several trees do."""
         if not self.tree.order:
             self.scene.refusals.append(
                 f"{self.scene.path} has no bodies (PhysicsRigidBodyAPI) with a joint between them; a robot needs some."
             )
-        names, roots = self.scene.body_names, self.tree.roots
-        grounded = len(roots) != 1 or any(c.kind is not None for body in roots for c, _ in self.carrying(body))
-        found = [ground(unused("world", names))] if grounded else []
-        places = {WORLD: 0 if grounded else WORLD}
-        floating = [body for body in roots if body not in self.tree.carriers]
-        for body in self.tree.order:
-            places[body] = len(found)
-            R, p = self._pose(body)
-            joints = ()
-            if body in floating and value(self.scene.bodies[body], "physics:kinematicEnabled") is not True:
-                joints = (free_joint(FLOATING_BASE if len(floating) == 1 else f"{FLOATING_BASE}_{names[body]}"),)
-            moving = [(c, end) for c, end in self.carrying(body) if c.kind is not None]
-            for number, (connection, end) in enumerate(moving):
-                pose = identity() if number else (R, p)
-                joints = (*joints, joint_of(self.scene, connection, end, pose, self.mimics))
-            inertial, parent = self.inertials[body], places[self.tree.parent(body)]
-            theta = np.zeros(10) if inertial is None else inertial.theta
-            found.append(Segment(names[body], parent, R, p, joints, theta, inertial is not None and inertial.mass != 0))
-        return found
+        roots = self.tree.roots
+        moving = any(c.kind is not None for body in roots for c, _ in self.carrying(body))
+        return unused("world", self.scene.body_names) if moving or len(roots) != 1 else None
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self, *, shapes: bool = True) -> tuple[Part, ...]:
         """Of a sketch; bodies outside the tree come last, where they stand."""
         names, found, places = self.scene.body_names, [], {}
         rest = [body for body in range(len(names)) if body not in self.tree.root]
         for body in (*self.tree.order, *rest):
             places[body] = len(found)
             R, p = self._pose(body)
-            held = body in self.tree.carriers
+            held, by_hand = body in self.tree.carriers, value(self.scene.bodies[body], "physics:kinematicEnabled")
             inertial, weighed = self.inertials[body], body in self.inferred
             found.append(
                 Part(
@@ -220,22 +196,23 @@ class SceneReading:
                     places.get(self.tree.parent(body)),
                     R,
                     p,
-                    not held or any(c.kind is not None for c, _ in self.carrying(body)),
+                    any(c.kind is not None for c, _ in self.carrying(body)) if held else not by_hand,
                     None if weighed else inertial,
-                    shapes_of(self.scene, self.solids.get(body, [])),
+                    shapes_of(self.scene, self.solids.get(body, [])) if shapes else (),
                     inertial.mass if weighed and inertial is not None else 0.0,
+                    theta=inertial.theta if weighed and inertial is not None else None,
+                    known=inertial is not None and inertial.mass != 0,
                 )
             )
         return tuple(found)
 
-    def joints(self) -> tuple[SketchJoint, ...]:
+    def joints(self, drives: Mapping[str, Drive | None]) -> tuple[SketchJoint, ...]:
         found = []
-        drives = drives_of(self.scene, self.connections)
         for number, body in enumerate(self.tree.order):
             for connection, end in self.carrying(body):
                 single = connection.kind in ("revolute", "prismatic")
                 limits = limits_of(self.scene, connection) if single else {}
-                placed = connection.kind and joint_of(self.scene, connection, end, identity(), self.mimics)
+                placed = connection.kind and joint_of(self.scene, connection, end, self.mimics)
                 place = self.scene.place(connection.prim)
                 found.append(
                     SketchJoint(

@@ -15,7 +15,7 @@ from steelyard.model.joint import KINDS, Joint, bounds_of
 from steelyard.model.robot import WORLD
 from steelyard.model.usd_geometry import UP
 from steelyard.model.usd_scene import PrimFrame, Scene, applied, names_of, rotation_of, value
-from steelyard.spatial import Pose
+from steelyard.spatial import Pose, identity
 
 DEGREE = np.pi / 180
 KIND_OF = {
@@ -270,13 +270,11 @@ def reference_of(scene: Scene, connection: Connection) -> float:
     return number if plain else number * DEGREE
 
 
-def joint_of(
-    scene: Scene, connection: Connection, child: int, pose, mimics: dict[str, tuple[str, float, float]]
-) -> Joint:
-    """The joint of a tree that a connection is, not a fixed one. child: which of its bodies (0, 1) it carries; pose: of
-    that body in the other at zero; mimics: of `mimics_of`."""
+def joint_of(scene: Scene, connection: Connection, child: int, mimics: dict[str, tuple[str, float, float]]) -> Joint:
+    """The joint of a tree that a connection is, not a fixed one. child: which of its bodies (0, 1) it carries; mimics:
+    of `mimics_of`."""
     assert connection.kind is not None
-    R, p = pose
+    R, p = identity()
     placed: dict[str, Any] = {"subspace": connection.subspace(child), "rotation": R, "position": p}
     if KINDS[connection.kind].nq > 1:
         properties: dict[str, Any] = _properties(scene, connection) if connection.kind == "spherical" else {}

@@ -28,7 +28,6 @@ from steelyard.model.usd_joints import DEGREE, SOURCES, turned_to
 from steelyard.model.usd_scene import Units
 from steelyard.model.usd_text import Opinions
 from steelyard.model.usd_write import WRITTEN, author, drive_opinions, exported, mass_opinions, number_opinion
-from steelyard.spatial import inverse, then
 
 SI = Units(1.0, 1.0)
 BASE = "base"
@@ -200,7 +199,8 @@ class _Writer:
         path = self.paths[joint.name] = self._prim(scope, joint.name, f"Physics{TYPES[joint.kind]}Joint")
         axis, anchor = (Z, ball_anchor(joint.subspace)) if joint.kind == "spherical" else screw(joint)[:2]
         along, first = turned_to(axis), self.robot.body_index(member.on) if member.on else WORLD
-        R, p = then(inverse(self.poses[first]), self.poses[member.link.body])
+        (R, p), (turned, moved) = self.poses[first], self.poses[member.link.body]
+        R, p = R.T @ turned, R.T @ (moved - p)
         self._ends(path, (first, member.link.body), (R @ along, along), (p + R @ anchor, anchor))
         if joint.kind == "planar":
             self._lock(path, ("transZ", "rotX", "rotY"))
