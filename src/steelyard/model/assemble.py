@@ -220,8 +220,8 @@ def assemble(
 
     def loop(closure: Closure) -> Loop:
         bodies, R, p = zip(*map(riding, closure.ends, closure.frames), strict=True)
-        named = tuple(None if body == WORLD else whole.body_names[body] for body in bodies)
-        return Loop(closure.name, closure.kind, named, np.stack(R), np.stack(p))
+        one, other = (None if body == WORLD else whole.body_names[body] for body in bodies)
+        return Loop(closure.name, closure.kind, (one, other), np.stack(R), np.stack(p))
 
     return Robot(
         name=name,

@@ -80,8 +80,10 @@ class Meshes:
         """Vertices (n, 3) m of a piece in its own frame and faces (f, 3) or None; or what is wrong with its file; None
         for more bytes than `limit`."""
         if piece.vertices is not None:
-            kind = piece.solid and piece.solid[0]
-            return piece.vertices, kind and solids.faces_of_urdf("sphere" if kind == "ellipsoid" else kind)
+            if piece.solid is None:
+                return piece.vertices, None
+            kind = piece.solid[0]
+            return piece.vertices, solids.faces_of_urdf("sphere" if kind == "ellipsoid" else kind)
         found = piece.file or self.find(piece.name)
         if not limit or found.path is None or limit < found.path.stat().st_size <= MOST_BYTES:
             return found if limit and found.path is None else None

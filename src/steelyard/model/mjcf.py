@@ -277,7 +277,7 @@ def floor_of(m: Any) -> Contact | None:
     if not len(own) or m.npair or m.geom_priority[own].min() <= highest(m):
         return None
     found = {
-        Contact(*(tuple(getattr(m, f"geom_{name}")[g].tolist()) for name in CONTACT), int(m.geom_condim[g]))
+        Contact(*(tuple(getattr(m, f"geom_{name}")[g].tolist()) for name in CONTACT), condim=int(m.geom_condim[g]))
         for g in own
     }
     return found.pop() if len(found) == 1 else None

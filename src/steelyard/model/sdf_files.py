@@ -57,10 +57,10 @@ class SdfFiles:
         reader = Reader(document, self.faults, self.refusals)
         stated = document.root.attributes.get("version", "")
         version = _version(stated)
-        if version is None:
+        if version == (0, 0):
             said = f"states version '{stated[:20]}'" if stated else "states no version"
             self.notes.append(f"{document.path.name}: <sdf> {said}; it was read as 1.{NEWEST[1]}.")
-        sheet = SdfUse(document, reader, version or NEWEST, above, include)
+        sheet = SdfUse(document, reader, NEWEST if version == (0, 0) else version, above, include)
         self.sheets.append(sheet)
         self.notes += [note for note in document.notes if note not in self.notes]
         return sheet
@@ -211,7 +211,7 @@ class SdfFiles:
         if config.path is not None:
             offered = rooted(config.path, "a model.config", "model").root.every("sdf")
             versions = [
-                (_version(each.attributes.get("version", "1.0")) or (0, 0), each.text.strip())
+                (_version(each.attributes.get("version", "1.0")), each.text.strip())
                 for each in offered
                 if each.text.strip()
             ]
@@ -245,6 +245,7 @@ class SdfFiles:
             self._add(scope, each)
 
 
-def _version(text: str) -> tuple[int, int] | None:
+def _version(text: str) -> tuple[int, int]:
+    """Version 1.x of a text, (0, 0) for none."""
     numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", text)
-    return (1, int(numbers[1])) if numbers else None
+    return (1, int(numbers[1])) if numbers else (0, 0)

@@ -271,8 +271,10 @@ def _joint(reader: Reader, element: Element, part: int | None, joints, armature)
     if kind:
         fields: dict[str, Any] = {"armature": armature.get(name, 0.0)}
         dynamics = element.find("dynamics")
-        for field, word in ATTRIBUTES.items() if dynamics is not None else ():
-            fields[field] = reader.number(dynamics, word, label, default=0.0, code=None)
+        if dynamics is not None:
+            fields |= {
+                f: reader.number(dynamics, word, label, default=0.0, code=None) for f, word in ATTRIBUTES.items()
+            }
         if not KINDS[kind].has_axis:
             fields = {}
         if KINDS[kind].nq == 1:

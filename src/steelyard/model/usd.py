@@ -244,7 +244,7 @@ class SceneReading:
     def places(self) -> Iterator[tuple[str, str, Pose]]:
         """Prims marked as sites, on the bodies that carry them."""
         prims = [(each, self.scene.body_of(each)) for each in self.scene.prims if applied(each, *SITES)]
-        prims = [(each, body) for each, body in prims if body in self.tree.root]
+        prims = [(each, body) for each, body in prims if body is not None and body in self.tree.root]
         for name, (prim, body) in zip(names_of([each for each, _ in prims]), prims, strict=True):
             seen = self.scene.frames[body].seen(self.scene.frame(prim))
             yield name, self.scene.body_names[body], (seen.rotation, seen.position)
