@@ -144,11 +144,11 @@ def segments_of(parts: Mapping[int, Part], joints: Iterable[SketchJoint], world:
     found = [] if world is None else [ground(world)]
     places = {None: len(found) - 1} | {number: len(found) + k for k, number in enumerate(parts)}
     for number, part in parts.items():
-        first, *inner = carried.get(number, [None])
+        own = carried.get(number, [])
         if number in flying:
-            first = free_joint(FLOATING_BASE if len(flying) == 1 else f"{FLOATING_BASE}_{part.name}")
-        elif first is not None:
-            first = replace(first, rotation=part.rotation, position=part.position)
+            own = [free_joint(FLOATING_BASE if len(flying) == 1 else f"{FLOATING_BASE}_{part.name}")]
+        elif own:
+            own[0] = replace(own[0], rotation=part.rotation, position=part.position)
         stated = np.zeros(10) if part.inertial is None else part.inertial.theta
         found.append(
             Segment(
@@ -156,7 +156,7 @@ def segments_of(parts: Mapping[int, Part], joints: Iterable[SketchJoint], world:
                 places[part.parent],
                 part.rotation,
                 part.position,
-                () if first is None else (first, *inner),
+                tuple(own),
                 stated if part.theta is None else part.theta,
                 part.inertial is not None if part.known is None else part.known,
             )
