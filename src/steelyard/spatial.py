@@ -10,6 +10,7 @@ from steelyard.namespaces import array_namespace
 
 POSE, TWIST = 7, 6  # numbers of a free base in q, and in v
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, where nothing else is stated
+Pose = tuple[np.ndarray, np.ndarray]  # rotation (3, 3), position (3,) m
 
 
 def skew(u):
@@ -95,6 +96,19 @@ def rpy_from_rotation(R) -> list[float]:
     return [np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]), pitch, yaw]
 
 
+def identity() -> Pose:
+    return np.eye(3), np.zeros(3)
+
+
+def then(first: Pose, second: Pose) -> Pose:
+    """The second pose, in the frame of the first, seen from where the first is."""
+    return first[0] @ second[0], first[1] + first[0] @ second[1]
+
+
+def inverse(pose: Pose) -> Pose:
+    return pose[0].T, -pose[0].T @ pose[1]
+
+
 def product_of_exponentials(twists, q):
     """Product of the motions along each twist in turn.
 
@@ -115,6 +129,6 @@ def exponential(twist, along):
     twist: (6,) `[v; w]`, along: (...). Returns R (..., 3, 3), p (..., 3).
     """
     xp, v, W = array_namespace(twist, along), twist[:3], skew(twist[3:])
-    identity, along = xp.eye(3, dtype=twist.dtype), along[..., None, None]
+    one, along = xp.eye(3, dtype=twist.dtype), along[..., None, None]
     sine, rest = xp.sin(along), 1 - xp.cos(along)
-    return identity + sine * W + rest * (W @ W), rotate(along * identity + rest * W + (along - sine) * (W @ W), v)
+    return one + sine * W + rest * (W @ W), rotate(along * one + rest * W + (along - sine) * (W @ W), v)

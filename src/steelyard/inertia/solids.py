@@ -20,21 +20,27 @@ SIZES = {
     "ellipsoid": ("x_radius", "y_radius", "z_radius"),
 }
 """Kinds of solids and their sizes, m: whole side lengths of a box, the length of a capsule without its caps."""
-# attributes of the primitives that URDF has, and how many numbers each holds
-URDF_SIZES = {
+# words of the primitives in URDF and SDF, and how many numbers each holds
+XML_SIZES = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
+    "ellipsoid": {"radii": 3},
+    "cone": {"radius": 1, "length": 1},
 }
 
 
 def points(kind: str, size) -> np.ndarray:
-    """Points (n, 3) m of a solid. size: the numbers of `SIZES[kind]` in order, m."""
+    """Points (n, 3) m of a solid. size: the numbers of `SIZES[kind]` in order, m; of a "cone"
+    its radius and length."""
     if kind == "box":
         return box(np.asarray(size) / 2)
     if kind in ("sphere", "ellipsoid"):
         return ellipsoid(np.broadcast_to(size, 3))
+    if kind == "cone":  # its tip up
+        ring = cylinder(float(size[0]), float(size[1]) / 2)
+        return np.concatenate([ring[ring[:, 2] < 0], [[0.0, 0.0, size[1] / 2]]])
     return (cylinder if kind == "cylinder" else capsule)(float(size[0]), float(size[1]) / 2)
 
 

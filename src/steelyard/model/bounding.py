@@ -60,14 +60,7 @@ def bounding_ellipsoids(robot: Robot, *, inflate: float = INFLATE) -> tuple[dict
 
 
 def unread_geometry(robot: Robot) -> dict[str, str]:
-    """Bodies with geometry in files that were not found or could not be read.
-
-    Args:
-        robot: from a model file, or not.
-
-    Returns:
-        The reason of the first of each body, by its name.
-    """
+    """Why, by body name, of the first piece of geometry in a file that was not found or could not be read."""
     gaps = {} if robot.source is None else _tightest(robot)[1]
     return {name: why for name, why in gaps.items() if not why.startswith(NOTHING) and why != FLAT}
 

@@ -31,6 +31,13 @@ class Changes:
     rescaled: tuple[str, ...]  # a line for each body whose links could not keep their inertials within its new one
     notes: tuple[str, ...]  # these, and what cannot be written
 
+    def draft(self, files, lines, renamed, left: Callable[[], tuple[str, ...]], **others) -> "Draft":
+        """The files of a copy. lines: of its elements that changed; renamed: of paths that did, and `left` what to say
+        of them."""
+        notes = (*self.notes, *others.pop("notes", ()), *(left() if renamed else ()))
+        about = {"expected": self.expected, "rescaled": self.rescaled} | others
+        return Draft(files=tuple(files), changed=(*lines, *renamed), notes=notes, **about)
+
 
 def find_changes(
     robot: Robot,
@@ -58,7 +65,8 @@ def find_changes(
             inertials |= parts
             rescaled += lines
     joints, arrays, missing = _joint_changes(robot, reference, format, writable)
-    changed = {name: drive for name, drive in drives.items() if _drives_otherwise(drive, reference.drives.get(name))}
+    known = reference.drives
+    changed = {n: drive for n, drive in drives.items() if n not in known or drive.differing(known[n], ROUNDING)}
     kept = {name: why for name in changed if (why := obstacle(name)) is not None}
     told = {name: drive for name, drive in changed.items() if name not in kept}
     missing += [f"The drive of joint '{name}' was not written: {why}." for name, why in kept.items()]
@@ -68,10 +76,6 @@ def find_changes(
     )
     expected = replace(robot, links=links, drives=dict(reference.drives) | told, floor=reference.floor, **arrays)
     return Changes(inertials, joints, told, expected, tuple(rescaled), (*rescaled, *missing))
-
-
-def _drives_otherwise(drive: Drive, before: Drive | None) -> bool:
-    return before is None or bool(drive.differing(before, ROUNDING))
 
 
 def com_form(theta):
@@ -108,16 +112,11 @@ def require_consistent(name: str, theta):
 
 
 def divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.ndarray], list[str]]:
-    """Inertials of the links of one body whose inertia became another, and a line where fixed links had to follow.
+    """Inertials of the links of one body whose inertia became another, (10,) by index of a link in its frame, and a
+    line where fixed links had to follow.
 
-    Args:
-        theta: (10,) of the body, in its frame.
-        body: its index.
-        reference: the robot with the inertias that its links add up to.
-        hosts: as of `find_changes`.
-
-    Returns:
-        (10,) by index of a link, in its frame, and the lines.
+    theta: (10,) of the body in its frame; reference: the robot with the inertias that its links add up to; hosts: as of
+    `find_changes`.
     """
     links = reference.links
     riders = [i for i, link in enumerate(links) if link.body == body]

@@ -27,16 +27,8 @@ def relative_difference(theta, other) -> float:
 
 
 def structure_difference(robot: Robot, other: Robot, tolerance: float = NEGLIGIBLE) -> str | None:
-    """First difference of joints, bodies and kinematics; None when there is none.
-
-    Args:
-        robot: one.
-        other: the other.
-        tolerance: relative, and m and rad, of what counts as none.
-
-    Returns:
-        It in words.
-    """
+    """First difference of joints, bodies and kinematics in words; None when there is none. tolerance: relative, and m
+    and rad."""
     for what, found, expected in (
         ("joints", [j.name for j in other.joints], [j.name for j in robot.joints]),
         ("bodies", list(other.body_names), list(robot.body_names)),
@@ -125,7 +117,6 @@ def loop_difference(loop: Loop, other: Loop, tolerance: float = NEGLIGIBLE) -> b
 
 
 def _alike(rotor: Rotor, other: Rotor) -> bool:
-    """Whether two rotors are the same."""
     numbers = ("axis", "rotation", "position", "theta")
     return (rotor.gears, rotor.carrier, rotor.symmetric) == (other.gears, other.carrier, other.symmetric) and all(
         _near(getattr(rotor, key), getattr(other, key)) for key in numbers
@@ -140,35 +131,27 @@ def _masses(theta, expected) -> str:
     return f"mass {theta[0]:.6g} kg against {expected[0]:.6g} kg"
 
 
-DIGITS = 12  # kept of each number, so that two readers of one file agree
-
-
 def fingerprint(robot: Robot, *, rotors: bool = False) -> str:
-    """Hexadecimal SHA-256 of joints, parents, bodies and gravity of a robot.
-
-    Args:
-        robot: masses do not count.
-        rotors: whether place and gear of its rotors count in.
-
-    Returns:
-        64 hexadecimal digits.
-    """
+    """Hexadecimal SHA-256 of joints, parents, bodies and gravity of a robot, of place and gear of its rotors on demand;
+    masses do not count."""
     digest = hashlib.sha256()
     for joint in robot.joints:
         digest.update(repr((joint.name, joint.kind, joint.mimics)).encode())
-        for numbers in (joint.subspace, joint.rotation, joint.position, joint.ratio, joint.offset):
-            digest.update((np.round(np.asarray(numbers, dtype=float), DIGITS) + 0.0).tobytes())
+        digest.update(_kept(joint.subspace, joint.rotation, joint.position, joint.ratio, joint.offset))
     digest.update(repr((robot.parents.tolist(), robot.body_names, robot.body_joints.tolist())).encode())
     for loop in robot.loops:
         digest.update(repr((loop.kind, loop.bodies)).encode())
-        for numbers in (loop.rotations, loop.positions):
-            digest.update((np.round(numbers, DIGITS) + 0.0).tobytes())
+        digest.update(_kept(loop.rotations, loop.positions))
     if robot.loops:
         digest.update(repr(robot.actuated).encode())
-    digest.update((np.round(robot.gravity.astype(float), DIGITS) + 0.0).tobytes())
+    digest.update(_kept(robot.gravity))
     for rotor in robot.rotors if rotors else ():
         joints, ratios = zip(*rotor.gears, strict=True)
         digest.update(repr((joints, rotor.carrier, rotor.symmetric)).encode())
-        for numbers in (ratios, rotor.axis, rotor.rotation, rotor.position):
-            digest.update((np.round(np.asarray(numbers, dtype=float), DIGITS) + 0.0).tobytes())
+        digest.update(_kept(ratios, rotor.axis, rotor.rotation, rotor.position))
     return digest.hexdigest()
+
+
+def _kept(*numbers) -> bytes:
+    """Twelve digits behind the point of each number, so that two readers of one file agree."""
+    return b"".join((np.round(np.asarray(each, dtype=float), 12) + 0.0).tobytes() for each in numbers)

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -78,37 +79,33 @@ class ModelDocument(ABC):
         raise ModelError(f"{self.path}: files of this format are read, not edited. Choose another suffix.")
 
     def alone(self, *, geometry: bool) -> bytes | None:
-        """Content that reads the same in any folder, for programs that look for files in their own way.
+        """Content that reads the same in any folder, for programs that look for files in their own way; None where the
+        file itself is to be taken. geometry: whether bodies keep what can be touched; pictures are left out.
 
-        Args:
-            geometry: whether bodies keep what can be touched; pictures are left out.
-
-        Returns:
-            None where the file itself is to be taken.
-
-        Raises:
-            ModelError: it names a file outside its folders.
+        Raises ModelError where it names a file outside its folders.
         """
         for _ in self.referenced():
             pass
         return None
 
     def with_inertials(self, sketch: Sketch, inertials: dict[int, Inertial], target: Path) -> list[tuple[Path, bytes]]:
-        """Files of a copy with other inertials, each with its path, the model last.
-
-        Args:
-            sketch: of this document.
-            inertials: index of a part -> its new inertial.
-            target: path of the copy; every byte that states no inertial and no path stays.
-
-        Raises:
-            ModelError: where a part is not written in the files.
-        """
+        """Files of a copy with other inertials, each with its path, the model last; every byte that states no inertial
+        and no path stays. sketch: of this document; inertials: by index of a part. Raises ModelError where a part is
+        not written in the files."""
         raise ModelError(f"{self.path}: inertials of this format cannot be edited.")
 
 
 def read_bytes(path) -> bytes:
     """Content of a model file. Raises ModelError when it is missing, unreadable, empty or too large."""
+    with opened_file(path, MAX_BYTES) as file:
+        content = file.read()
+    if not content.strip():
+        raise ModelError(f"Model file {path} is empty.")
+    return content
+
+
+def opened_file(path, most: int) -> BinaryIO:
+    """A model file of at most so many bytes, open. Raises ModelError as `read_bytes`."""
     require_path(path)
     path = Path(path)
     try:
@@ -116,17 +113,14 @@ def read_bytes(path) -> bytes:
             kind = "a folder" if path.is_dir() else "missing" if not path.exists() else "not a regular file"
             raise ModelError(f"Model file {path} is {kind}. Give the path of a URDF, MJCF, SDF, USD or xacro file.")
         size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise ModelError(
-                f"Model file {path} has {size / 2**20:.0f} MB; model files up to {MAX_BYTES // 2**20} MB are read."
-            )
-        content = path.read_bytes()
+        if size > most:
+            raise ModelError(f"Model file {path} has {size / 2**20:.0f} MB; up to {most // 2**20} MB are read.")
+        if not size:
+            raise ModelError(f"Model file {path} is empty.")
+        return path.open("rb")
     except (OSError, ValueError) as error:  # the latter for a name with a null character
         reason = getattr(error, "strerror", None) or error
         raise ModelError(f"Model file {shown(path)} cannot be read: {reason}.") from error
-    if not content.strip():
-        raise ModelError(f"Model file {path} is empty.")
-    return content
 
 
 def require_path(path):

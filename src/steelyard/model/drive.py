@@ -21,33 +21,22 @@ class Drive:
         torque     gain command
     """
 
-    kind: str | None = None
-    """"position", "velocity", "voltage", "current" or "torque"."""
-    kp: float | None = None
-    """Torque per error of position, N m/rad."""
-    kd: float | None = None
-    """Torque per (error of) speed, N m s/rad."""
-    limit: float | None = None
-    """Largest torque in either direction, N m."""
-    delay: float | None = None
-    """Time by which commands come late, s."""
-    early: float | None = None
-    """Time by which positions of a log are stamped before they were taken, s."""
+    kind: str | None = None  # "position", "velocity", "voltage", "current" or "torque"
+    kp: float | None = None  # torque per error of position, N m/rad
+    kd: float | None = None  # torque per (error of) speed, N m s/rad
+    limit: float | None = None  # largest torque in either direction, N m
+    delay: float | None = None  # time by which commands come late, s
+    early: float | None = None  # time by which positions of a log are stamped before they were taken, s
+    # largest rate at which a servo follows its command, rad/s of positions, rad/s^2 of speeds
     slope_limit: float | None = None
-    """Largest rate at which a servo follows its command, rad/s of positions, rad/s^2 of speeds."""
-    gain: float | None = None
-    """Torque per unit of what the drive takes: N m/V, N m/A, or N m per unit of the command."""
-    volts: float | None = None
-    """Bus voltage of a log that has none, V."""
+    gain: float | None = None  # torque per unit of what the drive takes: N m/V, N m/A, or N m per unit of the command
+    volts: float | None = None  # bus voltage of a log that has none, V
+    # friction loss without load, N m, where it grows with load; that of the joint is then its mean. To it add
+    # load_friction_motor times the torque of the drive, and load_friction_external times that of gravity and speeds
     friction_base: float | None = None
-    """Friction loss without load, N m, where it grows with load; that of the joint is then its mean. To it add
-    load_friction_motor times the torque of the drive, and load_friction_external times that of gravity and speeds."""
-    load_friction_motor: float | None = None
-    """Friction loss per torque of the drive."""
-    load_friction_external: float | None = None
-    """Friction loss per torque of gravity, centrifugal and Coriolis forces."""
-    group: str | None = None
-    """A name that joints with the same motor share."""
+    load_friction_motor: float | None = None  # friction loss per torque of the drive
+    load_friction_external: float | None = None  # friction loss per torque of gravity, centrifugal and Coriolis forces
+    group: str | None = None  # a name that joints with the same motor share
 
     def __post_init__(self):
         if self.kind is not None and self.kind not in DRIVE_KINDS:
@@ -61,14 +50,8 @@ class Drive:
                 raise ModelError(f"{key} is {value!r}; expected a number that is {number.least}")
 
     def over(self, other: "Drive | None") -> "Drive":
-        """This drive, with what it leaves open as another description of it says.
-
-        Args:
-            other: of the same joint; None, or one of another kind, adds nothing.
-
-        Returns:
-            The Drive.
-        """
+        """This drive, with what it leaves open as another description of the same joint says; one of another kind adds
+        nothing."""
         if other is None or (None not in (self.kind, other.kind) and self.kind != other.kind):
             return self
         return replace(other, **{key: value for key in KEYS if (value := getattr(self, key)) is not None})
@@ -100,15 +83,8 @@ class Drive:
         return None if self.affine is None else of_affine(*self.affine, limit=self.limit, delay=late)
 
     def differing(self, other: "Drive", tolerance: float) -> tuple[str, ...]:
-        """Keys that another drive of the joint has otherwise; those of drives of different kinds are one.
-
-        Args:
-            other: the other.
-            tolerance: relative, of numbers.
-
-        Returns:
-            The keys.
-        """
+        """Keys that another drive of the joint has otherwise; those of drives of different kinds are one. tolerance:
+        relative."""
         if other.kind != self.kind:
             return ("kind",)
         return tuple(key for key in NUMBERS if not _same(getattr(self, key), getattr(other, key), tolerance))

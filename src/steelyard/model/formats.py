@@ -27,10 +27,10 @@ from steelyard.model.meshes import Piece
 from steelyard.model.normal_form import AXES, HELICAL, Abilities, Form
 from steelyard.model.references import allowed_folders, around, is_inside
 from steelyard.model.robot import Robot
-from steelyard.model.shape_output import Shapes
+from steelyard.model.shape_output import Shapes, suffix_problem
 from steelyard.model.sketch import Sketch
 from steelyard.model.xml import has_root
-from steelyard.numbers import NEGLIGIBLE
+from steelyard.numbers import NEGLIGIBLE, SAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ FORMATS = (
         suffixes=(".urdf",),
         holds=partial(has_root, tags=(urdf.ROOT,)),
         open=urdf.UrdfDocument,
-        new=_later("urdf_new.new_model"),
+        new=_later("urdf_write.new_model"),
         abilities=Abilities(
             "URDF",
             (*AXES, "free"),
@@ -72,7 +72,7 @@ FORMATS = (
             inner=lambda robot, index: False,
         ),
         lacks=("armature", "drives"),
-        shapes=Shapes(("box", "sphere", "cylinder"), _later("urdf_new.mesh_problem")),
+        shapes=Shapes(("box", "sphere", "cylinder"), partial(suffix_problem, (".stl", ".obj", ".dae"), "URDF")),
     ),
     Format(
         name="mjcf",
@@ -91,7 +91,7 @@ FORMATS = (
             ground=True,
             drives=_later("mjcf_drives.expressible"),
         ),
-        shapes=Shapes(tuple(SIZES), _later("mjcf_geometry.mesh_problem"), colored=False),
+        shapes=Shapes(tuple(SIZES), _later("mjcf_new.mesh_problem"), colored=False),
         parts=True,
     ),
     Format(
@@ -112,7 +112,7 @@ FORMATS = (
             separator="::",
         ),
         lacks=("drives",),
-        shapes=Shapes(tuple(SIZES), _later("sdf_geometry.mesh_problem")),
+        shapes=Shapes(tuple(SIZES), partial(suffix_problem, (".dae", ".obj", ".stl", ".glb", ".gltf"), "SDF")),
     ),
     Format(
         name="usd",
@@ -130,7 +130,7 @@ FORMATS = (
             parts=False,
             drives=_later("usd_write.expressible"),
         ),
-        precision=1e-6,  # single precision and degrees
+        precision=SAME,  # single precision and degrees
         parts=True,
     ),
     Format(
@@ -216,17 +216,8 @@ def of_mujoco(model) -> bool:
 
 
 def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:
-    """Arguments of a xacro file as texts.
-
-    Args:
-        words: name -> value, or words `NAME=VALUE`.
-
-    Returns:
-        Text by name.
-
-    Raises:
-        ModelError: for a word without "=".
-    """
+    """Arguments of a xacro file as texts by name. words: name -> value, or words `NAME=VALUE`. Raises ModelError for a
+    word without "="."""
     if isinstance(words, Mapping):
         return {
             str(name): str(value).lower() if isinstance(value, bool) else str(value) for name, value in words.items()
@@ -240,20 +231,11 @@ def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:
 
 
 def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()) -> ModelDocument:
-    """A model file, whatever its suffix.
+    """A model file, whatever its suffix, with the folders in which files that it names may lie: its package, its own
+    folder, the further ones; first the folder around its own, where a model without a package names files there and
+    nowhere else outside. folders, arguments: as of `load`; formats that take none pass over them.
 
-    Args:
-        path: the model file.
-        folders: as of `load`.
-        arguments: as of `load`; formats that take none pass over them.
-
-    Returns:
-        Its document, with the folders in which files that it names may lie: its package, its own folder, the further
-        ones; first the folder around its own, where a model without a package names files there and nowhere else
-        outside.
-
-    Raises:
-        ModelError: a named folder that is none, or a file that cannot be read.
+    Raises ModelError for a named folder that is none, and a file that cannot be read.
     """
     path = Path(path)
     format, given = _format_of(path), arguments_of(arguments)
@@ -264,16 +246,8 @@ def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = (
 def read_sketch(
     path, *, meshes: bool = True, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()
 ) -> Sketch:
-    """Tolerant reading of a model file, whatever its suffix.
-
-    Args:
-        path: the model file.
-        meshes: whether mesh files are read.
-        folders, arguments: as of `opened`.
-
-    Raises:
-        ModelError: one message, for a file that is no model or cannot be read.
-    """
+    """Tolerant reading of a model file, whatever its suffix. meshes: whether mesh files are read; folders, arguments:
+    as of `opened`. Raises ModelError for a file that is no model or cannot be read."""
     return opened(path, folders, arguments).sketch(meshes=meshes)
 
 
@@ -285,14 +259,7 @@ def require_takers(models: Sequence[Path], arguments: Mapping[str, object] | Ite
 
 
 def document_of(robot: Robot) -> ModelDocument | None:
-    """The file that a robot was read from.
-
-    Args:
-        robot: the Robot.
-
-    Returns:
-        Its document; None for a robot that was not read from a file.
-    """
+    """The file that a robot was read from; None for one that was not."""
     source = robot.source
     if source is None:
         return None
@@ -306,7 +273,6 @@ def _format_of(path: Path) -> Format:
 
 
 def _with_folders(document: ModelDocument, folders) -> ModelDocument:
-    """The document with the folders that `opened` says."""
     allowed, wider = allowed_folders(document.path, folders), around(document.path)
     tried = [replace(document, folders=each) for each in (allowed, (wider, *allowed)) if each[0]]
     for found in tried if wider else ():
@@ -320,18 +286,11 @@ def _with_folders(document: ModelDocument, folders) -> ModelDocument:
 
 
 def models_in(path) -> list[Path]:
-    """The model files a path stands for: itself, for a folder every model in it, and for a pattern what it matches.
+    """The model files a path stands for: itself, for a folder every model in it, and for a pattern such as
+    "models/*.urdf" (`**` for any depth) what it matches. Hidden files, links out of the folder, parts of models and XML
+    files that are no models are left out.
 
-    Hidden files, links out of the folder, parts of models and XML files that are no models are left out.
-
-    Args:
-        path: of a file or folder, or a pattern such as "models/*.urdf" (`**` for any depth).
-
-    Returns:
-        Paths of the files.
-
-    Raises:
-        ModelError: a folder without models, and a pattern that matches nothing.
+    Raises ModelError for a folder without models, and a pattern that matches nothing.
     """
     require_path(path)
     path = Path(path)

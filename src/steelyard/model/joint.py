@@ -65,7 +65,6 @@ class Joint(Card):
 
     @property
     def features(self) -> "JointKind":
-        """What is particular to its kind."""
         return KINDS[self.kind]
 
     @property
@@ -83,17 +82,20 @@ class Joint(Card):
 
 
 def endless(limit, most: float = ENDLESS) -> np.ndarray:
-    """Limits with infinity in the place of those that no joint comes to.
-
-    Args:
-        limit: array of limits.
-        most: magnitude from which on a limit is none.
-
-    Returns:
-        The array, with infinities of the same sign.
-    """
+    """Limits with infinity in the place of those that no joint comes to, of `most` on."""
     limit = np.asarray(limit, dtype=float)
     return np.where(np.abs(limit) >= most, np.copysign(np.inf, limit), limit)
+
+
+def bounds_of(stated: dict[str, float], *, ranged: bool = True) -> dict[str, float]:
+    """Limits of a one-degree `Joint` that a file states as "lower", "upper", "effort" and "velocity".
+
+    A range without width, and a speed or an effort of nothing, are what exporters write for "unknown": a joint that
+    cannot move would be fixed. MuJoCo ignores such ranges, too. ranged: whether the joint has a range at all.
+    """
+    lower, upper = stated.get("lower", -np.inf), stated.get("upper", np.inf)
+    bounds = {"lower": lower, "upper": upper} if ranged and lower < upper else {}
+    return bounds | {f"{key}_limit": stated[key] for key in ("effort", "velocity") if stated.get(key, 0.0) > 0}
 
 
 def revolute_subspace(axis, *, anchor=(0.0, 0.0, 0.0), pitch=0.0):
@@ -122,15 +124,9 @@ def spherical_subspace(anchor=(0.0, 0.0, 0.0)):
 
 
 def planar_subspace(normal):
-    """Phi of motion in a plane: two translations and the rotation about its normal.
+    """Phi (6, 3) of motion in a plane: two translations and the rotation about its unit normal (3,).
 
     For the normal z the translations are along x and y; other normals take the smallest rotation that carries z there.
-
-    Args:
-        normal: (3,) unit vector.
-
-    Returns:
-        (6, 3).
     """
     normal = np.asarray(normal, dtype=float)
     z = np.array([0.0, 0.0, 1.0])
@@ -145,14 +141,10 @@ def planar_subspace(normal):
 
 
 def twist_pose_coefficients(joint: Joint):
-    """Constants of the pose of a one-degree joint, linear in `[1, q, sin q, cos q]`.
+    """Constants R (4, 3, 3), p (4, 3) of the pose of a one-degree joint, linear in `[1, q, sin q, cos q]`.
 
-    Args:
-        joint: revolute or prismatic.
-
-    Returns:
-        R (4, 3, 3), p (4, 3): `R(q) = R0 + Rs sin q + Rc cos q`, and p alike with a term in q. For a translation the
-        angular part of the twist is zero and the same formula leaves `p0 + q v`.
+    `R(q) = R0 + Rs sin q + Rc cos q`, and p alike with a term in q. For a translation the angular part of the twist is
+    zero and the same formula leaves `p0 + q v`.
     """
     v, w = joint.subspace[:3, 0], joint.subspace[3:, 0]
     W = skew(w)
@@ -166,15 +158,8 @@ def twist_pose_coefficients(joint: Joint):
 
 
 def joint_pose(joint: Joint, q):
-    """Pose of the child in the parent: slides, then turns, then the rotation of a quaternion about its anchor.
-
-    Args:
-        joint: the Joint.
-        q: (..., nq) of the joint, of a mimic its own.
-
-    Returns:
-        R (..., 3, 3), p (..., 3).
-    """
+    """Pose R (..., 3, 3), p (..., 3) of the child in the parent: slides, then turns, then the rotation of a quaternion
+    about its anchor. q: (..., nq) of the joint, of a mimic its own."""
     xp, kind = array_namespace(q), joint.features
     Phi, R, p = (xp.asarray(x, dtype=q.dtype) for x in (joint.subspace, joint.rotation, joint.position))
     p = p + rotate(R, q[..., : kind.slides] @ Phi[:3, : kind.slides].T)
@@ -182,7 +167,8 @@ def joint_pose(joint: Joint, q):
         turned, moved = exponential(Phi[:, k], q[..., k])
         R, p = R @ turned, p + rotate(R, moved)
     if kind.quaternion:
-        turned, anchor = _unit_rotation(q[..., -4:]), ball_anchor(joint.subspace[:, -3:])
+        x, anchor = q[..., -4:], ball_anchor(joint.subspace[:, -3:])
+        turned = rotation_from_quaternion(x / xp.sqrt(xp.sum(x * x, axis=-1, keepdims=True)))
         if anchor.any():  # stays where it is while the child turns about it
             anchor = xp.asarray(anchor, dtype=q.dtype)
             p = p + rotate(R, anchor - rotate(turned, anchor))
@@ -191,16 +177,7 @@ def joint_pose(joint: Joint, q):
 
 
 def displaced(joint: Joint, q, step):
-    """Positions after a small motion, exact to first order.
-
-    Args:
-        joint: the Joint.
-        q: (..., nq) of the joint.
-        step: (..., nv) motion, real or complex.
-
-    Returns:
-        (..., nq).
-    """
+    """Positions (..., nq) after a small motion, exact to first order. step: (..., nv), real or complex."""
     moved = q + joint.features.rate(q, step)
     if joint.features.quaternion:
         turned = moved[..., -4:]
@@ -209,15 +186,9 @@ def displaced(joint: Joint, q, step):
 
 
 def screw(joint: Joint):
-    """Axis, anchor and pitch of a joint that has an axis, in child axes.
-
-    Args:
-        joint: revolute or prismatic, or one of several degrees, of which the last is meant.
-
-    Returns:
-        Unit axis (3,), the point of it nearest to the child origin (3,) [m] and pitch [m/rad]. A prismatic joint has
-        its direction as axis, no anchor and no pitch.
-    """
+    """Unit axis (3,), the point of it nearest to the child origin (3,) [m] and pitch [m/rad] of a joint that has an
+    axis, in child axes; of one of several degrees the last is meant. A slide has its direction as axis, no anchor and
+    no pitch."""
     v, w = joint.subspace[:3, -1], joint.subspace[3:, -1]
     if not w.any():
         return v, np.zeros(3), 0.0
@@ -231,20 +202,8 @@ def is_helical(joint: Joint) -> bool:
 
 
 def ball_anchor(Phi):
-    """Point that a spherical joint turns about, skew in the linear rows of its Phi.
-
-    Args:
-        Phi: (6, 3) of the joint.
-
-    Returns:
-        (3,) in child axes, m.
-    """
+    """Point (3,) in child axes that a spherical joint turns about, skew in the linear rows of its Phi (6, 3), m."""
     return array_namespace(Phi).stack([Phi[2, 1], Phi[0, 2], Phi[1, 0]])
-
-
-def _unit_rotation(quaternion):
-    xp = array_namespace(quaternion)
-    return rotation_from_quaternion(quaternion / xp.sqrt(xp.sum(quaternion * quaternion, axis=-1, keepdims=True)))
 
 
 def _planar_rate(q, v):
@@ -294,12 +253,10 @@ class JointKind:
 
     @property
     def slides(self) -> int:
-        """Number of coordinates that are lengths."""
         return self.turning.count(False)
 
     @property
     def angles(self) -> int:
-        """Number of coordinates that are angles."""
         return self.turning.count(True) - 3 * self.quaternion
 
 

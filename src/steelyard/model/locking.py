@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import ModelError, choices
-from steelyard.inertia import transform
+from steelyard.model.assemble import Segment, lumped
 from steelyard.model.joint import Joint, joint_pose
 from steelyard.model.loops import Loop
 from steelyard.model.robot import WORLD, Frame, Robot
 from steelyard.model.rotor import Rotor
+from steelyard.numbers import SAME
+from steelyard.spatial import Pose, identity, then
 
-ROUNDING = 1e-6  # rad or m that a stated position may lie beyond a limit
 Placed = TypeVar("Placed", bound=Frame)
 Carrier = tuple[int, np.ndarray, np.ndarray]
-"""Index of a joint or body that is left, or WORLD, and the pose in it of one that was taken away."""
+"""Index of a body that is left, or WORLD, and the pose in it of one that was taken away."""
 
 
 def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
@@ -44,32 +45,32 @@ def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
     positions = {name: np.atleast_1d(np.asarray(position, dtype=float)) for name, position in positions.items()}
     for name, position in positions.items():
         _require_lockable(robot, name, position)
-    frames, kept = _left(robot, positions)
-    joints = tuple(_placed(robot, index, frames) for index in kept)
-    bodies = _bodies(robot, frames)
+    left = lumped(_segments(robot, positions))
+    if not left.joints:
+        raise ModelError(f"Robot '{robot.name}' would have no joint left; leave one unlocked.")
+    places = {int(link.name): (link.body, link.rotation, link.position) for link in left.links}
+    bodies = [places[int(joint)] for joint in robot.body_joints]
     carriers = sorted({carrier for carrier, _, _ in bodies} - {WORLD})
-    first = {carrier: next(b for b, found in enumerate(bodies) if found[0] == carrier) for carrier in carriers}
     riding = {carrier: index for index, carrier in enumerate(carriers)} | {WORLD: WORLD}
     on: list[Carrier] = [(riding[carrier], R, p) for carrier, R, p in bodies]
-    inertias = np.zeros((len(carriers), 10))
-    for theta, (body, R, p) in zip(robot.inertias, on, strict=True):
-        if body != WORLD:
-            inertias[body] += transform(theta, R, p)
-    names = tuple(robot.body_names[first[carrier]] for carrier in carriers)
+    firsts = [
+        next(name for name, each in zip(robot.body_names, on, strict=True) if each[0] == body)
+        for body in range(len(carriers))
+    ]
     free = np.repeat([j.name not in positions for j in robot.free_joints], [j.nv for j in robot.free_joints])
-    gone = {robot.joints[i].name for i in range(robot.nj)} - {joint.name for joint in joints}
-    moved = {
-        old: (names[body] if body != WORLD else None, R, p)
+    gone = {joint.name for joint in robot.joints} - {joint.name for joint in left.joints}
+    moved: dict[str | None, tuple[str | None, Pose]] = {None: (None, identity())} | {
+        old: (firsts[body] if body != WORLD else None, (R, p))
         for old, (body, R, p) in zip(robot.body_names, on, strict=True)
     }
     source = robot.source and replace(robot.source, locked={**robot.source.locked, **positions})
     return replace(
         robot,
-        joints=joints,
-        parents=np.array([frames[robot.parents[i]][0] if robot.parents[i] != WORLD else WORLD for i in kept]),
-        body_names=names,
-        body_joints=np.array(carriers),
-        inertias=inertias,
+        joints=tuple(left.joints),
+        parents=np.array(left.parents),
+        body_names=tuple(firsts),
+        body_joints=np.array(left.body_joints)[carriers],
+        inertias=np.array(left.inertias)[carriers],
         armature=robot.armature[free],
         damping=robot.damping[free],
         frictionloss=robot.frictionloss[free],
@@ -85,14 +86,7 @@ def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
 
 
 def resting_position(joint: Joint) -> float:
-    """Where a joint of one degree is taken to stand when nobody says.
-
-    Args:
-        joint: of one degree of freedom.
-
-    Returns:
-        Zero, or the limit nearest to it, rad or m.
-    """
+    """Where a joint of one degree is taken to stand when nobody says: zero, or the limit nearest to it, rad or m."""
     return float(np.clip(0.0, joint.lower[0], joint.upper[0]))
 
 
@@ -107,55 +101,30 @@ def _require_lockable(robot: Robot, name: str, position: np.ndarray) -> None:
         raise ModelError(
             f"Joint '{name}' is {joint.kind}: {joint.nq} numbers say where it stands, not {position.size}."
         )
-    inside = (position >= joint.lower - ROUNDING) & (position <= joint.upper + ROUNDING)
+    inside = (position >= joint.lower - SAME) & (position <= joint.upper + SAME)
     if not inside.all():
         stands, low, high = (", ".join(f"{x:g}" for x in values) for values in (position, joint.lower, joint.upper))
         raise ModelError(f"Joint '{name}' is to be locked at {stands}, outside its range {low} .. {high}.")
 
 
-def _left(robot: Robot, positions: Mapping[str, np.ndarray]) -> tuple[dict[int, Carrier], list[int]]:
-    """Where the child frame of each joint now is, by old index, and the old indices of the joints that are left."""
-    frames: dict[int, Carrier] = {}
-    kept: list[int] = []
-    for index, joint in enumerate(robot.joints):
-        stands = positions.get(joint.mimics or joint.name)
-        if stands is None:
-            frames[index] = (len(kept), np.eye(3), np.zeros(3))
-            kept.append(index)
-            continue
-        R, p = joint_pose(joint, joint.ratio * stands + joint.offset)
-        frames[index] = _within(frames, int(robot.parents[index]), R, p)
-    if not kept:
-        raise ModelError(f"Robot '{robot.name}' would have no joint left; leave one unlocked.")
-    return frames, kept
-
-
-def _within(frames: dict[int, Carrier], parent: int, R, p) -> Carrier:
-    """A frame in the child frame of a joint, in what is left."""
-    if parent == WORLD:
-        return WORLD, R, p
-    carrier, above, origin = frames[parent]
-    return carrier, above @ R, origin + above @ p
-
-
-def _placed(robot: Robot, index: int, frames: dict[int, Carrier]) -> Joint:
-    """A joint that is left, placed in the child frame of one that is."""
-    joint = robot.joints[index]
-    _, R, p = _within(frames, int(robot.parents[index]), joint.rotation, joint.position)
-    return replace(joint, rotation=R, position=p)
-
-
-def _bodies(robot: Robot, frames: dict[int, Carrier]) -> list[Carrier]:
-    """Joint that each body now hangs on, and its pose there."""
-    return [frames[int(joint)] for joint in robot.body_joints]
+def _segments(robot: Robot, positions: Mapping[str, np.ndarray]) -> list[Segment]:
+    """A part a joint, by its number, with the body that it carries; of a locked joint one that is fixed."""
+    bodies = dict(zip(map(int, robot.body_joints), robot.inertias, strict=True))
+    found = []
+    for index, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
+        stands, theta = positions.get(joint.mimics or joint.name), bodies.get(index, np.zeros(10))
+        pose = identity() if stands is None else joint_pose(joint, joint.ratio * stands + joint.offset)
+        found.append(Segment(str(index), int(parent), *pose, (joint,) if stands is None else (), theta, True))
+    return found
 
 
 def _riding(each: Placed, on: list[Carrier]) -> Placed:
     """A link or a frame on the body that is left."""
     if each.body == WORLD:
         return each
-    body, R, p = on[each.body]
-    return replace(each, body=body, rotation=R @ each.rotation, position=p + R @ each.position)
+    body, *pose = on[each.body]
+    R, p = then((pose[0], pose[1]), (each.rotation, each.position))
+    return replace(each, body=body, rotation=R, position=p)
 
 
 def _still_turned(rotor: Rotor, gone: set[str]) -> Rotor | None:
@@ -165,22 +134,15 @@ def _still_turned(rotor: Rotor, gone: set[str]) -> Rotor | None:
 
 
 def _rotor(rotor: Rotor, moved) -> Rotor:
-    if rotor.carrier is None:
-        return rotor
-    carrier, R, p = moved[rotor.carrier]
-    return replace(
-        rotor, carrier=carrier, axis=R @ rotor.axis, rotation=R @ rotor.rotation, position=p + R @ rotor.position
-    )
+    carrier, pose = moved[rotor.carrier]
+    R, p = then(pose, (rotor.rotation, rotor.position))
+    return replace(rotor, carrier=carrier, axis=pose[0] @ rotor.axis, rotation=R, position=p)
 
 
 def _loop(loop: Loop, moved) -> Loop:
-    ends = [(None, np.eye(3), np.zeros(3)) if body is None else moved[body] for body in loop.bodies]
-    return replace(
-        loop,
-        bodies=(ends[0][0], ends[1][0]),
-        rotations=np.stack([R @ own for (_, R, _), own in zip(ends, loop.rotations, strict=True)]),
-        positions=np.stack([p + R @ own for (_, R, p), own in zip(ends, loop.positions, strict=True)]),
-    )
+    (one, first), (other, second) = (moved[body] for body in loop.bodies)
+    R, p = zip(*map(then, (first, second), zip(loop.rotations, loop.positions, strict=True)), strict=True)
+    return replace(loop, bodies=(one, other), rotations=np.stack(R), positions=np.stack(p))
 
 
 def _note(robot: Robot, positions: Mapping[str, np.ndarray]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import InertiaError, ModelError, OptionError
-from steelyard.inertia import mesh_files
+from steelyard.inertia import mesh_files, solids
 from steelyard.inertia.mesh_files import MOST_BYTES
 from steelyard.model.references import Resolved, resolve
 
@@ -56,7 +56,7 @@ class Piece:
         if self.file.path is None:
             raise ModelError(self.file.message)
         assert self.scale is not None
-        mesh = read_colored(self.file.path, self.name)
+        mesh = _guarded(self.file.path, self.name, mesh_files.load_colored)
         if isinstance(mesh, Resolved):
             raise ModelError(mesh.message)
         vertices, faces, colors = mesh
@@ -76,26 +76,29 @@ class Meshes:
         """Where a file of that name is; see `references.resolve`."""
         return resolve(text, starts or [self.folder], self.folders)
 
-    def load(self, text: str, limit: int = MOST_BYTES) -> tuple[np.ndarray, np.ndarray] | Resolved | None:
-        """Vertices (n, 3) in file units and faces (f, 3), or what is wrong; None for more bytes than `limit`."""
-        found = self.find(text)
-        if found.path is None:
-            return found
-        if limit < found.path.stat().st_size <= MOST_BYTES:
-            return None
+    def triangles(self, piece: Piece, limit: int = MOST_BYTES):
+        """Vertices (n, 3) m of a piece in its own frame and faces (f, 3) or None; or what is wrong with its file; None
+        for more bytes than `limit`."""
+        if piece.vertices is not None:
+            if piece.solid is None:
+                return piece.vertices, None
+            kind = piece.solid[0]
+            return piece.vertices, solids.faces_of_urdf("sphere" if kind == "ellipsoid" else kind)
+        found = piece.file or self.find(piece.name)
+        if not limit or found.path is None or limit < found.path.stat().st_size <= MOST_BYTES:
+            return found if limit and found.path is None else None
         if found.path not in self._read:
-            self._read[found.path] = read_mesh(found.path, text)
-        return self._read[found.path]
+            self._read[found.path] = read_mesh(found.path, piece.name)
+        loaded = self._read[found.path]
+        if isinstance(loaded, Resolved):
+            return loaded
+        assert piece.scale is not None
+        return loaded[0] * piece.scale, loaded[1] if np.prod(piece.scale) > 0 else loaded[1][:, ::-1]
 
 
 def read_mesh(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:
     """Vertices (n, 3) in file units and faces (f, 3) of a mesh file, or what is wrong. text: how it is called."""
     return _guarded(path, text, mesh_files.load)
-
-
-def read_colored(path: Path, text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | Resolved:
-    """The same, and colours (f, 4) of the faces where the file has any."""
-    return _guarded(path, text, mesh_files.load_colored)
 
 
 def _guarded(path: Path, text: str, load):

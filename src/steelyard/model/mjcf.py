@@ -11,10 +11,9 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import Segment, assemble
+from steelyard.model.assemble import Closure, Segment, assemble, ground
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, Joint
-from steelyard.model.loops import Loop
 from steelyard.model.mjcf_compile import (
     body_name,
     compile_files,
@@ -24,10 +23,10 @@ from steelyard.model.mjcf_compile import (
     joint_type,
 )
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
-from steelyard.model.mjcf_files import MjcfFiles, read_files
-from steelyard.model.mjcf_floor import floor_nodes, floor_of
-from steelyard.model.robot import WORLD, Frame, Robot, Source
+from steelyard.model.mjcf_files import GENERATORS, WRAPPERS, MjcfFiles, Node, bodies, read_files
+from steelyard.model.robot import Contact, Robot, Source
 from steelyard.model.xml import Document, rooted
+from steelyard.spatial import Pose, identity
 
 
 def closures(m) -> list[int]:
@@ -38,45 +37,20 @@ def closures(m) -> list[int]:
     return [k for k in range(m.neq) if m.eq_active0[k] and int(m.eq_type[k]) in closing]
 
 
-def loops(m, robot: Robot) -> tuple[Loop, ...]:
-    """Loop closures of a robot read from this model, in file order."""
-    return tuple(_loop(m, robot, k) for k in closures(m))
-
-
-def actuated_joints(m, robot: Robot) -> tuple[str, ...]:
-    """Joints that an actuator of the file drives directly, in the order of the robot's joints."""
-    driven = {joint_name(m, joint) for _, joint in direct_drives(m)}
-    return tuple(name for name in robot.joint_names if name in driven)
-
-
-def _loop(m, robot: Robot, k: int) -> Loop:
+def _closure(m, k: int) -> Closure:
     import mujoco
 
     weld = int(m.eq_type[k]) == int(mujoco.mjtEq.mjEQ_WELD)
-    data = m.eq_data[k]
-    ends = (int(m.eq_obj1id[k]), int(m.eq_obj2id[k]))
+    data, ends = m.eq_data[k], (int(m.eq_obj1id[k]), int(m.eq_obj2id[k]))
     if int(m.eq_objtype[k]) == int(mujoco.mjtObj.mjOBJ_SITE):
-        frames = [(m.site_bodyid[s], compiled_rotation(m.site_quat[s]), m.site_pos[s]) for s in ends]
+        frames = [(compiled_rotation(m.site_quat[s]), m.site_pos[s]) for s in ends]
+        ends = (int(m.site_bodyid[s]) for s in ends)
     elif weld:  # the anchor is given in the second body, the pose of the second in the first
-        frames = [(ends[0], compiled_rotation(data[6:10]), data[3:6]), (ends[1], np.eye(3), data[0:3])]
+        frames = [(compiled_rotation(data[6:10]), data[3:6]), (np.eye(3), data[0:3])]
     else:
-        frames = [(ends[0], np.eye(3), data[0:3]), (ends[1], np.eye(3), data[3:6])]
-    placed = [_in_body(m, robot, body, R, p) for body, R, p in frames]
-    return Loop(
-        name=m.eq(k).name or f"equality {k}",
-        kind="weld" if weld else "connect",
-        bodies=(placed[0][0], placed[1][0]),
-        rotations=np.stack([R for _, R, _ in placed]),
-        positions=np.stack([p for _, _, p in placed]),
-    )
-
-
-def _in_body(m, robot: Robot, body, R, p):
-    """Name of the robot's body that a body of the file rides on (None: the ground), and the frame in it."""
-    name = body_name(m, int(body))
-    link = next(link for link in robot.links if link.name == name)
-    carrier = None if link.body == WORLD else robot.body_names[link.body]
-    return carrier, link.rotation @ R, link.position + link.rotation @ p
+        frames = [(np.eye(3), data[0:3]), (np.eye(3), data[3:6])]
+    one, other = (body_name(m, body) for body in ends)
+    return Closure(m.eq(k).name or f"equality {k}", "weld" if weld else "connect", (one, other), (frames[0], frames[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,18 +99,9 @@ class MjcfDocument(ModelDocument):
 
 
 def robot_of_object(given, *, floating: bool | None, gravity) -> Robot:
-    """The robot of an MjModel or MjSpec, which stays as it is: the same as of its file, without that file.
-
-    Args:
-        given: the object.
-        floating, gravity: as of `load`.
-
-    Returns:
-        The robot; it has no source, so `save` writes a new file.
-
-    Raises:
-        ModelError: for another object of MuJoCo, and a spec that does not compile.
-    """
+    """The robot of an MjModel or MjSpec, which stays as it is: the same as of its file, without that file, so that
+    `save` writes a new one. floating, gravity: as of `load`. Raises ModelError for another object of MuJoCo, and a spec
+    that does not compile."""
     kind = type(given).__name__
     if kind == "MjSpec":
         m, warned = compile_spec(given, "the MjSpec")
@@ -155,30 +120,29 @@ def _name(m) -> str:
 
 def _robot(m, path: Path, *, floating: bool | None, gravity, source: Source | None, notes: list[str]) -> Robot:
     """The robot of a compiled model. path: of its file, to name it in messages."""
+    import mujoco
+
     _require_finite(m, path)
+    if gravity is None:
+        gravity = np.zeros(3) if m.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY else m.opt.gravity
     robot = assemble(
         _name(m) or path.stem,
         _segments(m),
         floating=floating,
-        gravity=_gravity(m) if gravity is None else gravity,
+        gravity=gravity,
         source=source,
         notes=[*notes, *_unmodelled(m, path)],
+        closures=(_closure(m, k) for k in closures(m)),
+        places=_places(m),
     )
-    closed = loops(m, robot)
-    driven = actuated_joints(m, robot) if closed else ()
-    own = {"drives": joint_drives(m, robot), "floor": floor_of(m)}
-    return replace(robot, sites=_sites(m, robot), loops=closed, actuated=driven, **own)
+    driven = {joint_name(m, joint) for _, joint in direct_drives(m)} if robot.loops else ()
+    actuated = tuple(name for name in robot.joint_names if name in driven)
+    return replace(robot, actuated=actuated, drives=joint_drives(m, robot), floor=floor_of(m))
 
 
-def _sites(m, robot: Robot) -> tuple[Frame, ...]:
-    """Named sites, on the bodies that carry them."""
-    links = {link.name: link for link in robot.links}
-    found = []
+def _places(m) -> Iterator[tuple[str, str, Pose]]:
     for k in (k for k in range(m.nsite) if m.site(k).name):
-        on = links[body_name(m, int(m.site_bodyid[k]))]
-        R = on.rotation @ compiled_rotation(m.site_quat[k])
-        found.append(Frame(m.site(k).name, on.body, R, on.position + on.rotation @ m.site_pos[k]))
-    return tuple(found)
+        yield m.site(k).name, body_name(m, int(m.site_bodyid[k])), (compiled_rotation(m.site_quat[k]), m.site_pos[k])
 
 
 def _require_finite(m, path: Path):
@@ -199,13 +163,6 @@ def _require_finite(m, path: Path):
                 f"{path}: {owner(wrong[0])} has {name} {values[wrong[0]].tolist()} once MuJoCo has compiled it; "
                 "expected finite numbers. Correct its attributes, and the sizes of its geoms."
             )
-
-
-def _gravity(m):
-    import mujoco
-
-    disabled = m.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-    return np.zeros(3) if disabled else m.opt.gravity
 
 
 def _followers(m) -> dict[int, tuple[int, int]]:
@@ -251,7 +208,7 @@ def _coupled(m, segments: list[Segment]) -> list[Segment]:
 
 
 def _segments(m) -> list[Segment]:
-    segments = [Segment("world", WORLD, np.eye(3), np.zeros(3), (), np.zeros(10), False)]
+    segments = [ground("world")]
     for body in range(1, m.nbody):
         R, p = compiled_rotation(m.body_quat[body]), m.body_pos[body].copy()
         joints = [_joint(m, j) for j in range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])]
@@ -273,8 +230,7 @@ def _joint(m, index: int) -> Joint:
         joint_name(m, index),
         kind,
         subspace,
-        np.eye(3),
-        np.zeros(3),
+        *identity(),
         armature=float(m.dof_armature[dof]),
         damping=float(m.dof_damping[dof].flat[0]),
         frictionloss=float(m.dof_frictionloss[dof]),
@@ -304,3 +260,58 @@ def _unmodelled(m, path) -> list[str]:
         for what, count in found.items()
         if count
     ]
+
+
+CONTACT = ("friction", "solref", "solimp")  # numbers of a `Contact`
+
+
+def standing(m: Any) -> np.ndarray:
+    """Numbers of the geoms of an MjModel that touch and stand still."""
+    return np.flatnonzero((m.body_weldid[m.geom_bodyid] == 0) & _touching(m))
+
+
+def floor_of(m: Any) -> Contact | None:
+    """What all contacts with the floor of an MjModel have; None where it does not say so alone, in the same numbers
+    everywhere."""
+    own = standing(m)
+    if not len(own) or m.npair or m.geom_priority[own].min() <= highest(m):
+        return None
+    found = {
+        Contact(*(tuple(getattr(m, f"geom_{name}")[g].tolist()) for name in CONTACT), condim=int(m.geom_condim[g]))
+        for g in own
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def floor_nodes(files: MjcfFiles, m: Any) -> dict[int, Node]:
+    """Elements of all geoms that stand, by number, which say what contacts with the floor have; none where one is no
+    element of its own, or `<pair>` says what contacts have. m: the MjModel of the files."""
+    own, listed, nodes = standing(m), bodies(files)[0], {}
+    for body in dict.fromkeys(m.geom_bodyid[own].tolist()):
+        sections = files.sections("worldbody") if body == 0 else [each.node for each in listed[body - 1 : body]]
+        elements = [geom for section in sections for geom in _geoms(files, section)]
+        if m.npair or len(elements) != m.body_geomnum[body]:
+            return {}
+        nodes |= {geom: elements[geom - m.body_geomadr[body]] for geom in own[m.geom_bodyid[own] == body].tolist()}
+    return nodes
+
+
+def _touching(m) -> np.ndarray:
+    return (m.geom_contype | m.geom_conaffinity) > 0
+
+
+def highest(m) -> int:
+    others = _touching(m)
+    others[standing(m)] = False
+    return int(m.geom_priority[others].max(initial=0))
+
+
+def _geoms(files: MjcfFiles, section: Node) -> Iterator[Node]:
+    """Geoms of a body, in order, none where one is made by a generator."""
+    for child in files.children(section):
+        if child.element.tag == "geom":
+            yield child
+        elif child.element.tag in WRAPPERS:
+            yield from _geoms(files, child)
+        elif child.element.tag in GENERATORS:
+            return

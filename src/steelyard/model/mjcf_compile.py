@@ -51,17 +51,9 @@ def _tell(message: str) -> None:
 
 
 def compile_files(files: MjcfFiles, change: Callable = lambda spec: None):
-    """MuJoCo model of an MJCF file, and MuJoCo's warnings about it.
+    """MuJoCo model of an MJCF file, and MuJoCo's warnings about it. change: is given the MjSpec before it is compiled.
 
-    Args:
-        files: of the model.
-        change: is given the MjSpec before it is compiled.
-
-    Returns:
-        (MjModel, warnings).
-
-    Raises:
-        ModelError: the file does not compile; MuJoCo's own error is the cause.
+    Raises ModelError where the file does not compile; MuJoCo's own error is the cause.
     """
     for _ in files.named():  # none is outside the folders
         pass
@@ -73,18 +65,7 @@ def compile_files(files: MjcfFiles, change: Callable = lambda spec: None):
 
 
 def compile_spec(spec, name: str):
-    """MuJoCo model of an MjSpec, and MuJoCo's warnings about it. The spec stays as it is.
-
-    Args:
-        spec: the MjSpec.
-        name: of it in messages.
-
-    Returns:
-        (MjModel, warnings).
-
-    Raises:
-        ModelError: it does not compile; MuJoCo's own error is the cause.
-    """
+    """The same of an MjSpec, which stays as it is. name: of it in messages."""
     with ThreadPoolExecutor(1, "mujoco") as apart:
         return apart.submit(_compiled, name, lambda spec: None, spec.copy).result()
 
@@ -131,7 +112,6 @@ def joint_type(m, joint: int) -> str:
 MOST_BODIES = 6_000  # and joints
 MOST_ELEMENTS = 30_000
 MOST_SAMPLES = 2**26  # pixels of textures and heights of height fields
-FACES = 6  # of a texture that is a cube, one above the other
 DEFAULT_COUNT = "10 10 10"  # of <flexcomp>
 
 
@@ -191,8 +171,9 @@ def _attached(element: Element, document: Document, files: MjcfFiles) -> Iterato
     """The other model that `<model>` has MuJoCo read, or the part of it that `<attach>` puts into this one."""
     named = element
     if element.tag == "attach":
-        models = document.root.every("model")
-        named = next((each for each in models if _name(each) == element.attributes.get("model")), element)
+        stems = ((each, Path(each.attributes.get("file", "")).stem) for each in document.root.every("model"))
+        models = {each.attributes.get("name") or stem: each for each, stem in reversed([*stems])}  # the first counts
+        named = models.get(element.attributes.get("model", ""), element)
     folders = {
         each.attributes.get(key, "") for each in document.root.every("compiler") for key in ("assetdir", "meshdir")
     }
@@ -206,16 +187,12 @@ def _attached(element: Element, document: Document, files: MjcfFiles) -> Iterato
     yield next(named_so, other.root), other
 
 
-def _name(model: Element) -> str:
-    return model.attributes.get("name") or Path(model.attributes.get("file", "")).stem
-
-
 def _samples(element: Element) -> int:
     """Pixels of a texture or heights of a height field that its attributes ask for."""
     keys = ("nrow", "ncol") if element.tag == "hfield" else ("width", "height")
     columns, rows = (sum(_counts(element.attributes.get(key, ""))) for key in keys)
     if element.tag == "texture" and element.attributes.get("type", "cube") != "2d":
-        rows = max(rows, FACES * columns)
+        rows = max(rows, 6 * columns)  # of a cube, one face above the other
     return columns * rows
 
 

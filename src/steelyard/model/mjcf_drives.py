@@ -129,7 +129,6 @@ def unwritten(drives: Mapping[str, Drive]) -> Iterator[str]:
 
 
 def joint_drives(m, robot: Robot) -> dict[str, Drive]:
-    """Drives by joint, of joints with one actuator that is a drive."""
     found: dict[str, list[Drive | None]] = {}
     for actuator, joint in direct_drives(m):
         found.setdefault(joint_name(m, joint), []).append(actuator_drive(m, actuator))
@@ -148,16 +147,9 @@ def direct_drives(m) -> Iterator[tuple[int, int]]:
 
 
 def actuator_drive(m, actuator: int) -> Drive | None:
-    """The drive that an actuator on a joint is; None for one that is none of those known.
-
-    Args:
-        m: the MjModel.
-        actuator: its number; its transmission is a joint of one degree of freedom.
-
-    Returns:
-        The Drive, in units of the joint: gear ratios are in its numbers, and a command divided by the gear is one of
-        the joint's position or speed.
-    """
+    """The drive that an actuator of an MjModel on a joint of one degree is; None for one that is none of those known.
+    It is in units of the joint: gear ratios are in its numbers, and a command divided by the gear is one of the joint's
+    position or speed."""
     import mujoco
 
     direct = m.actuator_dyntype[actuator] == mujoco.mjtDyn.mjDYN_NONE
@@ -172,7 +164,8 @@ def actuator_drive(m, actuator: int) -> Drive | None:
     offset, stiffness, damping = m.actuator_biasprm[actuator, :3] if affine else (0.0, 0.0, 0.0)
     if offset or gear == 0 or not gain or not (affine or m.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_NONE):
         return None
-    about = {"limit": _limit(m, actuator, gear), "delay": _delay(m, actuator)}
+    late = float(m.actuator_delay[actuator]) if hasattr(m, "actuator_delay") else 0.0  # older ones know none
+    about = {"limit": _limit(m, actuator, gear), "delay": late or None}
     return of_affine(gain, float(stiffness), float(damping), gear, **about)
 
 
@@ -181,12 +174,6 @@ def _limit(m, actuator: int, gear: float) -> float | None:
     low, high = m.actuator_forcerange[actuator]
     same = m.actuator_forcelimited[actuator] and high > 0 and np.isclose(-low, high)
     return float(abs(gear) * high) if same else None
-
-
-def _delay(m, actuator: int) -> float | None:
-    """s, where this MuJoCo knows delays."""
-    late = float(m.actuator_delay[actuator]) if hasattr(m, "actuator_delay") else 0.0
-    return late or None
 
 
 KEPT = ("name", "joint", "jointinparent", "group", "user")  # of an actuator in whose place one of another kind is put
@@ -218,7 +205,6 @@ class Actuators:
 
     @cached_property
     def of_joints(self) -> dict[str, list[int]]:
-        """Numbers of actuators by the joint that they drive."""
         found: dict[str, list[int]] = {}
         for actuator, joint in direct_drives(self.m):
             found.setdefault(joint_name(self.m, joint), []).append(actuator)
@@ -273,7 +259,8 @@ class Actuators:
         """What else a script that moves the written drives has to know."""
         import mujoco
 
-        geared = [name for name, drive in drives.items() if drive.features.coordinate and self._gear(name) != 1]
+        own = ((name, self.of_joints.get(name)) for name, drive in drives.items() if drive.features.coordinate)
+        geared = [name for name, numbers in own if numbers and float(self.m.actuator_gear[numbers[0], 0]) != 1]
         if geared:
             yield f"Controls of {choices(geared)} are commands times the gear, unless the kind of drive is another now."
         own = mujoco.mjtIntegrator(self.m.opt.integrator).name.removeprefix("mjINT_").lower()
@@ -282,10 +269,6 @@ class Actuators:
                 f"Drives are found with integrator {INTEGRATOR} and steps of at most {STEP:g} s; <option> of the file "
                 f"stays as it is ({own}, {self.m.opt.timestep:g} s)."
             )
-
-    def _gear(self, joint: str) -> float:
-        own = self.of_joints.get(joint)
-        return 1.0 if own is None else float(self.m.actuator_gear[own[0], 0])
 
     def _children(self, tag: str) -> list[Node]:
         return [child for section in self.files.sections(tag) for child in self.files.children(section)]

@@ -83,11 +83,9 @@ class MjcfFiles:
                 yield Node(node.document, child)
 
     def sections(self, tag: str) -> list[Node]:
-        """All top-level elements of that tag, in order."""
         return [node for node in self.children(Node(self.main, self.main.root)) if node.element.tag == tag]
 
     def everything(self) -> Iterator[Node]:
-        """Every element of every file."""
         return (Node(document, element) for document in self.documents for element in document.root.walk())
 
     def add(self, document: Document) -> None:

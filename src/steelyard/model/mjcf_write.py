@@ -10,13 +10,12 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import Changes, Draft, com_form, find_changes
-from steelyard.model.mjcf import MjcfDocument
+from steelyard.model.mjcf import CONTACT, MjcfDocument, floor_nodes, highest
 from steelyard.model.mjcf_compile import compile_files
 from steelyard.model.mjcf_drives import Actuators, expressible, unwritten
 from steelyard.model.mjcf_files import Body, Made, MjcfFiles, Node, bodies, relocate
-from steelyard.model.mjcf_floor import floor_edits
 from steelyard.model.references import left_behind
-from steelyard.model.robot import Robot
+from steelyard.model.robot import Contact, Robot
 from steelyard.model.sketch import Inertial, Sketch
 from steelyard.model.xml import Document
 from steelyard.model.xml_edit import (
@@ -31,8 +30,6 @@ from steelyard.model.xml_edit import (
     update,
 )
 from steelyard.numbers import ROUNDING, to_float
-
-UNSET = -1.0  # settotalmass of a file without it
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +57,11 @@ def settings_of(files: MjcfFiles) -> CompilerSettings:
     springs = {i: (float(m.jnt_stiffness[i].flat[0]), float(m.dof_damping[m.jnt_dofadr[i]].flat[0])) for i in sprung}
     # MuJoCo tells a ratio from a damping by its sign
     ratios = frozenset(each.id for each in spec.actuators if each.biasprm[2] > 0 >= m.actuator_biasprm[each.id, 2])
-    total = float(getattr(spec.compiler, "settotalmass", UNSET))  # deprecated in MuJoCo 4.0
+    total = float(getattr(spec.compiler, "settotalmass", 0.0))  # deprecated in MuJoCo 4.0
     if total <= 0:
         return CompilerSettings(springs, None, 1.0, ratios, m)
-    own, _ = compile_files(files, _without_total)
+    own, _ = compile_files(files, lambda spec: setattr(spec.compiler, "settotalmass", -1.0))  # none
     return CompilerSettings(springs, total, total / float(own.body_mass.sum()), ratios, m)
-
-
-def _without_total(spec):
-    spec.compiler.settotalmass = UNSET
 
 
 def new_total(files: MjcfFiles, settings: CompilerSettings, inertials: dict[int, np.ndarray]) -> Iterator[Made]:
@@ -150,25 +143,19 @@ def edited(document: MjcfDocument, robot: Robot, reference: Robot, target: Path)
     for name, properties in changes.joints.items():
         edits.setdefault(joints[name].document, []).extend(_properties(joints[name], properties))
         changed.append(f"joint '{name}': {', '.join(properties)}")
-    if changes.links:
-        changed += _read_inertials(files, edits)
-    if changes.links or changes.joints:
-        changed += _settle(files, edits, settings, changes, joints)
+    changed += _collect(edits, _followed(files, settings, changes, joints))
     changed += _collect(edits, _driven(actuators, changes, reference))
     floor = [] if robot.floor in (None, reference.floor) else list(floor_edits(files, settings.m, robot.floor))
     changed += _collect(edits, floor)
     written, lines = _written(files, edits, target)
-    return Draft(
-        files=written,
+    told = unwritten({name: drive for name, drive in robot.drives.items() if drive != reference.drives.get(name)})
+    return changes.draft(
+        written,
+        changed,
+        lines,
+        lambda: left_behind(files.folders, target),
         expected=replace(changes.expected, floor=robot.floor) if floor else changes.expected,
-        changed=(*changed, *lines),
-        rescaled=changes.rescaled,
-        notes=(
-            *changes.notes,
-            *unwritten({n: d for n, d in robot.drives.items() if d != reference.drives.get(n)}),
-            *(actuators.notes(changes.drives) if changes.drives else ()),
-            *(left_behind(files.folders, target) if lines else ()),
-        ),
+        notes=(*told, *(actuators.notes(changes.drives) if changes.drives else ())),
         suspects=_influences(files),
     )
 
@@ -248,14 +235,8 @@ def _inertial(body: Body, theta, form=None, *, own_axes=None) -> tuple[Document,
 
 
 def principal_moments(inertia):
-    """Principal moments and axes as MJCF has them.
-
-    Args:
-        inertia: (..., 3, 3) about the centre of mass, kg m^2.
-
-    Returns:
-        Moments (..., 3), and the quaternions (..., 4) of their axes, w first.
-    """
+    """Principal moments (..., 3) of inertias (..., 3, 3) about the centre of mass, kg m^2, and the quaternions (..., 4)
+    of their axes, w first."""
     moments, axes = np.linalg.eigh(inertia)
     axes[..., 0] *= np.sign(np.linalg.det(axes))[..., None]
     # MuJoCo allows no rounding beyond a flat body, where the largest moment is the sum of the others
@@ -273,24 +254,16 @@ def _properties(joint: Node, properties: dict[str, float]) -> list[Edit]:
     return edits
 
 
-def _read_inertials(files: MjcfFiles, edits: dict[Document, list[Edit]]) -> list[str]:
-    """Let MuJoCo read inertials where the file tells it to weigh the geoms only."""
-    lines = []
-    for node in files.sections("compiler"):
+def _followed(files: MjcfFiles, settings: CompilerSettings, changes: Changes, joints) -> Iterator[Made]:
+    """Let MuJoCo read inertials where the file tells it to weigh the geoms only, and settings by which it makes masses
+    and dampers of its own follow what is written."""
+    for node in files.sections("compiler") if changes.links else ():
         if node.element.attributes.get("inertiafromgeom") == "true":
-            made = assign(node.document, node.element, "inertiafromgeom", "auto")
-            edits.setdefault(node.document, []).extend(made)
-            lines.append(f'{node}: inertiafromgeom="auto"')
-    return lines
-
-
-def _settle(
-    files: MjcfFiles, edits: dict[Document, list[Edit]], settings: CompilerSettings, changes: Changes, joints
-) -> list[str]:
-    """Let settings by which the compiler makes masses and dampers of its own follow what is written."""
-    damped = {place for place, name in enumerate(joints) if "damping" in changes.joints.get(name, {})}
-    springs = plain_springs(list(joints.values()), settings, damped)
-    return _collect(edits, (*new_total(files, settings, changes.links), *springs))
+            yield node, assign(node.document, node.element, "inertiafromgeom", "auto"), 'inertiafromgeom="auto"'
+    if changes.links or changes.joints:
+        damped = {place for place, name in enumerate(joints) if "damping" in changes.joints.get(name, {})}
+        yield from new_total(files, settings, changes.links)
+        yield from plain_springs(list(joints.values()), settings, damped)
 
 
 def _driven(actuators: Actuators, changes: Changes, reference: Robot) -> Iterator[Made]:
@@ -345,3 +318,18 @@ def _stated(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]]:
     diagonal = np.abs(I - np.diag(np.diag(I))).max() <= ROUNDING * np.abs(I).max()
     form = inertial.mass, inertial.com, inertial.tensor_in_part
     return _inertial(body, inertial.theta, form, own_axes=np.diag(I) if diagonal else None)
+
+
+def floor_edits(files: MjcfFiles, m: Any, contact: Contact) -> Iterator[Made]:
+    """Edits that give every contact with the floor its parameters."""
+    nodes, others = floor_nodes(files, m), highest(m)
+    numbers = {name: getattr(contact, name) for name in CONTACT} | {"condim": (contact.condim,)}
+    for geom, node in nodes.items():
+        before = {name: np.atleast_1d(getattr(m, f"geom_{name}")[geom]) for name in (*numbers, "priority")}
+        own = numbers | {"priority": (max(int(before["priority"][0]), others + 1),)}
+        edits = [
+            edit
+            for name, values in own.items()
+            for edit in set_numbers(node.document, node.element, name, values, default=before[name].tolist())
+        ]
+        yield node, edits, "what contacts with it have"

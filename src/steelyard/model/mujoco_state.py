@@ -11,18 +11,8 @@ from steelyard.spatial import cross, rotate, rotation_from_quaternion
 
 
 def to_mujoco(m, robot: Robot, q, v, a):
-    """MuJoCo's state of a robot's.
-
-    Args:
-        m: the MjModel.
-        robot: the same model as a Robot.
-        q: (..., nq) positions.
-        v: (..., nv) velocities.
-        a: (..., nv) accelerations.
-
-    Returns:
-        qpos (..., m.nq), qvel and qacc (..., m.nv).
-    """
+    """MuJoCo's qpos (..., m.nq), qvel and qacc (..., m.nv) of a robot's q (..., nq), v and a (..., nv). m: the MjModel
+    of the same robot."""
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
     qpos = np.broadcast_to(m.qpos0, (*batch, m.nq)).copy()
     qvel, qacc = np.zeros((*batch, m.nv)), np.zeros((*batch, m.nv))
@@ -82,17 +72,7 @@ def _places(m, joint):
 
 
 def force_from_mujoco(m, robot: Robot, qpos, force):
-    """Generalised forces from MuJoCo's.
-
-    Args:
-        m: the MjModel.
-        robot: the same model as a Robot.
-        qpos: (..., m.nq) MuJoCo's positions.
-        force: (..., m.nv) MuJoCo's generalised forces.
-
-    Returns:
-        (..., nv) in N m or N.
-    """
+    """Generalised forces (..., nv), N m or N, of MuJoCo's (..., m.nv) at its positions qpos (..., m.nq)."""
     tau = np.zeros((*force.shape[:-1], robot.nv))
     for joint, velocity in zip(robot.joints, robot.v_slices, strict=True):
         at_q, at_v = _places(m, joint)

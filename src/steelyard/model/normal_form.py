@@ -13,10 +13,9 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia, transform
-from steelyard.model.assemble import FLOATING_BASE
+from steelyard.model.assemble import FLOATING_BASE, without_massless
 from steelyard.model.changes import Draft, divide, require_consistent, unused
 from steelyard.model.compare import PROPERTIES, relative_difference
-from steelyard.model.compound import without_massless
 from steelyard.model.drive import Drive
 from steelyard.model.joint import Joint, is_helical, pieces_of, revolute_subspace, screw
 from steelyard.model.meshes import Piece
@@ -87,7 +86,6 @@ class Form:
 
     @cached_property
     def hanging(self) -> dict[str, list[Member]]:
-        """Members by what they hang on."""
         found: dict[str, list[Member]] = {name: [] for name in ("", *self.robot.body_names)}
         for each in self.members:
             found[each.on].append(each)
@@ -105,15 +103,10 @@ class Form:
 
 
 def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()) -> Form:
-    """The robot as files of a format can say it.
+    """The robot, with the inertias that are to be written, as files of a format can say it. pieces: geometry of its
+    links.
 
-    Args:
-        robot: with the inertias that are to be written.
-        abilities: of the format.
-        pieces: geometry of its links.
-
-    Raises:
-        ModelError: for what the format has no words for.
+    Raises ModelError for what the format has no words for.
     """
     notes: list[str] = []
     if abilities.compiled:
@@ -150,7 +143,6 @@ def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()
 
 
 def at_origin(frame: Frame) -> bool:
-    """Whether a frame is that of its body."""
     return not frame.position.any() and np.array_equal(frame.rotation, np.eye(3))
 
 

@@ -31,7 +31,7 @@ WORKSPACES = ("ROS_PACKAGE_PATH", "GAZEBO_MODEL_PATH", "GZ_SIM_RESOURCE_PATH")  
 PREFIXES = ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH")  # packages are in their share
 MANIFESTS = ("package.xml", "manifest.xml")
 MANIFEST_BYTES = 2**16
-MOST_BESIDE = 1_000  # packages in a folder
+MOST_FILES = 1_000  # that a model names, and packages in a folder; the largest worlds of contests name some hundred
 DEPTH = 3  # levels of a workspace, such as src/franka_ros/franka_description
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 WAYS = (
@@ -70,18 +70,8 @@ def around(model) -> Path | None:
 
 
 def allowed_folders(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[Path, ...]:
-    """Folders in which files that a model names may lie: its package, its own folder in it, and further ones.
-
-    Args:
-        model: path of the model file.
-        folders: further folders, named by the user.
-
-    Returns:
-        The folders, links resolved, each once.
-
-    Raises:
-        ModelError: a named folder that is none.
-    """
+    """Folders in which files that a model names may lie, links resolved: its package, its own folder in it, and further
+    ones that the user named. Raises ModelError for one that is no folder."""
     own = Path(os.path.realpath(Path(model).parent))
     named = [Path(os.path.realpath(folder)) for folder in folders]
     for each in named:
@@ -120,7 +110,10 @@ def _is_package(folder: Path) -> bool:
     if _holds_home(folder):
         return False
     marked = any((folder / marker).exists() for marker in (*MARKERS, PYTHON))
-    return marked or folder.parent.name in HOMES or _is_installed(folder)
+    if marked or folder.parent.name in HOMES:
+        return True
+    # pip's `--target` may have any name, and has notes of what was installed in it
+    return not _holds_home(folder.parent) and any(folder.parent.glob("*.dist-info"))
 
 
 def _holds_home(folder: Path) -> bool:
@@ -132,36 +125,16 @@ def _is_common(folder: Path) -> bool:
     return _holds_home(folder) or folder.parent == Path(folder.anchor)
 
 
-def _is_installed(folder: Path) -> bool:
-    """Whether pip put a folder where it is: `--target` may have any name, and notes of what was installed in it."""
-    return not _holds_home(folder.parent) and any(folder.parent.glob("*.dist-info"))
-
-
 def package_named(text: str) -> str | None:
-    """The package that a URI such as package://NAME/... starts with.
-
-    Args:
-        text: a path or URI.
-
-    Returns:
-        The name; None for paths and other addresses.
-    """
+    """The package that a URI such as package://NAME/... starts with; None for paths and other addresses."""
     if not text.startswith(SCHEMES):
         return None
     return unquote(text.split("://", 1)[1]).partition("/")[0]
 
 
 def resolve(text: str, starts: list[Path], folders: tuple[Path, ...]) -> Resolved:
-    """Find a file named in a model.
-
-    Args:
-        text: the name, as the model has it.
-        starts: folders where relative paths start, in order.
-        folders: where it may lie.
-
-    Returns:
-        What was found, or why not.
-    """
+    """Find a file named in a model. text: as the model has it; starts: folders where relative paths start, in order;
+    folders: where it may lie."""
     if text.startswith(SCHEMES):
         return _in_named_package(text, folders, starts[0])
     if "://" in text and not text.startswith("file://"):
@@ -194,15 +167,8 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
 
 
 def package_folder(name: str, folders: tuple[Path, ...], start: Path) -> Path | None:
-    """The folder of a package: one that lies around the model or in one of the folders, else one that is installed.
-
-    Args:
-        name: of the package.
-        folders: where files that the model names may lie.
-        start: folder of the model.
-
-    Returns:
-        The folder; None where there is none, and for a name that is no plain word.
+    """The folder of a package: one that lies around the model or in one of the folders where its files may lie, else
+    one that is installed. start: folder of the model. None where there is none, and for a name that is no plain word.
     """
     if not PLAIN.fullmatch(name):
         return None
@@ -213,7 +179,7 @@ def _renamed_beside(name: str, folders: tuple[Path, ...], start: Path) -> Iterat
     """Packages of this name beside the model's own, or in one of the folders, in a folder of another name."""
     around_package = package_of(start).parent
     for each in (*(() if _is_common(around_package) else (around_package,)), *folders):
-        for manifest in islice(each.glob(f"*/{MANIFESTS[0]}"), MOST_BESIDE):
+        for manifest in islice(each.glob(f"*/{MANIFESTS[0]}"), MOST_FILES):
             if declared_name(manifest.parent) == name:
                 yield manifest.parent
 
@@ -236,7 +202,7 @@ def _around_model(name: str, folders: tuple[Path, ...], here: Path) -> list[Path
         for home in dict.fromkeys((*beside, *renamed))
         if home.is_dir()
         and not user.is_relative_to(home)
-        and (_is_package(home) or is_inside(folders, home) or _around(home, here))
+        and (_is_package(home) or is_inside(folders, home) or (here.is_relative_to(home) and not _is_common(home)))
     ]
 
 
@@ -244,11 +210,6 @@ def _built_from(home: Path, rest: str) -> tuple[Path, ...]:
     """The source folder of a package whose install is links to it, as colcon's --symlink-install makes."""
     source = package_of(Path(os.path.realpath(home / rest)).parent)
     return (source,) if declared_name(source) == home.name == declared_name(home) else ()
-
-
-def _around(home: Path, here: Path) -> bool:
-    """Whether a folder holds the model, and is not one that holds everything, such as /tmp and /home."""
-    return here.is_relative_to(home) and not _is_common(home)
 
 
 def _inside(path: Path, folders: tuple[Path, ...], text: str) -> Resolved:
@@ -302,28 +263,15 @@ class Relocation:
 
 
 def installed(name: str) -> list[Path]:
-    """Folders that an installed package of this name may be, those that exist, in the order in which they count.
-
-    Args:
-        name: of the package, as a model file names it.
-
-    Returns:
-        The folders, none for a name that is no plain word.
-    """
+    """Folders that an installed package of this name may be, those that exist, in the order in which they count; none
+    for a name that is no plain word."""
     if not PLAIN.fullmatch(name):
         return []
     return [home for home in dict.fromkeys(_candidates(name)) if _is_folder(home)]
 
 
 def declared_name(folder: Path) -> str | None:
-    """The name that a package gives itself, whatever its folder is called.
-
-    Args:
-        folder: of the package.
-
-    Returns:
-        What its package.xml says; None where it has none.
-    """
+    """The name that a package gives itself in its package.xml, whatever its folder is called; None for none."""
     manifest = folder / MANIFESTS[0]
     try:
         if not manifest.is_file():

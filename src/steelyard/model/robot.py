@@ -140,7 +140,6 @@ class Robot:
 
     @property
     def nb(self) -> int:
-        """Number of moving bodies."""
         return len(self.body_names)
 
     @property
@@ -211,20 +210,23 @@ class Robot:
     @cached_property
     def lower(self) -> np.ndarray:
         """(nq,) lower position limits, -inf where there is none."""
-        return np.concatenate([j.lower for j in self.free_joints] or [np.zeros(0)])
+        return self._limits("lower")
 
     @cached_property
     def upper(self) -> np.ndarray:
         """(nq,) upper position limits, inf where there is none."""
-        return np.concatenate([j.upper for j in self.free_joints] or [np.zeros(0)])
+        return self._limits("upper")
 
     @cached_property
     def velocity_limits(self) -> np.ndarray:
-        return np.concatenate([j.velocity_limit for j in self.free_joints] or [np.zeros(0)])
+        return self._limits("velocity_limit")
 
     @cached_property
     def effort_limits(self) -> np.ndarray:
-        return np.concatenate([j.effort_limit for j in self.free_joints] or [np.zeros(0)])
+        return self._limits("effort_limit")
+
+    def _limits(self, name: str) -> np.ndarray:
+        return np.concatenate([np.zeros(0), *(getattr(joint, name) for joint in self.free_joints)])
 
     @cached_property
     def driven_dofs(self) -> tuple[int, ...]:
@@ -239,7 +241,6 @@ class Robot:
 
     @property
     def loop_names(self) -> tuple[str, ...]:
-        """Names of the loop closures."""
         return tuple(loop.name for loop in self.loops)
 
     @property

@@ -39,7 +39,6 @@ class Rotor(Card):
 
     @property
     def name(self) -> str:
-        """Name of the rotor as a body."""
         joints = "+".join(joint for joint, _ in self.gears)
         return f"rotor({joints})" if self.number == 1 else f"rotor({joints}:{self.number})"
 

@@ -5,7 +5,7 @@ a model that nothing holds flies. Both are said in notes, and the linter reports
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -14,20 +14,19 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import Segment, assemble, free_joint
+from steelyard.model.assemble import Closure, assemble, segments_of
 from steelyard.model.document import ModelDocument
-from steelyard.model.loops import Loop
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.robot import WORLD, Frame, Robot, Source
+from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sdf_files import ROOT, SdfFiles
-from steelyard.model.sdf_frames import STATED, TRUE, WORLD_FRAME, Pose, identity, inverse, raw_pose, text_of, then
+from steelyard.model.sdf_frames import STATED, TRUE, WORLD_FRAME, raw_pose, text_of
 from steelyard.model.sdf_geometry import automatic, named_files, pieces_of, shapes_of, surroundings_of
-from steelyard.model.sdf_joints import AXES, TYPES, JointReading, axis_of, geared, read_joints
+from steelyard.model.sdf_joints import AXES, TYPES, axis_of, geared, read_joints
 from steelyard.model.sdf_tree import FIXED, FLIES, Body, SdfTree, tree_of
 from steelyard.model.side_mechanism import z_along
-from steelyard.model.sketch import Inertial, Part, Sketch
+from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.xml import Document, rooted
-from steelyard.spatial import GRAVITY
+from steelyard.spatial import GRAVITY, Pose, inverse, then
 
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 UNIT = np.asarray(from_com_inertia(1.0, np.zeros(3), np.eye(3)))  # of a link without <inertial>
@@ -49,47 +48,52 @@ class SdfDocument(ModelDocument):
     def whole(self) -> bool:
         return any(each.tag in ("world", "model") for each in self.xml.root.children)
 
-    def read(self) -> tuple[SdfFiles, SdfTree, dict[int, JointReading]]:
+    def read(self) -> tuple[SdfFiles, SdfTree, list[SketchJoint]]:
         """Its files, trees and joints, with new readers. Raises ModelError for what cannot be read at all."""
         files = SdfFiles(self.xml, self.folders)
         tree = tree_of(files)
-        return files, tree, read_joints(files, tree)
+        return files, tree, geared(tree, read_joints(files, tree))
 
     def referenced(self) -> Iterator[Path]:
         return named_files(SdfFiles(self.xml, self.folders), self.meshes)
 
     def robot(self, *, floating, gravity) -> Robot:
-        files, tree, readings = self.read()
-        coupled = geared(tree, readings)
-        segments = _segments(tree, readings, coupled, self._thetas(tree))
-        closures = [_closure(tree, index) for index in tree.closing if _acts(tree, index)]
+        files, tree, joints = self.read()
+        source, listed = self.meshes, tree.listed
+        parts = {listed.index(body): _part(tree, body, source, strict=True) for body in sorted(tree.chosen)}
+        silent = [part.name for part in parts.values() if part.inertial is None]
+        if silent:
+            tree.notes.append(
+                f"{self.path.name}: no <inertial> states mass and tensor of {choices(silent)}; SDF gives each 1 kg and "
+                "moments of 1 kg m^2."
+            )
+        roots = [body for body in tree.over.roots if body in tree.chosen]
+        world = WORLD_FRAME if len(roots) != 1 or roots[0] in tree.over.carriers else None
+        closures = [_closure(tree, index) for index in tree.over.closing if _acts(tree, index)]
         if files.refusals:
             raise ModelError(files.refusals[0])
         model = next(iter(tree.prefix), self.path.stem)
         stated = GRAVITY if files.gravity is None else files.gravity
-        robot = assemble(
+        return assemble(
             model,
-            segments,
+            segments_of(parts, joints, world),
             floating=floating,
             gravity=stated if gravity is None else gravity,
             source=Source(self.path.absolute(), "sdf", self.folders),
             notes=_notes(files, tree, floating),
+            closures=filter(None, closures),
+            places=_places(tree),
         )
-        closed = tuple(_in_robot(tree, robot, *each) for each in closures if each is not None)
-        return replace(robot, sites=_sites(tree, robot), loops=closed)
 
     def sketch(self, *, meshes: bool = True) -> Sketch:
-        files, tree, readings = self.read()
-        geared(tree, readings)
-        for index in tree.closing:
+        files, tree, joints = self.read()
+        for index in tree.over.closing:
             _closure(tree, index)
-        standing = [index for index, body in enumerate(tree.bodies) if body.static]
-        if not tree.order and not standing:
+        if not tree.listed:
             raise ModelError(f"{self.path} has no <link>; there is nothing to check.")
         source = self.meshes
-        parts = [_part(tree, index, source, read=meshes) for index in (*tree.order, *standing)]
-        joints = tuple(each for reading in readings.values() for each in reading.sketched)
-        return Sketch(self.path, "sdf", "link", tuple(parts), joints, tuple(files.faults), tuple(files.notes))
+        parts = [_part(tree, index, source, read=meshes) for index in tree.listed]
+        return Sketch(self.path, "sdf", "link", tuple(parts), tuple(joints), tuple(files.faults), tuple(files.notes))
 
     def pieces(self) -> Iterator[Piece]:
         return pieces_of(tree_of(SdfFiles(self.xml, self.folders)), self.meshes)
@@ -99,23 +103,7 @@ class SdfDocument(ModelDocument):
 
     @property
     def meshes(self) -> Meshes:
-        """Meshes that it names."""
         return Meshes(self.path.parent, self.folders)
-
-    def _thetas(self, tree: SdfTree) -> dict[int, tuple[np.ndarray, bool]]:
-        """(10,) parameters of each body of the robot, and whether the file states them."""
-        source, found, silent = self.meshes, {}, []
-        for index in sorted(tree.chosen):
-            name = tree.name(tree.bodies[index].path)
-            inertial = inertial_of(tree.bodies[index], f"link '{name}'", source, strict=True)
-            found[index] = (UNIT, False) if inertial is None else (inertial.theta, True)
-            silent += [name] if inertial is None else []
-        if silent:
-            tree.notes.append(
-                f"{self.path.name}: no <inertial> states mass and tensor of {choices(silent)}; SDF gives each 1 kg and "
-                "moments of 1 kg m^2."
-            )
-        return found
 
     edited = later("steelyard.model", "sdf_write.edited")
     with_inertials = later("steelyard.model", "sdf_write.with_inertials")
@@ -139,7 +127,8 @@ def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False)
     if named:
         said = f"the pose of its <inertial> is relative to '{named[:60]}', which simulators pass over."
         reader.fault("SY506", element, label, said, remedy="State it in the frame of the link.")
-    missing = [tag for tag in ("mass", "inertia") if not _states(element, tag)]
+    stated = {each.tag for each in element.children if each.children or each.text.strip()}
+    missing = [tag for tag in ("mass", "inertia") if tag not in stated]
     inertia = element.find("inertia")
     if inertia is not None:
         missing += [tag for tag in ("ixx", "iyy", "izz") if not text_of(inertia, tag)]
@@ -157,29 +146,24 @@ def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False)
     return Inertial(place, mass, com, R, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
-def _states(inertial, tag: str) -> bool:
-    child = inertial.find(tag)
-    return child is not None and bool(child.children or child.text.strip())
-
-
-def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool) -> Part:
-    """A link as a part of a sketch."""
+def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool = False, strict: bool = False) -> Part:
+    """A link as a part of a sketch, or of a robot, which has no shapes. strict: as of `inertial_of`."""
     body = tree.bodies[index]
-    name = tree.name(body.path)
+    name = tree.named(index)
     label = f"link '{name}'"
-    carrier, parent = tree.incoming.get(index), tree.parent(index)
-    kind = "" if carrier is None else tree.joints[carrier.joint].kind
+    carrier, parent = tree.over.carriers.get(index), tree.over.parent(index)
+    kind = "" if carrier is None else tree.joints[carrier.joints[0][0]].kind
     moves = not body.static if carrier is None else kind not in TYPES or bool(TYPES[kind])
     R, p = tree.relative(index)
-    inertial = inertial_of(body, label, source)
+    inertial = inertial_of(body, label, source, strict=strict)
     if inertial is None and not body.static:
         said = f"{label} has no <inertial>, so that SDF gives it 1 kg and moments of 1 kg m^2."
         body.item.sheet.reader.fault("SY107", body.item.element, f"{label} > inertial", said)
-    shapes, partial = shapes_of(body, label, source, read=read)
+    shapes, partial = ((), False) if strict else shapes_of(body, label, source, read=read)
     return Part(
         name,
         body.item.sheet.reader.place(body.item.element, label),
-        None if parent == WORLD else tree.rank[parent],
+        None if parent == WORLD else tree.over.order.index(parent),
         R,
         p,
         moves,
@@ -187,91 +171,49 @@ def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool) -> Part:
         shapes,
         1.0 if inertial is None and not body.static else 0.0,
         partial,
+        UNIT if inertial is None else None,
     )
 
 
-def _segments(tree: SdfTree, readings: dict[int, JointReading], coupled, thetas) -> list[Segment]:
-    """Links with the joints that carry them, in file order, under the world where one stands on it."""
-    chosen = sorted(tree.chosen)
-    roots = [index for index in chosen if tree.parent(index) == WORLD]
-    grounded = len(roots) != 1 or roots[0] in tree.incoming
-    found = [Segment(WORLD_FRAME, WORLD, *identity(), (), np.zeros(10), False)] if grounded else []
-    place = {index: k + len(found) for k, index in enumerate(chosen)}
-    for index in chosen:
-        parent = tree.parent(index)
-        carrier = tree.incoming.get(index)
-        joints = (free_joint(),) if carrier is None else readings[carrier.joint].placed
-        joints = tuple(_coupled(each, coupled) for each in joints)
-        above = (0 if grounded else WORLD) if parent == WORLD else place[parent]
-        name = tree.name(tree.bodies[index].path)
-        found.append(Segment(name, above, *tree.relative(index), joints, *thetas[index]))
-    return found
-
-
-def _coupled(joint, coupled):
-    if joint.name not in coupled:
-        return joint
-    master, ratio = coupled[joint.name]
-    return replace(joint, mimics=master, ratio=ratio, offset=0.0)
-
-
 def _acts(tree: SdfTree, index: int) -> bool:
-    """Whether a joint is one of the robot's."""
     joint = tree.joints[index]
     return not tree.chosen.isdisjoint((joint.parent, joint.child))
 
 
-def _closure(tree: SdfTree, index: int) -> tuple[str, str, tuple[int, int], tuple[Pose, Pose]] | None:
-    """Name, kind, bodies and frames in them, z along the axis, of a loop that a joint closes; None where it is left
-    open."""
+def _closure(tree: SdfTree, index: int) -> Closure | None:
+    """The loop that a joint closes, z along its axis; None where it is left open."""
     joint = tree.joints[index]
     kind, name = CLOSED.get(joint.kind), tree.name(joint.path)
-    element, reader = joint.item.element, joint.item.sheet.reader
     if kind is None:
         said = f"joint '{name}' of type '{joint.kind[:40]}' closes a loop, which is not read; it is left open."
-        reader.fault("SY509", element, f"joint '{name}'", said)
+        joint.item.sheet.reader.fault("SY509", joint.item.element, f"joint '{name}'", said)
         return None
     R, p = joint.pose
     if kind in ("hinge", "slide"):
         axis = axis_of(joint, AXES[0])
         R = z_along(axis) if np.isfinite(axis).all() else R
     ends = joint.parent, joint.child
-    frames = [(R, p) if end == WORLD else then(inverse(tree.bodies[end].pose), (R, p)) for end in ends]
-    return name, kind, ends, (frames[0], frames[1])
+    first, second = ((R, p) if end == WORLD else then(inverse(tree.bodies[end].pose), (R, p)) for end in ends)
+    one, other = (None if end == WORLD else tree.named(end) for end in ends)
+    return Closure(name, kind, (one, other), (first, second))
 
 
-def _in_robot(tree: SdfTree, robot: Robot, name: str, kind: str, ends, frames) -> Loop:
-    links = {link.name: link for link in robot.links}
-    bodies, poses = [], []
-    for end, frame in zip(ends, frames, strict=True):
-        link = None if end == WORLD else links[tree.name(tree.bodies[end].path)]
-        bodies.append(None if link is None or link.body == WORLD else robot.body_names[link.body])
-        poses.append(frame if link is None else then((link.rotation, link.position), frame))
-    return Loop(name, kind, tuple(bodies), np.stack([R for R, _ in poses]), np.stack([p for _, p in poses]))
-
-
-def _sites(tree: SdfTree, robot: Robot) -> tuple[Frame, ...]:
-    """Frames that the file names, on the bodies that carry them."""
-    links = {link.name: link for link in robot.links}
-    found = []
-    scopes = {tree.bodies[index].scope: None for index in sorted(tree.chosen)}
-    for scope in scopes:
+def _places(tree: SdfTree) -> Iterator[tuple[str, str | None, Pose]]:
+    """Frames that the file names, in the links that carry them."""
+    known = {tree.named(index) for index in tree.chosen}
+    for scope in dict.fromkeys(tree.bodies[index].scope for index in sorted(tree.chosen)):
         for item in scope.of("frame"):
-            name = tree.name((*scope.path, item.name))
+            name, pose = tree.name((*scope.path, item.name)), scope.absolute(item.name)
             carrier = scope.carrier(item.name)
-            pose = scope.absolute(item.name)
             if carrier is None:
-                found.append(Frame(name, WORLD, *pose))
+                yield name, None, pose
                 continue
-            on = links.get(tree.name((*carrier[0].path, carrier[1].name)))
-            if on is not None:
-                in_link = then(inverse(carrier[0].absolute(carrier[1].name)), pose)
-                found.append(Frame(name, on.body, *then((on.rotation, on.position), in_link)))
-    return tuple(found)
+            link = tree.name((*carrier[0].path, carrier[1].name))
+            if link in known:
+                yield name, link, then(inverse(carrier[0].absolute(carrier[1].name)), pose)
 
 
 def _notes(files: SdfFiles, tree: SdfTree, floating) -> list[str]:
-    """What is odd, assumed and not modelled."""
     told = (each for each in files.faults if each.code in TOLD)
     notes = [*files.notes, *tree.notes]
     if floating is not None:

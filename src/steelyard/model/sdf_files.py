@@ -9,25 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.errors import ModelError
-from steelyard.model.references import SCHEMES, Resolved, resolve
-from steelyard.model.sdf_frames import (
-    MODEL_FRAME,
-    TRUE,
-    WORLD_FRAME,
-    FrameScope,
-    Item,
-    SdfUse,
-    inverse,
-    raw_pose,
-    text_of,
-    then,
-)
+from steelyard.model.references import MOST_FILES, SCHEMES, Resolved, resolve
+from steelyard.model.sdf_frames import MODEL_FRAME, TRUE, WORLD_FRAME, FrameScope, Item, SdfUse, raw_pose, text_of
 from steelyard.model.sketch import FILE_RULES, ScanFault
 from steelyard.model.xml import Document, Element, Reader, rooted
+from steelyard.spatial import inverse, then
 
 ROOT = "sdf"
 NEWEST = (1, 12)  # version that a file without one is taken for
-MOST_USES = 1000  # of files by includes; the largest worlds of simulation contests have some hundred
 DEEPEST = 32  # models in each other
 WORLD_GRAVITY = (0.0, 0.0, -9.8)  # of a world that states none
 CONFIG = "model.config"
@@ -67,11 +56,11 @@ class SdfFiles:
     def _sheet(self, document: Document, above: SdfUse | None = None, include: Element | None = None) -> SdfUse:
         reader = Reader(document, self.faults, self.refusals)
         stated = document.root.attributes.get("version", "")
-        numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", stated)
-        if numbers is None:
+        version = _version(stated)
+        if version == (0, 0):
             said = f"states version '{stated[:20]}'" if stated else "states no version"
             self.notes.append(f"{document.path.name}: <sdf> {said}; it was read as 1.{NEWEST[1]}.")
-        sheet = SdfUse(document, reader, (1, int(numbers[1])) if numbers else NEWEST, above, include)
+        sheet = SdfUse(document, reader, NEWEST if version == (0, 0) else version, above, include)
         self.sheets.append(sheet)
         self.notes += [note for note in document.notes if note not in self.notes]
         return sheet
@@ -198,9 +187,9 @@ class SdfFiles:
             if use.document.path.samefile(path):
                 raise ModelError(f"{sheet.document.where(element)}: {path.name} includes itself. Break the circle.")
             use = use.above
-        if len(self.sheets) > MOST_USES:
+        if len(self.sheets) > MOST_FILES:
             raise ModelError(
-                f"{sheet.document.where(element)}: files are included more than {MOST_USES} times. No robot needs "
+                f"{sheet.document.where(element)}: files are included more than {MOST_FILES} times. No robot needs "
                 "that; it was not read."
             )
         if path not in self._read:
@@ -221,7 +210,11 @@ class SdfFiles:
         name = "model.sdf"
         if config.path is not None:
             offered = rooted(config.path, "a model.config", "model").root.every("sdf")
-            versions = [(_version(each), each.text.strip()) for each in offered if each.text.strip()]
+            versions = [
+                (_version(each.attributes.get("version", "1.0")), each.text.strip())
+                for each in offered
+                if each.text.strip()
+            ]
             name = max((each for each in versions if each[0] <= NEWEST), default=((0, 0), name))[1]
         elif config.problem != "missing":
             return config
@@ -252,6 +245,7 @@ class SdfFiles:
             self._add(scope, each)
 
 
-def _version(element: Element) -> tuple[int, int]:
-    numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", element.attributes.get("version", "1.0"))
+def _version(text: str) -> tuple[int, int]:
+    """Version 1.x of a text, (0, 0) for none."""
+    numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", text)
     return (1, int(numbers[1])) if numbers else (0, 0)

@@ -15,26 +15,12 @@ import numpy as np
 
 from steelyard.errors import choices
 from steelyard.model.xml import Document, Element, Reader
-from steelyard.spatial import rotation_from_quaternion, rotation_from_rpy
+from steelyard.spatial import Pose, identity, inverse, rotation_from_quaternion, rotation_from_rpy, then
 
 MODEL_FRAME, WORLD_FRAME = "__model__", "world"
 SEPARATOR = "::"
 STATED = "SY104"  # code of what an inertial states
 TRUE = ("true", "1")
-Pose = tuple[np.ndarray, np.ndarray]  # rotation (3, 3), position (3,) m
-
-
-def identity() -> Pose:
-    return np.eye(3), np.zeros(3)
-
-
-def then(first: Pose, second: Pose) -> Pose:
-    """The second pose, in the frame of the first, seen from where the first is."""
-    return first[0] @ second[0], first[1] + first[0] @ second[1]
-
-
-def inverse(pose: Pose) -> Pose:
-    return pose[0].T, -pose[0].T @ pose[1]
 
 
 @dataclass(eq=False)

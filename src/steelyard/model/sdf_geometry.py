@@ -8,80 +8,59 @@ import numpy as np
 
 from steelyard.errors import InertiaError, ModelError
 from steelyard.inertia import mesh, solids, transform
+from steelyard.inertia.mesh_files import MOST_BYTES
 from steelyard.inertia.parameters import WATER
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.references import Resolved
 from steelyard.model.sdf_files import SdfFiles
-from steelyard.model.sdf_frames import SdfUse, inverse, raw_pose, text_of, then
+from steelyard.model.sdf_frames import SdfUse, raw_pose, text_of
 from steelyard.model.sdf_tree import Body, SdfTree
 from steelyard.model.side_mechanism import z_along
-from steelyard.model.sketch import FILE_RULES, Shape
+from steelyard.model.sketch import Shape
+from steelyard.model.urdf_geometry import drawn, shape_of, solid_of
 from steelyard.model.xml import Element
+from steelyard.spatial import inverse, then
 
-ROLES = ("collision", "visual")
-SIZES = {
-    "box": {"size": 3},
-    "sphere": {"radius": 1},
-    "cylinder": {"radius": 1, "length": 1},
-    "capsule": {"radius": 1, "length": 1},
-    "ellipsoid": {"radii": 3},
-    "cone": {"radius": 1, "length": 1},
-}
-"""Elements of the primitives of SDF, and how many numbers each holds."""
-MESHES = (".dae", ".obj", ".stl", ".glb", ".gltf")
 UNREAD = ("heightmap", "polyline", "image")
 
 
 def shapes_of(body: Body, label: str, source: Meshes, *, read: bool) -> tuple[tuple[Shape, ...], bool]:
     """Shapes of a link, and whether some of its geometry is unknown. read: whether mesh files are read."""
-    shapes, partial = [], False
-    for role, element in _drawn(body):
-        place = f"{label} > {role}"
+    found = []
+    for element in drawn(body.item.element):
         solid, piece = _piece(body, element, label, source)
-        if solid is None:
-            continue
-        found = None if piece is None else _shape(body, solid, piece, place, source, read=read)
-        partial = partial or found is None
-        shapes += [] if found is None else [found]
-    return tuple(shapes), partial
-
-
-def _drawn(body: Body) -> Iterator[tuple[str, Element]]:
-    for role in ROLES:
-        for element in body.item.element.children:
-            if element.tag == role:
-                yield role, element
+        if solid is not None:
+            place = f"{label} > {element.tag}"
+            found.append(shape_of(body.item.sheet.reader, solid, piece, place, source, MOST_BYTES if read else 0))
+    return tuple(filter(None, found)), None in found
 
 
 def _piece(body: Body, element: Element, link: str, source: Meshes) -> tuple[Element | None, Piece | None]:
     """Geometry of a <collision> or <visual> of a link: what says it, None of nothing; and the piece, None where it
     cannot be understood. A mesh has no file yet."""
-    reader, geometry = body.item.sheet.reader, element.find("geometry")
-    label = f"{link} > {element.tag}"
-    solids_of = [] if geometry is None else [each for each in geometry.children if ":" not in each.tag]
-    if not solids_of:
-        reader.fault("SY506", element, label, f"<{element.tag}> has no geometry.")
+    reader, label = body.item.sheet.reader, f"{link} > {element.tag}"
+    solid = solid_of(reader, element, label)
+    if solid is None:
         return element, None
-    solid = solids_of[0]
     if solid.tag == "empty":
         return None, None
     placed = Piece(link, element.tag, *_placed(body, element, label))
     label = f"{label} > {solid.tag}"
     if solid.tag == "mesh":
         return solid, _mesh(body.item.sheet, solid, label, placed, source)
-    if solid.tag not in SIZES:
+    if solid.tag not in solids.XML_SIZES:
         known = solid.tag in UNREAD or solid.tag == "plane"
         return solid, replace(placed, problem=f"a <{solid.tag}>, which is {'not read' if known else 'unknown'}")
-    sizes = [reader.content(solid, tag, count, label, code="SY506") for tag, count in SIZES[solid.tag].items()]
+    sizes = [
+        reader.content(solid, tag, count, label, code="SY506") for tag, count in solids.XML_SIZES[solid.tag].items()
+    ]
     size = np.concatenate(sizes)
     if not np.isfinite(size).all():
         return solid, None
-    placed = replace(placed, key=(solid.tag, *size))
-    if solid.tag == "cone":
-        return solid, replace(placed, vertices=_cone(*size))
     exact = solid.tag, tuple(map(float, size))
-    return solid, replace(placed, solid=exact, vertices=solids.points(*exact))
+    placed = replace(placed, key=(solid.tag, *size), vertices=solids.points(*exact))
+    return solid, placed if solid.tag == "cone" else replace(placed, solid=exact)
 
 
 def _placed(body: Body, element: Element, label: str):
@@ -112,60 +91,22 @@ def _mesh(sheet: SdfUse, solid: Element, label: str, placed: Piece, source: Mesh
     return replace(placed, key=(str(file.path or name), *scale), name=name, scale=scale, file=file)
 
 
-def _cone(radius: float, length: float) -> np.ndarray:
-    """Points (n, 3) of a cone along z, its tip up."""
-    ring = solids.cylinder(radius, length / 2)
-    return np.concatenate([ring[ring[:, 2] < 0], [[0.0, 0.0, length / 2]]])
-
-
-def _shape(body: Body, solid: Element, piece: Piece, label: str, source: Meshes, *, read: bool) -> Shape | None:
-    reader, label = body.item.sheet.reader, f"{label} > {solid.tag}"
-    if piece.problem:
-        return None
-    loaded = _triangles(piece, source, read=read)
-    if isinstance(loaded, Resolved):
-        reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}", file=piece.name)
-    if loaded is None or isinstance(loaded, Resolved):
-        return None
-    vertices = loaded[0] @ piece.rotation.T + piece.position
-    kind, *size = piece.key
-    return Shape(reader.place(solid, label), piece.role, vertices, loaded[1], f"{kind} {[float(x) for x in size]}")
-
-
-def _triangles(piece: Piece, source: Meshes, *, read: bool = True):
-    """Vertices (n, 3) m of a piece in its own frame and faces (f, 3) or None; what is wrong with its file; None where
-    no file is read."""
-    if piece.vertices is not None:
-        if piece.solid is None:
-            return piece.vertices, None
-        kind = piece.solid[0]
-        return piece.vertices, solids.faces_of_urdf("sphere" if kind == "ellipsoid" else kind)
-    assert piece.file is not None
-    loaded = source.load(str(piece.file.path)) if read and piece.file.path is not None else None
-    if loaded is None or isinstance(loaded, Resolved):
-        return piece.file if loaded is None and read else loaded
-    assert piece.scale is not None
-    faces = loaded[1] if np.prod(piece.scale) > 0 else loaded[1][:, ::-1]
-    return loaded[0] * piece.scale, faces
-
-
 def pieces_of(tree: SdfTree, source: Meshes) -> Iterator[Piece]:
     """Geometry of all links that do not stand still, collision before visual."""
-    for index in tree.order:
-        body = tree.bodies[index]
-        yield from _pieces(body, tree.name(body.path), source)
+    for index in tree.over.order:
+        yield from _pieces(tree.bodies[index], tree.named(index), source)
 
 
 def _pieces(body: Body, name: str, source: Meshes) -> Iterator[Piece]:
     reader = body.item.sheet.reader
-    for role, element in _drawn(body):
+    for element in drawn(body.item.element):
         before = len(reader.faults)
         solid, piece = _piece(body, element, name, source)
         if solid is None:
             continue
         if piece is None:
             said = [each.message for each in reader.faults[before:]]
-            yield Piece(name, role, problem=said[0].rstrip("."))
+            yield Piece(name, element.tag, problem=said[0].rstrip("."))
             continue
         yield replace(piece, color=_rgba(body.item.sheet, element))
 
@@ -202,9 +143,7 @@ def automatic(body: Body, label: str, source: Meshes) -> np.ndarray | None:
     assert element is not None
     density = reader.content(element, "density", 1, label, default=[WATER])
     total = np.zeros(10)
-    for role, collision in _drawn(body):
-        if role != "collision":
-            continue
+    for collision in (each for each in body.item.element.children if each.tag == "collision"):
         _, piece = _piece(body, collision, label.partition(" > ")[0], source)
         own = float(reader.content(collision, "density", 1, label, default=density)[0])
         found = "it has no geometry" if piece is None else _filled(piece, own, source)
@@ -228,7 +167,7 @@ def _filled(piece: Piece, density: float, source: Meshes) -> np.ndarray | str:
         return piece.problem
     if piece.vertices is not None:
         return solids.filled(piece.key[0], piece.key[1:], density)
-    found = _triangles(piece, source)
+    found = source.triangles(piece)
     if found is None or isinstance(found, Resolved):
         return f"'{piece.name[:80]}' was not read" if found is None else found.message.rstrip(".")
     try:
@@ -244,8 +183,8 @@ def surroundings_of(tree: SdfTree, source: Meshes) -> list[dict]:
     found: list[dict] = []
     for body in (each for each in tree.bodies if each.static):
         name = tree.name(body.path)
-        for role, element in _drawn(body):
-            solid, piece = _piece(body, element, name, source) if role == "collision" else (None, None)
+        for element in (each for each in body.item.element.children if each.tag == "collision"):
+            solid, piece = _piece(body, element, name, source)
             if solid is None or piece is None:
                 continue
             R, p = then(body.pose, (piece.rotation, piece.position))
@@ -266,9 +205,3 @@ def surroundings_of(tree: SdfTree, source: Meshes) -> list[dict]:
 
 def _geom(name: str, R, p) -> dict:
     return {"name": name, "pos": p, "quat": np.roll(to_quaternion(R), 1)}
-
-
-def mesh_problem(name: str, content: bytes, role: str) -> str:
-    """As of `Shapes.problem`: readers of SDF share these kinds of files."""
-    suffix = Path(name).suffix.lower()
-    return "" if suffix in MESHES else f"{suffix} files are not read by all readers of SDF"

@@ -1,16 +1,18 @@
 """Joints of an SDF file: axes, limits and properties of each, and what it follows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from steelyard.errors import choices
-from steelyard.model.joint import KINDS, SHORTEST, Joint, revolute_subspace
+from steelyard.model.joint import KINDS, SHORTEST, Joint, bounds_of, revolute_subspace
 from steelyard.model.sdf_files import SdfFiles
-from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, identity, inverse, text_of
-from steelyard.model.sdf_tree import FIXED, Carrier, SdfJoint, SdfTree
+from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, text_of
+from steelyard.model.sdf_tree import COUPLING, FIXED, SdfJoint, SdfTree
 from steelyard.model.sketch import SketchJoint
 from steelyard.model.xml import Element
+from steelyard.spatial import identity, inverse
 
 TYPES: dict[str, tuple[str, ...]] = {
     "revolute": ("revolute",),
@@ -32,47 +34,40 @@ ROTOR, GEAR = "drake:rotor_inertia", "drake:gear_ratio"
 PITCH, OLD_PITCH = "screw_thread_pitch", "thread_pitch"
 
 
-@dataclass(frozen=True, eq=False)
-class JointReading:
-    """A joint as it was read. placed: joints of a robot that it is, outermost first, the first with its pose; none of a
-    fixed one. sketched: of each axis, with the joint's own where it has none."""
-
-    placed: tuple[Joint, ...]
-    sketched: tuple[SketchJoint, ...]
-
-
 def joint_names(tree: SdfTree, joint: SdfJoint) -> tuple[str, ...]:
     """Names of the joints that one of the file is: with its axis behind them where it has two."""
     name, count = tree.name(joint.path), len(TYPES.get(joint.kind, ("",)))
     return (name,) if count < 2 else tuple(f"{name}_{axis}" for axis in AXES[:count])
 
 
-def read_joints(files: SdfFiles, tree: SdfTree) -> dict[int, JointReading]:
-    """Joints of a file by their place in the tree; couplings and closures are not among them."""
-    return {carrier.joint: _joint(files, tree, body, carrier) for body, carrier in sorted(tree.incoming.items())}
+def read_joints(files: SdfFiles, tree: SdfTree) -> dict[int, tuple[SketchJoint, ...]]:
+    """Joints of a file by their place in the tree, one an axis, outermost first; couplings and closures are not among
+    them."""
+    carried = ((body, carrier.joints[0]) for body, carrier in sorted(tree.over.carriers.items()))
+    return {index: _joint(files, tree, body, tree.joints[index], turned=end == 0) for body, (index, end) in carried}
 
 
-def _joint(files: SdfFiles, tree: SdfTree, body: int, carrier: Carrier) -> JointReading:
-    joint = tree.joints[carrier.joint]
+def _joint(files: SdfFiles, tree: SdfTree, body: int, joint: SdfJoint, *, turned: bool) -> tuple[SketchJoint, ...]:
+    """turned: whether the body is the parent of the joint."""
     item, element = joint.item, joint.item.element
     reader, label = item.sheet.reader, f"joint '{tree.name(joint.path)}'"
     if joint.kind not in TYPES:
         said = f"joint type '{joint.kind[:40]}' is unknown; SDF has {choices(TYPES)}."
         reader.fault("SY506", element, label, said, remedy="")
     kinds, names = TYPES.get(joint.kind, ()), joint_names(tree, joint)
-    if carrier.turned and "spherical" in kinds:
+    if turned and "spherical" in kinds:
         said = f"{label} is a ball joint whose <child> carries its <parent>."
         reader.fault("SY505", element, label, said, remedy="Exchange <parent> and <child>.")
     to_body = inverse(tree.bodies[body].pose)
     anchor = to_body[0] @ joint.pose[1] + to_body[1]
-    placed, sketched = [], []
+    found = []
     for kind, name, axis in zip(kinds, names, AXES, strict=False):
         stated = element.find(axis)
         fields = {}
         subspace = KINDS[kind].subspace(np.zeros(3), anchor)
         if KINDS[kind].has_axis:
             # seen from its child, a joint moves its parent the other way
-            direction = (-1.0 if carrier.turned else 1.0) * to_body[0] @ axis_of(joint, axis)
+            direction = (-1.0 if turned else 1.0) * to_body[0] @ axis_of(joint, axis)
             subspace = KINDS[kind].subspace(direction, anchor)
             if joint.kind == "screw":
                 subspace = revolute_subspace(direction, anchor=anchor, pitch=_pitch(item, label))
@@ -80,19 +75,15 @@ def _joint(files: SdfFiles, tree: SdfTree, body: int, carrier: Carrier) -> Joint
         if KINDS[kind].nq == 1:
             fields = _fields(files, item, stated, label, limits, joint.kind)
             fields |= _mimicked(tree, joint, stated, label, axis)
-        placed.append(Joint(name, kind, subspace, *identity(), **fields))
-        sketched.append(_sketched(tree, joint, body, name, stated, limits, fields))
-    if not sketched:
-        sketched.append(_sketched(tree, joint, body, names[0], None, {}, {}))
-    if placed:
-        placed = placed[::-1] if carrier.turned else placed
-        rotation, position = tree.relative(body)
-        placed[0] = replace(placed[0], rotation=rotation, position=position)
-    return JointReading(tuple(placed), tuple(sketched))
+        placed = Joint(name, kind, subspace, *identity(), **fields)
+        found.append(_sketched(tree, joint, body, name, stated, limits, placed))
+    if not found:
+        found.append(_sketched(tree, joint, body, names[0], None, {}, None))
+    return tuple(found[::-1] if turned else found)
 
 
 def _sketched(
-    tree: SdfTree, joint: SdfJoint, body: int, name: str, axis: Element | None, limits, fields
+    tree: SdfTree, joint: SdfJoint, body: int, name: str, axis: Element | None, limits, placed: Joint | None
 ) -> SketchJoint:
     reader, element = joint.item.sheet.reader, joint.item.element
     limit = None if axis is None else axis.find("limit")
@@ -101,10 +92,11 @@ def _sketched(
         name,
         reader.place(element, label),
         joint.kind,
-        tree.rank[body],
+        tree.over.order.index(body),
         {key: value if np.isfinite(value) else np.nan for key, value in limits.items()},
         None if limit is None else reader.place(limit, f"{label} > limit"),
-        mimics="mimics" in fields,
+        mimics=placed is not None and placed.mimics is not None,
+        placed=placed,
     )
 
 
@@ -177,15 +169,13 @@ def _limits(item: Item, axis: Element, label: str, kind: str) -> dict[str, float
 
 def _fields(files: SdfFiles, item: Item, axis: Element | None, label: str, limits, kind: str) -> dict:
     """Limits and properties of a `Joint` of one degree."""
-    lower, upper = (limits.get(key, bound) for key, bound in (("lower", -np.inf), ("upper", np.inf)))
-    bounds = {"lower": lower, "upper": upper} if kind in BOUNDED and lower < upper else {}
+    lower, upper = limits.get("lower", -np.inf), limits.get("upper", np.inf)
     if kind in BOUNDED and lower == upper:
         where = f"{item.sheet.document.path.name}, line {item.sheet.document.line(item.element)}"
         files.notes.append(
             f"{where}: {label} may move from {lower:g} to {upper:g} only; it was taken to move without limits. Let it "
             "stand still: --lock JOINT=VALUE."
         )
-    bounds |= {f"{key}_limit": limits[key] for key in ("effort", "velocity") if limits.get(key, 0.0) > 0}
     reader, dynamics = item.sheet.reader, None if axis is None else axis.find("dynamics")
     found = {}
     if dynamics is not None:
@@ -197,34 +187,28 @@ def _fields(files: SdfFiles, item: Item, axis: Element | None, label: str, limit
     if axis is item.element.find(AXES[0]) and item.element.find(ROTOR) is not None:
         rotor = float(reader.content(item.element, ROTOR, 1, label, default=[0.0], code=None)[0])
         found["armature"] = rotor * gear_of(item) ** 2
-    return bounds | found
+    return bounds_of(limits, ranged=kind in BOUNDED) | found
 
 
 def gear_of(item: Item) -> float:
-    """Gear ratio of the rotor that Drake knows of a joint."""
     return float(item.sheet.reader.content(item.element, GEAR, 1, item.label, default=[1.0], code=None)[0])
 
 
 def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, own: str) -> dict:
     """Fields of a joint that `<mimic>` states, of SDF or of Drake."""
-    item, reader = joint.item, joint.item.sheet.reader
-    mimic = None if axis is None else axis.find("mimic")
-    drake = item.element.find("drake:mimic") if mimic is None and own == AXES[0] else None
-    if mimic is not None:
-        values = [
-            float(reader.content(mimic, tag, 1, f"{label} > mimic", default=[default], code=None)[0])
-            for tag, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
-        ]
-    elif drake is not None:
-        values = [
-            reader.number(drake, name, f"{label} > mimic", default=default, code=None)
-            for name, default in (("multiplier", 1.0), ("offset", 0.0))
-        ]
+    item, reader, label = joint.item, joint.item.sheet.reader, f"{label} > mimic"
+    stated = None if axis is None else axis.find("mimic")
+    numbers = {"multiplier": 1.0, "offset": 0.0, "reference": 0.0}
+    if stated is not None:
+        ratio, offset, reference = (
+            float(reader.content(stated, tag, 1, label, default=[each], code=None)[0]) for tag, each in numbers.items()
+        )
+    elif own == AXES[0] and (stated := item.element.find("drake:mimic")) is not None:
+        ratio, offset, reference = (
+            reader.number(stated, tag, label, default=each, code=None) for tag, each in numbers.items()
+        )
     else:
         return {}
-    stated = mimic if mimic is not None else drake
-    assert stated is not None
-    ratio, offset, reference = [*values, 0.0][:3]
     name, side = stated.attributes.get("joint", ""), stated.attributes.get("axis", AXES[0])
     master = tree.by_path.get((*joint.scope.path, *name.split(SEPARATOR)))
     names = () if master is None else joint_names(tree, master)
@@ -232,20 +216,19 @@ def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, 
         said = f"it mimics '{name[:60]}', which is no movable joint of its model."
         known = choices([each.item.name for each in tree.joints if each.scope is joint.scope])
         remedy = f"Correct the name, or remove the <mimic>, and it moves on its own. Joints there: {known}."
-        reader.fault("SY507", stated, f"{label} > mimic", said, remedy=remedy)
+        reader.fault("SY507", stated, label, said, remedy=remedy)
         return {}
     return {"mimics": names[AXES.index(side)], "ratio": ratio, "offset": offset - ratio * reference}
 
 
-def geared(tree: SdfTree, readings: dict[int, JointReading]) -> dict[str, tuple[str, float]]:
-    """Joints that follow another through a gearbox: name -> that one's name, and the ratio of their angles.
+def geared(tree: SdfTree, readings: dict[int, tuple[SketchJoint, ...]]) -> list[SketchJoint]:
+    """The joints, with those that follow another through a gearbox.
 
     A gearbox says theta_2 = -ratio theta_1 of the angles of its parent and child against a reference link, which two
     hinges carry them on.
     """
-    found: dict[str, tuple[str, float]] = {}
-    for index in tree.couplings:
-        box = tree.joints[index]
+    found: dict[str, dict[str, Any]] = {}
+    for box in (each for each in tree.joints if each.kind == COUPLING):
         item, reader = box.item, box.item.sheet.reader
         name = text_of(item.element, "gearbox_reference_body")
         carrier = box.scope.carrier(name) if name and box.scope.find(name) is not None else None
@@ -261,16 +244,23 @@ def geared(tree: SdfTree, readings: dict[int, JointReading]) -> dict[str, tuple[
             reader.fault("SY506", item.element, item.label, said, remedy=remedy)
             continue
         ratio = float(reader.content(item.element, "gearbox_ratio", 1, item.label, default=[1.0], code="SY506")[0])
-        found[readings[follower].placed[0].name] = readings[leader].placed[0].name, -ratio * first * second
-    return found
+        master = readings[leader][0].name
+        found[readings[follower][0].name] = {"mimics": master, "ratio": -ratio * first * second, "offset": 0.0}
+    return [
+        each
+        if each.name not in found
+        else replace(each, placed=each.placed and replace(each.placed, **found[each.name]))
+        for reading in readings.values()
+        for each in reading
+    ]
 
 
-def _hinge(tree: SdfTree, readings: dict[int, JointReading], reference: int | None, end: int) -> int | None:
+def _hinge(tree: SdfTree, readings: dict[int, tuple[SketchJoint, ...]], reference: int | None, end: int) -> int | None:
     """The hinge between a reference link and one end of a gearbox."""
     ends = {reference, end}
     for index, reading in readings.items():
         joint = tree.joints[index]
-        if reference is not None and joint.kind in HINGES and {joint.parent, joint.child} == ends and reading.placed:
+        if reference is not None and joint.kind in HINGES and {joint.parent, joint.child} == ends and reading[0].placed:
             return index
     return None
 

@@ -6,12 +6,14 @@ without mass that are fixed to others become frames, as Gazebo refuses links of 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from steelyard.errors import choices
 from steelyard.inertia.rotation import to_quaternion
+from steelyard.inertia.solids import XML_SIZES
 from steelyard.model.changes import Draft, unused
 from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
 from steelyard.model.meshes import Piece
@@ -19,16 +21,14 @@ from steelyard.model.normal_form import Form, at_origin
 from steelyard.model.references import Relocation
 from steelyard.model.robot import WORLD, Frame, Link, Robot
 from steelyard.model.sdf_frames import WORLD_FRAME
-from steelyard.model.sdf_geometry import SIZES
 from steelyard.model.sdf_joints import AXES, GEAR, PITCH, PROPERTIES, ROTOR
 from steelyard.model.sdf_write import new_inertial, numbered
 from steelyard.model.xml_edit import NewElement, new_file, number_text
 from steelyard.numbers import ROUNDING
 from steelyard.spatial import rotation_from_rpy, rpy_from_rotation
 
-# versions that have words for something
-OLDEST, QUATERNIONS, SCREWS, MIMICS = (1, 7), (1, 9), (1, 10), (1, 11)
-SOLIDS = {"capsule": (1, 8), "ellipsoid": (1, 8)}
+# versions 1.x that have words for something, from the first one that is written on
+SINCE = {"": 7, "capsule": 8, "ellipsoid": 8, "quaternion": 9, "screw": 10, "mimic": 11}
 
 
 @dataclass(eq=False)
@@ -36,7 +36,7 @@ class SdfDraft:
     """What is being written."""
 
     target: Path
-    version: tuple[int, int] = OLDEST  # that it needs so far
+    version: int = SINCE[""]  # 1.x that it needs so far
     parts: list[NewElement] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)  # as they read back
     lost: list[Frame] = field(default_factory=list)  # that have no place
@@ -48,8 +48,8 @@ class SdfDraft:
         first = self.links[0] if self.links and self.links[0].body == WORLD else None
         return first.name if first is not None and at_origin(first) else WORLD_FRAME
 
-    def need(self, version: tuple[int, int]) -> None:
-        self.version = max(self.version, version)
+    def need(self, what: str) -> None:
+        self.version = max(self.version, SINCE.get(what, 0))
 
     def pose(self, rotation, position, relative: str = "") -> tuple[NewElement, ...]:
         """`<pose>`, none for the one that nothing says; by a quaternion where angles would not be exact."""
@@ -59,7 +59,7 @@ class SdfDraft:
         rpy = rpy_from_rotation(rotation)
         if np.abs(rotation_from_rpy(np.array(rpy)) - rotation).max() < ROUNDING:
             return (NewElement("pose", attributes, text=number_text([*position, *rpy])),)
-        self.need(QUATERNIONS)
+        self.need("quaternion")
         text = number_text([*position, *to_quaternion(rotation)])
         return (NewElement("pose", attributes | {"rotation_format": "quat_xyzw"}, text=text),)
 
@@ -71,7 +71,6 @@ class SdfDraft:
 
 
 def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
-    """A new file for `target`. pieces: geometry of the robot's links."""
     sheet, frames = SdfDraft(target), []
     robot, shapes = form.robot, form.geometry(pieces)
     for each in form.members:
@@ -87,12 +86,15 @@ def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft
         sheet.link(link, sheet.pose(each.rotation, each.position, each.on), _drawn(sheet, drawn))
         if not moves:
             taken = {*robot.frames, *(joint.name for joint in robot.joints)}
-            sheet.parts.append(_weld(unused(f"{link.name}_fixed", taken), parent, link.name))
+            ends = NewElement("parent", {}, text=parent), NewElement("child", {}, text=link.name)
+            sheet.parts.append(
+                NewElement("joint", {"name": unused(f"{link.name}_fixed", taken), "type": "fixed"}, ends)
+            )
         elif robot.joints[each.joints[0]].kind != "free":
             sheet.parts.append(_joint(sheet, form, each.joints, parent, link.name))
     _frames(sheet, robot, frames)
     _tell(sheet, robot, pieces)
-    attributes = {"version": ".".join(map(str, sheet.version))}
+    attributes = {"version": f"1.{sheet.version}"}
     if any(":" in each.tag for part in sheet.parts for each in part.children):
         attributes["xmlns:drake"] = "http://drake.mit.edu"
     model = NewElement("model", {"name": robot.name}, tuple(sheet.parts))
@@ -124,7 +126,6 @@ def universal(robot: Robot, index: int) -> bool:
 
 
 def _joint(sheet: SdfDraft, form: Form, chain: tuple[int, ...], parent: str, child: str) -> NewElement:
-    """A joint of SDF, of one or two of the robot."""
     joint = form.robot.joints[chain[-1]]
     kind, name = _type(form.robot, chain), joint.name
     anchor = ball_anchor(joint.subspace) if joint.kind == "spherical" else screw(joint)[1]
@@ -138,7 +139,7 @@ def _joint(sheet: SdfDraft, form: Form, chain: tuple[int, ...], parent: str, chi
     if len(chain) > 1:
         name = name.removesuffix(f"_{AXES[1]}")
     if kind == "screw":
-        sheet.need(SCREWS)
+        sheet.need("screw")
         children += numbered({PITCH: 2 * np.pi * screw(joint)[2]})
     if len(chain) == 1 and (armature := form.value(chain[-1], "armature")):
         children += numbered({ROTOR: armature, GEAR: 1.0})
@@ -170,24 +171,18 @@ def _axis(sheet: SdfDraft, form: Form, index: int, tag: str) -> NewElement:
     for word, values in (("limit", limits), ("dynamics", dynamics)):
         children += [NewElement(word, {}, numbered(values))] if values else []
     if joint.mimics is not None:
-        sheet.need(MIMICS)
+        sheet.need("mimic")
         numbers = {"multiplier": joint.ratio, "offset": joint.offset, "reference": 0.0}
         children.append(NewElement("mimic", _leader(form.robot, joint), numbered(numbers)))
     return NewElement(tag, {}, tuple(children))
 
 
 def _leader(robot: Robot, joint: Joint) -> dict[str, str]:
-    """Attributes of the `<mimic>` of a joint."""
     index = next(i for i, each in enumerate(robot.joints) if each.name == joint.mimics)
     for place, start in ((0, index), (1, index - 1)):
         if start >= 0 and universal(robot, start):
             return {"joint": robot.joints[start].name.removesuffix(f"_{AXES[0]}"), "axis": AXES[place]}
     return {"joint": str(joint.mimics)}
-
-
-def _weld(name: str, parent: str, child: str) -> NewElement:
-    ends = NewElement("parent", {}, text=parent), NewElement("child", {}, text=child)
-    return NewElement("joint", {"name": name, "type": "fixed"}, ends)
 
 
 def _of_frames(form: Form, main: Link, shapes: dict[str, list[Piece]]) -> Iterator[Piece]:
@@ -218,13 +213,10 @@ def _drawn(sheet: SdfDraft, pieces) -> Iterator[NewElement]:
 def _geometry(sheet: SdfDraft, piece: Piece) -> NewElement | None:
     """The shape of a piece, None where SDF has no words for it."""
     if piece.solid is not None:
-        kind, size = piece.solid[0], list(piece.solid[1])
-        sheet.need(SOLIDS.get(kind, OLDEST))
-        words = [
-            NewElement(word, {}, text=number_text([size.pop(0) for _ in range(count)]))
-            for word, count in SIZES[kind].items()
-        ]
-        return NewElement(kind, {}, tuple(words))
+        kind, rest = piece.solid[0], iter(piece.solid[1])
+        sheet.need(kind)
+        words = ((word, number_text(islice(rest, count))) for word, count in XML_SIZES[kind].items())
+        return NewElement(kind, {}, tuple(NewElement(word, {}, text=text) for word, text in words))
     if piece.problem or piece.file is None:
         return None
     name = piece.name

@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from steelyard.errors import choices
-from steelyard.model.assemble import Ties
+from steelyard.model.assemble import Forest, Ties, forest
 from steelyard.model.robot import WORLD
 from steelyard.model.sdf_files import SdfFiles
-from steelyard.model.sdf_frames import SEPARATOR, WORLD_FRAME, FrameScope, Item, Pose, inverse, then
+from steelyard.model.sdf_frames import SEPARATOR, WORLD_FRAME, FrameScope, Item
+from steelyard.spatial import Pose, inverse, then
 
 FIXED = "fixed"
 FLIES = "no joint holds link"  # of a note
@@ -44,53 +45,37 @@ class SdfJoint(NamedTuple):
     pose: Pose
 
 
-class Carrier(NamedTuple):
-    """What carries a body: a joint, and whether it is turned, the body being its parent."""
-
-    joint: int
-    turned: bool
-
-
 @dataclass(eq=False)
 class SdfTree:
     """Bodies and joints of a file."""
 
     bodies: list[Body] = field(default_factory=list)
     joints: list[SdfJoint] = field(default_factory=list)
-    incoming: dict[int, Carrier] = field(default_factory=dict)  # body -> what carries it
-    order: list[int] = field(default_factory=list)  # bodies that do not stand still, parents first
-    root: dict[int, int] = field(default_factory=dict)  # body -> the first one of its tree
-    closing: list[int] = field(default_factory=list)  # joints beyond those of trees, which close loops
-    couplings: list[int] = field(default_factory=list)  # gearboxes
+    over: Forest = field(default_factory=Forest)  # of bodies that do not stand still
     chosen: frozenset[int] = frozenset()  # bodies of the robot
     prefix: tuple[str, ...] = ()  # names of models that are not said, since the robot is in one model
     notes: list[str] = field(default_factory=list)
 
     @cached_property
-    def rank(self) -> dict[int, int]:
-        """Body -> its place in `order`."""
-        return {body: place for place, body in enumerate(self.order)}
-
-    @cached_property
     def by_path(self) -> dict[tuple[str, ...], SdfJoint]:
         return {joint.path: joint for joint in self.joints}
+
+    @property
+    def listed(self) -> list[int]:
+        """Bodies, parents first, and those that stand still."""
+        return [*self.over.order, *(index for index, body in enumerate(self.bodies) if body.static)]
 
     def name(self, path: tuple[str, ...]) -> str:
         """What a link, joint or frame is called in the robot."""
         inside = path[: len(self.prefix)] == self.prefix and len(path) > len(self.prefix)
         return SEPARATOR.join(path[len(self.prefix) :] if inside else path)
 
-    def parent(self, body: int) -> int:
-        """The body that carries one; WORLD for the world, and for one that flies."""
-        carrier = self.incoming.get(body)
-        if carrier is None:
-            return WORLD
-        joint = self.joints[carrier.joint]
-        return joint.child if carrier.turned else joint.parent
+    def named(self, body: int) -> str:
+        return self.name(self.bodies[body].path)
 
     def relative(self, body: int) -> Pose:
         """Pose of a body in the one that carries it, at zero; in the world where none does."""
-        parent, pose = self.parent(body), self.bodies[body].pose
+        parent, pose = self.over.parent(body), self.bodies[body].pose
         return pose if parent == WORLD else then(inverse(self.bodies[parent].pose), pose)
 
 
@@ -109,7 +94,10 @@ def tree_of(files: SdfFiles) -> SdfTree:
                 tree.joints.append(joint)
         for item in scope.of("frame"):
             scope.pose(item.name)
-    _hang(tree)
+    ends = {index: (each.parent, each.child) for index, each in enumerate(tree.joints) if each.kind != COUPLING}
+    carried = {child for _, child in ends.values()}
+    moving = sorted((body in carried, body) for body, each in enumerate(tree.bodies) if not each.static)
+    tree.over = forest(ends, lambda _: [body for _, body in moving])
     _choose(tree, files)
     return tree
 
@@ -150,41 +138,11 @@ def _connection(scope: FrameScope, item: Item, places: dict[Item, int]) -> SdfJo
     return SdfJoint(item, scope, path, kind, parent, child, scope.absolute(item.name))
 
 
-def _hang(tree: SdfTree) -> None:
-    """Which joint carries which body. A joint between what is tied already, by joints before it, closes a loop."""
-    tied = Ties()
-    edges: dict[int, list[tuple[int, Carrier]]] = {}
-    for index, joint in enumerate(tree.joints):
-        if joint.kind == COUPLING:
-            tree.couplings.append(index)
-        elif not tied.join(joint.parent, joint.child):
-            tree.closing.append(index)
-        else:
-            edges.setdefault(joint.parent, []).append((joint.child, Carrier(index, False)))
-            edges.setdefault(joint.child, []).append((joint.parent, Carrier(index, True)))
-    carried = {joint.child for joint in tree.joints if joint.kind != COUPLING}
-    moving = [index for index, body in enumerate(tree.bodies) if not body.static]
-    for start in (WORLD, *(index for index in moving if index not in carried), *moving):
-        if start in tree.root:
-            continue
-        stack = [start]
-        while stack:
-            body = stack.pop()
-            if body != WORLD:
-                tree.order.append(body)
-                tree.root[body] = tree.root.get(tree.parent(body), body)
-            for other, carrier in reversed(edges.get(body, ())):
-                if other != WORLD and other not in tree.root and other not in tree.incoming:
-                    tree.incoming[other] = carrier
-                    stack.append(other)
-
-
 def _choose(tree: SdfTree, files: SdfFiles) -> None:
-    """The bodies of the robot."""
     groups = _groups(tree)
     ends = ((each.parent, each.child) for each in tree.joints if each.kind not in (FIXED, COUPLING))
-    movable = {tree.root[parent if child == WORLD else child] for parent, child in ends}
-    free = {root for root in tree.root.values() if root not in tree.incoming}
+    movable = {tree.over.root[parent if child == WORLD else child] for parent, child in ends}
+    free = {root for root in tree.over.root.values() if root not in tree.over.carriers}
     able = [group for group in groups if not movable.isdisjoint(group)]
     found = able or groups
     refuse, element = files.sheets[0].reader.refuse, files.main.root
@@ -199,15 +157,15 @@ def _choose(tree: SdfTree, files: SdfFiles) -> None:
         refuse(element, said, "Keep the robot in a file of its own, or give the others <static>true</static>.")
         return
     group = found[0]
-    roots = [body for body in group if tree.root[body] == body]
+    roots = [body for body in group if tree.over.root[body] == body]
     acting = [root for root in roots if root in movable]
     kept = [root for root in roots if root not in free or root in acting] if acting else roots
     flying = [root for root in kept if root in free]
     if flying and (len(flying) > 1 or any(root not in free for root in acting)):
-        names = [tree.name(tree.bodies[root].path) for root in flying]
+        names = [tree.named(root) for root in flying]
         said = f"links {choices(names)} fly, each with what it carries, beside other trees of the same model."
         refuse(element, said, "Join them by joints, or keep one a file.")
-    tree.chosen = frozenset(body for body in group if tree.root[body] in kept)
+    tree.chosen = frozenset(body for body in group if tree.over.root[body] in kept)
     models = {tree.bodies[body].path[0] for body in tree.chosen}
     if len(models) == 1:
         tree.prefix = tuple(models)
@@ -215,14 +173,13 @@ def _choose(tree: SdfTree, files: SdfFiles) -> None:
 
 
 def _tell(tree: SdfTree, files: SdfFiles, flying: list[int]) -> None:
-    """Notes of what is assumed and left out."""
     name = files.main.path.name
-    left = [tree.name(tree.bodies[body].path) for body in tree.order if body not in tree.chosen]
+    left = [tree.named(body) for body in tree.over.order if body not in tree.chosen]
     if left:
         tree.notes.append(f"{name}: no joint ties {choices(left)} to the robot; they are not part of it.")
     for root in flying:
         tree.notes.append(
-            f"{name}: {FLIES} '{tree.name(tree.bodies[root].path)}' to the world, so it flies, as SDF says; --fixed "
+            f"{name}: {FLIES} '{tree.named(root)}' to the world, so it flies, as SDF says; --fixed "
             "(floating=False) holds it where it is."
         )
 
@@ -234,6 +191,6 @@ def _groups(tree: SdfTree) -> list[list[int]]:
         if WORLD not in (joint.parent, joint.child):
             tied.join(*(tree.bodies[end].path[0] for end in (joint.child, joint.parent)))
     found: dict[str, list[int]] = {}
-    for body in tree.order:
+    for body in tree.over.order:
         found.setdefault(tied.find(tree.bodies[body].path[0]), []).append(body)
     return list(found.values())

@@ -94,9 +94,8 @@ def _moved_files(document: Document, mover: Relocation, copied) -> tuple[list[Ed
 
 
 def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> Draft:
-    """As of `ModelDocument.edited`."""
     files, tree, _ = model.read()
-    bodies = {tree.name(tree.bodies[index].path): tree.bodies[index] for index in tree.chosen}
+    bodies = {tree.named(index): tree.bodies[index] for index in tree.chosen}
     joints = _joints_of(tree)
 
     def writable(joint, field):
@@ -130,20 +129,14 @@ def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> 
         copies.add(joint.item.sheet, _properties(joint, axis, properties))
         changed.append(f"joint '{name}': {', '.join(properties)}")
     written, renamed = copies.files(files.sheets)
-    return Draft(
-        files=tuple(written),
-        expected=changes.expected,
-        changed=(*changed, *renamed),
-        rescaled=changes.rescaled,
-        notes=(*changes.notes, *(left_behind(model.folders, target) if renamed else ())),
-    )
+    return changes.draft(written, changed, renamed, lambda: left_behind(model.folders, target))
 
 
 def _joints_of(tree: SdfTree) -> dict[str, tuple[SdfJoint, str]]:
     """Joints of the robot by name, each with its joint and axis in the file."""
     found = {}
-    for body, carrier in tree.incoming.items():
-        joint = tree.joints[carrier.joint]
+    for body, carrier in tree.over.carriers.items():
+        joint = tree.joints[carrier.joints[0][0]]
         if body in tree.chosen:
             found |= {name: (joint, axis) for name, axis in zip(joint_names(tree, joint), AXES, strict=False)}
     return found
@@ -181,7 +174,6 @@ def _children(document: Document, parent: Element, tag: str, values: dict[str, f
 
 
 def numbered(values: dict[str, float]) -> tuple[NewElement, ...]:
-    """Elements that hold a number each."""
     return tuple(NewElement(tag, {}, text=number_text([value])) for tag, value in values.items())
 
 
@@ -246,12 +238,9 @@ def _numbers(words: list[str]) -> list[float]:
 def with_inertials(
     model: SdfDocument, sketch: Sketch, inertials: dict[int, Inertial], target: Path
 ) -> list[tuple[Path, bytes]]:
-    """As of `ModelDocument.with_inertials`."""
     files, tree, _ = model.read()
-    standing = [index for index, body in enumerate(tree.bodies) if body.static]
-    order = [*tree.order, *standing]
     copies = Copies(files.sheets[0], target)
     for index, inertial in inertials.items():
-        body = tree.bodies[order[index]]
+        body = tree.bodies[tree.listed[index]]
         copies.add(body.item.sheet, _inertial(body, inertial))
     return copies.files(files.sheets)[0]

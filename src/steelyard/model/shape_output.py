@@ -34,6 +34,12 @@ class Shapes:
     colored: bool = True
 
 
+def suffix_problem(suffixes: tuple[str, ...], title: str, name: str, content: bytes, role: str) -> str:
+    """As of `Shapes.problem`, of a format whose readers share these kinds of files."""
+    suffix = Path(name).suffix.lower()
+    return "" if suffix in suffixes else f"{suffix} files are not read by all readers of {title}"
+
+
 @dataclass(frozen=True, eq=False)
 class Output:
     """Geometry as a format states it.
@@ -55,16 +61,8 @@ class Output:
 
 
 def output(pieces: Iterable[Piece], shapes: Shapes | None, target: Path) -> Output:
-    """Geometry for a new file.
-
-    Args:
-        pieces: of the file that the robot was read from.
-        shapes: of the new format; None where it takes pieces as they are.
-        target: the new file.
-
-    Returns:
-        The Output; its notes name links whose geometry could not be kept.
-    """
+    """Geometry of the file that the robot was read from for a new file `target`; shapes: of the new format, None where
+    it takes pieces as they are. Its notes name links whose geometry could not be kept."""
     if shapes is None:
         return Output(tuple(pieces), {}, ())
     made = _WrittenPieces(shapes, (*allowed_folders(target), *filter(None, [around(target)])))
@@ -156,7 +154,9 @@ class _WrittenPieces:
             return None
         if self.shapes.problem(path.name, content, piece.role):
             return None
-        if piece.role != "visual" or piece.color is not None or self.shapes.colored or not _may_be_colored(path):
+        suffix = path.suffix.lower()
+        colored = b"mtllib" in content if suffix == ".obj" else suffix in COLORED
+        if piece.role != "visual" or piece.color is not None or self.shapes.colored or not colored:
             return piece
         _, faces, colors = piece.colored_mesh()
         assert faces is not None  # of a file
@@ -165,7 +165,10 @@ class _WrittenPieces:
 
     def _named(self, piece: Piece, content: bytes) -> str:
         """Name of the file with a content, put among the files. Raises ModelError for one that is not read."""
-        stem = _plain(Path(piece.name or str(piece.key[0])).stem.removeprefix("mesh "))
+        given = Path(piece.name or str(piece.key[0])).stem.removeprefix("mesh ")
+        # signs that no system or URI takes for something else
+        plain = "".join(each if each.isalnum() or each in "-_." else "_" for each in given)
+        stem = plain.lstrip(".")[:80] or "mesh"
         number, name = 1, f"{stem}.obj"
         while self.files.get(name, content) != content:
             number += 1
@@ -175,12 +178,6 @@ class _WrittenPieces:
                 raise ModelError(problem)
             self.files[name] = content
         return name
-
-
-def _may_be_colored(path: Path) -> bool:
-    if path.suffix.lower() == ".obj":
-        return b"mtllib" in path.read_bytes()
-    return path.suffix.lower() in COLORED
 
 
 def _surface(piece: Piece) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -214,20 +211,8 @@ def _shade(color) -> tuple[float, ...]:
 
 
 def obj_text(vertices, faces) -> bytes:
-    """Content of an OBJ file.
-
-    Args:
-        vertices: (n, 3), m.
-        faces: (f, 3), of which vertices that no face has are left out.
-
-    Returns:
-        The bytes; numbers have the nine digits of single precision.
-    """
+    """Content of an OBJ file, in the nine digits of single precision. vertices: (n, 3), m; faces: (f, 3), of which
+    vertices that no face has are left out."""
     used, at = np.unique(faces, return_inverse=True)
     corners = "".join(f"v {x:.9g} {y:.9g} {z:.9g}\n" for x, y, z in vertices[used].tolist())
     return (corners + "".join(f"f {a} {b} {c}\n" for a, b, c in (at.reshape(-1, 3) + 1).tolist())).encode()
-
-
-def _plain(text: str) -> str:
-    """A file name of letters, digits and signs that no system or URI takes for something else."""
-    return "".join(each if each.isalnum() or each in "-_." else "_" for each in text).lstrip(".")[:80] or "mesh"

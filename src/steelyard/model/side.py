@@ -12,17 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.model.compare import loop_difference
+from steelyard.model.compare import PROPERTIES, loop_difference
 from steelyard.model.drive import KEYS, NUMBERS, Drive
-from steelyard.model.robot import Robot
+from steelyard.model.robot import Frame, Robot
 from steelyard.model.side_known import Known, known
 from steelyard.model.side_mechanism import LOOP_KEYS, ROTOR_KEYS, read_loop, read_rotor
-from steelyard.model.side_rest import REST_KEYS, read_rest
 from steelyard.model.side_table import Table
 
 SUFFIX = ".steelyard.toml"
 VERSION = 1
 MAX_BYTES = 2**20
+REST_KEYS = ("gravity", "sites", "joints")
+LIMITS = {"lower": "nq", "upper": "nq", "velocity_limit": "nv", "effort_limit": "nv"}
+"""Limits of a joint, and the size of each."""
 
 
 def side_path(model) -> Path:
@@ -153,3 +155,58 @@ def _parsed(path: Path) -> dict:
         raise ModelError(f"Side file {path} is not UTF-8 text; TOML files are. Save it as UTF-8.") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter from lists in lists
         raise ModelError(f"Side file {path} is not valid TOML: {error}.") from error
+
+
+def read_rest(document: Table, robot: Robot) -> Robot:
+    """The robot with what a side file says of gravity, sites and joints. Raises ModelError that names the key."""
+    gravity = document.numbers("gravity", 3)
+    if gravity is not None:
+        robot = replace(robot, gravity=gravity)
+    return _with_joints(document.table("joints"), _with_sites(document, robot))
+
+
+def _with_sites(document: Table, robot: Robot) -> Robot:
+    """The robot with links that are sites in the model that its file was made from."""
+    names = document.texts("sites") or ()
+    links = {link.name: link for link in robot.links if link.name not in robot.body_names and not link.theta.any()}
+    if set(names) - set(links) - {site.name for site in robot.sites}:
+        document.refuse("sites", f"names of links without mass that are fixed to others: {choices(links)}")
+    sites = tuple(
+        Frame(name, links[name].body, links[name].rotation, links[name].position) for name in names if name in links
+    )
+    kept = tuple(link for link in robot.links if link.name not in {site.name for site in sites})
+    return replace(robot, links=kept, sites=(*robot.sites, *sites))
+
+
+def _with_joints(table: Table, robot: Robot) -> Robot:
+    arrays = {field: getattr(robot, field).copy() for field in PROPERTIES}
+    joints = []
+    known = {joint.name: joint for joint in robot.joints}
+    for name in table.values:
+        if name not in known:
+            table.refuse(name, f"the table of a joint of robot '{robot.name}': {choices(known)}")
+    for joint, place in zip(robot.joints, robot.v_slices, strict=True):
+        own = table.table(joint.name)
+        own.refuse_unknown((*LIMITS, *(() if joint.mimics else PROPERTIES)))
+        for field, array in arrays.items():
+            values = _values(own, field, joint.nv)
+            if values is not None:
+                if (values < 0).any():
+                    own.refuse(field, "numbers that are not negative")
+                array[place] = values
+        found = {key: _values(own, key, getattr(joint, size)) for key, size in LIMITS.items()}
+        joints.append(replace(joint, **{key: values for key, values in found.items() if values is not None}))
+    return replace(robot, joints=tuple(joints), **arrays)
+
+
+def with_limits(robot: Robot, other: Robot) -> Robot:
+    limits = {joint.name: {key: getattr(joint, key) for key in LIMITS} for joint in other.joints}
+    return replace(robot, joints=tuple(replace(joint, **limits.get(joint.name, {})) for joint in robot.joints))
+
+
+def _values(table: Table, key: str, count: int) -> np.ndarray | None:
+    """(count,) numbers: a list, or one for all."""
+    if isinstance(table.values.get(key), list):
+        return table.numbers(key, count)
+    number = table.number(key)
+    return None if number is None else np.full(count, number)

@@ -108,7 +108,6 @@ def _tie(table: Table, robot: Robot) -> tuple[str, str, str | None]:
 
 
 def _ellipsoid(table: Table, robot: Robot) -> tuple[str, Ellipsoid]:
-    """Body, and the ellipsoid in its frame."""
     table.refuse_unknown(("link", "rotor", "holds", "center", "semi_axes", "rotation"))
     center, lengths, rpy = (table.numbers(key, 3) for key in ("center", "semi_axes", "rotation"))
     if lengths is None:

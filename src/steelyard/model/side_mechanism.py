@@ -4,30 +4,23 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import parameters, pseudo
-from steelyard.model.joint import planar_subspace
+from steelyard.model.joint import SHORTEST, planar_subspace
 from steelyard.model.loops import LOOP_KINDS, Loop
 from steelyard.model.robot import WORLD, Link, Robot
 from steelyard.model.rotor import Rotor
 from steelyard.model.side_table import Table
 from steelyard.numbers import SAME
-from steelyard.spatial import rotation_from_rpy
+from steelyard.spatial import identity, inverse, rotation_from_rpy, then
 
 GROUND = "world"
 
 
 def rest_poses(robot: Robot):
-    """World poses of all joint frames at zero coordinates.
-
-    Args:
-        robot: with the joints, parents before children.
-
-    Returns:
-        Rotations (nj, 3, 3) and positions (nj, 3), m.
-    """
+    """World poses of all joint frames at zero coordinates: rotations (nj, 3, 3) and positions (nj, 3), m."""
     R, p = np.zeros((robot.nj, 3, 3)), np.zeros((robot.nj, 3))
     for i, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
-        R_parent, p_parent = (np.eye(3), np.zeros(3)) if parent == WORLD else (R[parent], p[parent])
-        R[i], p[i] = R_parent @ joint.rotation, p_parent + R_parent @ joint.position
+        above = identity() if parent == WORLD else (R[parent], p[parent])
+        R[i], p[i] = then(above, (joint.rotation, joint.position))
     return R, p
 
 
@@ -90,24 +83,21 @@ def _joint_index(table: Table, name: str | None, robot: Robot) -> int:
 
 def _placed(table: Table, robot: Robot, index: int):
     """Carrier name, and axis, rotation and position of the rotor frame in the carrier body's frame."""
-    R_rest, p_rest = rest_poses(robot)
     body, R_link, p_link = _carrier(table, robot, index)
-    at = None if body == WORLD else robot.body_joints[body]
-    R_body, p_body = (np.eye(3), np.zeros(3)) if at is None else (R_rest[at], p_rest[at])
+    R_rest, p_rest = rest_poses(robot)
+    R_joint, p_joint = then(inverse(_rest_pose(robot, body)), (R_rest[index], p_rest[index]))  # in the carrier
     v, w = robot.joints[index].subspace[:3, 0], robot.joints[index].subspace[3:, 0]
 
     axis = table.numbers("axis", 3)
     if axis is None:
-        along = R_body.T @ R_rest[index] @ (w if w.any() else v)
-    elif np.linalg.norm(axis) < 1e-9:
+        along = R_joint @ (w if w.any() else v)
+    elif np.linalg.norm(axis) < SHORTEST:
         table.refuse("axis", "a direction, so not all zeros")
     else:
         along = R_link @ axis / np.linalg.norm(axis)
     position = table.numbers("position", 3)
-    if position is None:  # the point of the joint's axis nearest to its frame
-        p = R_body.T @ (p_rest[index] + R_rest[index] @ np.cross(w, v) - p_body)
-    else:
-        p = p_link + R_link @ position
+    nearest = p_joint + R_joint @ np.cross(w, v)  # the point of the joint's axis nearest to its frame
+    p = nearest if position is None else p_link + R_link @ position
     rpy = table.numbers("rotation", 3)
     R = z_along(along) if rpy is None else R_link @ rotation_from_rpy(rpy)
     return (None if body == WORLD else robot.body_names[body]), along, R, p
@@ -185,11 +175,15 @@ def read_loop(table: Table, robot: Robot) -> Loop:
         raise ModelError(
             f"{table.where} ties '{ends[0].name}' to '{ends[1].name}', which are one rigid body; a loop joins two."
         )
-    first = _frame(table, "", kind) or (np.eye(3), np.zeros(3))
-    R, p = ends[0].rotation @ first[0], ends[0].position + ends[0].rotation @ first[1]
-    second = _second(table, robot, kind, ends, (R, p))
-    bodies = [None if link.body == WORLD else robot.body_names[link.body] for link in ends]
-    return Loop(name, kind, (bodies[0], bodies[1]), np.stack([R, second[0]]), np.stack([p, second[1]]))
+    places = [(link.rotation, link.position) for link in ends]
+    first, stated = then(places[0], _frame(table, "", kind) or identity()), _frame(table, "other_", kind)
+    if stated is None:  # where the first one is when all coordinates are zero
+        at_rest, other = (_rest_pose(robot, link.body) for link in ends)
+        second = then(inverse(other), then(at_rest, first))
+    else:
+        second = then(places[1], stated)
+    one, other = (None if link.body == WORLD else robot.body_names[link.body] for link in ends)
+    return Loop(name, kind, (one, other), *map(np.stack, zip(first, second, strict=True)))
 
 
 def _link(table: Table, key: str, robot: Robot):
@@ -209,7 +203,7 @@ def _frame(table: Table, prefix: str, kind: str):
     position, axis, rpy = (table.numbers(f"{prefix}{key}", 3) for key in ("position", "axis", "rotation"))
     if axis is not None and rpy is not None:
         table.refuse(f"{prefix}axis", f"either an axis or {prefix}rotation, not both")
-    if axis is not None and np.linalg.norm(axis) < 1e-9:
+    if axis is not None and np.linalg.norm(axis) < SHORTEST:
         table.refuse(f"{prefix}axis", "a direction, so not all zeros")
     if axis is not None and kind == "weld":
         table.refuse(f"{prefix}axis", f"{prefix}rotation: a weld keeps the whole orientation, which no axis gives")
@@ -222,18 +216,8 @@ def _frame(table: Table, prefix: str, kind: str):
     return R, np.zeros(3) if position is None else position
 
 
-def _second(table: Table, robot: Robot, kind: str, ends, first):
-    """The second frame in its body: as stated, or where the first one is when all coordinates are zero."""
-    stated = _frame(table, "other_", kind)
-    if stated is not None:
-        R_link, p_link = ends[1].rotation, ends[1].position
-        return R_link @ stated[0], p_link + R_link @ stated[1]
-    (R1, p1), (R2, p2) = (_rest_pose(robot, link.body) for link in ends)
-    return R2.T @ R1 @ first[0], R2.T @ (p1 + R1 @ first[1] - p2)
-
-
 def _rest_pose(robot: Robot, body: int):
     if body == WORLD:
-        return np.eye(3), np.zeros(3)
+        return identity()
     R, p = rest_poses(robot)
     return R[robot.body_joints[body]], p[robot.body_joints[body]]

@@ -2,8 +2,9 @@
 
 import difflib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -36,7 +37,6 @@ class Table:
         raise ModelError(f"{self.name(key)} is {found[:80]}; expected {expected}.")
 
     def tables(self, key: str) -> list["Table"]:
-        """The entries of an array of tables."""
         entries = self.values.get(key, [])
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             self.refuse(key, f"an array of tables: start each entry with [[{key}]]")
@@ -49,41 +49,34 @@ class Table:
         where = f"{self.where[:-1]}.{key}]" if self.where.endswith("]") else f"{self.where}: [{key}]"
         return Table(self.values.get(key, {}), where)
 
-    def text(self, key: str) -> str | None:
+    def _given(self, key: str, fits: Callable[[Any], bool], expected: str) -> Any:
         value = self.values.get(key)
-        if value is not None and not isinstance(value, str):
-            self.refuse(key, "a string")
+        if value is not None and not fits(value):
+            self.refuse(key, expected)
         return value
+
+    def text(self, key: str) -> str | None:
+        return self._given(key, lambda value: isinstance(value, str), "a string")
 
     def texts(self, key: str) -> tuple[str, ...] | None:
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            self.refuse(key, "a list of strings")
-        return tuple(value)
+        value = self._given(key, lambda value: _all(value, lambda each: isinstance(each, str)), "a list of strings")
+        return None if value is None else tuple(value)
 
     def flag(self, key: str) -> bool | None:
-        value = self.values.get(key)
-        if value is not None and not isinstance(value, bool):
-            self.refuse(key, "true or false")
-        return value
+        return self._given(key, lambda value: isinstance(value, bool), "true or false")
 
     def number(self, key: str) -> float | None:
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if not _finite(value):
-            self.refuse(key, "one finite number")
-        return float(value)
+        value = self._given(key, _finite, "one finite number")
+        return None if value is None else float(value)
 
     def numbers(self, key: str, count: int) -> np.ndarray | None:
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, list) or len(value) != count or not all(map(_finite, value)):
-            self.refuse(key, f"a list of {count} finite numbers")
-        return np.array(value, dtype=float)
+        expected = f"a list of {count} finite numbers"
+        value = self._given(key, lambda value: _all(value, _finite) and len(value) == count, expected)
+        return None if value is None else np.array(value, dtype=float)
+
+
+def _all(value, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(fits, value))
 
 
 def _finite(value) -> bool:

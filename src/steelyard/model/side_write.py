@@ -9,12 +9,15 @@ import numpy as np
 
 from steelyard.errors import choices
 from steelyard.inertia import to_com_inertia
+from steelyard.model.changes import OPEN
+from steelyard.model.compare import PROPERTIES
 from steelyard.model.drive import KEYS, Drive
+from steelyard.model.joint import Joint
 from steelyard.model.loops import Loop
 from steelyard.model.robot import Robot
 from steelyard.model.rotor import Rotor
+from steelyard.model.side import LIMITS
 from steelyard.model.side_mechanism import GROUND
-from steelyard.model.side_rest import rest_lines
 from steelyard.numbers import NEGLIGIBLE
 from steelyard.spatial import rpy_from_rotation
 
@@ -46,19 +49,9 @@ def side_text(
     written: Robot | None = None,
     tolerance: float = NEGLIGIBLE,
 ) -> str:
-    """Content of the side file of a robot.
-
-    Args:
-        robot: the robot.
-        known: as of `write_side`.
-        driven: as of `write_side`.
-        written: the robot as its model file reads, in the place of both; gravity, sites and what else of joints this
-            lacks are written then, too.
-        tolerance: relative, to which the model file says a number.
-
-    Returns:
-        The text.
-    """
+    """Content of the side file of a robot. known, driven: as of `write_side`. written: the robot as its model file
+    reads, in the place of both; gravity, sites and what else of joints this lacks are written then, too. tolerance:
+    relative, to which the model file says a number."""
     if written is not None:
         known, driven = written.loop_names, written.drives
     top, joints = ([], []) if written is None else rest_lines(robot, written, tolerance)
@@ -134,3 +127,37 @@ def _entry(robot: Robot, rotor: Rotor) -> Iterator[tuple[str, str]]:
 
 def _numbers(values) -> str:
     return json.dumps([float(value) for value in values])
+
+
+def rest_lines(robot: Robot, written: Robot, tolerance: float = NEGLIGIBLE) -> tuple[list[str], list[str]]:
+    """Lines of what a model file lacks of a robot, for the top of a side file, and its tables. written: the robot as
+    its model file reads, with the same names of joints; tolerance: relative, to which the file says a number."""
+    top, tables = [], []
+    if not np.allclose(robot.gravity, written.gravity, rtol=tolerance, atol=tolerance):
+        top.append(f"gravity = {_numbers(robot.gravity)}")
+    sites = {site.name for site in robot.sites} - {site.name for site in written.sites}
+    links = [link.name for link in written.links if link.name in sites]
+    if links:
+        top.append(f"sites = {json.dumps(links)}")
+    places = {joint.name: (joint, place) for joint, place in zip(written.joints, written.v_slices, strict=True)}
+    for joint, place in zip(robot.joints, robot.v_slices, strict=True):
+        if joint.name not in places:
+            continue
+        lines = list(_lacking(robot, joint, place, written, *places[joint.name], tolerance))
+        if lines:
+            tables += ["", f"[joints.{json.dumps(joint.name)}]", *lines]
+    return top, tables
+
+
+def _lacking(
+    robot: Robot, joint: Joint, place: slice, written: Robot, other: Joint, there: slice, tolerance: float
+) -> Iterator[str]:
+    if joint.nv != other.nv:
+        return
+    pairs = {key: (getattr(joint, key), getattr(other, key)) for key in LIMITS}
+    if joint.mimics is None:
+        pairs |= {field: (getattr(robot, field)[place], getattr(written, field)[there]) for field in PROPERTIES}
+    for key, (own, found) in pairs.items():
+        if not np.allclose(own, found, rtol=tolerance, atol=0.0):
+            values = np.clip(own, -OPEN, OPEN)
+            yield f"{key} = {json.dumps(float(values[0])) if np.ptp(values) == 0 else _numbers(values)}"

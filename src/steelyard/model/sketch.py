@@ -122,7 +122,8 @@ class Part:
     """A link or body. parent: index or None for a root. rotation, position: its pose in the parent at zero.
 
     moves: whether a joint is between it and its parent. inferred: kg its mass by its geoms where none is stated (MJCF).
-    partial: whether some of its geometry is unknown, because a file was not read.
+    partial: whether some of its geometry is unknown, because a file was not read. For a reader that makes robots of
+    sketches: theta, (10,) what it weighs there where that is not its inertial, and whether that counts as `known`.
     """
 
     name: str
@@ -135,6 +136,8 @@ class Part:
     shapes: tuple[Shape, ...] = ()
     inferred: float = 0.0
     partial: bool = False
+    theta: np.ndarray | None = None
+    known: bool | None = None
 
     @property
     def mass(self) -> float:

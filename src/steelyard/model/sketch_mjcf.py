@@ -5,7 +5,7 @@ what then still fails is a fault. Without a compiled model, the written bodies a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,31 +25,23 @@ from steelyard.model.xml import Reader, rooted
 from steelyard.spatial import rotation_from_quaternion
 
 
-@dataclass(frozen=True, eq=False)
-class GeomSolid:
-    """vertices: (n, 3) m in the frame of a geom; faces: (f, 3), None where only the hull is meant; source: mesh
-    or kind and size, equal for equal geometry in the geom's frame. exact: as `Piece.solid`.
-    """
-
-    vertices: np.ndarray
-    faces: np.ndarray | None
-    source: str
-    exact: tuple[str, tuple[float, ...]] | None = None
-
-
-def geom_shape(m, geom: int) -> GeomSolid | None:
-    """The solid of a geom of an MjModel m; None for planes, height fields and signed distance fields."""
+def geom_piece(m, geom: int) -> Piece | None:
+    """What a geom of an MjModel m shows, in no role; None for planes, height fields and signed distance fields."""
     import mujoco
 
     kind, size = mujoco.mjtGeom(m.geom_type[geom]), m.geom_size[geom]
+    placed = Piece(body_name(m, m.geom_bodyid[geom]), "", compiled_rotation(m.geom_quat[geom]), m.geom_pos[geom].copy())
     if kind == mujoco.mjtGeom.mjGEOM_MESH:
         mesh = m.geom_dataid[geom]
         start, count = m.mesh_vertadr[mesh], m.mesh_vertnum[mesh]
         vertices = m.mesh_vert[start : start + count].astype(float)
         start, count = m.mesh_faceadr[mesh], m.mesh_facenum[mesh]
-        return GeomSolid(vertices, m.mesh_face[start : start + count].astype(np.int64), f"mesh {m.mesh(mesh).name}")
+        faces = m.mesh_face[start : start + count].astype(np.int64)
+        return replace(placed, key=(f"mesh {m.mesh(mesh).name}",), vertices=vertices, faces=faces)
     exact = _primitive(kind.name.removeprefix("mjGEOM_").lower(), size.tolist())
-    return exact and GeomSolid(solids.points(*exact), None, f"{exact[0]} {list(exact[1])}", exact)
+    if exact is None:
+        return None
+    return replace(placed, key=(f"{exact[0]} {list(exact[1])}",), solid=exact, vertices=solids.points(*exact))
 
 
 def _primitive(kind: str, size: list[float]) -> tuple[str, tuple[float, ...]] | None:
@@ -103,13 +95,12 @@ def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[
 
 
 def _shape(m, geom: int, places, home: Place) -> Shape | None:
-    found = geom_shape(m, geom)
-    if found is None:
+    found = geom_piece(m, geom)
+    if found is None or found.vertices is None:
         return None
-    vertices = found.vertices @ compiled_rotation(m.geom_quat[geom]).T + m.geom_pos[geom]
-    place = places.get(body_name(m, m.geom_bodyid[geom]), (home, None))[0]
+    place = places.get(found.link, (home, None))[0]
     role = "collision" if m.geom_contype[geom] or m.geom_conaffinity[geom] else "visual"
-    return Shape(place, role, vertices, found.faces, found.source)
+    return Shape(place, role, found.vertices @ found.rotation.T + found.position, found.faces, found.key[0])
 
 
 def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[SketchJoint, ...]:
@@ -158,7 +149,6 @@ def _actuated(m) -> tuple[dict[int, float], dict[int, float]]:
     return gears, forces
 
 
-SEEN_GROUPS = 3  # MuJoCo draws geoms of the groups below this one
 ASSETS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture": "texturedir"}
 
 
@@ -303,24 +293,24 @@ def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], 
 
 def pieces(document: MjcfDocument) -> Iterator[Piece]:
     """Geoms of an MJCF file, but for planes and fields, which are its surroundings; one in two roles comes twice."""
+    import mujoco
+
     m, _ = document.compiled
+    drawn = mujoco.MjvOption().geomgroup  # groups that MuJoCo shows
     for geom in range(m.ngeom):
-        found = geom_shape(m, geom)
+        found = geom_piece(m, geom)
         if found is None:
             continue
-        link = body_name(m, m.geom_bodyid[geom])
         color = m.geom_rgba[geom] if m.geom_matid[geom] < 0 else m.mat_rgba[m.geom_matid[geom]]
-        shown = m.geom_group[geom] < SEEN_GROUPS and color[3] > 0
+        shown = drawn[np.clip(m.geom_group[geom], 0, len(drawn) - 1)] and color[3] > 0
         touched = m.geom_contype[geom] or m.geom_conaffinity[geom]
         roles = [role for role, applies in (("visual", shown), ("collision", touched)) if applies] or [""]
         numbers = (m.geom_size, m.geom_pos, m.geom_quat, m.geom_rgba)
         if not all(np.isfinite(each[geom]).all() for each in numbers):
-            yield Piece(link, roles[0], problem="a geom with sizes or a place that are no numbers")
+            yield Piece(found.link, roles[0], problem="a geom with sizes or a place that are no numbers")
             continue
-        R, p = compiled_rotation(m.geom_quat[geom]), m.geom_pos[geom].copy()
         for role in roles:
-            own = tuple(color.astype(float)) if role == "visual" else None
-            yield Piece(link, role, R, p, (found.source,), found.exact, found.vertices, found.faces, color=own)
+            yield replace(found, role=role, color=tuple(color.astype(float)) if role == "visual" else None)
 
 
 def surroundings(document: MjcfDocument, *, alone: bool = False) -> list[dict]:
@@ -340,7 +330,7 @@ def surroundings(document: MjcfDocument, *, alone: bool = False) -> list[dict]:
         name = m.geom(int(g)).name or f"geom {g} of the world"
         kind = mujoco.mjtGeom(int(m.geom_type[g]))
         if kind == mujoco.mjtGeom.mjGEOM_MESH:
-            shape = geom_shape(m, int(g))
+            shape = geom_piece(m, int(g))
             assert shape is not None  # of a mesh
             found.append(place | {"name": name, "vertices": shape.vertices})
         elif kind != mujoco.mjtGeom.mjGEOM_HFIELD:
@@ -359,7 +349,6 @@ def keyframes(document: MjcfDocument, robot: Robot) -> dict[str, np.ndarray]:
 
 
 def left_out(document: MjcfDocument) -> Iterator[str]:
-    """As of `ModelDocument.left_out`."""
     import mujoco
 
     m, _ = document.compiled

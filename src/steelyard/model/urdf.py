@@ -5,7 +5,7 @@ joints cannot be understood with. Only `<link>` inertials and `<joint>`s matter 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -14,16 +14,16 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
-from steelyard.model.assemble import Segment, assemble
+from steelyard.model.assemble import assemble, forest, segments_of
 from steelyard.model.document import ModelDocument
-from steelyard.model.joint import KINDS, SHORTEST, Joint
+from steelyard.model.joint import KINDS, SHORTEST, Joint, bounds_of
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.robot import WORLD, Robot, Source
+from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
 from steelyard.model.xml import Document, Element, Reader, rooted
-from steelyard.spatial import GRAVITY
+from steelyard.spatial import GRAVITY, identity
 
 ROOT = "robot"
 FIXED = "fixed"
@@ -82,9 +82,10 @@ class UrdfDocument(ModelDocument):
         notes = [*tree.notes, *(f"{each.place.path.name}, line {each.place.line}: {each.message}" for each in told)]
         if not name:
             notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
+        place = {name: index for index, name in enumerate(tree.links)}
         return assemble(
             name or path.stem,
-            _segments(tree, parts, joints),
+            segments_of(dict(sorted(enumerate(parts), key=lambda each: place[each[1].name])), joints),
             floating=floating,
             gravity=GRAVITY if gravity is None else gravity,
             source=Source(path.absolute(), self.format, self.folders, arguments=self.arguments),
@@ -120,27 +121,6 @@ class UrdfDocument(ModelDocument):
     edited = later("steelyard.model", "urdf_write.edited")
     with_inertials = later("steelyard.model", "urdf_write.with_inertials")
     alone = later("steelyard.model", "urdf_write.alone")
-
-
-def _segments(tree: UrdfTree, parts: list[Part], joints: list[SketchJoint]) -> list[Segment]:
-    """Links with the joints that carry them, in file order."""
-    place = {name: index for index, name in enumerate(tree.links)}
-    carried = {each.part: each.placed for each in joints}
-    found: list[Segment] = []
-    for index, part in sorted(enumerate(parts), key=lambda each: place[each[1].name]):
-        joint = carried.get(index)
-        found.append(
-            Segment(
-                part.name,
-                WORLD if part.parent is None else place[parts[part.parent].name],
-                part.rotation,
-                part.position,
-                () if joint is None else (replace(joint, rotation=part.rotation, position=part.position),),
-                np.zeros(10) if part.inertial is None else part.inertial.theta,
-                part.inertial is not None,
-            )
-        )
-    return found
 
 
 def _walked(document: Document) -> tuple[Reader, UrdfTree]:
@@ -203,27 +183,19 @@ def _incoming(reader: Reader, links, joints) -> dict[str, tuple[Element, str]]:
 
 
 def _parents_first(reader: Reader, links, incoming) -> list[str]:
-    children: dict[str, list[str]] = {}
-    for child, (_, parent) in incoming.items():
-        children.setdefault(parent, []).append(child)
     roots = [name for name in links if name not in incoming]
     one = "A URDF has exactly one link that is no joint's child."
     if len(roots) > 1:
         said = f"the kinematic tree has {len(roots)} root links ({choices(roots)})."
         reader.fault("SY505", links[roots[1]], label_of(links[roots[1]]), said, remedy=one)
-    order, stack = [], list(reversed(roots))
-    while stack:
-        name = stack.pop()
-        order.append(name)
-        stack += reversed(children.get(name, []))
-    reached = set(order)
-    lost = [name for name in links if name not in reached]
+    tree = forest({child: (parent, child) for child, (_, parent) in incoming.items()}, lambda _: roots)
+    lost = [name for name in links if name not in tree.root]
     if lost:
         said = f"links {choices(lost)} form a loop that hangs on no root link."
         reader.fault("SY505", incoming[lost[0]][0], label_of(links[lost[0]]), said, remedy=one)
         for name in lost:  # cut open, so that their inertials are still checked
             incoming.pop(name)
-    return order + lost
+    return tree.order + lost
 
 
 def _parts(reader: Reader, tree: UrdfTree, shapes) -> list[Part]:
@@ -233,7 +205,7 @@ def _parts(reader: Reader, tree: UrdfTree, shapes) -> list[Part]:
     for name in tree.order:
         link = tree.links[name]
         joint, parent = tree.incoming.get(name, (None, None))
-        R, p = (np.eye(3), np.zeros(3)) if joint is None else origin(reader, joint, label_of(joint), code="SY506")
+        R, p = identity() if joint is None else origin(reader, joint, label_of(joint), code="SY506")
         moves = joint is not None and joint.attributes.get("type") != FIXED
         label = label_of(link)
         found, partial = shapes(link, label)
@@ -294,21 +266,28 @@ def _joint(reader: Reader, element: Element, part: int | None, joints, armature)
         _check_mimic(reader, mimic, f"{label} > mimic", element, joints, moves=bool(kind) and KINDS[kind].nq == 1)
     stated = _limits(reader, limit, f"{label} > limit", given)
     # a bound that is missing is 0, as the format says
-    bounds = dict.fromkeys(("lower", "upper"), 0.0) if limit is not None and given in BOUNDED else {}
+    unstated = dict.fromkeys(("lower", "upper"), 0.0) if given in BOUNDED else {}
     placed = None
     if kind:
-        fields = _properties(reader, element, label) | {"armature": armature.get(name, 0.0)}
+        fields: dict[str, Any] = {"armature": armature.get(name, 0.0)}
+        dynamics = element.find("dynamics")
+        if dynamics is not None:
+            fields |= {
+                f: reader.number(dynamics, word, label, default=0.0, code=None) for f, word in ATTRIBUTES.items()
+            }
         if not KINDS[kind].has_axis:
             fields = {}
         if KINDS[kind].nq == 1:
-            fields |= _mimicked(reader, element, label, joints) | _bounds(stated, given)
-        placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), np.eye(3), np.zeros(3), **fields)
+            bounds = bounds_of(unstated | stated, ranged=given in BOUNDED)
+            fields |= _mimicked(reader, element, label, joints) | bounds
+        placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), *identity(), **fields)
+    bounded = stated if limit is None else unstated | stated
     return SketchJoint(
         name,
         reader.place(element, label),
         given or "",
         part,
-        {key: value if np.isfinite(value) else np.nan for key, value in (bounds | stated).items()},
+        {key: value if np.isfinite(value) else np.nan for key, value in bounded.items()},
         None if limit is None else reader.place(limit, f"{label} > limit"),
         mimics=mimic is not None,
         required_limits=("effort", "velocity") if given in BOUNDED else (),
@@ -329,14 +308,6 @@ def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
     remedy = "Give it a nonzero vector."
     reader.fault("SY506", axis, label, "the joint's axis is zero: it has no direction.", remedy=remedy)
     return np.full(3, np.nan)
-
-
-def _properties(reader: Reader, joint: Element, label: str) -> dict[str, Any]:
-    """Fields of a joint that `<dynamics>` states."""
-    dynamics = joint.find("dynamics")
-    if dynamics is None:
-        return {}
-    return {field: reader.number(dynamics, name, label, default=0.0, code=None) for field, name in ATTRIBUTES.items()}
 
 
 def _mimicked(reader: Reader, joint: Element, label: str, joints) -> dict[str, Any]:
@@ -362,17 +333,6 @@ def _limits(reader: Reader, limit: Element | None, label: str, given: str | None
         for key in LIMITS
         if key in limit.attributes
     }
-
-
-def _bounds(stated: dict[str, float], given: str | None) -> dict[str, Any]:
-    """Limits of a `Joint`, infinite where the file states none.
-
-    A bound that is missing is 0, as the format says. A range without width, and a speed or an effort of nothing, are
-    what exporters write for "unknown": a joint that cannot move would be fixed. MuJoCo ignores such ranges, too.
-    """
-    lower, upper = (stated.get(key, 0.0) if given in BOUNDED else 0.0 for key in ("lower", "upper"))
-    bounds = {"lower": lower, "upper": upper} if lower < upper else {}
-    return bounds | {f"{key}_limit": stated[key] for key in ("effort", "velocity") if stated.get(key, 0.0) > 0}
 
 
 def _meant(master: str, follower: str, joints) -> str:

@@ -17,7 +17,7 @@ from steelyard.spatial import rotation_from_rpy
 
 MESH = "mesh"  # the kind of geometry that is a file
 ROLES = ("collision", "visual")
-TURN, DEGREES = 6.3, 360.0  # an angle between, in whole or half numbers, is in degrees
+SOLIDS = ("box", "sphere", "cylinder", "capsule")
 
 
 def label_of(element: Element) -> str:
@@ -31,40 +31,67 @@ def origin(reader: Reader, element: Element, label: str, *, code="SY104"):
         return np.eye(3), np.zeros(3)
     label = f"{label} > origin"
     rpy = reader.numbers(given, "rpy", 3, label, default=np.zeros(3), code=code)
-    beyond = rpy[np.abs(rpy) > TURN]
-    if beyond.size and (np.abs(beyond) <= DEGREES).all() and (2 * rpy == np.round(2 * rpy)).all():
+    beyond = rpy[np.abs(rpy) > 2 * np.pi]  # in whole or half numbers up to a turn they are degrees
+    if beyond.size and (np.abs(beyond) <= np.degrees(2 * np.pi)).all() and (2 * rpy == np.round(2 * rpy)).all():
         said = f"rpy of {label} is {' '.join(f'{angle:g}' for angle in rpy)} rad, beyond a turn; degrees?"
         reader.fault("SY511", given, label, said)
     xyz = reader.numbers(given, "xyz", 3, label, default=np.zeros(3), code=code)
     return (rotation_from_rpy(rpy) if rpy.any() else np.eye(3)), xyz
 
 
+def drawn(link: Element) -> Iterator[Element]:
+    """Geometry of a link in an XML file, collision before visual."""
+    return (each for role in ROLES for each in link.children if each.tag == role)
+
+
+def solid_of(reader: Reader, element: Element, label: str) -> Element | None:
+    """What a <collision> or <visual> shows; None, with a fault, for nothing."""
+    geometry = element.find("geometry")
+    found = None if geometry is None else next((each for each in geometry.children if ":" not in each.tag), None)
+    if found is None:
+        reader.fault("SY506", element, label, f"<{element.tag}> has no geometry.")
+    return found
+
+
+def shape_of(
+    reader: Reader, solid: Element, piece: Piece | None, label: str, source: Meshes, limit: int
+) -> Shape | None:
+    """The shape of a piece, None where it is unknown. limit: bytes of a mesh that is read, 0 for none."""
+    if piece is None or piece.problem:
+        return None
+    label = f"{label} > {solid.tag}"
+    loaded = source.triangles(piece, limit)
+    if isinstance(loaded, Resolved):
+        reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}", file=piece.name)
+    if loaded is None or isinstance(loaded, Resolved):
+        return None
+    vertices, faces = loaded
+    if not all(np.isfinite(each).all() for each in (piece.rotation, piece.position, vertices)):
+        return None
+    kind, *size = piece.key
+    vertices = vertices @ piece.rotation.T + piece.position
+    return Shape(reader.place(solid, label), piece.role, vertices, faces, f"{kind} {[float(x) for x in size]}")
+
+
 def shapes_of(reader: Reader, link: Element, label: str, source: Meshes, *, meshes: bool) -> tuple[tuple, bool]:
     """Shapes of a link, and whether some of its geometry is unknown."""
-    shapes: list[Shape] = []
-    partial = False
-    for role in ROLES:
-        for element in link.children:
-            if element.tag == role:
-                # a picture of many megabytes takes long; without it the geometry counts as unknown
-                limit = PICTURE if role == "visual" and shapes else MOST_BYTES
-                found = _shape(reader, element, f"{label} > {role}", source, limit if meshes else 0)
-                partial = partial or found is None
-                shapes += [] if found is None else [found]
-    return tuple(shapes), partial
+    found: list[Shape | None] = []
+    for element in drawn(link):
+        # a picture of many megabytes takes long; without it the geometry counts as unknown
+        limit = PICTURE if element.tag == "visual" and any(found) else MOST_BYTES
+        place = f"{label} > {element.tag}"
+        solid, piece = _piece(reader, element, "", place)
+        found.append(shape_of(reader, solid, piece, place, source, limit if meshes else 0))
+    return tuple(filter(None, found)), None in found
 
 
 def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Element, Piece | None]:
     """Geometry of a <collision> or <visual>, None where it cannot be understood; a mesh has no file yet."""
-    geometry, role = element.find("geometry"), element.tag
-    solids_of = [] if geometry is None else [each for each in geometry.children if ":" not in each.tag]
-    if not solids_of:
-        reader.fault("SY506", element, label, f"<{role}> has no geometry.")
+    solid = solid_of(reader, element, label)
+    if solid is None:
         return element, None
-    solid = solids_of[0]
     label = f"{label} > {solid.tag}"
-    R, p = origin(reader, element, label, code="SY506")
-    placed = Piece(link, role, R, p)
+    placed = Piece(link, element.tag, *origin(reader, element, label, code="SY506"))
     if solid.tag == MESH:
         name = solid.attributes.get("filename", "").strip()
         if not name:
@@ -72,37 +99,13 @@ def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Ele
             return solid, None
         scale = reader.numbers(solid, "scale", 3, label, default=np.ones(3), code="SY506")
         return solid, replace(placed, key=(name, *scale), name=name, scale=scale)
-    if solid.tag not in solids.URDF_SIZES:
+    if solid.tag not in SOLIDS:
         reader.refusals.append(f"<{solid.tag}> is no geometry of URDF")
         return solid, None
-    sizes = solids.URDF_SIZES[solid.tag].items()
+    sizes = solids.XML_SIZES[solid.tag].items()
     size = np.concatenate([reader.numbers(solid, name, count, label, code="SY506") for name, count in sizes])
     exact = solid.tag, tuple(map(float, size))
     return solid, replace(placed, key=(solid.tag, *size), solid=exact, vertices=solids.points(solid.tag, size))
-
-
-def _shape(reader: Reader, element: Element, label: str, source: Meshes, limit: int) -> Shape | None:
-    """Geometry of a <collision> or <visual>, None where it is unknown. limit: bytes of a mesh that is read."""
-    solid, piece = _piece(reader, element, "", label)
-    if piece is None:
-        return None
-    label = f"{label} > {solid.tag}"
-    if piece.vertices is not None:
-        vertices, faces = piece.vertices, solids.faces_of_urdf(solid.tag)
-    else:
-        loaded = source.load(piece.name, limit) if limit else None
-        if isinstance(loaded, Resolved):
-            reader.fault(FILE_RULES[loaded.problem], solid, label, f"Mesh {loaded.message}", file=piece.name)
-        if loaded is None or isinstance(loaded, Resolved):
-            return None
-        assert piece.scale is not None  # of a mesh
-        vertices, faces = loaded[0] * piece.scale, loaded[1]
-        faces = faces if np.prod(piece.scale) > 0 else faces[:, ::-1]
-    if not all(np.isfinite(each).all() for each in (piece.rotation, piece.position, vertices)):
-        return None
-    kind, *size = piece.key
-    vertices = vertices @ piece.rotation.T + piece.position
-    return Shape(reader.place(solid, label), element.tag, vertices, faces, f"{kind} {[float(x) for x in size]}")
 
 
 def named_files(document: Document, source: Meshes) -> Iterator[Path]:
@@ -121,7 +124,7 @@ def pieces_of(document: Document, source: Meshes) -> Iterator[Piece]:
     colors = {each.attributes.get("name"): _rgba(reader, each) for each in children if each.tag == "material"}
     for link in (each for each in children if each.tag == "link"):
         name = link.attributes.get("name", "")
-        for element in (each for role in ROLES for each in link.children if each.tag == role):
+        for element in drawn(link):
             reader.faults.clear()
             reader.refusals.clear()
             _, piece = _piece(reader, element, name, label_of(link))

@@ -3,7 +3,7 @@
 One walk makes a `Scene` with everything odd in it, of which both the tolerant sketch and the strict robot are made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,19 +13,35 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.lazy import later
-from steelyard.model.assemble import FLOATING_BASE, Segment, assemble, free_joint
+from steelyard.model.assemble import Closure, Forest, Ties, assemble, forest, segments_of
+from steelyard.model.changes import unused
 from steelyard.model.document import ModelDocument
-from steelyard.model.loops import Loop
+from steelyard.model.drive import Drive
 from steelyard.model.meshes import Piece
-from steelyard.model.robot import WORLD, Frame, Robot, Source
+from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.usd_files import Layers, composed, is_text, layers_of, quiet
-from steelyard.model.usd_geometry import SITES, GprimSolid, pieces_of, shapes_of, solids_of, surroundings_of
-from steelyard.model.usd_joints import Connection, connections_of, drives_of, joint_of, limits_of, mimics_of
-from steelyard.model.usd_mass import inertial_of
+from steelyard.model.usd_geometry import (
+    SITES,
+    GprimSolid,
+    inertial_of,
+    pieces_of,
+    shapes_of,
+    solids_of,
+    surroundings_of,
+)
+from steelyard.model.usd_joints import (
+    CLOSES,
+    Connection,
+    connections_of,
+    drives_of,
+    is_stacked,
+    joint_of,
+    limits_of,
+    mimics_of,
+)
 from steelyard.model.usd_scene import Scene, applied, names_of, value
-from steelyard.model.usd_tree import UsdTree, stands_still, tree_of
-from steelyard.spatial import GRAVITY
+from steelyard.spatial import GRAVITY, Pose
 
 APART = 1e-4  # rad and m: between frames of joints that add up
 
@@ -73,35 +89,33 @@ class UsdDocument(ModelDocument):
         with quiet():
             found = _read(self.scene())
             scene = found.scene
-            segments = found.segments()
+            drives, world = drives_of(scene, found.connections), found.world
+            parts = dict(enumerate(found.parts(shapes=False)[: len(found.tree.order)]))
+            joints = found.joints(drives)
             if scene.refusals:
                 raise ModelError(scene.refusals[0])
             robot = assemble(
                 found.name,
-                segments,
+                segments_of(parts, joints, world),
                 floating=floating,
                 gravity=_gravity(scene) if gravity is None else gravity,
                 source=Source(self.path.absolute(), "usd", self.folders),
                 notes=scene.notes,
+                closures=found.closures(),
+                places=found.places(),
             )
-            loops, drives = found.loops(robot), drives_of(scene, found.connections)
+            loops = tuple(loop for loop in robot.loops if loop.bodies[0] != loop.bodies[1])
             driven = [name for name in robot.joint_names if name in drives] if loops else ()
             known = {name: drive for name in robot.dof_names if (drive := drives.get(name)) is not None}
-            return replace(
-                robot,
-                sites=found.sites(robot),
-                loops=loops,
-                actuated=tuple(driven),
-                drives=known,
-                notes=tuple(dict.fromkeys((*robot.notes, *scene.notes))),
-            )
+            notes = tuple(dict.fromkeys((*robot.notes, *scene.notes)))
+            return replace(robot, loops=loops, actuated=tuple(driven), drives=known, notes=notes)
 
     def sketch(self, *, meshes: bool = True) -> Sketch:
         with quiet():
             found = _read(self.scene())
             if not found.scene.bodies:
                 raise ModelError(f"{self.path} has no rigid body (PhysicsRigidBodyAPI); there is nothing to check.")
-            parts, joints = found.parts(), found.joints()
+            parts, joints = found.parts(), found.joints(drives_of(found.scene, found.connections))
             return Sketch(self.path, "usd", "body", parts, joints, tuple(found.scene.faults), tuple(found.scene.notes))
 
     def pieces(self) -> Iterator[Piece]:
@@ -119,12 +133,12 @@ class UsdDocument(ModelDocument):
 
 @dataclass(frozen=True, eq=False)
 class SceneReading:
-    """A scene as it was understood. inertials: of bodies by number, None where there is none; inferred: numbers of
-    those that state nothing, whose colliders weigh."""
+    """A scene as it was understood. tree: of bodies and connections by number. inertials: of bodies by number, None
+    where there is none; inferred: numbers of those that state nothing, whose colliders weigh."""
 
     scene: Scene
     connections: list[Connection]
-    tree: UsdTree
+    tree: Forest
     solids: dict[int | None, list[GprimSolid]]
     inertials: dict[int, Inertial | None]
     inferred: set[int]
@@ -135,20 +149,18 @@ class SceneReading:
         prim = self.scene.stage.GetDefaultPrim()
         return names_of([prim])[0] if prim else self.scene.path.stem
 
-    @property
-    def grounded(self) -> bool:
-        """Whether the world has to be a part of the robot: a joint that moves stands on it, or several trees do."""
-        roots = self.tree.roots
-        moving = any(c.kind is not None for b in roots for c, _ in self.tree.carriers[b].joints)
-        return moving or len(roots) != 1
+    def carrying(self, body: int) -> list[tuple[Connection, int]]:
+        """What carries a body, outermost first, each with the one of its ends that the body is; none of one that
+        floats."""
+        carrier = self.tree.carriers.get(body)
+        return [] if carrier is None else [(self.connections[index], end) for index, end in carrier.joints]
 
-    def _pose(self, body: int):
+    def _pose(self, body: int) -> Pose:
         """Of a body in what carries it: of joints that add up the first one's."""
-        carrier = self.tree.carriers[body]
-        if carrier.floats:
+        if body not in self.tree.carriers:
             frame = self.scene.frames[body]
             return frame.rotation, frame.position
-        (first, child), *others = carrier.joints
+        (first, child), *others = self.carrying(body)
         R, p = first.pose(child)
         for other, end in others:
             turned, moved = other.pose(end)
@@ -157,78 +169,57 @@ class SceneReading:
                 self.scene.fault("SY506", other.prim, said, remedy="Let them agree at zero.")
         return R, p
 
-    def segments(self) -> list[Segment]:
-        """Bodies with the joints that carry them, parents first."""
+    @property
+    def world(self) -> str | None:
+        """Name of the world as a part, where a joint that moves stands on it, or several trees do."""
         if not self.tree.order:
             self.scene.refusals.append(
                 f"{self.scene.path} has no bodies (PhysicsRigidBodyAPI) with a joint between them; a robot needs some."
             )
-        names, ground = self.scene.body_names, self.grounded
-        nothing = np.eye(3), np.zeros(3)
-        found = []
-        if ground:
-            found.append(Segment(_unused("world", names), WORLD, *nothing, (), np.zeros(10), False))
-        places = {WORLD: 0 if ground else WORLD}
-        floating = [b for b in self.tree.roots if self.tree.carriers[b].floats]
-        for body in self.tree.order:
-            places[body] = len(found)
-            carrier, (R, p) = self.tree.carriers[body], self._pose(body)
-            joints = ()
-            if carrier.floats and not stands_still(self.scene, body):
-                joints = (free_joint(FLOATING_BASE if len(floating) == 1 else f"{FLOATING_BASE}_{names[body]}"),)
-            moving = [(c, end) for c, end in carrier.joints if c.kind is not None]
-            for number, (connection, end) in enumerate(moving):
-                pose = nothing if number else (R, p)
-                joints = (*joints, joint_of(self.scene, connection, end, pose, self.mimics))
-            inertial = self.inertials[body]
-            theta = np.zeros(10) if inertial is None else inertial.theta
-            parent = places[carrier.parent]
-            found.append(Segment(names[body], parent, R, p, joints, theta, inertial is not None and inertial.mass != 0))
-        return found
+        roots = self.tree.roots
+        moving = any(c.kind is not None for body in roots for c, _ in self.carrying(body))
+        return unused("world", self.scene.body_names) if moving or len(roots) != 1 else None
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self, *, shapes: bool = True) -> tuple[Part, ...]:
         """Of a sketch; bodies outside the tree come last, where they stand."""
         names, found, places = self.scene.body_names, [], {}
-        rest = [body for body in range(len(names)) if body not in self.tree.carriers]
+        rest = [body for body in range(len(names)) if body not in self.tree.root]
         for body in (*self.tree.order, *rest):
             places[body] = len(found)
-            carrier = self.tree.carriers.get(body)
-            frame = self.scene.frames[body]
-            R, p = (frame.rotation, frame.position) if carrier is None else self._pose(body)
+            R, p = self._pose(body)
+            held, by_hand = body in self.tree.carriers, value(self.scene.bodies[body], "physics:kinematicEnabled")
             inertial, weighed = self.inertials[body], body in self.inferred
             found.append(
                 Part(
                     names[body],
                     self.scene.place(self.scene.bodies[body]),
-                    None if carrier is None or carrier.parent == WORLD else places[carrier.parent],
+                    places.get(self.tree.parent(body)),
                     R,
                     p,
-                    carrier is None or carrier.floats or any(c.kind is not None for c, _ in carrier.joints),
+                    any(c.kind is not None for c, _ in self.carrying(body)) if held else not by_hand,
                     None if weighed else inertial,
-                    shapes_of(self.scene, self.solids.get(body, [])),
+                    shapes_of(self.scene, self.solids.get(body, [])) if shapes else (),
                     inertial.mass if weighed and inertial is not None else 0.0,
+                    theta=inertial.theta if weighed and inertial is not None else None,
+                    known=inertial is not None and inertial.mass != 0,
                 )
             )
         return tuple(found)
 
-    def joints(self) -> tuple[SketchJoint, ...]:
-        """Of a sketch."""
+    def joints(self, drives: Mapping[str, Drive | None]) -> tuple[SketchJoint, ...]:
         found = []
-        numbers = {body: place for place, body in enumerate(self.tree.order)}
-        drives = drives_of(self.scene, self.connections)
-        for body in self.tree.order:
-            R, p = np.eye(3), np.zeros(3)
-            for connection, end in self.tree.carriers[body].joints:
+        for number, body in enumerate(self.tree.order):
+            for connection, end in self.carrying(body):
                 single = connection.kind in ("revolute", "prismatic")
                 limits = limits_of(self.scene, connection) if single else {}
-                placed = connection.kind and joint_of(self.scene, connection, end, (R, p), self.mimics)
+                placed = connection.kind and joint_of(self.scene, connection, end, self.mimics)
                 place = self.scene.place(connection.prim)
                 found.append(
                     SketchJoint(
                         connection.name,
                         place,
                         connection.prim.GetTypeName().removeprefix("Physics"),
-                        numbers[body],
+                        number,
                         limits,
                         place,
                         armature=placed.armature if placed else None,
@@ -239,42 +230,29 @@ class SceneReading:
                 )
         return tuple(found)
 
-    def loops(self, robot: Robot) -> tuple[Loop, ...]:
-        """Closures: joints that the tree leaves over."""
-        found = []
-        for each in self.tree.closing:
-            loop = each.loop([self._riding(robot, body) for body in each.bodies])
-            if loop is None:
+    def closures(self) -> Iterator[Closure]:
+        """Joints that the tree leaves over."""
+        names = [*self.scene.body_names, None]  # the last is the world's
+        for each in (self.connections[index] for index in self.tree.closing):
+            if each.kind in CLOSES:
+                yield Closure(each.name, CLOSES[each.kind], (names[each.bodies[0]], names[each.bodies[1]]), each.ends)
+            else:
                 self.scene.note(
                     "a joint closes a loop and is of a kind that no closure has; it is not read", [each.name]
                 )
-            elif loop.bodies[0] != loop.bodies[1]:
-                found.append(loop)
-        return tuple(found)
 
-    def _riding(self, robot: Robot, body: int) -> tuple[str | None, np.ndarray, np.ndarray]:
-        """Name of the robot's body that a body of the file rides on, None for the ground, and its pose there."""
-        if body == WORLD:
-            return None, np.eye(3), np.zeros(3)
-        link = next(each for each in robot.links if each.name == self.scene.body_names[body])
-        return None if link.body == WORLD else robot.body_names[link.body], link.rotation, link.position
-
-    def sites(self, robot: Robot) -> tuple[Frame, ...]:
+    def places(self) -> Iterator[tuple[str, str, Pose]]:
         """Prims marked as sites, on the bodies that carry them."""
-        links = {link.name: link for link in robot.links}
         prims = [(each, self.scene.body_of(each)) for each in self.scene.prims if applied(each, *SITES)]
-        prims = [(each, body) for each, body in prims if body in self.tree.carriers]
-        found = []
+        prims = [(each, body) for each, body in prims if body is not None and body in self.tree.root]
         for name, (prim, body) in zip(names_of([each for each, _ in prims]), prims, strict=True):
-            seen, link = self.scene.frames[body].seen(self.scene.frame(prim)), links[self.scene.body_names[body]]
-            R, p = link.rotation @ seen.rotation, link.position + link.rotation @ seen.position
-            found.append(Frame(name, link.body, R, p))
-        return tuple(found)
+            seen = self.scene.frames[body].seen(self.scene.frame(prim))
+            yield name, self.scene.body_names[body], (seen.rotation, seen.position)
 
 
 def _read(scene: Scene) -> SceneReading:
     connections = connections_of(scene)
-    tree = tree_of(scene, connections)
+    tree = _tree(scene, connections)
     solids = solids_of(scene)
     inertials, inferred = {}, set()
     for body in range(len(scene.bodies)):
@@ -303,7 +281,54 @@ def _gravity(scene: Scene) -> np.ndarray:
     return size * along / np.linalg.norm(along) if along.any() else size * down
 
 
-def _unused(name: str, taken) -> str:
-    while name in taken:
-        name += "_"
-    return name
+def _tree(scene: Scene, connections: list[Connection]) -> Forest:
+    """Bodies of the scene's articulations, or of the trees with joints that move where it names none.
+
+    A joint is part of the tree unless the file excludes it or it comes after those that hold its bodies already.
+    """
+    from pxr import UsdPhysics
+
+    roots = [each for each in scene.prims if each.HasAPI(UsdPhysics.ArticulationRootAPI)]
+    chosen = _chosen(scene, connections, roots)
+    second = {c.bodies[1] for c in connections if c.mobile}
+    marked = {scene.body_numbers.get(str(each.GetPath())) for each in roots}
+
+    def floating(tied: Ties) -> Iterator[int]:
+        """One body of each tree that nothing ties to the world: the one that the file marks, else the first that no
+        joint has as its second."""
+        groups: dict[int, list[int]] = {}
+        for body in sorted(chosen):
+            groups.setdefault(tied.find(body), []).append(body)
+        groups.pop(tied.find(WORLD), None)
+        yield from (min(group, key=lambda b: (b not in marked, b in second, b)) for group in groups.values())
+
+    tree = forest(
+        {index: each.bodies for index, each in enumerate(connections) if set(each.bodies) & chosen},
+        floating,
+        bound=lambda index: connections[index].mobile,
+        adds=lambda index: is_stacked(connections[index], roots),
+        by_number=True,
+    )
+    left = len(scene.bodies) - len(tree.order)
+    if left and tree.order:
+        scene.notes.append(f"{scene.path.name}: {left} rigid bodies are not part of an articulation; left out.")
+    return tree
+
+
+def _chosen(scene: Scene, connections: list[Connection], roots: list) -> set[int]:
+    """Numbers of the bodies that make the robot."""
+    sets = Ties()
+    for each in connections:
+        if WORLD not in each.bodies:
+            sets.join(*each.bodies)
+    marked = set()
+    for root in roots:
+        path = root.GetPath()
+        marked |= {sets.find(i) for i, body in enumerate(scene.bodies) if body.GetPath().HasPrefix(path)}
+        below = [c for c in connections if c.prim.GetPath().HasPrefix(path)]
+        marked |= {sets.find(b) for c in below for b in c.bodies if b != WORLD}
+    if not marked:
+        marked = {sets.find(b) for c in connections if c.kind is not None for b in c.bodies if b != WORLD}
+    if not marked and len(scene.bodies) == 1:
+        marked = {0}
+    return {i for i in range(len(scene.bodies)) if sets.find(i) in marked}

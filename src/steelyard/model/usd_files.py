@@ -19,12 +19,13 @@ import numpy as np
 from steelyard.arguments import shown
 from steelyard.errors import ModelError
 from steelyard.extras import extra
-from steelyard.model.document import require_path
-from steelyard.model.references import is_inside, remedy
+from steelyard.model.document import opened_file
+from steelyard.model.references import MOST_FILES, is_inside, remedy
+from steelyard.model.xml import DEEPEST
 
 TEXT, BINARY, PACKAGE = b"#usda", b"PXR-USDC", b"PK\x03\x04"
 SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
-LARGEST, MOST_LAYERS, MOST_PRIMS, DEEPEST = 256 * 2**20, 500, 50_000, 200
+LARGEST, MOST_PRIMS = 256 * 2**20, 50_000
 SECONDS, MEMORY = 30.0, 8 * 2**30  # for reading binary layers
 PROBE = f"""
 import sys
@@ -94,24 +95,15 @@ def quiet() -> Iterator[Any]:
 
 
 def layers_of(path: Path, folders: tuple[Path, ...]) -> Layers:
-    """Layers of a stage: its file's, and those that they name, with those that these name.
+    """Layers of a stage, opened: its file's, and those that they name, with those that these name. folders: in which
+    they may lie.
 
-    Args:
-        path: of the root layer.
-        folders: in which the files of layers may lie.
-
-    Returns:
-        The layers, opened.
-
-    Raises:
-        ModelError: a file that is no USD or is damaged, a layer outside the folders, and more or deeper ones than a
-            robot has.
+    Raises ModelError for a file that is no USD or is damaged, a layer outside the folders, and more or deeper ones than
+    a robot has.
     """
-    require_path(path)
-    with quiet():
+    with quiet(), opened_file(path, LARGEST):
         from pxr import Sdf
 
-        _require_file(path)
         found, missing = {}, []
         frontier = {str(path.absolute()): path}
         opened = []
@@ -129,28 +121,18 @@ def layers_of(path: Path, folders: tuple[Path, ...]) -> Layers:
                     elif resolved[0] not in found:
                         named[resolved[0]] = resolved[1]
             frontier = named
-            if len(found) + len(frontier) > MOST_LAYERS:
-                raise ModelError(f"{path} names more than {MOST_LAYERS} layers. No robot needs that; it was not read.")
+            if len(found) + len(frontier) > MOST_FILES:
+                raise ModelError(f"{path} names more than {MOST_FILES} layers. No robot needs that; it was not read.")
         return Layers(tuple(opened), found, tuple(dict.fromkeys(missing)))
 
 
 def composed(layers: Layers, path: Path):
-    """The stage of layers, payloads loaded.
-
-    Args:
-        layers: those of `layers_of`.
-        path: of the root, for messages.
-
-    Returns:
-        A `Usd.Stage`.
-
-    Raises:
-        ModelError: more prims than a robot has, and what OpenUSD refuses.
-    """
+    """The `Usd.Stage` of layers, payloads loaded. path: of the root, for messages. Raises ModelError for more prims
+    than a robot has, and what OpenUSD refuses."""
     with quiet():
-        from pxr import Usd
+        from pxr import Sdf, Usd
 
-        if _Count(layers).of_stage() > MOST_PRIMS:
+        if _Count(layers).count(layers.root.identifier, Sdf.Path.absoluteRootPath) > MOST_PRIMS:
             raise ModelError(
                 f"{path} composes more than {MOST_PRIMS} prims. No robot needs that; it was not read. Save the robot "
                 "in a file of its own."
@@ -173,20 +155,6 @@ def _told(error: Exception | str) -> str:
     return plain.strip("' ")[:300]
 
 
-def _require_file(path: Path):
-    try:
-        if not path.is_file():
-            kind = "a folder" if path.is_dir() else "missing"
-            raise ModelError(f"Model file {path} is {kind}. Give the path of a .usd, .usda, .usdc or .usdz file.")
-        if not path.stat().st_size:
-            raise ModelError(f"Model file {path} is empty.")
-        with path.open("rb"):
-            pass
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"Model file {shown(path)} cannot be read: {reason}.") from error
-
-
 def _require_readable(path: Path, frontier: dict[str, Path]):
     """Raise ModelError unless OpenUSD will read these layers. path: of the root, for messages."""
     binary = []
@@ -195,23 +163,15 @@ def _require_readable(path: Path, frontier: dict[str, Path]):
             raise ModelError(
                 f"{file} is no USD layer: it starts with neither #usda nor PXR-USDC, nor is it a .usdz archive."
             )
+        opened_file(file, LARGEST).close()
         state = file.stat()
-        if state.st_size > LARGEST:
-            raise ModelError(
-                f"{file} has {state.st_size / 2**20:.0f} MB; USD layers up to {LARGEST // 2**20} MB are read."
-            )
         if is_text(file):
-            _require_shallow(file)
+            if _depth(UNNEEDED.sub(b"", file.read_bytes())) > DEEPEST:
+                raise ModelError(f"{file} nests more than {DEEPEST} levels deep. No robot needs that; it was not read.")
         else:
             binary.append((identifier, state.st_size, state.st_mtime_ns))
     if binary:
         _probe(tuple(binary))
-
-
-def _require_shallow(file: Path):
-    depth = _depth(UNNEEDED.sub(b"", file.read_bytes()))
-    if depth > DEEPEST:
-        raise ModelError(f"{file} nests more than {DEEPEST} levels deep. No robot needs that; it was not read.")
 
 
 def _depth(text: bytes) -> int:
@@ -289,9 +249,6 @@ class _Count:
         self.Sdf = Sdf
         self.layers = layers
         self.known: dict[tuple[str, Any], int] = {}
-
-    def of_stage(self) -> int:
-        return self.count(self.layers.root.identifier, self.Sdf.Path.absoluteRootPath)
 
     @cache  # noqa: B019  the counter lives as long as one reading
     def stack(self, identifier: str) -> tuple:

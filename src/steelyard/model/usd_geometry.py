@@ -1,6 +1,12 @@
 """Geometry of a USD stage: solids and meshes of bodies as pieces and shapes, and the moments of colliders.
 
 OpenUSD's primitives are scaled by the frames above them; only those that stay a solid of the same kind are exact.
+
+Mass properties are stated, or found from colliders, in the order in which OpenUSD lets them count. What is not stated
+has a value that stands for none: zero mass, density, moments and axes, an infinite centre of mass. The mass of a body
+counts over those of its colliders, of a collider the mass over its density, that over its body's, over its material's,
+and that over 1000 kg/m^3. `newton:inertia`, about the centre of mass in the body's axes and in double precision, counts
+over moments and axes.
 """
 
 from collections.abc import Iterator
@@ -9,28 +15,30 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.inertia import mesh, pseudo, solids
+from steelyard.inertia import from_com_inertia, mesh, pseudo, solids, to_com_inertia, transform
 from steelyard.inertia.hull import hull_of
 from steelyard.inertia.mesh_checks import is_closed
+from steelyard.inertia.parameters import DIAGONAL_FIRST, WATER
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Piece
-from steelyard.model.sketch import Shape
-from steelyard.model.usd_scene import PrimFrame, Scene, applied, value
+from steelyard.model.sketch import Inertial, Shape
+from steelyard.model.usd_scene import SINGLE, PrimFrame, Scene, applied, rotation_of, value
 from steelyard.numbers import SAME
 
 # columns: axes of a frame whose z is the named one
 UP = {"X": np.eye(3)[:, [1, 2, 0]], "Y": np.eye(3)[:, [2, 0, 1]], "Z": np.eye(3)}
 SIZES = {
-    "Cube": {"size": 2.0},
-    "Sphere": {"radius": 1.0},
-    "Cylinder": {"radius": 1.0, "height": 2.0},
-    "Capsule": {"radius": 0.5, "height": 1.0},
-    "Cone": {"radius": 1.0, "height": 2.0},
+    "Cube": ("size",),
+    "Sphere": ("radius",),
+    "Cylinder": ("radius", "height"),
+    "Capsule": ("radius", "height"),
+    "Cone": ("radius", "height"),
 }
-"""Geometry that is a solid: attributes with the schema's fallbacks, stage units."""
+"""Geometry that is a solid, and its attributes, stage units; the schema has fallbacks."""
 SITES = ("NewtonSiteAPI", "MjcSiteAPI")  # of gprims that mark a place
 SHOWN = ("default", "render", "proxy")
 MOST = 2_000_000  # corners of a mesh
+TENSOR = "newton:inertia"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +56,6 @@ class GprimSolid:
 
     @property
     def collides(self) -> bool:
-        """Whether it is an enabled collider."""
         from pxr import UsdPhysics
 
         return self.prim.HasAPI(UsdPhysics.CollisionAPI) and value(self.prim, "physics:collisionEnabled") is not False
@@ -96,7 +103,8 @@ class GprimSolid:
     @property
     def vertices(self) -> np.ndarray:
         """(n, 3) m about its position, in the axes of `rotation`."""
-        return self._own_points() @ self.stretch.T
+        points = solids.points(*self.own_solid) if self.points is None else self.points
+        return points @ self.stretch.T
 
     @property
     def triangles(self) -> np.ndarray | None:
@@ -105,15 +113,10 @@ class GprimSolid:
             return None
         return self.faces[:, ::-1] if np.linalg.det(self.frame.stretch) < 0 else self.faces
 
-    def _own_points(self) -> np.ndarray:
-        if self.points is not None:
-            return self.points
-        if self.kind == "Cone":
-            radius, height = self.sizes
-            base = solids.cylinder(radius, height / 2)
-            return np.concatenate([base[base[:, 2] < 0], [[0.0, 0.0, height / 2]]])
-        kind = {"Cube": "box"}.get(self.kind, self.kind.lower())
-        return solids.points(kind, np.full(3, self.sizes[0]) if kind == "box" else self.sizes)
+    @property
+    def own_solid(self) -> tuple[str, tuple[float, ...]]:
+        """Kind and sizes as of `inertia.solids`, in the prim's own units."""
+        return ("box", self.sizes * 3) if self.kind == "Cube" else (self.kind.lower(), self.sizes)
 
     def moments(self) -> np.ndarray:
         """(4, 4) pseudo-inertia in the body's frame at 1 kg/m^3; of an open mesh that of its hull."""
@@ -128,29 +131,11 @@ class GprimSolid:
             J, linear = np.sign(J[3, 3]) * J, self.rotation
         else:
             linear = self.rotation @ self.stretch
-            J = abs(np.linalg.det(linear)) * _moments(self.kind, *self.sizes)
+            theta = solids.filled(*self.own_solid, 1.0) if all(self.sizes) else np.zeros(10)
+            J = abs(np.linalg.det(linear)) * pseudo.to_matrix(theta)
         T = np.eye(4)
         T[:3, :3], T[:3, 3] = linear, self.frame.position
         return T @ J @ T.T
-
-
-def _moments(kind: str, radius: float, height: float = 0.0) -> np.ndarray:
-    """(4, 4) pseudo-inertia of a solid in its own units at unit density."""
-    r2, h2 = radius**2, height**2
-    J = np.zeros((4, 4))
-    if kind == "Cube":
-        J[:] = radius**3 * np.diag([r2 / 12] * 3 + [1.0])
-    elif kind == "Sphere":
-        J[:] = 4 / 3 * np.pi * radius**3 * np.diag([r2 / 5] * 3 + [1.0])
-    elif kind == "Cone":  # its apex is above, the centre a quarter of the height above the base
-        J[:] = np.pi * r2 * height / 3 * np.diag([3 * r2 / 20] * 2 + [h2 / 10, 1.0])
-        J[2, 3] = J[3, 2] = -J[3, 3] * height / 4
-    else:
-        J[:] = np.pi * r2 * height * np.diag([r2 / 4] * 2 + [h2 / 12, 1.0])
-        if kind == "Capsule":
-            cap = r2 / 5 + h2 / 4 + 3 / 8 * radius * height
-            J += 4 / 3 * np.pi * radius**3 * np.diag([r2 / 5] * 2 + [cap, 1.0])
-    return J
 
 
 def solids_of(scene: Scene) -> dict[int | None, list[GprimSolid]]:
@@ -173,10 +158,7 @@ def solids_of(scene: Scene) -> dict[int | None, list[GprimSolid]]:
 
 
 def _primitive(scene: Scene, prim, kind: str, frame: PrimFrame) -> GprimSolid | None:
-    sizes = []
-    for name, fallback in SIZES[kind].items():
-        stated = value(prim, name)
-        sizes.append(fallback if stated is None else float(stated))
+    sizes = [float(prim.GetAttribute(name).Get()) for name in SIZES[kind]]
     if not all(np.isfinite(each) and each >= 0 for each in sizes):
         scene.fault("SY506", prim, f"a {kind.lower()} of the sizes {sizes}.")
         return None
@@ -285,3 +267,124 @@ def surroundings_of(scene: Scene) -> list[dict]:
             place = {"pos": frame.position, "quat": quaternion, "size": np.array([0.0, 0.0, 1.0])}
             found.append({"name": str(prim.GetPath()), "type": mujoco.mjtGeom.mjGEOM_PLANE} | place)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class StatedMass:
+    """What a prim states of its mass, SI, None for nothing. com: (3,) m, tensor: (3, 3) kg m^2 about it, both in the
+    prim's axes, tensor in those of rotation (3, 3)."""
+
+    mass: float | None
+    density: float | None
+    com: np.ndarray | None
+    rotation: np.ndarray
+    tensor: np.ndarray | None
+
+    @property
+    def anything(self) -> bool:
+        return any(each is not None for each in (self.mass, self.com, self.tensor))
+
+
+def stated(scene: Scene, prim, stretch: np.ndarray) -> StatedMass:
+    """What a body or collider states; what is no number is a fault of the scene. stretch: (3, 3) units per coordinate
+    of it."""
+    units = scene.units
+    mass, density = (scene.number(prim, f"physics:{name}", code="SY104") for name in ("mass", "density"))
+    com = value(prim, "physics:centerOfMass")
+    com = None if com is None or np.isinf(com).any() else units.length * stretch @ np.array(com, dtype=float)
+    moments, axes = value(prim, "physics:diagonalInertia"), value(prim, "physics:principalAxes")
+    tensor, R = None, np.eye(3)
+    if moments is not None and any(moments):
+        tensor = units.inertia * np.diag(_possible(np.array(moments, dtype=float)))
+        R = np.eye(3) if axes is None else rotation_of(axes)
+    six = value(prim, TENSOR)
+    if six is not None and len(six):
+        tensor, R = units.inertia * _tensor(scene, prim, six), np.eye(3)
+    if not all(each is None or np.isfinite(each).all() for each in (com, tensor)):
+        scene.fault("SY104", prim, "its centre of mass or moments of inertia are no finite numbers.", remedy="")
+    return StatedMass(
+        units.mass * mass if mass else None,
+        units.mass / units.length**3 * density if density and density > 0 else None,
+        com,
+        R,
+        tensor,
+    )
+
+
+def _possible(moments: np.ndarray) -> np.ndarray:
+    """Moments (3,) of which none is more than the others together by the rounding of single precision alone."""
+    k = int(np.argmax(moments))
+    others = moments.sum() - moments[k]
+    return (
+        np.where(np.arange(3) == k, others, moments) if 0 < moments[k] - others <= 2 * SINGLE * moments[k] else moments
+    )
+
+
+def _tensor(scene: Scene, prim, six) -> np.ndarray:
+    found = np.full((3, 3), np.nan)
+    if len(six) != len(DIAGONAL_FIRST):
+        scene.fault("SY105", prim, f"{TENSOR} has {len(six)} numbers; expected xx yy zz xy xz yz.", remedy="")
+        return found
+    for (i, j), entry in zip(DIAGONAL_FIRST, six, strict=True):
+        found[i, j] = found[j, i] = float(entry)
+    return found
+
+
+def inertial_of(scene: Scene, body: int, members: list[GprimSolid]) -> tuple[Inertial | None, bool]:
+    """Inertial of a body, None for one without any, and whether all of it is found from colliders.
+
+    members: its geometry.
+    """
+    prim, frame = scene.bodies[body], scene.frames[body]
+    own = stated(scene, prim, frame.stretch)
+    colliders = [each for each in members if each.collides]
+    whole = all(each is not None for each in (own.mass, own.com, own.tensor))
+    if not own.anything and not colliders:
+        return None, False
+    around = np.zeros(10) if whole else sum((_of_collider(scene, each, own) for each in colliders), np.zeros(10))
+    mass, com, tensor = own.mass, own.com, own.tensor
+    found_mass, found_com, found_tensor = (
+        to_com_inertia(around) if around[0] > 0 else (0.0, np.zeros(3), np.zeros((3, 3)))
+    )
+    if tensor is None:
+        share = 1.0 if mass is None or not around[0] > 0 else mass / found_mass
+        shift = np.zeros(3) if com is None or not around[0] > 0 else com - found_com
+        about = from_com_inertia(share * found_mass, -shift, share * found_tensor)  # about the stated centre
+        tensor = about[[4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(3, 3)
+    inertial = Inertial(
+        scene.place(prim),
+        float(found_mass if mass is None else mass),
+        found_com if com is None else com,
+        own.rotation,
+        tensor,
+    )
+    return inertial, not own.anything
+
+
+def _of_collider(scene: Scene, solid: GprimSolid, body: StatedMass) -> np.ndarray:
+    """(10,) inertial parameters of a collider in the frame of its body."""
+    own = stated(scene, solid.prim, np.eye(3))
+    J = solid.moments()
+    if not J[3, 3] > 0:
+        return np.zeros(10)
+    density = next(filter(None, (own.density, body.density, _of_material(scene, solid.prim), WATER)))
+    density = density if own.mass is None else own.mass / J[3, 3]
+    theta = np.asarray(pseudo.to_parameters(density * J))
+    if own.mass is None or own.tensor is None:
+        return theta
+    com = np.zeros(3) if own.com is None else solid.frame.stretch @ own.com / scene.units.length
+    R = own.rotation
+    return np.asarray(
+        transform(from_com_inertia(own.mass, com, R @ own.tensor @ R.T), solid.frame.rotation, solid.frame.position)
+    )
+
+
+def _of_material(scene: Scene, prim) -> float | None:
+    """kg/m^3 of the physical material of a prim."""
+    from pxr import UsdShade
+
+    material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
+    found = value(material.GetPrim(), "physics:density") if material else None
+    if found is None or not (np.isfinite(found) and found > 0):
+        return None
+    return scene.units.mass / scene.units.length**3 * float(found)

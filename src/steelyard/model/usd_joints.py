@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.model.drive import Drive, of_affine
-from steelyard.model.joint import KINDS, Joint
-from steelyard.model.loops import Loop
+from steelyard.model.joint import KINDS, Joint, bounds_of
 from steelyard.model.robot import WORLD
 from steelyard.model.usd_geometry import UP
 from steelyard.model.usd_scene import PrimFrame, Scene, applied, names_of, rotation_of, value
+from steelyard.spatial import Pose, identity
 
 DEGREE = np.pi / 180
 KIND_OF = {
@@ -71,19 +71,12 @@ class Connection:
         sign = 1.0 if child == 1 or self.kind in ("spherical", "planar", "free") else -1.0
         return KINDS[self.kind].subspace(sign * frame.rotation @ self.axis, frame.position)
 
-    def loop(self, places: list[tuple[str | None, np.ndarray, np.ndarray]]) -> Loop | None:
-        """The closure that it is; None for kinds that none has. places: of its two bodies, the robot's body that each
-        rides on and its pose there."""
-        if self.kind not in CLOSES:
-            return None
+    @property
+    def ends(self) -> tuple[Pose, Pose]:
+        """Its frames in its bodies as a closure has them: with z along its axis."""
         along = UP[AXES[int(np.argmax(np.abs(self.axis)))]]
-        return Loop(
-            self.name,
-            CLOSES[self.kind],
-            (places[0][0], places[1][0]),
-            np.stack([R @ f.rotation @ along for (_, R, _), f in zip(places, self.frames, strict=True)]),
-            np.stack([p + R @ f.position for (_, R, p), f in zip(places, self.frames, strict=True)]),
-        )
+        first, second = ((each.rotation @ along, each.position) for each in self.frames)
+        return first, second
 
 
 def turned_to(axis) -> np.ndarray:
@@ -277,32 +270,17 @@ def reference_of(scene: Scene, connection: Connection) -> float:
     return number if plain else number * DEGREE
 
 
-def joint_of(
-    scene: Scene, connection: Connection, child: int, pose, mimics: dict[str, tuple[str, float, float]]
-) -> Joint:
-    """The joint of a tree.
-
-    Args:
-        scene: of it.
-        connection: not a fixed one.
-        child: which of its bodies (0, 1) it carries.
-        pose: of that body in the other at zero.
-        mimics: of `mimics_of`.
-
-    Returns:
-        The Joint.
-    """
+def joint_of(scene: Scene, connection: Connection, child: int, mimics: dict[str, tuple[str, float, float]]) -> Joint:
+    """The joint of a tree that a connection is, not a fixed one. child: which of its bodies (0, 1) it carries; mimics:
+    of `mimics_of`."""
     assert connection.kind is not None
-    R, p = pose
+    R, p = identity()
     placed: dict[str, Any] = {"subspace": connection.subspace(child), "rotation": R, "position": p}
     if KINDS[connection.kind].nq > 1:
         properties: dict[str, Any] = _properties(scene, connection) if connection.kind == "spherical" else {}
         return Joint(connection.name, connection.kind, **placed, **properties)
-    stated = limits_of(scene, connection)
-    lower, upper = stated.get("lower", -np.inf), stated.get("upper", np.inf)
-    bounds: dict[str, Any] = {"lower": lower, "upper": upper} if lower < upper else {}
-    bounds |= {f"{key}_limit": stated[key] for key in ("effort", "velocity") if key in stated}
-    fields: dict[str, Any] = _properties(scene, connection) | bounds | {"offset": -reference_of(scene, connection)}
+    fields: dict[str, Any] = _properties(scene, connection) | bounds_of(limits_of(scene, connection))
+    fields["offset"] = -reference_of(scene, connection)
     if connection.name in mimics:
         master, ratio, offset = mimics[connection.name]
         fields |= {"mimics": master, "ratio": ratio, "offset": offset}

@@ -5,7 +5,7 @@ hangs on the world hangs on a base that is fixed there. Attributes of Newton's s
 armature, damping, friction, mimics and tensors in double precision.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from steelyard.model.joint import Joint, ball_anchor, screw
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
 from steelyard.model.normal_form import Form, Member, at_origin
-from steelyard.model.robot import WORLD, Frame, Robot
+from steelyard.model.robot import WORLD, Frame
 from steelyard.model.side_mechanism import GROUND, rest_poses
 from steelyard.model.usd_files import quiet
 from steelyard.model.usd_joints import DEGREE, SOURCES, turned_to
@@ -38,7 +38,6 @@ Z = np.array([0.0, 0.0, 1.0])
 
 
 def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
-    """A new file for `target`. pieces: geometry of the robot's links."""
     if target.suffix.lower() not in WRITTEN:
         raise ModelError(f"{target}: USD archives are read, not written. Choose one of {', '.join(WRITTEN)}.")
     with quiet():
@@ -50,14 +49,12 @@ def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft
         content = exported(writer.layer, ".usda" if suffix == ".usda" else ".usdc")
     links = tuple(link for link in form.robot.links if link.name in form.robot.body_names)
     whole = replace(form.robot, links=links, sites=tuple(writer.marked))
-    return form.draft(target, content, tuple(_notes(form.robot, lost)), whole=whole)
-
-
-def _notes(robot: Robot, lost: list[str]) -> Iterator[str]:
-    if any(np.isfinite(joint.effort_limit).any() for joint in robot.joints):
-        yield "OpenUSD has no place for limits of efforts; they are written as urdf:limit:effort."
+    notes = []
+    if any(np.isfinite(joint.effort_limit).any() for joint in form.robot.joints):
+        notes.append("OpenUSD has no place for limits of efforts; they are written as urdf:limit:effort.")
     if lost:
-        yield f"Geometry that cannot be read is not in it: {choices(lost)}."
+        notes.append(f"Geometry that cannot be read is not in it: {choices(lost)}.")
+    return form.draft(target, content, notes, whole=whole)
 
 
 class _Writer:
@@ -138,7 +135,6 @@ class _Writer:
         relation.targetPathList.explicitItems = [target]
 
     def _pose(self, path: str, R, p, scale=None):
-        """Of a prim in its parent's frame."""
         from pxr import Gf, Vt
 
         self._set(path, "xformOp:translate", "double3", Gf.Vec3d(*map(float, p)))
@@ -200,38 +196,27 @@ class _Writer:
         joint = self.robot.joints[index]
         if joint.kind == "free":
             return
-        path = self._prim(scope, joint.name, f"Physics{TYPES[joint.kind]}Joint")
-        self.paths[joint.name] = path
-        if joint.nv == 1 or joint.kind == "planar":
-            axis, anchor, _ = screw(joint)
-        else:
-            axis, anchor = Z, ball_anchor(joint.subspace)
-        along = turned_to(axis)
-        bodies, (R, p) = self._ends_at_zero(member)
-        self._ends(path, bodies, (R @ along, along), (p + R @ anchor, anchor))
-        if joint.kind != "planar":
-            self._set(path, "physics:axis", "token", "Z", uniform=True)
+        path = self.paths[joint.name] = self._prim(scope, joint.name, f"Physics{TYPES[joint.kind]}Joint")
+        axis, anchor = (Z, ball_anchor(joint.subspace)) if joint.kind == "spherical" else screw(joint)[:2]
+        along, first = turned_to(axis), self.robot.body_index(member.on) if member.on else WORLD
+        (R, p), (turned, moved) = self.poses[first], self.poses[member.link.body]
+        R, p = R.T @ turned, R.T @ (moved - p)
+        self._ends(path, (first, member.link.body), (R @ along, along), (p + R @ anchor, anchor))
         if joint.kind == "planar":
             self._lock(path, ("transZ", "rotX", "rotY"))
-        self._limits(path, joint)
-        if joint.kind in ("revolute", "prismatic", "spherical"):
-            self._properties(path, index, joint)
-
-    def _ends_at_zero(self, member: Member) -> tuple[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
-        """Bodies on both sides of the joints of a body, and the pose of the second in the first at zero."""
-        first = self.robot.body_index(member.on) if member.on else WORLD
-        (R, p), (turned, moved) = self.poses[first], self.poses[member.link.body]
-        return (first, member.link.body), (R.T @ turned, R.T @ (moved - p))
+            return
+        self._set(path, "physics:axis", "token", "Z", uniform=True)
+        if joint.kind != "spherical":
+            self._limits(path, joint)
+        self._properties(path, index, joint)
 
     def _lock(self, path: str, axes: Iterable[str]):
         for axis in axes:
             self.opinions.apply(path, f"PhysicsLimitAPI:{axis}")
-            self.opinions.add(path, number_opinion(f"limit:{axis}:physics:low", 1.0))
-            self.opinions.add(path, number_opinion(f"limit:{axis}:physics:high", -1.0))
+            limits = (number_opinion(f"limit:{axis}:physics:{end}", x) for end, x in (("low", 1.0), ("high", -1.0)))
+            self.opinions.add(path, *limits)
 
     def _limits(self, path: str, joint: Joint):
-        if joint.kind not in ("revolute", "prismatic"):
-            return
         unit = DEGREE if joint.turns else 1.0
         for name, bound in (("lower", joint.lower[0]), ("upper", joint.upper[0])):
             self.opinions.add(path, number_opinion(f"physics:{name}Limit", bound / unit))
@@ -331,7 +316,8 @@ class _Writer:
                 scale = sizes
                 self._set(path, "size" if kind == "box" else "radius", "double", 1.0)
             case "mesh":
-                faces = _hull_faces(vertices) if faces is None else faces
+                hull = hull_of(vertices) if faces is None else None
+                faces = faces if faces is not None else np.zeros((0, 3), dtype=int) if hull is None else hull.faces
                 self._set(
                     path, "points", "point3f[]", Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(vertices, np.float32))
                 )
@@ -350,8 +336,3 @@ class _Writer:
             if opacity < 1:
                 self._set(path, "primvars:displayOpacity", "float[]", Vt.FloatArray([opacity]))
         return path
-
-
-def _hull_faces(vertices) -> np.ndarray:
-    hull = hull_of(vertices)
-    return np.zeros((0, 3), dtype=int) if hull is None else hull.faces

@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.model.sketch import Place, ScanFault
 from steelyard.spatial import rotation_from_quaternion
 
+SINGLE = float(np.finfo(np.float32).eps)  # rounding of single precision, relative
 TRANSCODED = "tn__"  # how usdex starts the name of a prim whose own name is no identifier
 
 
@@ -52,7 +53,6 @@ class PrimFrame:
     stretch: np.ndarray
 
     def seen(self, other: "PrimFrame") -> "PrimFrame":
-        """Another frame from this one, with its own stretch."""
         R = self.rotation.T
         return PrimFrame(R @ other.rotation, R @ (other.position - self.position), other.stretch)
 
@@ -143,7 +143,6 @@ class Scene:
 
     @cached_property
     def frames(self) -> list[PrimFrame]:
-        """Of the bodies."""
         return [self.frame(each) for each in self.bodies]
 
     @cached_property

@@ -71,14 +71,7 @@ class _OpenBrace:
 
 
 def prims_of(text: str) -> dict[str, PrimText]:
-    """Prims of a layer by path; those in variants are left out.
-
-    Args:
-        text: of a layer that OpenUSD reads.
-
-    Returns:
-        The prims.
-    """
+    """Prims of the text of a layer that OpenUSD reads, by path; those in variants are left out."""
     found: dict[str, PrimText] = {}
     scopes = [_OpenBrace("", None)]
     statement: list[re.Match] = []
@@ -147,16 +140,8 @@ def _attribute(scope: _OpenBrace, statement: list[re.Match]):
 
 
 def edited_text(text: str, opinions: Opinions, moved: Callable[[str], str | None]) -> tuple[str, list[str]]:
-    """A text with other opinions, and nothing else of it changed.
-
-    Args:
-        text: of a layer.
-        opinions: what is written.
-        moved: of the path of an asset, its new one, None where it stays.
-
-    Returns:
-        The new text, and the new paths.
-    """
+    """Text of a layer with other opinions, and nothing else of it changed; and the new paths. moved: of the path of an
+    asset, its new one, None where it stays."""
     prims = prims_of(text)
     edits: list[tuple[int, int, str]] = []
     absent = []

@@ -24,21 +24,18 @@ from steelyard.model.robot import Robot
 from steelyard.model.sketch import Inertial, Sketch
 from steelyard.model.usd import UsdDocument
 from steelyard.model.usd_files import BINARY, quiet
+from steelyard.model.usd_geometry import TENSOR, stated
 from steelyard.model.usd_joints import SOURCES, Connection, connections_of, drive_stem, si_of, source_of
-from steelyard.model.usd_mass import TENSOR, stated
-from steelyard.model.usd_scene import Scene, Units, applied, value
+from steelyard.model.usd_scene import SINGLE, Scene, Units, applied, value
 from steelyard.model.usd_text import Opinion, Opinions, edited_text
+from steelyard.numbers import SAME
 from steelyard.spatial import rotation_from_quaternion
 
-PRECISION = 1e-6
-"""Relative, of what is written in single precision and in degrees."""
-COARSE = 1e-7  # relative: rounding of single precision
 TINY = 1e-8  # moments that OpenUSD may take for none
 WRITTEN = (".usd", ".usda", ".usdc")
 
 
 def edited(document: UsdDocument, robot: Robot, reference: Robot, target: Path) -> Draft:
-    """As of `ModelDocument.edited`."""
     with quiet():
         scene = document.scene()
         connections = {each.name: each for each in connections_of(scene)}
@@ -59,19 +56,13 @@ def edited(document: UsdDocument, robot: Robot, reference: Robot, target: Path) 
         changed += _write_joints(scene, connections, changes, opinions)
         _require_own(scene, opinions)
         content, renamed = _copied(document, opinions, target)
-    return Draft(
-        files=((target, content),),
-        expected=changes.expected,
-        changed=(*changed, *(f"layer or asset @{each}@" for each in renamed)),
-        rescaled=changes.rescaled,
-        notes=(*changes.notes, *(left_behind(document.folders, target) if renamed else ())),
-    )
+    moved = [f"layer or asset @{each}@" for each in renamed]
+    return changes.draft(((target, content),), changed, moved, lambda: left_behind(document.folders, target))
 
 
 def with_inertials(
     document: UsdDocument, sketch: Sketch, inertials: dict[int, Inertial], target: Path
 ) -> list[tuple[Path, bytes]]:
-    """As of `ModelDocument.with_inertials`."""
     with quiet():
         scene, opinions = document.scene(), Opinions()
         for index, inertial in inertials.items():
@@ -91,7 +82,6 @@ def expressible(robot: Robot) -> dict[str, Drive]:
 
 
 def _obstacle(scene: Scene, connection: Connection | None) -> str | None:
-    """Why the drive of a joint cannot be written."""
     if connection is None:
         return "it is no joint of the file"
     path = connection.prim.GetPath()
@@ -115,17 +105,11 @@ def vector_opinion(name: str, type: str, numbers: Iterable[float]) -> Opinion:
 
 
 def mass_opinions(form, units: Units, stretch: np.ndarray, axes: np.ndarray, *, tensor: bool) -> list[Opinion]:
-    """Opinions of an inertial.
+    """Opinions of `PhysicsMassAPI`, and `newton:inertia` where single precision is too coarse, of an inertial.
 
-    Args:
-        form: mass kg, centre of mass (3,) m and inertia (3, 3) kg m^2 about it, in the body's axes.
-        units: of the stage.
-        stretch: (3, 3) units per coordinate of the body's prim.
-        axes: (3, 3) principal axes that stay, where the inertia is diagonal in them.
-        tensor: whether `newton:inertia` is written anyway; it is, too, where single precision is too coarse.
-
-    Returns:
-        Those of `PhysicsMassAPI`, and `newton:inertia`.
+    form: mass kg, centre of mass (3,) m and inertia (3, 3) kg m^2 about it, in the body's axes; stretch: (3, 3) units
+    per coordinate of the body's prim; axes: (3, 3) principal axes that stay, where the inertia is diagonal in them;
+    tensor: whether `newton:inertia` is written anyway.
     """
     mass, com, inertia = form
     moments, R = _principal(inertia / units.inertia, axes)
@@ -141,7 +125,7 @@ def mass_opinions(form, units: Units, stretch: np.ndarray, axes: np.ndarray, *, 
     seen = rotation_from_quaternion(np.roll(q, -1) / np.linalg.norm(q.astype(float)))
     read = seen @ np.diag(rounded) @ seen.T * units.inertia
     error = relative_difference(from_com_inertia(mass, 0 * com, read), from_com_inertia(mass, 0 * com, inertia))
-    if inertia.any() and (tensor or error > PRECISION / 2 or rounded.min() < TINY):
+    if inertia.any() and (tensor or error > SAME / 2 or rounded.min() < TINY):
         six = [float(inertia[i, j] / units.inertia) for i, j in DIAGONAL_FIRST]
         found.append(Opinion(TENSOR, "double[]", f"[{', '.join(map(repr, six))}]", six))
     return found
@@ -150,7 +134,7 @@ def mass_opinions(form, units: Units, stretch: np.ndarray, axes: np.ndarray, *, 
 def _principal(inertia, axes) -> tuple[np.ndarray, np.ndarray]:
     """Moments (3,) and axes (3, 3): the given ones where the inertia is diagonal in them."""
     seen = axes.T @ inertia @ axes
-    if np.abs(seen - np.diag(np.diag(seen))).max() <= COARSE * np.abs(seen).max():
+    if np.abs(seen - np.diag(np.diag(seen))).max() <= SINGLE * np.abs(seen).max():
         return np.diag(seen), axes
     moments, R = np.linalg.eigh(inertia)
     R[:, 0] *= np.sign(np.linalg.det(R))
@@ -163,7 +147,7 @@ def _feasible(moments) -> np.ndarray:
     k = int(np.argmax(rounded))
     others = [i for i in range(3) if i != k]
     excess = moments[k] - moments[others].sum()
-    while excess <= COARSE * moments[k] and float(rounded[k]) > rounded[others].astype(float).sum():
+    while excess <= SINGLE * moments[k] and float(rounded[k]) > rounded[others].astype(float).sum():
         rounded[others] = np.nextafter(rounded[others], np.float32(np.inf))
     return rounded.astype(float)
 
@@ -275,7 +259,6 @@ def _copied(document: UsdDocument, opinions: Opinions, target: Path) -> tuple[by
 
 
 def author(layer, opinions: Opinions):
-    """Write opinions into a `Sdf.Layer`."""
     from pxr import Gf, Sdf, Vt
 
     makers = {"quatf": lambda v: Gf.Quatf(v[0], *v[1:]), "double[]": Vt.DoubleArray}

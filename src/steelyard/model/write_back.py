@@ -102,17 +102,9 @@ def _report(path: Path, written: Draft) -> SaveReport:
 
 
 def format_of(robot: Robot, path: Path) -> str:
-    """Name of the `Format` of a file that is to be written.
+    """Name of the `Format` of a file that is to be written; that of the robot's own stays where the suffix is its own.
 
-    Args:
-        robot: what is written; its own format stays where the suffix is its own.
-        path: of the new file.
-
-    Returns:
-        The name.
-
-    Raises:
-        ModelError: a target that must not be written.
+    Raises ModelError for a target that must not be written.
     """
     suffix, source = path.suffix.lower(), robot.source
     writable = [each for each in FORMATS if each.new is not None]

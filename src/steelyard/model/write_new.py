@@ -21,8 +21,7 @@ from steelyard.model.meshes import Piece
 from steelyard.model.normal_form import normal_form
 from steelyard.model.robot import Robot
 from steelyard.model.shape_output import output
-from steelyard.model.side import read_side, side_path
-from steelyard.model.side_rest import with_limits
+from steelyard.model.side import read_side, side_path, with_limits
 from steelyard.model.side_write import contents, side_text
 from steelyard.numbers import NEGLIGIBLE
 
@@ -31,19 +30,10 @@ MARK = "# what {} has no place for, written by steelyard\n"
 
 
 def new_file(robot: Robot, path: Path, format: Format) -> Draft:
-    """Write a robot in a format.
+    """Write a robot in a format to a path in a folder that exists; its source file gives geometry.
 
-    Args:
-        robot: what is written; its source file gives geometry.
-        path: of the file, in a folder that exists.
-        format: of the file.
-
-    Returns:
-        The files as they were written, with what to say of them.
-
-    Raises:
-        ModelError: with nothing written, for what the format cannot hold, a result that does not read back as the
-            robot, and a side file in the way.
+    Raises ModelError, with nothing written, for what the format cannot hold, a result that does not read back as the
+    robot, and a side file in the way.
     """
     assert format.new is not None and format.abilities is not None  # `format_of` gives writable formats only
     document = document_of(robot)
@@ -128,19 +118,8 @@ def read_back(
     lock: Mapping[str, ArrayLike] | None = None,
     precision: float = NEGLIGIBLE,
 ) -> Robot:
-    """The robot of files that were written for trial.
-
-    Args:
-        trial: the files, and the robot that they are to be.
-        path: under which name they will appear.
-        floating: as of `load`.
-        folders: as of `load`.
-        lock: as of `load`.
-        precision: as of `Format`.
-
-    Raises:
-        ModelError: it is another robot.
-    """
+    """The robot of files that were written for trial. path: under which name they will appear; floating, folders, lock:
+    as of `load`; precision: as of `Format`. Raises ModelError where it is another robot."""
     written = trial.files[-1][0]
     try:
         found = load(written, floating=floating, folders=folders, lock=lock)
@@ -163,7 +142,8 @@ def _side(
     Raises ModelError where model and side file together are not the robot, and for another side file in the place.
     """
     target = side_path(path)
-    text, before = side_text(whole, written=found, tolerance=precision), _content(target)
+    text = side_text(whole, written=found, tolerance=precision)
+    before = target.read_bytes().decode(errors="replace") if target.is_file() else None
     own = before is None or before.startswith(MARK.format(path.name))
     said = contents(text)
     if not said and (before is None or not own):
@@ -215,11 +195,6 @@ def _require_shared(robot: Robot, side: Path, path: Path):
             f"{side_path(path)}, which {path.name} needs, would be read with {source.path.name}, too, and is not true "
             f"of it. Choose another name for {path.name}."
         ) from error
-
-
-def _content(path: Path) -> str | None:
-    """Text of a file; None where there is none."""
-    return path.read_bytes().decode(errors="replace") if path.is_file() else None
 
 
 def _require_whole(whole: Robot, found: Robot, path: Path, precision: float):

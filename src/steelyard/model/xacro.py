@@ -21,7 +21,7 @@ from steelyard.errors import ModelError, choices
 from steelyard.model.changes import Draft
 from steelyard.model.document import MAX_BYTES, read_bytes
 from steelyard.model.meshes import Meshes
-from steelyard.model.references import WAYS, is_inside, package_folder, remedy
+from steelyard.model.references import MOST_FILES, WAYS, is_inside, package_folder, remedy
 from steelyard.model.robot import Robot
 from steelyard.model.urdf import ROOT, UrdfDocument
 from steelyard.model.xml import Document, Element, parsed
@@ -29,7 +29,6 @@ from steelyard.model.xml import Document, Element, parsed
 OLD = ("include", "macro", "if", "unless", "property")  # elements of xacro before it had a prefix
 PACKAGE = "package://"  # what `$(find NAME)` becomes where that package is nowhere
 MAGIC = re.compile(r"[*?\[]")
-MOST_FILES = 500
 SECONDS = 30
 MOST_NOTES = 20
 
@@ -59,7 +58,6 @@ class Files:
         return f"{PACKAGE}{name}" if home is None else str(home)
 
     def matching(self, name: str) -> list[str]:
-        """Files of a pattern."""
         self._checked(os.path.dirname(name[: MAGIC.search(name).start()]))  # type: ignore[union-attr]  # noqa: PTH120
         return [str(self._checked(each)) for each in sorted(islice(iglob(name), MOST_FILES))]  # noqa: PTH207
 
@@ -77,7 +75,6 @@ class Files:
         return listed(document.root)
 
     def text(self, name: str) -> str:
-        """A file of YAML."""
         try:
             return self._content(self._checked(name)).decode("utf-8-sig")
         except UnicodeError as error:

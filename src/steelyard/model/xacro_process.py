@@ -59,7 +59,11 @@ class Expansion:
         self.xacro, self.path, self.notes = xacro, path, []
         self.at = Document().createElement("robot")
         arguments = xacro.substitution_args
-        for name, call in {"find": _package, "env": _variable, "optenv": self.optional}.items():
+        for name, call in {
+            "find": lambda name: ask("package", name),
+            "env": _variable,
+            "optenv": self.optional,
+        }.items():
             setattr(arguments, f"_eval_{name}", call)
             arguments._eval_dict[name] = call
         for name in ("eval_all", "handle_macro_call", "check_attrs", "reqd_attrs"):
@@ -127,10 +131,6 @@ def ask(kind: str, name: str) -> Any:
     if "refused" in answer:
         raise Refused(answer["refused"].removesuffix("."))
     return answer["given"]
-
-
-def _package(name: str) -> str:
-    return ask("package", name)
 
 
 def _variable(name: str):

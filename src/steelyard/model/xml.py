@@ -17,6 +17,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from steelyard.arguments import shown
 from steelyard.errors import ModelError
 from steelyard.model.document import read_bytes
 from steelyard.model.sketch import Place, ScanFault
@@ -31,7 +32,6 @@ LONGEST = 10_000_000  # characters of a start tag
 HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 ATTRIBUTE = re.compile(rb"""(?<!\s)\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
 ENCLOSED = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"))
-SHOWN = 60  # characters of a value in a message
 LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost where UTF-8 was promised and not kept
 
 
@@ -53,7 +53,9 @@ def decoded(content: bytes, path: Path) -> Text:
     rest = content[len(bom) :]
     head = DECLARATION.match(rest)
     stated = {} if head is None else {key: value.decode("latin-1") for key, _, value in STATED.findall(head[2])}
-    encoding, notes = marked or stated.get(b"encoding") or _by_zeros(rest), []
+    # without declaration, by where its first bytes are zero (XML 1.0, appendix F)
+    by_zeros = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(rest[:2], "utf-8")
+    encoding, notes = marked or stated.get(b"encoding") or by_zeros, []
     text = _kept(rest, encoding)
     if text is None and codecs_name(encoding) == "utf-8":
         line = rest[: _undecodable(rest)].count(b"\n") + 1
@@ -84,11 +86,6 @@ def codecs_name(encoding: str) -> str | None:
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
         return None
-
-
-def _by_zeros(content: bytes) -> str:
-    """Encoding of a file without declaration, by where its first bytes are zero (XML 1.0, appendix F)."""
-    return {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(content[:2], "utf-8")
 
 
 def _kept(content: bytes, encoding: str) -> str | None:
@@ -137,11 +134,9 @@ class Element:
 
     @property
     def empty(self) -> bool:
-        """Whether it is written `<tag/>`."""
         return self.end == self.head_end
 
     def find(self, tag: str) -> "Element | None":
-        """First child of that tag."""
         return next((child for child in self.children if child.tag == tag), None)
 
     def walk(self) -> Iterator["Element"]:
@@ -184,24 +179,18 @@ class Document:
 
     def where(self, element: Element) -> str:
         """`file:line <tag name="...">`, to start a refusal with; of an element without a name, what it is in, too."""
-        shown, owner = [], element
+        tags, owner = [], element
         while owner is not None and owner.parent is not None:
             name = owner.attributes.get("name") or owner.attributes.get("link")
-            shown.append(f'<{owner.tag} name="{name}">' if name else f"<{owner.tag}>")
+            tags.append(f'<{owner.tag} name="{name}">' if name else f"<{owner.tag}>")
             owner = None if name else owner.parent
         path, line = self.source(element)
-        return f"{path}:{line} {' in '.join(shown) or f'<{element.tag}>'}"
+        return f"{path}:{line} {' in '.join(tags) or f'<{element.tag}>'}"
 
 
 def read(path) -> Document:
-    """Index a model file: no entities, no network, bounded size and depth.
-
-    Args:
-        path: of the file.
-
-    Raises:
-        ModelError: names the file, and line and remedy where they are known.
-    """
+    """Index a model file: no entities, no network, bounded size and depth. Raises ModelError that names the file, and
+    line and remedy where they are known."""
     path = Path(path)
     return parsed(path, read_bytes(path))
 
@@ -327,47 +316,25 @@ class Reader:
         """Note what only a strict reader refuses."""
         self.refusals.append(f"{self.document.where(element)}: {message} {remedy}".strip())
 
-    def numbers(
-        self,
-        element: Element,
-        name: str,
-        count: int,
-        text: str,
-        *,
-        default=None,
-        code: str | None = "SY104",
-        strict: str = "finite",
-    ) -> np.ndarray:
+    def numbers(self, element: Element, name: str, count: int, text: str, **options) -> np.ndarray:
         """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite.
 
-        code: of that fault; None where only a strict reader needs the numbers. strict: what that takes: "finite"
-        numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
+        options: default. code: of that fault; None where only a strict reader needs the numbers. strict: what that
+        takes: "finite" numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
         """
         written = f"'{name}'", f'{name}="', '"'
-        raw = element.attributes.get(name)
-        return self._numbers(element, raw, written, count, text, default, code, strict)
+        return self._numbers(element, element.attributes.get(name), written, count, text, **options)
 
     def number(self, element: Element, name: str, text: str, *, default: float | None = None, **options) -> float:
         """Attribute as one float, like `numbers`."""
         given = None if default is None else [default]
         return float(self.numbers(element, name, 1, text, default=given, **options)[0])
 
-    def content(
-        self,
-        element: Element,
-        tag: str,
-        count: int,
-        text: str,
-        *,
-        default=None,
-        code: str | None = "SY104",
-        strict: str = "finite",
-    ) -> np.ndarray:
+    def content(self, element: Element, tag: str, count: int, text: str, **options) -> np.ndarray:
         """Text of the first child of a tag as (count,) floats, like `numbers`; an empty child is a missing one."""
         child = element.find(tag)
         raw = (child and child.text.strip()) or None
-        written = f"<{tag}>", f"<{tag}>", f"</{tag}>"
-        return self._numbers(child or element, raw, written, count, text, default, code, strict)
+        return self._numbers(child or element, raw, (f"<{tag}>", f"<{tag}>", f"</{tag}>"), count, text, **options)
 
     def _numbers(
         self,
@@ -376,9 +343,10 @@ class Reader:
         written: tuple[str, str, str],
         count: int,
         text: str,
-        default,
-        code: str | None,
-        strict: str,
+        *,
+        default=None,
+        code: str | None = "SY104",
+        strict: str = "finite",
     ) -> np.ndarray:
         """Numbers of a text. written: what has them, in words, and what stands before and behind them."""
         expected = "one finite number" if count == 1 else f"{count} finite numbers"
@@ -396,8 +364,7 @@ class Reader:
             values = np.array(words)
             if len(words) == count and all(map(isfinite, words)):
                 return values
-            shown = raw if len(raw) <= SHOWN else f"{raw[:SHOWN]}... ({len(raw)} characters)"
-            said = f"{written[1]}{shown}{written[2]}; expected {expected}."
+            said = f"{written[1]}{shown(raw)}{written[2]}; expected {expected}."
         taken = strict == "number" and values.size == count and not np.isnan(values).any()
         refused = bool(strict) and not taken
         if code is not None:

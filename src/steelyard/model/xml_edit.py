@@ -155,7 +155,6 @@ def apply(document: Document, edits: list[Edit]) -> bytes:
 
 
 def new_file(root: NewElement) -> bytes:
-    """Content of a new file."""
     return ('<?xml version="1.0" encoding="utf-8"?>\n' + _render(root, "\n", "", "  ", '"') + "\n").encode()
 
 
