@@ -62,7 +62,7 @@ def test_any_experiment_with_any_tree(batch):
         methods.add(idn.method.split(",")[0])
         Y = brute_force(robot, **options, terms=terms)
         assert idn.count == scaled_rank(Y)[0], (seed, options)
-        N = idn.sparse_null_space().toarray()
+        N = idn.null_space
         N = N / np.maximum(np.abs(N).max(axis=0, initial=0.0), 1e-300)
         assert np.abs(Y @ N).max(initial=0.0) <= 1e-9 * max(np.abs(Y).max(initial=0.0), 1.0)
     assert methods == {"recursive", "numeric"}

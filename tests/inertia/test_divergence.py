@@ -14,7 +14,6 @@ from steelyard.errors import InertiaError
 from steelyard.inertia import divergence, parameters, pseudo
 
 VALUES = (divergence.entropic, divergence.pullback, divergence.riemannian)
-GRADIENTS = (divergence.entropic_gradient, divergence.pullback_gradient, divergence.riemannian_gradient)
 
 
 def definitions(theta, theta0):
@@ -39,35 +38,30 @@ def test_values_are_the_matrix_definitions():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_and_broadcasting(shape):
     theta, one = bodies(3, shape), bodies(4)
-    for value, gradient in zip(VALUES, GRADIENTS, strict=True):
+    for value in VALUES:
         assert value(theta, one).shape == shape
         assert value(one, theta).shape == shape
-        assert gradient(one, theta).shape == (*shape, 10)
+    assert divergence.entropic_gradient(one, theta).shape == (*shape, 10)
     assert divergence.pullback_metric(theta).shape == (*shape, 10, 10)
     assert divergence.geodesic(theta, one, 0.3).shape == (*shape, 10)
 
 
-def traced_definitions(theta, theta0):
-    """The same three in JAX, to differentiate."""
+def traced_entropic(theta, theta0):
+    """The first of them in JAX, to differentiate."""
     jnp = jax.numpy
     J, J0 = pseudo.to_matrix(theta), pseudo.to_matrix(theta0)
     relative = jnp.linalg.solve(J0, J)
-    difference = jnp.linalg.solve(J0, J - J0)
-    whitener = jnp.linalg.inv(jnp.linalg.cholesky(J0))
-    entropic = jnp.trace(relative) - jnp.linalg.slogdet(relative)[1] - 4
-    riemannian = jnp.linalg.norm(jnp.log(jnp.linalg.eigvalsh(whitener @ J @ whitener.T)))
-    return jnp.stack([entropic, jnp.trace(difference @ difference) / 2, riemannian])
+    return jnp.trace(relative) - jnp.linalg.slogdet(relative)[1] - 4
 
 
-def test_gradients_against_autodiff_of_the_definitions_and_differences():
+def test_entropic_gradient_against_autodiff_of_the_definition_and_differences():
     theta, theta0 = bodies(5, (4,)), bodies(6, (4,))
     with jax.enable_x64(True):
-        differentiate = jax.jit(jax.vmap(jax.jacrev(traced_definitions)))
+        differentiate = jax.jit(jax.vmap(jax.grad(traced_entropic)))
         expected = np.asarray(differentiate(jax.numpy.asarray(theta), jax.numpy.asarray(theta0)))
-    for k, (value, gradient) in enumerate(zip(VALUES, GRADIENTS, strict=True)):
-        found = gradient(theta, theta0)
-        assert_close(found, expected[:, k], 1e-11)
-        assert_close(found, central_difference(lambda t, value=value: value(t, theta0), theta, 1e-5), 1e-6)
+    found = divergence.entropic_gradient(theta, theta0)
+    assert_close(found, expected, 1e-11)
+    assert_close(found, central_difference(lambda t: divergence.entropic(t, theta0), theta, 1e-5), 1e-6)
 
 
 def test_entropic_gradient_is_the_closed_form_of_log_det():
@@ -81,7 +75,7 @@ def test_pullback_metric_is_its_quadratic_form_and_the_hessian_of_entropic():
     G = divergence.pullback_metric(theta0)
     d = theta - theta0
     np.testing.assert_allclose(d @ G @ d / 2, divergence.pullback(theta, theta0), rtol=1e-11)
-    assert_close(divergence.pullback_gradient(theta, theta0), G @ d, 1e-11)
+    assert_close(central_difference(lambda t: divergence.pullback(t, theta0), theta, 1e-5), G @ d, 1e-6)
     hessian = central_difference(lambda t: divergence.entropic_gradient(t, theta), theta0, 1e-5)
     assert_close(G, hessian, 1e-6)
     assert np.linalg.eigvalsh(G)[0] > 0
@@ -143,9 +137,8 @@ def test_geodesic_has_constant_speed_and_scipys_fractional_power(shape):
 def test_all_agree_near_the_reference_and_vanish_there():
     theta0 = bodies(13)
     direction = bodies(14)
-    for value, gradient in zip(VALUES, GRADIENTS, strict=True):
-        assert value(theta0, theta0) == 0
-        assert not gradient(theta0, theta0).any()
+    assert [value(theta0, theta0) for value in VALUES] == [0, 0, 0]
+    assert not divergence.entropic_gradient(theta0, theta0).any()
     near = theta0 + 1e-5 * direction / np.sqrt(2 * divergence.pullback(theta0 + direction, theta0))
     np.testing.assert_allclose(divergence.pullback(near, theta0), 5e-11, rtol=1e-7)
     np.testing.assert_allclose(divergence.riemannian(near, theta0), 1e-5, rtol=1e-4)
@@ -158,17 +151,17 @@ def test_outside_the_consistent_set():
     values = divergence.entropic(theta, theta0)
     assert np.isinf(values).tolist() == [False, True, False]
     assert np.all(np.isfinite(divergence.pullback(theta, theta0)))
-    for refused in (divergence.entropic_gradient, divergence.riemannian, divergence.riemannian_gradient):
+    for refused in (divergence.entropic_gradient, divergence.riemannian):
         with pytest.raises(InertiaError, match=r"theta: body \(1,\) of the batch \(3,\) is not physically consistent"):
             refused(theta, theta0)
-    for refused in (*VALUES, *GRADIENTS):
+    for refused in (*VALUES, divergence.entropic_gradient):
         with pytest.raises(InertiaError, match=r"theta0: body \(1,\) of the batch \(3,\) is not physically consistent"):
             refused(theta0, theta)
     with pytest.raises(InertiaError, match="theta0: body"):
         divergence.pullback_metric(theta)
 
 
-@pytest.mark.parametrize("function", [*VALUES, *GRADIENTS])
+@pytest.mark.parametrize("function", [*VALUES, divergence.entropic_gradient])
 def test_numbers_that_are_not_finite_are_refused(function):
     theta, theta0 = bodies(17), bodies(18)
     for broken, whole, name in ((0, 1, "theta"), (1, 0, "theta0")):
@@ -184,7 +177,7 @@ def test_jax_in_jax_out():
 
     def everything(t, t0):
         half_way = divergence.geodesic(t, t0, 0.5)
-        return *(f(t, t0) for f in (*VALUES, *GRADIENTS)), divergence.pullback_metric(t), half_way
+        return *(f(t, t0) for f in (*VALUES, divergence.entropic_gradient)), divergence.pullback_metric(t), half_way
 
     with jax.enable_x64(True):
         results = jax.jit(everything)(jax.numpy.asarray(theta), jax.numpy.asarray(theta0))

@@ -80,23 +80,6 @@ def test_masks_add_up():
     assert (both.weights[:, 0] == 0).sum() > 10 and both.weights[:, 1].all()
 
 
-def test_many_outliers_do_not_hide_themselves():
-    rng = np.random.default_rng(0)
-    log = swinging(stamped((0.0, 2000)))
-    tau, spikes = log.tau + 0.01 * rng.normal(size=log.tau.shape), np.arange(10, 1990, 20)
-    tau[spikes, 0] += 0.4
-    np.testing.assert_array_equal(np.flatnonzero(masks.outliers(log.replace(tau=tau))[:, 0]), spikes)
-
-
-def test_a_joint_may_turn_round_in_a_gap_unseen():
-    t = stamped((0.0, 100), (5.0, 100))
-    v = np.where(t < 4, 1.0, -1.0)[:, None]
-    log = Log(t=t, q=np.cumsum(v, axis=0) / RATE, v=v)
-    assert not masks.reversals(log, within=0.1).any()
-    whole = Log(t=np.arange(200) / RATE, q=log.q, v=v)
-    np.testing.assert_array_equal(np.flatnonzero(masks.reversals(whole, within=2.1 / RATE)[:, 0]), np.arange(98, 103))
-
-
 def test_motion_in_a_gap_is_no_wrong_velocity():
     log = velocities(swinging(stamped((0.0, 500), (7.3, 500))))
     assert codes(log) == ["gap"]

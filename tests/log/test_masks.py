@@ -37,21 +37,6 @@ def test_clipped_torques_count_for_nothing_in_their_joint_only():
         masks.masked(filtered, clipped, masks.saturated(clipped)[1:], 5.0)
 
 
-def test_outliers_standstill_and_reversals():
-    rng = np.random.default_rng(0)
-    log = log_of()
-    tau = log.tau + 0.01 * rng.normal(size=log.tau.shape)
-    assert not masks.outliers(log.replace(tau=tau)).any()
-    spiked = tau.copy()
-    spiked[[100, 400], [0, 2]] += [1.0, -0.5]
-    np.testing.assert_array_equal(np.argwhere(masks.outliers(log.replace(tau=spiked))), [[100, 0], [400, 2]])
-    np.testing.assert_array_equal(masks.standstill(log, slow=0.1), np.abs(log.v) < 0.1)
-    turns = np.pi / 2 * np.array([0.5, 1.5, 2.5, 3.5])  # of cos(2 t)
-    near = np.abs(T[:, None] - turns).min(axis=1)
-    found = masks.reversals(log, within=0.05)[:, 0]
-    assert found[near < 0.04].all() and not found[near > 0.07].any()
-
-
 def test_masked_torques_leave_no_trace():
     """Whatever the masked torques are, information, diagnosis case and validation are those of the others."""
     robot = sy.library.puma560().with_joint_properties(damping=np.ones(6), frictionloss=np.ones(6))

@@ -19,7 +19,7 @@ READERS = {
     ),
     "column": ("from steelyard.log.table_columns import split_unit", "split_unit(text)"),
     "columns": (
-        "from steelyard.log.raw_channels import ReadRequest; from steelyard.log.recorders import recognised",
+        "from steelyard.log.raw_channels import ReadRequest; from steelyard.log.signals import recognised",
         "recognised([text, text + 'x'], ReadRequest())",
     ),
     "header": ("from steelyard.log.csv_header import parse_header", "parse_header(text)"),

@@ -21,10 +21,4 @@ __getattr__ = lazy(
     },
 )
 
-__all__ = [
-    "Identifiability",
-    "excitation",
-    "identifiability",
-    "identifiable_wrench",
-    "regression_basis",
-]
+__all__ = ["Identifiability", "excitation", "identifiability", "identifiable_wrench", "regression_basis"]

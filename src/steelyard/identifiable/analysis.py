@@ -15,7 +15,7 @@ from steelyard.identifiable.contacts import Hidden, Stances
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.lifting import nearest_consistent
 from steelyard.identifiable.mechanism import Experiment, Mechanism
-from steelyard.identifiable.null_space import Block, basis_of_blocks, dependent_columns, regrouped, sparse_null_space
+from steelyard.identifiable.null_space import Block, basis_of_blocks, dependent_columns, regrouped
 from steelyard.identifiable.recursion import Recursion, null_space_recursion
 from steelyard.identifiable.scale import Scale
 from steelyard.identifiable.thresholds import THRESHOLDS
@@ -55,8 +55,7 @@ class Setup:
 @dataclass(frozen=True)
 class Dimensions:
     """Of one body: spans of its velocities V and of its parameters' combinations K, with what gravity adds, and the
-    number of ways to hand inertia to its parent unnoticed.
-    """
+    number of ways to hand inertia to its parent unnoticed."""
 
     body: str
     velocities: int
@@ -133,16 +132,6 @@ class Analysis:
     def null_space(self) -> np.ndarray:
         """(p, p - r) changes of parameters that this experiment cannot notice; the identity on the dependent ones."""
         return self.basis.null_space
-
-    def sparse_null_space(self):
-        """SciPy sparse (p, p - r) null space that joins neighbouring bodies only; linear in the number of bodies."""
-        from scipy.sparse import csc_array
-
-        return (
-            csc_array(self.dense.null_space)
-            if self.dense is not None
-            else sparse_null_space(self.mechanism, self.blocks)
-        )
 
     def regroup(self, theta) -> np.ndarray:
         """Base parameters (..., r) of full parameters (..., p), SI units, in time linear in the number of bodies."""
@@ -224,7 +213,7 @@ class Analysis:
         if not open_:
             return np.zeros(self.size, dtype=bool)
         negligible = max(THRESHOLDS.negligible, 10 * self.decisions.dropped)
-        entering = np.abs(_relative_regrouping(self)) > negligible
+        entering = np.abs(relative_regrouping(self)) > negligible
         return np.any(entering[[name in open_ for name in self.base_names]], axis=0)
 
     @cached_property
@@ -260,19 +249,14 @@ def statuses(result: "Analysis") -> tuple[Status, ...]:
     base = np.zeros(result.size, dtype=bool)
     base[result.columns] = True
     tied, seen = _tied_and_seen(result)
-    kinds = []
-    for j in range(result.size):
-        if base[j]:
-            kinds.append(Status.BASE if tied[j] else Status.ALONE)
-        else:
-            kinds.append(Status.COMBINED if seen[j] else Status.UNIDENTIFIABLE)
-    return tuple(kinds)
+    kinds = (Status.UNIDENTIFIABLE, Status.COMBINED), (Status.ALONE, Status.BASE)
+    return tuple(kinds[b][t if b else s] for b, t, s in zip(base.tolist(), tied.tolist(), seen.tolist(), strict=True))
 
 
 def _tied_and_seen(result):
     """Whether a column is tied to others by a null vector (p,), and whether changing it alone is noticed (p,)."""
     negligible = max(THRESHOLDS.negligible, 10 * result.decisions.dropped)
-    regrouping = _relative_regrouping(result)
+    regrouping = relative_regrouping(result)
     tied = np.zeros(result.size, dtype=bool)
     others = regrouping.copy()
     others[np.arange(len(result.columns)), result.columns] = 0.0
@@ -280,6 +264,6 @@ def _tied_and_seen(result):
     return tied, np.abs(regrouping).max(axis=0, initial=0.0) > negligible
 
 
-def _relative_regrouping(result) -> np.ndarray:
+def relative_regrouping(result) -> np.ndarray:
     """(r, p) regrouping in the mechanism's units."""
     return result.basis.regrouping / result.mechanism.scale[result.columns, None] * result.mechanism.scale

@@ -27,16 +27,9 @@ LOGGED = "commands of drives"
 
 
 def opening(result: Analysis, analyse: Again) -> tuple[str, ...]:
-    """Three sentences on a whole robot, or four.
-
-    Args:
-        result: of `identifiability`.
-        analyse: the function that made it, for changed experiments.
-
-    Returns:
-        What there is, what this experiment shows of it, where drives log commands whether with its scale, and what it
-        cannot show.
-    """
+    """Three sentences on a whole robot, or four: what there is, what this experiment shows of it, where drives log
+    commands whether with its scale, and what it cannot show. analyse: the function that made the result, for changed
+    experiments."""
     scale = (scale_sentence(result),) if result.scales else ()
     return _all_there_is(result), _shown(result), *scale, _not_shown(result, analyse)
 
@@ -199,6 +192,8 @@ def document(
     scaled, there and of base parameters: whether it shows only up to one of the `scales` that nothing fixes.
     """
     parameters = zip(result.names, result.units, result.values, result.status, result.scaled, strict=True)
+    factors, least = result.basis.regrouping, THRESHOLDS.negligible  # below, factors are rounding
+    sizes = np.abs(factors) * result.mechanism.scale
     found = {
         "robot": result.robot.name,
         "count": result.count,
@@ -213,10 +208,10 @@ def document(
             {
                 "name": result.names[c],
                 "expression": text,
-                "regroups": _terms(result, row),
+                "regroups": [[float(row[j]), result.names[j]] for j in np.flatnonzero(size > least * size.max())],
                 "scaled": bool(result.scaled[c]),
             }
-            for c, text, row in zip(result.columns, result.expressions(), result.basis.regrouping, strict=True)
+            for c, text, row, size in zip(result.columns, result.expressions(), factors, sizes, strict=True)
         ],
         "scales": [asdict(scale) | {"fixed": scale.fixed} for scale in result.scales],
         "hidden_by_contacts": list(result.hidden.lines) if result.hidden is not None else [],
@@ -233,12 +228,6 @@ def document(
             "weakest": list(data.weakest),
         }
     return found
-
-
-def _terms(result: Identifiability, row) -> list:
-    """What a base parameter regroups, row (p,) of its factors in SI units; factors that are rounding left out."""
-    size = np.abs(row) * result.mechanism.scale
-    return [[float(row[j]), result.names[j]] for j in np.flatnonzero(size > THRESHOLDS.negligible * size.max())]
 
 
 def coupled_motors(result: Identifiability, coupling) -> Iterator[str]:

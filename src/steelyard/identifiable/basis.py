@@ -1,14 +1,11 @@
-"""Choice of base parameters, and subspaces of parameters.
-
-Subspaces: extend, close under generators, null space; each rank decision is kept on record.
+"""Subspaces of parameters, with each rank decision on record, and the choice of base parameters.
 
 A new direction counts when more than `THRESHOLDS.rank` of a unit vector sticks out of the span so far. Geometry is
 exact to rounding here (see `placement`), so that is far below anything real, products of small angles included.
 
-Base parameters: a choice of columns and a regrouping, `pi_b = Regroup theta = pi_1 + K pi_2` (paper C, section 2).
-
-The choice takes the first independent column going down a body and then on to the next body, as the paper's tables do
-(there the moments of inertia stand before the products).
+Base parameters are a choice of columns and a regrouping, `pi_b = Regroup theta = pi_1 + K pi_2` (paper C, section 2).
+It takes the first independent column going down a body and then on to the next body, as the paper's tables do (there
+the moments of inertia stand before the products).
 """
 
 from dataclasses import dataclass
@@ -106,16 +103,8 @@ class Basis(Card):
 
 
 def from_null_space(null_space, scale=None, order=None) -> Basis:
-    """Basis of base parameters for a null space.
-
-    Args:
-        null_space: (p, d), given by any of its bases.
-        scale: (p,) typical size of each column, 1 by default.
-        order: (p,) place of each column in the order of preference, their own order by default.
-
-    Returns:
-        The Basis.
-    """
+    """Basis of base parameters for a null space (p, d), given by any of its bases. scale: (p,) typical size of each
+    column, 1 by default; order: (p,) place of each column in the order of preference, their own by default."""
     N = np.asarray(null_space, dtype=float)
     p, d = N.shape
     scale = np.ones(p) if scale is None else np.asarray(scale, dtype=float)

@@ -25,7 +25,6 @@ from steelyard.numbers import SAME, SEED
 from steelyard.terms import ParameterLayout
 
 CONTACTS_METHOD = "numeric, in contact"
-UNSEEN = 1e-8  # of the size of rows, below which a change of parameters leaves them as they are
 FLYING = (
     "Nothing holds the base in flight: the scale of all masses shows through torques of joints alone. Give the total "
     "mass."
@@ -150,7 +149,8 @@ def hidden_behind(robot: Robot, stances: Stances, rows, known, unknown) -> Hidde
         for words, changes in _candidates(robot, body, stances):
             padded = np.zeros((rows.shape[1], len(changes)))
             padded[10 * body : 10 * body + 10] = changes.T
-            if np.all(np.linalg.norm(rows @ padded, axis=0) <= UNSEEN * (size @ np.abs(padded))):
+            # a change of parameters below this share of the size of rows leaves them as they are
+            if np.all(np.linalg.norm(rows @ padded, axis=0) <= 1e-8 * (size @ np.abs(padded))):
                 found.append(padded)
                 sentences.append((robot.body_names[body], words))
                 break

@@ -1,11 +1,8 @@
-"""Joints whose directions are coupled, and the conditions under which a joint moves a body.
-
-Conditions of one joint in parameter space: momentum, transfer rate, armature (paper C, eqs. 36, 39, 40 and 52).
+"""Conditions of a joint in parameter space: momentum, transfer rate, armature (paper C, eqs. 36, 39, 40 and 52); and of
+joints that share coordinates: mimic joints, and rotors that are no `Spin` (Remark 11, generalised).
 
 Everything derives from one constant, `inertia_map()[a, b, k]`: the derivative of the spatial inertia entry `M[a, b]`
 with respect to parameter k, so `M(theta) = inertia_map() @ theta`. Leading batch axes throughout.
-
-Joints that share coordinates: mimic joints, and rotors that are no `Spin` (paper C, Remark 11, generalised).
 
 All nodes between the joints of a coordinate and the last body they have in common form a cluster. Its bodies move with
 `v_m = X_m(q) v_p + J_m(q) dq` for the cluster's coordinates q, so momentum and mapping conditions hold for sums over
@@ -88,7 +85,6 @@ class Transfer:
         return self.received.shape[1]
 
 
-MOST_TURNS = 20.0
 SAMPLES, CHECKS = 18, 2  # values of q to begin with, and how many of them only check that the others are enough
 
 
@@ -183,7 +179,7 @@ def _turns(mechanism: Mechanism, cluster: Cluster) -> np.ndarray:
         speed = np.linalg.norm(node.subspace[3:], axis=0)
         places = np.searchsorted(cluster.coordinates, node.coordinates)
         np.maximum.at(turns, places[speed > 0], 1 / speed[speed > 0])
-    return np.minimum(turns, MOST_TURNS)
+    return np.minimum(turns, 20.0)
 
 
 def conditions(mechanism: Mechanism, experiment: Experiment, cluster: Cluster, seed, sensed: bool, result):
@@ -195,7 +191,7 @@ def conditions(mechanism: Mechanism, experiment: Experiment, cluster: Cluster, s
         rows = _conditions(mechanism, experiment, cluster, motion, V, K, sensed)
         checked = rows[:, -CHECKS:].reshape(-1, rows.shape[-1])
         rows = rows[:, :-CHECKS].reshape(-1, rows.shape[-1])
-        _, singular, Vt = np.linalg.svd(_triangle(rows))
+        _, singular, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows)
         largest = max(singular.max(initial=0.0), 1.0)
         R = Vt[int(np.count_nonzero(singular > THRESHOLDS.sampled_rank * largest)) :].T
         if not R.size or np.abs(checked @ R).max(initial=0.0) < 10 * THRESHOLDS.sampled_rank * largest:
@@ -251,11 +247,6 @@ def _stacked(coefficients, extras: int):
     m, s, _, n = coefficients.shape
     rows = np.transpose(coefficients, (3, 1, 0, 2)).reshape(n, s, 10 * m)
     return np.pad(rows, ((0, 0), (0, 0), (0, extras)))
-
-
-def _triangle(rows):
-    """A matrix with the same null space and singular values, no taller than it is wide."""
-    return np.linalg.qr(rows, mode="r") if rows.shape[0] > rows.shape[1] else rows
 
 
 def _extra_columns(mechanism: Mechanism, experiment: Experiment, cluster: Cluster) -> np.ndarray:

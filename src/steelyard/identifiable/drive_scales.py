@@ -1,14 +1,10 @@
-"""Scales of drives: rows of torque without scale, homogeneous ones, and what they leave open.
-
-Torques known up to a factor a joint: which factors any motion ties to others, and what then stays open.
+"""Torques known up to a factor a joint: which factors any motion ties to others, and what then stays open.
 
 The drive of joint j makes a torque `g_j e_j` of a known signal e_j and a gain g_j that is not known, so `Y_j phi = g_j
 e_j`. Beside true parameters phi, others `phi + x` with gains `g_j (1 + s_j)` meet all of it exactly if `Y_j x = s_j Y_j
 phi` in every state: linear and homogeneous in (x, s). Each random state adds to the rank of these rows until it is
 complete, almost surely, because they are analytic in the state. So states that a solution was not made from, and that
 it meets, certify it.
-
-Scales that logs of commands leave open: which joints share one, and what says it.
 
 Joints whose torques depend on common combinations of parameters share a factor; a leg beside other legs, or a slide
 that nothing couples to the rest, has one of its own. A stated gain, a measured torque or a known mass fixes it; a mass
@@ -57,19 +53,10 @@ class Freedom:
 
 
 def freedom(sampled: Callable[[int], np.ndarray], columns, truth, owners, count: int) -> Freedom:
-    """Shares of gains that parameters can make up for.
-
-    Args:
-        sampled: makes rows (s, rows, p) of as many random states as asked for, in units in which parameters are about
-            one.
-        columns: (k,) of the parameters that may change.
-        truth: (p,) parameters that make the torques.
-        owners: (rows,) number of the gain of each row, 0 to n - 1.
-        count: states to begin with.
-
-    Returns:
-        The Freedom.
-    """
+    """Shares of gains that parameters can make up for. sampled: makes rows (s, rows, p) of as many random states as
+    asked for, in units in which parameters are about one. columns: (k,) of the parameters that may change; truth: (p,)
+    parameters that make the torques; owners: (rows,) number of the gain of each row, 0 to n - 1; count: states to begin
+    with."""
     owners, k = np.asarray(owners), len(columns)
     while True:
         Y = sampled(count + CHECKS)
@@ -185,19 +172,8 @@ def _made(each: list[str], scale, sampled) -> TorqueRows:
 
 
 def scales_of(result: Analysis, *, masses: Iterable = (), fixed: Mapping | None = None) -> tuple[Scale, ...]:
-    """The scales of a robot whose joints log commands.
-
-    Args:
-        result: of `identifiability`; the torque of joints without a drive in its setup is measured.
-        masses: bodies, tuples of bodies or "all" whose mass is known.
-        fixed: parts of bodies that are as in the model, as of `fit.consistent`.
-
-    Returns:
-        One Scale a group of joints.
-
-    Raises:
-        OptionError: bodies that are not there.
-    """
+    """The scales of a robot whose joints log commands, one a group of joints; the torque of joints without a drive in
+    its setup is measured. masses, fixed: as of `identifiability`. Raises OptionError for bodies that are not there."""
     facts = facts_of(result.mechanism.layout, result.values, masses, fixed or {})
     return tuple(_Open(result, facts, torque_rows(result)).scales())
 

@@ -1,7 +1,7 @@
 """Why combinations are not identifiable: symbols of the geometry, and sentences."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations_with_replacement
@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable.analysis import Analysis, Status
+from steelyard.identifiable.analysis import Analysis, Status, relative_regrouping
 from steelyard.identifiable.mechanism import GROUND
 from steelyard.identifiable.scale_words import CAPTION
 from steelyard.identifiable.thresholds import THRESHOLDS
@@ -17,7 +17,6 @@ from steelyard.inertia.parameters import NAMES
 from steelyard.numbers import NEGLIGIBLE
 
 LARGEST_DENOMINATOR = 4
-MOST_LENGTHS = 12  # between two bodies; the products of more would match anything
 SHOWN = 8  # regrouped terms of one expression, and combinations
 
 
@@ -31,22 +30,17 @@ def expressions(result) -> tuple[str, ...]:
     joint2's. A factor is spelled out when a fraction, or a length or product of lengths of the right dimension, agrees
     with it to 1e-9.
     """
-    scale, regrouping = result.mechanism.scale, result.basis.regrouping
+    regrouping, relative = result.basis.regrouping, np.abs(relative_regrouping(result))
     home = _homes(result.mechanism)
     symbols = cache(lambda lower, upper: _symbols(_lengths(result.mechanism, lower, upper)))
     lines = []
-    for row, column in zip(regrouping, result.columns, strict=True):
-        size = np.abs(row) * scale / scale[column]
+    for row, size, column in zip(regrouping, relative, result.columns, strict=True):
         terms = [j for j in np.flatnonzero(size > THRESHOLDS.negligible) if j != column]
         terms.sort(key=lambda j: (abs(j - column), j))
-        shown = [
-            _term(
-                row[j],
-                result.names[j],
-                symbols(home[j], home[column]).get(_degree(result.units, int(column), int(j)), []),
-            )
-            for j in terms[:SHOWN]
-        ]
+        shown = []
+        for j in terms[:SHOWN]:
+            known = symbols(home[j], home[column]).get(_degree(result.units, int(column), int(j)), [])
+            shown.append(_term(row[j], result.names[j], known))
         rest = f" + {len(terms) - SHOWN} more" if len(terms) > SHOWN else ""
         lines.append(result.names[column] + "".join(shown) + rest)
     return tuple(lines)
@@ -81,7 +75,7 @@ def _lengths(mechanism, lower: int, upper: int) -> dict[str, float]:
             known = any(abs(abs(value) - abs(other)) <= NEGLIGIBLE * abs(other) for other in found.values())
             if abs(value) > 1e-6 and not known:
                 found[f"{axis}_{node.joint}"] = value
-    return dict(list(found.items())[:MOST_LENGTHS])
+    return dict(list(found.items())[:12])  # between two bodies; the products of more would match anything
 
 
 def _symbols(lengths: dict[str, float]) -> dict[int, list[tuple[str, float]]]:
@@ -140,7 +134,9 @@ def explain(result: Analysis, link: str, analyse: Again) -> str:
     if link not in bodies:
         raise OptionError(f"Robot '{result.robot.name}' has no moving link '{link}'. Its links: {choices(bodies)}.")
     again = partial(changed, analyse, result)
-    lines = [*_motion(result, link), *_known(result, link), *_scaled_names(result, link)]
+    lines = [*_motion(result, link), *_known(result, link)]
+    scaled = [name for name, own in zip(NAMES, result.scaled[_columns(result, link)], strict=True) if own]
+    lines += [f"{_list(scaled)}: {CAPTION}."] if scaled else []
     lines += [] if result.hidden is None else result.hidden.of_link(link)
     return "\n".join([*lines, *_transfers(result, link, again), *_changes(result, link, again)])
 
@@ -151,10 +147,8 @@ def _motion(result: Analysis, link: str) -> list[str]:
     d = result.dimensions[result.mechanism.layout.body_names.index(link)]
     if result.setup.motion == "static":
         return [f"{link}: the robot stands still, so only its weight shows."]
-    if d.velocities == 6:
-        return [f"{link} can move in every direction."]
-    if d.velocities == 0:
-        return [f"{link} does not move."]
+    if d.velocities in (0, 6):
+        return [f"{link} can move in every direction." if d.velocities else f"{link} does not move."]
     more = d.velocities_with_gravity - d.velocities
     gravity = f"; its weight acts along {more} more" if more else ""
     return [f"{link} can only move in {d.velocities} of 6 directions{gravity}."]
@@ -173,7 +167,7 @@ def _known(result: Analysis, link: str) -> list[str]:
     if combined:
         lines.append(f"Known only in sums with others: {_list(combined)}. The sums are")
         columns = _columns(result, link)
-        texts = zip(result.columns, _scaled(result)[:, columns], expressions(result), strict=True)
+        texts = zip(result.columns, relative_regrouping(result)[:, columns], expressions(result), strict=True)
         entering = [(c, text) for c, row, text in texts if np.abs(row).max() > 1e-9 and " " in text]
         # the link's own first, then those of the nearest links below it
         entering = [text for c, text in sorted(entering, key=lambda e: (max(columns.start - e[0] + 9, 0) // 10, e[0]))]
@@ -184,12 +178,6 @@ def _known(result: Analysis, link: str) -> list[str]:
         verb = "has" if len(unknown) == 1 else "have"
         lines.append(f"Cannot be known: {_list(unknown)} {verb} no effect on anything measured, in any motion.")
     return lines
-
-
-def _scaled_names(result: Analysis, link: str) -> list[str]:
-    """What of a link shows only up to a scale that nothing fixes."""
-    names = [name for name, own in zip(NAMES, result.scaled[_columns(result, link)], strict=True) if own]
-    return [f"{_list(names)}: {CAPTION}."] if names else []
 
 
 def _transfers(result: Analysis, link: str, again: Again) -> list[str]:
@@ -203,18 +191,11 @@ def _transfers(result: Analysis, link: str, again: Again) -> list[str]:
     node = next(n for n in result.mechanism.nodes if n.name == link and len(n.columns))
     parent = "the ground" if node.parent == GROUND else result.mechanism.nodes[node.parent].name
     text = f"Why not more: inertia can pass between {link} and {parent} in {count} ways that nothing measured shows"
-    own = _own_transfers(link, again)
+    free = again(base="floating", motion="dynamic", sensors=("joints",), locked=())  # everything below moves freely
+    own = None if free.dimensions is None else {d.body: d.transfers for d in free.dimensions}[link]
     if own is None or own >= count:
         return [f"{text}; the axis of joint '{node.joint}' alone allows {own}." if own else f"{text}."]
     return [f"{text}; {own} come with joint '{node.joint}' itself, {count - own} with what this experiment leaves out."]
-
-
-def _own_transfers(link: str, again: Again) -> int | None:
-    """Transfers that remain when everything below moves freely."""
-    free = again(base="floating", motion="dynamic", sensors=("joints",), locked=())
-    if free.dimensions is None:
-        return None
-    return {d.body: d.transfers for d in free.dimensions}[link]
 
 
 def _changes(result: Analysis, link: str, again: Again) -> list[str]:
@@ -245,11 +226,11 @@ def candidates(result: Analysis, again: Again, link: str | None = None):
         kept = {n: v for n, v in setup.locked.items() if n != name} if isinstance(setup.locked, dict) else ()
         rest = kept or tuple(n for n in setup.locked if n != name)
         yield f"freeing joint '{name}'", again(locked=rest)
-    if not _free_base(result):
+    floats = isinstance(setup.base, str) and setup.base == "floating"  # a word, twists or nothing
+    if not (robot.floating if setup.base is None else floats):
         yield "letting the base move freely with its wrench measured", again(base="floating")
         if robot.gravity.any():
-            tilted = replace(robot, gravity=TILT @ robot.gravity)
-            yield TILTED, again(robot=tilted)
+            yield TILTED, again(robot=replace(robot, gravity=TILT @ robot.gravity))
         if "base" not in sensors:
             yield "a wrench sensor under the robot", again(sensors=(*setup.sensors, "base"))
     wrist = f"wrench:{link}"
@@ -257,25 +238,9 @@ def candidates(result: Analysis, again: Again, link: str | None = None):
         yield f"a wrench sensor in front of {link}", again(sensors=(*setup.sensors, wrist))
 
 
-def _free_base(result: Analysis) -> bool:
-    base = result.setup.base  # a word, twists or nothing
-    return result.robot.floating if base is None else isinstance(base, str) and base == "floating"
-
-
 def changed(analyse: Again, result: Analysis, *, robot=None, **other) -> Analysis:
     """The same analysis with some options changed."""
-    setup = result.setup
-    options = {
-        "base": setup.base,
-        "motion": setup.motion,
-        "sensors": setup.sensors,
-        "motors": setup.motors,
-        "locked": setup.locked,
-        "friction": setup.friction,
-        "armature": setup.armature,
-        "tolerance": setup.tolerance,
-        "contacts": setup.contacts,
-    }
+    options = {each.name: getattr(result.setup, each.name) for each in fields(result.setup) if each.name != "drives"}
     return analyse(robot or result.robot, **(options | other))
 
 
@@ -292,16 +257,11 @@ def _gain(before: Analysis, link: str, change: str, after: Analysis) -> Gain:
 
 def _entering(result: Analysis, link: str) -> int:
     """Number of independent combinations of a link's parameters that matter."""
-    return int(np.linalg.matrix_rank(_scaled(result)[:, _columns(result, link)], tol=1e-6))
+    return int(np.linalg.matrix_rank(relative_regrouping(result)[:, _columns(result, link)], tol=1e-6))
 
 
 def _columns(result: Analysis, link: str) -> slice:
     return result.mechanism.layout.body(result.mechanism.layout.body_names.index(link))
-
-
-def _scaled(result: Analysis):
-    scale = result.mechanism.scale
-    return result.basis.regrouping / scale[result.columns, None] * scale
 
 
 def _sentence(gain: Gain) -> str:
@@ -310,11 +270,8 @@ def _sentence(gain: Gain) -> str:
         parts.append(f"{_list(gain.alone)} by {'itself' if len(gain.alone) == 1 else 'themselves'}")
     if gain.combined:
         parts.append(f"{_list(gain.combined)} in sums")
-    if not parts:
-        parts.append(
-            f"{gain.combinations} more combination{'s' if gain.combinations > 1 else ''} of the same parameters"
-        )
-    return f"{gain.change}: {' and '.join(parts)}."
+    more = f"{gain.combinations} more combination{'s' * (gain.combinations > 1)} of the same parameters"
+    return f"{gain.change}: {' and '.join(parts) or more}."
 
 
 def _list(names) -> str:

@@ -13,14 +13,7 @@ BODY_POWERS = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # of length in each iner
 
 
 def mechanism_of(
-    robot: Robot,
-    *,
-    base=None,
-    locked=(),
-    motors: bool = False,
-    reduce: bool = True,
-    terms=(),
-    tolerance: float = 0.0,
+    robot: Robot, *, base=None, locked=(), motors: bool = False, reduce: bool = True, terms=(), tolerance: float = 0.0
 ) -> Mechanism:
     """Mechanism of a robot.
 
@@ -49,6 +42,7 @@ def mechanism_of(
     nodes, change = list(_nodes(joints, length, size)), 0.0
     if tolerance > 0:
         nodes, change = rounded(nodes, gravity, tolerance)
+    coupled = (f"Joints that follow others: {choices(robot.mimic_names)}.",) if robot.mimic_names else ()
     mechanism = Mechanism(
         nodes=tuple(nodes),
         spins=(),
@@ -63,7 +57,7 @@ def mechanism_of(
         length=length,
         stands_on_node=len(joints) > robot.nj,
         rounded=change,
-        notes=_notes(robot),
+        notes=(*coupled, *robot.notes),
     )
     return with_motors(mechanism, robot, size, reduce=reduce, tolerance=tolerance) if motors else mechanism
 
@@ -110,12 +104,6 @@ def _nodes(joints, length, size):
             columns=column + np.arange(count),
         )
         column += count
-
-
-def _notes(robot: Robot) -> tuple[str, ...]:
-    """What the table should say: joints that follow others, and what of the model file is not part of the robot."""
-    coupled = (f"Joints that follow others: {choices(robot.mimic_names)}.",) if robot.mimic_names else ()
-    return (*coupled, *robot.notes)
 
 
 def term_columns(layout: ParameterLayout, term: str, count: int) -> np.ndarray:

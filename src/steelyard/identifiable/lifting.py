@@ -16,7 +16,6 @@ from steelyard.numbers import NEGLIGIBLE, SAME
 from steelyard.terms import TERMS
 
 LEAST = 1e-5  # smallest eigenvalue of a pseudo-inertia over the body's size, and of a size over the largest one
-THINNEST = 1e-3  # smallest eigenvalue of a size, relative to its largest: thinner than any real link
 TOLERANCES = (*cones.FINE, *cones.COARSE[2:])  # the last lies well below LEAST
 UNIT = cones.triangle(np.eye(4))
 ADVICE = (
@@ -26,28 +25,17 @@ ADVICE = (
 
 
 def nearest_consistent(mechanism: Mechanism, null_space, start, prior) -> np.ndarray:
-    """Parameters (p,) of bodies that can exist, nearest to a prior (p,), with the base parameters of `start`.
-
-    Args:
-        mechanism: of the parameters.
-        null_space: (p, d).
-        start: (p,) the linear lift: nearest to the prior of all parameters with these base parameters.
-        prior: (p,).
-
-    Returns:
-        (p,).
-
-    Raises:
-        FitError: no bodies that can exist have these base parameters, or none were found.
-
-    Source: paper B, Theorem 3.
-    """
+    """Parameters (p,) of bodies that can exist, nearest to a prior (p,), with the base parameters of `start` (p,), the
+    linear lift. null_space: (p, d). Raises FitError: no bodies that can exist have these base parameters, or none were
+    found. Source: paper B, Theorem 3."""
     nodes = [(node.name, node.columns, node.content) for node in mechanism.nodes if len(node.columns)]
     bodies = nodes + [(spin.name, spin.columns, symmetric_content(spin.axis)) for spin in mechanism.spins]
     Q = np.linalg.qr(null_space / mechanism.scale[:, None])[0]
     moves, d = mechanism.scale[:, None] * Q, Q.shape[1]
     rows, slack = _relative(mechanism, bodies, moves, start, prior)
-    free = [c for c in _not_negative(mechanism) if np.abs(Q[c]).max(initial=0.0) > NEGLIGIBLE]
+    of_terms = (mechanism.term_columns[term.name] for term in TERMS.values() if term.nonnegative)
+    columns = sorted({int(c) for each in of_terms for c in each if c != NO_COLUMN})
+    free = [c for c in columns if np.abs(Q[c]).max(initial=0.0) > NEGLIGIBLE]
     kinds = [("psd", 4)] * len(bodies) + [("nonnegative", len(free))] * bool(free)
     b = np.append(slack - LEAST * np.tile(UNIT, len(bodies)), start[free])
     if not bodies or cones.smallest_eigenvalues(b, kinds).min() >= 0:
@@ -66,12 +54,6 @@ def nearest_consistent(mechanism: Mechanism, null_space, start, prior) -> np.nda
     if not all(is_consistent(content @ found[at]) for _, at, content in bodies):
         raise FitError(f"The consistent lift failed its own check. {ADVICE}")
     return found
-
-
-def _not_negative(mechanism: Mechanism) -> list[int]:
-    """Columns of friction and armature."""
-    columns = (mechanism.term_columns[term.name] for term in TERMS.values() if term.nonnegative)
-    return sorted({int(c) for each in columns for c in each if c != NO_COLUMN})
 
 
 def _relative(mechanism: Mechanism, bodies, moves, start, prior) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +79,7 @@ def _size(T, thetas) -> np.ndarray:
     """(b, 4, 4) pseudo-inertias of any numbers (10,), made positive and no thinner than real links."""
     values, axes = np.linalg.eigh(T @ pseudo.to_matrix(np.array(thetas)) @ T)
     values = np.abs(values)
-    values = np.maximum(values, THINNEST * values.max(axis=1, keepdims=True))
+    values = np.maximum(values, 1e-3 * values.max(axis=1, keepdims=True))  # thinner than any real link
     return axes * values[:, None] @ np.swapaxes(axes, 1, 2)
 
 

@@ -13,22 +13,10 @@ BLOCK = 512  # samples that start from the one before them, together
 
 
 def on_tree(robot: Robot, log: Log) -> Log:
-    """The log with columns for all joints of the open tree; torques of passive joints are zero.
-
-    Motions without passive joints start near the robot's assembled pose and stay on its branch.
-
-    Args:
-        robot: with closed loops.
-        log: q of all joints or of the independent ones only, and v, a, tau alike; what it has of passive joints is used
-            for q alone, as a guess.
-
-    Returns:
-        The completed log.
-
-    Raises:
-        LogError: other columns.
-        LoopError: the loops cannot follow.
-    """
+    """The log with columns for all joints of the open tree of a robot with closed loops; torques of passive joints are
+    zero. Motions without passive joints start near the robot's assembled pose and stay on its branch. log: q of all
+    joints or of the independent ones only, and v, a, tau alike; what it has of passive joints is used for q alone, as a
+    guess. Raises LogError for other columns, LoopError where the loops cannot follow."""
     choice = choose_independent(robot)
     wide, columns = _columns(robot, choice, log)
     q, v = log.require("q", "v")

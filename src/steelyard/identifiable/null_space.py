@@ -97,7 +97,8 @@ def null_blocks(
     """
     decisions = recursion.decisions
     waiting: dict[int, list[_UnscaledBlock]] = {}
-    for raw in _spin_lumps(mechanism):
+    for spin in mechanism.spins:  # mass, first moment and transverse inertia of a rotor are as good as its carrier's
+        raw = _UnscaledBlock(spin.columns[:3], np.eye(3), spin.carrier, -spin.lump[:, :3])
         waiting.setdefault(raw.parent, []).append(raw)
     done: list[_UnscaledBlock] = []
     for transfer in sorted(recursion.transfers, key=lambda t: -t.members[0]):
@@ -110,11 +111,6 @@ def null_blocks(
     if len(silent):
         done.append(_UnscaledBlock(silent, np.eye(len(silent)), GROUND, np.zeros((10, len(silent)))))
     return [_pivoted(raw, order, share) for raw in done if raw.entries.shape[1]]
-
-
-def _spin_lumps(mechanism: Mechanism) -> list[_UnscaledBlock]:
-    """Mass, first moment and transverse inertia of a symmetric rotor are as good as its carrier's."""
-    return [_UnscaledBlock(spin.columns[:3], np.eye(3), spin.carrier, -spin.lump[:, :3]) for spin in mechanism.spins]
 
 
 def _in_columns(
@@ -242,23 +238,3 @@ def basis_of_blocks(mechanism: Mechanism, blocks: Sequence[Block]) -> Basis:
     base = np.delete(np.arange(mechanism.size), dependent)  # np.setdiff1d loads masked arrays
     expressed = regrouped(mechanism, blocks, units)[:, base].T
     return rescaled(from_dependence(dependent, expressed), mechanism.scale)
-
-
-def sparse_null_space(mechanism: Mechanism, blocks: Sequence[Block]):
-    """SciPy sparse null space (p, d) in SI units."""
-    from scipy.sparse import csc_array
-
-    rows, columns, entries, start = [], [], [], 0
-    for block in blocks:
-        parts = [(block.columns, block.entries)]
-        if block.parent != GROUND:
-            parts.append((mechanism.nodes[block.parent].columns, block.received))
-        for places, values in parts:
-            rows.append(np.repeat(places, block.count))
-            columns.append(np.tile(start + np.arange(block.count), len(places)))
-            entries.append((mechanism.scale[places, None] * values).ravel())
-        start += block.count
-    place = np.concatenate(rows or [[]]).astype(int), np.concatenate(columns or [[]]).astype(int)
-    matrix = csc_array((np.concatenate(entries or [[]]), place), shape=(mechanism.size, start))
-    matrix.eliminate_zeros()
-    return matrix

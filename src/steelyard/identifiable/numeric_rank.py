@@ -17,7 +17,7 @@ from steelyard.dynamics.effects import effect_column, extra_rows
 from steelyard.dynamics.newton_euler import regressor_rows
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.basis import Basis, RankDecisions, from_dependence, from_null_space, rescaled
-from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Mechanism
+from steelyard.identifiable.mechanism import ALL_JOINTS, GROUND, NO_COLUMN, Mechanism
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
 from steelyard.numbers import SEED
@@ -26,7 +26,6 @@ from steelyard.terms import TERMS, ParameterLayout
 
 EXTRA_STATES = 40  # states beyond the number that unknowns ask for
 LOOPS_METHOD = "numeric, closed loops"
-ALL_JOINTS = "joints"
 
 
 def random_regression(
@@ -44,10 +43,12 @@ def random_regression(
             "analyse a part of the robot."
         )
     count = states or 3 * mechanism.size // max(len(rows) + 6 * len(wrenches), 1) + EXTRA_STATES
-    q, v, a = _mechanism_states(mechanism, count, dynamic)
-    return np.concatenate(
-        [_of_states(mechanism, q[..., s], v[:, s], a[:, s], rows, wrenches) for s in _chunks(count)]
-    ).reshape(-1, mechanism.size)
+    rng, size = np.random.default_rng(SEED), (len(mechanism.coordinate_names), count)
+    q = rng.uniform(-np.pi, np.pi, size=(2, *size))
+    v, a = rng.normal(size=size) * dynamic, rng.normal(size=size) * dynamic
+    chunks = [slice(start, start + 64) for start in range(0, count, 64)]
+    found = [_of_states(mechanism, q[..., s], v[:, s], a[:, s], rows, wrenches) for s in chunks]
+    return np.concatenate(found).reshape(-1, mechanism.size)
 
 
 def numeric_null_space(stacked):
@@ -68,18 +69,6 @@ def numeric_basis(stacked, scale, order) -> tuple[Basis, RankDecisions]:
     basis = rescaled(from_null_space(null, order=order), scale)
     smallest = float(relative[basis.count - 1]) if basis.count else np.inf
     return basis, RankDecisions(smallest, float(relative[basis.count :].max(initial=0.0)))
-
-
-def _chunks(count: int):
-    return [slice(start, start + 64) for start in range(0, count, 64)]
-
-
-def _mechanism_states(mechanism: Mechanism, count: int, dynamic: bool):
-    rng = np.random.default_rng(SEED)
-    size = (len(mechanism.coordinate_names), count)
-    q = rng.uniform(-np.pi, np.pi, size=(2, *size))
-    v, a = rng.normal(size=size), rng.normal(size=size)
-    return q, v * dynamic, a * dynamic
 
 
 def _of_states(mechanism: Mechanism, q, v, a, rows, wrenches):
@@ -189,7 +178,9 @@ def with_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
 
 
 def _among_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
-    Y = _stacked(robot, layout, base.columns)
+    states = robot_states(robot, (base.count + len(layout.extras)) // robot.nv + 20, SEED)
+    kept = np.concatenate([base.columns, np.arange(layout.size)[layout.extra]])
+    Y = layout_rows(robot, layout, *states)[..., kept].reshape(-1, len(kept))
     scale = np.linalg.norm(Y, axis=0)
     scale[scale == 0] = 1.0
     triangle = np.asarray(np.linalg.qr(Y / scale, mode="r"))
@@ -209,13 +200,6 @@ def _among_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
     everything[:r, : len(before)] = base.regrouping[:, before]
     everything[:, len(before) :] = expressed
     return from_dependence(np.concatenate([before, start + dependent]), everything)
-
-
-def _stacked(robot: Robot, layout: ParameterLayout, columns) -> np.ndarray:
-    """Base columns and extras (n, r + e) of random states."""
-    count = (len(columns) + len(layout.extras)) // robot.nv + 20
-    kept = np.concatenate([columns, np.arange(layout.size)[layout.extra]])
-    return layout_rows(robot, layout, *robot_states(robot, count, SEED))[..., kept].reshape(-1, len(kept))
 
 
 def layout_rows(robot: Robot, layout: ParameterLayout, q, v, a) -> np.ndarray:

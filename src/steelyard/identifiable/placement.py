@@ -1,11 +1,10 @@
-"""Placement of the frames of joints, and rounding of their axes.
-
-Axes that are parallel, perpendicular, crossing or on one line but for the rounding of a file, made exactly so.
+"""Placement of the frames of joints; axes that are parallel, perpendicular, crossing or on one line but for the
+rounding of a file, made exactly so.
 
 A file that writes pi as 3.1416 bends its axes by 1e-5 rad. To the letter such a robot reveals more than the one that
-was meant, through motions of 1e-5, and products of them, that no experiment could see. Only the relations of an axis
-to the ones that it can meet matter: of its parent's joint, of joints before that which only translate, of gravity at
-the root, and of its siblings, with which a mimic joint or a rotor may couple it.
+was meant, through motions of 1e-5, and products of them, that no experiment could see. Only the relations of an axis to
+the ones that it can meet matter: of its parent's joint, of joints before that which only translate, of gravity at the
+root, and of its siblings, with which a mimic joint or a rotor may couple it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +46,8 @@ def rounded(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node
             if change > THRESHOLDS.unchanged_axis:
                 largest = max(largest, change)
                 node = replace(node, rotation=R, position=p)
-            siblings[node.parent].append(_in_parent(node, own))
+            point = None if own.point is None else node.position + node.rotation @ own.point
+            siblings[node.parent].append(Axis(node.rotation @ own.direction, point))
         done.append(node)
         met.append(([] if own is None else [own]) + _inherited(node, own, above))
     return done, largest
@@ -107,11 +107,6 @@ def _offset(direction, between, other) -> np.ndarray:
     if size < 1e-12:
         return between - other * (other @ between)
     return normal / size * (normal / size @ between)
-
-
-def _in_parent(node: Node, axis: Axis) -> Axis:
-    point = None if axis.point is None else node.position + node.rotation @ axis.point
-    return Axis(node.rotation @ axis.direction, point)
 
 
 def _inherited(node: Node, own: Axis | None, above: Sequence[Axis]) -> list[Axis]:

@@ -8,8 +8,6 @@ import numpy as np
 
 from steelyard.dynamics.closed_loop.projection import columns, with_motors
 from steelyard.dynamics.closed_loop.states import tree_state_of
-from steelyard.dynamics.effects import effect_column
-from steelyard.dynamics.newton_euler import regressor_rows
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable.basis import Basis
 from steelyard.identifiable.from_robot import mechanism_of
@@ -17,7 +15,7 @@ from steelyard.identifiable.loop_completion import on_tree
 from steelyard.identifiable.mechanism import Experiment
 from steelyard.identifiable.motor_rotors import with_rotor_columns
 from steelyard.identifiable.null_space import basis_of_blocks, find_null_space, preference
-from steelyard.identifiable.numeric_rank import closed_basis, with_extras
+from steelyard.identifiable.numeric_rank import closed_basis, layout_rows, with_extras
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.job import FRICTION
 from steelyard.model import Robot
@@ -150,23 +148,18 @@ def excitation(data, robot: Robot | None = None, *, friction=FRICTION, armature:
         channels = (on_tree(robot, log) if robot.loops else log).require("q", "v", "a")
         for start in range(0, len(log.t), CHUNK):
             q, v, a = (x[start : start + CHUNK].T for x in channels)
-            gram += _gram(robot, layout, basis, q, v, a)
+            if robot.loops:
+                rows = columns(robot, layout, tree_state_of(robot, q.T, v.T, a.T))
+            else:
+                rows = layout_rows(robot, layout, q, v, a)
+            rows = rows[..., basis.columns].reshape(-1, basis.count)
+            gram += rows.T @ rows
         samples += len(log.t)
     return from_gram(gram, basis, layout, max(samples, 1))
 
 
 def from_gram(gram, basis: Basis, layout: ParameterLayout, samples: int) -> Excitation:
-    """Excitation of a Gram matrix of base columns.
-
-    Args:
-        gram: (r, r).
-        basis: of the columns.
-        layout: of all parameters.
-        samples: number that the matrix is a sum over.
-
-    Returns:
-        The Excitation.
-    """
+    """Excitation of a Gram matrix (r, r) of base columns, a sum over a number of samples."""
     size = np.sqrt(np.diag(gram))
     unit = np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(gram / unit[:, None] / unit)
@@ -179,16 +172,3 @@ def from_gram(gram, basis: Basis, layout: ParameterLayout, samples: int) -> Exci
     level = np.where(size > 0, 1 / np.sqrt(np.maximum(variance, 1.0)), 0.0)
     names = tuple(layout.names[c] for c in basis.columns)
     return Excitation(names, size / np.sqrt(samples), singular, vectors.T, level)
-
-
-def _gram(robot: Robot, layout: ParameterLayout, basis: Basis, q, v, a):
-    if robot.loops:
-        rows = columns(robot, layout, tree_state_of(robot, q.T, v.T, a.T))[..., basis.columns].reshape(-1, basis.count)
-        return rows.T @ rows
-    full = np.zeros((robot.nv, layout.size, q.shape[1]))
-    full[:, layout.inertial] = regressor_rows(robot, q, v, a)
-    for dof in layout.dofs:
-        for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
-            full[dof, column] = effect_column(term, v[dof], a[dof])
-    rows = np.moveaxis(full[:, basis.columns], 1, 0).reshape(basis.count, -1)
-    return rows @ rows.T

@@ -62,27 +62,20 @@ def null_space_recursion(mechanism: Mechanism, experiment: Experiment) -> Recurs
     spins = {}
     for spin in mechanism.spins:
         spins.setdefault(spin.coordinate, []).append(spin)
-    free = []  # nodes below bodies that move in every way: their transfers depend on their joint only, so all at once
+    alone = lambda node: len(node.coordinates) == 1 and node.coordinates[0] not in spins  # noqa: E731
+    free = []  # nodes below bodies that move in every way (paper C, Algorithm 3): only their joint's axis decides
     for i, node in enumerate(mechanism.nodes):
         seed = _seed(mechanism, experiment, result, node.parent)
         if i in grouped:
             if grouped[i].members[0] == i:
                 result.transfers.append(conditions(mechanism, experiment, grouped[i], seed, sensed[i], result))
-        elif _free(experiment, i, node, seed, spins):
+        elif seed[0] is seed[1] is None and alone(node) and i not in experiment.wrenches:
             free.append(i)
         else:
             own = [spin for k in node.coordinates for spin in spins.get(k, ())]
             result.transfers.append(_step(mechanism, experiment, i, seed, own, sensed[i], geometry, result))
     result.transfers += _free_transfers(mechanism, free, geometry, result.decisions)
     return result
-
-
-def _free(experiment: Experiment, i: int, node, seed, spins) -> bool:
-    """Whether only the axis of this node's joint decides (paper C, Algorithm 3)."""
-    above_moves = seed[0] is None and seed[1] is None
-    return (
-        above_moves and len(node.coordinates) == 1 and node.coordinates[0] not in spins and i not in experiment.wrenches
-    )
 
 
 class _NodeTransforms:

@@ -27,20 +27,9 @@ class Fact:
 
 
 def facts_of(layout: ParameterLayout, values, masses: Iterable, fixed: Mapping) -> tuple[Fact, ...]:
-    """What is stated of bodies.
-
-    Args:
-        layout: of the parameters.
-        values: (p,) what the model states for them.
-        masses: bodies, tuples of bodies or "all" of known mass.
-        fixed: parts by body that are as in the model: "mass", "com", "inertia", several, or "all".
-
-    Returns:
-        The facts.
-
-    Raises:
-        OptionError: with the valid names.
-    """
+    """What is stated of bodies. values: (p,) what the model states for the parameters of a layout; masses: bodies,
+    tuples of bodies or "all" of known mass; fixed: parts by body that are as in the model: "mass", "com", "inertia",
+    several, or "all". Raises OptionError with the valid names."""
     return (
         *(mass_fact(layout, names) for names in masses),
         *(_kept(layout, values, name, parts) for name, parts in fixed.items()),

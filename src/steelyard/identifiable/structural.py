@@ -22,12 +22,7 @@ from steelyard.identifiable.explanation import explain, expressions
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Experiment, sensors_of
 from steelyard.identifiable.null_space import find_null_space, preference
-from steelyard.identifiable.numeric_rank import (
-    LOOPS_METHOD,
-    closed_basis,
-    numeric_basis,
-    random_regression,
-)
+from steelyard.identifiable.numeric_rank import LOOPS_METHOD, closed_basis, numeric_basis, random_regression
 from steelyard.identifiable.status_table import render
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.job import FRICTION

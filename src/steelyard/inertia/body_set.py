@@ -1,6 +1,4 @@
-"""Sets of inertial parameters, and projection onto them.
-
-The nearest body of a convex set: least squares or least entropic divergence over its cone rows.
+"""Convex sets of bodies, and projection onto them: least squares or least entropic divergence over their cone rows.
 
 Least squares is one cone program. The entropic divergence is `tr W - log det W` in coordinates that make the reference
 body the identity, which also keeps thin bodies (pseudo-inertias of condition 1e8) well scaled. Its log det is first
@@ -18,9 +16,6 @@ from steelyard.inertia import batches, cones, pseudo
 from steelyard.inertia.cones import COARSE, ConeRows, NoDigits, minimise
 from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
 
-CONVERGED = 1e-9  # Newton decrement that ends them
-THINNEST = 1e-4  # least eigenvalue given to such a body before it serves as a reference
-
 
 def project_onto(rows, frame, theta, metric):
     """The body nearest to theta (10,) in the set `rows`; see `BodySet.project`. frame: (4, 4), metric: name."""
@@ -31,7 +26,7 @@ def project_onto(rows, frame, theta, metric):
     if metric == "entropic":
         values, vectors = np.linalg.eigh(J)
         if values[0] <= ROUNDING * size:
-            values = np.maximum(values, THINNEST * size)
+            values = np.maximum(values, 1e-4 * size)  # such a body is no reference
         return _least_divergence(rows, np.linalg.inv(frame) @ (vectors * np.sqrt(values)), frame)
     raise InertiaError(
         f"unknown metric {metric!r} for a projection; expected one of {choices(['entropic', 'euclidean'])}"
@@ -77,7 +72,7 @@ def _least_divergence(rows, reference, frame):
             break
         decrement = np.linalg.norm(np.linalg.solve(basis, target) - identity)
         theta = theta + (target - theta) / (1.0 if decrement < 0.25 else 1.0 + decrement)
-        if decrement <= CONVERGED:
+        if decrement <= 1e-9:  # Newton decrement that ends them
             break
     return theta
 
@@ -87,9 +82,8 @@ def _cholesky(W):
         return np.linalg.cholesky(W)
     except np.linalg.LinAlgError as error:
         raise NoDigits(
-            "the body of the set nearest to theta is singular to rounding: theta is thin or far from the set. "
-            "Project with a larger eps, or "
-            "with metric='euclidean'"
+            "the body of the set nearest to theta is singular to rounding: theta is thin or far from the set. Project "
+            "with a larger eps, or with metric='euclidean'"
         ) from error
 
 
@@ -159,8 +153,7 @@ class BodySet(ABC):
 
     def size(self, theta):
         """Largest entry of the pseudo-inertia in the set's frame, in kg: what violations are relative to. theta: (...,
-        10).
-        """
+        10)."""
         T = self.frame
         return np.abs(T @ pseudo.to_matrix(theta) @ T.T).max(axis=(-1, -2))
 
@@ -176,8 +169,7 @@ class BodySet(ABC):
 
     def violation(self, theta):
         """How far outside the set a body lies, unitless: 0 in the closed set, else the missing eigenvalue. theta: (...,
-        10).
-        """
+        10)."""
         return np.maximum(0.0, -self.margin(theta))
 
     def contains(self, theta):

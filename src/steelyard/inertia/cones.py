@@ -23,14 +23,12 @@ from steelyard.inertia import pseudo
 FINE = (1e-11, 1e-9, 1e-8)
 COARSE = (1e-9, 1e-8, 1e-7, 1e-6)  # where a start or a yes or no is wanted
 ACCURACY = 1e-6  # to which membership of sets with auxiliary variables is decided, relative to the body's size
-TIE = 1e-9  # weight that picks the smallest of equally deep points, so that cones have a deepest one
 
 
 @dataclass(frozen=True, eq=False)
 class ConeRows:
     """Rows `b - A_theta theta - A_aux aux in K`. A_theta: (r, 10), A_aux: (r, k), b: (r,), cones: `(kind, n)` in row
-    order.
-    """
+    order."""
 
     A_theta: np.ndarray
     A_aux: np.ndarray
@@ -44,8 +42,7 @@ class ConeRows:
 
     def slack(self, theta):
         """`b - A_theta theta`, (..., r): what the cones must contain when there are no auxiliary variables. theta:
-        (..., 10).
-        """
+        (..., 10)."""
         return self.b - np.asarray(theta) @ self.A_theta.T
 
     def blocks(self):
@@ -179,8 +176,7 @@ def smallest_eigenvalues(slack, cones):
 
 def unit(kind, n):
     """The unit of a cone, `e` in `smallest_eigenvalues`: ones, first axis, or the identity matrix. Zero for an
-    equality.
-    """
+    equality."""
     if kind == "psd":
         return triangle(np.eye(n))
     if kind == "soc":
@@ -254,8 +250,7 @@ def minimise(P, q, A, b, kinds, *, tolerances=FINE):
 
 def deepest(rows: ConeRows, theta):
     """Largest `t` for which some aux has `b - A_theta theta - A_aux aux - t e` in the cones; negative if theta (10,) is
-    outside.
-    """
+    outside."""
     A, b, kinds = [], [], []
     slack = rows.slack(theta)
     for kind, n, block in rows.blocks():
@@ -268,6 +263,6 @@ def deepest(rows: ConeRows, theta):
             b.append(slack[block])
             kinds.append((kind, n))
     A.append(np.append(np.zeros(rows.aux), 1.0)[None])  # t <= 1
-    small = np.diag(np.append(np.full(rows.aux, TIE), 0.0))
+    small = np.diag(np.append(np.full(rows.aux, 1e-9), 0.0))  # of equally deep points the smallest
     cost, kinds = np.append(np.zeros(rows.aux), -1.0), [*kinds, ("nonnegative", 1)]
     return float(minimise(small, cost, np.concatenate(A), np.concatenate([*b, [1.0]]), kinds, tolerances=COARSE)[-1])

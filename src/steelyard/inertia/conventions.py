@@ -1,8 +1,7 @@
 """The ten inertial parameters as other tools write them. Convert at the border only; inside there is one order.
 
-Orders of a ten-vector (first moment and inertia about the body-frame origin) are in `ORDERS`. URDF and MuJoCo
-describe a body by mass, centre of mass and inertia about it. All functions take leading batch axes and any array-API
-namespace.
+Orders of a ten-vector (first moment and inertia about the body-frame origin) are in `ORDERS`. URDF and MuJoCo describe
+a body by mass, centre of mass and inertia about it. All functions take leading batch axes and any array-API namespace.
 """
 
 import math
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
-from steelyard.inertia import batches, conventions, parameters, rotation
+from steelyard.inertia import batches, parameters, rotation
 from steelyard.inertia.principal import principal_axes
 from steelyard.inertia.realizability import is_consistent
 from steelyard.namespaces import array_namespace
@@ -61,7 +60,7 @@ def from_urdf(mass, xyz, rpy, inertia):
     xyz, rpy = batches.as_vector(xyz, "xyz", size=3), batches.as_vector(rpy, "rpy", size=3)
     xx, xy, xz, yy, yz, zz = _entries(inertia, "inertia", 6)
     R = rotation_from_rpy(rpy)
-    return parameters.from_com_inertia(mass, xyz, _rotated(R, _symmetric(xx, xy, yy, xz, yz, zz)))
+    return parameters.from_com_inertia(mass, xyz, _rotated(R, parameters.symmetric(xx, xy, yy, xz, yz, zz)))
 
 
 def to_urdf(theta, *, rpy=(0.0, 0.0, 0.0)):
@@ -92,15 +91,17 @@ class MujocoFull(NamedTuple):
 def from_mujoco_full(mass, pos, fullinertia):
     """theta: (..., 10) in the body frame, of the fields of `MujocoFull`."""
     xx, yy, zz, xy, xz, yz = _entries(fullinertia, "fullinertia", 6)
-    return parameters.from_com_inertia(mass, batches.as_vector(pos, "pos", size=3), _symmetric(xx, xy, yy, xz, yz, zz))
+    return parameters.from_com_inertia(
+        mass, batches.as_vector(pos, "pos", size=3), parameters.symmetric(xx, xy, yy, xz, yz, zz)
+    )
 
 
 def to_mujoco_full(theta):
     """`MujocoFull` of theta (..., 10). Raises InertiaError if a body has a first moment but no mass."""
     theta = batches.as_vector(theta, "theta")
     mass, com, I = parameters.to_com_inertia(theta)
-    upper = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-    return MujocoFull(mass, com, array_namespace(theta).stack([I[..., i, j] for i, j in upper], axis=-1))
+    entries = [I[..., i, j] for i, j in parameters.DIAGONAL_FIRST]
+    return MujocoFull(mass, com, array_namespace(theta).stack(entries, axis=-1))
 
 
 class MujocoDiagonal(NamedTuple):
@@ -165,20 +166,14 @@ def _entries(values, name, size):
     return (values[..., i] for i in range(size))
 
 
-def _symmetric(xx, xy, yy, xz, yz, zz):
-    xp = array_namespace(xx)
-    return xp.stack([xp.stack(row, axis=-1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], axis=-2)
-
-
 def _rotated(R, matrix):
     return R @ matrix @ array_namespace(R).matrix_transpose(R)
 
 
 def urdf_inertial(theta) -> str:
     """URDF `<inertial>` element, inertia about the centre of mass in link axes. theta: (10,), consistent (else
-    InertiaError).
-    """
-    mass, xyz, _, inertia = conventions.to_urdf(_one_body(theta))
+    InertiaError)."""
+    mass, xyz, _, inertia = to_urdf(_one_body(theta))
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     moments = " ".join(f'{name}="{_number(value)}"' for name, value in zip(names, inertia, strict=True))
     origin, weight = f'<origin xyz="{_numbers(xyz)}" rpy="0 0 0"/>', f'<mass value="{_number(mass)}"/>'
@@ -187,7 +182,7 @@ def urdf_inertial(theta) -> str:
 
 def mjcf_inertial(theta) -> str:
     """MJCF `<inertial>` element with `fullinertia`. theta: (10,), consistent (else InertiaError)."""
-    mass, pos, fullinertia = conventions.to_mujoco_full(_one_body(theta))
+    mass, pos, fullinertia = to_mujoco_full(_one_body(theta))
     return f'<inertial pos="{_numbers(pos)}" mass="{_number(mass)}" fullinertia="{_numbers(fullinertia)}"/>'
 
 

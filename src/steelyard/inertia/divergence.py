@@ -28,7 +28,9 @@ def entropic_gradient(theta, theta0):
     Raises InertiaError if either body is not consistent.
     """
     x, basis = _consistent_spectrum(theta, theta0)
-    return _gradient(x / (1 + x), basis)
+    xp = array_namespace(basis)
+    weights = x / (1 + x)  # df = sum weights_i (B^T dJ B)_ii
+    return pseudo.gradient_to_parameters((basis * weights[..., None, :]) @ xp.matrix_transpose(basis))
 
 
 def pullback(theta, theta0):
@@ -38,11 +40,6 @@ def pullback(theta, theta0):
     """
     x, _ = _relative_spectrum(theta, theta0)
     return array_namespace(x).sum(x * x, axis=-1) / 2
-
-
-def pullback_gradient(theta, theta0):
-    """Gradient of `pullback` with respect to theta, `pullback_metric(theta0) (theta - theta0)`. Returns (..., 10)."""
-    return _gradient(*_relative_spectrum(theta, theta0))
 
 
 def pullback_metric(theta0):
@@ -74,18 +71,6 @@ def riemannian(theta, theta0):
     x, _ = _consistent_spectrum(theta, theta0)
     xp = array_namespace(x)
     return xp.linalg.vector_norm(xp.log1p(x), axis=-1)
-
-
-def riemannian_gradient(theta, theta0):
-    """Gradient of `riemannian` with respect to theta. Returns (..., 10).
-
-    Zero at theta = theta0, where the distance has a kink. Raises InertiaError if either body is not consistent.
-    """
-    x, basis = _consistent_spectrum(theta, theta0)
-    xp = array_namespace(x)
-    logs = xp.log1p(x)
-    distance = xp.linalg.vector_norm(logs, axis=-1, keepdims=True)
-    return _gradient(logs / (1 + x) / xp.where(distance == 0, 1.0, distance), basis)
 
 
 def geodesic(theta0, theta1, s):
@@ -131,9 +116,3 @@ def _congruence(factor, D):
     half = xp.linalg.solve(factor, xp.broadcast_to(D, (*xp.broadcast_shapes(factor.shape[:-2], D.shape[:-2]), 4, 4)))
     whole = xp.linalg.solve(factor, xp.matrix_transpose(half))
     return (whole + xp.matrix_transpose(whole)) / 2
-
-
-def _gradient(weights, basis):
-    """Gradient with respect to theta of a spectral function with `df = sum weights_i (B^T dJ B)_ii`."""
-    xp = array_namespace(basis)
-    return pseudo.gradient_to_parameters((basis * weights[..., None, :]) @ xp.matrix_transpose(basis))

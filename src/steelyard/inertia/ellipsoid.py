@@ -1,6 +1,5 @@
 """Solid ellipsoids: bounding volumes of a link, and the picture of its second moments (paper B, section V and Figure
-2).
-"""
+2)."""
 
 from dataclasses import dataclass
 
@@ -10,7 +9,14 @@ from steelyard.errors import InertiaError
 from steelyard.inertia import parameters
 from steelyard.numbers import NEGLIGIBLE, ROUNDING
 
-CENTERED = 1e-14  # of second moments about the origin: a smaller one about the centre of mass is none
+
+def box_corners(lower, upper):
+    """Corners (3,) of an axis-aligned box as arrays; InertiaError where they are none."""
+    lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+    if lower.shape != (3,) or upper.shape != (3,) or not (lower < upper).all():
+        found = f"{lower.tolist()} and {upper.tolist()}"
+        raise InertiaError(f"box corners are {found}, expected lower < upper in each of three coordinates")
+    return lower, upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +78,8 @@ class Ellipsoid:
     @classmethod
     def from_box(cls, lower, upper):
         """The smallest ellipsoid around an axis-aligned box; it holds 2.7 times the volume. lower, upper: (3,) corners
-        in m.
-        """
-        lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
-        if lower.shape != (3,) or upper.shape != (3,) or not (lower < upper).all():
-            raise InertiaError(
-                f"box corners are {lower.tolist()} and {upper.tolist()}, expected lower < upper in each of three "
-                "coordinates"
-            )
+        in m."""
+        lower, upper = box_corners(lower, upper)
         return cls.from_semi_axes(np.sqrt(3) * 0.5 * (upper - lower), center=0.5 * (lower + upper))
 
     @property
@@ -96,16 +96,14 @@ class Ellipsoid:
     @property
     def quadric(self):
         """`Q` of B, Theorem 4, (4, 4): `[x; 1]^T quadric [x; 1] = 1 - (x - center)^T Q^{-1} (x - center)`, not negative
-        inside.
-        """
+        inside."""
         P, x = np.linalg.inv(self.Q), self.center
         return np.block([[-P, (P @ x)[:, None]], [(P @ x)[None, :], np.full((1, 1), 1 - x @ P @ x)]])
 
     @property
     def to_ball(self):
         """Affine map `[x; 1] -> [y; 1]`, (4, 4), that makes the ellipsoid the unit ball: `Q = L L^T`, `y = L^{-1} (x -
-        center)`.
-        """
+        center)`."""
         T = np.eye(4)
         T[:3, :3] = np.linalg.inv(np.linalg.cholesky(self.Q))
         T[:3, 3] = -T[:3, :3] @ self.center
@@ -113,35 +111,22 @@ class Ellipsoid:
 
     def level(self, points):
         """`(x - center)^T Q^{-1} (x - center)`: 0 at the centre, 1 on the surface. points: (..., 3) in m. Returns
-        (...).
-        """
+        (...)."""
         T = self.to_ball
         y = np.asarray(points, dtype=float) @ T[:3, :3].T + T[:3, 3]
         return (y * y).sum(axis=-1)
 
     def contains(self, points, *, tolerance=1e-12):
         """Whether points (..., 3) lie inside; the surface counts as inside, within `tolerance` of the level. Returns
-        bool (...).
-        """
+        bool (...)."""
         return self.level(points) <= 1 + tolerance
 
 
 def covariance_axes(theta):
-    """Centre and semi-axes of the covariance ellipsoid of one body, which may be flat: one length of a plate is 0, two
-    of a rod, three of a point mass.
-
-    Args:
-        theta: (10,), physically consistent, or at the border of that.
-
-    Returns:
-        Centre of mass (3,) in m; lengths (3,) in m, ascending: root-mean-square distances of the mass along the
-        principal axes, whatever the mass; and these axes, unit directions in the columns of (3, 3).
-
-    Raises:
-        InertiaError: no body has these parameters.
-
-    Source: paper B, Figure 2.
-    """
+    """Centre of mass (3,) of one body theta (10,), m; root-mean-square distances (3,) of its mass along its principal
+    axes, m, ascending, whatever the mass: one of a plate is 0, two of a rod, three of a point mass; and these axes,
+    unit directions in the columns of (3, 3). Raises InertiaError where no body has these parameters. Source: paper B,
+    Figure 2."""
     theta = np.asarray(theta, dtype=float)
     if theta.shape != (10,) or not theta[0] > 0:
         raise InertiaError(
@@ -150,7 +135,8 @@ def covariance_axes(theta):
         )
     mass, com, I = parameters.to_com_inertia(theta)
     covariance = (0.5 * np.trace(I) * np.eye(3) - I) / mass
-    rounding = CENTERED * (abs(np.trace(covariance)) + com @ com)  # of what is left when the centre is taken out
+    # a smaller share of the second moments about the origin is none
+    rounding = 1e-14 * (abs(np.trace(covariance)) + com @ com)  # of what is left when the centre is taken out
     if not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] < -rounding:
         raise InertiaError(
             "theta is not physically consistent: its covariance is not positive definite; project it onto "

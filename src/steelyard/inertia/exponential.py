@@ -56,7 +56,7 @@ def _jacobian(gamma):
     equal = half == 0
     divided = xp.exp((wi + wj) / 2) * xp.where(equal, 1.0, xp.sinh(half) / xp.where(equal, 1.0, half))
     V, Vt = V[..., None, :, :], xp.matrix_transpose(V)[..., None, :, :]
-    units = xp.asarray(_units(), dtype=w.dtype)
+    units = xp.asarray(_symmetric(np.eye(10)), dtype=w.dtype)  # its derivatives, (10, 4, 4)
     dJ = V @ (divided[..., None, :, :] * (Vt @ units @ V)) @ Vt
     return xp.matrix_transpose(pseudo.to_parameters(dJ))
 
@@ -66,8 +66,3 @@ def _symmetric(gamma):
     xp = array_namespace(gamma)
     rows = [[gamma[..., _PAIRS.index((min(i, j), max(i, j)))] for j in range(4)] for i in range(4)]
     return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def _units():
-    """Derivative of `_symmetric` with respect to each entry of gamma: (10, 4, 4)."""
-    return _symmetric(np.eye(10))

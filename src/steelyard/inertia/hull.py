@@ -1,10 +1,5 @@
-"""Convex hulls, and ellipsoids that enclose them.
-
-Convex hulls: of a closed convex surface that spans all points, such as that of a primitive, as it is; else by Qhull.
-
-SciPy's Qhull loads for longer than a model without meshes is checked.
-
-Ellipsoids around a shape: the smallest one, and a few that fit it more closely.
+"""Convex hulls, of a closed convex surface that spans all points, such as that of a primitive, as it is, else by
+SciPy's Qhull, which loads for longer than a model without meshes is checked; and ellipsoids that enclose them.
 
 The smallest ellipsoid is `|A x + b| <= 1` with `A` symmetric, and `-log det A` its volume: a convex problem in nine
 numbers, solved by the primal-dual interior-point method of Boyd and Vandenberghe (Convex Optimization, 8.4.1 and 11.7).
@@ -30,14 +25,11 @@ from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.parameters import DIAGONAL_FIRST
 from steelyard.numbers import NEGLIGIBLE, STEPS
 
-LARGEST = 10**6  # pairs of a face and a point up to which a surface is tried
-
 
 @dataclass(frozen=True, eq=False)
 class Hull:
     """points: (n, 3) m. vertices: (k,) indices of those that span it. faces: (f, 3), counterclockwise from outside.
-    equations: (f, 4) outward unit normals and offsets of their planes; `n . x + d <= 0` inside. volume: m^3.
-    """
+    equations: (f, 4) outward unit normals and offsets of their planes; `n . x + d <= 0` inside. volume: m^3."""
 
     points: np.ndarray
     vertices: np.ndarray
@@ -47,14 +39,7 @@ class Hull:
 
 
 def hull_of(points: np.ndarray) -> Hull | None:
-    """Convex hull of points, by Qhull.
-
-    Args:
-        points: (n, 3) m.
-
-    Returns:
-        The Hull; None where the points span no volume.
-    """
+    """Convex hull of points (n, 3) m, by Qhull; None where they span no volume."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -68,18 +53,10 @@ def hull_of(points: np.ndarray) -> Hull | None:
 
 
 def convex_surface(vertices: np.ndarray, faces: np.ndarray | None, points: np.ndarray) -> Hull | None:
-    """The hull of points, if a surface with some of them as vertices is its boundary: if it is closed, has as many
-    faces as a triangulated sphere, and no point lies in front of a face.
-
-    Args:
-        vertices: (k, 3) m, of the surface.
-        faces: (f, 3) numbers of vertices, counterclockwise from outside; None where there is no surface.
-        points: (n, 3) m.
-
-    Returns:
-        The Hull, or None where the surface is no such boundary.
-    """
-    if faces is None or len(faces) * len(points) > LARGEST or not _is_closed(faces, len(vertices)):
+    """The hull of points (n, 3) m, if a surface of vertices (k, 3) and faces (f, 3), counterclockwise from outside, is
+    its boundary: if it is closed, has as many faces as a triangulated sphere, and no point lies in front of a face.
+    None where it is no such boundary, or there are no faces."""
+    if faces is None or len(faces) * len(points) > 10**6 or not _is_closed(faces, len(vertices)):
         return None
     used = np.flatnonzero(np.bincount(faces.ravel()))  # np.unique loads masked arrays
     normals = _areas(vertices, faces)
@@ -112,23 +89,13 @@ def _areas(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 FLAT = 1e-6  # ratio of smallest to largest extent below which a cloud counts as flat
-BATCH = 32  # points taken in at once where the ellipsoid around some leaves others outside
 SHORTEST = 1e-6  # step length at which rounding, not the problem, is what stops it
 ANYWHERE = tuple(product(range(3), (0.3, 0.4, 0.5, 0.6, 0.7)))  # (principal axis, where on it): heads and handles
-HALVING = ((2, 0.5),)  # across the longest axis: follows rings and bends
-PROBES = 1 << 12  # points that compare the volumes of unions
 SUPPORTS = 120  # directions whose farthest points stand for a piece while cuts are compared
 
 
 def corners(points) -> np.ndarray:
-    """Points that span the convex hull of others; all of them where it has no volume.
-
-    Args:
-        points: (n, 3).
-
-    Returns:
-        (k, 3), some of `points`.
-    """
+    """Those of points (n, 3) that span their convex hull; all of them where it has no volume."""
     points = np.asarray(points, dtype=float)
     hull = hull_of(points) if len(points) > 8 else None
     return points if hull is None else points[hull.vertices]
@@ -157,8 +124,7 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
     if extents[2] <= FLAT * extents[0]:
         raise InertiaError(
             f"all {len(points)} points lie in a plane within {FLAT:g} of their extent, so no solid ellipsoid is "
-            "smallest; "
-            "add points off the plane (a thickness), or use Ellipsoid.from_box"
+            "smallest; add points off the plane (a thickness), or use Ellipsoid.from_box"
         )
     from_white = (axes.T * extents) / np.sqrt(len(points))  # the problem is affine invariant, its digits are not
     white = (points - middle) @ np.linalg.inv(from_white).T
@@ -189,13 +155,13 @@ def _around_all(x, tolerance):
         outside = np.flatnonzero((level > 1 + tolerance / 3) & ~chosen)
         if not len(outside):
             return A, b
-        chosen[outside[np.argsort(-level[outside])[:BATCH]]] = True
+        # so many at once, where the ellipsoid around some leaves others outside
+        chosen[outside[np.argsort(-level[outside])[:32]]] = True
 
 
 def _interior_point(x, tolerance):
     """`A` (3, 3) and `b` (3,) of the ellipsoid around x (n, 3); the duality gap `log(volume / minimum)` is at most
-    `tolerance`.
-    """
+    `tolerance`."""
     n = len(x)
     D = np.concatenate([np.einsum("kij,nj->nik", _SYMMETRIC, x), np.broadcast_to(np.eye(3), (n, 3, 3))], axis=2)
     p, dual = np.zeros(9), np.ones(n)  # y = D p = A x + b, one constraint |y|^2 <= 1 and one multiplier a point
@@ -286,7 +252,8 @@ def cover(vertices, faces=None, *, count=4) -> tuple[Ellipsoid, ...]:
         raise InertiaError(f"a cover by {count} ellipsoids was asked for, expected at least 1")
     vertices = np.asarray(vertices, dtype=float)
     whole = vertices[:, None, :] if faces is None else vertices[np.asarray(faces)]
-    stages = [stage for cuts in (ANYWHERE, HALVING) for stage in _partitions(whole, count, cuts)]
+    cuts = ANYWHERE, ((2, 0.5),)  # the latter across the longest axis: follows rings and bends
+    stages = [stage for each in cuts for stage in _partitions(whole, count, each)]
     covers = [tuple(minimum_volume_ellipsoid(piece.reshape(-1, 3)) for piece in stage) for stage in stages]
     return covers[int(np.argmin(_union_volumes(covers)))]
 
@@ -308,8 +275,7 @@ def _partitions(whole, count, cuts):
 
 def _best_cut(piece, cuts):
     """The two halves `(piece, rough volume)` with the smallest sum of volumes, or None if no cut leaves two solid
-    halves.
-    """
+    halves."""
     corners = piece.reshape(-1, 3)
     best, best_sum = None, np.inf
     axes = _rough_ellipsoid(piece).semi_axes[1].T
@@ -355,14 +321,14 @@ def _union_volumes(covers):
         for e in ellipsoids
     ]
     lower, upper = np.min([low for low, _ in reach], axis=0), np.max([high for _, high in reach], axis=0)
-    probes = lower + (upper - lower) * Halton(3, scramble=False).random(PROBES)
+    # points that compare the volumes of unions
+    probes = lower + (upper - lower) * Halton(3, scramble=False).random(1 << 12)
     return [np.any([e.contains(probes) for e in ellipsoids], axis=0).mean() for ellipsoids in covers]
 
 
 def _clip(piece, normal, offset):
     """The part of points (n, 1, 3) or triangles (f, 3, 3) with `normal . x >= offset`; cut triangles are triangulated
-    again.
-    """
+    again."""
     height = piece @ normal - offset
     above = height >= 0
     kept = [piece[above.all(axis=1)]]

@@ -119,15 +119,10 @@ def _moments(columns, faces):
     return J, thinnest
 
 
-def _moment_basis():
-    """The ten unit pseudo-inertias (10, 4, 4) in the order volume, first moments, `TENSOR` of second moments."""
-    basis = np.zeros((10, 4, 4))
-    for k, (i, j) in enumerate([(3, 3), (0, 3), (1, 3), (2, 3), *TENSOR]):
-        basis[k, i, j] = basis[k, j, i] = 1.0
-    return basis
-
-
-_MOMENT_BASIS = _moment_basis()
+# The ten unit pseudo-inertias (10, 4, 4) in the order volume, first moments, `TENSOR` of second moments.
+_MOMENT_BASIS = np.zeros((10, 4, 4))
+for _k, (_i, _j) in enumerate([(3, 3), (0, 3), (1, 3), (2, 3), *TENSOR]):
+    _MOMENT_BASIS[_k, _i, _j] = _MOMENT_BASIS[_k, _j, _i] = 1.0
 
 
 def _moment_derivatives(columns, faces):

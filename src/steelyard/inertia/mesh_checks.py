@@ -7,10 +7,6 @@ import numpy as np
 from steelyard.errors import InertiaError
 from steelyard.numbers import ROUNDING
 
-LARGEST_PART = 10.0  # m: a robot part larger than this is almost always a mesh in millimetres
-SMALLEST_PART = 1e-4  # m: and one smaller than this was scaled twice
-SLIVER = 1e-24  # squared |n| of a face relative to the diagonal to the fourth
-
 
 class SteelyardWarning(UserWarning):
     """Input that Steelyard can use but that is probably not what was meant; the message says what to change."""
@@ -58,9 +54,6 @@ def require_density(density):
     return float(value)
 
 
-LARGEST = 1e50  # m of a diagonal: its volume is still a number
-
-
 def require_solid(columns, faces, *, volume, thinnest_face):
     """Refuse a mesh that encloses no solid; warn of an implausible size and of faces without area.
 
@@ -70,38 +63,35 @@ def require_solid(columns, faces, *, volume, thinnest_face):
     diagonal = float(np.linalg.norm(np.ptp(columns, axis=1)))
     if not is_closed(faces, columns.shape[1]):
         raise InertiaError(_describe_opening(faces))
-    if not (diagonal < LARGEST and np.isfinite(volume)):
+    if not (diagonal < 1e50 and np.isfinite(volume)):  # m: its volume is still a number
         raise InertiaError(f"the mesh is {diagonal:.3g} m large, beyond any body. Check its file and scale")
     if abs(volume) <= ROUNDING * diagonal**3:
         raise InertiaError(
-            f"degenerate mesh: it encloses {volume:.3g} m^3 within a box of diagonal {diagonal:.3g} m, so it has "
-            "no inside. "
-            "Expected a solid; give thin sheets a thickness before export"
+            f"degenerate mesh: it encloses {volume:.3g} m^3 within a box of diagonal {diagonal:.3g} m, so it has no "
+            "inside. Expected a solid; give thin sheets a thickness before export"
         )
     if volume < 0:
         raise InertiaError(
-            f"inward-oriented mesh: its signed volume is {volume:.3g} m^3. Faces must be counter-clockwise seen "
-            "from outside; "
-            "reverse them with faces[:, ::-1]"
+            f"inward-oriented mesh: its signed volume is {volume:.3g} m^3. Faces must be counter-clockwise seen from "
+            "outside; reverse them with faces[:, ::-1]"
         )
     _warn_of_size(diagonal)
-    if thinnest_face <= SLIVER * diagonal**4:
+    if thinnest_face <= 1e-24 * diagonal**4:  # squared |n| of a face relative to the diagonal to the fourth
         warnings.warn(
-            "degenerate faces: the mesh has triangles without area. They add no mass, but derivatives at their "
-            "corners may be useless; "
-            "merge duplicate vertices or clean the mesh if you need them",
+            "degenerate faces: the mesh has triangles without area. They add no mass, but derivatives at their corners "
+            "may be useless; merge duplicate vertices or clean the mesh if you need them",
             SteelyardWarning,
             stacklevel=3,
         )
 
 
 def _warn_of_size(diagonal):
-    if diagonal > LARGEST_PART:
+    if diagonal > 10.0:  # m: a robot part larger than this is almost always a mesh in millimetres
         remedy = (
             f"the mesh spans {diagonal:.4g} m: is it in millimetres? Pass scale=0.001 when loading, or multiply "
             "its vertices by 0.001"
         )
-    elif diagonal < SMALLEST_PART:
+    elif diagonal < 1e-4:  # m: and one smaller than this was scaled twice
         remedy = f"the mesh spans {diagonal:.3g} m: was it scaled twice? Lengths must be in metres"
     else:
         return
@@ -134,8 +124,7 @@ def _describe_opening(faces):
     if holes:
         return (
             f"the mesh is not watertight: {holes} of {len(uses)} edges belong to an odd number of faces. A volume "
-            "needs a closed surface; merge "
-            "vertices that coincide, fill the holes, or use the convex hull"
+            "needs a closed surface; merge vertices that coincide, fill the holes, or use the convex hull"
         )
     clashes = int(np.sum(balance != 0))
     return (

@@ -10,7 +10,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -19,39 +18,11 @@ from steelyard.extras import extra
 
 MOST_BYTES = 128 * 2**20  # of a mesh, and of what an archive unpacks to
 MOST_PARTS = 20_000
-MOST_ZEROS = 2**24  # entries of accessors that glTF fills with zeros
-DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    ValueError,
-)
 GLB_START = 20  # bytes of a GLB file before its JSON
-
-
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, LookupError, OSError, RuntimeError, ValueError)
 # What trimesh's readers stumble over in damaged files: fuzzing met most of these (docs/evidence/fuzzing.md).
-BROKEN = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    BadZipFile,
-    EOFError,
-    LookupError,
-    MemoryError,
-    NameError,
-    OSError,
-    RuntimeError,
-    StopIteration,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    struct.error,
-    zlib.error,
-)
+BROKEN = (*DAMAGED, ArithmeticError, AssertionError, AttributeError, MemoryError, NameError, StopIteration)
+BROKEN += (SyntaxError, TypeError, struct.error)
 
 
 def load(path, *, scale=1.0):
@@ -71,8 +42,7 @@ def load(path, *, scale=1.0):
 
 def load_colored(path):
     """Vertices (n, 3) in file units, faces (f, 3) and their colours (f, 4), bytes of red, green, blue and opacity, None
-    where the file states none. A texture counts as the one colour of its material. Otherwise as `load`.
-    """
+    where the file states none. A texture counts as the one colour of its material. Otherwise as `load`."""
     return _read(path, _colored)
 
 
@@ -172,7 +142,7 @@ def _gltf(path: Path) -> None:
         zeros = sum(count for count in empty if isinstance(count, int | float))
     except (ValueError, LookupError, TypeError, RecursionError):
         return
-    if zeros > MOST_ZEROS:
+    if zeros > 2**24:  # entries of accessors that glTF fills with zeros
         raise InertiaError(f"{path.name}: asks for {zeros:.3g} entries that it holds no data of. Export it again")
 
 

@@ -73,8 +73,7 @@ def derivatives(part: Part) -> PartDerivatives:
 @dataclass(frozen=True, eq=False)
 class PartGradient:
     """Gradient of a scalar with respect to one part: density, per kg/m^3; pose (6,), as in `PartDerivatives`; vertices
-    (n, 3) in the mesh frame.
-    """
+    (n, 3) in the mesh frame."""
 
     density: float
     pose: np.ndarray
@@ -82,15 +81,8 @@ class PartGradient:
 
 
 def pull_back(part: Part, gradient) -> PartGradient:
-    """Gradient with respect to a part, from that with respect to its body's parameters.
-
-    Args:
-        part: the `Part`.
-        gradient: (10,) with respect to the inertial parameters of the body.
-
-    Returns:
-        The gradient with respect to density, pose and vertices.
-    """
+    """Gradient with respect to a part's density, pose and vertices, from that (10,) with respect to its body's
+    parameters."""
     slopes = derivatives(part)
     return PartGradient(
         float(gradient @ slopes.density), gradient @ slopes.pose, np.tensordot(gradient, slopes.vertices, axes=1)

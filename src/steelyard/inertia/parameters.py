@@ -25,10 +25,13 @@ def rotational_inertia(theta):
     Returns:
         (..., 3, 3) in kg m^2.
     """
-    xp = array_namespace(theta)
-    xx, xy, yy, xz, yz, zz = (theta[..., i] for i in range(4, 10))
-    rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+    return symmetric(*(theta[..., i] for i in range(4, 10)))
+
+
+def symmetric(xx, xy, yy, xz, yz, zz):
+    """(..., 3, 3) of its entries (...)."""
+    xp = array_namespace(xx)
+    return xp.stack([xp.stack(row, axis=-1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], axis=-2)
 
 
 def from_origin_inertia(mass, first_moment, inertia_origin):
@@ -44,8 +47,7 @@ def from_origin_inertia(mass, first_moment, inertia_origin):
     """
     xp = array_namespace(first_moment, inertia_origin)
     I = inertia_origin
-    inertia = (I[..., 0, 0], I[..., 0, 1], I[..., 1, 1], I[..., 0, 2], I[..., 1, 2], I[..., 2, 2])
-    columns = (mass, *(first_moment[..., i] for i in range(3)), *inertia)
+    columns = (mass, *(first_moment[..., i] for i in range(3)), *(I[..., i, j] for i, j in TENSOR))
     return xp.stack(xp.broadcast_arrays(*(xp.asarray(c) for c in columns)), axis=-1)
 
 
@@ -170,9 +172,7 @@ def transform(theta, R, p):
         + m[..., None, None] * (p[..., :, None] * p[..., None, :])
     )
     m = xp.broadcast_to(m, moved_h.shape[:-1])
-    top = xp.concat([second, moved_h[..., :, None]], axis=-1)
-    bottom = xp.concat([moved_h, m[..., None]], axis=-1)
-    return pseudo.to_parameters(xp.concat([top, bottom[..., None, :]], axis=-2))
+    return pseudo.to_parameters(pseudo.bordered(second, moved_h, m))
 
 
 def transform_matrix(R, p):

@@ -34,7 +34,7 @@ def to_parameters(psi):
     m, h, R, L = psi[..., 0], psi[..., 1:4], rotation.from_vector(psi[..., 4:7]), psi[..., 7:]
     central = (R * L[..., None, :]) @ xp.matrix_transpose(R)
     second = central + h[..., :, None] * h[..., None, :] / m[..., None, None]
-    return pseudo.to_parameters(_bordered(second, h, m))
+    return pseudo.to_parameters(pseudo.bordered(second, h, m))
 
 
 def from_parameters(theta):
@@ -97,15 +97,7 @@ def _jacobian(psi):
     second = xp.concat([by_mass[..., None, :, :], by_h, by_beta, by_L], axis=-3)
     dh = xp.concat([xp.zeros_like(units[..., :1, :]), units, zero3, zero3], axis=-2)
     dm = xp.concat([xp.ones_like(zero1), *[zero1] * 9], axis=-1)
-    return xp.matrix_transpose(pseudo.to_parameters(_bordered(second, dh, dm)))
-
-
-def _bordered(second, h, m):
-    """`[[second, h], [h^T, m]]`. (..., 3, 3), (..., 3), (...) to (..., 4, 4)."""
-    xp = array_namespace(second)
-    top = xp.concat([second, h[..., :, None]], axis=-1)
-    bottom = xp.concat([h, m[..., None]], axis=-1)
-    return xp.concat([top, bottom[..., None, :]], axis=-2)
+    return xp.matrix_transpose(pseudo.to_parameters(pseudo.bordered(second, dh, dm)))
 
 
 def _positive(psi):

@@ -25,19 +25,16 @@ def to_parameters(J):
     """Inertial parameters of a pseudo-inertia. J: (..., 4, 4), symmetric. Returns theta: (..., 10)."""
     xp = array_namespace(J)
     xx, yy, zz = J[..., 0, 0], J[..., 1, 1], J[..., 2, 2]
-    columns = (
-        J[..., 3, 3],
-        J[..., 0, 3],
-        J[..., 1, 3],
-        J[..., 2, 3],
-        yy + zz,
-        -J[..., 0, 1],
-        xx + zz,
-        -J[..., 0, 2],
-        -J[..., 1, 2],
-        xx + yy,
-    )
-    return xp.stack(columns, axis=-1)
+    moments = (yy + zz, -J[..., 0, 1], xx + zz, -J[..., 0, 2], -J[..., 1, 2], xx + yy)
+    return xp.stack((J[..., 3, 3], J[..., 0, 3], J[..., 1, 3], J[..., 2, 3], *moments), axis=-1)
+
+
+def bordered(second, h, m):
+    """`[[second, h], [h^T, m]]` (..., 4, 4) of (..., 3, 3), (..., 3) and (...)."""
+    xp = array_namespace(second)
+    top = xp.concat([second, h[..., :, None]], axis=-1)
+    bottom = xp.concat([h, m[..., None]], axis=-1)
+    return xp.concat([top, bottom[..., None, :]], axis=-2)
 
 
 def gradient_to_parameters(G):
@@ -48,19 +45,9 @@ def gradient_to_parameters(G):
     xp = array_namespace(G)
     xx, yy, zz = G[..., 0, 0], G[..., 1, 1], G[..., 2, 2]
     half_trace = 0.5 * (xx + yy + zz)
-    columns = (
-        G[..., 3, 3],
-        2 * G[..., 0, 3],
-        2 * G[..., 1, 3],
-        2 * G[..., 2, 3],
-        half_trace - xx,
-        -2 * G[..., 0, 1],
-        half_trace - yy,
-        -2 * G[..., 0, 2],
-        -2 * G[..., 1, 2],
-        half_trace - zz,
-    )
-    return xp.stack(columns, axis=-1)
+    xy, xz, yz, *h = (2 * G[..., i, j] for i, j in ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)))
+    moments = (half_trace - xx, -xy, half_trace - yy, -xz, -yz, half_trace - zz)
+    return xp.stack((G[..., 3, 3], *h, *moments), axis=-1)
 
 
 def smallest_eigenvalue(theta):

@@ -14,7 +14,6 @@ from steelyard.inertia import batches, pseudo
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.sets import Consistent, EllipsoidRealizable, UnionRealizable
 
-ROUNDING = 1e-10  # accepted violation, relative to the body's size
 BALL = np.array([-1.0, -1.0, -1.0, 1.0])  # diagonal of Q for the unit ball
 
 
@@ -84,27 +83,20 @@ def four_point_masses(theta, ellipsoid):
     theta = np.asarray(batches.as_vector(theta, "theta"), dtype=float)
     volume = EllipsoidRealizable(ellipsoid)
     violation = volume.violation(theta)
-    index = batches.first_false((violation <= ROUNDING) & (theta[..., 0] > 0))
+    index = batches.first_false((violation <= 1e-10) & (theta[..., 0] > 0))
     if index is not None:
         raise InertiaError(
             f"theta of {batches.place(index, theta.shape[:-1])} is not realizable on the ellipsoid (violation "
-            f"{violation[index]:.3g} of its size, "
-            f"mass {theta[index][0]:.6g} kg), so no masses inside it have these parameters. Enlarge the ellipsoid, "
-            "or project theta onto "
-            "EllipsoidRealizable(ellipsoid)"
+            f"{violation[index]:.3g} of its size, mass {theta[index][0]:.6g} kg), so no masses inside it have these "
+            "parameters. Enlarge the ellipsoid, or project theta onto EllipsoidRealizable(ellipsoid)"
         )
     T = ellipsoid.to_ball
-    X = _square_root(T @ pseudo.to_matrix(theta) @ T.T)
+    values, vectors = np.linalg.eigh(T @ pseudo.to_matrix(theta) @ T.T)
+    X = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]  # J = X X^T, for J semidefinite up to rounding
     target = ((X * X).sum(axis=-1) @ BALL)[..., None] / 4
     for _ in range(3):
         X = _equalise(X, target)
     return _masses(X, ellipsoid)
-
-
-def _square_root(J):
-    """X (..., 4, 4) with `J = X X^T`, for J semidefinite up to rounding."""
-    values, vectors = np.linalg.eigh(J)
-    return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
 
 def _equalise(X, target):

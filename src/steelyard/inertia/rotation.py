@@ -7,14 +7,7 @@ from steelyard.spatial import skew
 
 
 def from_vector(beta):
-    """Rotation matrix `exp(S(beta))`.
-
-    Args:
-        beta: (..., 3) rotation vector in rad.
-
-    Returns:
-        (..., 3, 3).
-    """
+    """Rotation matrix (..., 3, 3) `exp(S(beta))` of a rotation vector (..., 3), rad."""
     xp = array_namespace(beta)
     first, second, _ = _coefficients(beta)
     S = skew(beta)
@@ -22,16 +15,8 @@ def from_vector(beta):
 
 
 def left_jacobian(beta):
-    """`Jl` with `exp(S(beta + d)) = exp(S(Jl d)) exp(S(beta))` to first order.
-
-    Its determinant `2 (1 - cos t) / t^2`, `t = |beta|`, vanishes at full turns `t = 2 pi k`, `k >= 1`.
-
-    Args:
-        beta: (..., 3) rotation vector in rad.
-
-    Returns:
-        (..., 3, 3).
-    """
+    """`Jl` (..., 3, 3) with `exp(S(beta + d)) = exp(S(Jl d)) exp(S(beta))` to first order. Its determinant `2 (1 - cos
+    t) / t^2`, `t = |beta|`, vanishes at full turns `t = 2 pi k`, `k >= 1`. beta: (..., 3) rad."""
     xp = array_namespace(beta)
     _, second, third = _coefficients(beta)
     S = skew(beta)
@@ -39,17 +24,8 @@ def left_jacobian(beta):
 
 
 def to_quaternion(R):
-    """Unit quaternion `[x, y, z, w]`, `w >= 0`, of a rotation matrix.
-
-    The entries of R are linear in `q q^T`: build that matrix and take its row with the largest diagonal, which is never
-    small.
-
-    Args:
-        R: (..., 3, 3).
-
-    Returns:
-        (..., 4).
-    """
+    """Unit quaternion (..., 4) `[x, y, z, w]`, `w >= 0`, of a rotation matrix (..., 3, 3). Its entries are linear in `q
+    q^T`: build that matrix and take its row with the largest diagonal, which is never small."""
     xp = array_namespace(R)
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
     x, y, z = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
@@ -65,14 +41,7 @@ def to_quaternion(R):
 
 
 def to_vector(R):
-    """Rotation vector with `|beta| <= pi` of a rotation matrix.
-
-    Args:
-        R: (..., 3, 3).
-
-    Returns:
-        (..., 3) in rad.
-    """
+    """Rotation vector (..., 3), rad, with `|beta| <= pi` of a rotation matrix (..., 3, 3)."""
     xp = array_namespace(R)
     q = to_quaternion(R)
     v, w = q[..., :3], q[..., 3:]

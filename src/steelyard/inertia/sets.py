@@ -1,25 +1,15 @@
-"""Sets of inertial parameters by the shape that holds the mass.
-
-Bodies whose mass lies in a convex polyhedron, a box, or at given points (beyond paper B).
-
-The moments of a mass distribution on a tetrahedron with vertices `V = [v1 v2 v3 v4; 1 1 1 1]` are `J = V C V^T`, `C`
-the second moments of barycentric coordinates: a completely positive matrix, and in four dimensions those are exactly
-the positive semidefinite matrices with no negative entry. Distributions on a union of tetrahedra are sums, so
-
-| set | condition for mass inside the polyhedron | cost |
-|---|---|---|
-| `HullRealizable`, `Box`, `TetrahedraRealizable` | **exact** | 10 variables, a (4, 4) cone, 6 inequalities a piece |
-| `HullNecessary` | **necessary** (outer): moments of products of face distances | one (4, 4) cone, inequalities |
-| `PointMasses` | **sufficient** (inner): mass only at given points, vertices and samples | one variable a point |
-
-Convex sets of bodies: which ten numbers can belong to a body (paper B, sections IV and V).
+"""Convex sets of bodies: which ten numbers can belong to a body (paper B, sections IV and V), whatever holds its mass.
 
 Each set is given once, by its cone rows; membership, violation, projection and every fit use the same rows. All but
 `Bounds` are cones: a body is in the set whatever its mass, so "small" is always meant per mass and per length. To that
 end a set measures bodies in a frame of its own, the pseudo-inertia `T J T^T`, with `T` the map to a unit ball of the
-set's size.
+set's size. Nesting: EllipsoidRealizable within Consistent and ComInEllipsoid; Consistent within SemiConsistent.
 
-Nesting: EllipsoidRealizable within Consistent and ComInEllipsoid; Consistent within SemiConsistent.
+Polyhedra are beyond paper B. The moments of a mass distribution on a tetrahedron with vertices `V = [v1 v2 v3 v4; 1 1 1
+1]` are `J = V C V^T`, `C` the second moments of barycentric coordinates: a completely positive matrix, and in four
+dimensions those are exactly the positive semidefinite matrices with no negative entry. Distributions on a union of
+tetrahedra are sums, so this is exact, at ten variables a piece. Point masses at given points are sufficient, at one
+variable a point.
 """
 
 from dataclasses import dataclass
@@ -29,7 +19,7 @@ import numpy as np
 from steelyard.errors import InertiaError
 from steelyard.inertia import cones, parameters, pseudo
 from steelyard.inertia.body_set import EPS, MOMENTS, UNITS, BodySet, ball_frame, definite_rows
-from steelyard.inertia.ellipsoid import Ellipsoid
+from steelyard.inertia.ellipsoid import Ellipsoid, box_corners
 from steelyard.inertia.hull import hull_of
 from steelyard.numbers import NEGLIGIBLE
 
@@ -39,11 +29,19 @@ def _frame_around(points):
     return ball_frame(center, np.linalg.norm(points - center, axis=1).max())
 
 
+def _places(points, what, least=1):
+    """Finite points (n, 3), at least so many, or an InertiaError."""
+    points = np.array(points, dtype=float)
+    if points.ndim != 2 or points.shape[1] != 3 or len(points) < least or not np.isfinite(points).all():
+        raise InertiaError(
+            f"{what} of shape {points.shape}: expected (n, 3) finite coordinates in m, n at least {least}"
+        )
+    return points
+
+
 def _convex_hull(vertices):
     """Finite vertices (n, 3) and their hull, or an InertiaError."""
-    vertices = np.asarray(vertices, dtype=float)
-    if vertices.ndim != 2 or vertices.shape[1] != 3 or not np.isfinite(vertices).all():
-        raise InertiaError(f"polyhedron vertices have shape {vertices.shape}, expected (n, 3) finite coordinates in m")
+    vertices = _places(vertices, "vertices of a polyhedron")
     hull = hull_of(vertices)
     if hull is None:
         raise InertiaError(
@@ -88,8 +86,7 @@ class TetrahedraRealizable(BodySet):
 
 class HullRealizable(TetrahedraRealizable):
     """Bodies whose mass can lie in the convex hull of vertices (n, 3). Exact; about two tetrahedra a hull vertex, so
-    simplify large hulls.
-    """
+    simplify large hulls."""
 
     def __init__(self, vertices):
         vertices, hull = _convex_hull(vertices)
@@ -106,45 +103,11 @@ class Box(TetrahedraRealizable):
     """Bodies whose mass can lie in an axis-aligned box. Exact (five tetrahedra). lower, upper: (3,) corners in m."""
 
     def __init__(self, lower, upper):
-        lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
-        if lower.shape != (3,) or upper.shape != (3,) or not (lower < upper).all():
-            raise InertiaError(
-                f"box corners are {lower.tolist()} and {upper.tolist()}, expected lower < upper in each of three "
-                "coordinates"
-            )
+        lower, upper = box_corners(lower, upper)
         # the middle tetrahedron joins four corners that share no edge; the others cut off the remaining corners
         odd = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
         corner_cuts = [np.vstack([even, odd[np.abs(odd - even).sum(axis=1) == 1]]) for even in 1 - odd]
         super().__init__(lower + (upper - lower) * np.array([odd, *corner_cuts]))
-
-
-@dataclass(frozen=True, eq=False)
-class HullNecessary(BodySet):
-    """Bodies that satisfy necessary conditions for mass in the convex hull of vertices (n, 3): an outer approximation,
-    no extra variables.
-
-    `J > 0` and `g_i^T J g_j >= 0` for all pairs of face distances `g . [x; 1] >= 0` (and the constant 1). Exact for a
-    tetrahedron.
-    """
-
-    vertices: np.ndarray
-
-    def __post_init__(self):
-        object.__setattr__(self, "vertices", _convex_hull(self.vertices)[0])
-
-    @property
-    def frame(self):
-        return _frame_around(self.vertices)
-
-    def cone_rows(self, eps=EPS):
-        T = self.frame
-        ball = self.vertices @ T[:3, :3].T + T[:3, 3]
-        _, hull = _convex_hull(ball)
-        faces = np.unique(np.round(-hull.equations, 9), axis=0)  # triangles of one face share their plane
-        g = np.vstack([faces, [0.0, 0.0, 0.0, 1.0]])
-        i, j = np.triu_indices(len(g), 1)
-        products = (g @ (T @ MOMENTS @ T.T) @ g.T)[:, i, j]
-        return cones.stack([definite_rows(T, eps), cones.rows(products.T, [("nonnegative", len(i))])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +122,7 @@ class PointMasses(BodySet):
     points: np.ndarray
 
     def __post_init__(self):
-        points = np.array(self.points, dtype=float)
-        if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4 or not np.isfinite(points).all():
-            raise InertiaError(
-                f"point masses at points of shape {points.shape}: expected (n, 3) finite coordinates in m, n at least 4"
-            )
-        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "points", _places(self.points, "places of point masses", 4))
 
     @property
     def frame(self):

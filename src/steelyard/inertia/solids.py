@@ -45,16 +45,8 @@ def points(kind: str, size) -> np.ndarray:
 
 
 def filled(kind: str, size, density: float) -> np.ndarray:
-    """Inertial parameters of a solid of uniform density, exact.
-
-    Args:
-        kind: of `SIZES`, or "cone": radius and length, its centre halfway to the tip, which is at the positive end.
-        size: its sizes, m.
-        density: kg/m^3.
-
-    Returns:
-        (10,) theta about its centre.
-    """
+    """Inertial parameters (10,) about its centre of a solid of uniform density, kg/m^3, exact. kind: of `SIZES`, or
+    "cone": radius and length, its centre halfway to the tip, which is at the positive end. size: its sizes, m."""
     first, moments = 0.0, np.zeros(3)  # along z; of second order along the axes, over the mass
     if kind == "box":
         volume, moments = np.prod(size), np.square(size) / 12
@@ -99,16 +91,8 @@ def faces_of_urdf(kind: str) -> np.ndarray:
 
 
 def round_surface(semi_axes, latitudes: int, meridians: int) -> tuple[np.ndarray, np.ndarray]:
-    """Triangles whose corners lie on an ellipsoid, among them the ends of its axes.
-
-    Args:
-        semi_axes: (3,) m.
-        latitudes: number of them, the poles included; odd.
-        meridians: number of them; a multiple of four.
-
-    Returns:
-        Vertices (n, 3) m, the poles repeated, and faces (f, 3), counterclockwise from outside.
-    """
+    """Vertices (n, 3) m, the poles repeated, and faces (f, 3), counterclockwise from outside, of an ellipsoid; the ends
+    of its axes are among the corners. latitudes: odd, the poles included; meridians: a multiple of four."""
     lift, turn = np.meshgrid(np.linspace(-0.5, 0.5, latitudes) * np.pi, np.arange(meridians) * 2 * np.pi / meridians)
     unit = np.stack([np.cos(lift) * np.cos(turn), np.cos(lift) * np.sin(turn), np.sin(lift)], axis=-1)
     index = np.arange(unit[..., 0].size).reshape(meridians, latitudes)

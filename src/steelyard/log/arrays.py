@@ -1,22 +1,23 @@
 """Files that hold named arrays (NPZ, MAT, HDF5): keys `t, q, v, a, tau, joint_names` or their synonyms, `wrench_LINK`,
 `contact_FRAME` and `external_FRAME`, rows are samples; `log` numbers the rows of several logs, `log_names` names them.
-Arrays inside groups or structures are called by their path, `arm/q`, `arm.q`.
-"""
+Arrays inside groups or structures are called by their path, `arm/q`, `arm.q`. Recordings that are in memory already are
+read alike: tables by arrays, and data frames of pandas, polars and Arrow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.arguments import found as found_words
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import DRIVE, NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
-from steelyard.log.episodes import INDEX, NAMES, chosen
-from steelyard.log.frame_channels import FrameChannel, found_by_frame, gathered, leaf, require_held
-from steelyard.log.raw_channels import STEADY, Channel, Raw, ReadRequest, asked, counted
-from steelyard.log.recorders import recognised
-from steelyard.log.signals import best_torques, computed_note
+from steelyard.log.frame_channels import found_by_frame, gathered, leaf, require_held
+from steelyard.log.raw_channels import INDEX, NAMES, STEADY, Channel, Raw, ReadRequest, asked, chosen, counted
+from steelyard.log.signals import best_torques, computed_note, recognised
+from steelyard.log.table_columns import layout
 
 LIMIT = 2**31
 """Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
@@ -61,7 +62,9 @@ def build(arrays: Arrays, request: ReadRequest) -> Raw:
         values["t"] = request.step * np.arange(float(len(values["q"])))[:, None]
         notes.append(counted(request.step))
     named = next((lower[word] for word in NAME_WORDS if word in lower), None)
-    names = _names(arrays, named) if named else None
+    names = _strings(arrays[named]) if named else None
+    if names == ():
+        raise LogError(f"{arrays.path}, array {named!r}: expected joint names as an array of strings")
     stored = _strings(arrays["notes"]) if "notes" in keys else ()
     wrenches, bandwidth = _wrenches(arrays), _bandwidth(arrays)
     index, logs = (next((lower[word] for word in words if word in lower), None) for words in (INDEX, NAMES))
@@ -69,10 +72,11 @@ def build(arrays: Arrays, request: ReadRequest) -> Raw:
     reached |= {WRENCH_WORD + link for link in wrenches}
     if bandwidth is not None:
         reached |= {BANDWIDTH}
-    of_frames = [each for each in found_by_frame(keys, request.channels, whole=True) if not reached & set(each.columns)]
-    filled = [
-        (each, each.filled([arrays[key] for key in each.columns])) for each in of_frames if _are_numbers(arrays, each)
-    ]
+    filled = []
+    for each in found_by_frame(keys, request.channels, whole=True):
+        values_of = [] if reached & set(each.columns) else [arrays[key] for key in each.columns]
+        if values_of and all(array.dtype.kind in "fiub" for array in values_of):
+            filled.append((each, each.filled(values_of)))
     by_frame, by_frame_used, left_out = gathered(filled, request.channels, values["t"].size)
     notes += left_out
     unused = [key for key in keys if key not in reached | {*by_frame_used}]
@@ -120,10 +124,6 @@ def _wrenches(arrays: Arrays) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def _are_numbers(arrays: Arrays, of_frame: FrameChannel) -> bool:
-    return all(arrays[key].dtype.kind in "fiub" for key in of_frame.columns)
-
-
 def _bandwidth(arrays: Arrays) -> float | None:
     """Hz; None where there is no such array, or it holds no frequency."""
     value = arrays[BANDWIDTH] if BANDWIDTH in arrays.keys else np.array(())
@@ -137,7 +137,10 @@ def _keys(channel: str, keys, lower, request: ReadRequest, notes: list[str]) -> 
         found = [key for _, key in asked(request.channels[channel], keys)]
         require_held(channel, found, keys)
         return found
-    measured = _best_torques(keys) if channel == "tau" else []
+    measured = []
+    if channel == "tau":  # the best measured torques of all joints, by the last part of their path
+        plain, beside = best_torques([leaf(key) for key in keys])
+        measured = [key for i, key in enumerate(keys) if plain.get(i, "").lower() in WORDS["tau"] and i not in beside]
     if channel in keys and (channel in measured or not measured):
         return [channel]
     found = measured or [lower[word] for word in WORDS[channel] if word in lower]
@@ -149,13 +152,6 @@ def _keys(channel: str, keys, lower, request: ReadRequest, notes: list[str]) -> 
     if found:
         notes.append(f"{channel}: read from array {found[0]!r}")
     return found
-
-
-def _best_torques(keys: Sequence[str]) -> list[str]:
-    """Keys of the best measured torques of all joints, by the last part of their path."""
-    leaves = [leaf(key) for key in keys]
-    plain, beside = best_torques(leaves)
-    return [key for i, key in enumerate(keys) if plain.get(i, "").lower() in WORDS["tau"] and i not in beside]
 
 
 def _numbers(
@@ -182,13 +178,6 @@ def _numbers(
     return whole * factor(channel, unit)
 
 
-def _names(arrays: Arrays, key: str) -> tuple[str, ...]:
-    names = _strings(arrays[key])
-    if not names:
-        raise LogError(f"{arrays.path}, array {key!r}: expected joint names as an array of strings")
-    return names
-
-
 def _strings(array: NDArray[Any]) -> tuple[str, ...]:
     if array.dtype.kind not in "US":
         return ()
@@ -196,3 +185,57 @@ def _strings(array: NDArray[Any]) -> tuple[str, ...]:
         return tuple(item.decode() if isinstance(item, bytes) else str(item) for item in array.ravel())
     except UnicodeDecodeError as error:
         raise LogError(f"names are not UTF-8 text ({error.reason})") from error
+
+
+class _NamedArrays:
+    """Arrays by name, as a file of arrays has them."""
+
+    def __init__(self, arrays: Mapping[str, Any]):
+        self._arrays = arrays
+        self.path = Path("the given arrays")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(map(str, self._arrays))
+
+    def __getitem__(self, key: str) -> NDArray[Any]:
+        return np.asarray(self._arrays[key])
+
+
+def is_frame(source: Any) -> bool:
+    """Whether something is a data frame: named columns that become NumPy arrays."""
+    return hasattr(source, "columns") and not isinstance(source, Mapping)
+
+
+def read_given(source: Any, request: ReadRequest) -> Raw:
+    """A mapping from names to arrays, of (n, columns) or of one column each (None: not there), or a data frame.
+
+    Raises LogError.
+    """
+    if isinstance(source, Mapping):
+        source = {str(key): value for key, value in source.items() if value is not None}
+        if any(np.ndim(value) == 2 for value in source.values()):
+            return build(_NamedArrays(source), request)
+    elif not is_frame(source):
+        raise LogError(
+            f"A log is a path, a Log, a data frame, or arrays by name such as {{'t': t, 'q': q, 'tau': tau}}; found "
+            f"{found_words(source)}."
+        )
+    headings = getattr(source, "column_names", None) or getattr(source, "columns", source)
+    names = [str(name) for name in headings]
+    plan = layout(names, request)
+    if plan.index is not None and np.asarray(source[names[plan.index]]).dtype.kind not in "iuf":
+        plan = replace(plan, index=None)  # episodes called by words
+    return plan.build([_column(source, names[index]) for index in plan.indices])
+
+
+def _column(source: Any, name: str) -> NDArray[np.float64]:
+    """(n,) numbers of a column. Raises LogError naming it."""
+    try:
+        values = source[name]
+        found = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise LogError(f"column {name!r} is not numbers: {str(error)[:200]}") from error
+    if found.ndim != 1:
+        raise LogError(f"column {name!r} has shape {found.shape}; give one number a sample, or arrays (n, columns)")
+    return found

@@ -33,21 +33,11 @@ from steelyard.log.log import Log
 from steelyard.log.smoothers import BUTTERWORTH, SAVGOL, order_of, response
 from steelyard.log.stamps import segments
 
-_LEVELS = 4  # least number of different values of a signal that has a resolution
-_OFF = 0.02  # of a step, that quantised values may lie beside its multiples
-
 
 def quantum(x: NDArray[np.float64]) -> float | None:
-    """Step between neighbouring values of a quantised signal.
-
-    Args:
-        x: (n,) signal.
-
-    Returns:
-        The step; None for a signal that takes any value.
-    """
+    """Step between neighbouring values of a quantised signal (n,); None for a signal that takes any value."""
     levels = np.unique(x)
-    if len(levels) < _LEVELS:
+    if len(levels) < 4:  # least number of different values of a signal that has a resolution
         return None
     steps = np.diff(levels)
     steps = steps[steps > 1e-12 * np.abs(levels).max()]  # rounding of the same value
@@ -56,7 +46,8 @@ def quantum(x: NDArray[np.float64]) -> float | None:
     step = float(steps.min())
     step = float(np.median(steps[steps < 1.5 * step]))
     off = np.abs((levels - levels[0]) / step - np.round((levels - levels[0]) / step))
-    return step if float(np.median(off)) < _OFF else None
+    # quantised values lie beside multiples of the step by less
+    return step if float(np.median(off)) < 0.02 else None
 
 
 def step_noise(x: NDArray[np.float64]) -> float:
@@ -77,16 +68,11 @@ SMOOTHED = 9  # frequencies averaged
 ABOVE = 8.0  # times the noise that such an average must be to count as motion
 FLOOR = 0.25  # share of the sampling rate above which there is nothing but noise
 SHORTEST, LONGEST = 64, 2**16  # samples: fewer show no spectrum, more show no other
-LOWEST = 8  # candidates start at this many periods of the log
 BINS = 2000  # frequencies that candidates are compared at: a long log's are added up in bins
-CANDIDATES = 400
 WINDOWED = np.linspace(0, 50, 2001)  # frequencies over the cutoff at which a sum over a window has its response drawn
 DISTORTS = 0.4  # error of identified torques over the square root of the share of the acceleration that is lost
 SCATTER = 0.006  # s^0.5: error that the torques' noise leaves, times the root of the duration: 0.2 % after ten seconds
 WEAK = 4.0  # attenuation over that of the average; errors of identified arms are flat from 3 to 6
-HIGHEST = 10.0  # Hz: arms move below it, structural vibration and noise lie above
-HIGHEST_OF_STEPS = 20.0  # Hz: forces of feet come and go within hundredths of a second, which no filter spares
-SAMPLES_A_PERIOD = 6.0  # of the cutoff frequency: with fewer, derivatives are visibly wrong
 
 
 @dataclass(frozen=True)
@@ -142,32 +128,19 @@ def torque_cutoff_for(log: Log, cutoff: float | None = None, torque_cutoff: floa
 
 
 def highest_cutoff(log: Log) -> float:
-    """What motion and rate allow, whatever the spectrum says.
-
-    Args:
-        log: what is filtered; with contacts or a free base, of a robot that steps.
-
-    Returns:
-        Hz.
-    """
-    allowed = log.rate / SAMPLES_A_PERIOD
+    """What motion and rate allow, Hz, whatever the spectrum says; logs with contacts or a free base are of a robot that
+    steps."""
+    allowed = log.rate / 6.0  # samples in a period of the cutoff: with fewer, derivatives are visibly wrong
     free = log.nq == log.nv + 1 >= 7
     if not (free or log.contacts):
-        return min(HIGHEST, allowed)
-    return allowed if log.imu else min(HIGHEST_OF_STEPS, allowed)  # a sensor needs no derivative, which has noise
+        return min(10.0, allowed)  # Hz: arms move below it, structural vibration and noise lie above
+    # Forces of feet come and go within hundredths of a second. A sensor needs no derivative, which has noise.
+    return allowed if log.imu else min(20.0, allowed)
 
 
 def acceleration_noise(noise: float, rate: float, cutoff: float) -> float:
-    """Standard deviation of the acceleration that white noise of positions makes after `filters.differentiate`.
-
-    Args:
-        noise: standard deviation of positions, rad or m.
-        rate: Hz.
-        cutoff: of the Butterworth filter, Hz.
-
-    Returns:
-        In rad/s^2 or m/s^2.
-    """
+    """Standard deviation of the acceleration, per s^2, that white noise of positions makes after
+    `filters.differentiate` at a cutoff, Hz, of the Butterworth filter."""
     frequency = np.linspace(0.0, rate / 2, BINS)
     density = 2 * noise**2 / rate * (2 * np.pi * frequency) ** 4
     gain = response(BUTTERWORTH, frequency, 1 / rate, cutoff, order_of(BUTTERWORTH, None), 2)
@@ -175,19 +148,9 @@ def acceleration_noise(noise: float, rate: float, cutoff: float) -> float:
 
 
 def bandwidth(log: Log, *, smoother: str = BUTTERWORTH, order: int | None = None) -> Bandwidth:
-    """The cutoff with the least expected error of a fit to what `filters.differentiate` makes of a log.
-
-    Args:
-        log: with q; with v as well the cutoff is the higher one, of the channel that shows more of the motion.
-        smoother: as of `filters.differentiate`.
-        order: as of `filters.differentiate`.
-
-    Returns:
-        The Bandwidth, common to all joints.
-
-    Raises:
-        LogError: a log too short to tell.
-    """
+    """The cutoff with the least expected error of a fit to what `filters.differentiate` makes of a log, common to all
+    joints. log: with q; with v as well the cutoff is the higher one, of the channel that shows more of the motion.
+    Raises LogError for a log too short to tell."""
     part, options = longest(log), {"smoother": smoother, "order": order}
     found = []
     if log.nq == log.nv:
@@ -222,9 +185,15 @@ def of_signal(
     level = 2 * step * noise**2
     floor = level * shape
     binned = _binned(frequency, _motion(spectrum, floor), floor)
-    candidates = np.geomspace(LOWEST / (even[-1] - even[0]), 0.45 / step, CANDIDATES)
+    # candidates start at this many periods of the log
+    candidates = np.geomspace(8 / (even[-1] - even[0]), 0.45 / step, 400)
     duration = even[-1] - even[0]
-    gains = _gains(smoother, binned[0] / candidates[:, None], order, derivatives)
+    over = binned[0] / candidates[:, None]  # the filter sees many samples in a period of its cutoff
+    if smoother == SAVGOL:
+        drawn = response(smoother, WINDOWED, 0.5 / WINDOWED[-1], 1.0, order, derivatives)
+        gains = np.interp(over, WINDOWED, drawn, right=0.0)
+    else:
+        gains = response(smoother, over, 0.0, 1.0, order, derivatives)
     lost, noisy = (1 - gains) ** 2 @ binned[1], gains**2 @ binned[2]
     scatter = noisy / (2 * candidates[:, None] * duration)
     ends = SCATTER**2 / (duration - 2 / candidates)
@@ -232,14 +201,6 @@ def of_signal(
     errors = DISTORTS**2 * (lost + scatter / (1 + scatter)) + attenuated**2 + ends[:, None]
     cost = np.sum(errors, axis=1)
     return Bandwidth(float(candidates[int(np.argmin(cost))]), noise, frequency, spectrum, floor)
-
-
-def _gains(smoother: str, over: NDArray, order: int, derivatives: int) -> NDArray[np.float64]:
-    """Gains at frequencies over the cutoff, of a filter that sees many samples in a period of it."""
-    if smoother != SAVGOL:
-        return response(smoother, over, 0.0, 1.0, order, derivatives)
-    drawn = response(smoother, WINDOWED, 0.5 / WINDOWED[-1], 1.0, order, derivatives)
-    return np.interp(over, WINDOWED, drawn, right=0.0)
 
 
 def _spectrum(x: NDArray, step: float) -> tuple[NDArray, NDArray]:

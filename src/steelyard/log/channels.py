@@ -16,14 +16,7 @@ from steelyard.numbers import to_float
 #: SI unit of each channel (revolute or prismatic joints).
 SI = {"t": "s", "q": "rad or m", "v": "rad/s or m/s", "a": "rad/s^2 or m/s^2", "tau": "N m or N"}
 #: What drives were told and report of themselves, beside the motion; never filtered with it.
-DRIVE = {
-    "command": "SI",
-    "duty": "share",
-    "voltage": "V",
-    "current": "A",
-    "enable": "0 or 1",
-    "temperature": "deg C",
-}
+DRIVE = {"command": "SI", "duty": "share", "voltage": "V", "current": "A", "enable": "0 or 1", "temperature": "deg C"}
 SI |= DRIVE
 COMMON = ("voltage", "temperature")  # may be one column for all joints
 HELD = ("command", "duty", "enable")  # hold from one sample to the next, as a drive does what it was told last
@@ -48,19 +41,9 @@ _SPELLING = str.maketrans({"µ": "u", "μ": "u", "°": "deg", "²": "2"} | dict.
 
 
 def factor(channel: str, unit: str) -> float:
-    """Number that turns a value of a channel into SI.
-
-    Args:
-        channel: `t`, `q`, `v`, `a`, `tau`, or one of `DRIVE`.
-        unit: spelled leniently (`N m`, `N*m`, `Nm`; `deg/s^2`, `°/s²`), or a number: SI units of one step, such as
-            0.005 of samples counted at 200 Hz, or 0.00153398 of ticks of 2 pi/4096.
-
-    Returns:
-        SI units per unit.
-
-    Raises:
-        LogError: a unit the channel cannot have.
-    """
+    """SI units per unit of a channel. unit: spelled leniently (`N m`, `N*m`, `Nm`; `deg/s^2`, `°/s²`), or a number: SI
+    units of one step, such as 0.005 of samples counted at 200 Hz, or 0.00153398 of ticks of 2 pi/4096. Raises LogError
+    for a unit the channel cannot have."""
     if unit == SI[channel]:
         return 1.0
     known = _FACTORS[channel]
@@ -147,16 +130,8 @@ CHANNEL_OF = dict(sorted(((w, c) for c, words in WORDS.items() for w in words), 
 
 
 def held(at: ArrayLike, t: ArrayLike, values: ArrayLike) -> NDArray[np.float64]:
-    """Signals at other times, each the last value that was there by then: never a straight line between two goals.
-
-    Args:
-        at: (m,) times, s; before the first stamp the first value is taken.
-        t: (n,) increasing stamps of the values, s.
-        values: (n, k).
-
-    Returns:
-        (m, k).
-    """
+    """(m, k) values (n, k) of stamps (n,) at other times (m,), s, each the last that was there by then, before the
+    first stamp the first: never a straight line between two goals."""
     rows = np.searchsorted(np.asarray(t), np.asarray(at), side="right") - 1
     return np.asarray(values, dtype=np.float64)[np.maximum(rows, 0)]
 

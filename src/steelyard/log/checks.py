@@ -8,26 +8,25 @@ import numpy as np
 from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI
+from steelyard.log.command_checks import STILL
 from steelyard.log.command_checks import told as drives_told
 from steelyard.log.findings import Finding, accepted, fatal, fatal_messages, warning
 from steelyard.log.free_base import free_base
 from steelyard.log.log import Log
 from steelyard.log.masks import saturation
 from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
-from steelyard.log.raw_channels import RobotNames
-from steelyard.log.register_signs import REGISTER, suspected
+from steelyard.log.raw_channels import SHORTEST, RobotNames
 from steelyard.log.signals import COMPUTED
 from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wandering
+from steelyard.log.stated_units import REGISTER, suspected
 from steelyard.spatial import TWIST
 
 SLOWEST = 25.0
 """Hz below which a log is too slow for the motion of arms and legs."""
 USUAL = 20.0, 500.0
 """s and Hz of a usual log of an arm: so many samples average noise enough."""
-MINIMUM = 20
+MINIMUM = SHORTEST
 """Fewer samples than this identify nothing: a joint has more parameters than that."""
-STILL = 1e-3
-"""A joint whose position spans less (rad or m) counts as never moved."""
 JITTER = 0.05
 """Standard deviation of the steps, relative to the median step, above which time stamps count as irregular."""
 NO_TORQUE = (
@@ -131,12 +130,9 @@ def _repeated_stamps(log: Log) -> tuple[str, tuple[str, ...]]:
     if not is_coarse(log):
         return "Keep one sample of each time stamp.", ()
     stamps = len(np.unique(log.t))
-    said = (
-        f"{len(log)} different samples share {stamps} stamp{'s' * (stamps > 1)}: they were stored too coarsely, such "
-    )
-    said += "as in whole seconds or as float32. "
-    step = coarse_step(log)
-    if step is None:
+    said = f"{len(log)} different samples share {stamps} stamp{'s' * (stamps > 1)}: they were stored too coarsely"
+    said += ", such as in whole seconds or as float32. "
+    if (step := coarse_step(log)) is None:
         return f"{said}Store them in full, in s as float64.", ()
     return f"{said}By where they change, samples come at {1 / step:.4g} Hz: --even-stamps.", ("--even-stamps",)
 
@@ -147,14 +143,12 @@ def stamps(log: Log) -> Iterator[Finding]:
     median = float(np.median(step))
     if SLOWEST > 1 / median > 1:
         duration, rate = USUAL
-        few = len(log) < 0.9 * duration * rate
+        usual = f"the {duration * rate:.0f} of {duration:g} s at {rate:g} Hz"
+        long = f" for {duration * rate * median:.3g} s: {len(log)} samples average less noise than {usual}"
         yield warning(
             "slow_logging",
             f"Samples come at {1 / median:.3g} Hz: motion and reversals above {0.5 / median:.3g} Hz are folded into "
-            f"slower ones. Record at {rate:g} Hz, or move slowly"
-            + few
-            * f" for {duration * rate * median:.3g} s: {len(log)} samples average less noise than the "
-            f"{duration * rate:.0f} of {duration:g} s at {rate:g} Hz" + ".",
+            f"slower ones. Record at {rate:g} Hz, or move slowly{long * (len(log) < 0.9 * duration * rate)}.",
         )
     holes = gaps(log.t)
     if len(holes):
@@ -231,16 +225,12 @@ def computed(log: Log) -> Iterator[Finding]:
     """Torque was measured, as far as its names say."""
     for note in log.notes:
         if note.startswith(COMPUTED):
-            currents = (
-                " Motor currents are in the log: take them for torques (--channels) with --drive-gains."
-                if log.current is not None
-                else ""
-            )
+            currents = " Motor currents are in the log: take them for torques (--channels) with --drive-gains."
             yield warning(
                 "computed_torque",
                 f"The torque is no measurement: {note.removeprefix(COMPUTED).strip()} is what a controller computed or "
                 "asked for. A fit then gives the controller's model, with a small error and without friction, not the "
-                f"robot's. Record measured torques, or torques of motor currents.{currents}",
+                f"robot's. Record measured torques, or those of motor currents.{currents * (log.current is not None)}",
             )
 
 

@@ -15,7 +15,6 @@ from steelyard.errors import LogError
 from steelyard.log.channels import is_unit
 from steelyard.numbers import to_float
 
-MOST = 100  # lines of text that may stand above the numbers
 _DELIMITERS = ",;\t"
 _COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")  # a decimal as much of Europe writes it
 _WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]{0,99}[\])])?")  # a word and the bracketed unit behind it
@@ -79,7 +78,7 @@ def head_of(path: Path, encoding: str) -> TableHead:
                 return replace(_chosen(path, encoding, above, text, number), bandwidth=above.bandwidth)
             elif not above.texts and all(map(is_number, cells_of(text, delimiter_of(text)))):
                 return replace(_bare(path, encoding, above.comment, text, number), bandwidth=above.bandwidth)
-            elif len(above.texts) < MOST:
+            elif len(above.texts) < 100:  # lines of text that may stand above the numbers
                 above.texts.append(text)
                 above.places.append(number)
             else:

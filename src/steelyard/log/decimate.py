@@ -18,7 +18,6 @@ from steelyard.log.stamps import GAP, segments
 ATTENUATION = 80.0  # dB, of what would fold
 PASSBAND = 0.8  # of half the new rate, kept
 _MIDDLE = (1 + PASSBAND) / 2  # of half the new rate: where the gain is one half
-_SLACK = 1.0  # dB, by which Kaiser's formula may fall short
 
 
 def decimate(log: Log, factor: int) -> Log:
@@ -44,7 +43,10 @@ def decimate(log: Log, factor: int) -> Log:
     rows = np.concatenate(rows)
 
     def thinned(x):
-        return _thinned(np.asarray(x), kernel, rows)
+        result = np.zeros((len(rows), x.shape[1]))
+        for weight, shift in zip(kernel, range(-reach, reach + 1), strict=True):
+            result += weight * np.asarray(x)[rows + shift]
+        return result
 
     keys = ("v", "a", "tau") if log.nq != log.nv else ("q", "v", "a", "tau")
     fewer = log[rows]
@@ -64,18 +66,9 @@ def kernel_of(factor: int) -> NDArray[np.float64]:
     from scipy.signal import firwin, kaiserord
 
     edge = 1.0 / factor  # half the new rate over half the old one
-    count, beta = kaiserord(ATTENUATION + _SLACK, (1 - PASSBAND) * edge)
+    count, beta = kaiserord(ATTENUATION + 1.0, (1 - PASSBAND) * edge)  # dB, by which Kaiser's formula may fall short
     window: Any = ("kaiser", beta)
     return np.asarray(firwin(count | 1, _MIDDLE * edge, window=window), dtype=np.float64)
-
-
-def _thinned(x: NDArray, kernel: NDArray, rows: NDArray) -> NDArray[np.float64]:
-    """The filtered signals x (n, k) at some rows, far enough from the ends."""
-    reach = len(kernel) // 2
-    result = np.zeros((len(rows), x.shape[1]))
-    for weight, shift in zip(kernel, range(-reach, reach + 1), strict=True):
-        result += weight * x[rows + shift]
-    return result
 
 
 def _require_even(log: Log) -> None:

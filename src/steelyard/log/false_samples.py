@@ -19,23 +19,19 @@ from steelyard.log.log import Log
 from steelyard.log.stamps import runs, segments
 
 Mask = NDArray[np.bool_]
-FEWEST = 50  # samples of a log that is looked at
 SHORT = 3  # samples in a row that are interpolated
-FROZEN = 8  # repeats in a row that may be a frozen stretch
-JUMP = 4.0  # end of a frozen stretch over the steps beside it
-CAUGHT_UP = 0.3, 3.0  # the same over what the motion beside it makes in its time
-BESIDE = 20  # samples on either side that tell motion
 NEIGHBOURS = 5  # samples on either side whose medians a value is compared with; they bear two more false ones
 AROUND = 25  # samples on either side whose own distances tell what is usual there
 RARE = 0.03  # share of false values in a column; more are a signal of its own
-MOST = 0.5  # share of torques that are no numbers, from which on a column is none
-ZERO = 8.0, 0.05, 10.0, 8.0  # distance of a false zero over noise, usual size and step of the column, and over that of
-# the samples around it from their neighbours
-SPIKE = 30.0, 1.0, 10.0, 8.0  # the same of a spike
-GROSS = 1e3, 1e3, 1e3, 8.0  # where samples are so far apart that one alone may see a peak of a motor
-CLOSER = 10.0, 0.1, 10.0, 3.0  # in a column with several spikes
-SEVERAL = 3
-FAST = 0.012  # s between samples, up to which a peak of a motor is seen by more than one
+# Distances of false values: over noise, usual size and step of the column, and over that of the samples around them
+# from their neighbours. Gross: of samples so far apart that one alone may see a peak of a motor; closer: spikes of a
+# column with several.
+FAR = {
+    "zero": (8.0, 0.05, 10.0, 8.0),
+    "spike": (30.0, 1.0, 10.0, 8.0),
+    "gross": (1e3, 1e3, 1e3, 8.0),
+    "closer": (10.0, 0.1, 10.0, 3.0),
+}
 
 
 @dataclass(frozen=True)
@@ -49,15 +45,9 @@ class False_:
 
 
 def believable(log: Log) -> tuple[Log, tuple[Finding, ...]]:
-    """The log without what was not measured, and what that was.
-
-    Args:
-        log: as read.
-
-    Returns:
-        The log with up to three false samples in a row interpolated, longer stretches cut out, which leaves a gap, and
-        torques that are no numbers for longer with weight 0; and the findings. A healthy log is returned as it is.
-    """
+    """The log without what was not measured, and what that was: up to three false samples in a row are interpolated,
+    longer stretches cut out, which leaves a gap, and torques that are no numbers for longer have weight 0. A healthy
+    log is returned as it is."""
     found = list(false_samples(log))
     findings = tuple(_finding(log, each) for each in found)
     frozen = np.zeros(len(log), dtype=bool)
@@ -78,7 +68,7 @@ def believable(log: Log) -> tuple[Log, tuple[Finding, ...]]:
 def false_samples(log: Log) -> Iterator[False_]:
     """All kinds of them. Nothing of a log that is short or whose time does not increase."""
     finite = np.isfinite(log.t).all() and np.isfinite(log.q).all()
-    if len(log) < FEWEST or not finite or not np.all(np.diff(log.t) > 0):
+    if len(log) < 50 or not finite or not np.all(np.diff(log.t) > 0):  # samples of a log that is looked at
         return
     if (frozen := _frozen(log)).any():
         yield False_("q", "frozen_stretch", frozen, "everything repeats while the robot moves")
@@ -88,7 +78,8 @@ def false_samples(log: Log) -> Iterator[False_]:
             continue
         if np.isnan(x).any() and channel != "tau":
             continue
-        missing = np.isnan(x) & (np.isnan(x).mean(axis=0) < MOST)
+        # a column with a larger share of torques that are no numbers is none
+        missing = np.isnan(x) & (np.isnan(x).mean(axis=0) < 0.5)
         if missing.any():
             yield False_(channel, "missing_torque", missing, "values that are no numbers")
         x = _interpolated(log.t, x, np.isnan(x))
@@ -138,15 +129,16 @@ def _zeros(t: NDArray, x: NDArray) -> Mask:
     """(n, k) zeros of lost messages; where a column or a sample has one, all its lone zeros are."""
     alone = (x == 0) & ~_long(x == 0)
     alone &= alone.mean(axis=0) <= RARE
-    sure = _lost(t, x, alone, ZERO, SHORT)
+    sure = _lost(t, x, alone, FAR["zero"], SHORT)
     return alone & (np.any(sure, axis=0) | np.any(sure, axis=1, keepdims=True))
 
 
 def _spikes(t: NDArray, x: NDArray, may: Mask) -> Mask:
     """(n, k) spikes; a column that has some for sure is looked at more closely."""
-    sure = _lost(t, x, may, SPIKE if np.median(np.diff(t)) < FAST else GROSS, 1)
-    several = sure.sum(axis=0) >= SEVERAL
-    return np.where(several, sure | _lost(t, x, may & several, CLOSER, 1), sure) if several.any() else sure
+    # up to 12 ms between samples, a peak of a motor is seen by more than one
+    sure = _lost(t, x, may, FAR["spike" if np.median(np.diff(t)) < 0.012 else "gross"], 1)
+    several = sure.sum(axis=0) >= 3
+    return np.where(several, sure | _lost(t, x, may & several, FAR["closer"], 1), sure) if several.any() else sure
 
 
 def _lost(t: NDArray, x: NDArray, may: Mask, far: tuple[float, float, float, float], most: int) -> Mask:
@@ -213,12 +205,12 @@ def _frozen(log: Log) -> Mask:
 def _jumps(steps: NDArray, start: int, stop: int) -> bool:
     """Whether steps (n - 1,) that are zero from `start` to `stop` follow motion, and end in a jump that makes up for
     them: of a joint that really stands, the first step is no larger than the next."""
-    if stop - start < FROZEN or start == 0 or stop >= len(steps) - 1 or not steps[start - 1]:
+    # repeats in a row that may be a frozen stretch
+    if stop - start < 8 or start == 0 or stop >= len(steps) - 1 or not steps[start - 1]:
         return False
-    before, after = (
-        part[part > 0][-3:] for part in (steps[max(start - BESIDE, 0) : start], steps[stop + BESIDE : stop : -1])
-    )
+    before, after = (part[part > 0][-3:] for part in (steps[max(start - 20, 0) : start], steps[stop + 20 : stop : -1]))
     if not len(before) or not len(after):
         return False
     jump, typical = steps[stop], 0.5 * (np.median(before) + np.median(after)) * (stop - start + 1)
-    return bool(jump > JUMP * max(before.max(), after.max()) and CAUGHT_UP[0] < jump / typical < CAUGHT_UP[1])
+    # over the steps beside it, and over what the motion beside it makes in its time
+    return bool(jump > 4.0 * max(before.max(), after.max()) and 0.3 < jump / typical < 3.0)

@@ -25,7 +25,6 @@ from steelyard.terms import COULOMB_WIDTH, motor_of, ratios_of
 __all__ = ["cutoff_for", "decimate", "differentiate", "lowpass", "restamp", "torque_cutoff_for"]
 
 _WRENCHES = ("wrenches", "external")  # filtered like torques, among other channels as "wrenches:LINK"
-MOSTLY = 0.5  # of the difference of v and dq/dt, that a delay explains
 
 
 def lowpass(
@@ -213,7 +212,7 @@ def _late(log: Log, motions: list[dict[str, NDArray[np.float64]]]) -> float:
     moving, apart = np.sum(change**2, axis=0), np.sum(behind**2, axis=0)
     shared = np.sum(change * behind, axis=0)
     seen = (moving > 0) & (apart > 0)
-    if not seen.any() or np.mean(shared[seen] ** 2 / (moving[seen] * apart[seen])) < MOSTLY:
+    if not seen.any() or np.mean(shared[seen] ** 2 / (moving[seen] * apart[seen])) < 0.5:  # that a delay explains
         return 0.0
     late = float(np.median(shared[seen] / moving[seen]))
     return late if late > 1 / log.rate else 0.0

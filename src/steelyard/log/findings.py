@@ -22,47 +22,19 @@ class Finding:
 
 
 def fatal(code: str, message: str, *, options: Iterable[str] = ()) -> Finding:
-    """A finding that forbids identification.
-
-    Args:
-        code: of `steelyard.diagnose.CATALOGUE`.
-        message: what was found, and what to do.
-        options: of the command line that undo it.
-
-    Returns:
-        The Finding.
-    """
+    """A finding that forbids identification. code: of `steelyard.diagnose.CATALOGUE`; message: what was found, and what
+    to do; options: of the command line that undo it."""
     return Finding(code, "fatal", message, tuple(options))
 
 
 def warning(code: str, message: str, *, options: Iterable[str] = ()) -> Finding:
-    """A finding that deserves a look.
-
-    Args:
-        code: as of `fatal`.
-        message: as of `fatal`.
-        options: as of `fatal`.
-
-    Returns:
-        The Finding.
-    """
+    """A finding that deserves a look; otherwise as `fatal`."""
     return Finding(code, "warning", message, tuple(options))
 
 
 def accepted(name: str, findings: Iterable[Finding], accept: Collection[str] = ()) -> tuple[Finding, ...]:
-    """All findings of a log.
-
-    Args:
-        name: of the log.
-        findings: of checks.
-        accept: codes of fatal findings in spite of which to go on.
-
-    Returns:
-        The findings.
-
-    Raises:
-        LogError: fatal ones that are not accepted, with every message.
-    """
+    """All findings of a log. accept: codes of fatal ones in spite of which to go on. Raises LogError with every message
+    of the others."""
     found = tuple(findings)
     faults = fatal_messages(finding for finding in found if finding.code not in accept)
     if faults:

@@ -66,33 +66,15 @@ class ByFrame:
 
 
 def changed(log, change: Callable[[NDArray], NDArray], channels: Sequence[str] = BY_FRAME) -> dict[str, Any]:
-    """What `log.replace` takes to change every array by frame.
-
-    Args:
-        log: a Log, or a ByFrame.
-        change: of one array.
-        channels: those that are changed.
-
-    Returns:
-        The changed mappings by the names of their fields.
-    """
+    """What `log.replace` takes to change every array by frame, of a Log or a ByFrame."""
     return {key: {name: change(x) for name, x in getattr(log, key).items()} for key in channels}
 
 
 def found_by_frame(names: Sequence[str], wanted: Mapping[str, Any], *, whole: bool) -> list[FrameChannel]:
-    """The columns of a table, or the arrays of a file, that belong to frames.
-
-    Args:
-        names: headers without units, or keys.
-        wanted: `channels=` of a request: `{"contacts": {"FL_foot": "column"}}`, None for none.
-        whole: whether they are arrays (n,) or (n, 6), called by the last part of their path.
-
-    Returns:
-        One FrameChannel a frame; one of which a component is missing is none.
-
-    Raises:
-        LogError: columns that are asked for and are not there, or are not one or six.
-    """
+    """One FrameChannel for each frame whose components are all among the columns of a table, or the arrays of a file.
+    names: headers without units, or keys. wanted: `channels=` of a request: `{"contacts": {"FL_foot": "column"}}`, None
+    for none. whole: whether they are arrays (n,) or (n, 6), called by the last part of their path. Raises LogError for
+    columns that are asked for and are not there, or are not one or six."""
     found: dict[tuple[str, str, str], dict[str, str]] = {}
     for name in names:
         for channel, pattern in (_ARRAY if whole else _COLUMN).items():
@@ -132,22 +114,16 @@ def _asked_for(names: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameCha
 
 
 def gathered(arrays: Sequence[tuple[FrameChannel, NDArray[np.float64]]], asked: Mapping[str, Any], samples: int):
-    """What was read by frame, less what its numbers show to be something else.
-
-    Args:
-        arrays: each found channel with its numbers.
-        asked: `channels=` of the request, for which nothing is left out.
-        samples: of the log.
-
-    Returns:
-        (ByFrame, columns that were used, notes on what was left out).
-    """
+    """What was read by frame, less what its numbers show to be something else, unless it was asked for; the columns
+    used; and notes."""
     result, used, notes = ByFrame({}, {}, {}), [], []
     for each, x in arrays:
         shape = (samples,) if each.channel == "contacts" else (samples, 6)
         if each.channel not in asked and x.shape != shape:
             continue  # named among what was not used
-        if each.channel == "contacts" and each.channel not in asked and x.size and not _are_flags(x):
+        known = x[~np.isnan(x)]
+        flags = bool(np.all((known >= 0) & (known <= 1)))
+        if each.channel == "contacts" and each.channel not in asked and x.size and not flags:
             notes.append(
                 f"{each.columns[0]}: not used, as flags of contact are 0 to 1 and it runs from {np.nanmin(x):.4g} to "
                 f"{np.nanmax(x):.4g}; forces are columns external_FRAME_fx to _nz"
@@ -156,11 +132,6 @@ def gathered(arrays: Sequence[tuple[FrameChannel, NDArray[np.float64]]], asked: 
             getattr(result, each.channel)[each.frame] = x
         used += each.columns
     return result, used, notes
-
-
-def _are_flags(x: NDArray) -> bool:
-    known = x[~np.isnan(x)]
-    return bool(np.all((known >= 0) & (known <= 1)))
 
 
 def headers(log) -> list[tuple[str, NDArray[np.float64]]]:

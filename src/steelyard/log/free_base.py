@@ -17,8 +17,6 @@ from steelyard.log.log import Log
 from steelyard.log.stamps import FITS, NONE_FITS, integral, windows
 from steelyard.spatial import rotation_from_quaternion
 
-UNIT = 0.05  # by which the norm of a quaternion may differ from one: rounding to two digits leaves 0.01
-MOVES = 0.02  # rad or m over a log, below which a base tells nothing of its velocities
 ORDERS, AXES = ("xyzw", "wxyz"), ("body", "world")
 _PARTS = slice(0, 3), slice(3, 6)  # of a twist, or a wrench
 EXAMPLE = "mujoco, or wxyz,world,body: order of the quaternion, axes of the linear and of the angular velocity"
@@ -50,17 +48,7 @@ NAMED |= {"isaaclab": Convention("wxyz", "world", "world"), "pinocchio": OWN}
 
 
 def convention_of(word: str) -> Convention:
-    """The convention that a word names.
-
-    Args:
-        word: such as `mujoco` or `wxyz,world,body`.
-
-    Returns:
-        The Convention.
-
-    Raises:
-        OptionError: another word.
-    """
+    """The convention that a word such as `mujoco` or `wxyz,world,body` names. Raises OptionError for another."""
     if word in NAMED:
         return NAMED[word]
     parts = tuple(part.strip() for part in word.split(","))
@@ -70,18 +58,7 @@ def convention_of(word: str) -> Convention:
 
 
 def from_convention(log: Log, convention: Convention) -> Log:
-    """The log of a free base in Steelyard's convention.
-
-    Args:
-        log: recorded in `convention`.
-        convention: of its base.
-
-    Returns:
-        The converted log.
-
-    Raises:
-        LogError: a log without a free base.
-    """
+    """The log of a free base, recorded in a convention, in Steelyard's. Raises LogError without a free base."""
     if log.nq != log.nv + 1 or log.nv < 6:
         raise LogError(f"log {log.name!r} has {log.nq} positions and {log.nv} freedoms: they are not of a free base.")
     q = log.q.copy()
@@ -104,7 +81,8 @@ def free_base(log: Log) -> Iterator[Finding]:
     if log.v is None:
         return
     norm = np.linalg.norm(log.q[:, 3:7], axis=1)
-    if np.abs(norm - 1).max() > UNIT:
+    # rounding to two digits leaves 0.01
+    if np.abs(norm - 1).max() > 0.05:
         yield fatal(
             "base_quaternion",
             f"Columns 4 to 7 of q are no quaternions of the base: their norms run from {norm.min():.3g} to "
@@ -121,13 +99,13 @@ def free_base(log: Log) -> Iterator[Finding]:
                 "columns, or another clock? v holds the twist [v; w] of the base in its own axes.",
             )
         return
-    name = next((f" (as of {name})" for name, each in NAMED.items() if each == best), "")
-    word = next((name for name, each in NAMED.items() if each == best), best.word)
+    name = next((name for name, each in NAMED.items() if each == best), None)
+    word = name or best.word
     yield fatal(
         "base_convention",
         f"The velocity of the base misses {errors[OWN]:.0%} of the motion of its pose, and {errors[best]:.1%} with "
         f"quaternions {' '.join(best.quaternion)}, linear velocity in {best.linear} and angular velocity in "
-        f"{best.angular} axes{name}. Give --base {word}.",
+        f"{best.angular} axes{f' (as of {name})' if name else ''}. Give --base {word}.",
         options=("--base", word),
     )
 
@@ -148,7 +126,7 @@ def _missed(log: Log, convention: Convention) -> float:
     for (moved, speed), span in zip(pairs, reach, strict=True):
         expected = integral(log.t, speed)
         expected = expected[stop] - expected[start]
-        if span > MOVES:
+        if span > 0.02:  # rad or m over a log, below which a base tells nothing of its velocities
             found.append(float(np.sum((moved - expected) ** 2) / np.sum(moved**2)))
     return max(found)
 

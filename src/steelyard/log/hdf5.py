@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError
 from steelyard.extras import extra
 from steelyard.log.arrays import EXPANSION, build, require_size
-from steelyard.log.raw_channels import Raw, ReadRequest
+from steelyard.log.raw_channels import DEEPEST, Raw, ReadRequest
 
 if TYPE_CHECKING:
     from h5py import Dataset, Group
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 MOST = 10_000  # data sets and groups
-DEEPEST = 16  # groups in groups
 _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, NotImplementedError, MemoryError, OverflowError)
 
 

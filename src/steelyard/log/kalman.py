@@ -15,9 +15,7 @@ from steelyard.errors import LogError
 from steelyard.log.spline import strength
 from steelyard.log.stamps import segments
 
-ORDER = 3  # of the Butterworth filter that the smoother is
 SHORTEST = 10  # samples of a stretch
-_TUNING = 5000  # samples that the likelihood looks at
 _SPREAD = 100.0  # of the first state: noise, times this, times the cutoff's angular frequency (squared)
 
 
@@ -76,15 +74,14 @@ def derivatives(t: NDArray, x: NDArray, cutoff: float, count: int) -> NDArray[np
 
 def density_ratio(cutoff: float, step: float) -> float:
     """Density of the jerk over the variance of the measurements, 1/s^5, that puts -3 dB at the cutoff, Hz."""
-    return step / strength(cutoff, ORDER, step)
+    return step / strength(cutoff, 3, step)  # the order of the Butterworth filter that the smoother is
 
 
 def most_likely(t: NDArray, x: NDArray) -> float:
     """The cutoff, Hz, at which samples x (n, k) without gaps are most likely, each column with a noise of its own."""
     from scipy.optimize import minimize_scalar
 
-    t, x = t[:_TUNING], x[:_TUNING]
-    x = x[:, np.ptp(x, axis=0) > 0]
+    t, x = t[:5000], x[:5000, np.ptp(x[:5000], axis=0) > 0]
     rate = 1 / float(np.median(np.diff(t)))
     if not x.shape[1]:
         raise LogError("nothing moves: there is no most likely bandwidth; give a cutoff")
@@ -116,9 +113,8 @@ def _innovations(t: NDArray, x: NDArray, cutoff: float) -> tuple[NDArray, float]
 
     ratio = density_ratio(cutoff, float(np.median(np.diff(t))))
     gains, back, variance, _ = covariances(t - t[0], 1.0, ratio, False, *_spreads(cutoff))
-    start = _start(t, x, cutoff)
-    each = [(np.ascontiguousarray(x[:, k : k + 1]), start[:, k : k + 1]) for k in range(x.shape[1])]
-    squares = [filter_vector(t, column, gains, back, False, *first)[-1] for column, first in each]
+    columns = zip(np.ascontiguousarray(x.T), _start(t, x, cutoff).T, strict=True)
+    squares = [filter_vector(t, x[:, None], gains, back, False, *first[:, None])[-1] for x, first in columns]
     settled = slice(3, None)  # the first samples tell where the motion starts
     return np.stack(squares, axis=1)[settled] / variance[settled, None], float(np.sum(np.log(variance[settled])))
 

@@ -13,20 +13,10 @@ RATE_SPREAD, ACCELERATION_SPREAD = 10.0, 100.0  # of the first state, 1/s and 1/
 
 
 def covariances(t, sigma, q, smooth, rate_spread=RATE_SPREAD, acceleration_spread=ACCELERATION_SPREAD):
-    """Everything that does not depend on the measurements.
-
-    Args:
-        t: (n,) stamps, s.
-        sigma: standard deviation of a measured value.
-        q: density of the jerk.
-        smooth: whether the smoother's gains are wanted.
-        rate_spread: standard deviation of what the first rate may be.
-        acceleration_spread: the same of the first acceleration.
-
-    Returns:
-        Gains (n, 3), smoother gains (n, 3, 3), innovation variances (n,), and covariances (n, 3, 3) of the error of
-        [value, rate, acceleration] on each axis.
-    """
+    """Gains (n, 3), smoother gains (n, 3, 3), innovation variances (n,), and covariances (n, 3, 3) of the error of
+    [value, rate, acceleration] on each axis: all that does not depend on the measurements. t: (n,) s; sigma: standard
+    deviation of a measured value; q: density of the jerk; smooth: whether the smoother's gains are wanted; spreads:
+    standard deviations of what the first rate and acceleration may be."""
     n = t.size
     gains, back, S, P = np.empty((n, 3)), np.empty((n, 3, 3)), np.empty(n), np.empty((n, 3, 3))
     require_core().covariances(t, sigma, q, smooth, rate_spread, acceleration_spread, gains, back, S, P)
@@ -34,20 +24,9 @@ def covariances(t, sigma, q, smooth, rate_spread=RATE_SPREAD, acceleration_sprea
 
 
 def filter_vector(t, measured, gains, back, smooth, rate, acceleration):
-    """Value, rate and acceleration of measured columns.
-
-    Args:
-        t: (n,) stamps, s.
-        measured: (n, m).
-        gains: (n, 3) of `covariances`.
-        back: (n, 3, 3) of `covariances`.
-        smooth: whether the smoother runs, too.
-        rate: (m,) of the first state.
-        acceleration: (m,) of the first state.
-
-    Returns:
-        Value, rate and acceleration (n, m), and squared innovations (n,), summed over the columns.
-    """
+    """Value, rate and acceleration (n, m) of measured columns (n, m), and squared innovations (n,), summed over the
+    columns. gains, back: of `covariances`; smooth: whether the smoother runs, too; rate, acceleration: (m,) of the
+    first state."""
     x, innovations = np.empty((3, *measured.shape)), np.empty(t.size)
     x[0, :1], x[1, :1], x[2, :1] = measured[:1], rate, acceleration
     require_core().filter_vector(t, measured, gains, back, smooth, x, innovations)
@@ -55,18 +34,8 @@ def filter_vector(t, measured, gains, back, smooth, rate, acceleration):
 
 
 def filter_rotation(t, measured, gains, back, smooth):
-    """Rotation and its rates of measured rotations.
-
-    Args:
-        t: (n,) stamps, s.
-        measured: (n, 3, 3) world_from_body.
-        gains: (n, 3) of `covariances`.
-        back: (n, 3, 3) of `covariances`.
-        smooth: whether the smoother runs, too.
-
-    Returns:
-        Rotation (n, 3, 3), angular velocity and acceleration (n, 3) in body axes, and squared innovations (n,).
-    """
+    """Rotation (n, 3, 3), angular velocity and acceleration (n, 3) in body axes of measured rotations (n, 3, 3),
+    world_from_body, and squared innovations (n,); otherwise as `filter_vector`."""
     n = t.size
     R, w, al, innovations = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3)), np.empty(n)
     require_core().filter_rotation(t, measured, gains, back, smooth, R, w, al, innovations)
@@ -74,18 +43,8 @@ def filter_rotation(t, measured, gains, back, smooth):
 
 
 def track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P):
-    """One step of the filters of positions and of rotations, in place.
-
-    Args:
-        dt: since the step before, s.
-        R_measured: (3, 3) world_from_body.
-        p_measured: (3,) m, in the world.
-        sigma: (2,) standard deviations of position, m, and rotation, rad.
-        q: (2,) densities of their jerk.
-        R: (3, 3) rotation, overwritten.
-        w: (3,) angular velocity in body axes, overwritten.
-        al: (3,) angular acceleration in body axes, overwritten.
-        x: (3, 3) position, velocity, acceleration in the world, overwritten.
-        P: (2, 3, 3) covariances of position and rotation, overwritten.
-    """
+    """One step of the filters of positions and of rotations, in place, dt s after the one before. R_measured: (3, 3)
+    world_from_body; p_measured: (3,) m in the world; sigma, q: (2,) standard deviations of position, m, and rotation,
+    rad, and densities of their jerk. Overwritten: R (3, 3), w, al (3,) angular velocity and acceleration in body axes,
+    x (3, 3) position, velocity and acceleration in the world, P (2, 3, 3) covariances of position and rotation."""
     require_core().track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P)

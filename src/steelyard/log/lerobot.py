@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError
 from steelyard.log import parquet
 from steelyard.log.channels import CHANNEL_OF
-from steelyard.log.episodes import FOLLOWING, following, one_time
-from steelyard.log.raw_channels import Channel, Raw, ReadRequest
-from steelyard.log.recorders import LEROBOT
+from steelyard.log.raw_channels import FOLLOWING, Channel, Raw, ReadRequest, changes, following, one_time
+from steelyard.log.signals import LEROBOT
 
 INFO = Path("meta", "info.json")
 LONGEST = 2**24  # bytes of meta/info.json
@@ -48,7 +47,8 @@ def read(path: Path, request: ReadRequest) -> Raw:
     channels = {key: name for key, name in FEATURES.items() if name in features}
     channels |= _interleaved(features) | dict(request.channels)
     request = replace(request, channels=channels)
-    parts = [(parquet.read(table, request), _episodes(table, features)) for table in tables]
+    number = "episode_index" if "episode_index" in features else None
+    parts = [(parquet.read(table, request), number and parquet.column(table, number).astype(int)) for table in tables]
     for table, (part, episodes) in zip(tables, parts, strict=True):
         if len(part.t) == 0 or (episodes is not None and len(episodes) != len(part.t)):
             raise LogError(f"{table} has {len(part.t)} time stamps, not one a sample; download the data set again")
@@ -99,19 +99,12 @@ def _inside(root: Path, path: Path) -> Path:
     return path
 
 
-def _episodes(table: Path, features: dict[str, Any]) -> NDArray[np.int64] | None:
-    """(n,) episode of each row."""
-    return parquet.column(table, "episode_index").astype(np.int64) if "episode_index" in features else None
-
-
 def _joined(times: list[NDArray], episodes: list[NDArray | None]) -> tuple[NDArray[np.float64], int]:
     """Time over all episodes, and how many there are: each starts a pause after the end of the one before."""
-    t = np.concatenate(times)
-    bounds = np.cumsum([len(part) for part in times])[:-1] - 1
-    for part, number in zip(np.split(np.arange(len(t)), bounds + 1), episodes, strict=True):
-        if number is not None:
-            bounds = np.union1d(bounds, part[:-1][np.diff(number) != 0])
-    return one_time(t, bounds.astype(np.int64) + 1), len(bounds) + 1
+    ends = np.cumsum([len(part) for part in times])
+    inner = [end - len(k) + changes(k) for end, k in zip(ends, episodes, strict=True) if k is not None]
+    starts = np.union1d(ends[:-1], np.concatenate(inner)) if inner else ends[:-1]
+    return one_time(np.concatenate(times), starts), len(starts) + 1
 
 
 def _interleaved(features: dict[str, Any]) -> dict[str, dict[str, str]]:

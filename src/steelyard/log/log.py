@@ -96,10 +96,7 @@ class Log(Card):
         return {
             "joints": self.joint_names or f"{self.nq}, without names",
             "channels": " ".join(channels),
-            "wrenches": ", ".join(self.wrenches),
-            "contacts": ", ".join(self.contacts),
-            "external": ", ".join(self.external),
-            "imu": ", ".join(self.imu),
+            **{key: ", ".join(getattr(self, key)) for key in ("wrenches", "contacts", "external", "imu")},
             "filtered at": f"{self.bandwidth:.4g} Hz" if self.bandwidth else None,
             "notes": self.notes or None,
         }
@@ -267,14 +264,7 @@ class Log(Card):
 
 
 def independence_of(logs: Sequence[Log]) -> float:
-    """Share of the samples of logs whose noise is independent.
-
-    Args:
-        logs: any number.
-
-    Returns:
-        0 to 1.
-    """
+    """Share, 0 to 1, of the samples of logs whose noise is independent."""
     return sum(log.effective_samples for log in logs) / max(sum(map(len, logs)), 1)
 
 

@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError
 from steelyard.log import hdf5
 from steelyard.log.arrays import EXPANSION, build, require_size
-from steelyard.log.raw_channels import Raw, ReadRequest
+from steelyard.log.raw_channels import DEEPEST, Raw, ReadRequest
 
-DEEPEST = 8  # structures in structures that are looked into
 _CODES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _TEXTS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _MATRIX, _COMPRESSED = 14, 15
 _CELL, _STRUCT, _CHAR, _NUMERIC = 1, 2, 4, range(6, 16)
-_COMPLEX = 0x0800
 
 
 def read(path: Path, request: ReadRequest) -> Raw:
@@ -113,7 +111,7 @@ class _Variables:
             rows = int(shape[0])
             if len(text) == count and rows > 0:  # a matrix of characters, column by column
                 self.arrays[path] = np.array([text[i::rows].rstrip() for i in range(rows)], dtype=np.str_)
-        elif kind in _NUMERIC and not int(flags[0]) & _COMPLEX:
+        elif kind in _NUMERIC and not int(flags[0]) & 0x0800:  # complex
             values = self._numbers(*next(parts))
             if len(values) != count or not 1 < len(shape) < 33 or min(shape) < 0:
                 raise ValueError(f"variable {path!r} states the shape {tuple(shape)}, but holds {len(values)} numbers")

@@ -264,7 +264,8 @@ def _respelled(channels: dict[str, Channel], names: Sequence[str], notes: list[s
     if len(alike) == len(names) == len(set(found.values())) == len(found):
         notes.append(f"joints met whatever their capitals and separators: {choices(sorted(found))}")
         return {key: _with_names(channel, found) for key, channel in channels.items()}
-    counted = _counted(held, len(names))
+    axes = {_folded(name.rstrip("0123456789")) for name in held} <= set(AXES) and len(held) == len(names)
+    counted = _in_count(held) if axes else None
     if counted is None or any(c.names is not None and set(c.names) != held for c in channels.values()):
         return channels
     meant = _in_count(names) or list(names)
@@ -280,12 +281,6 @@ def _with_names(channel: Channel, spelled: dict[str, str]) -> Channel:
     if channel.names is None:
         return channel
     return replace(channel, names=tuple(spelled.get(name, name) for name in channel.names))
-
-
-def _counted(held: set[str], size: int) -> list[str] | None:
-    """The names in order, if they say axis with numbers from 0 or 1 on behind it, as many as wanted."""
-    words = {_folded(name.rstrip("0123456789")) for name in held}
-    return _in_count(held) if words <= set(AXES) and len(held) == size else None
 
 
 def _in_count(names: Iterable[str]) -> list[str] | None:

@@ -8,6 +8,7 @@ from math import degrees, pi, radians
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.log.channels import factor as unit_factor
 from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import RobotNames
@@ -15,17 +16,14 @@ from steelyard.log.stamps import integral, unpredicted, windows
 
 GRIPPERS = re.compile("gripper|finger|jaw|claw|hand|thumb", re.IGNORECASE)
 _ANGLES = {"q": "deg", "v": "deg/s"}
-RATE = 0.5  # v over dq/dt, above which v is in the unit of q rather than in a 57th of it
-FULL = 100.0  # per cent
-AS_RAD = 0.1, 4.0  # spans of joints that moved in rad; in degrees, such a joint has hardly moved
-PART = 20.0  # per cent of the travel, at least, of a joint whose positions may be such
 
 
 def _in_degrees(log: Log, joints: NDArray[np.bool_]) -> tuple[str, tuple[str, ...]]:
     """What to say of positions in degrees, and the options that convert them: of all joints, or of those that are.
     Their velocities are converted, too, where they are the rates of these positions."""
     keys = ["q"]
-    if log.v is not None and np.median(np.nan_to_num(velocity_over_slope(log)[0][joints])) > RATE:
+    # above, v is in the unit of q rather than in a 57th of it
+    if log.v is not None and np.median(np.nan_to_num(velocity_over_slope(log)[0][joints])) > 0.5:
         keys.append("v")
     return _as_units(log, joints, keys)
 
@@ -66,15 +64,8 @@ def _as_large(log: Log, j: int) -> NDArray[np.bool_]:
 
 
 def full_turns(q, turn: float) -> NDArray[np.bool_]:
-    """Steps by a full turn; one is a jump only if the joint moves far less in its other steps.
-
-    Args:
-        q: (n, k) positions.
-        turn: a full turn in the unit of q.
-
-    Returns:
-        (n - 1, k) True for such steps.
-    """
+    """(n - 1, k) True for steps of positions (n, k) by a full turn, in the unit of q; one is a jump only if the joint
+    moves far less in its other steps."""
     moved = np.abs(np.diff(q, axis=0))
     if (moved.max(axis=0, initial=0.0) < 0.9 * turn).all():
         return np.zeros(moved.shape, dtype=bool)
@@ -138,8 +129,8 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
     if far.any() and fits[far].all() and (most[far] > 1.05 * reach[bounded].max()).any():  # no other joint's values
         j = int(np.argmax(np.where(far, most / np.where(bounded, reach, 1), 0)))
         span = largest - least
-        within = bounded & ~far & ~percent & (span > AS_RAD[0])
-        in_rad = within & ((span < AS_RAD[1]) | ~fits)
+        within = bounded & ~far & ~percent & (span > 0.1)
+        in_rad = within & ((span < 4.0) | ~fits)  # in degrees, such a joint has hardly moved
         whole = far.sum() + (within & ~in_rad).sum() > in_rad.sum()
         said, options = _in_degrees(log, ~percent if whole else far)
         yield fatal(
@@ -156,7 +147,8 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
             f"q of {log.labels[j]} runs from {least[j]:.4g} to {largest[j]:.4g}, outside the model's "
             f"limits {lower[j]:.4g} to {upper[j]:.4g}: are joints in the right order, and zero where the model has it?",
         )
-    if not bounded.any() and _large_everywhere(log):
+    fast = log.v is None or np.abs(log.v).max() > 20  # rad/s, as no arm is; one spinning joint is no sign
+    if not bounded.any() and fast and 2 * np.count_nonzero(most > 4 * pi) > log.nv:
         said, options = _in_degrees(log, np.ones(log.nv, dtype=bool))
         yield warning(
             "degrees_suspected",
@@ -169,11 +161,12 @@ def _per_cent(log: Log, far: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(nv,) grippers whose positions run over a part of 0 to 100, where the model has other limits."""
     least, largest = log.q.min(axis=0), log.q.max(axis=0)
     named = np.array([bool(GRIPPERS.search(label)) for label in log.labels])
-    return far & named & (least > -0.01 * FULL) & (largest < 1.01 * FULL) & (largest - least > PART)
+    # a fifth of the travel at least
+    return far & named & (least > -1.0) & (largest < 101.0) & (largest - least > 20.0)
 
 
 def _of_travel(label: str, lower: float, upper: float, largest: float) -> Finding:
-    scale, options = (upper - lower) / FULL, [] if lower == 0 else ["--offset", f"{label}={lower:.6g}"]
+    scale, options = (upper - lower) / 100, [] if lower == 0 else ["--offset", f"{label}={lower:.6g}"]
     options = ["--scale", f"q:{label}={scale:.6g}", *options]
     return fatal(
         "percent",
@@ -197,13 +190,6 @@ def _bounds(log: Log, robot: RobotNames | None) -> tuple[NDArray[np.float64], ND
     return lower, upper
 
 
-def _large_everywhere(log: Log) -> bool:
-    """Several turns in most joints, at a speed no arm has in rad/s or none recorded; one spinning joint is no sign."""
-    turning = np.abs(log.q).max(axis=0) > 4 * pi
-    fast = log.v is None or np.abs(log.v).max() > 20
-    return bool(2 * turning.sum() > log.nv and fast)
-
-
 def velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(slope, correlation), each (nv,), of the integral of v over short windows against the change of q; NaN where the
     joint hardly moves."""
@@ -217,52 +203,43 @@ def velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.float
         return np.where(active, qv / qq, np.nan), np.where(active, qv / np.sqrt(qq * vv), np.nan)
 
 
-UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-SLOW_STEP = 0.05  # s between samples, above which stamps may be in another unit: logs of 20 kHz in ms have such steps
-LONG_STEP = 0.5  # s between samples of smooth motion, above which they are suspect without velocities
-FASTEST = 5e-5  # s between samples of the quickest logs of robots
 LONGEST = {"ms": 100.0, "us": 1e5, "ns": np.inf}  # steps in each unit of a log of 10 Hz, the slowest that is likely
-CRAWLING = 0.02  # rad/s or m/s: the quickest motion of a robot at 20 rad/s, were its milliseconds seconds
-SMOOTH = 0.2  # error of a cubic through neighbours over the change from sample to sample; poses one by one exceed 1
 FEWEST = 50  # samples, which smoothness takes
 
 
 def time_unit(log: Log) -> Iterator[Finding]:
     """Stamps are in seconds."""
     step = float(np.median(np.diff(log.t)))
-    if step < SLOW_STEP or (known := _by_velocity(log, step)) == "s":
+    # logs of 20 kHz in ms have such steps
+    if step < 0.05 or (known := _by_velocity(log, step)) == "s":
         return
+    unit = known or next(unit for unit, most in LONGEST.items() if step <= most)
+    options, remedy = ("--unit", f"t={unit}"), f'--unit t={unit}, in Python units={{"t": "{unit}"}}'
+    said = f"The median time step is {step:.6g} s"
     if known is not None:
+        times = 1 / unit_factor("t", known)
+        said = f"Stamps are in {known}: v is dq/dt then, and {times:g} times that if they are seconds, of which"
+        yield fatal("time_unit", f"{said} the median step would be {step:.6g}. Give {remedy}.", options=options)
+    # Samples of smooth motion are suspect at half a second, where no joint moves at a speed that anybody would record:
+    # 0.02 rad/s, or m/s, is the quickest motion of a robot at 20 rad/s, were its milliseconds seconds.
+    elif step >= 0.5 and len(log) >= FEWEST and _speed(log) < 0.02 and any(_smooth(log, k) for k in (1, 5, 25)):
         yield fatal(
             "time_unit",
-            f"Stamps are in {known}: v is dq/dt then, and {1 / UNITS[known]:g} times that if they are seconds, of "
-            f'which the median step would be {step:.6g}. Give --unit t={known}, in Python units={{"t": "{known}"}}.',
-            options=("--unit", f"t={known}"),
-        )
-        return
-    unit = next(unit for unit, most in LONGEST.items() if step <= most)
-    remedy = f'say --unit t={unit}, in Python units={{"t": "{unit}"}}'
-    if step >= LONG_STEP and _crawls(log):
-        yield fatal(
-            "time_unit",
-            f"The median time step is {step:.6g} s and no joint exceeds {_speed(log):.2g} rad/s (or m/s), though "
-            f"samples follow each other smoothly: stamps look like {unit} (or numbers of samples). If so, {remedy}.",
-            options=("--unit", f"t={unit}"),
+            f"{said} and no joint exceeds {_speed(log):.2g} rad/s (or m/s), though samples follow each other smoothly: "
+            f"stamps look like {unit} (or numbers of samples). If so, say {remedy}.",
+            options=options,
         )
     elif step >= 1:
-        yield warning(
-            "time_unit",
-            f"The median time step is {step:.6g} s; if stamps are not in seconds, {remedy}.",
-            options=("--unit", f"t={unit}"),
-        )
+        yield warning("time_unit", f"{said}; if stamps are not in seconds, say {remedy}.", options=options)
 
 
 def _by_velocity(log: Log, step: float) -> str | None:
     """The unit of the stamps in which most joints' velocities are the rate of their positions, if there is one."""
     if log.v is None or log.nq != log.nv:
         return None
-    for unit, factor in ({"s": 1.0} | UNITS).items():
-        if factor * step < FASTEST:
+    for unit in ("s", *LONGEST):
+        factor = unit_factor("t", unit)
+        if factor * step < 5e-5:  # s between samples of the quickest logs of robots
             break
         ratio, correlation = velocity_over_slope(log.replace(t=factor * log.t))
         active = np.isfinite(ratio)
@@ -270,11 +247,6 @@ def _by_velocity(log: Log, step: float) -> str | None:
         if active.any() and 2 * right.sum() > active.sum():
             return unit
     return None
-
-
-def _crawls(log: Log) -> bool:
-    """Whether joints move smoothly, and at no speed that anybody would record."""
-    return len(log) >= FEWEST and _speed(log) < CRAWLING and any(_smooth(log, k) for k in (1, 5, 25))
 
 
 def _speed(log: Log) -> float:
@@ -290,4 +262,5 @@ def _smooth(log: Log, every: int) -> bool:
         return False
     moved = np.median(np.abs(np.diff(q, axis=0)), axis=0)
     moves = moved > 0
-    return bool(moves.any() and np.min(unpredicted(t, q[:, moves]) / moved[moves]) < SMOOTH)
+    # error of a cubic through neighbours over the change from sample to sample; poses one by one exceed 1
+    return bool(moves.any() and np.min(unpredicted(t, q[:, moves]) / moved[moves]) < 0.2)

@@ -30,18 +30,8 @@ def read(path: Path, request: ReadRequest) -> Raw:
 
 @contextmanager
 def members(path: Path, file: IO[bytes] | None = None) -> Iterator["Members"]:
-    """The arrays of an archive while it is open.
-
-    Args:
-        path: of the archive.
-        file: where it is open already, and `path` only names it in messages.
-
-    Returns:
-        A context of the Members.
-
-    Raises:
-        LogError: what is damaged, oversized or pickled.
-    """
+    """The arrays of an archive while it is open. file: where it is open already, and `path` only names it in messages.
+    Raises LogError for what is damaged, oversized or pickled."""
     try:
         with zipfile.ZipFile(file or path) as archive:
             yield Members(path, archive)

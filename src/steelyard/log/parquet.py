@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError
 from steelyard.extras import extra
 from steelyard.log.arrays import require_size
+from steelyard.log.channels import factor
 from steelyard.log.raw_channels import Raw, ReadRequest
 from steelyard.log.table_columns import layout
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Field
     from pyarrow.parquet import ParquetFile
-
-WIDEST = 4096  # elements of a list that are read as columns
 
 
 def read(path: Path, request: ReadRequest) -> Raw:
@@ -48,17 +47,7 @@ def column(path: Path, name: str) -> NDArray[Any]:
 
 
 def length(path: Path) -> int:
-    """Rows of a table, from its footer alone.
-
-    Args:
-        path: of the Parquet file.
-
-    Returns:
-        The number of rows.
-
-    Raises:
-        LogError: a file that is not a whole one.
-    """
+    """Rows of a table, from its footer alone. Raises LogError for a file that is not a whole one."""
     with _opened(path) as file:
         return file.metadata.num_rows
 
@@ -91,7 +80,8 @@ def _widths(file: "ParquetFile") -> dict[str, int | None]:
     """Numeric columns; None for plain ones, the number of elements for lists."""
     numeric = [found for field in file.schema_arrow for found in _numeric_columns(field, field.name)]
     widths = {name: _first_length(file, name) if lists else None for name, lists in numeric}
-    return {name: width for name, width in widths.items() if width is None or 0 < width <= WIDEST}
+    # longer lists are no columns
+    return {name: width for name, width in widths.items() if width is None or 0 < width <= 4096}
 
 
 def _numeric_columns(field: "Field", name: str) -> Iterator[tuple[str, bool]]:
@@ -158,7 +148,7 @@ def _matrix(column: "ChunkedArray", width: int | None, where: str) -> NDArray[An
             raise LogError(f"{where} lacks {values.null_count} values; leave these rows out")
         return values.to_numpy(zero_copy_only=False).reshape(-1, width)
     if types.is_timestamp(column.type) or types.is_duration(column.type):
-        unit = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[column.type.unit]
+        unit = factor("t", column.type.unit)
         ticks = column.cast("int64").to_numpy()
         return ((ticks - ticks[:1]) * unit)[:, None]  # seconds from the first: an epoch costs digits
     return column.to_numpy()[:, None]

@@ -1,8 +1,11 @@
-"""What every reader hands on: channels in SI units as the file had them, before joints are matched to a robot."""
+"""What every reader hands on: channels in SI units as the file had them, before joints are matched to a robot.
+
+Of several logs in one file, one after another: which rows belong to which, and one time for those that are read.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
@@ -27,16 +30,9 @@ def counted(step: float) -> str:
 
 
 def asked(wanted: Any, names: Sequence[str] = ()) -> list[tuple[str | None, Any]]:
-    """What `channels=` says of a channel.
-
-    Args:
-        wanted: a name, a number, a list of them, or a mapping from joints to them; None for none.
-        names: of the file. Patterns with `*` or `?` become those that they fit, and a range such as `1-7` of columns
-            that have no names their numbers.
-
-    Returns:
-        (joint, name) of each column; the joint is None where none is said.
-    """
+    """(joint, name) of each column that `channels=` says of a channel, the joint None where none is said. wanted: a
+    name, a number, a list of them, or a mapping from joints to them. names: of the file; patterns with `*` or `?`
+    become those that they fit, and a range such as `1-7` of columns without names their numbers."""
     if wanted is None:
         return []
     if isinstance(wanted, Mapping):
@@ -130,3 +126,79 @@ class RobotNames(Protocol):
     def nq(self) -> int: ...
     @property
     def nv(self) -> int: ...
+
+
+INDEX = ("log", "episode", "episode_index")  # arrays that number the log of each row
+EPISODE = INDEX[1:]  # columns of tables, where a column called log may be anything
+NAMES = ("log_names", "episode_names")
+_STEPS = 10.0  # of the file's own, that the pause is at least, and that an episode may start late
+FOLLOWING = "episodes follow each other, with a gap between them"
+SHORTEST = 20  # samples of a log, or of an episode: stamps that go back more often are out of order
+DEEPEST = 16  # groups in groups, structures or messages in others, that are looked into
+
+
+def one_time(t: NDArray, starts: NDArray) -> NDArray[np.float64]:
+    """(n,) s over several logs, each of which counts from its own zero in t (n,) and starts a pause after the end of
+    the one before. starts: (k,) rows, other than the first, with which a log starts."""
+    if not len(starts):
+        return t
+    steps, bounds = np.diff(t), np.asarray(starts) - 1
+    within = np.delete(steps, bounds)
+    step = float(np.median(within)) if len(within) else 0.0
+    # s put between logs, each of which counts from zero: a gap, which nothing is interpolated across
+    steps[bounds] = step + max(1.0, _STEPS * step)
+    return t[0] + np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def changes(index: NDArray) -> NDArray[np.int64]:
+    """Rows, other than the first, whose number differs from that of the row before."""
+    return np.flatnonzero(np.diff(index)) + 1
+
+
+def episodes_of(index: NDArray) -> NDArray[np.int64]:
+    """The same of a column that may number episodes; none where it changes too often for that."""
+    starts = changes(index)
+    return starts if np.diff(np.array([0, *starts, len(index)])).min() >= SHORTEST else starts[:0]
+
+
+def restarted(raw: Raw) -> Raw:
+    """A log whose time starts anew for each of several episodes: they follow each other, with a gap between them. As it
+    is where time never goes back, or back to elsewhere than the start."""
+    if not np.isfinite(raw.t).all():
+        return raw
+    steps = np.diff(raw.t)
+    starts = np.flatnonzero(steps < 0) + 1
+    if not len(starts):
+        return raw
+    within = np.delete(steps, starts - 1)
+    near = _STEPS * float(np.median(within)) if len(within) else 0.0
+    lengths = np.diff(np.array([0, *starts, len(raw.t)]))
+    if np.any(np.abs(raw.t[starts] - raw.t[0]) > near) or lengths.min() < SHORTEST:
+        return raw
+    return replace(raw, t=one_time(raw.t, starts), notes=(*raw.notes, following(len(starts) + 1)))
+
+
+def following(count: int) -> str:
+    """The note on several episodes."""
+    return f"t: {count} {FOLLOWING}"
+
+
+def chosen(raw: Raw, index: NDArray, names: Sequence[str], wanted: Sequence[str]) -> Raw:
+    """The logs of a file that are wanted, in their order, with gaps between them. index: (n,) number of the log of each
+    row; names: by number, empty where logs have none but these; wanted: names or numbers, empty for all. Raises
+    LogError, with the logs that there are, for another one."""
+    called = {int(k): names[k] if 0 <= k < len(names) else str(k) for k in np.unique(index)}
+    numbers = {name: k for k, name in called.items()}
+    if lost := [name for name in wanted if name not in numbers]:
+        raise LogError(f"there is no log {choices(lost)} in it; it has {choices(numbers)}")
+    order = [numbers[name] for name in wanted] or list(dict.fromkeys(index.tolist()))
+    rows = np.concatenate([np.flatnonzero(index == k) for k in order])
+    said = choices(called[k] for k in order)
+    note = f"read of {len(called)} logs in the file: {said}" + " one after another, with gaps" * (len(order) > 1)
+    if not wanted and len(order) > 1:
+        note += f'; --channels \'{{"log": "{called[order[0]]}"}}\' reads one alone'
+    channels = {key: replace(channel, values=channel.values[rows]) for key, channel in raw.channels.items()}
+    wrenches = {link: wrench[rows] for link, wrench in raw.wrenches.items()}
+    t = one_time(raw.t[rows], changes(index[rows]))
+    by_frame = raw.by_frame.at(rows)
+    return replace(raw, t=t, channels=channels, wrenches=wrenches, by_frame=by_frame, notes=(*raw.notes, note))

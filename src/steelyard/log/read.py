@@ -9,25 +9,21 @@ from typing import Any
 from steelyard.arguments import found, shown
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
 from steelyard.lazy import later
-from steelyard.log.episodes import restarted
 from steelyard.log.log import Log
 from steelyard.log.match import to_log
-from steelyard.log.raw_channels import Raw, ReadRequest, RobotNames
-from steelyard.log.register_signs import decoded
-from steelyard.log.stated_units import StatedUnits, in_stated_units, stated
+from steelyard.log.raw_channels import Raw, ReadRequest, RobotNames, restarted
+from steelyard.log.stated_units import StatedUnits, decoded, in_stated_units, stated
 
 _later = partial(later, "steelyard.log")
 _ARRAYS = (_later("npz.read"), _later("mat.read"), _later("hdf5.read"))
-_bag2, _parquet = _later("ros.recording.read_bag2"), _later("parquet.read")
+_recording, _parquet = _later("ros.recording.read"), _later("parquet.read")
 READERS: dict[str, Callable[[Path, ReadRequest], Raw]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), _later("csv.read")),
     ".npz": _ARRAYS[0],
     **dict.fromkeys((".parquet", ".pq"), _parquet),
     ".mat": _ARRAYS[1],
     **dict.fromkeys((".h5", ".hdf5"), _ARRAYS[2]),
-    ".mcap": _later("ros.recording.read_mcap"),
-    ".bag": _later("ros.recording.read_bag1"),
-    **dict.fromkeys((".db3", ".zstd"), _bag2),
+    **dict.fromkeys((".mcap", ".bag", ".db3", ".zstd"), _recording),
 }
 
 
@@ -69,12 +65,14 @@ def read_log(
     if robot is not None and not hasattr(robot, "joint_names"):
         raise OptionError(f"robot is a Robot; found {found(robot)}. steelyard.load(path) makes one.")
     known = tuple(joint_names or (tuple(robot.joint_names) if robot is not None else ()))
-    channels, logs = _logs(channels or {})
+    channels = dict(channels or {})
+    wanted = channels.pop("log", None)
+    logs = () if wanted is None else (wanted,) if isinstance(wanted, str | int) else tuple(wanted)
     told = stated(units or {})
-    request = ReadRequest(channels, told.units, known, logs, rows)
+    request = ReadRequest(channels, told.units, known, tuple(map(str, logs)), rows)
     finish = partial(_finished, told=told, robot=robot, joint_names=joint_names, base=base)
     if not isinstance(path, str | Path):
-        return finish(_later("in_memory.read")(path, request), "log")
+        return finish(_later("arrays.read_given")(path, request), "log")
     path = Path(path)
     if not os.path.exists(path):  # noqa: PTH110  False for names that cannot be
         raise LogError(f"There is no log at {shown(path)}. Give the path of a file, or of the folder of a ROS 2 bag.")
@@ -102,15 +100,8 @@ def _finished(raw: Raw, name: str, told: StatedUnits, robot, joint_names, base) 
     return in_stated_units(to_log(decoded(restarted(raw), told), robot, joint_names, name, base), told)
 
 
-def _logs(channels: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The channels without `log`, and the names or numbers of logs that it wants."""
-    wanted = channels.get("log")
-    several = [] if wanted is None else [wanted] if isinstance(wanted, str | int) else list(wanted)
-    return {key: value for key, value in channels.items() if key != "log"}, tuple(map(str, several))
-
-
 def _reader(path: Path) -> Callable[[Path, ReadRequest], Raw] | None:
     """By the suffix, and for folders and tables by what lies in and around them."""
     if (path.is_dir() or path.suffix.lower() in (".parquet", ".pq")) and _later("lerobot.home")(path):
         return _later("lerobot.read")
-    return _bag2 if path.is_dir() else READERS.get(path.suffix.lower())
+    return _recording if path.is_dir() else READERS.get(path.suffix.lower())

@@ -21,7 +21,6 @@ from steelyard.errors import LogError
 from steelyard.numbers import SAME
 
 SMOOTH = 2  # derivatives that the one curve has
-_CHUNK = 2_000_000  # numbers of a window matrix worked on at a time
 
 
 def derivatives(t: NDArray, x: NDArray, cutoff: float, degree: int, count: int) -> NDArray[np.float64]:
@@ -66,7 +65,7 @@ def _at(
         )
     columns = np.arange(int((stop - first).max()))
     result = np.empty((len(samples), x.shape[1]))
-    size = max(1, _CHUNK // (len(columns) * (degree + 1)))
+    size = max(1, 2_000_000 // (len(columns) * (degree + 1)))  # numbers of a window matrix worked on at a time
     for start in range(0, len(samples), size):
         part = slice(start, start + size)
         rows = np.minimum(first[part, None] + columns, len(t) - 1)

@@ -5,14 +5,20 @@
 
 A fit to a computed torque gives the controller's model back, with an error that hardly could be smaller. A position
 that was asked for is the command of a position servo, a torque that was asked for that of a torque interface.
+
+Names that known programs give to their signals come first. A program is one `Recorder`, recognised by names that no
+other program writes; words that anyone may use for a channel are in `channels`.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from steelyard.errors import choices
-from steelyard.log.channels import CHANNEL_OF, QUALIFIERS, WORDS, Kind
+from steelyard.log.channels import CHANNEL_OF, QUALIFIERS, WORDS, Kind, count
+from steelyard.log.frame_channels import leaf
+from steelyard.log.raw_channels import ReadRequest
 
 COMPUTED = "tau: computed, not measured:"
 """How readers start the note on torques that a controller computed."""
@@ -31,17 +37,10 @@ Groups = dict[Kind, dict[str, int]]
 def best_series(
     names: Sequence[str], known: Collection[str], prefixed: Callable[[str], tuple[str, str] | None]
 ) -> tuple[dict[int, str], set[int], tuple[str, ...]]:
-    """The series of positions, velocities and accelerations that are read, and commands among them and torques.
-
-    Args:
-        names: of columns.
-        known: joints, whose names mean themselves.
-        prefixed: (channel, joint) of a name that starts with the word of a channel.
-
-    Returns:
-        (what headers stand for, by their number; numbers of those that are read only where they are asked for; notes on
-        commands), empty where no word tells series apart.
-    """
+    """The series of positions, velocities and accelerations that are read, and commands among them and torques: what
+    headers stand for, by their number; numbers of those that are read only where they are asked for; and notes on
+    commands. Empty where no word tells series apart. known: joints, whose names mean themselves; prefixed: makes
+    (channel, joint) of a name that starts with the word of a channel."""
     hits = [prefixed(name) for name in names]
     found: dict[str, Groups] = {"q": {}, "v": {}, "a": {}}
     for i, hit in enumerate(hits):
@@ -100,16 +99,9 @@ def _asked_torques(names: Sequence[str], known: Collection[str]) -> dict[int, st
 
 
 def torque_of(name: str, known: Collection[str] = ()) -> tuple[Kind, str] | None:
-    """What torque a name means.
-
-    Args:
-        name: of a column or an array, such as `target_moment_3`, `elbow/effort_des`, `tauEst_0`.
-        known: joints, whose own words say nothing of the torque.
-
-    Returns:
-        Its kind, and the name with `tau` in the place of all words of the torque (`tau_3`, `elbow/tau`), as it is where
-        these say nothing; None for what names no torque of joints.
-    """
+    """What torque a name of a column or an array means, such as `target_moment_3`, `elbow/effort_des`, `tauEst_0`: its
+    kind, and the name with `tau` in the place of all words of the torque (`tau_3`, `elbow/tau`), as it is where these
+    say nothing; None for what names no torque of joints. known: joints, whose own words say nothing of the torque."""
     joint = max((found for each in known if (found := _alone(each, name))), key=len, default=range(0))
     words = [word for word in _WORD.finditer(name) if word.start() not in joint]
     said = [word[0].lower() for word in words]
@@ -160,15 +152,8 @@ def _torques(names: Iterable[str], known: Collection[str]) -> dict[int, tuple[Ki
 
 
 def best_torques(names: Sequence[str], known: Collection[str] = ()) -> tuple[dict[int, str], set[int]]:
-    """The best measured torques among names.
-
-    Args:
-        names: of columns or arrays.
-        known: joints.
-
-    Returns:
-        Names as of `torque_of` of all torques, by their number; and the numbers of those beside the best ones.
-    """
+    """Names as of `torque_of` of all torques among names, by their number, and the numbers of those beside the best
+    measured ones. known: joints."""
     found = _torques(names, known)
     count = Counter(kind for kind, _ in found.values() if kind != Kind.OTHER)
     best = min(count, default=None)
@@ -181,3 +166,96 @@ def computed_note(names: Sequence[str], known: Collection[str] = ()) -> tuple[st
     """The note on signals that were taken for torques; none where none of them is computed."""
     found = [names[i] for i, (kind, _) in _torques(names, known).items() if kind == Kind.COMPUTED]
     return (f"{COMPUTED} {choices(found)}",) if found else ()
+
+
+_INDEX = re.compile(r"^(?P<stem>.*?)(?:\[(?P<inside>\d{1,9})\]|[_.]?(?<!\d)(?P<behind>\d{1,9}))$")
+
+_WRITTEN = (
+    "ALOHA: marks=observations/qpos t=timestamp,time,t q=observations/qpos v=observations/qvel tau=observations/effort "
+    "command=action",
+    "MuJoCo: marks=qpos base=mujoco t=time,t q=qpos v=qvel a=qacc tau=qfrc_actuator command=ctrl",
+    "libfranka: marks=q,tau_J t=time,t,timestamp q=q v=dq tau=tau_J command=q_d",
+    "libfranka: marks=q,tau_J_d t=time,t,timestamp q=q v=dq tau=tau_J_d command=q_d",
+    "UR RTDE: marks=actual_q t=timestamp,time q=actual_q v=actual_qd tau=actual_current_as_torque,target_moment "
+    "command=target_q current=actual_current",
+    "Kinova Kortex: marks=torque,torque_sensor computed=torque q=q,position v=v,velocity "
+    "tau=tau_current,torque_current,torque",
+    "LeRobot: marks=observation.state t=timestamp q=observation.state v=observation.velocity tau=observation.effort "
+    "command=action current=observation.current",
+    "a teaching program (state and action): marks=state,action t=timestamp,time,t q=state command=action",
+)
+TAUGHT = ("observation.state", "state", "action")  # signals of which each joint may have a column, `action_elbow`
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """What a program writes, whose own names make it known.
+
+    channels: names of each channel, the first that a file has is taken. marks: the program is meant by a file that has
+    all of these. base: convention of a free base. computed: torques that are no measurements, though no word says so.
+    """
+
+    name: str
+    channels: Mapping[str, Sequence[str]]
+    marks: Sequence[str]
+    base: str | None
+    computed: Sequence[str]
+
+
+def _recorder(line: str) -> Recorder:
+    name, _, rest = line.partition(": ")
+    said = {key: tuple(words.split(",")) for key, _, words in (pair.partition("=") for pair in rest.split())}
+    marks, computed, (base,) = said.pop("marks"), said.pop("computed", ()), said.pop("base", (None,))
+    return Recorder(name, said, marks, base, computed)
+
+
+RECORDERS = tuple(map(_recorder, _WRITTEN))
+LEROBOT = next(recorder for recorder in RECORDERS if recorder.name == "LeRobot")
+
+
+def recognised(names: Sequence[str], request: ReadRequest) -> tuple[ReadRequest, str | None, tuple[str, ...]]:
+    """The request with the channels of the program that wrote a file, the convention of its free base, and a note; the
+    request as it was where no program is known.
+
+    names: of arrays, or of columns, which are those of one signal where they differ in a number at their end alone.
+    What the request says of a channel counts more, and nothing is said where it says everything.
+    """
+    signals = _signals(names)
+    for recorder in RECORDERS:
+        if not all(mark in signals for mark in recorder.marks):
+            continue
+        found = {
+            key: next((name for name in meant if name in signals), None) for key, meant in recorder.channels.items()
+        }
+        used = {key: name for key, name in found.items() if name is not None and key not in request.channels}
+        if not used:
+            return request, recorder.base, ()
+        channels = {key: signals[name] for key, name in used.items()}
+        words = [f"{key} from {name}" for key, name in used.items()]
+        notes = (f"recognised as written by {recorder.name}: {'; '.join(words)}",)
+        notes += (f"{COMPUTED} {used['tau']}",) if used.get("tau") in recorder.computed else ()
+        return replace(request, channels={**channels, **request.channels}), recorder.base, notes
+    return request, None, ()
+
+
+def _signals(names: Sequence[str]) -> dict[str, str | list[str] | dict[str, str]]:
+    """Names by signal: each by itself and by the last part of its path, those that differ in their index alone in its
+    order, and of teaching programs those of each joint."""
+    found: dict[str, str | list[str] | dict[str, str]] = {name: name for name in names}
+    numbered: dict[str, list[tuple[int, str]]] = {}
+    for name in names:
+        if match := _INDEX.match(name):
+            number = match["inside"] or match["behind"]
+            numbered.setdefault(match["stem"], []).append((int(number), name))
+    for stem, group in numbered.items():
+        if stem not in found and count(number for number, _ in group):
+            found[stem] = [name for _, name in sorted(group)] if len(group) > 1 else group[0][1]
+    leaves = [leaf(name) for name in names]
+    for last, name in zip(leaves, names, strict=True):
+        if "/" in name and leaves.count(last) == 1:
+            found.setdefault(last, name)
+    for stem in TAUGHT:
+        joints = {name[len(stem) + 1 :]: name for name in names if re.match(re.escape(stem) + r"[_./ ]\D", name)}
+        if joints and stem not in found:
+            found[stem] = {joint.removesuffix(".pos"): name for joint, name in joints.items()}
+    return found

@@ -4,55 +4,47 @@ They give derivatives of one curve: what they do to a signal they do to its deri
 them.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import OptionError, choices
 
 BUTTERWORTH, KALMAN, SAVGOL = "butterworth", "kalman", "savgol"
-SMOOTHERS = (BUTTERWORTH, KALMAN, SAVGOL)
-ORDERS = {BUTTERWORTH: range(1, 7), KALMAN: range(3, 4), SAVGOL: range(2, 9)}
-DEFAULT_ORDERS = {BUTTERWORTH: 4, KALMAN: 3, SAVGOL: 6}
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """orders: that it has, of its `order` by default; words: for notes."""
+
+    orders: range
+    order: int
+    words: str
+
+
+SMOOTHERS = {
+    BUTTERWORTH: Smoother(range(1, 7), 4, "zero-phase Butterworth filter of order {}"),
+    KALMAN: Smoother(range(3, 4), 3, "Kalman smoother of white jerk"),
+    SAVGOL: Smoother(range(2, 9), 6, "Savitzky-Golay filter of degree {}"),
+}
 
 
 def order_of(smoother: str, order: int | None) -> int:
-    """The order of a smoother: of the filter that runs both ways, 3 of kalman, degree of the polynomials of savgol.
-
-    Args:
-        smoother: "butterworth", "kalman" or "savgol".
-        order: None for the smoother's own.
-
-    Returns:
-        The order.
-
-    Raises:
-        OptionError: an order it does not have, or an unknown word.
-    """
+    """The order of a smoother, its own for None: of the filter that runs both ways, 3 of kalman, degree of the
+    polynomials of savgol. Raises OptionError for an order it does not have, or an unknown word."""
     if smoother not in SMOOTHERS:
         raise OptionError(f"smoother is {smoother!r}. Choose from {choices(SMOOTHERS)}.")
-    order, known = DEFAULT_ORDERS[smoother] if order is None else order, ORDERS[smoother]
+    known = SMOOTHERS[smoother].orders
+    order = SMOOTHERS[smoother].order if order is None else order
     if order not in known:
         raise OptionError(f"order={order} of smoother {smoother!r}: expected {known.start} to {known.stop - 1}")
     return order
 
 
 def derivatives(smoother: str, t: NDArray, x: NDArray, cutoff: float, order: int, count: int) -> NDArray[np.float64]:
-    """Signals without gaps, smoothed, and their derivatives.
-
-    Args:
-        smoother: "butterworth", "kalman" or "savgol".
-        t: (n,) increasing times, s.
-        x: (n, k) signals.
-        cutoff: Hz, -3 dB, below half the median rate.
-        order: as of `order_of`.
-        count: how many derivatives.
-
-    Returns:
-        (count + 1, n, k): the smoothed signals, then each derivative.
-
-    Raises:
-        LogError: the filter does not fit the samples.
-    """
+    """(count + 1, n, k): signals x (n, k) without gaps at increasing times t (n,), s, smoothed, then each derivative.
+    cutoff: Hz, -3 dB, below half the median rate. Raises LogError where the filter does not fit the samples."""
     if smoother == SAVGOL:
         from steelyard.log import savgol
 
@@ -81,8 +73,4 @@ def response(
 
 def describe(smoother: str, order: int) -> str:
     """In words, for notes."""
-    return {
-        BUTTERWORTH: f"zero-phase Butterworth filter of order {order}",
-        KALMAN: "Kalman smoother of white jerk",
-        SAVGOL: f"Savitzky-Golay filter of degree {order}",
-    }[smoother]
+    return SMOOTHERS[smoother].words.format(order)

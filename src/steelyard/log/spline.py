@@ -46,8 +46,9 @@ def smooth(t: NDArray[np.float64], x: NDArray[np.float64], cutoff: float, order:
     size = intervals + degree
     first, share = _places(t, h, intervals)
     values = b_splines(share, degree)
-    weighted = values * _time_per_sample(t)[:, None]
-    penalty = _roughness(h, degree, order) * strength(cutoff, order, float(np.median(np.diff(t))))
+    step = np.diff(t)
+    weighted = values * np.concatenate([step[:1], (step[1:] + step[:-1]) / 2, step[-1:]])[:, None]  # time per sample
+    penalty = _roughness(h, degree, order) * strength(cutoff, order, float(np.median(step)))
     bands = np.zeros((degree + 1, size))  # row degree - k: diagonal k of the normal matrix
     right = np.zeros((size, x.shape[1]))
     for i in range(degree + 1):
@@ -75,11 +76,6 @@ def _places(t: NDArray[np.float64], h: float, intervals: int) -> tuple[NDArray[n
     passed = t / h
     first = np.clip(passed.astype(np.intp), 0, intervals - 1)
     return first, passed - first
-
-
-def _time_per_sample(t: NDArray[np.float64]) -> NDArray[np.float64]:
-    step = np.diff(t)
-    return np.concatenate([step[:1], (step[1:] + step[:-1]) / 2, step[-1:]])
 
 
 def strength(cutoff: float, order: int, step: float) -> float:

@@ -100,8 +100,10 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
     filtered = all(log.direction is not None for log in logs)
     recorded = all(log.bandwidth is None for log in logs)
     shared = logs[0].shared if all(log.shared == logs[0].shared for log in logs) else ()
-    told: dict[str, Any] = {key: stack(key) for key in DRIVE if _alike(logs, key)}
+    widths = {key: {None if (x := getattr(log, key)) is None else x.shape[1] for log in logs} for key in DRIVE}
+    told: dict[str, Any] = {key: stack(key) for key, own in widths.items() if len(own) == 1 and None not in own}
     told |= {key: _stacked(logs, key) for key in BY_FRAME}
+    weights = [np.ones((len(log), log.nv)) if log.weights is None else log.weights for log in logs]
     return Log(
         **told,
         t=t,
@@ -113,17 +115,11 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
         direction_width=logs[0].direction_width,
         shared=shared,
         shared_direction=stack("shared_direction") if shared else None,
-        weights=_weights(logs),
+        weights=np.concatenate(weights) if any(log.weights is not None for log in logs) else None,
         bandwidth=None if recorded else 0.5 * independence_of(logs) * logs[0].rate,
         joint_names=logs[0].joint_names,
         name=name,
     )
-
-
-def _alike(logs: Sequence[Log], key: str) -> bool:
-    """Whether all logs have a channel, in as many columns."""
-    found = [getattr(log, key) for log in logs]
-    return all(each is not None for each in found) and len({each.shape[1] for each in found}) == 1
 
 
 def _stacked(logs: Sequence[Log], key: str) -> dict[str, np.ndarray]:
@@ -135,9 +131,3 @@ def _stacked(logs: Sequence[Log], key: str) -> dict[str, np.ndarray]:
         )
         raise LogError(f"logs cannot be joined, as their {key} are of other frames: {listed}")
     return {name: np.concatenate([getattr(log, key)[name] for log in logs]) for name in getattr(logs[0], key)}
-
-
-def _weights(logs: Sequence[Log]) -> np.ndarray | None:
-    if all(log.weights is None for log in logs):
-        return None
-    return np.concatenate([np.ones((len(log), log.nv)) if log.weights is None else log.weights for log in logs])

@@ -22,27 +22,13 @@ NONE_FITS = 0.5  # the same where they have nothing to do with the positions
 
 
 def gaps(t: NDArray[np.float64]) -> NDArray[np.int_]:
-    """Indices i such that a gap lies between samples i and i + 1.
-
-    Args:
-        t: (n,) increasing, s.
-
-    Returns:
-        (g,) indices.
-    """
+    """(g,) indices i such that a gap lies between samples i and i + 1 of increasing t (n,), s."""
     steps = np.diff(t)
     return np.flatnonzero(steps > GAP * np.median(steps)) if len(steps) else np.zeros(0, dtype=int)
 
 
 def segments(t: NDArray[np.float64]) -> list[slice]:
-    """The stretches of t without gaps, in order; they cover all samples.
-
-    Args:
-        t: (n,) increasing, s.
-
-    Returns:
-        Slices of t.
-    """
+    """The stretches of increasing t (n,), s, without gaps, in order; they cover all samples."""
     edges = [0, *(gaps(t) + 1).tolist(), len(t)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
@@ -66,22 +52,12 @@ def runs(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
-PARTS, SAME_RATE = 8, 1.2  # of a log, whose median steps may differ by so much
-RESOLVED = 0.1  # of the least step of positions, below which distances are rounding
-SPREAD = 1e-3  # of the steps over their median, below which stamps are even
-BETTER = 0.5  # error of the prediction at even stamps over that at the stamps as they are, at most
 NEIGHBOURS = (-2, -1, 1, 2)
 
 
 def even_stamps(log: Log) -> Log:
-    """The log with stamps evenly spaced between its gaps.
-
-    Args:
-        log: with stamps that wander.
-
-    Returns:
-        A log with the same samples. Of stamps that were stored too coarsely, samples are spaced by where stamps change.
-    """
+    """The log with stamps evenly spaced between its gaps. Of stamps that were stored too coarsely, samples are spaced
+    by where stamps change."""
     step = coarse_step(log)
     if step:
         return log.replace(t=log.t[0] + step * np.arange(len(log))).noted(f"t: spaced evenly, {step:.6g} s a sample")
@@ -124,36 +100,24 @@ def wandering(log: Log) -> Iterator[Finding]:
     """Stamps that are more irregular than the samples."""
     part = max(segments(log.t), key=lambda part: part.stop - part.start)
     t, q = log.t[part], log.q[part]
-    if len(t) < 16:
-        return
-    if not _one_rate(t):
+    rates = [np.median(part) for part in np.array_split(np.diff(t), 8)] if len(t) >= 16 else ()
+    if not rates or max(rates) >= 1.2 * min(rates):  # a logger that goes on at another rate is no jitter
         return
     even = _even(t)
     spread = float(np.std(t - even) / np.median(np.diff(t)))
-    if spread < SPREAD:
+    if spread < 1e-3:  # of the steps over their median, below which stamps are even
         return
     stamped, spaced = unpredicted(t, q), unpredicted(even, q)
-    moves = stamped > RESOLVED * _tick(q)
+    steps = np.abs(np.diff(q, axis=0))
+    moves = stamped > 0.1 * np.where(steps > 0, steps, np.inf).min(axis=0)  # below, distances are an encoder's rounding
     ratio = float(np.median(spaced[moves] / stamped[moves])) if moves.any() else 1.0
-    if ratio < BETTER:
+    if ratio < 0.5:  # error of the prediction at even stamps over that at the stamps as they are, at most
         yield warning(
             "stamp_jitter",
             f"Stamps wander by {100 * spread:.2g} % of a step, but positions are {1 / max(ratio, 1e-3):.2g} times as "
             "smooth at even times: samples were taken evenly and stamped late or early. Give --even-stamps.",
             options=["--even-stamps"],
         )
-
-
-def _tick(q: NDArray) -> NDArray:
-    """(n,) least step between samples of each position, as its encoder resolves."""
-    steps = np.abs(np.diff(q, axis=0))
-    return np.where(steps > 0, steps, np.inf).min(axis=0)
-
-
-def _one_rate(t: NDArray) -> bool:
-    """Whether all parts of stamps have the same step: a logger that goes on at another rate is no jitter."""
-    steps = [np.median(part) for part in np.array_split(np.diff(t), PARTS)]
-    return max(steps) < SAME_RATE * min(steps)
 
 
 def unpredicted(t: NDArray, q: NDArray) -> NDArray:

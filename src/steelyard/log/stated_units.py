@@ -1,7 +1,16 @@
-"""Units as a caller states them: of a channel, of one joint's, and how a register holds its sign."""
+"""Units as a caller states them, of a channel or of one joint's, and signs packed into registers of servos.
+
+Values of such registers are whole and never negative, and their upper half means the other direction. Sign and
+magnitude (a bit of its own is the direction): load and speed of Dynamixel AX and MX (protocol 1) and of Feetech have it
+in bit 10, positions, speeds and currents of Feetech in bit 15. Two's complement of 16 or 32 bits: what was signed in
+the servo and was read without its sign. A coding is certain where a signal that passes zero jumps by just the bit of
+its sign, again and again, and by nothing like it elsewhere.
+
+Sources: Robotis e-manual, AX-12A, "Present Load" and "Present Speed"; Feetech STS3215 memory table.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +18,10 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import SI, factor, is_si, step
 from steelyard.log.log import Log
+from steelyard.log.raw_channels import Channel, Raw
+from steelyard.numbers import SAME
 
 BY_JOINT = ("q", "v", "a", "tau", "command", "current")
-FOLLOWS = 0.3  # median distance of positions from what was told, over that from their median, at most
 
 
 @dataclass(frozen=True)
@@ -26,7 +36,8 @@ class Coding:
     meaning: str
 
     def decoded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Signed values of a register's."""
+        """A log as read, in SI, with the signs of its registers, and notes on them. told: units as stated. One in words
+        says that numbers are no registers, a step is that of a register; a coding needs no proof."""
         other = self.half - x if self.mirrored else x - self.jump
         return np.where(x >= self.half, other, x)
 
@@ -50,17 +61,8 @@ class StatedUnits:
 
 
 def stated(units: Mapping[str, str]) -> StatedUnits:
-    """Units by the words that a caller gave.
-
-    Args:
-        units: such as `{"q": "deg", "tau:elbow": "mNm", "current": "0.0065 bit15"}`.
-
-    Returns:
-        The StatedUnits.
-
-    Raises:
-        LogError: a unit of one joint of a channel that has none by joint, or that is no unit of it.
-    """
+    """Units by the words that a caller gave, such as `{"q": "deg", "tau:elbow": "mNm", "current": "0.0065 bit15"}`.
+    Raises LogError for a unit of one joint of a channel that has none by joint, or that is no unit of it."""
     whole: dict[str, str] = {}
     codings: dict[str, str] = {}
     single: dict[tuple[str, str], str] = {}
@@ -81,18 +83,8 @@ def stated(units: Mapping[str, str]) -> StatedUnits:
 
 
 def in_stated_units(log: Log, told: StatedUnits) -> Log:
-    """The log with what readers leave to be converted: commands that follow positions, and columns of single joints.
-
-    Args:
-        log: as read.
-        told: units as stated; readers have converted whole channels but for commands.
-
-    Returns:
-        The log in SI, and a note on each conversion.
-
-    Raises:
-        LogError: a joint or a channel that the log does not have.
-    """
+    """The log in SI, with a note on each conversion that readers leave: of commands that follow positions, and of
+    single joints. Raises LogError for a joint or a channel that the log does not have."""
     if "q" in told.units and "command" not in told.units:
         log = _told_alike(log, np.ones(log.nv, dtype=bool), told.units["q"], "command")
     for (channel, joint), unit in told.of_joints.items():
@@ -116,12 +108,95 @@ def _told_alike(log: Log, columns: NDArray[np.bool_], unit: str, what: str) -> L
     command = log.command * np.where(columns, factor("q", unit), 1.0)
     moving = columns & (np.nanstd(log.q, axis=0) > 0)
     error, size = (  # medians, as either may jump by a full turn first
-        np.nanmedian(np.abs(x[:, moving])) if moving.any() else 0 for x in (command - log.q, _moved(log.q))
+        np.nanmedian(np.abs(x[:, moving])) if moving.any() else 0
+        for x in (command - log.q, log.q - np.nanmedian(log.q, axis=0))
     )
-    if not error < FOLLOWS * size:
+    if not error < 0.3 * size:  # median distance of positions from what was told, over that from their median, at most
         return log
     return log.replace(command=command).noted(f"{what}: converted from {unit} as q, which follows it")
 
 
-def _moved(q: NDArray[np.float64]) -> NDArray[np.float64]:
-    return q - np.nanmedian(q, axis=0)
+REGISTER = "the servo's register,"
+"""In notes on channels whose sign was packed: their values are counts, unless a step is stated."""
+PACKED = ("q", "v", "tau", "command", "duty", "current")
+LEAST = min(coding.half for coding in CODINGS.values())
+
+
+def decoded(raw: Raw, told: StatedUnits) -> Raw:
+    """A log as read, in SI, with the signs of its registers, and notes on them. told: units as stated. One in words
+    says that numbers are no registers, a step is that of a register; a coding needs no proof."""
+    channels, notes = dict(raw.channels), []
+    for key in PACKED:
+        scale = told.step(key)
+        if key not in channels or scale is None:
+            continue
+        channel = channels[key]
+        if key not in told.codings and not np.any(channel.values >= scale * LEAST):
+            continue
+        with np.errstate(invalid="ignore", over="ignore"):
+            counts = channel.values / scale
+            counts = np.where(np.abs(counts - np.round(counts)) < SAME, np.round(counts), counts)
+        coding = CODINGS[told.codings[key]] if key in told.codings else certain(counts)
+        if coding is None:
+            continue
+        columns = registers(counts, coding)
+        channels[key] = replace(channel, values=np.where(columns, scale * coding.decoded(counts), channel.values))
+        why = "as units= says" if key in told.codings else "as it jumps so at each change of sign"
+        notes.append(f"{key}: {REGISTER} {coding.meaning}, decoded{_columns(channel, columns)}, {why}")
+    return replace(raw, channels=channels, notes=(*raw.notes, *notes)) if notes else raw
+
+
+def _columns(channel: Channel, columns: NDArray[np.bool_]) -> str:
+    if columns.all():
+        return ""
+    names = channel.names or [str(i + 1) for i in range(len(columns))]
+    return f" in {choices(name for name, used in zip(names, columns, strict=True) if used)}"
+
+
+def registers(x: NDArray[np.float64], coding: Coding) -> NDArray[np.bool_]:
+    """(k,) columns that may be registers of a coding: whole numbers from zero to the end of its upper half."""
+    whole = np.all((x == np.round(x)) | np.isnan(x), axis=0)
+    with np.errstate(invalid="ignore"):
+        return whole & ~np.any((x < 0) | (x >= 2 * coding.half), axis=0) & np.any(x > 0, axis=0)
+
+
+def certain(x: NDArray[np.float64]) -> Coding | None:
+    """The coding of registers (n, k), by the joints that pass zero; None where no coding is certain.
+
+    All joints of a channel have the same servos, so those that never pass zero follow the others.
+    """
+    for coding in CODINGS.values():
+        columns = registers(x, coding)
+        passages, regular, quiet = _passages(x[:, columns], coding)
+        # nine of ten jump by the bit of the sign
+        if passages >= 3 and regular >= 0.9 * passages and quiet:  # passages through zero
+            return coding
+    return None
+
+
+def suspected(x: NDArray[np.float64]) -> Coding | None:
+    """The coding that registers (n, k) may have, though they pass zero too seldom to prove it: values lie in its upper
+    half, none beyond it, and do not cross the middle as a signal of one sign would."""
+    if np.any(x < 0) or not np.any(x >= LEAST):
+        return None
+    for coding in CODINGS.values():
+        columns = registers(x, coding) & np.any(x >= coding.half, axis=0)
+        if not columns.any() or np.nanmax(x) >= 2 * coding.half:
+            continue
+        passages, regular, quiet = _passages(x[:, columns], coding)
+        if quiet and regular == passages:
+            return coding
+    return None
+
+
+def _passages(x: NDArray[np.float64], coding: Coding) -> tuple[int, int, bool]:
+    """Passages from one half of registers (n, k) to the other, how many of them jump as the coding has it, and whether
+    no step within a half is as large."""
+    other = x >= coding.half
+    passes = other[1:] != other[:-1]
+    with np.errstate(invalid="ignore"):
+        steps = np.abs(np.diff(x, axis=0))
+    regular = np.abs(steps[passes] - coding.jump) < coding.half / 2
+    within = steps[~passes & np.isfinite(steps)]
+    quiet = not len(within) or bool(np.quantile(within, 0.99) < coding.half / 2)
+    return int(passes.sum()), int(regular.sum()), quiet

@@ -14,11 +14,21 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import CHANNEL_OF, DRIVE, QUALIFIERS, SI, UNIT_ENDS, WORDS, Kind, count, factor, is_si
-from steelyard.log.episodes import EPISODE, episodes_of, following, one_time
 from steelyard.log.frame_channels import FrameChannel, found_by_frame, gathered
-from steelyard.log.raw_channels import HOW, STEADY, Channel, Raw, ReadRequest, asked, counted
-from steelyard.log.recorders import recognised
-from steelyard.log.signals import best_series, best_torques, computed_note
+from steelyard.log.raw_channels import (
+    EPISODE,
+    HOW,
+    STEADY,
+    Channel,
+    Raw,
+    ReadRequest,
+    asked,
+    counted,
+    episodes_of,
+    following,
+    one_time,
+)
+from steelyard.log.signals import best_series, best_torques, computed_note, recognised
 
 _UNIT = re.compile(r"^(?P<name>.*)[\[(](?=[^\[\]()]*[^\[\]()\d\s])(?P<unit>[^\[\]()]*)[\])]$")
 _TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)
@@ -137,14 +147,7 @@ def layout(headers: Sequence[str], request: ReadRequest) -> Layout:
 
 
 def split_unit(header: str) -> tuple[str, str | None]:
-    """Name and unit of a header such as `q_elbow [deg]`.
-
-    Args:
-        header: of a column.
-
-    Returns:
-        (name, unit); the unit is None where none is stated.
-    """
+    """Name and unit of a header such as `q_elbow [deg]`, the unit None where none is stated."""
     found = _UNIT.match(header.strip())
     name, unit = (found["name"].rstrip(), found["unit"].strip()) if found else (header.strip(), None)
     timed = _TIME.match(name)
@@ -155,7 +158,7 @@ def _without_common_path(names: list[str]) -> list[str]:
     """Names less the path that those share which stand below the topics of the positions, if any are named:
     `/joint_states/elbow/position` -> `elbow/position`."""
     below = [name for name in names if "/" in name]
-    topics = {_topic(name) for name in below if any(_is_position(part) for part in name.split("/"))}
+    topics = {_topic(name) for name in below if _channels_of(name.split("/"), "q")}
     below = [name for name in below if not topics or _topic(name) in topics]
     if not below:
         return names
@@ -170,8 +173,10 @@ def _topic(name: str) -> str:
     return name.lstrip("/").partition("/")[0]
 
 
-def _is_position(word: str) -> bool:
-    return any(hit is not None and hit[0] == "q" for hit in (_prefixed(word), _suffixed(word)))
+def _channels_of(names: Iterable[str], channel: str) -> list[tuple[str, str]]:
+    """(channel, joint) of names that may be of a channel, in either style."""
+    hits = [style(name) for style in (_prefixed, _suffixed) for name in names]
+    return [hit for hit in hits if hit is not None and hit[0] == channel]
 
 
 def _understood(stated: list[tuple[str, str | None]], known: Iterable[str], beside: Collection[int]):
@@ -209,14 +214,13 @@ def _by_unit(stated, named, request: ReadRequest) -> list[tuple[str, str] | None
 def _positioned(names: list[str]) -> set[str]:
     """Joints of columns of positions as they are written, but for those with a word before the name of another one, as
     in `q_model_elbow` beside `q_elbow`."""
-    hits = [hit for style in (_prefixed, _suffixed) for name in names if (hit := style(name)) and hit[0] == "q"]
-    found = {joint for _, joint in hits if joint}
+    found = {joint for _, joint in _channels_of(names, "q") if joint}
     return {joint for joint in found if joint.partition("_")[2] not in found}
 
 
 def _read_as(stated, style) -> list[tuple[str, str] | None]:
     names = _without_common_path([name for name, _ in stated])
-    return [_time(name) or style(name) for name in names]
+    return [("t", "") if name.lower() in WORDS["t"] else style(name) for name in names]
 
 
 def _undecorated(name: str, unit: str | None) -> tuple[str, str | None]:
@@ -225,10 +229,6 @@ def _undecorated(name: str, unit: str | None) -> tuple[str, str | None]:
     if ends:
         name, unit = ends["name"], UNIT_ENDS[ends["unit"].lower()]
     return _MEASURED.sub("", name).lstrip(_SEPARATORS) or name, unit
-
-
-def _time(name: str) -> tuple[str, str] | None:
-    return ("t", "") if name.lower() in WORDS["t"] else None
 
 
 def _prefixed(name: str) -> tuple[str, str] | None:
@@ -337,10 +337,6 @@ def _notes(columns: Sequence[TableColumn], request: ReadRequest) -> Iterable[str
             some = sum(column.unit == unit for column in group)
             source = "as units= says" if key in request.units else "as the header says"
             yield f"{key}: {some} of {len(group)} columns converted from {unit} to {SI[key]}, {source}"
-        if group and key not in request.channels and not _own_spelling(group[0]):
-            yield f"{key}: read from columns like {group[0].header!r}"
-
-
-def _own_spelling(column: TableColumn) -> bool:
-    name = split_unit(column.header)[0]
-    return name in (column.channel, f"{column.channel}_{column.joint}", f"{column.channel}{column.joint}")
+        first = group[0] if group and key not in request.channels else None
+        if first and split_unit(first.header)[0] not in (key, f"{key}_{first.joint}", f"{key}{first.joint}"):
+            yield f"{key}: read from columns like {first.header!r}"

@@ -15,15 +15,13 @@ from steelyard.extras import extra
 from steelyard.log.ros import mcap
 from steelyard.log.ros.messages import MessageFile, Topic
 
-LONGEST = 300.0  # s that a part of a recording may take to read
-TOGETHER = 512  # messages fetched at a time
-MOST = 2**28  # bytes of one message
 PARTS, PACKED = (".db3", ".mcap"), ".zstd"
 
 
 def scan_folder(path: Path, recording: MessageFile) -> None:
     """Add the messages of all parts in a folder. Raises LogError when there are none."""
-    parts = sorted((part for part in path.iterdir() if _suffix(part) in PARTS and part.is_file()), key=_number)
+    found = (part for part in path.iterdir() if part.name.removesuffix(PACKED).endswith(PARTS) and part.is_file())
+    parts = sorted(found, key=_number)
     if not parts:
         found = choices(sorted(part.name for part in path.iterdir())) or "nothing"
         raise LogError(f"{path} is no ROS 2 bag: expected parts ending in .db3 or .mcap, found {found}")
@@ -40,11 +38,6 @@ def scan(path: Path, recording: MessageFile) -> None:
         mcap.scan(path, recording)
     else:
         _scan_sqlite(path, recording)
-
-
-def _suffix(path: Path) -> str:
-    """What a part is, below the compression."""
-    return (path.with_suffix("") if path.suffix == PACKED else path).suffix
 
 
 @contextmanager
@@ -76,7 +69,7 @@ def _number(path: Path) -> tuple[int, str]:
 
 
 def _scan_sqlite(path: Path, recording: MessageFile) -> None:
-    deadline = time.monotonic() + LONGEST
+    deadline = time.monotonic() + 300.0  # s that a part of a recording may take to read
     before = recording.bytes_kept
     recording.begin()
     uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
@@ -86,7 +79,7 @@ def _scan_sqlite(path: Path, recording: MessageFile) -> None:
         raise LogError(f"{path} cannot be opened: {error}") from error
     try:
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2**28)  # bytes of one message
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -148,7 +141,7 @@ def _add_messages(connection: sqlite3.Connection, number: int, topic: Topic, rec
     """Keep the messages of a topic. Returns how many rows it has."""
     query = "SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY id"
     rows, seen = connection.execute(query, (number,)), 0
-    while part := rows.fetchmany(TOGETHER):
+    while part := rows.fetchmany(512):  # messages fetched at a time
         seen += len(part)
         received, data = zip(*part, strict=True)
         if set(map(type, received)) != {int} or set(map(type, data)) != {bytes}:

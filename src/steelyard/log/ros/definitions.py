@@ -6,27 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from steelyard.errors import LogError
+from steelyard.log.raw_channels import DEEPEST
 
 #: NumPy code of each primitive type.
-PRIMITIVES = {
-    "bool": "u1",
-    "byte": "u1",
-    "char": "u1",
-    "octet": "u1",
-    "int8": "i1",
-    "uint8": "u1",
-    "int16": "i2",
-    "uint16": "u2",
-    "int32": "i4",
-    "uint32": "u4",
-    "int64": "i8",
-    "uint64": "u8",
-    "float32": "f4",
-    "float64": "f8",
-}
+PRIMITIVES = dict.fromkeys(("bool", "byte", "char", "octet"), "u1") | {"float32": "f4", "float64": "f8"}
+PRIMITIVES |= {f"{kind}{8 * size}": f"{kind[0]}{size}" for kind in ("int", "uint") for size in (1, 2, 4, 8)}
 TEXTS = ("string", "wstring")
 SEQUENCE = -1  # array of any length
-DEEPEST = 12  # messages in messages
 LONGEST = 100_000  # characters of a definition
 _UNPARSED = (RecursionError, AssertionError, ArithmeticError, ValueError, LookupError, MemoryError)
 _RULE = re.compile(r"^={3,}\s*$", re.MULTILINE)  # between definitions

@@ -12,8 +12,6 @@ from steelyard.extras import extra
 
 CHUNK = 2**30  # bytes uncompressed, of one chunk
 KEPT = 2**32  # bytes of messages that are kept
-EXPANSION = 50  # all chunks together, over the size of the file
-ALLOWANCE = 2**31  # bytes that any file may expand to
 DEFINED = 2**21  # characters of all message definitions together
 LARGEST = 2**24  # bytes of a compressed message that does not state its size
 ZSTD = b"\x28\xb5\x2f\xfd"  # what a compressed message starts with; one in CDR starts with a zero
@@ -102,7 +100,7 @@ class MessageFile:
     def expand(self, size: int) -> None:
         """Account for a chunk of `size` bytes. Raises LogError when the file expands to more than any recording."""
         self.expanded += size
-        limit = ALLOWANCE + EXPANSION * self.size
+        limit = 2**31 + 50 * self.size  # of all chunks together: what any file may expand to, and over its size
         if size > CHUNK or self.expanded > limit:
             raise LogError(f"{self.path} expands to over {min(limit, CHUNK):,} bytes; a recording does not")
 

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import NAME_WORDS
 from steelyard.log.checks import CLOCK
-from steelyard.log.ros import json_messages
-from steelyard.log.ros.decoding import LayoutMessages, blocks
+from steelyard.log.ros.decoding import LayoutMessages, blocks, json_blocks
 from steelyard.log.ros.definitions import Definitions, parse, short, stock
 from steelyard.log.ros.messages import MessageFile, Topic
 
 STAMPED, RECEIVED, CORRECTED = "stamped", "received", "corrected"
 CLOCKS = (STAMPED, RECEIVED, CORRECTED)
 STAMP = ("header.stamp.sec", "header.stamp.nanosec")
-DRIFT = 5e-5  # of a clock against the recorder's, above which it is noted
 LONG = 100  # messages that a clock is compared by
 _FRAME = "header.frame_id"
+_POINTS = "points."
+_FROM_START = ("points.time_from_start.sec", "points.time_from_start.nanosec")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def streams(topic: Topic, recording: MessageFile) -> list[MessageStream]:
     if not topic.data:
         return []
     if topic.json:
-        found, damaged = json_messages.blocks(topic.data, topic.name)
+        found, damaged = json_blocks(topic.data, topic.name)
     else:
         found, damaged = blocks(topic.data, short(topic.kind), definitions_of(topic), cdr=topic.cdr)
     if damaged:
@@ -143,7 +143,7 @@ def clock_notes(used: list[MessageStream]) -> Iterator[str]:
             continue
         behind[stream.topic] = float(np.median(stream.received - stream.stamped)) * 1e-9
         seconds, slope = (stream.stamped[-1] - stream.stamped[0]) * 1e-9, stream.lateness()[1]
-        if abs(slope) > DRIFT:
+        if abs(slope) > 5e-5:  # of a clock against the recorder's, above which it is noted
             yield (
                 f"{CLOCK} {stream.topic} runs {1e6 * abs(slope):.0f} ppm {'slow' if slope > 0 else 'fast'} "
                 f"against the recorder's, {1e3 * abs(slope) * seconds:.1f} ms over the log; "
@@ -155,3 +155,37 @@ def clock_notes(used: list[MessageStream]) -> Iterator[str]:
             f"t: stamps lie behind their receipt by different times: {listed}. If their clocks differ, set them by "
             'the recorder\'s: channels={"t": "corrected"}'
         )
+
+
+def is_trajectory(stream: MessageStream) -> bool:
+    """Whether a stream is of trajectories."""
+    return short(stream.kind) == "trajectory_msgs/JointTrajectory"
+
+
+def with_points(found: list[MessageStream], asked: bool) -> list[MessageStream]:
+    """Streams of a recording without joint states, with the points of its trajectory as samples; of several
+    trajectories, none of which is a log, only where `asked`: where the caller says which field the positions are.
+    Raises LogError for nothing but several trajectories, or one whose points have no times."""
+    planned = [stream for stream in found if is_trajectory(stream)]
+    rest = [stream for stream in found if not is_trajectory(stream)]
+    count = sum(map(len, planned))
+    if count == 1:
+        return [*rest, _unrolled(planned[0])]
+    if count and not rest and not asked:
+        raise LogError(f"{planned[0].topic} holds {count} trajectories; a log is of one: record that one alone")
+    return found if asked else rest
+
+
+def _unrolled(stream: MessageStream) -> MessageStream:
+    """Fields `points.*` (n, k) that all n points of the one message have."""
+    if not all(path in stream.numbers for path in _FROM_START):
+        raise LogError(f"the trajectory of {stream.topic} has no points with times from its start")
+    seconds, rest = (stream.numbers[path][0].astype(np.int64) for path in _FROM_START)
+    ticks = seconds * 10**9 + rest
+    points, joints = len(ticks), len(stream.names)
+    numbers = {
+        path: values[0].reshape(points, joints)
+        for path, values in stream.numbers.items()
+        if path.startswith(_POINTS) and path not in _FROM_START and joints and values.shape[1] == points * joints
+    }
+    return replace(stream, received=stream.received[0] + ticks, stamped=ticks, numbers=numbers)

@@ -15,8 +15,7 @@ from steelyard.log.channels import SI, WORDS
 from steelyard.log.raw_channels import ReadRequest, asked
 from steelyard.log.ros.definitions import LONGEST, number_names, short
 from steelyard.log.ros.messages import MessageFile, Topic
-from steelyard.log.ros.streams import MessageStream, definitions_of
-from steelyard.log.ros.trajectories import is_trajectory
+from steelyard.log.ros.streams import MessageStream, definitions_of, is_trajectory
 from steelyard.log.signals import COMPUTED, computed_note
 
 JOINT_STATE, WRENCH = "sensor_msgs/JointState", "geometry_msgs/WrenchStamped"
