@@ -200,7 +200,7 @@ def identified(truth: sy.Robot, given: sy.Robot, log: sy.Log):
     train, _ = sy.split_blocks(sy.filters.differentiate(log), HELD)
     weights = partial(sy.reversal_weights, given)
     blocks = accumulate_blocks(given, train, armature=True, sample_weights=weights, engine="numpy")
-    found = sy.fit.uncertainty(sy.fit.consistent(sum(blocks)), blocks, draws=0)
+    found = sy.fit.uncertainty(sy.fit.consistent(sum(blocks)), blocks)
     true = np.zeros(found.estimate.layout.size)
     true[found.estimate.layout.inertial] = truth.inertias.ravel()
     return found, true

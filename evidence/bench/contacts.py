@@ -52,7 +52,7 @@ def identified(seconds: float = SECONDS["identified"]):
     log = sy.filters.differentiate(quiet.replace(v=None), cutoff=8.0)
     blocks = sy.accumulate_blocks(nominal, log, armature=True)
     estimate = sy.fit.consistent(sum(blocks), prior=nominal, within="geometry")
-    return robot, sy.fit.uncertainty(estimate, blocks, prior=nominal, draws=0), quiet
+    return robot, sy.fit.uncertainty(estimate, blocks, prior=nominal), quiet
 
 
 def recorded(robot, seed: int, seconds: float, pushes=()):

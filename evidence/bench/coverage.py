@@ -2,7 +2,7 @@
 
 Noise is white or correlated between neighbouring samples (AR(1), 250 Hz); the model is wrong by tens of percent.
 `base`: every base parameter; `full`: parameters of the constrained fit that are labelled data-determined. `naive` takes
-samples as independent, `percentile` is the plain bootstrap of constrained fits for the same parameters as `full`.
+samples as independent.
 """
 
 import numpy as np
@@ -18,10 +18,8 @@ CORRELATIONS = (0.0, 0.9, 0.95, 0.98)
 SERIES = {
     "base": ("#0072b2", "base parameters"),
     "full": ("#009e73", "data-determined"),
-    "percentile": ("#e69f00", "percentile bootstrap"),
     "naive": ("#d55e00", "independent samples"),
 }
-EVERY = 10  # repetitions: for the percentile column alone, which needs 200 draws
 
 
 def run() -> dict:
@@ -34,11 +32,11 @@ def run() -> dict:
 
 def _row(study, correlation) -> dict:
     rng = np.random.default_rng([7, int(100 * correlation)])
-    base, full, naive, percentile, labelled, each = [], [], [], [], [], []
-    for k in range(REPETITIONS):
+    base, full, naive, labelled, each = [], [], [], [], []
+    for _ in range(REPETITIONS):
         blocks = study.with_errors(study.errors(rng, correlation))
         estimate = consistent(sum(blocks))
-        found = uncertainty(estimate, blocks, draws=0 if k % EVERY else 200)
+        found = uncertainty(estimate, blocks)
         determined = found.parameters.by(Source.DATA)
         each.append(found.base.covers(study.base))
         base.append(np.mean(each[-1]))
@@ -46,16 +44,12 @@ def _row(study, correlation) -> dict:
         labelled.append(determined.sum())
         independent = 1.96 * np.sqrt(np.diag(estimate.covariance))
         naive.append(np.mean(np.abs(estimate.base - study.base) <= independent))
-        if k % EVERY == 0:
-            lower, upper = np.quantile(found.draws, [0.025, 0.975], axis=0)
-            percentile += list(((lower <= study.parameters) & (study.parameters <= upper))[determined])
     shares = np.mean(each, axis=0)
     return {
         "base": f"{np.mean(base):.1%}",
         "base, worst and best": f"{shares.min():.1%} .. {shares.max():.1%}",
         "full": f"{np.mean(full):.1%}",
         "labelled data-determined": f"{np.mean(labelled):.0f} of {len(study.parameters)}",
-        "percentile": f"{np.mean(percentile):.1%}",
         "naive": f"{np.mean(naive):.1%}",
     }
 

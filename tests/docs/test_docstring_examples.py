@@ -15,7 +15,6 @@ ENTRY_POINTS = (  # each has an example
     "excite.design",
     "excite.poses",
     "fit.build",
-    "fit.choose_weight",
     "fit.consistent",
     "fit.least_squares",
     "fit.solve",

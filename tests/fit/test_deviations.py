@@ -104,7 +104,7 @@ def test_intervals_of_few_blocks_are_those_of_student():
     Y, tau = regression(np.random.default_rng(3), n=120)
     parts = pieces(Y, tau, 6)
     for level in (0.5, 0.95):
-        found = fit.uncertainty(fit.least_squares(sum(parts)), parts, draws=0, level=level)
+        found = fit.uncertainty(fit.least_squares(sum(parts)), parts, level=level)
         assert found.degrees.max() < 6
         np.testing.assert_allclose(
             (found.base.upper - found.base.lower) / 2,
@@ -119,7 +119,7 @@ def test_intervals_reach_to_an_estimate_beside_them():
     estimate = fit.least_squares(sum(parts))
     for side in (-1.0, 1.0):
         moved = replace(estimate, parameters=estimate.parameters + side)  # such as on a bound, far from the data
-        for part in (found := fit.uncertainty(moved, parts, draws=0)).parameters, found.base:
+        for part in (found := fit.uncertainty(moved, parts)).parameters, found.base:
             np.testing.assert_array_equal(part.lower if side < 0 else part.upper, part.estimate)
 
 
@@ -129,26 +129,15 @@ def test_inflation_is_the_root_of_how_often_samples_are_told(independence):
     rng = np.random.default_rng(5)
     Y, tau = regression(rng, n=4000, p=8)
     parts = pieces(np.repeat(Y, 4, axis=0), np.repeat(tau, 4), 40, independence=independence)
-    found = fit.uncertainty(fit.least_squares(sum(parts)), parts, draws=0)
+    found = fit.uncertainty(fit.least_squares(sum(parts)), parts)
     assert found.inflation == pytest.approx(2 * np.sqrt(independence), rel=0.15)
-
-
-def test_bootstrapped_fits_spread_as_student_does():
-    """The variance of t with d degrees of freedom is d / (d - 2)."""
-    Y, tau = regression(np.random.default_rng(6), n=160)
-    parts = pieces(Y, tau, 8)
-    found = fit.uncertainty(fit.least_squares(sum(parts)), parts, draws=8000, weight=1e-9)
-    degrees = np.median(found.degrees)
-    assert 4 < degrees < 8
-    ratio = found.draws.var(axis=0) / found.parameters.deviation**2
-    np.testing.assert_allclose(ratio, degrees / (degrees - 2), rtol=0.2)
 
 
 def test_moments_of_inertia_are_not_negative_and_products_may_be():
     truth = library.scara()
     repetitions = Repetitions(truth, mistaken(truth, seed=1), duration=6.0, level=0.2, count=32)
     blocks = repetitions.with_errors(repetitions.errors(np.random.default_rng(7), 0.9))
-    found = fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0).parameters
+    found = fit.uncertainty(fit.consistent(sum(blocks)), blocks).parameters
     lower = {
         kind: [low for name, low in zip(found.names, found.lower, strict=True) if name.endswith(f".{kind}")]
         for kind in ("m", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -168,7 +157,7 @@ def test_labels_go_by_the_share_of_the_prior_in_the_variance():
     g, rms = float(Y[:, 0] @ Y[:, 0]) / estimate.noise[0] ** 2, np.sqrt(np.mean(tau**2))
     for share, label in ((0.03, "data-determined"), (0.08, "prior-determined")):
         weight = share / (1 - share) * g * (EFFECT_SPREAD * rms) ** 2
-        assert fit.uncertainty(estimate, parts, weight=weight, draws=0).base.labels == (label,)
+        assert fit.uncertainty(estimate, parts, weight=weight).base.labels == (label,)
 
 
 def test_the_posterior_has_the_prior_of_the_fit(leg):

@@ -8,8 +8,7 @@ import pytest
 from noisy_torques import Repetitions
 from steelyard import fit
 from steelyard.app.demo_job import mistaken
-from steelyard.fit.block_scores import independent_blocks, sandwich
-from steelyard.fit.intervals import find_discrepancy
+from steelyard.fit.block_scores import find_discrepancy, independent_blocks, sandwich
 from steelyard.information import accumulate_blocks
 from steelyard.information.model_discrepancy import NAMES, shapes
 from steelyard.log import filters
@@ -59,8 +58,8 @@ def test_friction_of_another_shape_is_named_and_covered(scara, kind):
     for _ in range(6):
         blocks = scara.with_errors(more + scara.errors(rng, 0.5))
         estimate = fit.consistent(sum(blocks))
-        found = fit.uncertainty(estimate, blocks, draws=0)
-        blind = fit.uncertainty(estimate, [replace(block, discrepancy=None) for block in blocks], draws=0)
+        found = fit.uncertainty(estimate, blocks)
+        blind = fit.uncertainty(estimate, [replace(block, discrepancy=None) for block in blocks])
         told += list(found.parameters.covers(scara.parameters)[friction])
         trusting += list(blind.parameters.covers(scara.parameters)[friction])
         data += list(found.base.covers(scara.base)[found.base.by(fit.Source.DATA)])
@@ -80,7 +79,7 @@ def test_intervals_that_hold_friction_are_not_data_determined(scara):
         more = other_friction(scara, kind)
         for seed in range(4):
             blocks = scara.with_errors(more + 0.2 * scara.errors(np.random.default_rng(seed), 0.0))
-            found = fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0).base
+            found = fit.uncertainty(fit.consistent(sum(blocks)), blocks).base
             errors += list(((found.estimate - scara.base) / found.deviation)[found.by(fit.Source.DATA)])
     assert len(errors) >= 4
     assert 0.85 < np.sqrt(np.mean(np.square(errors))) < 1.5

@@ -60,7 +60,7 @@ def repeated(scara):
         other = np.einsum("gnr,r->ng", scara.rows, base - scara.base)
         blocks = scara.with_errors(other + scara.errors(rng, 0.9 * (k % 2)))
         estimate = fit.consistent(sum(blocks))
-        found.append((base, fit.uncertainty(estimate, blocks, draws=0).sample(COUNT, seed=k), estimate))
+        found.append((base, fit.uncertainty(estimate, blocks).sample(COUNT, seed=k), estimate))
     return found
 
 
@@ -129,7 +129,7 @@ def test_what_is_known_holds_in_every_sample(scara):
     blocks = scara.with_errors(scara.errors(np.random.default_rng(7)))
     known = {"masses": {"all": 7.0}, "fixed": {"link4": "mass"}}
     estimate = fit.consistent(sum(blocks), **known)
-    for draws in (estimate.draws(50), fit.uncertainty(estimate, blocks, draws=0).sample(50)):
+    for draws in (estimate.draws(50), fit.uncertainty(estimate, blocks).sample(50)):
         np.testing.assert_allclose(draws.inertias[:, :, 0].sum(axis=1), 7.0, rtol=1e-9)
         np.testing.assert_allclose(draws.inertias[:, 3, 0], scara.prior.inertias[3, 0], rtol=1e-9)
         assert can_exist(draws.inertias).all() and np.ptp(draws.inertias[:, 1, 0]) > 1e-3
@@ -144,7 +144,7 @@ def test_mass_stays_inside_the_ellipsoids_that_hold_it(scara):
     within = dict.fromkeys(("link3", "link4"), sy.inertia.Ellipsoid(center, np.diag(squares)))
     shares = []
     for known in ({}, within):
-        draws = fit.uncertainty(fit.consistent(sum(blocks), within=known), blocks, draws=0).sample(100)
+        draws = fit.uncertainty(fit.consistent(sum(blocks), within=known), blocks).sample(100)
         J = pseudo.to_matrix(draws.inertias[:, 2:])
         h, m = J[..., :3, 3], J[..., 3, 3]
         about = np.diagonal(J, axis1=-2, axis2=-1)[..., :3] - 2 * h * center + m[..., None] * center**2

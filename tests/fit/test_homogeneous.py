@@ -222,7 +222,7 @@ def test_intervals_of_a_flight_know_that_its_base_tells_no_scale(leg):
         noisy = log.replace(tau=log.tau + torque * rms(log.tau) * shape)
         blocks = sy.information.accumulate_blocks(model, noisy, friction=(), engine="numpy")
         estimate = fit.consistent(sum(blocks[1:], blocks[0]))
-        found = fit.uncertainty(estimate, blocks, draws=0)
+        found = fit.uncertainty(estimate, blocks)
         total = estimate.base_names.index("torso.m")
         assert found.base.lower[total] < mass_of(truth) < found.base.upper[total]
         width.append(found.base.upper[total] - found.base.lower[total])

@@ -21,7 +21,7 @@ def scara():
 @pytest.fixture(scope="module")
 def predictor(scara):
     blocks = scara.with_errors(scara.errors(np.random.default_rng(0), 0.5))
-    return fit.TorquePredictor(fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0))
+    return fit.TorquePredictor(fit.uncertainty(fit.consistent(sum(blocks)), blocks))
 
 
 def test_held_out_measurements_lie_in_their_bands(scara, predictor):
@@ -41,7 +41,7 @@ def test_the_model_torque_lies_where_parameter_deviations_say(scara):
     state = (scara.log.q[::10], scara.log.v[::10], scara.log.a[::10])
     for _ in range(30):
         blocks = scara.with_errors(scara.errors(rng, 0.5))
-        band = fit.TorquePredictor(fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0))(*state)
+        band = fit.TorquePredictor(fit.uncertainty(fit.consistent(sum(blocks)), blocks))(*state)
         hits.append(np.mean(np.abs(band.torque - scara.log.tau[::10]) <= 2 * band.parameter))
     assert 0.9 < np.mean(hits) < 0.99
 
@@ -56,7 +56,7 @@ def test_rotors_and_couplings_are_part_of_it(scara):
     log = scara.log.replace(tau=scara.log.tau + scara.errors(np.random.default_rng(4)))
     options = {"armature": True, "rotors": True, "coupling": (("joint2", "joint4"),)}
     blocks = accumulate_blocks(scara.robot, log, **options)
-    predict = fit.TorquePredictor(fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0))
+    predict = fit.TorquePredictor(fit.uncertainty(fit.consistent(sum(blocks)), blocks))
     expected = validate(predict.uncertainty.estimate, log).predicted
     band = predict(log.q, log.v, log.a)
     np.testing.assert_allclose(band.torque, expected, atol=1e-8 * np.abs(expected).max())
@@ -76,7 +76,7 @@ def test_bad_input_is_refused(scara, predictor):
     with pytest.raises(OptionError, match="level"):
         fit.TorquePredictor(predictor.uncertainty, level=95)
     blocks = accumulate_blocks(scara.robot, scara.log, rows="power")
-    power = fit.uncertainty(fit.consistent(sum(blocks)), blocks, draws=0)
+    power = fit.uncertainty(fit.consistent(sum(blocks)), blocks)
     with pytest.raises(FitError, match="no torques of joint1"):
         fit.TorquePredictor(power)(scara.log.q, scara.log.v, scara.log.a)
     with pytest.raises(OptionError, match="4 velocities"):

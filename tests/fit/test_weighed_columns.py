@@ -20,8 +20,7 @@ FITS = {
     "total": of_total,
     "compensated": lambda info, blocks: sy.fit.compensated(info, np.full(info.plain.basis.count, 1e-3)).gram,
     "gains by model": lambda info, blocks: gains_by_model(info).gains,
-    "uncertainty": lambda info, blocks: sy.fit.uncertainty(sy.fit.consistent(info), blocks, draws=0).base.deviation,
-    "weight": lambda info, blocks: sy.fit.choose_weight(blocks, weights=(0.1, 1.0, 10.0)).scores,
+    "uncertainty": lambda info, blocks: sy.fit.uncertainty(sy.fit.consistent(info), blocks).base.deviation,
 }
 
 

@@ -12,7 +12,7 @@ from robots import urdf
 from steelyard.errors import LogError, OptionError
 from steelyard.information import accumulate, row_kinds
 from steelyard.information.accumulation import Columns, specified
-from steelyard.information.filtered_rows import RowFilter
+from steelyard.information.row_kinds import RowFilter
 
 POLE = 20.0  # rad/s
 

@@ -3,19 +3,17 @@
 from steelyard.fit.adaptation import CompositeAdaptation, RecursiveEstimator, natural_step
 from steelyard.fit.analysis_of_variance import Repeatability, compare_runs, repeatability
 from steelyard.fit.cone_program import consistent, solve
-from steelyard.fit.confidence import Uncertainty, uncertainty
+from steelyard.fit.confidence import Intervals, Source, Uncertainty, uncertainty
 from steelyard.fit.contact_detection import Contact, ContactDetector, ExternalTorque
 from steelyard.fit.draws import Draws, load_draws, save_draws
 from steelyard.fit.drive_calibration import DriveGains, Load, drive_gains
 from steelyard.fit.estimate import Certificate, Estimate, Status
 from steelyard.fit.homogeneous import ratios
-from steelyard.fit.intervals import Intervals, Source
 from steelyard.fit.knowledge import Known, Tied
 from steelyard.fit.linear import least_squares
 from steelyard.fit.m_estimators import Huber, Student, robust
 from steelyard.fit.noisy_motion import column_noise, compensated, instrumental, output_torque, total
 from steelyard.fit.posterior import posterior
-from steelyard.fit.prior_weight import choose_weight
 from steelyard.fit.program import Program, build
 from steelyard.fit.projection import Projection
 from steelyard.fit.validation import TorqueBand, TorquePredictor, Validation, predict, validate
@@ -47,7 +45,6 @@ __all__ = [
     "Uncertainty",
     "Validation",
     "build",
-    "choose_weight",
     "column_noise",
     "compare_runs",
     "compensated",

@@ -29,8 +29,7 @@ from steelyard.fit.whitening import joint_noise, whiten
 from steelyard.inertia import pseudo
 from steelyard.information import Information
 from steelyard.information.accumulation import CUTOFF, Columns, RegressionSpec, collected, specified
-from steelyard.information.filtered_rows import RowFilter
-from steelyard.information.row_kinds import groups_of
+from steelyard.information.row_kinds import RowFilter, groups_of
 from steelyard.log import Log
 from steelyard.model import Robot
 
@@ -73,12 +72,9 @@ class Stream:
         passed = None if self.filter is None else replace(self.filter)
         new = collected(self.spec, Log(t=t, q=q, v=v, a=a, tau=tau, name="update"), passed).as_gram()
         if self.information is not None:
-            new = self.information.discounted(self.kept(len(q))) + new
+            kept = 1.0 if self.memory is None else float(np.exp(-len(q) / self.memory))
+            new = self.information.discounted(kept) + new
         return replace(self, information=new, filter=passed, pose=q[-1]), new
-
-    def kept(self, samples: int) -> float:
-        """Share of what was known that counts after further samples."""
-        return 1.0 if self.memory is None else float(np.exp(-samples / self.memory))
 
 
 class RecursiveEstimator:

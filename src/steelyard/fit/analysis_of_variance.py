@@ -125,6 +125,8 @@ def compare_runs(runs: Sequence[str], names: Sequence[str], estimates, deviation
     )
     p = _welch(estimates - mean, weight, degrees, count)
     known = np.maximum(count - 1, 1)
+    share = weight / np.maximum(total, np.finfo(float).tiny)  # by which a run itself has pulled the mean
+    away = deviations * np.sqrt(np.maximum(1 - share, np.finfo(float).eps))
     return Repeatability(
         runs=tuple(runs),
         names=tuple(names),
@@ -134,9 +136,7 @@ def compare_runs(runs: Sequence[str], names: Sequence[str], estimates, deviation
         spread=np.where(count > 1, np.sqrt(np.nansum((estimates - mean) ** 2, axis=0) / known), np.nan),
         predicted=np.sqrt(np.nanmean(np.where(count > 0, deviations, 0.0) ** 2, axis=0)),
         p=p,
-        outlier=np.nanargmax(
-            np.where(weight > 0, np.abs(estimates - mean) / _distance_deviation(weight, deviations), 0.0), axis=0
-        ),
+        outlier=np.nanargmax(np.where(weight > 0, np.abs(estimates - mean) / away, 0.0), axis=0),
         differs=_holm(p),
     )
 
@@ -148,12 +148,6 @@ def _run(scores: Sandwich):
     deviation = np.sqrt(scores.variance(scores.to_base))
     deviation = np.maximum(deviation, NEGLIGIBLE * np.abs(scores.base) + np.finfo(float).tiny)
     return base, np.where(seen, deviation, np.nan), scores.degrees(scores.to_base)
-
-
-def _distance_deviation(weight, deviations) -> np.ndarray:
-    """(l, r) deviation of each run's distance from the weighted mean, which the run itself has pulled."""
-    share = weight / np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
-    return deviations * np.sqrt(np.maximum(1 - share, np.finfo(float).eps))
 
 
 def _welch(distance, weight, degrees, count) -> np.ndarray:

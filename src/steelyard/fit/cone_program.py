@@ -12,20 +12,16 @@ from steelyard.fit.cone_solver import PROVEN, Solution, minimum
 from steelyard.fit.constraints import ConstraintRows
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.homogeneous import scale_is_lost
+from steelyard.fit.interior import EPSILON
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.knowledge import TOLD_NOTHING, Known
 from steelyard.fit.newton import followed
-from steelyard.fit.program import Infeasible, Program, assembled, contradiction, program_of
+from steelyard.fit.program import Infeasible, Program, assembled, build, contradiction
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import degrees_taken, first_noise, joint_noise, weak_directions
 from steelyard.inertia import pseudo
 from steelyard.information import Information
 from steelyard.numbers import NEGLIGIBLE, ROUNDS
-
-# Where a prior is a thousand times too heavy and data exact, unknowns counted from the prior have no digits left. They
-# are then counted from what was found.
-RECENTRINGS = 3
-DIGITS = 1e-15  # of the terms of a constraint: what their sum is known to
 
 
 def consistent(info: Information, known: Known = TOLD_NOTHING, **more) -> Estimate:
@@ -63,13 +59,8 @@ def consistent(info: Information, known: Known = TOLD_NOTHING, **more) -> Estima
         True
     """
     require_type(Information, info=info)
-    known = with_options(known, "consistent", more)
-    return as_told(info, known)
-
-
-def as_told(info: Information, known: Known) -> Estimate:
-    """`consistent` with what is told, and nothing that the model's files know besides."""
-    return _estimate(*reweighed(program_of(info, known)))
+    program = build(info, with_options(known, "consistent", more))
+    return _estimate(*reweighed(program))
 
 
 def solve(program: Program, *, near=None) -> Estimate:
@@ -99,18 +90,8 @@ def solve(program: Program, *, near=None) -> Estimate:
 
 
 def consistent_parameters(info: Information) -> np.ndarray:
-    """Parameters of `consistent` with all its defaults, without proofs: enough to compare what fits cost.
-
-    Args:
-        info: as of `consistent`.
-
-    Returns:
-        (p,).
-
-    Raises:
-        FitError: as `consistent`.
-    """
-    program, solution = reweighed(program_of(info, TOLD_NOTHING), rough=True)
+    """(p,) parameters of `consistent` with all its defaults, without proofs: enough to compare what fits cost."""
+    program, solution = reweighed(build(info), rough=True)
     return program.parameters(solution.w)
 
 
@@ -139,10 +120,9 @@ def reweighed(program: Program, *, rough: bool = False) -> tuple[Program, Soluti
 
 def _noise_left(program: Program, solution: Solution, seen: Information, unmet) -> np.ndarray:
     """(g,) noise that least squares leaves, or a fit where that is more. unmet: (g,) rows that the fit did not have."""
-    least = first_noise(seen)
-    taken = degrees_taken(program.weighted, _covariance(program, solution))
-    left = joint_noise(seen, seen.basis.regroup(program.parameters(solution.w)), taken)
-    return np.where(unmet, least, np.maximum(least, left))
+    covariance, base = _covariance(program, solution), seen.basis.regroup(program.parameters(solution.w))
+    least, taken = first_noise(seen), degrees_taken(program.weighted, covariance)
+    return np.where(unmet, least, np.maximum(least, joint_noise(seen, base, taken)))
 
 
 def _minimum(program: Program, rough: bool = False, like: Solution | None = None) -> Solution:
@@ -154,8 +134,9 @@ def _minimum(program: Program, rough: bool = False, like: Solution | None = None
 
 
 def _recentred(program: Program, solution: Solution) -> tuple[Program, Solution]:
-    """The same fit with its gap closed where that takes unknowns counted from what was found."""
-    for _ in range(RECENTRINGS):
+    """The same fit with its gap closed where that takes unknowns counted from what was found: where a prior is a
+    thousand times too heavy and data exact, unknowns counted from the prior have no digits left."""
+    for _ in range(ROUNDS):
         if solution.gap < PROVEN:
             break
         around = program.parameters(solution.w)
@@ -177,8 +158,9 @@ def _estimate(program: Program, solution: Solution) -> Estimate:
     info, knowledge, known = program.info, program.knowledge, program.constraints
     parameters = _onto_bounds(known, program.parameters(solution.w))
     rows = ConstraintRows(known)
-    depths = rows.depths(rows.slack(parameters, solution.aux))
-    covariance = _covariance(program, solution)
+    slack = rows.slack(parameters, solution.aux)
+    depths = rows.depths(slack)
+    covariance, joint = _covariance(program, solution), _joint(program, solution)
     certificate = _certificate(program, parameters, depths, solution.gap)
     weakest = weak_directions(program.problem, info.layout, info.basis)
     lost = scale_is_lost(program.problem.R, info, program.ratios, parameters, program.directions)
@@ -201,7 +183,7 @@ def _estimate(program: Program, solution: Solution) -> Estimate:
             if not each.equality and depth < THRESHOLDS.active
         ),
         notes=(*knowledge.notes, *program.ratios.notes(info.group_names)),
-        joint=_joint(program, solution),
+        joint=joint,
         within=known,
     )
 
@@ -245,7 +227,7 @@ def _certificate(program: Program, parameters, depths, gap: float) -> Certificat
     broken = [
         f"{each.label} ({depth:.1e})"
         for each, depth in zip(known, depths, strict=True)
-        if depth < -NEGLIGIBLE - DIGITS * float((np.abs(each.A) @ np.abs(parameters)).max(initial=0.0))
+        if depth < -NEGLIGIBLE - EPSILON * float((np.abs(each.A) @ np.abs(parameters)).max(initial=0.0))
     ]
     if broken:
         raise FitError(f"The solution failed its own check: {'; '.join(broken)}.")

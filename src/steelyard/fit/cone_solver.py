@@ -8,7 +8,7 @@ Where our own method leaves a gap open, quadratic costs go to Clarabel, too. Thi
 steps are those of `interior`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,16 +19,13 @@ from steelyard.fit.interior import Point, Problem, certified, effort, minimise
 from steelyard.fit.program import Infeasible, Objective
 from steelyard.fit.qr import triangular_solve
 from steelyard.inertia import cones
-from steelyard.numbers import ROUNDS
-
-Enough = Callable[[np.ndarray], bool]
+from steelyard.numbers import ROUNDS, SAME
 
 PROVEN = 1e-8  # gap, relative to the cost (at least 1), above which another way is tried
 ROUGH = 1e-5  # the same where costs are compared only: 0.01 nats in a fit of a thousand independent samples
 # Tolerances asked of Clarabel, one after the other.
 CLARABEL_EXACT, CLARABEL_ROUGH = (1e-11, 1e-9), (1e-9, 1e-7)
 MARGIN = 10.0  # times the tolerance: kept clear of every border, so that the tolerance cannot cross it
-TIE = 1e-6  # root of the weight that picks the smallest of auxiliary variables that the cost leaves open
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +42,10 @@ class Solution:
     entered: np.ndarray
 
 
-def minimum(
-    program: Objective, *, enough: Enough | None = None, like: Solution | None = None, rough: bool = False
-) -> Solution:
+def minimum(program: Objective, *, like: Solution | None = None, rough: bool = False) -> Solution:
     """The global minimum. like: solution of a similar program, whose constraints are likely to bind here.
 
-    enough: whether parameters (p,) tell already what is asked. Those within some of the constraints are tried on the
-    way: the cost of the minimum is no less than theirs. rough: a gap of ROUGH will do, which Clarabel reaches quickly.
-    Raises Infeasible where no point inside is found.
+    rough: a gap of ROUGH will do, which Clarabel reaches quickly. Raises Infeasible where no point inside is found.
     """
     rows = ConstraintRows(tuple(each for each in program.constraints if not each.equality))
     entered = rows.free.copy()
@@ -63,7 +56,7 @@ def minimum(
     trial = 0
     while True:
         found, missed = _round(program, rows, entered, rough)
-        if not missed.any() or (enough is not None and entered.any() and enough(program.parameters(found.w))):
+        if not missed.any():
             break
         trial += 1
         entered = entered | missed | (trial == ROUNDS)
@@ -88,7 +81,8 @@ def _round(program: Objective, rows: ConstraintRows, entered, rough: bool) -> tu
     while True:
         missed = entered & False
         if rows.constraints:
-            missed = ~entered & (rows.depths(rows.slack(program.parameters(found.w))) < 0)
+            slack = rows.slack(program.parameters(found.w))
+            missed = ~entered & (rows.depths(slack) < 0)
         closed = found.gap < (ROUGH if rough else PROVEN) * max(1.0, program.cost(found.w))
         better = None if closed or missed.any() else next(minima, None)
         if better is None:
@@ -106,8 +100,9 @@ def _minima(program: Objective, rows: ConstraintRows, rough: bool) -> Iterator[_
         yield _Minimum(triangular_solve(F, target), (), 0.0)
         return
     free = _Free(rows, program.size)
-    problem = Problem(free.factor(F), free.padded(target), _blocks(program, rows, free), program.residual.remainder)
     start = np.zeros(program.size + free.count)
+    target = np.append(target, np.zeros(free.count))
+    problem = Problem(free.factor(F), target, _blocks(program, rows, free), program.residual.remainder)
     ways = [lambda: minimise(problem, start), lambda: minimise(problem, start, pivoted=True)]
     if not program.entropic_weight:
         short, whole, to_short = _spanned(problem, program.size, start)
@@ -180,14 +175,11 @@ class _Free:
             self.columns[rows.places[where], start : start + len(unit)] = A * unit
 
     def factor(self, F) -> np.ndarray:
-        """F with a little cost of these variables."""
+        """F with a little cost of these variables, which picks the smallest where the cost leaves them open."""
         whole = np.zeros((len(F) + self.count, F.shape[1] + self.count))
         whole[: len(F), : F.shape[1]] = F
-        whole[len(F) :, F.shape[1] :] = TIE * np.eye(self.count)
+        whole[len(F) :, F.shape[1] :] = SAME * np.eye(self.count)
         return whole
-
-    def padded(self, target) -> np.ndarray:
-        return np.append(target, np.zeros(self.count))
 
     def parts(self, values) -> tuple[np.ndarray, ...]:
         """Of each constraint, in its own units."""

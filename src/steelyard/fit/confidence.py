@@ -1,37 +1,90 @@
-"""Intervals for base parameters and for every parameter of a constrained fit, from Informations of blocks.
+"""Intervals for base parameters and for every parameter of a fit, from the posterior or from Informations of blocks.
 
 What motion and log show on their own (base parameters, and parameters outside every null space): least squares with
-block-robust variance and t quantiles (`fit.sandwich`), free of the prior and cut off where no body can be. The rest: a
-multiplier bootstrap, in which scores of blocks and prior are perturbed together and every perturbed problem is solved
-inside the constraints (`fit.barrier`). Percentiles of constrained fits cover too little next to a constraint (Andrews
-2000; docs/uncertainty.md has figures), which is why they are left to parameters for which there is nothing better.
-An interval always contains the estimate.
+block-robust variance and t quantiles (`fit.block_scores`), free of the prior and cut off where no body can be. The
+rest: data and prior together, constraints left aside but for signs. An interval always contains the estimate.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError
-from steelyard.fit.block_scores import Sandwich, independent_blocks, sandwich
+from steelyard.fit.block_scores import ModelDiscrepancy, Sandwich, find_discrepancy, independent_blocks, sandwich
 from steelyard.fit.draws import Draws, drawn
 from steelyard.fit.estimate import Estimate
-from steelyard.fit.intervals import Intervals, Source, Sources, find_discrepancy, sources_of
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.posterior import VOUCHED
 from steelyard.fit.prior import consistent_prior
-from steelyard.fit.pullback_form import Posterior, constrained, posterior
+from steelyard.fit.pullback_form import Posterior, posterior
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information
+from steelyard.numbers import NEGLIGIBLE
 
 NONNEGATIVE = (0, 4, 6, 9)  # mass and moments of inertia among the ten of a body
-ROUNDING = 1e-8  # of a prior's deviation, that is none
-CONTRADICTED = 4.0  # standard deviations that constraints must move an estimate: noise seldom wants more
-LEAST_DEGREES, WIDEST = 1.0, 2.0  # of freedom beyond two, and times the variance that Student's t adds at most
-DRAWS, FEWEST_DRAWS, LARGE = 200, 30, 100  # bootstrapped fits, and parameters from which there are fewer of them
+
+
+class Source(Enum):
+    """What determines a parameter; the text is what reports say."""
+
+    DATA = "data-determined"
+    MODEL = "model-dependent"
+    PRIOR = "prior-determined"
+    NOTHING = "unidentifiable"
+    GIVEN = "given"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals(Card):
+    """Two-sided intervals of c named parameters, and what determines each.
+
+    Attributes:
+        names: of the parameters.
+        estimate: (c,) values of the fit, SI units.
+        lower, upper: (c,) ends of the intervals; they always contain the estimate.
+        deviation: (c,) standard deviations; 0 for what was fixed.
+        sources: what determines each, see `Source`.
+        level: probability of the intervals.
+
+    Intervals of data-determined parameters cover the truth with probability `level` whatever the prior. Those of
+    model-dependent ones hold with and without what the torques show beyond the model, such as friction of another shape
+    (`find_discrepancy`); another model might move them further. Those of others say what data and prior leave open, and
+    hold as far as the prior does. What was given as known has no width.
+    """
+
+    names: tuple[str, ...]
+    estimate: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    deviation: np.ndarray
+    sources: tuple[Source, ...]
+    level: float
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """`data-determined`, `prior-determined`, `unidentifiable` or `given`, one a parameter."""
+        return tuple(source.value for source in self.sources)
+
+    def by(self, source: Source) -> np.ndarray:
+        """(c,) whether a parameter is determined by this source."""
+        return np.array([each is source for each in self.sources], dtype=bool)
+
+    def covers(self, truth) -> np.ndarray:
+        """(c,) whether true values (c,) lie in their intervals."""
+        return (self.lower <= truth) & (truth <= self.upper)
+
+    def table(self) -> str:
+        """One line a parameter: name, estimate, interval, label."""
+        width = max(map(len, self.names), default=0)
+        rows = zip(self.names, self.estimate, self.lower, self.upper, self.labels, strict=True)
+        return "\n".join(f"{n:{width}}  {e:>12.5g}  [{a:>12.5g}, {b:>12.5g}]  {label}" for n, e, a, b, label in rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,9 +92,8 @@ class Uncertainty(Card):
     """How sure an Estimate is.
 
     parameters, base: Intervals of all p parameters and of the r base parameters. covariance: (r, r) of the base
-    parameters, from data and prior; from_noise: (r, s) a root of the part that noise and a lacking model make. noise:
-    (g,) residual deviation of each row group. draws: (n, p) bootstrapped parameters, each inside the constraints.
-    blocks: how many were told apart, degrees: (r,) of freedom they leave.
+    parameters, from data and prior. noise: (g,) residual deviation of each row group. blocks: how many were told apart,
+    degrees: (r,) of freedom they leave.
     inflation: deviations over those that samples as independent as the Information says (`independence`) would have.
     lacking: what the torques of joints show that the model does not have, (joint, what).
     centers: (nb, 3, 3) m^2, covariance of each body's centre of mass in its frame, from data and prior, constraints
@@ -53,9 +105,7 @@ class Uncertainty(Card):
     parameters: Intervals
     base: Intervals
     covariance: np.ndarray
-    from_noise: np.ndarray
     noise: np.ndarray
-    draws: np.ndarray
     blocks: int
     degrees: np.ndarray
     inflation: float
@@ -83,7 +133,7 @@ class Uncertainty(Card):
         return {
             "parameters": self.parameters,
             "base parameters": self.base,
-            "bootstrap": f"{len(self.draws)} fits over {self.blocks} blocks",
+            "blocks": self.blocks or None,
             "wider than independent samples": f"{self.inflation:.3g} times",
             "model lacks": [f"{joint}: {what}" for joint, what in self.lacking] or None,
         }
@@ -103,17 +153,9 @@ class Uncertainty(Card):
 
 
 def posterior_uncertainty(estimate: Estimate, *, level: float = 0.95) -> Uncertainty:
-    """Intervals and labels of a posterior, whose covariance has data, prior and the correlation of its residuals.
+    """Intervals and labels of `fit.posterior`, whose covariance has data, prior and the correlation of its residuals.
 
-    Args:
-        estimate: of `fit.posterior`.
-        level: probability of the two-sided intervals.
-
-    Returns:
-        The Uncertainty.
-
-    Raises:
-        FitError: an estimate that is no posterior.
+    level: probability of the two-sided intervals. Raises FitError for an estimate that is no posterior.
     """
     from scipy.special import ndtri
 
@@ -126,7 +168,7 @@ def posterior_uncertainty(estimate: Estimate, *, level: float = 0.95) -> Uncerta
     of_file = np.linalg.solve(prior_root, root @ spread.T)[layout.in_plain]  # what of the variance is the file's
     pulled = np.linalg.norm(of_file, axis=0)
     value = np.concatenate([estimate.parameters, estimate.base])
-    given = deviation <= ROUNDING * before
+    given = deviation <= NEGLIGIBLE * before
     kinds = np.select(
         [given, deviation**2 > THRESHOLDS.unmoved * before**2, pulled**2 <= THRESHOLDS.prior_share * deviation**2],
         [0, 1, 2],
@@ -145,9 +187,7 @@ def posterior_uncertainty(estimate: Estimate, *, level: float = 0.95) -> Uncerta
         parameters=parts[0],
         base=parts[1],
         covariance=estimate.covariance,
-        from_noise=np.zeros((estimate.basis.count, 0)),
         noise=estimate.noise,
-        draws=np.zeros((0, p)),
         blocks=0,
         degrees=np.full(estimate.basis.count, np.inf),
         inflation=float(1 / np.sqrt(found.problem.share)),
@@ -164,8 +204,6 @@ def uncertainty(
     prior=None,
     weight: float = 1.0,
     level: float = 0.95,
-    draws: int | None = None,
-    seed: int = 0,
 ) -> Uncertainty:
     """Intervals and labels for the parameters of a fit.
 
@@ -175,15 +213,12 @@ def uncertainty(
             until they are independent.
         prior, weight: as they were given to the fit.
         level: probability of the two-sided intervals.
-        draws: bootstrapped fits, 200 by default, fewer for robots of more than a hundred parameters and none from 190;
-            intervals that lean on the prior then leave constraints aside, but for signs.
-        seed: of random numbers.
 
     Returns:
         An Uncertainty with intervals of all parameters and of the base parameters.
 
     Raises:
-        OptionError: a level outside (0, 1), or a single draw.
+        OptionError: a level outside (0, 1).
         FitError: the blocks belong to another regression, or are fewer than four.
 
     Example:
@@ -198,7 +233,7 @@ def uncertainty(
         >>> found.base.labels[0], bool(found.base.lower[0] < 2.0 < found.base.upper[0])
         ('data-determined', True)
     """
-    draws = _checked(estimate, blocks, level, draws)
+    _check(estimate, blocks, level)
     blocks = [block.plain for block in blocks]
     scores = independent_blocks(sandwich(blocks, noise=estimate.noise, about=estimate.base))
     count = estimate.layout.inertial.stop // 10
@@ -207,17 +242,16 @@ def uncertainty(
     contrasts = np.concatenate([np.eye(estimate.layout.size), estimate.basis.regrouping])
     discrepancy = find_discrepancy(blocks, scores)
     shift = np.zeros(len(scores.solution)) if discrepancy is None else discrepancy.shift
-    sources = sources_of(scores, model, contrasts, discrepancy)
+    seen, spread, labels = _sources(scores, model, contrasts, shift, discrepancy)
     degrees = _degrees(estimate, scores)
-    typical = float(np.median(degrees))
-    found = np.zeros((0, estimate.layout.size))
-    if draws:
-        found = _bootstrap(scores, shift, model, estimate.physical, draws, typical, seed)
-    leaning = _leaning(estimate, found, contrasts, sources, typical, level)
     value = np.concatenate([estimate.parameters, estimate.base])
-    wrong = _contradiction(estimate, model, contrasts, value, sources.variance)
-    lower, upper, deviation = _limits(estimate, scores, sources, shift, degrees, level, leaning, wrong)
-    labels = [Source.GIVEN if i in estimate.fixed else each for i, each in enumerate(sources.labels)]
+    whitened = contrasts[:, estimate.basis.columns] @ scores.to_base
+    own = scores.variance(whitened) + (whitened @ shift) ** 2
+    deviation = np.sqrt(np.where(seen, own, np.sum(spread**2, axis=1)))
+    middle = np.where(seen, whitened @ scores.solution, value)
+    lower, upper = _limits(estimate, value, middle, deviation, np.where(seen, degrees, np.median(degrees)), level)
+    deviation[list(estimate.fixed)] = 0.0
+    labels = [Source.GIVEN if i in estimate.fixed else each for i, each in enumerate(labels)]
 
     def part(names, cut: slice) -> Intervals:
         return Intervals(names, value[cut], lower[cut], upper[cut], deviation[cut], tuple(labels[cut]), level)
@@ -227,17 +261,37 @@ def uncertainty(
         estimate=estimate,
         parameters=part(estimate.layout.names, slice(0, p)),
         base=part(estimate.base_names, slice(p, None)),
-        covariance=sources.spread[p:] @ sources.spread[p:].T,
-        from_noise=sources.spread[p:, : scores.count + 1],
+        covariance=spread[p:] @ spread[p:].T,
         noise=scores.noise,
-        draws=found,
         blocks=scores.count,
         degrees=degrees[p:],
         inflation=float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))),
         lacking=() if discrepancy is None else discrepancy.lacking,
-        centers=_centers(estimate, sources.spread[:p]),
-        joint=_joint(scores, shift, model, theta0, typical, estimate.within),
+        centers=_centers(estimate, spread[:p]),
+        joint=_joint(scores, shift, model, theta0, float(np.median(degrees)), estimate.within),
     )
+
+
+def _sources(scores: Sandwich, model: Posterior, contrasts, shift, discrepancy: ModelDiscrepancy | None):
+    """Of the combinations `contrasts @ parameters`: (c,) whether motion and log show them without a prior; (c, s) in
+    standard deviations, what each source of data and prior adds, constraints left aside; and one Source each."""
+    basis = scores.weighted.basis
+    lifted = contrasts[:, basis.columns]  # regrouping is the identity there
+    before = model.prior_variance(contrasts)
+    hidden = model.prior_variance(contrasts - lifted @ basis.regrouping)
+    seen = scores.sees(lifted) & (hidden <= NEGLIGIBLE * before)
+    noise, pull = model.spread(contrasts, np.vstack([scores.adjusted, shift]))
+    from_prior, from_noise, from_model = np.sum(pull**2, axis=1), np.sum(noise[:, :-1] ** 2, axis=1), noise[:, -1] ** 2
+    alone = seen & (from_prior <= THRESHOLDS.prior_share * (from_noise + from_model + from_prior))
+    shifted = from_model > THRESHOLDS.model_share * from_noise
+    if discrepancy is not None:
+        left = np.sum(model.spread(contrasts, discrepancy.spread.T)[0] ** 2, axis=1)
+        shifted |= from_noise - left > THRESHOLDS.gone_share * from_noise
+        shifted |= contrasts[:, discrepancy.friction(scores.weighted.layout)].any(axis=1)
+    left = np.sum(pull * (contrasts @ model.directions / model.pull), axis=1)  # variance after the data, noise white
+    kinds = np.select([alone & shifted, alone, left > THRESHOLDS.unmoved * before], [0, 1, 2], 3)
+    labels = tuple((Source.MODEL, Source.DATA, Source.NOTHING, Source.PRIOR)[k] for k in kinds)
+    return seen, np.hstack([noise, pull]), labels
 
 
 def _joint(scores: Sandwich, shift, model: Posterior, theta0, degrees: float, within) -> JointNormal:
@@ -245,7 +299,7 @@ def _joint(scores: Sandwich, shift, model: Posterior, theta0, degrees: float, wi
     towards noise alike in all whitened directions (Ledoit and Wolf 2004), and as wide as Student's t."""
     Q, S = model.factors
     k = len(model.target)
-    spread = _shrunk(scores.adjusted) * min(degrees / max(degrees - 2, LEAST_DEGREES), WIDEST)
+    spread = _shrunk(scores.adjusted) * degrees / max(degrees - 2, 1.0)
     spread = Q[:k].T @ (spread + np.outer(shift, shift)) @ Q[:k] + Q[k:].T @ Q[k:]
     values, axes = np.linalg.eigh(spread)
     mean = model.parameters(model.optimum(model.target, np.zeros(len(model.pull))))
@@ -264,18 +318,14 @@ def _shrunk(scores) -> np.ndarray:
     return found - share * away
 
 
-def _checked(estimate: Estimate, blocks: Sequence[Information], level: float, draws: int | None) -> int:
-    """How many fits are bootstrapped. Raises as `uncertainty`."""
+def _check(estimate: Estimate, blocks: Sequence[Information], level: float):
+    """Raises as `uncertainty`."""
     require_type(Estimate, estimate=estimate)
     require_type(Sequence, blocks=blocks)
     if not 0 < level < 1:
         raise OptionError(f"level={level}: the probability of an interval lies between 0 and 1.")
-    draws = affordable(estimate.layout.size) if draws is None else draws
-    if draws < 2 and draws != 0:
-        raise OptionError(f"draws={draws}: a spread needs at least 2 bootstrapped fits; 0 does without.")
     if not blocks or blocks[0].layout.plain != estimate.layout:
         raise FitError("These blocks have other columns than the estimate; accumulate them with the same options.")
-    return draws
 
 
 def _degrees(estimate: Estimate, scores: Sandwich) -> np.ndarray:
@@ -286,67 +336,16 @@ def _degrees(estimate: Estimate, scores: Sandwich) -> np.ndarray:
     return degrees
 
 
-def _leaning(estimate: Estimate, found, contrasts, sources: Sources, degrees: float, level: float):
-    """Deviations (c,) and limits (2, c) of estimates that lean on the prior, from bootstrapped parameters (n, p), or
-    with none of these from the spread alone."""
+def _limits(estimate: Estimate, value, middle, deviation, degrees, level: float):
+    """(c,) lower and upper limits of parameters and base parameters, which hold their values."""
     from scipy.special import stdtrit
 
-    outside = (1 - level) / 2
-    if len(found):
-        spread = found @ contrasts.T
-        return spread.std(axis=0, ddof=1), np.quantile(spread, [outside, 1 - outside], axis=0)
-    deviation = np.sqrt(sources.variance)
-    value = np.concatenate([estimate.parameters, estimate.base])
-    return deviation, value + np.outer([-1, 1], stdtrit(degrees, 1 - outside) * deviation)
-
-
-def _limits(estimate: Estimate, scores: Sandwich, sources: Sources, shift, degrees, level: float, leaning, wrong):
-    """(c,) lower and upper limits and deviations of parameters and base parameters.
-
-    shift: of the scores, by what the model lacks. leaning: of `_leaning`. wrong: of `_contradiction`.
-    """
-    from scipy.special import stdtrit
-
-    whitened = sources.lifted @ scores.to_base
-    own = np.hypot(np.sqrt(scores.variance(whitened)), whitened @ shift)
-    deviation = np.where(sources.seen, own, leaning[0])
-    value, least = np.concatenate([estimate.parameters, estimate.base]), _least(estimate)
-    middle, reach = whitened @ scores.solution, stdtrit(degrees, 1 - (1 - level) / 2) * deviation
-    lower, upper = np.maximum(np.where(sources.seen, [middle - reach, middle + reach], leaning[1]), least)
-    lower, upper = np.minimum(lower, value), np.maximum(upper, value)
-    lower, upper = np.minimum(lower, np.maximum(value - wrong, least)), np.maximum(upper, value + wrong)
+    reach, least = stdtrit(degrees, 1 - (1 - level) / 2) * deviation, _least(estimate)
+    lower = np.minimum(np.maximum(middle - reach, least), value)
+    upper = np.maximum(np.maximum(middle + reach, least), value)
     given = list(estimate.fixed)
     lower[given] = upper[given] = value[given]
-    deviation[given] = 0.0
-    return lower, upper, deviation
-
-
-def affordable(parameters: int) -> int:
-    """Bootstrapped fits that take about a second (the cost grows with the cube of parameters); 0 rather than few."""
-    count = int(DRAWS * min(1.0, LARGE / max(parameters, 1)) ** 3)
-    return count if count >= FEWEST_DRAWS else 0
-
-
-def _bootstrap(
-    scores: Sandwich, shift, model: Posterior, physical: bool, draws: int, degrees: float, seed: int
-) -> np.ndarray:
-    """(draws, p) parameters of fits with perturbed scores and priors; multivariate t for few blocks."""
-    rng = np.random.default_rng(seed)
-    heavy = np.sqrt(degrees / rng.chisquare(degrees, size=(draws, 1)))
-    noise = rng.normal(size=(draws, scores.count)) @ scores.adjusted + rng.normal(size=(draws, 1)) * shift
-    target = model.target + heavy * noise
-    free = model.optimum(target, rng.normal(size=(draws, len(model.pull))))
-    return model.parameters(constrained(model, free) if physical else free)
-
-
-def _contradiction(estimate: Estimate, model: Posterior, contrasts, value, variance) -> np.ndarray:
-    """(c,) by how much constraints move each estimate, where that is more than noise: the data says what cannot be, so
-    its errors are systematic and at least as large. 0 elsewhere."""
-    if not estimate.physical:
-        return np.zeros(len(value))
-    free = model.parameters(model.optimum(model.target, np.zeros(len(model.pull))))
-    moved = np.abs(value - contrasts @ free)
-    return np.where(moved > CONTRADICTED * np.sqrt(variance), moved, 0.0)
+    return lower, upper
 
 
 def _least(estimate: Estimate) -> np.ndarray:
@@ -365,7 +364,7 @@ def _least(estimate: Estimate) -> np.ndarray:
 def _centers(estimate: Estimate, spread) -> np.ndarray:
     """(nb, 3, 3) covariance of `c = h / m`, to first order: `dc = (dh - c dm) / m`. What is given does not vary.
 
-    spread: (p, s) of the parameters, see `Sources`.
+    spread: (p, s) of the parameters, see `_sources`.
     """
     mass = np.where(estimate.theta[:, 0] > 0, estimate.theta[:, 0], np.nan)
     spread = spread.copy()

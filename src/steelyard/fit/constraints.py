@@ -10,11 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.errors import OptionError, choices
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import cones
 from steelyard.inertia.cones import COARSE, minimise
-from steelyard.terms import ParameterLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,22 +33,6 @@ class Constraint:
     def equality(self) -> bool:
         """Whether this only states equalities among the parameters."""
         return all(kind == "zero" for kind, _ in self.cones) and self.A_aux.shape[1] == 0
-
-    def depth(self, x, aux) -> float:
-        """How far inside its cones a point lies: negative outside. Equalities count by their error."""
-        return float(cones.smallest_eigenvalues(self.b - self.A @ x - self.A_aux @ aux, self.cones).min())
-
-
-def equality(label: str, A, b) -> Constraint:
-    """`A x = b`. A: (r, p), b: (r,)."""
-    return Constraint(label, A, np.zeros((len(b), 0)), b, (("zero", len(b)),))
-
-
-def body_index(layout: ParameterLayout, name, option: str) -> int:
-    """Place of a body that an option names. Raises OptionError."""
-    if name not in layout.bodies:
-        raise OptionError(f"{option}: no body '{name}'; there are {choices(layout.bodies)}.")
-    return layout.bodies.index(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +70,7 @@ class ConstraintRows:
         return slack
 
     def depths(self, slack) -> np.ndarray:
-        """(number of constraints,) how far inside its cones each constraint's slack lies, as `Constraint.depth`."""
+        """(number of constraints,) how far inside its cones each slack lies: negative outside; equalities' errors."""
         depth = np.full(len(self.constraints), np.inf)
         for kind, n, rows, owner in self.groups:
             np.minimum.at(depth, owner, cones.smallest_eigenvalues(slack[rows], [(kind, n)])[:, 0])

@@ -35,7 +35,6 @@ from steelyard.numbers import NEGLIGIBLE
 COMMON = 0.9, 0.75, 0.5, 0.0  # quantiles above which peaks of a log without contacts make the tail: the first of enough
 MEMORY = 3.0  # over the gain: after as long, 5 % of a contact is left in the filter, and alarms are of another one
 FEWEST = 10  # peaks
-HOUR = 3600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,15 +146,8 @@ def _merged(t, alarms, memory: float):
 
 
 def touched(robot: Robot, dofs: Iterable[int]) -> tuple[str, ...]:
-    """Links that something touches, if these degrees feel it: those that the last of them carry.
-
-    Args:
-        robot: the robot.
-        dofs: degrees.
-
-    Returns:
-        Names of bodies, one for each branch of the robot; what touches is there, or at what they carry.
-    """
+    """Links that something touches, if these degrees feel it: one for each branch of the robot, those that the last of
+    the degrees carry. What touches is there, or at what they carry."""
     constants = tree(robot)
     joints = [int(constants.degree_joint[np.flatnonzero(constants.coordinates == dof)[0]]) for dof in dofs]
     above = {int(j) for k in set(joints) for j in constants.degree_joint[constants.ancestors[k] > 0] if j != k}
@@ -201,7 +193,7 @@ class ContactDetector(Card):
         torque, parameter = (np.concatenate(each) for each in zip(*parts, strict=True))
         least = NEGLIGIBLE * np.ptp(np.concatenate([log.require("tau")[0] for log in logs]), axis=0)
         noise = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), np.maximum(least, np.finfo(float).tiny))
-        share = self.false_alarms / HOUR / self.robot.nv
+        share = self.false_alarms / 3600.0 / self.robot.nv  # 1/s
         stamps = np.concatenate([log.t + k * (1e6 + time) for k, log in enumerate(logs)])
         z = np.abs(torque) / np.hypot(parameter, noise)
         return noise, np.array([_level(stamps, each, MEMORY / self.gain, share * time) for each in z.T])

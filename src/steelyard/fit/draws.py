@@ -11,7 +11,7 @@ from steelyard import storage
 from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.drive_kinds import DRIVE_NUMBERS
-from steelyard.errors import FitError, ModelError, OptionError
+from steelyard.errors import FitError, ModelError, OptionError, choices
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.inertia import is_consistent
 from steelyard.information.files import npz_bytes, read_npz, require_shape
@@ -79,8 +79,8 @@ class Draws(Card):
         ):
             if own != other:
                 raise ModelError(
-                    f"Robot '{robot.name}' has other {what} ({_listed(other)}) than these samples ({_listed(own)}): "
-                    "they belong to the model of their own result."
+                    f"Robot '{robot.name}' has other {what} ({choices(other) or 'none'}) than these samples "
+                    f"({choices(own) or 'none'}): they belong to the model of their own result."
                 )
         row = {name: each[index] for name, each in self.values.items()}
         found = robot.with_inertias(self.inertias[index])
@@ -96,10 +96,6 @@ class Draws(Card):
         if floor is not None and self.ground is not None:
             floor = floor.changed(*self.ground[index].tolist())
         return replace(found, drives=dict(robot.drives) | drives, floor=floor)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "") or "none"
 
 
 def _drawn(drive: Drive, row: Mapping[str, float]) -> Drive:
@@ -118,21 +114,10 @@ def _drawn(drive: Drive, row: Mapping[str, float]) -> Drive:
 def drawn(
     joint: JointNormal, layout: ParameterLayout, robot: Robot | None, lower, *, count: int | None = None, seed: int = 0
 ) -> Draws:
-    """Samples of a posterior as Draws.
+    """Samples of a posterior, equalities met, as Draws.
 
-    Args:
-        joint: the posterior, equalities met.
-        layout: of the parameters.
-        robot: that they are of; None for a raw regression.
-        lower: (p,) bounds of friction and armature; None without any.
-        count: of samples; by default `COUNT`, of large robots `FEWER`.
-        seed: of random numbers.
-
-    Returns:
-        The Draws.
-
-    Raises:
-        OptionError: a count below one.
+    robot: that the parameters are of; None for a raw regression. lower: (p,) bounds of friction and armature. count: by
+    default `COUNT`, of large robots `FEWER`. Raises OptionError for a count below one.
     """
     if layout is not layout.plain:  # of the others nothing is drawn
         columns = layout.in_plain

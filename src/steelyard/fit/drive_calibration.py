@@ -56,19 +56,10 @@ class DriveGains:
 
 
 def gains_by_model(info: Information) -> DriveGains:
-    """Gains of drives whose common scale is that of the nominal model.
+    """Gains of drives, of an Information of currents, whose common scale is that of the nominal model.
 
     Joints that show little but friction do not decide the scale: their gain is the median of the others', with an
-    infinite deviation.
-
-    Args:
-        info: of currents, as of `drive_gains`.
-
-    Returns:
-        The DriveGains.
-
-    Raises:
-        FitError: fewer than two joints show their gain.
+    infinite deviation. Raises FitError where fewer than two joints show their gain.
     """
     _require_currents(info, ())
     info = info.plain.base

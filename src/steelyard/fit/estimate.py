@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.constraints import Constraint
-from steelyard.fit.draws import Draws, drawn
+from steelyard.fit.draws import COUNT, Draws, drawn
 from steelyard.fit.evidence import Form
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.identifiable.basis import Basis
@@ -21,7 +21,6 @@ from steelyard.terms import TERMS, ParameterLayout, stated_values
 from steelyard.weighed_columns import NUISANCES, Extra
 
 CERTAIN = 3.0  # standard deviations: one of 370 by chance
-DRAWN = 256  # samples for the interval of an expected error
 
 
 class Status(Enum):
@@ -236,7 +235,7 @@ class Estimate(Card):
         root, d = self.root[:count], self.parameters[:count] - links.inertias.ravel()
         whole = max(float(self.parameters[:count] @ G @ self.parameters[:count]), np.finfo(float).tiny)
         square = float(d @ G @ d + np.sum(root * (G @ root)))
-        drawn = d + np.random.default_rng(0).standard_normal((DRAWN, root.shape[1])) @ root.T
+        drawn = d + np.random.default_rng(0).standard_normal((COUNT, root.shape[1])) @ root.T
         spread = np.quantile(np.einsum("ni,ij,nj->n", drawn, G, drawn, optimize=True), [0.025, 0.975])
         return ExpectedError(*np.sqrt(np.maximum([square, *spread], 0.0) / whole).tolist())
 

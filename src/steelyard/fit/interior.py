@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.fit.cone_blocks import ConeBlock, Scaled, products
 from steelyard.fit.qr import Factors, least_squares
 from steelyard.inertia import cones
-from steelyard.numbers import ROUNDING
+from steelyard.numbers import NEGLIGIBLE, ROUNDING
 
 STEPS = 60  # the median problem takes 15, one in ten more than 30
 BACK = 0.99  # of the way to the border that a step may go
@@ -36,7 +36,6 @@ LEAST = 1e-8  # mean eigenvalue of `S Z` at the start
 # Gap, relative to the cost (and at least to COST), that ends the iteration; smooth costs gain digits at no risk.
 DONE, SMOOTH = 1e-12, 1e-15
 GOOD = 1e-10  # the same, where it ends as soon as a step gains little
-NEAR = 1e-9  # the same, by complementarity alone, below which a bound is worth its time
 GAINS = 0.5  # of the gap: a step that leaves more gains little
 COST = 1e-6
 LIFTS = (1.0, 1e3, 1e6)  # of that, one after the other, where multipliers must become larger than a start tells
@@ -127,7 +126,7 @@ def _followed(state: "_Iterate") -> Point | None:
         for _ in range(STEPS * (1 + state.pivoted)):
             if state.inside:
                 inside.append((state.x, state.scaled))
-                found = state.certified() if state.gap < NEAR * max(COST, state.least_cost) else None
+                found = state.certified() if state.gap < NEGLIGIBLE * max(COST, state.least_cost) else None
                 gap = state.gap if found is None else found.gap
                 least, since = (gap, 0) if gap < GAINS * least else (least, since + 1)
                 if found is not None:

@@ -16,10 +16,9 @@ from steelyard.fit.constraints import Constraint, ConstraintRows
 from steelyard.fit.prior import congruence
 from steelyard.fit.pullback_form import Posterior, constrained
 from steelyard.inertia import is_consistent
-from steelyard.numbers import NEGLIGIBLE, ROUNDS
+from steelyard.numbers import NEGLIGIBLE, ROUNDS, SAME
 
 BARRIER = 0.25  # its weight: quantiles 5 to 95 % of a scalar open but for its sign are those of the cut-off normal
-HELD = 1e-6  # relative change of second moments, by which what equalities hold moves before it is put back
 TIED = 1e-4  # deviations, to which slacks of inequalities are met
 
 
@@ -45,19 +44,8 @@ class JointNormal:
         return replace(self, mean=self.mean[columns], root=root, within=within)
 
     def samples(self, count: int, lower, rng: np.random.Generator) -> np.ndarray:
-        """(count, p) samples whose bodies can exist.
-
-        Args:
-            count: of samples.
-            lower: (p,) bounds of friction and armature, -inf where there is none.
-            rng: random numbers.
-
-        Returns:
-            (count, p).
-
-        Raises:
-            FitError: samples that do not converge.
-        """
+        """(count, p) samples whose bodies can exist. lower: (p,) bounds of friction and armature, -inf where there is
+        none. Raises FitError for samples that do not converge."""
         model, held = self._model(lower)
         p, cut, size = len(self.mean), 10 * len(self.bodies), len(model.start)
         found = np.zeros((0, p))
@@ -101,8 +89,8 @@ class JointNormal:
         middle = np.linalg.solve(directions, given.mean - start)
         U, spread, _ = np.linalg.svd(np.linalg.solve(directions, given.root))
         spread = np.append(spread, np.zeros(p - len(spread)))
-        free = spread > NEGLIGIBLE * HELD
-        inverse = (U / np.where(free, spread, HELD)).T
+        free = spread > NEGLIGIBLE * SAME
+        inverse = (U / np.where(free, spread, SAME)).T
         bound = np.asarray(lower, dtype=float)[cut:] / directions[effects, effects]
         A, b = _slacks(self.within, p, cut)
         reach, b = A @ directions, b - A @ start

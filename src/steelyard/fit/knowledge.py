@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.fit.constraints import Constraint, body_index, equality
+from steelyard.fit.constraints import Constraint
 from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, effect_scale
 from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS, around_prior, body_constraints, volumes
 from steelyard.fit.whitening import known_noise
@@ -25,7 +25,7 @@ from steelyard.model.side import read_known, side_path
 from steelyard.model.side_known import Known as SideFacts
 from steelyard.terms import ParameterLayout
 
-MIRRORS = {"x": (-1.0, 1.0, 1.0), "y": (1.0, -1.0, 1.0), "z": (1.0, 1.0, -1.0)}
+MIRRORS = ("x", "y", "z")
 PARTS = ("mass", "com", "inertia")
 MASS_FORM = "expected LINK=KG, LINK1+LINK2=KG for their sum, or all=KG for the whole robot; such as link7=0.73"
 FIX_FORM = "expected LINK=all, or LINK= and any of mass,com,inertia with commas; such as link7=mass,com"
@@ -121,16 +121,12 @@ FACTS = ("within", "centers", "masses", "fixed", "tied")  # of a Known, that the
 
 def knowledge_of(info: Information, known: Known) -> Knowledge:
     """What a fit is told, checked and read. Raises OptionError and what `fit.build` raises."""
-    bodies = knowledge_of_bodies(info.robot, info.layout, known)
-    lower, upper = effect_bounds(info.layout, known.bounds or {})
-    size = np.ones(info.layout.size)
+    size, noise = np.ones(info.layout.size), known_noise(info, known.noise)
     size[info.layout.inertial.stop :] = effect_scale(info)
-    return replace(
-        bodies,
-        constraints=(*bodies.constraints, *bound_constraints(info.layout, lower, upper, size)),
-        noise=known_noise(info, known.noise),
-        lower_bounds=lower,
-    )
+    lower, upper = effect_bounds(info.layout, known.bounds or {})
+    bodies = knowledge_of_bodies(info.robot, info.layout, known)
+    constraints = (*bodies.constraints, *bound_constraints(info.layout, lower, upper, size))
+    return replace(bodies, constraints=constraints, noise=noise, lower_bounds=lower)
 
 
 def knowledge_of_bodies(robot: Robot | None, layout: ParameterLayout, known: Known) -> Knowledge:
@@ -139,16 +135,38 @@ def knowledge_of_bodies(robot: Robot | None, layout: ParameterLayout, known: Kno
         raise OptionError(f"Unknown regularizer {known.regularizer!r}. Choose from {choices(REGULARIZERS)}.")
     if not (np.isfinite(known.weight) and known.weight > 0):
         raise OptionError(f"weight is a positive number (it decides what the data leaves open); got {known.weight!r}.")
-    fixed = known.fixed or {}
+    fixed, tied = known.fixed or {}, tuple(known.tied)
     theta0, notes = consistent_prior(known.prior, robot, len(layout.bodies))
     held = around_prior(volumes(known.within, robot), theta0, layout.bodies, fixed)
+    _require_bodies(layout, replace(known, tied=tied), held.sets)
     constraints = (
         *mass_constraints(layout, known.masses or {}),
         *fixed_constraints(layout, theta0, fixed),
-        *tied_constraints(layout, theta0, known.tied),
+        *tied_constraints(layout, theta0, tied),
         *body_constraints(layout, theta0, held, known.centers or {}),
     )
     return Knowledge(theta0, constraints, (*notes, *held.notes), REGULARIZERS[known.regularizer], known.weight)
+
+
+def _require_bodies(layout: ParameterLayout, known: Known, sets: Iterable[str]):
+    """Raise OptionError for knowledge about a body that there is not. sets: names of `within`."""
+    masses = [(names,) if isinstance(names, str) else names for names in known.masses or () if names != "all"]
+    named = {
+        "masses": [name for names in masses for name in names],
+        "fixed": known.fixed or (),
+        "tied": [name for tie in known.tied if isinstance(tie, Tied) for name in (tie.first, tie.second)],
+        "within": sets,
+        "centers": known.centers or (),
+    }
+    for option, names in named.items():
+        for name in names:
+            if name not in layout.bodies:
+                raise OptionError(f"{option}: no body '{name}'; there are {choices(layout.bodies)}.")
+
+
+def equality(label: str, A, b) -> Constraint:
+    """`A x = b`. A: (r, p), b: (r,)."""
+    return Constraint(label, A, np.zeros((len(b), 0)), b, (("zero", len(b)),))
 
 
 def model_facts(
@@ -156,18 +174,9 @@ def model_facts(
 ) -> dict:
     """What the files of a model know of its bodies, as options of `consistent`: its geometry and its side file.
 
-    Args:
-        robot: of the model.
-        side: its side file, None where there is none.
-        rotors: whether rotors are bodies of the fit; else what is known of them is left out.
-        within, centers, masses, fixed, tied: what is known besides, as of `consistent`; of a body it counts more.
-
-    Returns:
-        The options within, centers, masses, fixed and tied.
-
-    Raises:
-        OptionError: a word for `within` that there is not.
-        ModelError: a side file that cannot be read.
+    rotors: whether rotors are bodies of the fit; else what is known of them is left out. The others: what is known
+    besides; of a body it counts more. Raises OptionError for another word, ModelError for a side file that cannot be
+    read.
     """
     if isinstance(within, str) and within not in WORDS:
         raise OptionError(f"within is {within!r}. Choose from {choices(WORDS)}.")
@@ -184,17 +193,8 @@ def model_facts(
 
 
 def masses_from(words: Iterable[str]) -> dict:
-    """Known masses from words.
-
-    Args:
-        words: such as `link1=2.5` and `link2+link3=7`, kg.
-
-    Returns:
-        {"link1": 2.5, ("link2", "link3"): 7.0}.
-
-    Raises:
-        OptionError: another word.
-    """
+    """Known masses {"link1": 2.5, ("link2", "link3"): 7.0} from words: `link1=2.5`, `link2+link3=7`. Raises
+    OptionError."""
     found = {}
     for word in words:
         names, number = _split(word, "mass", MASS_FORM)
@@ -212,14 +212,7 @@ def masses_from(words: Iterable[str]) -> dict:
 
 
 def mass_words(masses: Mapping | Iterable[str]) -> tuple[str, ...]:
-    """The words of known masses; words stay as they are.
-
-    Args:
-        masses: as of `consistent`, or words.
-
-    Returns:
-        The words.
-    """
+    """The words of known masses; words stay as they are."""
     if not isinstance(masses, Mapping):
         return _words(masses)
     return tuple(f"{n if isinstance(n, str) else '+'.join(n)}={mass}" for n, mass in masses.items())
@@ -234,24 +227,15 @@ def mass_constraints(layout: ParameterLayout, masses: Mapping) -> list[Constrain
         bodies = layout.bodies if names == "all" else (names,) if isinstance(names, str) else tuple(names)
         row = np.zeros((1, layout.size))
         for name in bodies:
-            row[0, layout.body(body_index(layout, name, "masses")).start] = 1.0
+            row[0, layout.body(layout.bodies.index(name)).start] = 1.0
         title = "all bodies together" if names == "all" else " + ".join(bodies)
         made.append(equality(f"mass of {title} is {mass:g} kg", row / float(mass), np.ones(1)))
     return made
 
 
 def fixed_from(words: Iterable[str]) -> dict[str, str | tuple[str, ...]]:
-    """What keeps the model's values, from words.
-
-    Args:
-        words: such as `link2=mass,com` and `link3=all`.
-
-    Returns:
-        {"link2": ("mass", "com"), "link3": "all"}.
-
-    Raises:
-        OptionError: another word.
-    """
+    """What keeps the model's values, {"link2": ("mass", "com"), "link3": "all"}, from words: `link2=mass,com`,
+    `link3=all`. Raises OptionError."""
     found = {}
     for word in words:
         name, listed = _split(word, "fix", FIX_FORM)
@@ -263,14 +247,7 @@ def fixed_from(words: Iterable[str]) -> dict[str, str | tuple[str, ...]]:
 
 
 def fixed_words(fixed: Mapping | Iterable[str]) -> tuple[str, ...]:
-    """The words of what keeps the model's values; words stay as they are.
-
-    Args:
-        fixed: as of `consistent`, or words.
-
-    Returns:
-        The words.
-    """
+    """The words of what keeps the model's values; words stay as they are."""
     if not isinstance(fixed, Mapping):
         return _words(fixed)
     return tuple(f"{name}={parts if isinstance(parts, str) else ','.join(parts)}" for name, parts in fixed.items())
@@ -282,7 +259,7 @@ def fixed_constraints(layout: ParameterLayout, theta0, fixed: Mapping[str, str |
     """
     made = []
     for name, parts in fixed.items():
-        i = body_index(layout, name, "fixed")
+        i = layout.bodies.index(name)
         parts = PARTS if parts == "all" else (parts,) if isinstance(parts, str) else tuple(parts)
         unknown = [part for part in parts if part not in PARTS]
         if unknown or not parts:
@@ -320,17 +297,7 @@ def _fixed_rows(theta, parts) -> tuple[np.ndarray, np.ndarray]:
 
 
 def tied_from(words: Iterable[str]) -> tuple[Tied, ...]:
-    """Ties of links from words.
-
-    Args:
-        words: such as `left=right` and `left=right:y`.
-
-    Returns:
-        The ties.
-
-    Raises:
-        OptionError: another word.
-    """
+    """Ties of links from words: `left=right`, `left=right:y`. Raises OptionError."""
     found = []
     for word in words:
         first, second = _split(word, "tie", TIE_FORM)
@@ -344,14 +311,7 @@ def tied_from(words: Iterable[str]) -> tuple[Tied, ...]:
 
 
 def tied_words(tied: Iterable[Tied | str]) -> tuple[str, ...]:
-    """The words of ties; words stay as they are.
-
-    Args:
-        tied: ties or words.
-
-    Returns:
-        The words.
-    """
+    """The words of ties; words stay as they are."""
     if isinstance(tied, str):
         return (tied,)
     return tuple(
@@ -366,7 +326,7 @@ def tied_constraints(layout: ParameterLayout, theta0, tied: Iterable[Tied]) -> l
     for tie in tied:
         if not isinstance(tie, Tied) or (tie.mirror is not None and tie.mirror not in MIRRORS):
             raise OptionError(f"tied lists Tied(first, second, mirror='x'|'y'|'z'|None); got {tie!r}.")
-        first, second = (body_index(layout, name, "tied") for name in (tie.first, tie.second))
+        first, second = (layout.bodies.index(name) for name in (tie.first, tie.second))
         if first == second:
             raise OptionError(f"tied: '{tie.first}' is tied to itself.")
         size = np.maximum(_sizes(theta0[first]), _sizes(theta0[second]))[:, None]
@@ -380,7 +340,7 @@ def tied_constraints(layout: ParameterLayout, theta0, tied: Iterable[Tied]) -> l
 
 def _mirrored(mirror: str | None) -> np.ndarray:
     """(10, 10) map of a body's parameters to its mirror image's."""
-    S = np.diag([*(MIRRORS[mirror] if mirror else (1.0, 1.0, 1.0)), 1.0])
+    S = np.diag([*(-1.0 if axis == mirror else 1.0 for axis in MIRRORS), 1.0])
     return pseudo.to_parameters(S @ MOMENTS @ S).T
 
 

@@ -14,9 +14,7 @@ from steelyard.fit.whitening import (
     whiten,
 )
 from steelyard.information import Information
-from steelyard.numbers import ROUNDING
-
-CHANGES = 10  # of the active set, for each unknown
+from steelyard.numbers import ROUNDING, ROUNDS
 
 
 def least_squares(info: Information, *, noise=None) -> Estimate:
@@ -68,18 +66,11 @@ def unconstrained(method: str, info: Information, problem: Whitened, base, noise
 
 
 def nonnegative_least_squares(A, b, free=None) -> tuple[np.ndarray, float]:
-    """Minimise `||A x - b||` with x >= 0, by active sets; the import of SciPy's takes longer than all uses in a job.
+    """Minimise `||A x - b||` with x >= 0 by active sets (Lawson and Hanson 1974, chapter 23); the import of SciPy's
+    takes longer than all uses in a job.
 
-    Args:
-        A: (m, k), of any rank.
-        b: (m,).
-        free: (k,) unknowns that may be negative all the same; none by default.
-
-    Returns:
-        x (k,) and the sum of squared residuals.
-
-    Source:
-        Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
+    A: (m, k), of any rank. free: (k,) unknowns that may be negative all the same. Returns x (k,) and the sum of squared
+    residuals.
     """
     size = np.linalg.norm(A, axis=0)
     usable = size > 0
@@ -90,7 +81,7 @@ def nonnegative_least_squares(A, b, free=None) -> tuple[np.ndarray, float]:
     if free.any():
         x[free] = np.linalg.lstsq(A[:, free], b)[0]
     least = ROUNDING * max(float(np.linalg.norm(b)), 1e-300)
-    for _ in range(CHANGES * A.shape[1]):
+    for _ in range(ROUNDS * A.shape[1]):
         slope = np.where(passive | ~usable, -np.inf, A.T @ (b - A @ x))
         best = int(np.argmax(slope)) if len(slope) else 0
         if not len(slope) or slope[best] <= least:

@@ -51,10 +51,6 @@ def repeatable(logs: Log | Iterable[Log]) -> Log | Iterable[Log]:
     return logs
 
 
-def as_list(logs: Log | Iterable[Log]) -> list[Log]:
-    return [logs] if isinstance(logs, Log) else list(logs)
-
-
 TOLERANCE = 1e-3  # RMS step in standard deviations, and relative change of a scale, at which it has converged
 
 

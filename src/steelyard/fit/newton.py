@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.fit.cone_solver import PROVEN, Solution
+from steelyard.fit.cone_solver import Solution
 from steelyard.fit.constraints import ConstraintRows
+from steelyard.fit.interior import GOOD
 from steelyard.fit.prior import TRIANGLES
 from steelyard.fit.program import Objective
 from steelyard.fit.qr import least_squares, triangular_solve
@@ -21,7 +22,6 @@ from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
 
 HALVINGS = 30
 DECREASE = 1e-4  # share of what the gradient promises that a step has to keep (Armijo)
-CLOSED = 0.01 * PROVEN  # gap relative to the cost, at which to stop
 
 
 def followed(objective: Objective, parameters) -> Solution | None:
@@ -44,25 +44,17 @@ def followed(objective: Objective, parameters) -> Solution | None:
         room = np.maximum(h - G @ at.w, 0.0)
         step, multipliers = bounded_step(at.F, at.gradient, G, room)
         gap = at.gap(step) + float(multipliers @ room)
-        if gap < CLOSED * max(1.0, at.cost):
+        if gap < GOOD * max(1.0, at.cost):
             return _solution(objective, at, gap)
         at = _stepped(objective, at, step)
     return None
 
 
 def bounded_step(F, gradient, G, room) -> tuple[np.ndarray, np.ndarray]:
-    """The step that minimises `||F d||^2 / 2 + gradient . d` subject to `G d <= room`, and its multipliers.
+    """The step d (k,) that minimises `||F d||^2 / 2 + gradient . d` subject to `G d <= room`, and its multipliers (m,).
 
-    A least-distance problem, solved by nonnegative least squares (Lawson and Hanson 1974, chapter 23).
-
-    Args:
-        F: (k, k) upper triangular.
-        gradient: (k,).
-        G: (m, k).
-        room: (m,), not negative.
-
-    Returns:
-        d (k,), multipliers (m,).
+    A least-distance problem, solved by nonnegative least squares (Lawson and Hanson 1974, chapter 23). F: (k, k) upper
+    triangular; room: (m,), not negative.
     """
     pull = triangular_solve(F, gradient, transposed=True)
     multipliers, moved = np.zeros(len(G)), -pull

@@ -1,27 +1,16 @@
-"""Fits to noisy motion: total least squares, instrumental variables, and output torque at simulated motion.
+"""Fits to noisy motion, which biases least squares towards zero.
 
-Total least squares: noise in the columns as well as in the torque (Van Huffel and Vandewalle 1991, chapters 2, 10).
+Total least squares (Van Huffel and Vandewalle 1991, chapters 2, 10): with the covariance of the columns' errors, which
+`column_noise` reads off two versions of a log, it minimises `||Y x - tau||^2` over what the errors explain of it, `[x;
+-1]^T N [x; -1]`: the largest singular value of `N^1/2 R^-1`, with the triangular factor `R` of `[Y tau]`. `compensated`
+takes the part that errors added from the Gram matrix, for a fit with constraints.
 
-Where motion is noisy, least squares is biased towards zero. With the covariance of the columns' errors, which
-`column_noise` reads off two versions of a log, the total least-squares solution minimises `||Y x - tau||^2` over what
-the errors explain of it, `[x; -1]^T N [x; -1]`: the largest singular value of `N^1/2 R^-1`, with the triangular factor
-`R` of `[Y tau]` from an Information.
+Instrumental variables (Janot et al. 2014): instruments Z are the same columns at a motion without that noise, such as
+the simulated one of the robot. Two-stage least squares regresses Y on Z first, which leaves `G = Y^T Z (Z^T Z)^-1 Z^T
+Y` and `b = Y^T Z (Z^T Z)^-1 Z^T tau` of each joint.
 
-It has no form with constraints. `compensated` is what does: the Gram matrix without the part that errors added, as an
-ordinary Information for `fit.consistent`.
-
-Instrumental variables: free of the bias that measured noise in the regressor causes (Janot et al. 2014).
-
-The noise of encoders is in every column of Y, most of all through accelerations, and least squares shrinks what it
-multiplies. Instruments Z are the same columns at a motion without that noise, such as the simulated one of the robot
-(`simulate.follow`): two-stage least squares regresses Y on Z first. What it leaves, `G = Y^T Z (Z^T Z)^-1 Z^T Y` and
-`b = Y^T Z (Z^T Z)^-1 Z^T tau` of each joint, is an ordinary Information, for any fit.
-
-Fits to the torque alone: the regressor is evaluated at simulated motion (DIDIM; Gautier, Janot and Vandanjon 2013).
-
-The robot's model is simulated in closed loop along the reference that the robot was given. Its motion carries no sensor
-noise and needs no differentiation, and when the model is right it is the robot's: `Y(simulated) x = tau(measured)`.
-Solved and simulated again until it stays; each Information is an ordinary one, for any fit.
+Output torque (DIDIM; Gautier, Janot and Vandanjon 2013): the model is simulated in closed loop along the reference that
+the robot was given, `Y(simulated) x = tau(measured)`; solved and simulated again until it stays.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,7 +24,7 @@ from steelyard.errors import OptionError, choices
 from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Estimate
 from steelyard.fit.linear import unconstrained
-from steelyard.fit.m_estimators import Fit, as_list, fit_of, repeatable
+from steelyard.fit.m_estimators import Fit, fit_of, repeatable
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.fit.whitening import Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information, accumulate
@@ -173,9 +162,6 @@ def _reduced(info: Information, covariances) -> Information:
     return replace(info, squares=Squares.of(info.gram - share * info.counts[:, None, None] * covariances))
 
 
-NOISE_ROUNDS = 4  # of noise levels
-
-
 def instrumental(
     robot: Robot,
     logs: Log | Iterable[Log],
@@ -210,26 +196,11 @@ def instrumental(
     return replace(estimate, method=f"{estimate.method}, instrumental variables", notes=notes)
 
 
-def projected(
-    robot: Robot,
-    logs: Log | Iterable[Log],
-    instruments: Log | Iterable[Log],
-    *,
-    sample_weights=None,
-    **columns,
-) -> Information:
-    """Information of two-stage least squares, arguments as of `instrumental`.
-
-    Its energies make the residual at the solution the structural one, `tau - Y x` and not its projection.
-    """
-    return _stages(robot, logs, instruments, sample_weights, columns)[1]
-
-
 def _stages(robot, logs, instruments, sample_weights, columns) -> tuple[Information, Information]:
     """The plain Information and its projection."""
     logs = repeatable(logs)
     plain = accumulate(robot, logs, sample_weights=sample_weights, **columns).base.as_gram()
-    measured, moved = as_list(logs), as_list(instruments)
+    measured, moved = ([each] if isinstance(each, Log) else list(each) for each in (logs, instruments))
     if len(measured) != len(moved):
         raise OptionError(f"{len(measured)} logs need as many logs of instruments; got {len(moved)}.")
     sums = reduce(add, (products(plain, *pair, sample_weights) for pair in zip(measured, moved, strict=True)))
@@ -237,7 +208,7 @@ def _stages(robot, logs, instruments, sample_weights, columns) -> tuple[Informat
     gram = np.stack([half[:, :-1].T @ half[:, :-1] for half in halves])
     moment = np.stack([half[:, :-1].T @ half[:, -1] for half in halves])
     info = replace(plain, squares=Squares.of(gram), moment=moment)
-    for _ in range(NOISE_ROUNDS):
+    for _ in range(ROUNDS):
         x = whiten(weigh_by_noise(info)[0]).solve()
         energy = plain.residual_energy(x) + 2 * moment @ x - np.einsum("gij,i,j->g", gram, x, x)
         info = replace(info, energy=energy)
@@ -295,7 +266,7 @@ def output_torque(
     Raises:
         LogError: samples do not match.
     """
-    solve, measured = fit_of(fit), as_list(logs)
+    solve, measured = fit_of(fit), [logs] if isinstance(logs, Log) else list(logs)
     if iterations < 1:
         raise OptionError(f"iterations is at least 1; got {iterations!r}.")
     info = accumulate(robot, measured, **columns)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.fit.cone_program import as_told
+from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
 from steelyard.fit.evidence import LEAST, Form, Group, Problem, Scales, least_noise, maximised
 from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
@@ -22,12 +22,13 @@ from steelyard.fit.knowledge import Knowledge, Known, effect_bounds, knowledge_o
 from steelyard.fit.linear import nonnegative_least_squares
 from steelyard.fit.prior import model_parameters
 from steelyard.fit.volumes import CONSISTENT
-from steelyard.fit.whitening import REFERENCES, require_enough_samples, weak_directions, whiten
+from steelyard.fit.whitening import require_enough_samples, weak_directions, whiten
 from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.information import Information
 from steelyard.information.gram import Squares
 from steelyard.model import Robot
+from steelyard.numbers import ROUNDS
 from steelyard.terms import TERMS
 from steelyard.weighed_columns import CURVE, EVEN, SHAPED_FRICTION, STATED, Joint, weighed
 
@@ -77,7 +78,7 @@ def posterior(
     if silent.groups.any():
         silent = ratios_about(info, info.basis.regroup(_middle(info, knowledge)))
     found = _found(silent.of(info), told, knowledge, share, near)
-    for _ in range(REFERENCES if silent.groups.any() else 0):
+    for _ in range(ROUNDS if silent.groups.any() else 0):
         following = silent.after(info, info.basis.regroup(found.x))
         if following is None:
             break
@@ -106,7 +107,7 @@ def _problem(info: Information, told: Known, knowledge: Knowledge, share: float)
     start, equal = middle, np.zeros((0, layout.size))
     if facts:
         start = middle.copy()
-        start[layout.in_plain] = as_told(info.plain, told).parameters
+        start[layout.in_plain] = consistent(info.plain, told).parameters
         equal = np.concatenate([equal, *(each.A for each in facts if each.equality)])
     return Problem(info, knowledge.prior, middle, *_sizes(info), share, start, equal)
 
@@ -211,7 +212,7 @@ def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios, se
     spread = info.basis.regrouping @ root
     weighted = whiten(plain.weighted(problem.share / noise**2))
     weakest = weak_directions(weighted, plain.layout, plain.basis)
-    lost = bool(silent.groups.any()) and as_told(seen, told).status is Status.LOST_SCALE
+    lost = bool(silent.groups.any()) and consistent(seen, told).status is Status.LOST_SCALE
     return estimate_of(
         info,
         "posterior of links, friction and mistakes, scales by evidence",
@@ -254,7 +255,7 @@ def _within(found: Form, told: Known) -> Estimate:
         factors=None,
         discrepancy=None,
     )
-    return as_told(form, replace(told, weight=FAINT, noise=np.ones(1)))
+    return consistent(form, replace(told, weight=FAINT, noise=np.ones(1)))
 
 
 def nearest_plain(estimate: Estimate, info: Information) -> dict[str, np.ndarray]:

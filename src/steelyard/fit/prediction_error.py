@@ -50,16 +50,8 @@ class Generalization(Card):
 def generalization(
     estimate: Estimate, blocks: Mapping[str, Sequence[Information]], held_out: Information
 ) -> Generalization:
-    """How well a posterior predicts samples that it has not seen.
-
-    Args:
-        estimate: of `fit.posterior`.
-        blocks: of the samples that were fitted, in order of time, by log (see `accumulate_blocks`).
-        held_out: Information of the samples that were not fitted.
-
-    Returns:
-        The Generalization.
-    """
+    """How well a posterior predicts samples that it has not seen, of `held_out`. blocks: of the samples that were
+    fitted, in order of time, by log (see `accumulate_blocks`)."""
     weight = estimate.require_weighed().weight
     parts = {name: reduce(add, part).base for name, part in _parts(blocks).items()}
     parts = {name: part for name, part in parts.items() if part.counts.any()}  # where all was left out is nothing
@@ -107,25 +99,18 @@ def _share(info: Information, error) -> float:
 
 
 SAMPLES = 400
-SWEEP = 1.0  # rad/s: a joint that sweeps its range in 2 pi seconds is in ordinary use
 SPEED_SHARE = 0.7  # of a joint's velocity limit that ordinary use stays within, as in `simulate.rich_motion`
 RANGE_SHARE = 0.8  # of a joint's range, likewise
 TURN, STROKE = 1.2, 0.15  # rad, m: half of the range of a joint without limits, at least; likewise
 
 
 def ordinary_use(robot: Robot, logs: Sequence[Log]) -> Information | None:
-    """Information of motion in which all joints use their range at ordinary speed, none a copy of the others.
+    """Information of motion in which all joints use their range at ordinary speed, none a copy of the others; None for
+    robots with closed loops, whose joints cannot move alone.
 
     Positions are spread evenly over the limits, or over twice what the logs show where there are none; speeds and
     accelerations are normal, those of a joint that sweeps its range in 2 pi seconds, or those of the liveliest joint of
     its kind in the logs where that is more. A free base and other composite joints move as they did in the logs.
-
-    Args:
-        robot: the robot.
-        logs: recorded, with q, v and a.
-
-    Returns:
-        The Information of links without torque; None for robots with closed loops, whose joints cannot move alone.
     """
     if robot.loops:
         return None
@@ -139,7 +124,7 @@ def ordinary_use(robot: Robot, logs: Sequence[Log]) -> Information | None:
     for dof, at in places.items():
         alike = [other for other in places if slides[other] == slides[dof]]
         middle, half = _range(robot.lower[at], robot.upper[at], whole["q"][:, at], STROKE if slides[dof] else TURN)
-        speed, pull = (max(rms[key][alike].max(), half * SWEEP**n / np.sqrt(2)) for n, key in enumerate("va", start=1))
+        speed, pull = (max(rms[key][alike].max(), half / np.sqrt(2)) for key in "va")
         most = SPEED_SHARE * robot.velocity_limits[dof]
         q[:, at] = middle + half * rng.uniform(-1, 1, SAMPLES)
         v[:, dof] = np.clip(speed * rng.normal(size=SAMPLES), -most, most)

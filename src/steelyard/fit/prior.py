@@ -13,8 +13,7 @@ from steelyard.information import Information
 from steelyard.model import Robot
 from steelyard.terms import stated_values
 
-NOMINAL_MASS = 1.0  # kg, for a body nothing is known of
-NOMINAL_RADIUS = 0.1  # m, radius of gyration of the same
+NOMINAL_LINK = (1.0, 0.1)  # kg and m, mass and radius of gyration of a body nothing is known of
 EFFECT_SPREAD = THRESHOLDS.effect_spread
 NOMINAL_ROTOR = (0.5, 0.02)  # kg and m, the same for the rotor of a motor
 TRIANGLES = cones.units(4)  # (10, 4, 4) orthonormal symmetric matrices
@@ -69,15 +68,10 @@ REGULARIZERS = {
 
 
 def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Physically consistent parameters of links, then rotors if the regression has them, and notes on repairs.
+    """(body_count, 10) physically consistent parameters of links, then rotors if the regression has them, and notes on
+    repairs.
 
-    Args:
-        prior: a Robot, an array (nb, 10) of the links or None (the robot's own).
-        robot: of the regression, or None.
-        body_count: links and rotors.
-
-    Returns:
-        (body_count, 10), notes.
+    prior: a Robot, an array (nb, 10) of the links or None (the robot's own). robot: of the regression, or None.
     """
     source = robot if prior is None else prior
     theta = source.inertias if isinstance(source, Robot) else source
@@ -97,7 +91,7 @@ def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.nd
         names = [*robot.body_names, *(rotor.name for rotor in rotors)]
     repaired, notes = np.empty_like(theta), {}
     for i, (name, each) in enumerate(zip(names, theta, strict=True)):
-        repaired[i], note = _repaired(each, *(NOMINAL_ROTOR if i >= links else (NOMINAL_MASS, NOMINAL_RADIUS)))
+        repaired[i], note = _repaired(each, *(NOMINAL_ROTOR if i >= links else NOMINAL_LINK))
         if note:
             notes.setdefault(note, []).append(name)
     return repaired, tuple(f"Prior of {choices(named)}: {note}" for note, named in notes.items())
@@ -122,15 +116,7 @@ def _repaired(theta, nominal_mass: float, nominal_radius: float) -> tuple[np.nda
 
 
 def model_parameters(robot, layout) -> np.ndarray:
-    """The values a robot's model states for the columns of a layout.
-
-    Args:
-        robot: the robot.
-        layout: of the parameters.
-
-    Returns:
-        (p,), zero for terms that no model states.
-    """
+    """(p,) values that a robot's model states for the columns of a layout, zero for terms that no model states."""
     values = np.zeros(layout.size)
     values[layout.links] = robot.inertias.ravel()
     if layout.rotor_names:
@@ -148,38 +134,17 @@ def prior_parameters(info: Information, theta0) -> np.ndarray:
     return start
 
 
-def mass_factor(J) -> np.ndarray:
-    """(..., 4, 4) upper triangular L with `J = L L^T`: of `L Y L^T`, the mass is a multiple of one entry of Y alone, so
-    that a known mass is met however large the other moments are."""
-    return np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1]
-
-
 def congruence(theta0) -> np.ndarray:
-    """Matrix that gives theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T`.
-
-    Args:
-        theta0: (..., 10) inertial parameters.
-
-    Returns:
-        (..., 10, 10).
-    """
-    return cones.relative_basis(mass_factor(pseudo.to_matrix(theta0)))
+    """(..., 10, 10) matrix that gives theta of `L Y L^T` for the coordinates y of Y, with `J0 = L L^T` of theta0 (...,
+    10). L is upper triangular: the mass is a multiple of one entry of Y alone, so that a known mass is met however
+    large the other moments are."""
+    J = pseudo.to_matrix(theta0)
+    return cones.relative_basis(np.linalg.cholesky(J[..., ::-1, ::-1])[..., ::-1, ::-1])
 
 
 def prior_precision(info: Information, *, prior=None, weight: float = 1.0) -> np.ndarray:
-    """Quadratic form, about its prior, of what `consistent` with the pullback regularizer adds to the residual.
-
-    Args:
-        info: as of `consistent`.
-        prior: as of `consistent`.
-        weight: as of `consistent`.
-
-    Returns:
-        (p, p).
-
-    Raises:
-        FitError: without a usable prior.
-    """
+    """(p, p) quadratic form, about its prior, of what `consistent` with the pullback regularizer adds to the residual.
+    Raises FitError without a usable prior."""
     layout = info.layout
     theta0, _ = consistent_prior(prior, info.robot, len(layout.bodies))
     precision = np.zeros((layout.size, layout.size))
@@ -213,11 +178,6 @@ def effect_scale(info: Information) -> np.ndarray:
     extras = np.array([per_dof[list(extra.dofs)].max() for extra in layout.extras])
     for i, extra in enumerate(layout.extras):
         if extra.kind == "user":
-            extras[i] /= _column_rms(info, layout.extra.start + i) or 1.0
+            squares = info.base.squares.forms(info.basis.regrouping[:, layout.extra.start + i])
+            extras[i] /= float(np.sqrt((squares / np.maximum(info.counts, 1)).max(initial=0.0))) or 1.0
     return np.concatenate([np.tile(per_dof[list(layout.dofs)], len(layout.terms)), extras])
-
-
-def _column_rms(info: Information, column: int) -> float:
-    """RMS of a column in the row group where it is largest."""
-    squares = info.base.squares.forms(info.basis.regrouping[:, column])
-    return float(np.sqrt((squares / np.maximum(info.counts, 1)).max(initial=0.0)))

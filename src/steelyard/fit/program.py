@@ -48,7 +48,8 @@ class Residual:
         """R, z and nothing more of `||A w - b||`: all that the minimisation needs."""
         if not self.A.shape[1]:
             return np.zeros((0, 0)), np.zeros(0)
-        return _factor(self.A, self.b)
+        factor = np.asarray(np.linalg.qr(np.column_stack([self.A, self.b]), mode="r"))[: self.A.shape[1]]
+        return factor[:, :-1], factor[:, -1]
 
     @cached_property
     def remainder(self) -> float:
@@ -254,14 +255,11 @@ def build(info: Information, known: Known = TOLD_NOTHING, **more) -> Program:
         >>> sy.fit.solve(program).physical
         True
     """
-    return program_of(info, with_options(known, "build", more).of_model(info))
-
-
-def program_of(info: Information, known: Known) -> Program:
-    """`build` of what is told, and nothing that the model's files know besides."""
     info = info.plain
-    knowledge = knowledge_of(info, known)
-    return assembled(info, knowledge, ratios=ratios(info, prior_parameters(info, knowledge.prior)))
+    knowledge = knowledge_of(info, with_options(known, "build", more))
+    prior = prior_parameters(info, knowledge.prior)
+    silent = ratios(info, prior)
+    return assembled(info, knowledge, ratios=silent)
 
 
 def assembled(info: Information, knowledge: Knowledge, *, ratios: Ratios, noise=None, around=None) -> Program:
@@ -330,25 +328,9 @@ def contradiction(coordinates: Coordinates, constraints: Sequence[Constraint]) -
     )
 
 
-def _factor(A, b) -> tuple[np.ndarray, np.ndarray]:
-    """Triangular R and z with `||R x - z||^2` equal to `||A x - b||^2` but for a constant."""
-    factor = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))[: A.shape[1]]
-    return factor[:, :-1], factor[:, -1]
-
-
 def freedom(coordinates: Coordinates, known: Sequence[Constraint]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Particular y and orthonormal N with all equalities met by unknowns `y + N w`, whatever w; None without any.
-
-    Args:
-        coordinates: the unknowns.
-        known: constraints, equalities among them.
-
-    Returns:
-        y (p,), N (p, k).
-
-    Raises:
-        FitError: they contradict each other; names them.
-    """
+    """Particular y (p,) and orthonormal N (p, k) with all equalities met by unknowns `y + N w`, whatever w; None
+    without any. Raises FitError that names those that contradict each other."""
     equalities, start, directions = [each for each in known if each.equality], coordinates.start, coordinates.directions
     if not equalities:
         return None

@@ -82,13 +82,6 @@ class Thresholds:
     """Share of the prior's variance that is left when data says nothing."""
 
     # Choices among models
-    shape_residual: float = 1.1
-    """Residual of any joint, over that without the shapes of the model, that noise and unmodelled friction do not
-    explain."""
-    shape_evidence: float = 9.0
-    """Nats in all against the shapes: noise alone costs that much in 2e-5 of all tests of one number (chi-square)."""
-    friction_term: float = 0.01
-    """Share of a joint's held-out squared error that a friction term must save to be kept."""
     outlier: float = 0.3
     """Robust weight below which a sample is counted as an outlier."""
     weak_instrument: float = 0.1

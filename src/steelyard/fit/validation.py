@@ -210,14 +210,7 @@ class TorqueBand(Card):
 
 
 def raw_values(uncertainty: Uncertainty):
-    """The columns that the dynamics computes, their values and deviations.
-
-    Args:
-        uncertainty: of a fit.
-
-    Returns:
-        The Raw columns, values (k,), and a root (k, r) of their covariance.
-    """
+    """The columns that the dynamics computes, their values (k,), and a root (k, r) of their covariance."""
     estimate = uncertainty.estimate
     raw = raw_columns(estimate.require_robot(), estimate.layout, estimate.basis.columns)
     values, axes = np.linalg.eigh(uncertainty.covariance)

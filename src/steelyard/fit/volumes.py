@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.cards import MEMBERS
 from steelyard.errors import OptionError, choices
-from steelyard.fit.constraints import Constraint, body_index
+from steelyard.fit.constraints import Constraint
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import (
     ComInEllipsoid,
@@ -118,8 +118,6 @@ def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes, centers:
     Wherever a set asks for `J > 0`, that is written as `J >= THRESHOLDS.eigenvalue J0` with the prior J0, which is free
     of units.
     """
-    for name in volumes.sets:
-        body_index(layout, name, "within")
     made = []
     for i, (name, theta) in enumerate(zip(layout.bodies, theta0, strict=True)):
         body_set = as_set(volumes.sets[name], name) if name in volumes.sets else None
@@ -136,7 +134,7 @@ def body_constraints(layout: ParameterLayout, theta0, volumes: Volumes, centers:
     for name, each in centers.items():
         if not isinstance(each, Ellipsoid):
             raise OptionError(f"centers['{name}'] is an Ellipsoid; got {type(each).__name__}.")
-        i = body_index(layout, name, "centers")
+        i = layout.bodies.index(name)
         rows = ComInEllipsoid(each).cone_rows(0.0)
         rows = ConeRows(rows.A_theta / theta0[i, 0], rows.A_aux, rows.b, rows.cones)
         made.append(_on_body(layout, i, rows, f"centre of mass of {name} is in its ellipsoid"))

@@ -9,12 +9,11 @@ from steelyard.fit.homogeneous import ratios
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.identifiable.basis import Basis
 from steelyard.information import Information
-from steelyard.numbers import ROUNDING
+from steelyard.numbers import ROUNDING, ROUNDS
 from steelyard.terms import ParameterLayout
 
 ROUNDED = 1e-13  # of the largest singular value of unit columns, where triangular factors were kept: the same
 PIVOT = 1e-4  # smallest of Cholesky's pivots of a unit-diagonal Gram matrix that leaves half the digits
-REFERENCES = 10  # fits that homogeneous rows take at most, each about the one before
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +55,6 @@ def whiten(info: Information) -> Whitened:
     """Whitened problem of an Information in base columns, with its own row weights.
 
     Triangular factors are used as they are, so that their condition number is never squared.
-
-    Args:
-        info: the Information.
-
-    Returns:
-        The Whitened problem.
     """
     return _whitened_sums(info) if info.factors is None else _whitened_factors(info.factors, info.weights)
 
@@ -138,7 +131,7 @@ def weigh_by_noise(info: Information, noise=None) -> tuple[Information, np.ndarr
     weighted, deviation = weigh_rows(found.of(info), noise)
     if not found.groups.any():
         return weighted, deviation
-    for _ in range(REFERENCES):
+    for _ in range(ROUNDS):
         following = found.after(info, _solved(weighted))
         if following is None:
             break
@@ -148,16 +141,8 @@ def weigh_by_noise(info: Information, noise=None) -> tuple[Information, np.ndarr
 
 
 def weigh_rows(info: Information, noise=None, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
-    """`weigh_by_noise` of rows as they are: homogeneous ones would draw all parameters to nothing.
-
-    Args:
-        info: the Information, whose torques of zero are measurements.
-        noise: (g,) standard deviations, N m or N, or None.
-        iterations: weighted fits by which the noise is found.
-
-    Returns:
-        The weighted Information and noise (g,).
-    """
+    """`weigh_by_noise` of rows as they are, whose torques of zero are measurements. iterations: weighted fits by which
+    the noise is found."""
     info = info.base
     if noise is not None:
         return info.weighted(info.independence / noise**2), noise
@@ -208,16 +193,7 @@ def require_enough_samples(info: Information):
 
 
 def weak_directions(problem: Whitened, layout: ParameterLayout, basis: Basis) -> tuple[str, ...]:
-    """The base parameters that carry each weak direction.
-
-    Args:
-        problem: the whitened problem.
-        layout: of all parameters.
-        basis: of the base parameters.
-
-    Returns:
-        One line a direction, strongest parameters first.
-    """
+    """The base parameters that carry each weak direction: one line a direction, strongest parameters first."""
     names = [layout.names[i] for i in basis.columns]
     lines = []
     for k in np.flatnonzero(problem.eigenvalues <= THRESHOLDS.weak * problem.eigenvalues[-1]):

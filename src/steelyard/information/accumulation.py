@@ -25,7 +25,6 @@ from steelyard.information.contact_rows import (
     require_usable,
 )
 from steelyard.information.engines import ENGINES, JointRows, Sums
-from steelyard.information.filtered_rows import RowFilter
 from steelyard.information.gram import Grams, Squares, Triangles
 from steelyard.information.regression_rows import (
     Row,
@@ -41,6 +40,7 @@ from steelyard.information.row_kinds import (
     OF_JOINTS,
     WEAK,
     WRENCH,
+    RowFilter,
     groups_of,
     independent_rows,
     joint_rows,
@@ -156,8 +156,18 @@ class RegressionSpec:
         return self.joints.rows
 
     @cached_property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Names of the row groups of each kind."""
+        return {kind: groups_of(self.robot, kind) for kind in self.kinds}
+
+    @property
     def group_names(self) -> tuple[str, ...]:
-        return tuple(name for kind in self.kinds for name in groups_of(self.robot, kind))
+        return tuple(name for names in self.groups.values() for name in names)
+
+    @cached_property
+    def independent(self) -> np.ndarray | slice:
+        """Degrees whose torques are rows: of closed loops the independent joints, of a tree all."""
+        return choose_independent(self.robot).independent if self.robot.loops else slice(None)
 
     def chunk(self, channels, part) -> tuple:
         """Samples (a slice, or indices) of q, v, a, tau, direction, samples last. What no row needs may be missing; the
@@ -180,7 +190,7 @@ class Collector:
         make = Triangles if spec.told.sums == "qr" else Grams
         k = len(spec.raw.columns)
         self.others: dict[str, Grams | Triangles] = {
-            kind: make(len(groups_of(spec.robot, kind)), k) for kind in spec.kinds if not (fast and kind == "joints")
+            kind: make(len(names), k) for kind, names in spec.groups.items() if not (fast and kind == "joints")
         }
         self.touching = ContactSums(spec)
 
@@ -206,8 +216,8 @@ class Collector:
         weights = weights_of(spec.told.sample_weights, log)
         if weights is not None and tuple(spec.kinds) != ("joints",):
             raise LogError(f"log {log.name!r} has masked torques, which go with rows of joints alone.")
-        if spec.robot.loops and weights is not None:
-            weights = weights[:, choose_independent(spec.robot).independent]
+        if weights is not None:
+            weights = weights[:, spec.independent]
         self.complete = False
         if flags.any():
             channels, weights = self._add_touching(log, flags, channels, weights)
@@ -251,7 +261,8 @@ class Collector:
 
     def _of_kind(self, kind: str):
         """Sums of one kind in the columns asked for."""
-        free = self._mixed(self.others[kind].total()) if kind in self.others else _of_engine(self.joints)
+        joints = None if kind in self.others else self.joints
+        free = self._mixed(self.others[kind].total()) if joints is None else joints.total()
         touching = self.touching.total() if kind == "joints" else None
         return free if touching is None else merged_totals(free, self._mixed(touching))
 
@@ -299,12 +310,6 @@ class Collector:
         if self.joints is None or self.touching.parts:
             engines.add("numpy")
         return engines.pop() if len(engines) == 1 else "mixed"
-
-
-def _of_engine(joints: Sums | None):
-    """Sums of joint torques as those of other kinds are."""
-    assert joints is not None, "rows that no engine sums are among the others"
-    return *joints.total(), None, joints.counts
 
 
 def channels_needed(spec: RegressionSpec) -> tuple[str, ...]:

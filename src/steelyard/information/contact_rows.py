@@ -49,21 +49,8 @@ class Contacts:
 
 
 def contacts_of(robot: Robot, frames, kinds: str | Mapping[str, str], weights) -> Contacts:
-    """Contacts of a robot.
-
-    Args:
-        robot: the robot.
-        frames: names of links or other frames.
-        kinds: of `CONTACT_KINDS`, one for all or by frame (points where it says nothing).
-        weights: (nv,) of the rows, positive, None for equal ones.
-
-    Returns:
-        The Contacts.
-
-    Raises:
-        ModelError: no such frame.
-        OptionError: an unknown kind, or weights that are not positive.
-    """
+    """Contacts of a robot. kinds: one for all or by frame (points where it says nothing); weights: (nv,) of the rows,
+    None for equal ones. Raises ModelError for no such frame, OptionError for an unknown kind."""
     for frame in frames:
         robot.frame(frame)
     named = dict.fromkeys(frames, kinds) if isinstance(kinds, str) else dict(kinds)
@@ -77,33 +64,15 @@ def contacts_of(robot: Robot, frames, kinds: str | Mapping[str, str], weights) -
 
 
 def flags_of(log: Log) -> np.ndarray:
-    """Flags of the contacts of a log.
-
-    Args:
-        log: with contacts.
-
-    Returns:
-        (n, c) bool, in the order of `log.contacts`; whatever is not zero touches.
-    """
+    """(n, c) bool, whether each contact of `log.contacts` touches."""
     if not log.contacts:
         return np.zeros((len(log), 0), dtype=bool)
     return np.stack([np.asarray(each) != 0 for each in log.contacts.values()], axis=1)
 
 
 def require_usable(robot: Robot, kinds: tuple[str, ...], log: Log) -> np.ndarray:
-    """Refuse a log whose contacts or wrenches rows of these kinds have no place for.
-
-    Args:
-        robot: the robot.
-        kinds: of rows.
-        log: the log.
-
-    Returns:
-        Its flags, as of `flags_of`.
-
-    Raises:
-        LogError: with what to do.
-    """
+    """Flags of a log as of `flags_of`. Raises LogError where rows of these kinds have no place for its contacts or
+    wrenches."""
     flags, about = flags_of(log), f"Log '{log.name}' has"
     if flags.any() and (kinds != ("joints",) or robot.loops):
         raise LogError(
@@ -120,14 +89,7 @@ def require_usable(robot: Robot, kinds: tuple[str, ...], log: Log) -> np.ndarray
 
 
 def require_steady(log: Log) -> None:
-    """Refuse a filtered log with samples beside changes of contact: masses fitted to it come out wrong.
-
-    Args:
-        log: as recorded or filtered, none of several joined.
-
-    Raises:
-        LogError: with what to do.
-    """
+    """Raise LogError for a filtered log with samples beside changes of contact: masses fitted to it come out wrong."""
     flags, steps = flags_of(log), np.diff(log.t)
     if log.bandwidth is None or not flags.any() or not len(steps):
         return
@@ -141,21 +103,8 @@ def require_steady(log: Log) -> None:
 
 
 def explained_torque(robot: Robot, log: Log, q, tau):
-    """What motion has to explain: measured torques, and what known wrenches on the robot add to them.
-
-    Args:
-        robot: the robot.
-        log: whose wrenches are added.
-        q: (n, nq) of the log.
-        tau: (n, nv) of the log.
-
-    Returns:
-        (n, nv).
-
-    Raises:
-        LogError: a wrench that is not finite.
-        ModelError: one on a frame that the robot does not have.
-    """
+    """(n, nv) what motion has to explain at q (n, nq): measured torques, and what known wrenches on the robot add to
+    them. Raises LogError for a wrench that is not finite, ModelError for one on a frame that there is not."""
     if not log.external:
         return tau
     parts = []
@@ -169,14 +118,7 @@ def explained_torque(robot: Robot, log: Log, q, tau):
 
 
 def contact_sets(flags: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Samples by what touches there.
-
-    Args:
-        flags: (n, c) of the contacts.
-
-    Returns:
-        An iterator of indices of contacts (none in flight) and indices of samples.
-    """
+    """Samples by what touches there: indices of contacts (none in flight) and of samples. flags: (n, c)."""
     sets, which = np.unique(flags, axis=0, return_inverse=True)
     order = np.argsort(which.ravel(), kind="stable")
     edges = np.searchsorted(which.ravel()[order], np.arange(len(sets) + 1))
@@ -185,34 +127,18 @@ def contact_sets(flags: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def force_directions(contacts: Contacts, touching, q, roots) -> np.ndarray:
-    """Orthonormal directions of rows that contact forces reach.
-
-    Args:
-        contacts: of the robot.
-        touching: (c,) indices of those that touch.
-        q: (nq, n).
-        roots: (n, d) square roots of all weights of the degrees that contacts reach.
-
-    Returns:
-        (n, d, m), with columns of zeros where the rank is lower.
-    """
+    """(n, d, m) orthonormal directions of rows that contact forces reach, columns of zeros where the rank is lower.
+    touching: indices of contacts; q: (nq, n); roots: (n, d) of all weights of the degrees that contacts reach."""
     frames, kinds = ([each[i] for i in touching] for each in (contacts.frames, contacts.kinds))
     columns = contact_jacobian(contacts.robot, q, frames, kinds)[:, contacts.degrees]
     return orthonormal(columns * roots[:, :, None])
 
 
 def projectors(contacts: Contacts, touching, q, roots) -> tuple[np.ndarray, np.ndarray]:
-    """What makes of rows what no contact force explains of them.
+    """What makes of rows what no contact force explains of them, see `force_directions`.
 
-    Args:
-        contacts: of the robot.
-        touching: (c,) indices of those that touch.
-        q: (nq, n).
-        roots: (n, d) square roots of the sample weights of the degrees that contacts reach, or ones.
-
-    Returns:
-        (n, d, d): times rows of these degrees, rows whose squares are weighed by the roots' squares; and (n, d), the
-        share of each row that is left.
+    roots: (n, d) of the sample weights, or ones. Returns (n, d, d): times rows of these degrees, rows whose squares are
+    weighed by the roots' squares; and (n, d), the share of each row that is left.
     """
     fixed = np.sqrt(np.array(contacts.weights))[contacts.degrees]
     Q = force_directions(contacts, touching, q, roots * fixed)
@@ -223,17 +149,7 @@ def projectors(contacts: Contacts, touching, q, roots) -> tuple[np.ndarray, np.n
 
 
 def unexplained(contacts: Contacts, flags, q, torque) -> np.ndarray:
-    """Torques that no contact force explains.
-
-    Args:
-        contacts: of the log.
-        flags: (n, c) bool.
-        q: (n, nq).
-        torque: (n, nv).
-
-    Returns:
-        (n, nv); where nothing touches, the torques themselves.
-    """
+    """(n, nv) torques that no contact force explains; where nothing touches, the torques themselves. flags: (n, c)."""
     left, degrees = np.array(torque, dtype=float), contacts.degrees
     for touching, samples in contact_sets(flags):
         for start in range(0, len(samples) if len(touching) else 0, LONG_CHUNK):
@@ -245,20 +161,11 @@ def unexplained(contacts: Contacts, flags, q, torque) -> np.ndarray:
 
 
 def without_forces(robot: Robot, log: Log, torque, *, contacts: str | Mapping[str, str] = "point", row_weights=None):
-    """Errors of torques less what forces from outside make of them: wrenches of the log, and the best ones at contacts.
+    """(n, nv) errors of torques less what forces from outside make of them: wrenches of the log, and the best ones at
+    contacts.
 
-    Args:
-        robot: the robot.
-        log: with q, and with its contacts and wrenches.
-        torque: (n, nv) measured torques less those of a model that knows of no forces.
-        contacts: as of `accumulate`.
-        row_weights: as of `accumulate`.
-
-    Returns:
-        (n, nv).
-
-    Raises:
-        LogError: the robot has closed loops, or a wrench is not finite.
+    torque: measured torques less those of a model that knows of no forces. contacts, row_weights: as of `accumulate`.
+    Raises LogError for closed loops, or a wrench that is not finite.
     """
     flags = require_usable(robot, ("joints",), log)
     (q,) = log.require("q")
@@ -354,15 +261,7 @@ class ContactSums:
 
 
 def merged_totals(one, other):
-    """Sums of both.
-
-    Args:
-        one: as of `Grams.total` or `Triangles.total`.
-        other: the same of other samples.
-
-    Returns:
-        The same of all.
-    """
+    """Sums of both, as of `Grams.total` or `Triangles.total`."""
     both = one[3] is not None and other[3] is not None
     factors = merged_factors(one[3], other[3]) if both else None
     return one[0] + other[0], one[1] + other[1], one[2] + other[2], factors, one[4] + other[4]

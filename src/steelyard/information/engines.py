@@ -17,7 +17,7 @@ from steelyard.model import Robot
 from steelyard.native import CHUNK, core
 from steelyard.terms import TERMS, ParameterLayout, stated_values
 
-TASK = 2048  # samples a task of the core, which has smaller blocks of its own
+CPU_CHUNK, GPU_CHUNK = 2048, 16384  # samples a task: for the caches of a processor core; for thousands of threads
 
 
 class Native:
@@ -31,7 +31,7 @@ class Native:
     def add(self, *channels):
         channels = (*(np.asarray(x, dtype=float) for x in channels[:4]), *channels[4:])
         n = len(channels[0])
-        count = min(native.MOST_THREADS, -(-n // TASK))
+        count = min(native.MOST_THREADS, -(-n // CPU_CHUNK))
         self.shares += [np.zeros(self.joints.plan.gram_start[-1]) for _ in range(count - len(self.shares))]
         edges = np.linspace(0, n, count + 1).astype(int)
         jobs = list(zip(self.shares, edges[:-1], edges[1:], strict=False))
@@ -41,8 +41,8 @@ class Native:
         native.for_each(lambda job: self._share(channels, *job), jobs)
 
     def _share(self, channels, gram, begin, end):
-        for start in range(begin, end, TASK):
-            self._chunk(gram, *self.joints.part(channels, start, min(start + TASK, end)))
+        for start in range(begin, end, CPU_CHUNK):
+            self._chunk(gram, *self.joints.part(channels, start, min(start + CPU_CHUNK, end)))
 
     def _chunk(self, gram, q, v, a, tau, direction, roots):
         joints = self.joints
@@ -72,9 +72,6 @@ class Native:
             gram[np.ix_(at, at)], moment[at] = square[:k, :k], square[k, :k]
             self.grams.add_sums(dof, row.places, gram, moment, square[k, k])
         self.shares = []
-
-
-CPU_CHUNK, GPU_CHUNK = 2048, 16384  # samples a step: for the caches of a core; for thousands of threads
 
 
 class Device:
@@ -257,10 +254,11 @@ class Sums:
         self.counts += n if weights is None else weights.sum(axis=0)
 
     def total(self):
-        """Squares, moment (nv, k), energy (nv,)."""
+        """Squares, moment (nv, k), energy (nv,), no factors, counts (nv,), in the columns asked for."""
         for engine in self._engines.values():
             engine.unload()
-        return *self.joints.raw.mixed(self.grams.squares(), self.grams.moment), self.grams.energy
+        mixed = self.joints.raw.mixed(self.grams.squares(), self.grams.moment)
+        return *mixed, self.grams.energy, None, self.counts
 
 
 # Of rows of joint torques. A further one is a module with a class like these, and its name here.

@@ -53,14 +53,8 @@ def save_information(info: Information, path) -> Path | str:
 
 
 def is_information(path: Path) -> bool:
-    """Whether a file is an NPZ archive with the member of a saved Information that no log has.
-
-    Args:
-        path: of the file.
-
-    Returns:
-        False as well for what cannot be read.
-    """
+    """Whether a file is an NPZ archive with the member of a saved Information that no log has; False for what cannot be
+    read."""
     try:
         with members(path) as file:
             return "about" in file.keys
@@ -84,17 +78,8 @@ def load_information(path, robot: Robot | None = None) -> Information:
 
 
 def packed(info: Information) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What a file says about an Information, and its arrays.
-
-    Args:
-        info: the Information.
-
-    Returns:
-        Plain JSON values, and arrays by name.
-
-    Raises:
-        OptionError: columns that cannot be saved.
-    """
+    """What a file says about an Information, plain JSON values, and its arrays. Raises OptionError for columns of the
+    user."""
     layout = info.layout
     if any(extra.function is not None for extra in layout.extras):
         raise OptionError("An Information with the user's own columns cannot be saved: their functions would be lost.")
@@ -121,20 +106,8 @@ def packed(info: Information) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def unpacked(about: dict[str, Any], arrays: dict[str, np.ndarray], robot: Robot | None, path) -> Information:
-    """The Information of `packed`.
-
-    Args:
-        about: what the JSON text says.
-        arrays: by name.
-        robot: that the Information is for, or None.
-        path: of the file, for messages.
-
-    Returns:
-        The Information.
-
-    Raises:
-        FitError: a robot of other kinematics.
-    """
+    """The Information of `packed`, for a robot or None. path: of the file, for messages. Raises FitError for a robot of
+    other kinematics."""
     try:
         return _unpacked(about, arrays, robot, path)
     except (ArithmeticError, AttributeError, KeyError, OptionError, TypeError, ValueError) as error:
@@ -192,49 +165,21 @@ def _require_shapes(arrays: dict[str, np.ndarray], groups: int, size: int) -> No
 
 
 def require_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
-    """Refuse an array that is no numbers or of another shape.
-
-    Args:
-        name: of the array, for the message.
-        array: what was read.
-        shape: that it has to have.
-
-    Raises:
-        ValueError: another shape or kind.
-    """
+    """Raise ValueError for an array that is no numbers or of another shape."""
     if array.shape != shape or array.dtype.kind not in "fiu":
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected numbers of shape {shape}")
 
 
 def npz_bytes(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
-    """An NPZ file with JSON text among its arrays.
-
-    Args:
-        about: what the JSON text says.
-        arrays: by name.
-
-    Returns:
-        The bytes of the file.
-    """
+    """An NPZ file with JSON text among its arrays."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays, about=np.array(json.dumps(about)))
     return buffer.getvalue()
 
 
 def read_npz(path, expected: str, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What a file of `npz_bytes` says, and its arrays.
-
-    Args:
-        path: of the file.
-        expected: the format that the JSON text has to name.
-        what: what the file is to hold, for messages.
-
-    Returns:
-        The values of the JSON text, and the arrays.
-
-    Raises:
-        FitError: another file, or a version that is not read.
-    """
+    """What a file of `npz_bytes` says, and its arrays. expected: the format that its text has to name; what: it is to
+    hold, for messages. Raises FitError for another file, or a version that is not read."""
     try:
         with members(Path(path), io.BytesIO(storage.read_bytes(path))) as file:
             arrays = file.everything()

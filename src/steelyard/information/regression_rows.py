@@ -33,16 +33,7 @@ class Row:
 
 
 def rows_of(robot: Robot, layout: ParameterLayout, kept) -> list[Row]:
-    """Nonzero columns of each degree's row.
-
-    Args:
-        robot: the robot.
-        layout: of all parameters.
-        kept: (k,) indices of columns.
-
-    Returns:
-        One Row a degree.
-    """
+    """Nonzero columns of each degree's row, among the kept ones (k,)."""
     place = {int(column): i for i, column in enumerate(kept)}
     rows = []
     for dof, bodies in enumerate(tree(robot).row_bodies):
@@ -68,16 +59,8 @@ def rows_of(robot: Robot, layout: ParameterLayout, kept) -> list[Row]:
 def chunk_rows(robot: Robot, layout: ParameterLayout, coulomb_width: float, rows: list[Row], chunk, given=None):
     """Columns (k, n) and torque (n,) of each degree's row, one degree after the other.
 
-    Args:
-        robot: the robot.
-        layout: of all parameters.
-        coulomb_width: half-width of standstill, rad/s.
-        rows: of `rows_of`.
-        chunk: q, v, a, tau, direction (see `direction_of`), samples last.
-        given: rows of extras that are known already, by their index.
-
-    Returns:
-        An iterator of (columns, torque). NumPy in, NumPy out; JAX in, JAX out, if the user's columns are given.
+    rows: of `rows_of`; chunk: q, v, a, tau, direction (see `direction_of`), samples last; given: rows of extras that
+    are known already, by their index. NumPy in, NumPy out; JAX in, JAX out, if the user's columns are given.
     """
     xp = array_namespace(*chunk)
     q, v, a, tau, direction = chunk
@@ -109,16 +92,8 @@ def effect_values(
 
 
 def direction_of(log: Log, coulomb_width: float, layout: ParameterLayout) -> np.ndarray:
-    """Shape of Coulomb friction: the filtered direction of motion if the log has it for this width.
-
-    Args:
-        log: with v.
-        coulomb_width: half-width of standstill, rad/s.
-        layout: of all parameters.
-
-    Returns:
-        (n, nv), or (n, nv + s) with the s motors that joints of the layout share behind the degrees.
-    """
+    """Shape of Coulomb friction: the filtered direction of motion if the log has it for this width; (n, nv), or (n, nv
+    + s) with the s motors that joints of the layout share behind the degrees."""
     (v,) = log.require("v")
     recorded = recorded_direction(log, coulomb_width, layout)
     return np.tanh(v / coulomb_width) if recorded is None else recorded
@@ -145,18 +120,7 @@ def recorded_direction(log: Log, coulomb_width: float, layout: ParameterLayout) 
 
 
 def known_torque(robot, layout, v, a, direction):
-    """Torque of the effects that are no columns, at the model's values.
-
-    Args:
-        robot: the robot.
-        layout: of all parameters.
-        v: (nv, n) velocities.
-        a: (nv, n) accelerations.
-        direction: (nv + s, n) direction of motion, as of `direction_of`.
-
-    Returns:
-        (nv, n).
-    """
+    """(nv, n) torque of the effects that are no columns, at the model's values. direction: (nv + s, n)."""
     known, a = array_namespace(v).zeros_like(v), felt_acceleration(robot, v, a)  # armature alone multiplies it
     for term, value in stated_values(robot).items():
         if term in layout.terms:  # what is no column of its own stays known: passive joints of closed loops
@@ -167,15 +131,8 @@ def known_torque(robot, layout, v, a, direction):
 
 
 def require_tree(robot: Robot | None, what: str):
-    """Refuse a robot with closed loops, whose rows are not those of its open tree.
-
-    Args:
-        robot: the robot, or None.
-        what: that needs a tree, for the message.
-
-    Raises:
-        OptionError: the robot has closed loops.
-    """
+    """Raise OptionError for a robot with closed loops, whose rows are not those of its open tree. what: that needs a
+    tree."""
     if robot is not None and robot.loops:
         raise OptionError(
             f"{what}: robot '{robot.name}' has closed loops ({choices(robot.loop_names)}), which this does not cover. "
@@ -184,19 +141,8 @@ def require_tree(robot: Robot | None, what: str):
 
 
 def channels_of(robot: Robot, log: Log, names: tuple[str, ...]):
-    """Channels of joints by name, checked against the robot.
-
-    Args:
-        robot: the robot.
-        log: the log.
-        names: channels that are needed, such as "q", "v", "a", "tau".
-
-    Returns:
-        Arrays (n, nq) or (n, nv) in the order of `names`.
-
-    Raises:
-        LogError: a channel that is missing or not finite, joints of another robot or in another order.
-    """
+    """Channels of joints by name, (n, nq) or (n, nv), checked against the robot. Raises LogError for a channel that is
+    missing or not finite, and for joints of another robot or in another order."""
     channels = log.require(*names)
     if log.nq != robot.nq or log.nv != robot.nv:
         raise LogError(
@@ -235,18 +181,8 @@ def require_finite(log: Log, name: str, values):
 
 
 def weights_of(sample_weights, log: Log) -> np.ndarray | None:
-    """Sample weights of a log, times its own.
-
-    Args:
-        sample_weights: None, an array (n,) or (n, nv), or a function of the log that returns one.
-        log: the log.
-
-    Returns:
-        (n, nv), or None for equal weights.
-
-    Raises:
-        OptionError: other shapes, and weights that are negative or not finite.
-    """
+    """(n, nv) sample weights of a log, times its own; None for equal ones. sample_weights: None, an array (n,) or (n,
+    nv), or a function of the log that returns one. Raises OptionError for other shapes and negative weights."""
     if sample_weights is None:
         return log.weights
     weights = np.asarray(sample_weights(log) if callable(sample_weights) else sample_weights, dtype=float)
@@ -299,16 +235,7 @@ class TreeColumns:
 
 
 def raw_columns(robot: Robot, layout: ParameterLayout, kept) -> TreeColumns:
-    """What to sum for the kept columns of a layout.
-
-    Args:
-        robot: the robot.
-        layout: of all parameters.
-        kept: (k,) indices of columns.
-
-    Returns:
-        The Raw columns.
-    """
+    """What to sum for the kept columns (k,) of a layout."""
     if not layout.rotor_names or robot.loops:  # rows of loops are made in the columns of the layout
         return TreeColumns(robot, layout, kept)
     whole = with_rotor_bodies(robot)

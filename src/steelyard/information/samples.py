@@ -28,18 +28,9 @@ RESTING = 0.05  # rad/s or m/s, below which a joint rests or sticks rather than 
 
 
 def residuals(info: Information, log: Log, base) -> np.ndarray:
-    """Measured torque of a log less what base parameters, known wrenches and forces of contacts explain.
+    """(n, nv) measured torque of a log less what base parameters (r,), known wrenches and forces of contacts explain.
 
-    Args:
-        info: names the robot, its columns and their options; its sums are not used.
-        log: with q, v, a and tau.
-        base: (r,) values of `info.basis.columns`, such as `estimate.base`.
-
-    Returns:
-        (n, nv) in N m or N.
-
-    Raises:
-        LogError: missing or non-finite channels.
+    info: names the robot, its columns and their options; its sums are not used. Raises LogError for missing channels.
     """
     robot, layout = info.robot, info.layout
     require_tree(robot, "Residuals of a log")
@@ -72,17 +63,8 @@ class Products:
 def products(info: Information, log: Log, other: Log, sample_weights=None) -> Products:
     """Products of a log's rows Y, tau with rows Z at the motion of another log with the same samples.
 
-    Args:
-        info: names the robot, its columns and their options.
-        log: of the rows Y.
-        other: of the rows Z.
-        sample_weights: as of `accumulate`.
-
-    Returns:
-        The Products.
-
-    Raises:
-        LogError: the samples differ.
+    info: names the robot, its columns and their options. sample_weights: as of `accumulate`. Raises LogError for other
+    samples.
     """
     robot, layout, width = info.robot, info.layout, info.coulomb_width
     require_tree(robot, "Products of logs")
@@ -119,15 +101,7 @@ def products(info: Information, log: Log, other: Log, sample_weights=None) -> Pr
 
 
 def require_same_samples(log: Log, other: Log):
-    """Refuse two logs with other time stamps.
-
-    Args:
-        log: the first.
-        other: the second.
-
-    Raises:
-        LogError: the stamps differ.
-    """
+    """Raise LogError for two logs with other time stamps."""
     if len(log) != len(other) or np.abs(log.t - other.t).max(initial=0.0) > 1e-6:
         raise LogError(
             f"Log '{other.name}' has {len(other)} samples, log '{log.name}' {len(log)}; they must have the same time "

@@ -83,7 +83,7 @@ def _regrouped(names, row, leading: int) -> list[list]:
 def _uncertainty(result: Result) -> dict:
     found = result.uncertainty
     labels = {source.value: int(np.sum(found.parameters.by(source))) for source in Source}
-    return filled(Uncertainty, found, level=found.parameters.level, draws=len(found.draws), labels=labels)
+    return filled(Uncertainty, found, level=found.parameters.level, draws=0, labels=labels)
 
 
 def _parameter_parts(summary: dict) -> Iterator[Part]:
