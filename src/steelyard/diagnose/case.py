@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.diagnose.regression import Regression
 from steelyard.diagnose.torque_curves import Curves
+from steelyard.dynamics.effects import leaned
 from steelyard.errors import FitError
 from steelyard.fit import Estimate, weigh_by_noise
 from steelyard.fit.cone_program import consistent_parameters
@@ -241,13 +242,17 @@ def gain(before, after) -> float:
 
 
 def case_of(estimate: Estimate, logs: Sequence[Log]) -> Case:
-    """Case of an estimate and of logs with q, v, a and tau.
+    """Case of an estimate and of logs with q, v, a and tau; where a posterior has found that the base leans, it does.
 
     Raises FitError for an estimate without a robot.
     """
     robot = estimate.prior
     if robot is None:
         raise FitError("A diagnosis needs a robot; this estimate comes from a raw regression without one.")
+    found = {} if estimate.weighed is None else estimate.nuisances
+    lean = [found[name].value for name in ("lean.x", "lean.y") if name in found]
+    if lean:
+        robot = replace(robot, gravity=leaned(robot.gravity, *lean))
     step = thinning(estimate, logs)
     few = thinned(logs, step)
     q, v, a = few.require("q", "v", "a")

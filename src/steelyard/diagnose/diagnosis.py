@@ -93,10 +93,10 @@ def _explained(estimate: Estimate, few: Log) -> bool:
 
 
 def imitated(estimate: Estimate, bodies: Sequence[str]) -> bool:
-    """Whether links, or gains of most joints, imitate something else: all are other than those of the file."""
+    """Whether links, or gains of most joints, imitate something else: most are other than those of the file."""
     scales = [estimate.scales[name] for name in bodies]
     gains = [abs(each.value) for name, each in estimate.nuisances.items() if name.endswith(".gain")]
-    return bool(np.mean(np.log(scales)) < np.log(OTHER) or (gains and np.median(gains) > LARGE["gain"]))
+    return bool(np.median(scales) < OTHER or (gains and np.median(gains) > LARGE["gain"]))
 
 
 def _named(case: Case, *, gross: bool = True) -> tuple[tuple[Fault, ...], Case, Fault | None]:

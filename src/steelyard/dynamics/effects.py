@@ -201,6 +201,22 @@ def lean_axes(gravity) -> np.ndarray:
     return (np.eye(3) + K + K @ K / (1 + vertical @ down))[:, :2].T
 
 
+def leaned(gravity, x: float, y: float) -> np.ndarray:
+    """Gravity against which a base leans.
+
+    Args:
+        gravity: (3,) of the model.
+        x: lean along the first of `lean_axes`, rad.
+        y: along the second.
+
+    Returns:
+        (3,) of the same size.
+    """
+    size = np.linalg.norm(gravity)
+    turned = gravity + size * np.array([x, y]) @ lean_axes(gravity)
+    return turned * size / max(np.linalg.norm(turned), np.finfo(float).tiny)
+
+
 def extra_rows(
     robot: Robot, extra: Extra, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> np.ndarray:

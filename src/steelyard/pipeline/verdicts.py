@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.decisions.verdict import GOOD, USE, Reason, Verdict, of_findings
 from steelyard.diagnose import Fault
-from steelyard.dynamics.effects import lean_axes
+from steelyard.dynamics.effects import leaned
 from steelyard.errors import FitError
 from steelyard.fit import Status
 from steelyard.fit.estimate import Nuisance
@@ -144,10 +144,7 @@ def _mistakes(result: Result) -> Iterator[Reason]:
     x, y = (0.0 if each is None else each.value for each in lean)
     if np.hypot(x, y) > NOTICED["lean"]:
         deviation = max(each.deviation for each in lean if each is not None)
-        size = np.linalg.norm(result.prior.gravity)
-        gravity = result.prior.gravity + size * np.array([x, y]) @ lean_axes(result.prior.gravity)
-        gravity *= size / np.linalg.norm(gravity)
-        words = " ".join(f"{g:.3f}" for g in gravity + 0.0)
+        words = " ".join(f"{g:.3f}" for g in leaned(result.prior.gravity, x, y) + 0.0)
         yield Reason(
             "lean",
             f"The base leans by {np.degrees(np.hypot(x, y)):.1f} +- {np.degrees(deviation):.1f} degrees against the "
