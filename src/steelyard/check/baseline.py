@@ -30,11 +30,7 @@ class Baseline:
     def new(self, findings: Findings) -> Findings:
         """The findings that are not known.
 
-        Args:
-            findings: of a check.
-
-        Returns:
-            Those of them; of a finding that is there more often than it was, the surplus.
+        findings: of a check. Returns those of them; of a finding that is there more often than it was, the surplus.
         """
         left = Counter(self.known)
         fresh: list[Finding] = []
@@ -49,12 +45,8 @@ class Baseline:
     def fixed(self, findings: Findings, rules: Iterable[Rule]) -> list[str]:
         """Known findings that are gone, in words, so that the baseline can shrink.
 
-        Args:
-            findings: of a check; what is known of models that it did not look at is not gone.
-            rules: by which it looked.
-
-        Returns:
-            One line each.
+        findings: of a check; what is known of models that it did not look at is not gone. rules: by which it looked.
+        Returns one line each.
         """
         codes = {rule.code for rule in rules}
         looked = {_relative(str(path), self.path) for path in findings.files}
@@ -69,11 +61,7 @@ class Baseline:
 def read_baseline(path: Path) -> Baseline:
     """Known findings of a file.
 
-    Args:
-        path: of a file that `write_baseline` wrote.
-
-    Raises:
-        OptionError: it cannot be read, or is no baseline.
+    path: of a file that `write_baseline` wrote. Raises OptionError: it cannot be read, or is no baseline.
     """
     remedy = f"Write one with --write-baseline {path}."
     try:
@@ -94,12 +82,7 @@ def read_baseline(path: Path) -> Baseline:
 def write_baseline(path: Path, findings: Findings) -> None:
     """Write findings as known.
 
-    Args:
-        path: of the file; it is replaced whole.
-        findings: of a check.
-
-    Raises:
-        OptionError: it cannot be written.
+    path: of the file; it is replaced whole. findings: of a check. Raises OptionError: it cannot be written.
     """
     fields = ("path", "code", "element", "file")
     known = [dict(zip(fields, _key(each, path), strict=True)) for each in findings]

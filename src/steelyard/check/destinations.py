@@ -65,14 +65,10 @@ def _numbers(text: str) -> tuple[int, ...]:
 def wanted(given: str | Iterable[str], known: Iterable[Misread]) -> tuple[Destination, ...]:
     """Destinations as users write them.
 
-    Args:
-        given: names, each with `==VERSION` or `==any` behind it or without: "mujoco==3.12", "newton"; one text with
-            commas or several. A version is that of the program of this name. Without one, that of the program that is
-            installed here counts; where none is, all do.
-        known: what is known of destinations.
-
-    Raises:
-        OptionError: an unknown destination, or what is no version.
+    given: names, each with `==VERSION` or `==any` behind it or without: "mujoco==3.12", "newton"; one text with commas
+    or several. A version is that of the program of this name. Without one, that of the program that is installed here
+    counts; where none is, all do. known: what is known of destinations. Raises OptionError: an unknown destination, or
+    what is no version.
     """
     words = given.split(",") if isinstance(given, str) else [word for each in given for word in each.split(",")]
     programs: dict[str, set[str]] = {}

@@ -50,15 +50,9 @@ class Configured:
 def configured(robot: Robot, source: str | Path) -> Configured:
     """What a model states, or, of a result or a model file in one, what was identified or stated there.
 
-    Args:
-        robot: with drives.
-        source: its model file, or the folder of a result.
-
-    Returns:
-        The Configured. Numbers of a result that the logs do not determine are left out, with the reason.
-
-    Raises:
-        OptionError: a robot without a joint of one degree of freedom, and a result of another robot.
+    robot: with drives. source: its model file, or the folder of a result. Returns the Configured. Numbers of a result
+    that the logs do not determine are left out, with the reason. Raises OptionError: a robot without a joint of one
+    degree of freedom, and a result of another robot.
     """
     told, notes = _Told(), ()
     folder = Path(source) if Path(source).is_dir() else Path(source).parent

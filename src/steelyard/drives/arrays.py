@@ -105,16 +105,8 @@ def _integral(t, command) -> tuple[np.ndarray, np.ndarray]:
 def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
     """The drives of all joints, with friction, armature and inertias of the model.
 
-    Args:
-        robot: the model.
-        drives: by joint, with a kind each; a torque per unit of command is needed, other numbers that are None are zero
-            or without limit.
-
-    Returns:
-        The arrays.
-
-    Raises:
-        OptionError: joints without a drive, or without its gain.
+    drives: by joint, with a kind each; a torque per unit of command is needed, other numbers that are None are zero or
+    without limit. Raises OptionError: joints without a drive, or without its gain.
     """
     require_driven(robot, drives)
     driven = list(robot.driven_dofs)
@@ -160,12 +152,7 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
 def require_driven(robot: Robot, drives: Mapping[str, Drive]) -> None:
     """Refuse robots with joints that no drive is known of.
 
-    Args:
-        robot: the model.
-        drives: by joint.
-
-    Raises:
-        OptionError: that names them, with what to do.
+    drives: by joint. Raises OptionError: that names them, with what to do.
     """
     absent = [robot.dof_names[dof] for dof in robot.driven_dofs if robot.dof_names[dof] not in drives]
     if absent:
@@ -178,17 +165,9 @@ def require_driven(robot: Robot, drives: Mapping[str, Drive]) -> None:
 def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
     """What the drives of a log were told, or took, in the units of their gains.
 
-    Args:
-        robot: the model.
-        log: with command; duty, and voltage where a drive states no volts, for voltages; current for currents; tau
-            for torques that were measured rather than commanded.
-        drives: by joint, all of them.
-
-    Returns:
-        (n, nv).
-
-    Raises:
-        LogError: a channel is missing.
+    log: with command; duty, and voltage where a drive states no volts, for voltages; current for currents; tau for
+    torques that were measured rather than commanded. drives: by joint, all of them. Returns (n, nv). Raises LogError: a
+    channel is missing.
     """
     found = np.zeros((len(log), robot.nv))
     for dof in robot.driven_dofs:
@@ -200,17 +179,9 @@ def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
 def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
     """What torques of drives are proportional to, but for their damping, which acts as that of the joint does.
 
-    Args:
-        robot: the model.
-        log: with q and what the drives take; with tau where a joint has no drive.
-        drives: by joint.
-
-    Returns:
-        (n, nv) at the samples of the log: torques, clipped to known limits, where a gain is known or a joint has no
-        drive; else in units of what the drive takes. Commands come as late as the drive says.
-
-    Raises:
-        LogError: a channel is missing.
+    log: with q and what the drives take; with tau where a joint has no drive. drives: by joint. Returns (n, nv) at the
+    samples of the log: torques, clipped to known limits, where a gain is known or a joint has no drive; else in units
+    of what the drive takes. Commands come as late as the drive says. Raises LogError: a channel is missing.
     """
     columns, q = [], of_joints(log.q, robot.nv)
     for dof, name in enumerate(robot.dof_names):

@@ -243,21 +243,12 @@ def unknowns(
 
     Directions of the bodies are those that the torques of the motion feel most, as far as the prior lets them go.
 
-    Args:
-        robot: the model.
-        drives: where they begin.
-        free: names of `KINDS`; those of which no joint has one that is finite stay as they are.
-        windows: that the robot moved through.
-        bodies: whether masses and centres of mass may change.
-        inertias: whether inertias about these may change on their own, too: hardly told apart from armature.
-        known: by name, (nv,) the joints whose value stays.
-        weighed: (nb,) bodies whose mass stays; None: of none.
-        weights: of groups of bodies whose scale is open, as `weights_of` gives them.
-        groups: (k,) joints each with the same motor, whose numbers are drawn towards those of the group.
-        soonest: least delay, s: negative where samples may be stamped sooner than they were taken.
-
-    Returns:
-        The Unknowns.
+    drives: where they begin. free: names of `KINDS`; those of which no joint has one that is finite stay as they are.
+    windows: that the robot moved through. bodies: whether masses and centres of mass may change. inertias: whether
+    inertias about these may change on their own, too: hardly told apart from armature. known: by name, (nv,) the joints
+    whose value stays. weighed: (nb,) bodies whose mass stays; None: of none. weights: of groups of bodies whose scale
+    is open, as `weights_of` gives them. groups: (k,) joints each with the same motor, whose numbers are drawn towards
+    those of the group. soonest: least delay, s: negative where samples may be stamped sooner than they were taken.
     """
     free = tuple(name for name in free if np.isfinite(getattr(drives, name)).any() and _has(drives, name))
     drives, known = finite(drives, free, dict(known or {}))
@@ -281,13 +272,8 @@ def unknowns(
 def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """How many times as much torque at rest, on the whole, bodies take as those of the model do.
 
-    Args:
-        robot: the model.
-        q: (n, nq) positions where the robot was.
-        groups: (nb,) bool of each group of bodies whose scale is open.
-
-    Returns:
-        (nb, 10) of each group, whose product with inertias is that number; with what takes no torque, of masses.
+    q: (n, nq) positions where the robot was. groups: (nb,) bool of each group of bodies whose scale is open. Returns
+    (nb, 10) of each group, whose product with inertias is that number; with what takes no torque, of masses.
     """
     still, found = np.zeros((len(q), robot.nv)), []
     rows = regressor(robot, q, still, still).reshape(-1, robot.nb, 10)
@@ -304,11 +290,7 @@ def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarra
 def total_mass(inertias) -> np.ndarray:
     """Weights as of `weights_of` that keep the mass of all bodies together.
 
-    Args:
-        inertias: (nb, 10).
-
-    Returns:
-        (nb, 10).
+    inertias: (nb, 10). Returns (nb, 10).
     """
     return np.outer(np.ones(len(inertias)), np.eye(10)[0]) / np.sum(inertias[:, 0])
 
@@ -332,14 +314,8 @@ def finite(
 ) -> tuple[DriveArrays, dict]:
     """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero.
 
-    Args:
-        drives: where they begin.
-        free: names of `KINDS`.
-        known: by name, (nv,) the joints whose value stays.
-        some: degrees of freedom that have drives.
-
-    Returns:
-        Both.
+    drives: where they begin. free: names of `KINDS`. known: by name, (nv,) the joints whose value stays. some: degrees
+    of freedom that have drives.
     """
     values = {}
     for name in free:

@@ -22,18 +22,12 @@ SIDES |= {a + b for a in "frhbl" for b in "lrfhb"}  # FL, RR, HL, lf, ...
 def drives_of(robot: Robot, words: Sequence[str] = ()) -> dict[str, Drive]:
     """The drives of a robot's joints.
 
-    Args:
-        robot: whose `drives` are those of its MJCF actuators and, over them, of its side file (`read_side`).
-        words: of a job: a kind for all joints, such as "position", "JOINT=KIND" for one, which counts more, or "model"
-            for the kinds that `robot.drives` have. Numbers of `robot.drives` count where the kind is the same.
-
-    Returns:
-        Drive by name of the degree of freedom, in the robot's order, each with a kind; joints that no word speaks of
-        are not among them.
-
-    Raises:
-        OptionError: a word that cannot be read, a kind or joint that is not there, or a joint whose kind the model does
-            not say.
+    robot: whose `drives` are those of its MJCF actuators and, over them, of its side file (`read_side`). words: of a
+    job: a kind for all joints, such as "position", "JOINT=KIND" for one, which counts more, or "model" for the kinds
+    that `robot.drives` have. Numbers of `robot.drives` count where the kind is the same. Returns Drive by name of the
+    degree of freedom, in the robot's order, each with a kind; joints that no word speaks of are not among them. Raises
+    OptionError: a word that cannot be read, a kind or joint that is not there, or a joint whose kind the model does not
+    say.
     """
     names = [robot.dof_names[dof] for dof in robot.driven_dofs]
     every: str | None = None
@@ -70,13 +64,9 @@ def _drive(robot: Robot, name: str, kind: str) -> Drive:
 def twins(robot: Robot, drives: Mapping[str, Drive]) -> tuple[np.ndarray, ...]:
     """Groups of joints with the same motor.
 
-    Args:
-        robot: the model.
-        drives: by joint. Those of one `group` belong together; those that state none where names are equal but for
-            sides, and limits, friction, armature and what is stated of drives are equal, too.
-
-    Returns:
-        For each group of two joints or more, their degrees of freedom.
+    drives: by joint. Those of one `group` belong together; those that state none where names are equal but for sides,
+    and limits, friction, armature and what is stated of drives are equal, too. Returns for each group of two joints or
+    more, their degrees of freedom.
     """
     ranges = {joint.name: float(joint.upper[0] - joint.lower[0]) for joint in robot.free_joints}
     found: list[tuple[object, np.ndarray, list[int]]] = []

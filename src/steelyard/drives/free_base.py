@@ -11,12 +11,7 @@ from steelyard.spatial import POSE, TWIST, rotate, rotation_from_quaternion
 def moved(q, change) -> np.ndarray:
     """Positions after a change.
 
-    Args:
-        q: (..., nq).
-        change: (..., nv).
-
-    Returns:
-        (..., nq).
+    q: (..., nq). change: (..., nv). Returns (..., nq).
     """
     if np.shape(q)[-1] == np.shape(change)[-1]:
         return np.asarray(q + change)
@@ -30,13 +25,7 @@ def moved(q, change) -> np.ndarray:
 def apart(q, other, nv: int) -> np.ndarray:
     """The change (..., nv) that moves other positions to these.
 
-    Args:
-        q: (..., nq).
-        other: (..., nq).
-        nv: degrees of freedom.
-
-    Returns:
-        (..., nv).
+    q: (..., nq). other: (..., nq). nv: degrees of freedom. Returns (..., nv).
     """
     if np.shape(q)[-1] == nv:
         return np.asarray(q - other)
@@ -55,12 +44,7 @@ def apart(q, other, nv: int) -> np.ndarray:
 def of_joints(q, nv: int) -> np.ndarray:
     """(..., nv) positions of joints, zero in the place of a base.
 
-    Args:
-        q: (..., nq).
-        nv: degrees of freedom.
-
-    Returns:
-        (..., nv).
+    q: (..., nq). nv: degrees of freedom. Returns (..., nv).
     """
     if np.shape(q)[-1] == nv:
         return np.asarray(q)

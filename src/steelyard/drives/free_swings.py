@@ -30,16 +30,8 @@ PULLED = 0.02  # of the most work that gravity does at a joint that is off, from
 def swings(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
     """Stretches in which some drives are off and their joints swing, up to where they rest.
 
-    Args:
-        robot: the model.
-        logs: with q, what the drives take, and `enable`, one column a joint.
-        drives: by joint, all of them.
-
-    Returns:
-        The stretches, in order.
-
-    Raises:
-        LogError: a log lacks what a drive takes.
+    logs: with q, what the drives take, and `enable`, one column a joint. drives: by joint, all of them. Returns the
+    stretches, in order. Raises LogError: a log lacks what a drive takes.
     """
     found = []
     for log in logs:

@@ -25,12 +25,9 @@ MOST = 1.0  # of the logarithm, by which a window may want it changed: further, 
 class FrictionLaw:
     """Friction of a joint that changes with a quantity.
 
-    Attributes:
-        joint: its name.
-        by: "load" (torque of gravity, N m or N) or "speed" (rad/s or m/s).
-        slope: change of the friction, N m or N, per unit of the quantity.
-        deviation: standard deviation of the slope.
-        low, high: the quantity in a tenth of the windows or less, and in a tenth or more.
+    joint: its name. by: "load" (torque of gravity, N m or N) or "speed" (rad/s or m/s). slope: change of the friction,
+    N m or N, per unit of the quantity. deviation: standard deviation of the slope. low, high: the quantity in a tenth
+    of the windows or less, and in a tenth or more.
     """
 
     joint: str
@@ -55,15 +52,8 @@ def friction_laws(
 ) -> tuple[FrictionLaw, ...]:
     """Joints whose friction is seen to change with load or speed.
 
-    Args:
-        robot: the model.
-        unknowns: whose coordinates were found.
-        drives: that were found.
-        windows: that they were found from.
-        shown: by the windows.
-
-    Returns:
-        The FrictionLaws, none where friction is as good as constant.
+    unknowns: whose coordinates were found. drives: that were found. windows: that they were found from. shown: by the
+    windows. Returns the FrictionLaws, none where friction is as good as constant.
     """
     if "frictionloss" not in unknowns.free:
         return ()

@@ -62,15 +62,8 @@ class Ground:
 def with_ground(spec: Any, robot: Robot) -> Ground:
     """Add to bodies of a robot what they touch with, and the ground.
 
-    Args:
-        spec: MjSpec of the robot's moving bodies.
-        robot: read from a file with geometry.
-
-    Returns:
-        What else to set.
-
-    Raises:
-        ModelError: nothing of the robot can touch anything.
+    spec: MjSpec of the robot's moving bodies. robot: read from a file with geometry. Returns what else to set. Raises
+    ModelError: nothing of the robot can touch anything.
     """
     if robot.source is None:
         raise ModelError(NO_FILE.format(robot.name))
@@ -116,12 +109,8 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
 def radius_of_feet(robot: Robot, frames: Collection[str]) -> float:
     """Radius of round feet.
 
-    Args:
-        robot: on a free base, read from a file with geometry.
-        frames: of feet.
-
-    Returns:
-        m, of the spheres of its geometry about these frames; 0 where feet are not round, or not all alike.
+    robot: on a free base, read from a file with geometry. frames: of feet. Returns m, of the spheres of its geometry
+    about these frames; 0 where feet are not round, or not all alike.
     """
     import mujoco
 

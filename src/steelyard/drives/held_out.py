@@ -71,26 +71,14 @@ class Judges:
 def judges_of(recordings: Sequence[Recorded], step: float) -> Judges:
     """Judges of recordings.
 
-    Args:
-        recordings: that no fit has seen.
-        step: of the simulation, s.
-
-    Returns:
-        The Judges.
+    recordings: that no fit has seen. step: of the simulation, s.
     """
     length, whole = (STRIDE, WALKED) if recordings[0].walking else (WINDOW, None)
     return Judges(windows_of(recordings, step, length), windows_of(recordings, step, whole))
 
 
 def window_of(robot: Robot) -> float:
-    """Length of windows of a robot's motion.
-
-    Args:
-        robot: the model.
-
-    Returns:
-        s.
-    """
+    """Length of windows of a robot's motion, s."""
     return STRIDE if robot.floating else WINDOW
 
 
@@ -98,9 +86,8 @@ def window_of(robot: Robot) -> float:
 class Proven:
     """How motion is predicted that is faster than what was fitted, and up to where predictions were tried.
 
-    Attributes:
-        motion: errors on the faster part of the logs, of a fit to the slower part and of robots that do nothing.
-        slower, faster: (2, nv) speeds and accelerations that the parts reach, rad/s and rad/s^2 or m/s and m/s^2.
+    motion: errors on the faster part of the logs, of a fit to the slower part and of robots that do nothing. slower,
+    faster: (2, nv) speeds and accelerations that the parts reach, rad/s and rad/s^2 or m/s and m/s^2.
     """
 
     motion: tuple[Motion, ...]
@@ -126,12 +113,7 @@ class Proven:
 def proven_by(motion: tuple[Motion, ...], slow: Sequence[Recorded], fast: Sequence[Recorded]) -> Proven:
     """What a fit to the slower part of logs proves.
 
-    Args:
-        motion: its errors on the faster part, the first, and of robots that do nothing.
-        slow, fast: the parts.
-
-    Returns:
-        The Proven.
+    motion: its errors on the faster part, the first, and of robots that do nothing. slow, fast: the parts.
     """
     return Proven(motion, _reached(slow), _reached(fast))
 
@@ -145,12 +127,7 @@ def parted(recordings: Sequence[Recorded], share: float) -> tuple[list[Recorded]
     """The beginning and the end of each block of the logs: of many, as logs that grow faster have no end like their
     beginning.
 
-    Args:
-        recordings: of a log.
-        share: of every block that judges.
-
-    Returns:
-        The recordings to fit, and those to judge by.
+    share: of every block that judges. Returns the recordings to fit, and those to judge by.
     """
     train, test = [], []
     for own in recordings:
@@ -166,12 +143,8 @@ def parted(recordings: Sequence[Recorded], share: float) -> tuple[list[Recorded]
 def parted_by_speed(recordings: Sequence[Recorded], share: float) -> tuple[list[Recorded], list[Recorded]]:
     """The slower and the faster pieces of all logs, as joints move on the whole.
 
-    Args:
-        recordings: of all logs.
-        share: of the samples that are the faster ones.
-
-    Returns:
-        The recordings to fit, and those to judge by; pieces side by side are one.
+    recordings: of all logs. share: of the samples that are the faster ones. Returns the recordings to fit, and those to
+    judge by; pieces side by side are one.
     """
     pieces = []
     for number, own in enumerate(recordings):

@@ -54,17 +54,12 @@ NUMBERS = (*TORQUES, *LIMITING, *LOAD_FRICTION, "delay")
 class MotionFit:
     """Drives that move as logs do.
 
-    Attributes:
-        drives: after the refinement.
-        half_width: by name of `FREE`, (nv,) half of 95 % intervals in units of the value, next to nothing where it is
-            known.
-        undetermined: by name, (nv,) bool: the motion does not show the value.
-        covariance: of the coordinates that were refined.
-        friction: (nv,) friction loss, N m or N, the mean over the motion where it grows with load.
-        ground_half_width: of friction and time constant of the ground that the robot walked on, in units of these.
-        laws: friction that changes with load or speed, which the drives leave out.
-        refined: the steps.
-        windows: that they were made from.
+    drives: after the refinement. half_width: by name of `FREE`, (nv,) half of 95 % intervals in units of the value,
+    next to nothing where it is known. undetermined: by name, (nv,) bool: the motion does not show the value.
+    covariance: of the coordinates that were refined. friction: (nv,) friction loss, N m or N, the mean over the motion
+    where it grows with load. ground_half_width: of friction and time constant of the ground that the robot walked on,
+    in units of these. laws: friction that changes with load or speed, which the drives leave out. refined: the steps.
+    windows: that they were made from.
     """
 
     drives: DriveArrays
@@ -105,16 +100,9 @@ def search(
 ) -> tuple[Refined, DriveArrays]:
     """Drives, friction, armature and bodies near those that move most as recordings do.
 
-    Args:
-        robot: the model.
-        starts: drives to start from: the one whose end moves best counts, on windows that no step has seen.
-        stated: what is known.
-        recordings: to fit.
-        step: of the simulation, s.
-        progress: told the share that is done.
-
-    Returns:
-        The end that moves best, where none moves better than where it began the latter; and the start that it is from.
+    starts: drives to start from: the one whose end moves best counts, on windows that no step has seen. stated: what is
+    known. recordings: to fit. step: of the simulation, s. progress: told the share that is done. Returns the end that
+    moves best, where none moves better than where it began the latter; and the start that it is from.
     """
     simulation, known = Simulation(robot, step, centred=True), stated.known
     windows = windows_of(recordings, step, window_of(robot), lead=simulation.lead)
@@ -195,16 +183,9 @@ def fit_motion(
 ) -> MotionFit:
     """Fit drives, friction, armature and bodies to motion (output error), with their intervals.
 
-    Args:
-        robot: the model.
-        near: what a search has found.
-        stated: what is known.
-        recordings: to fit.
-        step: of the search's simulation, s; less for what is found in the end.
-        progress: told the share that is done.
-
-    Returns:
-        The MotionFit, on windows that no step has seen no worse than where it began.
+    near: what a search has found. stated: what is known. recordings: to fit. step: of the search's simulation, s; less
+    for what is found in the end. progress: told the share that is done. Returns the MotionFit, on windows that no step
+    has seen no worse than where it began.
     """
     simulation, free, length = Simulation(robot, step, centred=True), near.unknowns, window_of(robot)
     seen, _, chosen = _shared(windows_of(recordings, step, length, lead=simulation.lead))
@@ -419,17 +400,11 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     Numbers are drawn together: their covariance keeps, for one, damping and gain of a joint in proportion where only
     that shows, which ranges of each alone do not.
 
-    Args:
-        fit: to motion.
-        count: of draws.
-        seed: of the random numbers.
-
-    Returns:
-        (count, nv) of gain, damping, frictionloss, armature (SI units), delay (s), slope_limit and limit (inf where
-        there is none), inertias (count, nb, 10), and, of walks, ground (count, 2), factors of the friction and the time
-        constant that were found, by name; row i of all belongs together. Where friction grows with
-        load, friction_base is that without load, beside load_friction_motor and load_friction_external, and
-        frictionloss the mean, as in a model file.
+    fit: to motion. count: of draws. seed: of the random numbers. Returns (count, nv) of gain, damping, frictionloss,
+    armature (SI units), delay (s), slope_limit and limit (inf where there is none), inertias (count, nb, 10), and, of
+    walks, ground (count, 2), factors of the friction and the time constant that were found, by name; row i of all
+    belongs together. Where friction grows with load, friction_base is that without load, beside load_friction_motor and
+    load_friction_external, and frictionloss the mean, as in a model file.
     """
     unknowns, rng = fit.refined.unknowns, np.random.default_rng(seed)
     x = rng.multivariate_normal(fit.refined.x, fit.covariance, size=count, method="eigh")

@@ -67,14 +67,9 @@ def refine(
 ) -> Refined:
     """Drives of less error over windows, or the given ones where there are none near.
 
-    Args:
-        simulated: windows of the logs.
-        unknowns: what may change, and where it begins.
-        begun: what steps with the derivatives of all joints at once have found; steps go on with those of every number.
-        progress: told the share that is done.
-
-    Returns:
-        The Refined.
+    simulated: windows of the logs. unknowns: what may change, and where it begins. begun: what steps with the
+    derivatives of all joints at once have found; steps go on with those of every number. progress: told the share that
+    is done.
     """
     windows = simulated.windows
     together, damping, slopes = begun is None and not windows.walking, FIRST, None
@@ -135,16 +130,11 @@ class Shown:
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     """Covariance of the coordinates: what leaving out one window after the other, the prior, and a step change.
 
-    The jackknife of clusters and its degrees of freedom (Bell and McCaffrey 2002), as errors within a window are
-    alike. Long logs leave less than what simulators differ by: armatures by half a step times the damping, delays by
-    half a step.
+    The jackknife of clusters and its degrees of freedom (Bell and McCaffrey 2002), as errors within a window are alike.
+    Long logs leave less than what simulators differ by: armatures by half a step times the damping, delays by half a
+    step.
 
-    Args:
-        simulated: windows of the logs.
-        refined: what was found from them.
-
-    Returns:
-        The Shown.
+    simulated: windows of the logs. refined: what was found from them.
     """
     unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
     (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
@@ -204,9 +194,7 @@ def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray
 def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
     """(p,) information of windows about each coordinate alone, times that of its prior.
 
-    Args:
-        simulated: windows of the logs.
-        refined: what was found from them.
+    simulated: windows of the logs. refined: what was found from them.
     """
     (error,) = simulated.errors([refined.moved], [refined.drives])
     slopes = refined.slopes or _slopes(simulated, refined.moved, refined.unknowns, refined.x, together=False)

@@ -61,14 +61,7 @@ class Rollout(Card):
 def as_recorded(log: Log) -> BaseStates:
     """The state of a free base as it is in a log.
 
-    Args:
-        log: with q and v of a robot on a free base.
-
-    Returns:
-        The BaseStates.
-
-    Raises:
-        LogError: there is no v.
+    log: with q and v of a robot on a free base. Raises LogError: there is no v.
     """
     q, v = log.require("q", "v")
     size = np.repeat([1e-3, 5e-4, 1e-2, 3e-3], 3)  # m, rad, m/s, rad/s

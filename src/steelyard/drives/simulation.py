@@ -36,11 +36,7 @@ ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
 def step_for(rate: float) -> float:
     """Step of the simulation of a log.
 
-    Args:
-        rate: its samples a second, Hz.
-
-    Returns:
-        s.
+    rate: its samples a second, Hz. Returns s.
     """
     return float(np.clip(1 / (STEPS_A_SAMPLE * rate), FINEST, COARSEST))
 
@@ -49,12 +45,7 @@ def unbounded(robot: Robot, recordings: Sequence[Recorded]) -> tuple[Robot, tupl
     """A robot without the position limits that recordings exceed by far: a simulation would push joints back there, as
     real stops do, which yield a little.
 
-    Args:
-        robot: the model.
-        recordings: of its motion.
-
-    Returns:
-        The Robot, and a note for each joint whose limits were taken away.
+    Returns the Robot, and a note for each joint whose limits were taken away.
     """
     lowest, highest = (np.stack([f(own.joints, axis=0) for own in recordings]) for f in (np.min, np.max))
     spans = dict(zip(robot.dof_names, zip(lowest.min(axis=0), highest.max(axis=0), strict=True), strict=True))

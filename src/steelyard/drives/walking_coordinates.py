@@ -35,17 +35,9 @@ def walking_unknowns(
 ) -> Unknowns:
     """What the log of a walking robot may show.
 
-    Args:
-        robot: on a free base.
-        drives: where they begin.
-        free: names of `KINDS`; those that are known of all joints stay.
-        known: by name, (nv,) the joints whose value stays.
-        weighed: (nb,) bodies whose mass stays; None: of none.
-        groups: joints each with the same motor.
-        soonest, weights: as of `unknowns`.
-
-    Returns:
-        The Unknowns.
+    robot: on a free base. drives: where they begin. free: names of `KINDS`; those that are known of all joints stay.
+    known: by name, (nv,) the joints whose value stays. weighed: (nb,) bodies whose mass stays; None: of none. groups:
+    joints each with the same motor. soonest, weights: as of `unknowns`.
     """
     driven = list(robot.driven_dofs)
     free = tuple(name for name in free if not np.all(np.broadcast_to(known.get(name, False), robot.nv)[driven]))
@@ -70,14 +62,8 @@ def single(free: Unknowns, x, groups: Sequence[np.ndarray], felt: np.ndarray) ->
     """Coordinates with a number of its own for each joint, drawn towards those of its group, without derivatives of
     what is hardly felt.
 
-    Args:
-        free: with shared numbers.
-        x: (p,) of these.
-        groups: joints each with the same motor.
-        felt: (p,) what windows say of each, times what the prior says.
-
-    Returns:
-        The Unknowns, and their coordinates.
+    free: with shared numbers. x: (p,) of these. groups: joints each with the same motor. felt: (p,) what windows say of
+    each, times what the prior says. Returns the Unknowns, and their coordinates.
     """
     driven = np.flatnonzero(free.places >= 0)
     alone = np.full(len(free.places), -1)

@@ -54,13 +54,8 @@ class Simulated:
 def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequence[DriveArrays]) -> list[np.ndarray]:
     """Errors of several sets of drives, as many simulated at once as memory has room for.
 
-    Args:
-        simulation: of the robot.
-        windows: of the logs, of each set, alike but for where they begin; one for all.
-        drives: any number.
-
-    Returns:
-        (m, nv) simulated minus measured positions of each.
+    windows: of the logs, of each set, alike but for where they begin; one for all. Returns (m, nv) simulated minus
+    measured positions of each.
     """
     windows = list(windows) * (len(drives) if len(windows) == 1 else 1)
     together, found = simulation.together(windows[0]), []
@@ -79,13 +74,7 @@ def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequen
 def levelled(simulation: Simulation, windows: Windows, drives: DriveArrays) -> DriveArrays:
     """Drives whose ground is as high as the feet of windows are.
 
-    Args:
-        simulation: of the robot.
-        windows: of its motion.
-        drives: any.
-
-    Returns:
-        Of a robot that walks, the drives on the height at which it moves most like the windows; else the same.
+    Returns of a robot that walks, the drives on the height at which it moves most like the windows; else the same.
     """
     if not windows.walking:
         return drives
@@ -95,15 +84,6 @@ def levelled(simulation: Simulation, windows: Windows, drives: DriveArrays) -> D
 
 
 def least(simulation: Simulation, windows: Windows, cases: Sequence[DriveArrays]) -> DriveArrays:
-    """The case whose joints err least.
-
-    Args:
-        simulation: of the robot.
-        windows: of its motion.
-        cases: any number.
-
-    Returns:
-        One of them.
-    """
+    """The case whose joints err least."""
     costs = [np.mean(e[:, windows.base :] ** 2) for e in errors_of(simulation, [windows], cases)]
     return cases[int(np.argmin(costs))]

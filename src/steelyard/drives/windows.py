@@ -67,18 +67,9 @@ def stretches(
 ) -> list[Recorded]:
     """What logs recorded of motion and commands, each stretch without gaps in which all drives are on.
 
-    Args:
-        robot: the model.
-        logs: with q and what the drives take, one column a joint.
-        drives: by joint, all of them.
-        bases: states of a free base, one of each log; None: bases stand.
-
-    Returns:
-        The stretches, in order; those too short to start from are left out. Of a walking robot they end where a foot
-        slips for long.
-
-    Raises:
-        LogError: a log lacks what a drive takes.
+    logs: with q and what the drives take, one column a joint. drives: by joint, all of them. bases: states of a free
+    base, one of each log; None: bases stand. Returns the stretches, in order; those too short to start from are left
+    out. Of a walking robot they end where a foot slips for long. Raises LogError: a log lacks what a drive takes.
     """
     found = []
     logs = list(logs)
@@ -99,11 +90,7 @@ def stretches(
 def runs(chosen) -> list[tuple[int, int]]:
     """Where runs of chosen samples begin and end.
 
-    Args:
-        chosen: (n,) bool.
-
-    Returns:
-        Pairs of first and last index, the last one behind.
+    chosen: (n,) bool. Returns pairs of first and last index, the last one behind.
     """
     edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
@@ -259,14 +246,8 @@ class Windows:
 def windows_of(recordings: Sequence[Recorded], step: float, length: float | None, *, lead: float = 0.0) -> Windows:
     """Windows of recordings, one after the other.
 
-    Args:
-        recordings: any number.
-        step: of the simulation, s.
-        length: of a window, s; None: one a recording, all of it.
-        lead: steps by which simulated positions are ahead of their time, as of `Windows`.
-
-    Returns:
-        The Windows.
+    step: of the simulation, s. length: of a window, s; None: one a recording, all of it. lead: steps by which simulated
+    positions are ahead of their time, as of `Windows`.
     """
     source, first, counts, q, v, a, spread = [], [], [], [], [], [], []
     for number, own in enumerate(recordings):
@@ -317,12 +298,7 @@ def _calmest(t, rough, time: float, reach: float) -> int:
 def cuts(own: Recorded, times) -> list[int]:
     """Samples near some times, at which a recording is best begun anew.
 
-    Args:
-        own: the recording.
-        times: within it, s.
-
-    Returns:
-        As many.
+    times: within it, s.
     """
     rough = smoothed(own)[3].sum(axis=1)
     return [_calmest(own.t, rough, time, NEAR) for time in times]

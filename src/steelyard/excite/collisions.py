@@ -157,15 +157,8 @@ def scene_within(robot: Robot, bounds: MotionBounds, limits: Limits, poses) -> C
 def obstacles(limits: Limits) -> list[dict]:
     """What is said to stand around a robot, as of `ModelDocument.surroundings`.
 
-    Args:
-        limits: with boxes and the path of a scene.
-
-    Returns:
-        The geoms.
-
-    Raises:
-        OptionError: boxes without volume, or a scene in which nothing stands.
-        ModelError: a scene that cannot be read.
+    limits: with boxes and the path of a scene. Raises OptionError: boxes without volume, or a scene in which nothing
+    stands; ModelError: a scene that cannot be read.
     """
     import mujoco
 

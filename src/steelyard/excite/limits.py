@@ -113,13 +113,10 @@ class MotionBounds:
 def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None) -> MotionBounds:
     """Bounds of a robot.
 
-    Args:
-        locked: joints that do not move, by name or pattern (`left_*`).
-        moved: joints that alone move, likewise; all by default.
-        rest: (nv,) or (nq,) where the others stay, rad or m; neutral by default.
-
-    Raises OptionError for joints without range, limits that leave nothing, free bases, joints of several degrees that
-    are not locked, and closed loops.
+    locked: joints that do not move, by name or pattern (`left_*`). moved: joints that alone move, likewise; all by
+    default. rest: (nv,) or (nq,) where the others stay, rad or m; neutral by default. Raises OptionError for joints
+    without range, limits that leave nothing, free bases, joints of several degrees that are not locked, and closed
+    loops.
     """
     require_tree(robot, "The design of motions")
     locked = _locked(robot, locked, moved)
@@ -307,16 +304,8 @@ def require_strength(robot: Robot, bounds: MotionBounds, q):
 def by_joint(robot: Robot, text: str, option: str) -> np.ndarray:
     """Numbers of an option: one for all, or `JOINT=NUMBER` with commas, joints by name or pattern.
 
-    Args:
-        robot: whose joints are named.
-        text: the option.
-        option: its name, for messages.
-
-    Returns:
-        (nv,), NaN for joints that are not named.
-
-    Raises:
-        OptionError: words that are no numbers, and joints that the robot does not have.
+    robot: whose joints are named. text: the option. option: its name, for messages. Returns (nv,), NaN for joints that
+    are not named. Raises OptionError: words that are no numbers, and joints that the robot does not have.
     """
     found = np.full(robot.nv, np.nan)
     for word in filter(None, (word.strip() for word in text.split(","))):

@@ -139,13 +139,7 @@ def _prepared(path: Path, robot: Robot) -> Log:
 def prepared_for_design(log: Log, robot: Robot, corrections: Corrections = NOTHING) -> Log:
     """An earlier log as identification would use it; velocities and accelerations that it has are taken as recorded.
 
-    Args:
-        log: the earlier log.
-        robot: the robot.
-        corrections: of mistakes in the log.
-
-    Returns:
-        The prepared log.
+    log: the earlier log. corrections: of mistakes in the log. Returns the prepared log.
     """
     recorded = log.v is not None and log.a is not None
     return prepare(log, robot, corrections=corrections, cutoff=0.0 if recorded else None).log

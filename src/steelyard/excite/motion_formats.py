@@ -85,12 +85,7 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
 def write_all(design: Design, folder) -> list[Path]:
     """Write a design as `motion` in every format that fits the robot.
 
-    Args:
-        design: the motion.
-        folder: of the files; made where there is none.
-
-    Returns:
-        The paths.
+    folder: of the files; made where there is none.
     """
     return [
         write(design, Path(folder) / f"motion{form.ending}")

@@ -157,14 +157,7 @@ PLAYERS = (
 def script(player: Player, design: Design, name: str, rate: float) -> str:
     """The text of a script.
 
-    Args:
-        player: whose robot it drives.
-        design: the motion.
-        name: of the files that it records, without time and suffix.
-        rate: Hz of commands.
-
-    Returns:
-        Python.
+    player: whose robot it drives. name: of the files that it records, without time and suffix. rate: Hz of commands.
     """
     robot, settings = design.robot, player.motors(design) if player.motors else {}
     driven = [i for i in robot.scalar_positions if robot.dof_names[i] in settings.get("motors", ())]

@@ -194,15 +194,8 @@ def rehearse(
 def course_of(log: Log, robot: Robot) -> Trajectory:
     """The motion of a log, to be driven again.
 
-    Args:
-        log: a file of `sy.excite.write`, or any recording of positions, whose noise is filtered.
-        robot: that moves.
-
-    Returns:
-        The Trajectory, from 0 s on.
-
-    Raises:
-        LogError: too few samples.
+    log: a file of `sy.excite.write`, or any recording of positions, whose noise is filtered. robot: that moves. Returns
+    the Trajectory, from 0 s on. Raises LogError: too few samples.
     """
     if log.v is None or log.a is None:
         log = prepare(log, robot).log

@@ -20,11 +20,7 @@ SMALLEST = 1e-5  # of natural sizes, that figures show
 def rehearsal_view(found: Rehearsal) -> View:
     """The report.
 
-    Args:
-        found: the rehearsal.
-
-    Returns:
-        The View, with a table and two figures.
+    Returns the View, with a table and two figures.
     """
     screen = _screen(found)
     parts = (Part(sheet=_by_part(found)), Part(figures=(("promise", 0),)), Part(sheet=_table(found)))
@@ -42,16 +38,8 @@ def rehearsal_view(found: Rehearsal) -> View:
 def write_rehearsal_page(found: Rehearsal, path: Path, *, inputs=()) -> Path:
     """The report as a page.
 
-    Args:
-        found: the rehearsal.
-        path: to write, as a whole or not at all.
-        inputs: files that it must not replace.
-
-    Returns:
-        The path.
-
-    Raises:
-        OptionError: it cannot be written, or is one of `inputs`.
+    path: to write, as a whole or not at all. inputs: files that it must not replace. Raises OptionError: it cannot be
+    written, or is one of `inputs`.
     """
     from steelyard.report.html import page
 

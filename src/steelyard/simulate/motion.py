@@ -60,20 +60,11 @@ def simulated(
 ) -> SimulatedMotion:
     """The motion of a robot with a free base.
 
-    Args:
-        m: MuJoCo's model; its actuators are those of all joints, in their order, its first geom is the ground.
-        start: qpos.
-        plan: of time, s, and MjData, the goals (nu,) of the joints; asked for at each sample.
-        duration: s.
-        feet: MuJoCo's number of the body, and the frame in it, by name.
-        truth: the step, how late goals come, and when it slips.
-        holds: whether goals hold until the next and come late, or drives interpolate between them.
-
-    Returns:
-        The Motion.
-
-    Raises:
-        OptionError: the robot falls.
+    m: MuJoCo's model; its actuators are those of all joints, in their order, its first geom is the ground. start: qpos.
+    plan: of time, s, and MjData, the goals (nu,) of the joints; asked for at each sample. duration: s. feet: MuJoCo's
+    number of the body, and the frame in it, by name. truth: the step, how late goals come, and when it slips. holds:
+    whether goals hold until the next and come late, or drives interpolate between them. Raises OptionError: the robot
+    falls.
     """
     import mujoco
 
@@ -151,17 +142,9 @@ def recorded(
 ) -> tuple[Log, dict[str, np.ndarray]]:
     """What sensors say of a motion.
 
-    Args:
-        robot: that moved.
-        sensors: frames of inertial sensors on its base.
-        exact: the motion as a log.
-        motion: the same, as it was simulated.
-        noise: of the sensors.
-        rng: numpy's generator.
-        hidden: whether friction acted in the simulation, and neither speeds nor torques are recorded.
-
-    Returns:
-        The log, and (n, 3) forces by foot.
+    sensors: frames of inertial sensors on its base. exact: the motion as a log. motion: the same, as it was simulated.
+    noise: of the sensors. rng: numpy's generator. hidden: whether friction acted in the simulation, and neither speeds
+    nor torques are recorded. Returns the log, and (n, 3) forces by foot.
     """
     n, joints = motion.goals.shape
 
@@ -201,14 +184,8 @@ def recorded(
 def felt(frame: Frame, q, v, a):
     """What an inertial sensor measures.
 
-    Args:
-        frame: of the sensor, on the base.
-        q: (n, nq) of a robot with a free base.
-        v: (n, nv).
-        a: (n, nv).
-
-    Returns:
-        (n, 6) angular velocity and acceleration less gravity in the axes of the frame, rad/s and m/s^2.
+    frame: of the sensor, on the base. q: (n, nq) of a robot with a free base. v: (n, nv). a: (n, nv). Returns (n, 6)
+    angular velocity and acceleration less gravity in the axes of the frame, rad/s and m/s^2.
     """
     w, dw, r = v[:, 3:6], a[:, 3:6], frame.position
     p = a[:, :3] + np.cross(w, v[:, :3]) - rotation_from_quaternion(q[:, 3:7]).mT @ GRAVITY

@@ -112,16 +112,9 @@ def on_ground(
 ):
     """The MjSpec of a robot with servos on a floor, as a user has it.
 
-    Args:
-        robot: with a free base, and drives.
-        feet: frames under which spheres touch the ground.
-        sensors: further frames.
-        ground: the floor.
-        radius: m, of the spheres.
-        sole: m, where they are in the frame of a foot.
-
-    Returns:
-        A MjSpec; its geoms are the floor and the feet, and frames that are no bodies are its sites.
+    robot: with a free base, and drives. feet: frames under which spheres touch the ground. sensors: further frames.
+    ground: the floor. radius: m, of the spheres. sole: m, where they are in the frame of a foot. Returns a MjSpec; its
+    geoms are the floor and the feet, and frames that are no bodies are its sites.
     """
     import mujoco
 
