@@ -18,7 +18,7 @@ from evidence.tables import table
 from robots import package_folder, urdf
 from steelyard.drives.held_out import WINDOW
 from steelyard.dynamics import inverse_dynamics
-from steelyard.excite.home import HOME
+from steelyard.excite.motion_design import HOME
 from steelyard.excite.profiles import profile_for
 from steelyard.excite.rehearsal import ENOUGH, Rehearsal, rehearse
 from steelyard.fit.prior import model_parameters

@@ -12,7 +12,7 @@ import numpy as np
 import steelyard as sy
 from steelyard.fit import weigh_by_noise
 from steelyard.fit.prior import model_parameters
-from steelyard.fleet.causes import causes_of
+from steelyard.fleet.evidence import causes_of
 from steelyard.fleet.changes import alarms, run_spread
 from steelyard.fleet.evidence import Evidence
 from steelyard.information import accumulate

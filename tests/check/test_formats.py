@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
+from tools.check_pages import page
 
 from check.corpus.cases import MJCF, URDF
 from steelyard import check
 from steelyard.check.catalog import RULES
-from steelyard.check.pages import page
 from steelyard.errors import ModelError, OptionError
 from steelyard.model.references import WAYS
 
@@ -152,7 +152,7 @@ def test_every_rule_is_documented():
 
 def test_the_page_has_the_rules():
     text = (Path(__file__).parents[2] / "docs" / "check.md").read_text(encoding="utf-8")
-    assert page(text) == text, "run python -m steelyard.check.pages docs/check.md"
+    assert page(text) == text, "run python -m tools.check_pages docs/check.md"
     assert all(f"\n#### {rule.code} {rule.name}\n" in text for rule in RULES)
 
 

@@ -10,7 +10,7 @@ import pytest
 from robots import EXAMPLE_ROBOTS
 from steelyard.check.catalog import selected
 from steelyard.check.inertial_repair import repair_inertials, with_inertials
-from steelyard.check.reference_point import about_origins
+from steelyard.check.shaped_inertials import about_origins
 from steelyard.model.formats import read_sketch
 
 WRONG = ("panda_description/urdf/panda.urdf", "z1_description/urdf/z1.urdf", "xarm_description/urdf/xarm7.urdf")

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from steelyard.fleet.causes import Cause
 from steelyard.fleet.changes import alarms, run_spread
 from steelyard.fleet.evidence import (
+    Cause,
     Change,
     Evidence,
     change_along,

@@ -13,7 +13,7 @@ from small_fleets import WEEK, Truth, individuals, write_fleet, write_run
 from small_runs import motion, write_model
 from steelyard.app import app
 from steelyard.errors import OptionError
-from steelyard.fleet.causes import causes_of
+from steelyard.fleet.evidence import causes_of
 from steelyard.fleet.fleet_models import with_population
 
 pytestmark = pytest.mark.claim(

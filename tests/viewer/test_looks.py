@@ -13,9 +13,8 @@ from robots import package_folder, urdf
 from steelyard import load
 from steelyard.inertia import mesh
 from steelyard.model import library
-from steelyard.viewer.looks import looks
 from steelyard.viewer.scene import scene
-from steelyard.viewer.shape import Surface, packed_shape
+from steelyard.viewer.shape import Surface, looks, packed_shape
 from steelyard.viewer.simplify import cluster, to_count, within_budget
 from view_models import write_arm
 

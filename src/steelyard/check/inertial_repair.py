@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.check.part_geometry import PartGeometry, geometry_of
-from steelyard.check.reference_point import about_origins
 from steelyard.check.rule import Finding, Rule
 from steelyard.check.rules_kinds import twin_of
 from steelyard.check.rules_shape import other_axes, wrong_point
 from steelyard.check.shaped_inertials import (
     ShapedInertial,
+    about_origins,
     com_in_millimetres,
     in_grams,
     tensor_in_grams,

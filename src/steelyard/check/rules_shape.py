@@ -6,9 +6,16 @@ from itertools import product
 import numpy as np
 
 from steelyard.check.part_geometry import geometry_of
-from steelyard.check.reference_point import about_origins, at_centre
 from steelyard.check.rule import Hit, rule
-from steelyard.check.shaped_inertials import ShapedInertial, difference, is_placeholder, shaped_inertials, unit_error
+from steelyard.check.shaped_inertials import (
+    ShapedInertial,
+    about_origins,
+    at_centre,
+    difference,
+    is_placeholder,
+    shaped_inertials,
+    unit_error,
+)
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model.sketch import Sketch
 

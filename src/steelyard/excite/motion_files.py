@@ -9,11 +9,10 @@ import numpy as np
 from steelyard import storage
 from steelyard.corrections import NOTHING, Corrections
 from steelyard.errors import OptionError
-from steelyard.excite.home import HOME
 from steelyard.excite.hulls import solids_of
 from steelyard.excite.limits import Limits, by_joint
 from steelyard.excite.measured_axes import measured_kinds
-from steelyard.excite.motion_design import design
+from steelyard.excite.motion_design import HOME, design
 from steelyard.excite.motion_formats import format_of, of_player, write, write_all
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for

@@ -14,8 +14,7 @@ from scipy.interpolate import make_interp_spline
 from steelyard.arguments import require_type
 from steelyard.cards import Card
 from steelyard.errors import LogError, OptionError, SteelyardError
-from steelyard.excite.home import HOME
-from steelyard.excite.motion_design import design
+from steelyard.excite.motion_design import HOME, design
 from steelyard.excite.profiles import profile_for
 from steelyard.excite.rehearsed_truths import Commands, IdentifiedTruth, Play, Torques
 from steelyard.log import Log
@@ -164,14 +163,15 @@ def rehearse(
         raise OptionError(
             f"Robot '{robot.name}' has a free base, and a rehearsal holds it: load it with floating=False."
         )
-    kind = _play_of(options)
+    kind = Commands if options.get("drive") else Torques
     trials = kind.trials if trials is None else trials
     if trials < 1 or not 0 <= wrong < 1:
         raise OptionError(f"trials={trials}, wrong={wrong}: one truth or more, and a share from 0 to below 1.")
     report = progress or (lambda stage, share: None)
     sensors = sensors or Sensors()
     if motion is None:
-        motion = _designed(robot, lambda stage, share: report(stage, 0.2 * share))
+        designing = lambda stage, share: report(stage, 0.2 * share)  # noqa: E731
+        motion = design(robot, start=HOME, profile=profile_for(robot), progress=designing)
     elif isinstance(motion, Log):
         motion = course_of(motion, robot)
     play = kind(robot, motion, sensors, options)
@@ -208,14 +208,6 @@ def course_of(log: Log, robot: Robot) -> Trajectory:
         return curve(at), curve(at, 1), curve(at, 2)
 
     return Trajectory(evaluate, log.duration)
-
-
-def _designed(robot: Robot, progress) -> Trajectory:
-    return design(robot, start=HOME, profile=profile_for(robot), progress=progress)
-
-
-def _play_of(options) -> type[Play]:
-    return Commands if options.get("drive") else Torques
 
 
 def _left_by(play: Play, share: float, truth: Robot, log: Log, unlike: Log) -> float | None:

@@ -1,8 +1,7 @@
 """Robots with known truth that play a motion in MuJoCo, their recordings, and what was identified of them."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -101,8 +100,11 @@ def _otherwise(robot: Robot, motion: Trajectory, seed: int) -> Trajectory:
 
 
 @dataclass(frozen=True, eq=False)
-class Play(ABC):
-    """How a kind of log is rehearsed. shares: of the motion, tried alone."""
+class _Rehearsed:
+    """What is rehearsed. A play has `truth` (a robot), `recorded` of a motion (a log), `unlike` (another motion, that
+    judges), `identified` of a log, and, of what was identified, `judged` beside the truth and the error `left`.
+
+    moved: whether errors are of motion. trials: truths. shares: of the motion, tried alone."""
 
     robot: Robot
     motion: Trajectory
@@ -112,33 +114,9 @@ class Play(ABC):
     trials: ClassVar[int]
     shares: ClassVar[tuple[float, ...]]
 
-    @abstractmethod
-    def truth(self, rng: np.random.Generator, wrong: float) -> Robot:
-        """A robot that is played by."""
-
-    @abstractmethod
-    def recorded(self, truth: Robot, motion: Trajectory, seed: int) -> Log:
-        """What sensors say of a motion."""
-
-    @abstractmethod
-    def unlike(self, truth: Robot, seed: int) -> Log:
-        """Another motion, that judges."""
-
-    @abstractmethod
-    def identified(self, log: Log) -> Any:
-        """Result of the identification of a log."""
-
-    @abstractmethod
-    def judged(self, truth: Robot, result: Any, unlike: Log) -> IdentifiedTruth:
-        """A result beside the truth."""
-
-    @abstractmethod
-    def left(self, result: Any, unlike: Log) -> float:
-        """Error on unlike motion."""
-
 
 @dataclass(frozen=True, eq=False)
-class Torques(Play):
+class Torques(_Rehearsed):
     """Rehearsal of a log of torques."""
 
     moved, trials, shares = False, 3, (0.3, 0.5, 0.7)
@@ -177,7 +155,7 @@ class Torques(Play):
 
 
 @dataclass(frozen=True, eq=False)
-class Commands(Play):
+class Commands(_Rehearsed):
     """Rehearsal of a log of commands and positions."""
 
     moved, trials, shares = True, 1, (0.5,)
@@ -253,3 +231,6 @@ class Commands(Play):
 
     def left(self, result: DriveResult, unlike: Log) -> float:
         return float(np.sqrt(np.mean(rollout(result.robot, unlike, window=WINDOW).error ** 2)))
+
+
+Play = Torques | Commands

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from steelyard.pipeline import Progress
 from steelyard.pipeline.job_run import job_of, load_with_side
 from steelyard.terms import layout_of
 
-FAN = 16  # Informations that one task of the reduction adds
 REFUSED, FAILED = "refused", "failed"
 
 
@@ -123,41 +121,18 @@ def accumulate(
 ) -> Accumulation:
     """Informations of all logs of a fleet, or of one robot with more logs than one process should read.
 
-    model: path of the model file that all robots share. logs: see `runs_of`: a folder, a table, a pattern, a
-    list. keep: folder or URL for finished partitions, each under the fingerprint of its log, model, options and
-    version: a run that was killed goes on where it was. scheduler, workers: see `WorkerPool`; None works in this
-    process, on the same path. retries: of what is not the log's own fault. piece: rows from which a Parquet log is cut
-    in pieces, which bounds memory whatever its length. progress: called with a stage and the share done. options: of a
-    `Job` that concern logs (cutoff, friction, armature, coupling, rotors, side, floating, gravity, validation,
-    channels).
+    model: path of the model file that all robots share, or a Job, which says how its logs are read, too. logs: see
+    `runs_of`: a folder, a table, a pattern, a list. keep: folder or URL for finished partitions, each under the
+    fingerprint of its log, model, options and version: a run that was killed goes on where it was. scheduler, workers:
+    see `WorkerPool`; None works in this process, on the same path. retries: of what is not the log's own fault. piece:
+    rows from which a Parquet log is cut in pieces, which bounds memory whatever its length. progress: called with a
+    stage and the share done. options: of a `Job` that concern logs (cutoff, friction, armature, coupling, rotors, side,
+    floating, gravity, validation, channels).
 
     The sums are the same to rounding on any workers. A log that cannot be used is in `failures`, never fatal. Raises
     OptionError for options that do not fit, LogError when not one log could be used.
     """
-    return accumulate_job(
-        job_of(model, **options),
-        runs_of(logs),
-        keep=keep,
-        scheduler=scheduler,
-        workers=workers,
-        retries=retries,
-        piece=piece,
-        progress=progress,
-    )
-
-
-def accumulate_job(
-    job: Job,
-    runs: Sequence[Run],
-    *,
-    keep=None,
-    scheduler=None,
-    workers: int | None = None,
-    retries: int = 2,
-    piece: int = PIECE,
-    progress: Progress | None = None,
-) -> Accumulation:
-    """`accumulate` for a Job and Runs."""
+    job, runs = model if isinstance(model, Job) else job_of(model, **options), runs_of(logs)
     report = progress or (lambda stage, share: None)
     if job.drive_gains or job.corrections.automatic_delay:
         raise OptionError(
@@ -180,15 +155,15 @@ def accumulate_job(
         if not done:
             raise LogError(f"Not one of {len(work)} logs could be used. The first: {failures[0].reason}")
         report("adding up", 0.95)
-        sums = _totals(pool, robot, [done[partition] for partition in work if partition in done], retries)
+        fitted, held = _totals(robot, [done[partition][1] for partition in work if partition in done])
     kept_runs = _runs(robot, work, done)
     report("done", 1.0)
     return Accumulation(
         job=job,
         robot=robot,
         runs=kept_runs,
-        fitted=sums[0],
-        held=sums[1],
+        fitted=fitted,
+        held=held,
         failures=tuple(failures),
         computed=computed,
         reused=len(done) + len(failures) - computed,
@@ -261,32 +236,14 @@ def _failure(partition: Partition, error: BaseException, attempts: int) -> Failu
     return Failure(partition.run, partition.rows, REFUSED if refused else FAILED, reason, attempts)
 
 
-def _totals(pool: WorkerPool, robot: Robot, parts: list[tuple[Head, Part | str]], retries: int):
-    """Information of all fitted and of all held-out samples: sums of FAN parts on the workers, then sums of sums."""
-    level: list[Any] = [part for _, part in parts]
-    first = True
-    while first or len(level) > 1:
-        groups = [level[i : i + FAN] for i in range(0, len(level), FAN)]
-        if first and isinstance(level[0], str):
-            found = {}
-            for place, result, _ in pool.results(sum_group, [(robot, group) for group in groups], retries=retries):
-                if isinstance(result, BaseException):
-                    raise result
-                found[place] = result
-            level = [found[place] for place in range(len(groups))]
-        else:
-            level = [sum_group(robot, group) for group in groups]
-        first = False
-    return level[0]
-
-
-def sum_group(robot: Robot, group: Sequence) -> tuple[Information, Information]:
-    """Fitted and held-out Information of parts, of paths of parts, or of pairs of Informations."""
-    pairs = []
-    for each in group:
-        part = cache.load_part(each, robot) if isinstance(each, str) else each
-        pairs.append((part.fitted, part.held) if isinstance(part, Part) else part)
-    return total_of([fitted for fitted, _ in pairs]), total_of([held for _, held in pairs])
+def _totals(robot: Robot, parts: Sequence[Part | str]) -> tuple[Information, Information]:
+    """Information of all fitted and of all held-out samples; of parts that are cache, one is in memory at a time."""
+    loaded = (cache.load_part(part, robot) if isinstance(part, str) else part for part in parts)
+    first = next(loaded)
+    fitted, held = first.fitted, first.held
+    for part in loaded:
+        fitted, held = fitted + part.fitted, held + part.held
+    return fitted, held
 
 
 def _runs(robot: Robot, work: list[Partition], done) -> tuple[RunSums, ...]:

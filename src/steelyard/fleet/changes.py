@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.fleet.causes import Cause
 from steelyard.fleet.evidence import (
+    Cause,
     Evidence,
     Explained,
     chance,

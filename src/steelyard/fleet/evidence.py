@@ -16,9 +16,10 @@ import numpy as np
 
 from steelyard.fit import weigh_by_noise
 from steelyard.fit.block_scores import independent_blocks, sandwich
-from steelyard.fleet.causes import Cause
+from steelyard.identifiable.basis import Basis
 from steelyard.information import Information
 from steelyard.numbers import NEGLIGIBLE, STEPS
+from steelyard.terms import TERMS, ParameterLayout
 
 MIXED = 1e-4  # share of unseen directions in a parameter, above which it is not told
 MANY, TINY = 1e4, 1e-290  # degrees below from which F is chi-square; probability below which F has its leading term
@@ -26,6 +27,7 @@ FAR = 600.0  # half of a chi-square beyond which its tail is taken from the asym
 HALF = 0.45493642311957  # median of a chi-square with one degree of freedom
 LEAST_LOG = -700.0  # smaller probabilities are told as this
 RIVAL = np.log(100.0)  # causes whose probability is no more than a hundred times the best's are named beside it
+LOAD, FRICTION, GEARBOX, OTHER = "load", "friction", "gearbox", "other"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,47 @@ def evidence_of(blocks: Sequence[Information], total: Information) -> tuple[Evid
     left = weighted.residual_energy(scores.base)
     unexplained = float(np.sqrt(weighted.weights @ left / max(weighted.c, np.finfo(float).tiny)))
     return Evidence((precision + precision.T) / 2, weighted.b / inflation**2), Fitness(noise, unexplained, inflation)
+
+
+@dataclass(frozen=True, eq=False)
+class Cause:
+    """What can happen to a robot, as directions in which its base parameters would change.
+
+    kind: "load" (mass on a link, gained or lost), "friction" or "gearbox" of a joint, "other" for anything at all.
+
+    place: link or joint; columns: (m,) parameters that change; directions: (r, m), base parameters of a change of
+    each.
+    """
+
+    kind: str
+    place: str
+    columns: tuple[int, ...]
+    directions: np.ndarray
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} of {self.place}" if self.place else "something else"
+
+
+def causes_of(layout: ParameterLayout, basis: Basis) -> tuple[Cause, ...]:
+    """Causes that a regression can tell; those that change no base parameter are left out."""
+    found = []
+    for i, name in enumerate(layout.body_names):
+        found.append((LOAD, name, range(layout.body(i).start, layout.body(i).stop)))
+    for k, name in enumerate(layout.dof_names):
+        columns = {term: layout.term(term).start + k for term in layout.terms}
+        worn = [column for term, column in columns.items() if not TERMS[term].inertial]
+        found.append((FRICTION, name, worn))
+        if 0 < len(worn) < len(columns):  # a gearbox has inertia, too
+            found.append((GEARBOX, name, list(columns.values())))
+    told = [_cause(kind, place, columns, basis) for kind, place, columns in found]
+    every = Cause(OTHER, "", tuple(int(c) for c in basis.columns), np.eye(basis.count))
+    return (*(cause for cause in told if cause.directions.size and np.abs(cause.directions).max() > NEGLIGIBLE), every)
+
+
+def _cause(kind: str, place: str, columns, basis: Basis) -> Cause:
+    columns = tuple(int(column) for column in columns)
+    return Cause(kind, place, columns, basis.regrouping[:, list(columns)])
 
 
 @dataclass(frozen=True, eq=False)

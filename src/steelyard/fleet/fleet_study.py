@@ -9,9 +9,8 @@ import numpy as np
 from steelyard.cards import FEW, Card
 from steelyard.errors import OptionError
 from steelyard.fleet.accumulation import Accumulation, RunSums
-from steelyard.fleet.causes import Cause, causes_of
 from steelyard.fleet.changes import Alarm, alarms, run_spread
-from steelyard.fleet.evidence import Evidence, marginal, pseudo_inverse
+from steelyard.fleet.evidence import Cause, Evidence, causes_of, marginal, pseudo_inverse
 from steelyard.fleet.population import FEWEST, Population, population
 
 FALSE_ALARM = 0.05

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from steelyard.fleet.accumulation import Failure
-from steelyard.fleet.causes import LOAD, OTHER, Cause
 from steelyard.fleet.changes import DRIFT, STEP, Alarm
-from steelyard.fleet.evidence import Evidence, Explained, change_along, marginal, score_test
+from steelyard.fleet.evidence import LOAD, OTHER, Cause, Evidence, Explained, change_along, marginal, score_test
 from steelyard.fleet.fleet_models import Fits
 from steelyard.fleet.fleet_study import Member, Study
 from steelyard.report.labels import column_units

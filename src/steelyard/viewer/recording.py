@@ -22,8 +22,8 @@ from steelyard.model.document import read_bytes
 from steelyard.model.formats import BY_NAME, document_of
 from steelyard.model.normal_form import normal_form
 from steelyard.model.robot import WORLD
-from steelyard.viewer.looks import looks
 from steelyard.viewer.played_motion import PlayedMotion, motion_of
+from steelyard.viewer.shape import looks
 
 NS = 1e9  # a second
 PLAIN = (0.72, 0.75, 0.79, 1.0)  # a shape without colour

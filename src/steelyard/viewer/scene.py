@@ -9,10 +9,9 @@ import numpy as np
 from steelyard.extras import extra
 from steelyard.model import Joint, Robot
 from steelyard.model.robot import WORLD
-from steelyard.viewer.looks import looks
 from steelyard.viewer.masses import Found, mass_of
 from steelyard.viewer.played_motion import PlayedMotion
-from steelyard.viewer.shape import Part, packed_shape, text
+from steelyard.viewer.shape import Part, looks, packed_shape, text
 from steelyard.viewer.simplify import within_budget
 
 

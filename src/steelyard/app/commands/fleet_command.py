@@ -52,14 +52,13 @@ def fleet(
 
 def ask(job: Job, runs, out, work: WorkOptions, *, false_alarm: float = FALSE_ALARM, progress=None) -> dict:
     """The summary of a fleet, its files written where `out` names a folder."""
-    from steelyard.fleet import fits, study, write
-    from steelyard.fleet.accumulation import accumulate_job
+    from steelyard.fleet import accumulate, fits, study, write
     from steelyard.fleet.fleet_summary import summary
     from steelyard.storage import require_report_folder
 
     if out is not None:
         require_report_folder(out)  # before the work, not after
-    answers = study(accumulate_job(job, runs, progress=progress, **vars(work)), false_alarm=false_alarm)
+    answers = study(accumulate(job, runs, progress=progress, **vars(work)), false_alarm=false_alarm)
     models = fits(answers, progress=progress)
     return summary(answers, models) if out is None else write(answers, models, out)
 

@@ -1,4 +1,4 @@
-"""Rules of the linter on their page, from their docstrings: `python -m steelyard.check.pages docs/check.md`."""
+"""Rules of the linter on their page, from their docstrings: `python -m tools.check_pages docs/check.md`."""
 
 import inspect
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.check.catalog import RULES
 from steelyard.check.rule import Rule
 
-START, END = "<!-- rules: steelyard.check.pages -->", "<!-- end of rules -->"
+START, END = "<!-- rules: tools.check_pages -->", "<!-- end of rules -->"
 SECTIONS = ("Why", "Example", "Remedy")
 FAMILIES = {
     "SY1": "Masses and stated values",
