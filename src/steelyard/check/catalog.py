@@ -19,6 +19,7 @@ from steelyard.check import (
 from steelyard.check.destinations import Destination, wanted
 from steelyard.check.known_reports import REPORTS
 from steelyard.check.rule import Finding, Findings, Rule
+from steelyard.check.rules_scanned import SCANNED
 from steelyard.errors import ModelError, OptionError, choices
 from steelyard.model.formats import models_in, read_sketch, require_takers
 from steelyard.model.sketch import Sketch
@@ -35,7 +36,11 @@ FAMILIES = (
 )
 RULES: tuple[Rule, ...] = tuple(
     sorted(
-        (*(each for family in FAMILIES for each in vars(family).values() if isinstance(each, Rule)), *REPORTS),
+        (
+            *(each for family in FAMILIES for each in vars(family).values() if isinstance(each, Rule)),
+            *SCANNED,
+            *REPORTS,
+        ),
         key=lambda rule: rule.code,
     )
 )

@@ -32,7 +32,7 @@ from steelyard.check.misreadings import (
     tensors,
     unstated,
 )
-from steelyard.check.rule import Hit, Mend, Rule
+from steelyard.check.rule import Hit, Mend, Rule, documented
 from steelyard.model.sketch import Sketch
 
 URDF, MJCF, SDF, USD = "urdf", "mjcf", "sdf", "usd"
@@ -54,9 +54,8 @@ def _report(
     def look(sketch: Sketch) -> Iterator[Hit]:
         return (Hit(place, message, remedy) for place, message in test(sketch))
 
-    code, name, severity = head.split()
-    text = f"{title}\n\nWhy: {why}\nExample:\n    {example}\nRemedy: {remedy}\n"
-    return Rule(code, name, severity, (mend and mend.__doc__) or "", look, text, misread, mend)
+    repairs = (mend and mend.__doc__) or ""
+    return documented(head, look, title, why, example, remedy, repairs=repairs, misread=misread, mend=mend)
 
 
 REPORTS = (

@@ -178,6 +178,23 @@ def rule(code: str, name: str, severity: str, *, repairs: str = ""):
     return wrap
 
 
+def documented(
+    head: str,
+    look: Callable[[Sketch], Iterator[Hit]],
+    title: str,
+    why: str,
+    example: str,
+    remedy: str,
+    *,
+    repairs: str = "",
+    misread: tuple[Misread, ...] = (),
+    mend: Mend | None = None,
+) -> Rule:
+    """A `Rule` whose documentation is stated in parts. head: code, name and severity."""
+    text = f"{title}\n\nWhy: {why}\nExample:\n    {example}\nRemedy: {remedy}\n"
+    return Rule(*head.split(), repairs, look, text, misread, mend)
+
+
 def reported(sketch: Sketch, code: str, remedy: str) -> Iterator[Hit]:
     """Hits for what the scanner found under a code."""
     for fault in sketch.faults:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.rule import Hit, rule
 from steelyard.check.rules_kinds import twin_of
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model.sketch import Sketch
@@ -90,30 +90,6 @@ def negative_mass(sketch: Sketch) -> Iterator[Hit]:
             yield Hit(inertial.place, message, "State the true mass in kg, which is positive.")
 
 
-@rule("SY104", "not-a-number", "error", repairs="From the geometry at the stated mass, when both are known.")
-def not_a_number(sketch: Sketch) -> Iterator[Hit]:
-    """A value of an inertial is not a finite number.
-
-    Why: `nan`, `inf`, an unexpanded expression or a comma for a point. One such number poisons every torque.
-    Example:
-        <mass value="nan"/>
-    Remedy: Write finite decimal numbers with a point.
-    """
-    yield from reported(sketch, "SY104", "Write finite numbers, separated by blanks.")
-
-
-@rule("SY105", "incomplete-inertial", "error", repairs="From the geometry at the stated mass, when both are known.")
-def incomplete_inertial(sketch: Sketch) -> Iterator[Hit]:
-    """An inertial lacks its mass, its tensor, or a component of it.
-
-    Why: Readers fill the gap with whatever they like (zero, one, an error), so each simulator sees another robot.
-    Example:
-        <inertial><mass value="2"/></inertial>
-    Remedy: State mass and all of ixx, iyy, izz (products of inertia may be left out: they are zero then).
-    """
-    yield from reported(sketch, "SY105", "State mass and tensor in full.")
-
-
 @rule("SY106", "massless-leaf", "warning")
 def massless_leaf(sketch: Sketch) -> Iterator[Hit]:
     """A moving end of the chain weighs next to nothing.
@@ -130,16 +106,3 @@ def massless_leaf(sketch: Sketch) -> Iterator[Hit]:
             message = f"{sketch.word} '{part.name}' and all beyond it weigh {mass:.3g} kg."
             place = part.inertial.place if part.inertial else part.place
             yield Hit(place, message, "State its true mass, or fix it to its parent.")
-
-
-@rule("SY107", "unit-inertial", "warning", repairs="From the geometry at the density of water, when the link has some.")
-def unit_inertial(sketch: Sketch) -> Iterator[Hit]:
-    """A link has no inertial, and its format takes it for 1 kg (SDF).
-
-    Why: SDF gives such a link 1 kg and moments of 1 kg m^2, those of a ball of more than 3 m across. Even a link that
-    stands for a frame or a sensor then outweighs a gripper.
-    Example:
-        <link name="camera_frame"><pose>0 0 0.1 0 0 0</pose></link>
-    Remedy: Add an <inertial>; or, for a mere frame, write a <frame> instead of the link.
-    """
-    yield from reported(sketch, "SY107", "Add an <inertial>, or write a <frame> instead of the link.")

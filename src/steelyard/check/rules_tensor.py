@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.rule import Hit, rule
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model.sketch import Inertial, Sketch
 
@@ -96,19 +96,6 @@ def no_thickness(sketch: Sketch) -> Iterator[Hit]:
         if inertial.mass > 0 and not violates and low < THRESHOLDS.flat * high:
             message = f"{sketch.word} '{name}' is flat: second moments {_three(inertial.spread)} kg m^2."
             yield Hit(inertial.place, message, "Give it the thickness the part has.")
-
-
-@rule("SY205", "asymmetric", "error")
-def asymmetric(sketch: Sketch) -> Iterator[Hit]:
-    """The products of inertia are stated twice and differ.
-
-    Why: An inertia tensor is symmetric. URDF has ixy, ixz, iyz only; exporters that also write iyx, izx, izy may mean
-    another sign convention or another frame, and readers ignore the second set silently.
-    Example:
-        <inertia ixx="1" ixy="0.1" iyx="-0.1" .../>
-    Remedy: Keep ixy, ixz, iyz and make sure of their signs.
-    """
-    yield from reported(sketch, "SY205", "Keep ixy, ixz and iyz only, with the right sign.")
 
 
 def _three(values) -> str:
