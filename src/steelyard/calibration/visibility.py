@@ -12,6 +12,7 @@ from steelyard.dynamics.closed_loop.projection import columns
 from steelyard.dynamics.closed_loop.states import random_closed_states
 from steelyard.dynamics.effects import effect_column
 from steelyard.identifiable import regression_basis
+from steelyard.identifiable.numeric_rank import robot_states
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.model.side_mechanism import rest_poses
@@ -20,7 +21,6 @@ from steelyard.spatial import adjoint
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
 
 RANK = 1e-8  # of the largest singular value of unit columns; what inertial parameters take up is rounding
-REACH = 3.0  # rad or m: range of joints without limits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,7 +109,7 @@ def axis_visibility(
 def _of_tree(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int, seed: int):
     """Columns (n, nv, p) and directions (n, nv, d) at random states, three rows an unknown."""
     n = 20 + 3 * unknowns // robot.nv
-    q, v, a = _random_states(robot, np.random.default_rng(seed), n)
+    q, v, a = (x.T for x in robot_states(robot, n, seed))
     rows = np.zeros((n, robot.nv, layout.size))
     rows[..., layout.inertial] = regressor(robot, q, v, a)
     for term in layout.terms:
@@ -124,15 +124,6 @@ def _of_loops(robot: Robot, layout: ParameterLayout, directions: AxisDirections,
     at = random_closed_states(robot, choice, 20 + 3 * unknowns // len(choice.independent), seed=seed)
     J = loop_axis_columns(robot, directions.basis, at, coulomb_width=COULOMB_WIDTH)
     return columns(robot, layout, at), J
-
-
-def _random_states(robot: Robot, rng, n: int):
-    lower, upper = (np.where(np.isfinite(x), x, side * REACH) for x, side in ((robot.lower, -1), (robot.upper, 1)))
-    q = lower + (upper - lower) * rng.uniform(size=(n, robot.nq))
-    for where in robot.quaternions:
-        quaternion = rng.normal(size=(n, 4))
-        q[:, where] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
-    return q, rng.normal(size=(n, robot.nv)), rng.normal(size=(n, robot.nv))
 
 
 def _moves_of_the_base(robot: Robot, directions: AxisDirections, hidden) -> np.ndarray:

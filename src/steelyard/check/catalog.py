@@ -7,10 +7,8 @@ from pathlib import Path
 
 from steelyard.arguments import require_type
 from steelyard.check import (
-    rules_files,
     rules_kinds,
     rules_mass,
-    rules_mirror,
     rules_plausible,
     rules_shape,
     rules_structure,
@@ -29,10 +27,8 @@ FAMILIES = (
     rules_tensor,
     rules_shape,
     rules_plausible,
-    rules_mirror,
     rules_kinds,
     rules_structure,
-    rules_files,
 )
 RULES: tuple[Rule, ...] = tuple(
     sorted(

@@ -89,15 +89,15 @@ class Difference:
 class EngineReading:
     """One model in one engine.
 
-    differences: above the engine's tolerance, largest first. largest: relative, of all that was compared, where it
-    counts as rounding. bodies, joints: compared. refused: why the engine has not read the file; notes: what it was
+    differences: above the engine's tolerance, largest first. largest_equal: relative, of
+    what counts as rounding. bodies, joints: compared. refused: why the engine has not read the file; notes: what it was
     given instead of it.
     """
 
     engine: str
     version: str = ""
     differences: tuple[Difference, ...] = ()
-    largest: float = 0.0
+    largest_equal: float = 0.0
     bodies: int = 0
     joints: int = 0
     refused: str = ""

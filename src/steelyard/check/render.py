@@ -118,20 +118,7 @@ def to_json(
     models: each by itself. fixed: findings of a baseline that are gone. status: exit status of the command.
     engines: a comparison a model.
     """
-    items = [
-        {
-            "code": f.code,
-            "name": BY_CODE[f.code].name,
-            "severity": f.severity,
-            "path": f.path,
-            "line": f.line,
-            "element": f.element,
-            "file": f.file or None,
-            "message": f.message,
-            "remedy": f.remedy,
-        }
-        for f in findings
-    ]
+    items = [vars(f) | {"name": BY_CODE[f.code].name, "file": f.file or None} for f in findings]
     document = {
         "schema": 1,
         "schema_version": 1,
@@ -198,16 +185,9 @@ def _inertial_object(inertial: Inertial) -> dict:
 
 def _engines_object(comparison: "Comparison") -> dict:
     readings = [
-        {
-            "engine": each.engine,
-            "version": each.version or None,
-            "refused": each.refused or None,
-            "notes": list(each.notes),
-            "bodies": each.bodies,
-            "joints": each.joints,
-            "largest_equal": each.largest,
-            "differences": [vars(difference) for difference in each.differences],
-        }
+        vars(each)
+        | {"version": each.version or None, "refused": each.refused or None, "notes": list(each.notes)}
+        | {"differences": [vars(difference) for difference in each.differences]}
         for each in comparison.readings
     ]
     return {"path": str(comparison.path), "missing": list(comparison.missing), "readings": readings}
@@ -255,7 +235,7 @@ def engine_lines(comparison: "Comparison") -> list[str]:
 def _equal(reading: "EngineReading") -> str:
     if not reading.bodies + reading.joints:
         return "read, and nothing in it could be compared"
-    return f"equal: {reading.bodies} links, {reading.joints} joints, within {reading.largest:.1g}"
+    return f"equal: {reading.bodies} links, {reading.joints} joints, within {reading.largest_equal:.1g}"
 
 
 def _share(value: float | None) -> str:

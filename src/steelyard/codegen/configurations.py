@@ -172,27 +172,22 @@ def _isaac_lab(known: Configured) -> str:
         kind = "DelayedPDActuatorCfg" if late else "ImplicitActuatorCfg"
         blocks.append([f"    {_title(group)!r}: {kind}(", *lines, "    ),"])
     used = sorted({line[0].split(": ")[-1].rstrip("(") for line in blocks})
-    head = _head(
-        known,
+    head = (
         "ArticulationCfg(..., actuators=ACTUATORS) takes them.",
         "friction is an effort since Isaac Sim 5. Before, it is a share of the transmitted force: leave it out there.",
         "Isaac Lab 2 has effort_limit_sim for joint_effort_limit, and effort_limit for actuator_effort_limit.",
         *_efforts(known),
     )
     body = [line for block in blocks for line in block]
+    return _actuators(known, head, f"from isaaclab.actuators import {', '.join(used)}", "{}", body)
+
+
+def _actuators(known: Configured, head: Iterable[str], imports: str, brackets: str, body: Sequence[str]) -> str:
+    """Text of a module with `ACTUATORS`, and with the step where delays are counted in it."""
     delayed = [STEP, ""] if any("PHYSICS_STEP" in line for line in body) else []
-    return "\n".join(
-        [
-            *_comment(head),
-            f"from isaaclab.actuators import {', '.join(used)}",
-            "",
-            *delayed,
-            "ACTUATORS = {",
-            *body,
-            "}",
-            "",
-        ]
-    )
+    opens, closes = brackets
+    lines = [*_comment(_head(known, *head)), imports, "", *delayed, f"ACTUATORS = {opens}", *body, closes, ""]
+    return "\n".join(lines)
 
 
 def _title(group: Sequence[JointNumbers]) -> str:
@@ -235,20 +230,8 @@ def _mjlab(known: Configured) -> str:
             lines += [f"    {name}={steps}," for name in ("delay_min_lag", "delay_max_lag")]
         used.add(kind)
         blocks += [f"  {kind}(", *(f"  {line}" for line in lines), "  ),"]
-    delayed = [STEP, ""] if any("PHYSICS_STEP" in line for line in blocks) else []
-    head = _head(known, "EntityArticulationInfoCfg(actuators=ACTUATORS) takes them.", *_efforts(known))
-    return "\n".join(
-        [
-            *_comment(head),
-            f"from mjlab.actuator import {', '.join(sorted(used))}",
-            "",
-            *delayed,
-            "ACTUATORS = (",
-            *blocks,
-            ")",
-            "",
-        ]
-    )
+    head = "EntityArticulationInfoCfg(actuators=ACTUATORS) takes them.", *_efforts(known)
+    return _actuators(known, head, f"from mjlab.actuator import {', '.join(sorted(used))}", "()", blocks)
 
 
 def _dc_motors(known: Configured) -> str:

@@ -23,6 +23,7 @@ from steelyard.dynamics import inverse_dynamics, slotine_li_regressor
 from steelyard.dynamics.armature import armature_torque
 from steelyard.dynamics.generalised_momentum import momentum_and_drift
 from steelyard.errors import ModelError, OptionError, choices
+from steelyard.identifiable.numeric_rank import robot_states
 from steelyard.model import Robot
 from steelyard.model.formats import FORMATS
 from steelyard.numbers import ROUNDING
@@ -202,10 +203,8 @@ def _about(
 
 def _states(robot: Robot, bodies: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    q = rng.uniform(-2, 2, size=(STATES, robot.nq))
-    for at in robot.quaternions:
-        q[:, at] /= np.linalg.norm(q[:, at], axis=1, keepdims=True)
-    v, a, vr, ar = rng.uniform(-2, 2, size=(4, STATES, robot.nv))
+    q, v, a = (x.T for x in robot_states(robot, STATES, seed=0))
+    vr, ar = rng.normal(size=(2, STATES, robot.nv))
     return {"q": q, "v": v, "a": a, "vr": vr, "ar": ar, **trials(robot, STATES, bodies, rng)}
 
 

@@ -154,19 +154,8 @@ def _stamp(t: float) -> dict[str, int]:
     return {"sec": seconds, "nanosec": rest}
 
 
-def _ros_message(design: Design, path: Path, rate: float) -> None:
-    lines = [
-        f"joint_names: {json.dumps(_names(design))}",
-        f"points:  # trajectory_msgs/JointTrajectory of {design.robot.name} at {rate:g} Hz. {UNITS}",
-    ]
-    for t, *state in zip(*_samples(design, rate), strict=True):
-        q, v, a = (_row(each) for each in state)
-        stamp = "{" + ", ".join(f"{key}: {value}" for key, value in _stamp(t).items()) + "}"
-        lines += [f"- positions: {q}", f"  velocities: {v}", f"  accelerations: {a}", f"  time_from_start: {stamp}"]
-    _lines(path, lines)
-
-
-def _ros_goal(design: Design, path: Path, rate: float) -> None:
+def _trajectory(design: Design, rate: float) -> dict:
+    """A `trajectory_msgs/JointTrajectory`."""
     points = [
         {
             "positions": [float(f"{x:{SHORT}}") for x in q],
@@ -176,7 +165,23 @@ def _ros_goal(design: Design, path: Path, rate: float) -> None:
         }
         for t, q, v, a in zip(*_samples(design, rate), strict=True)
     ]
-    goal = {"trajectory": {"joint_names": _names(design), "points": points}}
+    return {"joint_names": _names(design), "points": points}
+
+
+def _ros_message(design: Design, path: Path, rate: float) -> None:
+    message = _trajectory(design, rate)
+    lines = [
+        f"joint_names: {json.dumps(message['joint_names'])}",
+        f"points:  # trajectory_msgs/JointTrajectory of {design.robot.name} at {rate:g} Hz. {UNITS}",
+    ]
+    for point in message["points"]:
+        fields = [f"{key}: {json.dumps(value)}".replace('"', "") for key, value in point.items()]
+        lines += [f"- {fields[0]}", *(f"  {each}" for each in fields[1:])]
+    _lines(path, lines)
+
+
+def _ros_goal(design: Design, path: Path, rate: float) -> None:
+    goal = {"trajectory": _trajectory(design, rate)}
     _lines(path, [json.dumps(goal).replace('{"positions"', '\n{"positions"')])
 
 

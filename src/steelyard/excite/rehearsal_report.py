@@ -10,6 +10,7 @@ from steelyard.numbers import number, percent, plural
 from steelyard.report.document import Part, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, NOMINAL, drawn, log_axis, points
 from steelyard.report.outputs import write_file
+from steelyard.report.schema import jsonable
 from steelyard.sheets import Sheet, sheet
 
 USABLE, COVERED = 0.5, 0.8  # of the model's error, and of the truths in their intervals: a rehearsal that went well
@@ -49,32 +50,23 @@ def write_rehearsal_page(found: Rehearsal, path: Path, *, inputs=()) -> Path:
 def as_json(found: Rehearsal) -> dict:
     """Plain values; the keys are in docs/files.md."""
     given, left = found.errors
-    columns = zip(found.names, found.units, found.shown, found.promised, found.reached, found.held, strict=True)
-    return {
-        "robot": found.robot.name,
-        "duration": found.duration,
-        "truths": len(found.trials),
-        "error_of": "motion" if found.moved else "torque",
-        "model_error": given,
-        "identified_error": left,
-        "shortest": found.shortest,
-        "shorter": [{"duration": share * found.duration, "identified_error": error} for share, error in found.shorter],
-        "parameters": [
-            {
-                "name": name,
-                "unit": unit,
-                "shown": bool(shown),
-                "promised": _finite(promised),
-                "reached": _finite(reached),
-                "held": int(held),
-            }
-            for name, unit, shown, promised, reached, held in columns
-        ],
-    }
-
-
-def _finite(value) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    keys = ("name", "unit", "shown", "promised", "reached", "held")
+    rows = zip(found.names, found.units, found.shown, found.promised, found.reached, found.held, strict=True)
+    return jsonable(
+        {
+            "robot": found.robot.name,
+            "duration": found.duration,
+            "truths": len(found.trials),
+            "error_of": "motion" if found.moved else "torque",
+            "model_error": given,
+            "identified_error": left,
+            "shortest": found.shortest,
+            "shorter": [
+                {"duration": share * found.duration, "identified_error": error} for share, error in found.shorter
+            ],
+            "parameters": [dict(zip(keys, row, strict=True)) for row in rows],
+        }
+    )
 
 
 def _error(found: Rehearsal, value: float) -> str:

@@ -14,9 +14,7 @@ PAGE = "view.html"
 def embed(model, *, estimate=None, trajectory=None, beside=None) -> str:
     """A piece of HTML with an interactive 3D view of a robot; everything it needs is in it.
 
-    model: Robot, or path of a URDF, MJCF or SDF file. estimate: `Uncertainty` (with the 95 % region of each centre of
-    mass), `Estimate`, another Robot with the same bodies, or the path of an output folder of `identify`; drawn beside
-    the given masses. trajectory: `Trajectory` (such as a design of `excite`), `Log`, or path of a log, to be played.
+    model, estimate, trajectory: as of `view`.
     beside: name and motion of the same robot that is played at its side.
     Several views may stand on one page. Where the page has a content security policy, it has to allow inline scripts
     and styles. Raises SteelyardError; meshes that cannot be read are named in the view instead.
