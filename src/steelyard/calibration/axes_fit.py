@@ -28,11 +28,10 @@ from steelyard.information import Information, accumulate
 from steelyard.job import FRICTION
 from steelyard.log import Log
 from steelyard.model import Robot, with_moved_axes
-from steelyard.numbers import ROUNDING
+from steelyard.numbers import ROUNDING, ROUNDS
 
 SMALL = 0.03  # standard deviations: a step below it changes nothing that matters
 STALLED = 0.5  # the same where no step improves the fit any more: the inertial prior, a constraint or rounding decides
-HALVINGS = 8
 MEASURED = 0.5  # of its prior deviation: below it a direction was decided by the log
 
 
@@ -238,7 +237,7 @@ def _regrouped(point: _AxesFit) -> Estimate:
 
 def _improved(point: _AxesFit, step, fitted) -> _AxesFit:
     """The fit at the longest of the halved steps that costs less; the point itself when none does."""
-    for k in range(HALVINGS):
+    for k in range(ROUNDS):
         try:
             trial = fitted(point.z + step / 2**k)
         except SteelyardError as error:

@@ -24,12 +24,12 @@ from steelyard.information.regression_rows import (
 from steelyard.model import Robot
 from steelyard.model.joint import screw
 from steelyard.native import CHUNK
+from steelyard.numbers import ROUNDS
 from steelyard.spatial import crm
 from steelyard.terms import ParameterLayout
 
 TILT, SHIFT = radians(3.0), 0.01  # standard deviations before any log: rad, m
 CUT = ("hinge", "slide", "cylinder")  # closures that are joints with an axis
-TERMS = 8  # of the series of the exponential's derivative: exact to rounding for axes within a radian
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +68,9 @@ class AxisDirections(Card):
     def rates(self, z) -> np.ndarray:
         """(nj, 6, d): the twist by which a change of z moves each axis further, from where z has put it."""
         turn = crm(self.eta(z))
-        series = sum(np.linalg.matrix_power(turn, k) / factorial(k + 1) for k in range(TERMS))
+        series = sum(
+            np.linalg.matrix_power(turn, k) / factorial(k + 1) for k in range(ROUNDS)
+        )  # exact to rounding within a radian
         return series @ self.basis
 
 

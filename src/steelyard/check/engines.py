@@ -26,14 +26,12 @@ from steelyard.errors import OptionError, choices
 from steelyard.inertia import from_com_inertia, to_com_inertia, transform
 from steelyard.model.formats import document_of, load
 from steelyard.model.robot import WORLD, Robot
+from steelyard.numbers import NEGLIGIBLE, SAME
 
 ADAPTERS = engine_adapters.__file__
 LIMIT = 180.0  # s: Newton compiles its kernels when it first runs
 RESTING, MOVING = 3, 3  # random states
 LEAST = 1e-3  # of a robot's largest torque: a joint with less is judged by that
-WEIGHTLESS = 1e-9  # kg
-SMALL = 1e-6  # m
-HUGE = 1e9  # relative difference of what is no number
 
 
 @dataclass(frozen=True)
@@ -314,10 +312,10 @@ def _bodies(robot: Robot, found: dict):
         element = f"link '{carrier}'"
         ours = sum((transform(link.theta, link.rotation, link.position) for link in members), np.zeros(10))
         ours = transform(ours, *_inverse(members[0].rotation, members[0].position))
-        if body == WORLD and ours[0] <= WEIGHTLESS:  # a ground, which some engines give a mass
+        if body == WORLD and ours[0] <= NEGLIGIBLE:  # a ground, which some engines give a mass
             continue
         if carrier not in poses:
-            if ours[0] > WEIGHTLESS:
+            if ours[0] > NEGLIGIBLE:
                 yield Difference(element, "mass", 1.0, f"{ours[0]:.6g} kg; the engine has no such link")
             continue
         theirs = np.zeros(10)
@@ -330,15 +328,15 @@ def _bodies(robot: Robot, found: dict):
 
 
 def _inertials(element: str, ours, theirs):
-    if max(ours[0], theirs[0]) <= WEIGHTLESS:
+    if max(ours[0], theirs[0]) <= NEGLIGIBLE:
         return
     (m, c, I), (n, d, J) = (_with_centre(theta) for theta in (ours, theirs))
-    size = np.sqrt(max(np.trace(I), 0.0) / max(m, WEIGHTLESS)) + np.linalg.norm(c)  # of the order of the link's
+    size = np.sqrt(max(np.trace(I), 0.0) / max(m, NEGLIGIBLE)) + np.linalg.norm(c)  # of the order of the link's
     yield Difference(element, "mass", _ratio(abs(n - m), m), f"{m:.6g} kg, in the engine {n:.6g}")
     far = float(np.linalg.norm(d - c))
-    yield Difference(element, "centre of mass", _ratio(far, max(size, SMALL)), f"{far:.3g} m apart")
+    yield Difference(element, "centre of mass", _ratio(far, max(size, SAME)), f"{far:.3g} m apart")
     told = "moments {} kg m^2, in the engine {}".format(*(_three(np.linalg.eigvalsh(each)) for each in (I, J)))
-    if np.linalg.norm(I) > WEIGHTLESS * max(m, n):  # kg m^2: of no point mass
+    if np.linalg.norm(I) > NEGLIGIBLE * max(m, n):  # kg m^2: of no point mass
         yield Difference(element, "inertia", _ratio(float(np.linalg.norm(J - I)), float(np.linalg.norm(I))), told)
 
 
@@ -350,7 +348,7 @@ def _ratio(change: float, of: float) -> float:
     """Relative size of a change; 1 where there was nothing."""
     if change == 0:
         return 0.0
-    return 1.0 if not of > 0 else min(change / of, HUGE) if np.isfinite(change) else HUGE
+    return 1.0 if not of > 0 else min(change / of if np.isfinite(change) else np.inf, 1 / NEGLIGIBLE)
 
 
 def _three(values) -> str:

@@ -12,7 +12,6 @@ from steelyard.inertia import Ellipsoid, mesh, mesh_checks, minimum_volume_ellip
 from steelyard.inertia.hull import Hull, convex_surface, hull_of
 from steelyard.model.sketch import Shape, Sketch
 
-FEW = 8  # points that need no hull to be taken all
 COARSE = 1e-3  # excess of an enclosing volume, where drawings are rough
 
 
@@ -130,9 +129,7 @@ def _moved(shape: Shape, R, p) -> Shape:
 
 def _outline(shape: Shape) -> Outline:
     surface = convex_surface(shape.vertices, shape.faces, shape.vertices)
-    hull = surface
-    if hull is None and len(shape.vertices) > FEW:
-        hull = hull_of(shape.vertices)
+    hull = surface or hull_of(shape.vertices)
     spanning = np.arange(len(shape.vertices)) if hull is None else hull.vertices
     return Outline(spanning, surface is not None)
 

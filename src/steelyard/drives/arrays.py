@@ -11,12 +11,12 @@ from steelyard.errors import OptionError, choices
 from steelyard.log import Log
 from steelyard.log.channels import held
 from steelyard.model import Robot
+from steelyard.numbers import SAME
 
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
 FAR = 100.0  # s
 LEVEL = (0.0, 0.0, 0.0)
 LOAD_FRICTION = ("load_friction_motor", "load_friction_external")
-NEAR = 1e-6  # s, by which stamps and delays are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,7 @@ def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
         drive, kind = drives[name], drives[name].features
         sent, late = kind.taken(log, drive, dof), (drive.delay or 0.0) - (drive.early or 0.0)
         if late and kind.late:
-            sent = held(log.t - late + NEAR, log.t, sent[:, None])[:, 0]
+            sent = held(log.t - late + SAME, log.t, sent[:, None])[:, 0]
         if kind.follows_q:
             sent = sent - q[:, dof]
         gain, most = drive.torque_per_unit, np.inf if drive.limit is None else drive.limit

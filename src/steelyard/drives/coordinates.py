@@ -14,6 +14,7 @@ from steelyard.drives.windows import Windows
 from steelyard.dynamics import regressor
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.model import Robot
+from steelyard.numbers import SAME
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,6 @@ SPREADS = np.repeat([0.5, 0.03, 0.3], [1, 3, 6])  # of the prior of bodies: loga
 BODY_CHANGE = 0.05  # of these, that derivatives are taken over
 GROUND_SPREADS, GROUND_CHANGES = np.array([0.01, 1.0, 1.0]), np.array([3e-4, 0.1, 0.05])  # as these two
 LEAST, FAR = 1e-6, 1e6  # of what has a logarithm
-KNOWN = 1e-6  # times the spread, of what is known
 FELT, MOST_DIRECTIONS = 1e-3, 12  # rad or m by which joints must feel a direction, and how many are free
 SMALL = 1e-4  # share of the prior's spread, over which bodies are differentiated
 
@@ -120,7 +120,7 @@ class Unknowns:
             if name in LOAD_FRICTION:
                 mean[first : first + n] = np.where(stays, mean[first : first + n], np.log(USUAL))
             for j in range(n):
-                covariance[first + j, first + j] = (kind.spread * (KNOWN if stays[j] else 1.0)) ** 2
+                covariance[first + j, first + j] = (kind.spread * (SAME if stays[j] else 1.0)) ** 2
             for group in self.groups:
                 own = first + np.array([k for k in self.places[group] if not stays[k]], dtype=int)
                 if len(own):

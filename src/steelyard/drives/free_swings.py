@@ -22,9 +22,8 @@ PASSED = 0.1  # of the range of a swing, to either side of its end
 LOST = 0.5  # of all changes of energy, that have to be losses
 PERIOD = 0.05  # s, over which energies are compared: noise of speeds makes some at each sample
 MORE = (1.0, 1.3, 1.7, 2.5)  # times the model's kinetic energy, as armature may not be known
-MOVING = 0.02  # of the fastest speed, below which a swing has ended
-MOVED = 0.02  # rad or m, of the range of a swing
-PULLED = 0.02  # of the most work that gravity does at a joint that is off, from which one is pulled back
+SLIGHT = 0.02  # of the fastest speed, below which a swing has ended; rad or m, of its range; and of the most work that
+# gravity does at a joint that is off, from which one is pulled back
 
 
 def swings(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
@@ -58,7 +57,7 @@ def _swing(robot: Robot, own: Recorded, off: np.ndarray) -> Recorded | None:
     """The stretch up to where it rests, if its joints swing."""
     q, v, _, _ = smoothed(own)
     speed = np.abs(v[:, off]).max(axis=1)
-    own = own[: int(np.flatnonzero(speed >= MOVING * speed.max())[-1]) + 1]
+    own = own[: int(np.flatnonzero(speed >= SLIGHT * speed.max())[-1]) + 1]
     n = len(own)
     if n <= SMOOTHED:
         return None
@@ -66,7 +65,7 @@ def _swing(robot: Robot, own: Recorded, off: np.ndarray) -> Recorded | None:
     aside = q[:n, off] - q[n - 1, off]
     span = np.ptp(aside, axis=0)
     work = span * np.abs(weight[:, off]).max(axis=0)
-    moves = (span > MOVED) & (work > PULLED * work.max())
+    moves = (span > SLIGHT) & (work > SLIGHT * work.max())
     if not moves.any() or not (np.minimum(aside.max(axis=0), -aside.min(axis=0)) > PASSED * span)[moves].all():
         return None
     some = np.searchsorted(own.t, np.arange(own.t[0], own.t[-1], PERIOD))

@@ -18,7 +18,6 @@ from steelyard.model import Robot
 SURE = 4.0  # standard deviations
 MUCH = 0.1  # of the friction, by which its spread over the windows must change it to be told
 WIDE = 2.0  # of the largest by the smallest of a quantity: what varies less stands for something else
-MOST = 1.0  # of the logarithm, by which a window may want it changed: further, its cost is no parabola
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def _each(windows: Windows, rows) -> np.ndarray:
 
 def _law(name: str, by: str, quantity, wanted, curvature, friction: float) -> FrictionLaw | None:
     """The weighted regression of what windows want on a quantity, with a deviation that needs no noise model."""
-    wanted = np.clip(wanted, -MOST, MOST)
+    wanted = np.clip(wanted, -1.0, 1.0)  # of the logarithm: further, its cost is no parabola
     x = quantity - np.average(quantity, weights=curvature)
     y = wanted - np.average(wanted, weights=curvature)
     size = np.sum(curvature * x**2)

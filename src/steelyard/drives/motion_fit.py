@@ -11,13 +11,14 @@ from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, total_mass, unknowns, weights_of
 from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
 from steelyard.drives.held_out import window_of
-from steelyard.drives.refinement import Refined, Shown, felt_by, refine, shown_by
+from steelyard.drives.refinement import UPPER, Refined, Shown, felt_by, refine, shown_by
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.walking_coordinates import single, walking_unknowns
 from steelyard.drives.window_errors import Simulated, errors_of, least, levelled
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot
+from steelyard.numbers import ROUNDING
 
 MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
 LEGS = 18  # degrees of freedom of a quadruped
@@ -30,17 +31,14 @@ LIMITS = (0.04, 0.08, 0.15, 0.3, 0.5, 0.8)  # times what the drive would reach w
 NEARER = ((0.7, 0.84, 1.2, 1.4), (0.92, 0.96, 1.04, 1.08))  # times the best of these
 ARMATURES = (0.3, 3.0, 10.0)  # times that of the start
 FASTEST = 0.995  # quantile of speeds
-LEAST = 1e-12  # of squares of torques
 MUCH = 0.5  # of the mean square error of the first start, that another one needs to be taken
 EARLY = 0.1  # relative change of it, from which on a joint is believed to be stamped before it was measured
 VANISHED = 0.01  # times the inertia of a joint, below which there is as good as no armature
-LEVEL = 0.95  # of intervals
 LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing is left where they are not shown
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
 FREE = ("gain", "damping", "frictionloss", "armature", "delay", "slope_limit", "limit", *LOAD_FRICTION)
 WALKING = tuple(name for name in FREE if name not in (*LIMITING, *LOAD_FRICTION))  # what walks show
 LOADED = ((0.2, 0.1), (0.5, 0.25))  # friction per torque of the drive, and per that of gravity, tried
-LOADABLE = 1  # joints, up to which friction under load is looked for: of more, commands of other joints pass for it
 HOPE = 2.5  # times the mean square error, from which on refinement is not expected to help
 UNLOADED = 0.1  # of the constant friction, that is left then
 STRONGER = (0.6, 1.0, 1.6, 2.5, 4.0)  # times the gain, as friction takes more of the torque
@@ -130,7 +128,8 @@ def search(
         ends.append(refined(start, inertias=True))
     near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
     few = seen[:: max(1, len(seen) // FEW)]
-    begun = (near.drives, start) if robot.nv <= LOADABLE else ()
+    # of more joints, commands of others pass for friction under load
+    begun = (near.drives, start) if robot.nv == 1 else ()
     loaded = [_tried(simulation, few, _loaded(simulation, few, each, known), known) for each in begun]
     loaded = [_numbers(refined(each, few).drives) for each in _hopeful(simulation, few, near.drives, loaded)]
     if (mixed := _better(simulation, seen, {}, near.drives, loaded, FELT)) is not near.drives:
@@ -336,7 +335,9 @@ def _better(
 def _limited(start: DriveArrays, torque, share: float) -> dict[str, np.ndarray]:
     """A limit at a share of the largest torque (m, nv), and less friction and armature, as less torque moved them."""
     limit = share * np.quantile(np.abs(torque), FASTEST, axis=0)
-    less = np.sqrt(np.mean(np.clip(torque, -limit, limit) ** 2, axis=0) / np.maximum(np.mean(torque**2, axis=0), LEAST))
+    less = np.sqrt(
+        np.mean(np.clip(torque, -limit, limit) ** 2, axis=0) / np.maximum(np.mean(torque**2, axis=0), ROUNDING)
+    )
     return {"limit": limit} | {name: less * getattr(start, name) for name in TORQUES if name != "gain"}
 
 
@@ -353,7 +354,7 @@ def _undetermined(
     n = len(drives.gain)
     others = {
         "delay": [np.zeros(n), drives.delay + LATE[1], drives.delay + LATE[2]],
-        "armature": [np.full(n, LEAST)],
+        "armature": [np.full(n, ROUNDING)],
         "slope_limit": [np.full(n, np.inf)],
         "limit": [np.full(n, np.inf)],
     }
@@ -380,13 +381,13 @@ def _early(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.
 def _of_ground(shown: Shown) -> tuple[float, float]:
     """Half of intervals of the last two coordinates, logarithms of friction and time constant, in units of these."""
     deviation = np.sqrt(np.maximum(np.diag(shown.covariance)[-2:], 0))
-    friction, constant = stdtrit(shown.freedom[-2:], 1 - (1 - LEVEL) / 2) * deviation
+    friction, constant = stdtrit(shown.freedom[-2:], UPPER) * deviation
     return float(friction), float(constant)
 
 
 def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:
     """Of intervals by Student's t."""
-    half = stdtrit(shown.freedom, 1 - (1 - LEVEL) / 2) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
+    half = stdtrit(shown.freedom, UPPER) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
     found = {}
     for name in free.free:
         own = np.where(free.places >= 0, half[free.of(name)], 0.0)

@@ -24,9 +24,9 @@ from steelyard.model.mjcf_write import principal_moments
 from steelyard.model.mujoco_state import to_mujoco
 from steelyard.model.robot import Contact
 from steelyard.native import threads
+from steelyard.numbers import SAME
 
 FINEST, COARSEST, STEPS_A_SAMPLE = 2e-3, 5e-3, 2  # s, s, of the simulation
-LEAST = 1e-6  # kg m^2, of armature
 ENDLESS = 1e30  # N m, of drives whose limit is unknown
 NEAR_GROUND, TOUCHING = 0.2, 5e-3  # m
 GIVE = 0.05  # of the range of a joint, by which its stops may yield
@@ -129,7 +129,7 @@ class Simulation:
         m.actuator_forcerange[at] = np.stack([-most, most], axis=1)
         m.dof_damping[self.dofs], m.dof_frictionloss[self.dofs] = drives.damping[own], drives.frictionloss[own]
         more = self.lead * self.step * (drives.damping + drives.kd * on)
-        m.dof_armature[self.dofs] = np.maximum(drives.armature - more, LEAST)[own]
+        m.dof_armature[self.dofs] = np.maximum(drives.armature - more, SAME)[own]
         if drives.inertias is not self.robot.inertias:
             m.body_mass[self.bodies], m.body_ipos[self.bodies], inertia = to_com_inertia(drives.inertias)
             m.body_inertia[self.bodies], m.body_iquat[self.bodies] = principal_moments(inertia)

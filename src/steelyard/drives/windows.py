@@ -17,7 +17,6 @@ from steelyard.spatial import POSE, TWIST
 SHIFT = 0.2  # of its length, by which a window may begin sooner or later
 NEAR = 0.1  # s from where a recording is to be cut
 STILL = 1e-5  # rad or m, added to what a quadratic leaves
-LONG = 1.0  # samples, over which an error of position is one of speed
 SLIDING = 0.15  # s, of a foot that slips from which on: as they land, all slip a little, in simulations, too
 LANDING = (
     2.0,
@@ -260,7 +259,7 @@ def windows_of(recordings: Sequence[Recorded], step: float, length: float | None
         v.append(speed[edges[:-1]])
         a.append(acceleration[edges[:-1]])
         noise = np.sqrt(np.maximum(left[edges[:-1]], np.median(left, axis=0)) / SMOOTHED) + STILL
-        both = np.stack([noise, noise / (LONG * np.median(np.diff(own.t)))])
+        both = np.stack([noise, noise / np.median(np.diff(own.t))])
         if own.covariance is not None:
             variances = np.einsum("kii->ki", own.covariance[edges[:-1]]).reshape(-1, 2, TWIST)
             both[:, :, :TWIST] = np.sqrt(variances).transpose(1, 0, 2)

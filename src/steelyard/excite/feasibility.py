@@ -22,7 +22,6 @@ UNITS = {"position": "", "velocity": "/s", "acceleration": "/s^2", "jerk": "/s^3
 RESTORATIONS = 4  # times that the limits are drawn in where the dense look finds more than the grid
 SMALL_EXCESS = 1.03  # use of a joint limit that a smaller excursion mends
 SHRINKING = 0.9  # factor of the excursion where limits are still exceeded after that
-SPARSE_RATE = 100.0  # Hz of a first look at smaller motions
 SMALLEST = 0.05  # of the designed excursion: below, nothing worth recording is left
 SHAPE_SHARE = 0.7  # share of the time that is left for the shape, before limits are settled
 
@@ -256,7 +255,7 @@ def _restored(run: Run, deadline: float) -> tuple[np.ndarray, tuple[Margin, ...]
             return middle + share * (coefficients - middle), used, (note,) if share < 1 else ()
         share *= SHRINKING
         smaller = middle + share * (coefficients - middle)
-        used = margins(run.problem, smaller, rate=SPARSE_RATE)
+        used = margins(run.problem, smaller, rate=RATE / STRIDE)
         if all(m.satisfied for m in used):
             used = margins(run.problem, smaller)
     worst = used[0]

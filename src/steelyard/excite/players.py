@@ -17,7 +17,6 @@ from steelyard.excite.planned_motion import Design
 from steelyard.model.references import allowed_folders, around
 
 STEP = 0.04  # s between the knots, as of URScript's pieces
-SERVO = (2048, 1)  # count where the joint is at zero, and direction, until the user says otherwise
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,8 @@ class Player:
 
 
 def _servos(names: Sequence[str], baud: int = 1000000) -> dict:
-    """Identity, zero and direction of each servo, which the user completes."""
-    return {"baud": baud, "servos": {name: (i + 1, *SERVO) for i, name in enumerate(names)}}
+    """Identity, count where the joint is at zero, and direction of each servo, which the user completes."""
+    return {"baud": baud, "servos": {name: (i + 1, 2048, 1) for i, name in enumerate(names)}}
 
 
 def _numbers_of(names: Sequence[str]) -> dict:

@@ -101,7 +101,6 @@ UR_SOURCE = (
     "speeds: UR user manuals, as in ur_description/config/*/joint_limits.yaml; accelerations: not published, those of "
     "ur_moveit_config/config/joint_limits.yaml"
 )
-UR_ACCELERATION = (5.0,) * 6
 IIWA_SOURCE = (
     "speeds: KUKA brochure 'Sensitive robotics LBR iiwa', p. 30; accelerations: Drake, iiwa_description/README.md "
     "(iiwa 14: measured by Larsen, Gothenburg 2019, table 4; iiwa 7: scaled by mass matrices)"
@@ -111,7 +110,7 @@ IIWA_SOURCE = (
 def _universal(name: str, title: str, velocity) -> Profile:
     """A UR of the e or the CB series: their joints have the same speeds."""
     model = rf"\b{name.removesuffix('e')}e?(\b|_)"
-    return Profile(name, title, model, UR_JOINTS, velocity, UR_HOME, UR_SOURCE, UR_ACCELERATION)
+    return Profile(name, title, model, UR_JOINTS, velocity, UR_HOME, UR_SOURCE, (5.0,) * 6)
 
 
 PROFILES = (

@@ -20,6 +20,7 @@ from steelyard.fit.prior import consistent_prior, model_parameters
 from steelyard.inertia import pseudo
 from steelyard.log import Log
 from steelyard.model import Robot
+from steelyard.numbers import SAME
 from steelyard.pipeline.drive_identification import DriveResult, run_drives
 from steelyard.pipeline.identification import Result, run
 from steelyard.pipeline.job_run import job_of
@@ -33,7 +34,6 @@ RUBBING = (0.02, 0.1)  # times the peak torque: Coulomb friction, viscous fricti
 STIFF = 30.0  # peak torques a rad: gain of position servos whose own is not known
 LATE = (0.0, 0.02)  # s of commands whose delay is not known
 TIMES, SHORT = ("delay", "early", "slope_limit"), 5e-3  # numbers of drives without torque; s, size of a delay
-STILL = 1e-6  # rad or m, by which joints move that stay
 COMMANDED = ("position", "velocity")  # kinds of drives that a motion can be sent to
 OTHERWISE = 10.0  # s of the random motion that judges
 
@@ -90,7 +90,7 @@ def _otherwise(robot: Robot, motion: Trajectory, seed: int) -> Trajectory:
         rich_motion(robot, duration=OTHERWISE, seed=seed),
         motion.evaluate(np.linspace(0, motion.duration, 400))[0],
     )
-    still = np.ptp(q, axis=0) < STILL
+    still = np.ptp(q, axis=0) < SAME
 
     def evaluate(t):
         at, v, a = course.evaluate(t)

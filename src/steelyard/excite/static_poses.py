@@ -13,9 +13,9 @@ from steelyard.excite.measured_rows import base_rows
 from steelyard.excite.optimality import Goal
 from steelyard.model import Robot
 from steelyard.motion_options import Aim
+from steelyard.numbers import ROUNDS
 
 CANDIDATES = 400
-SWEEPS = 5  # times that every pose of the set is exchanged for a better one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +100,7 @@ def poses(
 def _exchanged(goal: Goal, grams, chosen) -> np.ndarray:
     """Indices (count,) of a set that no single exchange along the gradient improves."""
     total, cost = grams[chosen].sum(axis=0), np.inf
-    for _ in range(SWEEPS):
+    for _ in range(ROUNDS):
         before = cost
         for k in range(len(chosen)):
             rest = total - grams[chosen[k]]

@@ -21,11 +21,8 @@ from steelyard.information import Information
 from steelyard.numbers import NEGLIGIBLE, STEPS
 from steelyard.terms import TERMS, ParameterLayout
 
+MANY = 1e4  # degrees of freedom below from which F is chi-square
 MIXED = 1e-4  # share of unseen directions in a parameter, above which it is not told
-MANY, TINY = 1e4, 1e-290  # degrees below from which F is chi-square; probability below which F has its leading term
-FAR = 600.0  # half of a chi-square beyond which its tail is taken from the asymptotic series
-HALF = 0.45493642311957  # median of a chi-square with one degree of freedom
-LEAST_LOG = -700.0  # smaller probabilities are told as this
 RIVAL = np.log(100.0)  # causes whose probability is no more than a hundred times the best's are named beside it
 LOAD, FRICTION, GEARBOX, OTHER = "load", "friction", "gearbox", "other"
 
@@ -184,14 +181,14 @@ def log_tail(statistic: float, degrees: int, below: float = np.inf) -> float:
 
     if degrees == 0:
         return 0.0
-    half, a = statistic / 2, degrees / 2
+    half, a, tiny = statistic / 2, degrees / 2, np.finfo(float).tiny
     if below < MANY:
         b, rest = below / 2, below / (below + statistic)
-        p = betainc(b, a, rest)
-        return float(np.log(p)) if p > TINY else float(b * np.log(rest) - np.log(b) - betaln(a, b))
-    if half < FAR:
-        return float(np.log(max(gammaincc(a, half), np.finfo(float).tiny)))
-    return float((a - 1) * np.log(half) - half - gammaln(a) + np.log1p((a - 1) / half))
+        p, far = betainc(b, a, rest), b * np.log(rest) - np.log(b) - betaln(a, b)
+    else:
+        p = gammaincc(a, half)
+        far = (a - 1) * np.log(half) - half - gammaln(a) + np.log1p((a - 1) / half) if p <= tiny else 0.0
+    return float(np.log(p) if p > tiny else far)  # the leading terms of what numbers do not hold
 
 
 def pseudo_inverse(precision) -> np.ndarray:
@@ -224,7 +221,7 @@ def chance(tests: Sequence[Explained], looks: float) -> float:
 
 def probability(log_p: float) -> float:
     """A probability that JSON can hold, of its logarithm."""
-    return float(np.exp(max(log_p, LEAST_LOG)))
+    return max(float(np.exp(log_p)), float(np.finfo(float).tiny))
 
 
 def rivals(best: Explained, tests: Iterable[Explained]) -> tuple[Cause, ...]:
@@ -238,16 +235,19 @@ def extra_variance(distance, variance, times: float = 1.0) -> np.ndarray:
 
     distance, variance: (n, r), the latter infinite where a row does not tell. 0 where fewer than three rows do.
     """
+    from scipy.special import gammaincinv
+
+    median = 2 * gammaincinv(0.5, 0.5)  # of a chi-square with one degree of freedom
     distance, variance = np.asarray(distance, dtype=float), np.asarray(variance, dtype=float)
     known = np.isfinite(variance)
     square = np.where(known, distance**2, np.nan)
     finite = np.where(known, variance, 1.0)
     enough = known.sum(axis=0) >= 3
     low = np.zeros(distance.shape[1])
-    high = np.nanmax(np.where(enough, square, 0.0), axis=0, initial=0.0) / (HALF * times)
+    high = np.nanmax(np.where(enough, square, 0.0), axis=0, initial=0.0) / (median * times)
     for _ in range(STEPS):
         middle = (low + high) / 2
         ratio = np.where(enough, square, 0.0) / (finite + times * middle)
-        larger = np.nanmedian(ratio, axis=0) > HALF
+        larger = np.nanmedian(ratio, axis=0) > median
         low, high = np.where(larger, middle, low), np.where(larger, high, middle)
     return np.where(enough, low, 0.0)

@@ -25,10 +25,10 @@ from steelyard.fleet.evidence import (
     rivals,
     score_test,
 )
+from steelyard.numbers import ROUNDS, STEPS
 
-ROUNDS, SETTLED = 60, 1e-3  # of the fixed point for the spread, and the relative change at which it ends
+SETTLED = 1e-3  # relative change at which the fixed point for the spread ends
 SUSPECT = 4.0  # deviations from the middle, from which a robot is left out before the first look
-PASSES = 5  # of looking for outliers and leaving them out
 FEWEST = 4  # robots: fewer have no spread to speak of
 FIRST = 1e-4  # of the variance of values: the smallest spread to begin with
 LEAST = 1e-10  # of the variance of values: the smallest spread
@@ -86,7 +86,7 @@ def population(robots: Sequence[Evidence], causes: Sequence[Cause], *, false_ala
     left_out = _suspects(x - middle, v + variance) if len(robots) >= FEWEST else set()
     outliers: tuple[Outlier, ...] = ()
     total, mean, variance = _likeliest(_without(robots, left_out), variance, middle)
-    for _ in range(PASSES if len(robots) >= FEWEST else 0):
+    for _ in range(ROUNDS if len(robots) >= FEWEST else 0):
         outliers = _outliers(robots, variance, left_out, causes, false_alarm)
         found = {each.robot for each in outliers}
         if found == left_out or len(found) > len(robots) - FEWEST:
@@ -114,7 +114,7 @@ def _likeliest(robots: Sequence[Evidence], variance, scale):
     size = _size(robots, scale)
     variance = np.maximum(variance, FIRST * size) if several else variance
     own, total, mean = _pooled(robots, variance)
-    for _ in range(ROUNDS if several else 0):
+    for _ in range(STEPS if several else 0):
         deviation = np.stack([variance * (each.moment - each.precision @ mean) for each in own])
         precision = np.stack([each.precision for each in own])
         mean_taken = np.einsum("kij,jl,kli->i", precision, pseudo_inverse(total), precision, optimize=True)

@@ -12,7 +12,7 @@ from steelyard.model import Robot, mjcf_text
 from steelyard.model.drive import Drive
 
 CONES = ("pyramidal", "elliptic")
-INTEGRATORS = {"euler": 0, "rk4": 1, "implicit": 2, "implicitfast": 3}  # mjtIntegrator
+INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
 BOX = np.array([0.2, 0.15, 0.1])  # m, of a load
 LEDGE = 0.3  # m ahead of the start, where a ledge is
 SAMPLE = 5e-3  # s of the log, and of commands
@@ -155,6 +155,7 @@ def compiled(robot: Robot, feet, sensors, ground: Ground, radius: float, truth: 
     stated = {key: value for key in ("friction", "softness") if (value := getattr(truth, key)) is not None}
     own = replace(ground, ledge=truth.ledge, **stated)
     m = on_ground(robot, feet, sensors, own, radius, **options).compile()
-    m.opt.timestep, m.opt.integrator, m.opt.tolerance = truth.step, INTEGRATORS[truth.integrator], 1e-13
+    m.opt.timestep, m.opt.tolerance = truth.step, 1e-13
+    m.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{truth.integrator.upper()}")
     m.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if truth.cone == "elliptic" else mujoco.mjtCone.mjCONE_PYRAMIDAL
     return m
