@@ -12,9 +12,8 @@ import numpy as np
 import steelyard as sy
 from steelyard.fit import weigh_by_noise
 from steelyard.fit.prior import model_parameters
-from steelyard.fleet.evidence import causes_of
 from steelyard.fleet.changes import alarms, run_spread
-from steelyard.fleet.evidence import Evidence
+from steelyard.fleet.evidence import Evidence, causes_of
 from steelyard.information import accumulate
 
 ROBOTS, WEEKS, MOTIONS = 10, 6, 6

@@ -21,7 +21,6 @@ from steelyard.pipeline.job_run import load_word
 from steelyard.prepare.undo import corrected
 from steelyard.terms import ratios_of
 from steelyard.viewer import embed
-from steelyard.viewer import masses as view_outcome
 from steelyard.viewer.played_motion import motion_of
 
 
@@ -138,10 +137,6 @@ def read_information(path: Path):
 
 def read_part(path: Path):
     load_part(path, seeds.arm())
-
-
-def read_outcome(path: Path):
-    view_outcome.read_outcome(path, seeds.arm())
 
 
 def read_result(path: Path):

@@ -1,6 +1,5 @@
 """Whole, small files of every format, from the writers that the tests use: where fuzzing starts."""
 
-import json
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -229,12 +228,3 @@ def refusal() -> list[bytes]:
         path = Path(folder) / "refused.json"
         save_refusal(path, "refused", "no torques")
         return [path.read_bytes()]
-
-
-def outcome() -> list[bytes]:
-    bodies = [
-        {"name": name, "identified": {"theta": theta.tolist()}, "center_covariance": np.eye(3).tolist()}
-        for name, theta in zip(arm().body_names, arm().inertias, strict=True)
-    ]
-    bodies[0]["center_covariance"] = None
-    return [json.dumps({"schema": 1, "bodies": bodies}).encode()]

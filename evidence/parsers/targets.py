@@ -17,7 +17,6 @@ from evidence.parsers.readers import (
     read_lerobot,
     read_meshed,
     read_motion,
-    read_outcome,
     read_part,
     read_result,
     read_side_file,
@@ -94,7 +93,6 @@ TARGETS = {
     "information": Target(".npz", seeds.information, read_information, zipped.mutated),
     "fleet-part": Target(".npz", seeds.part, read_part, zipped.mutated),
     "fleet-refusal": Target(".json", seeds.refusal, load_refusal, nested.of_json),
-    "summary": Target(".json", seeds.outcome, read_outcome, nested.of_json),
     "curves": Target(".npz", seeds_of_folders.curves, load_curves, zipped.mutated),
     "result": replace(FOLDER, seeds=seeds_of_folders.results, read=read_result),
 }

@@ -84,10 +84,10 @@ def test_motions_are_resampled(tmp_path):
 def test_refusals_name_the_remedy(tmp_path):
     with pytest.raises(OptionError, match=r"\.html"):
         view(library.scara(), path=tmp_path / "view.txt")
-    with pytest.raises(OptionError, match="output folder"):
+    with pytest.raises(OptionError, match="holds no result"):
         view(library.scara(), estimate=tmp_path, path=tmp_path / "view.html")
     (tmp_path / "summary.json").write_text("[1]", "utf-8")
-    with pytest.raises(OptionError, match="no summary"):
+    with pytest.raises(OptionError, match="schema version"):
         view(library.scara(), estimate=tmp_path, path=tmp_path / "view.html")
     with pytest.raises(OptionError, match="bodies"):
         view(library.scara(), estimate=library.puma560(), path=tmp_path / "view.html")

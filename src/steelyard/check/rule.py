@@ -106,6 +106,11 @@ class Findings(Card):
         return Findings(*joined)
 
 
+def figures(values) -> str:
+    """Numbers of a finding, with commas."""
+    return ", ".join(f"{value:.4g}" for value in values)
+
+
 def counted(counts: dict[str, int]) -> str:
     """Findings by severity in words, those that are there."""
     words = {"error": "errors", "warning": "warnings", "info": "notes"}

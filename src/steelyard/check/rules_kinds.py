@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.check.rule import Hit, rule
+from steelyard.check.rule import Hit, figures, rule
 from steelyard.check.shaped_inertials import ShapedInertial, in_grams, shaped_inertials
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model.sketch import Inertial, Sketch
@@ -238,7 +238,9 @@ def offset_not_mirrored(sketch: Sketch) -> Iterator[Hit]:
 
 def _off(sketch: Sketch, pair: "_Pair", why: str) -> Hit:
     one, other = sketch.parts[pair.left], sketch.parts[pair.right]
-    message = f"{sketch.word}s '{one.name}' and '{other.name}' hang at {_numbers(pair.a)} and {_numbers(pair.b)} m of "
+    message = (
+        f"{sketch.word}s '{one.name}' and '{other.name}' hang at ({figures(pair.a)}) and ({figures(pair.b)}) m of "
+    )
     message += f"their parents, which {why}."
     return Hit(other.place, message, "Correct the offset of the joint on the side that is wrong.")
 
@@ -297,7 +299,3 @@ def _apart(a: np.ndarray, b: np.ndarray) -> float:
     """Distance of two offsets, m; 0 within 2 % of their length."""
     distance = float(np.linalg.norm(a - b))
     return 0.0 if distance <= 0.02 * max(np.linalg.norm(a), np.linalg.norm(b)) else distance
-
-
-def _numbers(x: np.ndarray) -> str:
-    return "(" + " ".join(f"{value:.4g}" for value in np.round(x, 6) + 0.0) + ")"

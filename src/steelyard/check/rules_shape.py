@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from steelyard.check.part_geometry import geometry_of
-from steelyard.check.rule import Hit, rule
+from steelyard.check.rule import Hit, figures, rule
 from steelyard.check.shaped_inertials import (
     ShapedInertial,
     about_origins,
@@ -38,7 +38,7 @@ def com_outside(sketch: Sketch) -> Iterator[Hit]:
     for w in shaped_inertials(sketch):
         if w.outside > max(THRESHOLDS.outside * w.geometry.diagonal, THRESHOLDS.outside_least):
             message = (
-                f"{sketch.word} '{w.name}': centre of mass ({_vector(w.inertial.com)}) m is {w.outside:.3g} m outside "
+                f"{sketch.word} '{w.name}': centre of mass ({figures(w.inertial.com)}) m is {w.outside:.3g} m outside "
                 f"its geometry, which has a diagonal of {w.geometry.diagonal:.3g} m."
             )
             severity = "info" if _in_parent(sketch, w) and w.inertial.com.any() else None
@@ -186,10 +186,6 @@ def wrong_point(w: ShapedInertial) -> np.ndarray | None:
     if moments[0] <= 0 or moments[0] + moments[1] < moments[2]:
         return None
     return moved if difference(moved, solid) < THRESHOLDS.alike else None
-
-
-def _vector(values) -> str:
-    return ", ".join(f"{value:.4g}" for value in values)
 
 
 @rule("SY605", "mesh-scale", "warning")

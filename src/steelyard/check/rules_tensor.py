@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.check.rule import Hit, rule
+from steelyard.check.rule import Hit, figures, rule
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model.sketch import Inertial, Sketch
 
@@ -30,7 +30,7 @@ def not_positive(sketch: Sketch) -> Iterator[Hit]:
     for name, inertial in _physical(sketch):
         low, high = inertial.moments[0], np.abs(inertial.moments).max()
         if high > 0 and low <= THRESHOLDS.rounding * high:
-            message = f"{sketch.word} '{name}' has principal moments {_three(inertial.moments)} kg m^2."
+            message = f"{sketch.word} '{name}' has principal moments {figures(inertial.moments)} kg m^2."
             yield Hit(inertial.place, message, "All three must be positive; check the products of inertia.")
 
 
@@ -94,9 +94,5 @@ def no_thickness(sketch: Sketch) -> Iterator[Hit]:
         a, b, c = inertial.moments
         violates = a <= THRESHOLDS.rounding * c or a + b - c < -THRESHOLDS.rounding * c
         if inertial.mass > 0 and not violates and low < THRESHOLDS.flat * high:
-            message = f"{sketch.word} '{name}' is flat: second moments {_three(inertial.spread)} kg m^2."
+            message = f"{sketch.word} '{name}' is flat: second moments {figures(inertial.spread)} kg m^2."
             yield Hit(inertial.place, message, "Give it the thickness the part has.")
-
-
-def _three(values) -> str:
-    return ", ".join(f"{value:.4g}" for value in values)

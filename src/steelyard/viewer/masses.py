@@ -1,6 +1,5 @@
 """Masses to look at: solid ellipsoids that weigh and turn like a body, and where its centre of mass can be."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,43 +59,22 @@ def mass_of(theta, center_covariance=None) -> dict:
     return {"mass": float(theta[0]), "com": com.tolist(), "ellipsoid": ellipsoid, "region": region}
 
 
-SUMMARY = "summary.json"
-
-
 def read_outcome(path, robot: Robot) -> Found:
-    """Identified inertias and covariances of the centres of mass from `summary.json` or its folder.
+    """Identified inertias and covariances of the centres of mass from the folder of a result, or its `summary.json`.
 
-    Raises OptionError for files that are no summary and summaries of another robot.
+    Raises OptionError for what is no result, and one of another robot.
     """
+    from steelyard.report.record import SUMMARY, read
+
     path = Path(path)
-    file = path / SUMMARY if path.is_dir() else path
-    try:
-        bodies = {body["name"]: body for body in json.loads(file.read_text("utf-8"))["bodies"]}
-        theta = {name: _numbers(body["identified"]["theta"], (10,)) for name, body in bodies.items()}
-        centers = {name: _covariance(body.get("center_covariance")) for name, body in bodies.items()}
-    except OSError as error:
+    folder = path.parent if path.name == SUMMARY else path
+    bodies = {body["name"]: body for body in read(folder).summary.get("bodies", ())}
+    if missing := [name for name in robot.body_names if name not in bodies]:
         raise OptionError(
-            f"{file} cannot be read: {error.strerror or error}. Give the output folder of `steelyard identify`."
-        ) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise OptionError(f"{file} is no summary of `steelyard identify` ({type(error).__name__}: {error}).") from error
-    missing = [name for name in robot.body_names if name not in theta]
-    if missing:
-        raise OptionError(
-            f"{file} has no body {choices(missing)} of robot '{robot.name}'. Its bodies: {choices(theta)}. Give the "
-            "model that was identified."
+            f"{folder} has no body {choices(missing)} of robot '{robot.name}'. Its bodies: "
+            f"{choices(bodies) or 'none'}. Give the model that was identified."
         )
-    return Found(*(np.array([each[name] for name in robot.body_names]) for each in (theta, centers)))
-
-
-def _covariance(given) -> np.ndarray:
-    """(3, 3), NaN where it is not known."""
-    return np.full((3, 3), np.nan) if given is None else _numbers(given, (3, 3))
-
-
-def _numbers(given, shape: tuple[int, ...]) -> np.ndarray:
-    """Raises ValueError for anything but finite numbers of that shape."""
-    array = np.array(given, dtype=float)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise ValueError(f"expected {shape} finite numbers, found {str(given)[:80]}")
-    return array
+    own = [bodies[name] for name in robot.body_names]
+    unknown = np.full((3, 3), np.nan)
+    centers = [unknown if body["center_covariance"] is None else body["center_covariance"] for body in own]
+    return Found(np.array([body["identified"]["theta"] for body in own]), np.array(centers, dtype=float))
