@@ -238,10 +238,8 @@ def offset_not_mirrored(sketch: Sketch) -> Iterator[Hit]:
 
 def _off(sketch: Sketch, pair: "_Pair", why: str) -> Hit:
     one, other = sketch.parts[pair.left], sketch.parts[pair.right]
-    message = (
-        f"{sketch.word}s '{one.name}' and '{other.name}' hang at ({figures(pair.a)}) and ({figures(pair.b)}) m of "
-    )
-    message += f"their parents, which {why}."
+    a, b = (figures(np.round(each, 6) + 0.0) for each in (pair.a, pair.b))
+    message = f"{sketch.word}s '{one.name}' and '{other.name}' hang at ({a}) and ({b}) m of their parents, which {why}."
     return Hit(other.place, message, "Correct the offset of the joint on the side that is wrong.")
 
 
