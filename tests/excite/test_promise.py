@@ -4,15 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import steelyard as sy
 from brief_search import search_briefly
-from steelyard.app import app
-from steelyard.excite import Limits, design, simulated
+from steelyard.excite import Limits, design
 from steelyard.excite.motion_files import prepared_for_design
 from steelyard.information import accumulate
-from steelyard.log import write_csv
 from steelyard.simulate import Sensors, record, rich_motion
 from steelyard.simulate.trajectories import Trajectory
 
@@ -46,8 +43,6 @@ def next_motion(known, **options):
 
 def test_errors_of_identifications_from_both_logs_are_those_promised(known, brief):
     made = next_motion(known)
-    promise = simulated(made)
-    assert promise.kept and 0.6 < promise.ratio < 1.6
     truth = accumulate(PUMA, record(PUMA, made, sensors=Sensors(torque_noise=0.0)).truth)
     theta = np.linalg.lstsq(truth.base.G, truth.base.b, rcond=None)[0]
     deviation, over = np.sqrt(np.diag(made.covariance)), []
@@ -58,36 +53,3 @@ def test_errors_of_identifications_from_both_logs_are_those_promised(known, brie
         both = known.info + accumulate(PUMA, prepared_for_design(log, PUMA))
         over.append((sy.fit.consistent(both).base - theta) / deviation)
     assert 0.5 < np.sqrt(np.mean(np.square(over))) < 2.0
-
-
-def test_a_motion_that_counts_filtered_samples_as_independent_breaks_its_promise(known):
-    promise = simulated(next_motion(known, rate=10 * known.rate))
-    assert not promise.kept and promise.explain().startswith("Not recommended: simulated and identified, errors are ")
-
-
-@pytest.mark.exhaustive
-def test_what_no_motion_within_the_limits_shows_is_said_with_what_would_help(known, brief):
-    crawling = Limits(speed=0.02, acceleration=0.05, collisions=False)
-    promise = simulated(next_motion(known, limits=crawling, focus=["link6.Izz"]))
-    assert not promise.kept and not promise.shown
-    assert "no motion within these limits shows" in promise.explain() and "--fix" in promise.explain()
-
-
-def test_the_command_says_what_a_simulation_made_of_the_next_motion(known, brief, tmp_path):
-    log = write_csv(known.raw, tmp_path / "run.csv")
-    words = [
-        "excite",
-        str(PUMA.source.path),
-        "--after",
-        str(log),
-        "--no-geometry",
-        "--harmonics",
-        "2",
-        "--duration",
-        "8",
-    ]
-    done = CliRunner().invoke(app, [*words, "--speed", "0.5"], catch_exceptions=False)
-    assert done.exit_code == 0 and "Simulated and identified with the earlier logs, errors are" in done.output
-    slow = ["--speed", "0.02", "--acceleration", "0.05", "--focus", "link6.Izz"]
-    done = CliRunner().invoke(app, [*words, *slow], catch_exceptions=False)
-    assert done.exit_code == 1 and "Not recommended: no motion within these limits shows" in done.output

@@ -7,7 +7,6 @@ from steelyard.excite.motion_design import design
 from steelyard.excite.motion_formats import write
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for
-from steelyard.excite.promise import simulated
 from steelyard.excite.static_poses import poses
 from steelyard.lazy import lazy
 
@@ -23,6 +22,5 @@ __all__ = [
     "poses",
     "profile_for",
     "rehearse",
-    "simulated",
     "write",
 ]

@@ -16,7 +16,6 @@ from steelyard.excite.motion_design import HOME, design
 from steelyard.excite.motion_formats import format_of, of_player, write, write_all
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for
-from steelyard.excite.promise import simulated
 from steelyard.information import Information, accumulate, load_information
 from steelyard.information.files import is_information
 from steelyard.log import Log, read_log
@@ -67,7 +66,7 @@ def design_files(
         options: of `design`.
 
     Returns:
-        The text to show, and whether a target was missed or a simulation did not show what the motion promises.
+        The text to show, and whether a target was missed.
 
     Raises:
         SteelyardError: before anything is written.
@@ -97,20 +96,17 @@ def design_files(
         options["rate"] = _effective_rate([read(path, robot) for path in after if not is_information(path)])
     first = None if warm is None else read_log(warm, robot)
     made = design(robot, limits=Limits(**stated), start=start, profile=make, after=known, warm=first, **options)
-    promise = None if known is None else simulated(made)
     beside = out[0].with_suffix("") if out and out[0].suffix else Path(*out[:1], "motion")
     written = [write(made, beside.with_name(beside.name + ending)) for ending in scripts]  # may be refused
     written += [each for path in out for each in ([write(made, path)] if path.suffix else write_all(made, path))]
     lines = [
         made.explain() if explain else _summary(made),
         *([] if looked else [UNSEEN]),
-        *([] if promise is None else [promise.explain()]),
         *(f"Wrote {path}." for path in written),
         *show(made),
     ]
     target = options.get("target")
-    missed = (target is not None and made.condition > target) or (promise is not None and not promise.kept)
-    return "\n".join(lines), missed
+    return "\n".join(lines), target is not None and made.condition > target
 
 
 def earlier_information(robot: Robot, paths: Iterable[Path], terms, read=None) -> Information | None:

@@ -42,12 +42,6 @@ class Thresholds:
     satisfied: float = 2e-3
     """Violation of a limit, and with `settled` change of the cost in a round, from which more rounds change nothing."""
     settled: float = 1e-3
-    promise: float = 2.0
-    """Errors in a simulation over those promised, up to which a motion is recommended: few unknowns scatter by half."""
-    shown: float = 0.7
-    """Deviation after a motion over that before, below which it shows a parameter: half of its variance is gone."""
-    noiseless: float = 1e-4
-    """Noise over RMS torque below which earlier logs come from a simulation: no noise to promise anything from."""
 
 
 THRESHOLDS = Thresholds()
