@@ -24,34 +24,21 @@ class Truth:
     """How a robot and its ground differ from the model that its user has, and how MuJoCo moves them. What is said of
     joints is one number for all, or (joints,)."""
 
-    load: float = 0.0
-    """kg of a box on the trunk."""
-    place: tuple[float, float, float] = (0.05, 0.02, 0.11)
-    """m, centre of the box, in the trunk."""
-    armature: ArrayLike = 0.0
-    """kg m^2, beside that of the model."""
-    damping: ArrayLike = 0.0
-    """N m s/rad, beside that of the model."""
-    frictionloss: ArrayLike = 0.0
-    """N m, beside that of the model."""
-    gains: ArrayLike = 1.0
-    """Factors of the stiffness and damping of the servos."""
-    delay: float = 0.0
-    """s by which commands come late."""
-    friction: float | None = None
-    """Coefficient of the ground; None: that of the model."""
-    softness: float | None = None
-    """s, time constant of the ground; None: that of the model."""
-    cone: str = "elliptic"
-    """Of friction: "elliptic" or "pyramidal"."""
-    integrator: str = "euler"
-    """"euler", "rk4", "implicit" or "implicitfast"."""
-    step: float = 1e-3
-    """s of the simulation."""
+    load: float = 0.0  # kg of a box on the trunk
+    place: tuple[float, float, float] = (0.05, 0.02, 0.11)  # m, centre of the box, in the trunk
+    armature: ArrayLike = 0.0  # kg m^2, beside that of the model
+    damping: ArrayLike = 0.0  # N m s/rad, beside that of the model
+    frictionloss: ArrayLike = 0.0  # N m, beside that of the model
+    gains: ArrayLike = 1.0  # Factors of the stiffness and damping of the servos
+    delay: float = 0.0  # s by which commands come late
+    friction: float | None = None  # Coefficient of the ground; None: that of the model
+    softness: float | None = None  # s, time constant of the ground; None: that of the model
+    cone: str = "elliptic"  # Of friction: "elliptic" or "pyramidal"
+    integrator: str = "euler"  # "euler", "rk4", "implicit" or "implicitfast"
+    step: float = 1e-3  # s of the simulation
     slip: tuple[float, float, float] | None = None
     """From and until when, s, the ground has another coefficient of friction, the third number."""
-    ledge: float = 0.0
-    """m, height of a step in the ground, 0.3 m ahead."""
+    ledge: float = 0.0  # m, height of a step in the ground, 0.3 m ahead
 
     def __post_init__(self):
         for what, found, known in (("cone", self.cone, CONES), ("integrator", self.integrator, INTEGRATORS)):
