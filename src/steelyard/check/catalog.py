@@ -7,12 +7,11 @@ from pathlib import Path
 
 from steelyard.arguments import require_type
 from steelyard.check import (
+    rules_inertial,
     rules_kinds,
-    rules_mass,
     rules_plausible,
     rules_shape,
     rules_structure,
-    rules_tensor,
 )
 from steelyard.check.destinations import Destination, wanted
 from steelyard.check.known_reports import REPORTS
@@ -23,10 +22,9 @@ from steelyard.model.formats import models_in, read_sketch, require_takers
 from steelyard.model.sketch import Sketch
 
 FAMILIES = (
-    rules_mass,
-    rules_tensor,
     rules_shape,
     rules_plausible,
+    rules_inertial,
     rules_kinds,
     rules_structure,
 )

@@ -14,9 +14,9 @@ from steelyard.excite.motion_curves import Spline
 from steelyard.excite.motion_problem import JOINT_LIMITS, Problem, corner_speeds
 from steelyard.excite.optimise import PENALTY, Progress, Run, aimed_shares, rounds
 from steelyard.excite.thresholds import THRESHOLDS
+from steelyard.native import CHUNK
 
 RATE = 1000.0  # Hz
-CHUNK = 1024
 STRIDE = 10  # instants from one look at distances to the next
 UNITS = {"position": "", "velocity": "/s", "acceleration": "/s^2", "jerk": "/s^3"}
 RESTORATIONS = 4  # times that the limits are drawn in where the dense look finds more than the grid
