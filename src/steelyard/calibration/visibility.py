@@ -132,7 +132,9 @@ def _moves_of_the_base(robot: Robot, directions: AxisDirections, hidden) -> np.n
     moves = np.column_stack([np.eye(6)[:, :3], np.concatenate([np.zeros(3), down])])
     R, p = _axis_frames(robot)
     eta = np.linalg.inv(adjoint(R, p)) @ moves  # (nj, 6, 4) in child axes
-    bodily = [np.linalg.pinv(directions.vectors[rows].T) @ eta[j] for j, rows in _rows_of_joints(directions)]
+    joints = dict.fromkeys(directions.joint.tolist())
+    of_joints = [(j, np.flatnonzero(directions.joint == j)) for j in joints]
+    bodily = [np.linalg.pinv(directions.vectors[rows].T) @ eta[j] for j, rows in of_joints]
     z = np.concatenate(bodily) / directions.deviation[:, None]
     inside = hidden @ (hidden.T @ z)
     whole = np.linalg.norm(z - inside, axis=0) < 1e-6 * np.maximum(np.linalg.norm(z, axis=0), 1e-300)
@@ -149,7 +151,3 @@ def _axis_frames(robot: Robot):
         R = np.concatenate([R, (above[0] @ loop.rotations[0])[None]])
         p = np.concatenate([p, (above[1] + above[0] @ loop.positions[0])[None]])
     return R, p
-
-
-def _rows_of_joints(directions: AxisDirections):
-    return [(j, np.flatnonzero(directions.joint == j)) for j in dict.fromkeys(directions.joint.tolist())]

@@ -311,7 +311,8 @@ def _bodies(robot: Robot, found: dict):
         carrier = members[0].name
         element = f"link '{carrier}'"
         ours = sum((transform(link.theta, link.rotation, link.position) for link in members), np.zeros(10))
-        ours = transform(ours, *_inverse(members[0].rotation, members[0].position))
+        R, p = members[0].rotation, members[0].position
+        ours = transform(ours, R.T, -R.T @ p)
         if body == WORLD and ours[0] <= NEGLIGIBLE:  # a ground, which some engines give a mass
             continue
         if carrier not in poses:
@@ -396,10 +397,6 @@ def _torques(trial: _TestStates, torques: dict):
 
 def _matrix(nine) -> np.ndarray:
     return np.reshape(np.array(nine, dtype=float), (3, 3))
-
-
-def _inverse(R, p):
-    return R.T, -R.T @ p
 
 
 def _seen(of, pose):

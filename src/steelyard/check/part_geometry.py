@@ -1,7 +1,7 @@
 """The geometry of a rigid body, as far as a model gives it: hull, enclosing ellipsoid, and the solid it would be."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -108,7 +108,8 @@ def _geometry(sketch: Sketch, index: int) -> PartGeometry | None:
     moved = []
     for member in members:
         R, p = sketch.placed[member]
-        moved += [_moved(shape, R0.T @ R, R0.T @ (p - p0)) for shape in sketch.parts[member].shapes]
+        R, p = R0.T @ R, R0.T @ (p - p0)
+        moved += [replace(shape, vertices=shape.vertices @ R.T + p) for shape in sketch.parts[member].shapes]
     if not moved:
         return None
     outlines: dict[tuple[str, int], Outline] = sketch.memo.setdefault("outlines", {})
@@ -121,10 +122,6 @@ def _geometry(sketch: Sketch, index: int) -> PartGeometry | None:
         return outlines[key]
 
     return PartGeometry(sketch.parts[index].shapes, tuple(moved), outline)
-
-
-def _moved(shape: Shape, R, p) -> Shape:
-    return Shape(shape.place, shape.role, shape.vertices @ R.T + p, shape.faces, shape.source)
 
 
 def _outline(shape: Shape) -> Outline:

@@ -250,7 +250,11 @@ def unknowns(
     is open, as `weights_of` gives them. groups: (k,) joints each with the same motor, whose numbers are drawn towards
     those of the group. soonest: least delay, s: negative where samples may be stamped sooner than they were taken.
     """
-    free = tuple(name for name in free if np.isfinite(getattr(drives, name)).any() and _has(drives, name))
+    free = tuple(
+        name
+        for name in free
+        if np.isfinite(own := getattr(drives, name)).any() and (name not in LOAD_FRICTION or own.any())
+    )
     drives, known = finite(drives, free, dict(known or {}))
     plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, tuple(groups))
     if not bodies:
@@ -303,10 +307,6 @@ def at_scale(inertias, weights: Iterable[np.ndarray]) -> np.ndarray:
         if size > 0:
             found[weight.any(axis=1)] /= size
     return found
-
-
-def _has(drives: DriveArrays, name: str) -> bool:
-    return name not in LOAD_FRICTION or bool(getattr(drives, name).any())
 
 
 def finite(

@@ -212,7 +212,8 @@ class Simulation:
     def positions(self, states) -> tuple[np.ndarray, np.ndarray]:
         """Positions and speeds (..., nv) of MuJoCo's states (..., n)."""
         m = self.model
-        q, v, _ = from_mujoco(m, self.robot, *_parts(states, m), np.zeros((*states.shape[:-1], m.nv)))
+        qpos, qvel = states[..., 1 : 1 + m.nq], states[..., 1 + m.nq : 1 + m.nq + m.nv]
+        q, v, _ = from_mujoco(m, self.robot, qpos, qvel, np.zeros((*states.shape[:-1], m.nv)))
         return q, v
 
 
@@ -224,10 +225,6 @@ def _change_ground(m, floor, height: float, friction: float, softness: float):
     for solref in (m.geom_solref, m.pair_solref):
         constants = solref[:, :1] > 0  # else stiffness and damping, negative
         solref *= np.where(constants, [np.exp(softness), 1.0], [np.exp(-2 * softness), np.exp(-softness)])
-
-
-def _parts(states, m):
-    return states[..., 1 : 1 + m.nq], states[..., 1 + m.nq : 1 + m.nq + m.nv]
 
 
 def _require_plain(robot: Robot):

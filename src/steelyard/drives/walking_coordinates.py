@@ -93,13 +93,9 @@ def _body_twins(robot: Robot, groups: Sequence[np.ndarray]) -> Iterator[list[tup
                 if mirror is None:
                     rest.append(body)
                 else:
-                    found.append((body, _signs(mirror)))
+                    found.append((body, np.array([1.0, *mirror, *(mirror[i] * mirror[j] for i, j in TENSOR)])))
             yield found
             bodies = rest
-
-
-def _signs(mirror: np.ndarray) -> np.ndarray:
-    return np.concatenate([[1.0], mirror, [mirror[i] * mirror[j] for i, j in TENSOR]])
 
 
 def _mirror(one, other, here, there) -> np.ndarray | None:

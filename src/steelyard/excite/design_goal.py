@@ -48,7 +48,9 @@ def goal_of(robot: Robot, states, aim: Aim) -> Goal:
     if isinstance(after, Information):
         after, noise = _weighted_information(robot, layout, kinds, after, noise)
     elif after is not None:
-        held, noise = _held(robot, layout, kinds, focus, after), _noise_of(kinds, after) if noise is None else noise
+        held = _held(robot, layout, kinds, focus, after)
+        if noise is None:  # that with which the payload was identified
+            noise = np.repeat(after.noise, 3) if kinds[0].startswith(WRENCH) else after.noise
     typical_rows = np.concatenate([typical, _typical_wrench(rows.forces[robot.nv :])])
     noise = _noise(robot, kinds, typical_rows, noise)
     earlier = after.base.G if isinstance(after, Information) else np.zeros((basis.count, basis.count))
@@ -135,11 +137,6 @@ def _held(robot: Robot, layout: ParameterLayout, kinds: tuple[str, ...], focus, 
     frame = sensor_frame(robot, link_of(sensors[0])) if sensors else sensor_frame(robot, robot.body_names[-1])
     squares, axes = np.linalg.eigh(np.asarray(held.covariance, dtype=float))
     return frame.body, transform_matrix(frame.rotation, frame.position) @ (axes * np.sqrt(np.maximum(squares, 0.0)))
-
-
-def _noise_of(kinds: tuple[str, ...], held: Held):
-    """Noise of the rows with which a payload was identified."""
-    return np.repeat(held.noise, 3) if kinds[0].startswith(WRENCH) else held.noise
 
 
 def _require_visible(layout: ParameterLayout, basis: Basis, name: str) -> int:

@@ -92,7 +92,9 @@ def _look(both, times, start: int, causes, share: float, false_alarm: float, spr
     """The clearest change in the runs since the last one, if it is clear enough. both: runs with and without spread."""
     runs, plain = zip(*both[start:], strict=True)
     n = len(both) - 1
-    shapes = [(STEP, k, _step(n + 1 - start, k - start)) for k in range(max(start + 1, n + 1 - LATEST), n + 1)]
+    shapes = [
+        (STEP, k, (np.arange(start, n + 1) >= k).astype(float)) for k in range(max(start + 1, n + 1 - LATEST), n + 1)
+    ]
     if n + 1 - start >= DRIFTING:
         u = np.asarray(times[start : n + 1], dtype=float)
         shapes.append((DRIFT, n, (u - u[0]) / max(u[-1] - u[0], np.finfo(float).tiny)))
@@ -108,7 +110,3 @@ def _look(both, times, start: int, causes, share: float, false_alarm: float, spr
     best, shape, first = min(results, key=lambda result: result[0].log_fit)
     alike = (test for test, *place in results if place == [shape, first])
     return Alarm(first, n, shape, best, rivals(best, alike), probability(log_p))
-
-
-def _step(length: int, place: int) -> np.ndarray:
-    return (np.arange(length) >= place).astype(float)

@@ -4,7 +4,6 @@ The population is a prior, and a prior on base parameters is Information: its pr
 and the consistent fit does the rest, with the common model as prior for what no motion shows.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +13,6 @@ from steelyard.cards import Card
 from steelyard.errors import FitError
 from steelyard.fit import Estimate, consistent, weigh_by_noise
 from steelyard.fit.prior import model_parameters
-from steelyard.fleet.accumulation import RunSums
 from steelyard.fleet.fleet_study import Member, Study
 from steelyard.fleet.partitions import total_of
 from steelyard.fleet.population import FEWEST, Population
@@ -54,16 +52,12 @@ def fits(study: Study, *, progress: Progress | None = None) -> Fits:
     out = {each.robot for each in study.population.outliers}
     inside = (m for i, m in enumerate(study.members) if i not in out)
     report("fitting the fleet", 0.0)
-    common = consistent(_total(run for member in inside for run in member.current), **options, **known)
+    common = consistent(total_of([run.fitted for member in inside for run in member.current]), **options, **known)
     found = {}
     for k, member in enumerate(study.members):
         report(f"fitting {member.name}", (k + 1) / len(study.members))
         found[member.name] = _fit(member, study, common, options | known)
     return Fits(common, found)
-
-
-def _total(runs: Iterable[RunSums]) -> Information:
-    return total_of([run.fitted for run in runs])
 
 
 def _fit(member: Member, study: Study, common: Estimate, options: dict[str, Any]) -> RobotFit:

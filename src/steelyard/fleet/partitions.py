@@ -57,8 +57,9 @@ def partitions(runs: Iterable[Run], job: Job, robot: Robot, *, piece: int = PIEC
         except OSError:
             size, stamp = 0, "missing"
         cuts = _cuts(run.log, piece)
+        name = run.log if storage.is_url(run.log) else str(Path(run.log).absolute())
         for rows in cuts:
-            identity = [common, _name(run.log), size, stamp, rows, _beside(run.log)]
+            identity = [common, name, size, stamp, rows, _beside(run.log)]
             key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
             found.append(Partition(run, rows, key, size // len(cuts)))
     return found
@@ -76,10 +77,6 @@ def _cuts(log: str, piece: int) -> list[tuple[int, int] | None]:
     count = -(-rows // piece)
     edges = [round(i * rows / count) for i in range(count + 1)]
     return list(itertools.pairwise(edges))
-
-
-def _name(log: str) -> str:
-    return log if storage.is_url(log) else str(Path(log).absolute())
 
 
 def _beside(log: str) -> str | None:

@@ -145,7 +145,7 @@ def _size(robots: Sequence[Evidence], scale) -> np.ndarray:
 def _outliers(robots, variance, left_out: set[int], causes, false_alarm: float) -> tuple[Outlier, ...]:
     """Robots that differ from all others that are not left out, by more than noise and spread."""
     own = [each.with_spread(variance) for each in robots]
-    total = sum((each for i, each in enumerate(own) if i not in left_out), _nothing(len(variance)))
+    total = reduce(add, (each for i, each in enumerate(own) if i not in left_out))
     spread_degrees = max(len(robots) - len(left_out) - 1, 1)
     found = []
     for i, each in enumerate(own):
@@ -157,7 +157,3 @@ def _outliers(robots, variance, left_out: set[int], causes, false_alarm: float) 
             best = min(results, key=lambda result: result.log_fit)
             found.append((log_p, Outlier(i, best, rivals(best, results), probability(log_p))))
     return tuple(outlier for _, outlier in sorted(found, key=lambda pair: pair[0]))
-
-
-def _nothing(size: int) -> Evidence:
-    return Evidence(np.zeros((size, size)), np.zeros(size))

@@ -117,12 +117,13 @@ def _toml(source: str) -> list[dict]:
 
 
 def _relative(rows: Iterable[dict], table: str) -> list[dict]:
-    folder = table.rpartition("/")[0] if storage.is_url(table) else str(Path(table).parent)
-    return [row | {"log": _beside(folder, str(row["log"]))} if row.get("log") else row for row in rows]
-
-
-def _beside(folder: str, log: str) -> str:
-    return log if storage.is_url(log) or Path(log).is_absolute() else storage.join(folder, log)
+    """Rows whose logs are beside their table, where they are no URLs or absolute paths."""
+    folder, found = table.rpartition("/")[0] if storage.is_url(table) else str(Path(table).parent), []
+    for row in rows:
+        log = str(row.get("log") or "")
+        away = not log or storage.is_url(log) or Path(log).is_absolute()
+        found.append(row if away else row | {"log": storage.join(folder, log)})
+    return found
 
 
 def _run(row: Mapping, place: int) -> Run:
