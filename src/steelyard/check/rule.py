@@ -197,7 +197,8 @@ def documented(
 ) -> Rule:
     """A `Rule` whose documentation is stated in parts. head: code, name and severity."""
     text = f"{title}\n\nWhy: {why}\nExample:\n    {example}\nRemedy: {remedy}\n"
-    return Rule(*head.split(), repairs, look, text, misread, mend)
+    code, name, severity = head.split()
+    return Rule(code, name, severity, repairs, look, text, misread, mend)
 
 
 def reported(sketch: Sketch, code: str, remedy: str) -> Iterator[Hit]:

@@ -50,6 +50,10 @@ def _servos(names: Sequence[str], baud: int = 1000000) -> dict:
     return {"baud": baud, "servos": {name: (i + 1, 2048, 1) for i, name in enumerate(names)}}
 
 
+def _numbers_of(names: Sequence[str]) -> dict:
+    return {"servos": {name: i + 1 for i, name in enumerate(names)}}
+
+
 @dataclass(frozen=True)
 class Machine:
     """A robot of Unitree. joints: names in the order of its motors, without `_joint`. messages: package of its IDL.
@@ -120,14 +124,7 @@ SERVOS = {"following": 0.3, "lag": 0.2, "stale": 0.2, "drive": "position"}
 PLAYERS = (
     Player("dynamixel", "DYNAMIXEL servos", 100.0, ("servo_bus", "dynamixel"), settings=_servos, **SERVOS),
     Player("feetech", "Feetech servos", 50.0, ("servo_bus", "feetech"), settings=_servos, **SERVOS),
-    Player(
-        "lerobot",
-        "LeRobot's bus of servos",
-        50.0,
-        ("lerobot",),
-        settings=lambda names: {"servos": {name: i for i, name in enumerate(names, 1)}},
-        **SERVOS,
-    ),
+    Player("lerobot", "LeRobot's bus of servos", 50.0, ("lerobot",), settings=_numbers_of, **SERVOS),
     Player("xarm", "xArm-Python-SDK", 100.0, ("xarm",), following=0.1, lag=0.2, stale=0.15),
     Player("ur_rtde", "ur_rtde", 500.0, ("ur_rtde",), following=0.1, lag=0.2, stale=0.1, drive="current", joints=6),
     Player(

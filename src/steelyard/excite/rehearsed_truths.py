@@ -1,7 +1,7 @@
 """Robots with known truth that play a motion in MuJoCo, their recordings, and what was identified of them."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -130,7 +130,7 @@ class Torques(_Rehearsed):
     def unlike(self, truth: Robot, seed: int) -> Log:
         return record(truth, _otherwise(truth, self.motion, seed), sensors=PERFECT).truth
 
-    def identified(self, log: Log) -> Result:
+    def identified(self, log: Log) -> Any:
         return run(job_of(self.robot, log, **self.options), robot=self.robot, logs=[log])
 
     def judged(self, truth: Robot, result: Result, unlike: Log) -> IdentifiedTruth:
@@ -194,7 +194,7 @@ class Commands(_Rehearsed):
     def unlike(self, truth: Robot, seed: int) -> Log:
         return self.recorded(truth, _otherwise(truth, self.motion, seed), seed)
 
-    def identified(self, log: Log) -> DriveResult:
+    def identified(self, log: Log) -> Any:
         return run_drives(job_of(self.robot, log, **self.options), robot=self.robot, logs=[log])
 
     def judged(self, truth: Robot, result: DriveResult, unlike: Log) -> IdentifiedTruth:
