@@ -5,33 +5,8 @@ Where a program can be asked what it reads (`engines`), it is; here is what a mo
 
 from collections.abc import Iterator
 
+from steelyard.check import misreadings as m
 from steelyard.check.destinations import Misread
-from steelyard.check.misreadings import (
-    Test,
-    about_frames,
-    at_density,
-    axes_of_link,
-    balanced,
-    becomes_world,
-    box_around,
-    conjugated,
-    displaced,
-    drops_tree,
-    elements,
-    follows,
-    joints,
-    loses,
-    massless,
-    merged,
-    originless,
-    parts,
-    rotor,
-    rubs,
-    sums,
-    takes_in,
-    tensors,
-    unstated,
-)
 from steelyard.check.rule import Hit, Mend, Rule, documented
 from steelyard.model.sketch import Sketch
 
@@ -41,7 +16,7 @@ CONVERTER = "urdf-usd-converter"
 
 def _report(
     head: str,
-    test: Test,
+    test: m.Test,
     misread: tuple[Misread, ...],
     title: str,
     why: str,
@@ -61,7 +36,7 @@ def _report(
 REPORTS = (
     _report(
         "SY701 inertial-axes-lost warning",
-        tensors(lambda _, inertial: inertial.tensor, "without the rotation of its inertial"),
+        m.tensors(lambda _, inertial: inertial.tensor, "without the rotation of its inertial"),
         (
             Misread(("mujoco",), "mujoco", (URDF,), "mujoco#3559", mended="3.14.0"),
             Misread(("isaac",), "isaacsim.asset.importer.urdf", (URDF,), "its changelog", mended="2.4.14"),
@@ -72,11 +47,11 @@ REPORTS = (
         "to USD does so in `newton:inertia` alone, which overrides the right principal axes beside it.",
         '<inertial><origin xyz="0 0 0.2" rpy="0 0.5 0"/>...</inertial>',
         'Turn the tensor into the axes of the link and write rpy="0 0 0": --fix.',
-        axes_of_link,
+        m.axes_of_link,
     ),
     _report(
         "SY703 mimic-lost warning",
-        joints(follows, " and moves on its own"),
+        m.joints(m.follows, " and moves on its own"),
         (
             Misread(("mujoco",), "mujoco", (URDF,), "measured", mended="3.13.0"),
             Misread(("pinocchio",), "pinocchio", (URDF,), "off unless mimic=True"),
@@ -92,7 +67,7 @@ REPORTS = (
     ),
     _report(
         "SY704 balanced-inertia warning",
-        balanced,
+        m.balanced,
         (Misread(("mujoco",), "mujoco", (URDF, MJCF), "measured in 3.3.2 to 4.0.0"),),
         "An impossible inertia is replaced by a ball's without a word.",
         "With `balanceinertia` MuJoCo sets all three moments of a body that violates the triangle inequality to their "
@@ -102,7 +77,7 @@ REPORTS = (
     ),
     _report(
         "SY705 density-for-inertial warning",
-        unstated(at_density),
+        m.unstated(m.at_density),
         (
             Misread(("mujoco",), "mujoco", (URDF,), "measured"),
             Misread(("newton",), "newton", (URDF,), "measured in 1.8.0"),
@@ -112,11 +87,11 @@ REPORTS = (
         "all of them weigh a second time.",
         '<link name="cover"><collision>...</collision></link>',
         "State the inertial; on a fixed link that has no mass, zero: --fix.",
-        massless,
+        m.massless,
     ),
     _report(
         "SY706 base-dropped info",
-        parts(becomes_world),
+        m.parts(m.becomes_world),
         (Misread(("mujoco",), "mujoco", (URDF,), "by design"),),
         "The root link is fused into the world, and its mass is gone.",
         "MuJoCo reads the root of a URDF as the world. A robot that walks or flies needs a body there; when a free "
@@ -126,18 +101,18 @@ REPORTS = (
     ),
     _report(
         "SY711 collapsed-off-centre warning",
-        sums(about_frames, "collapsed"),
+        m.sums(m.about_frames, "collapsed"),
         (Misread(("newton",), "newton", (URDF, MJCF, USD), "measured in 1.8.0"),),
         "Links that are fixed to each other are merged about the wrong point.",
         "With `collapse_fixed_joints` Newton moves the tensor of a merged link by the offset of its frame, not of its "
         "centre of mass, and leaves that of the other where it was. The sum is then taken about the common centre.",
         '<joint name="flange" type="fixed"><origin xyz="0 0 0.4"/>...</joint>',
         "Merge the inertials in the file (--fix), or load it without collapse_fixed_joints.",
-        merged,
+        m.merged,
     ),
     _report(
         "SY714 mimic-in-radians warning",
-        joints(displaced, ""),
+        m.joints(m.displaced, ""),
         (Misread(("newton",), "newton", (USD,), "newton#3596", mended="1.5.0"),),
         "The offset of a joint that follows another is taken in radians.",
         "USD states it in degrees; the joint stands 57 times as far from its place.",
@@ -146,7 +121,7 @@ REPORTS = (
     ),
     _report(
         "SY716 principal-axes-conjugated warning",
-        tensors(conjugated, "with its principal axes inverted"),
+        m.tensors(m.conjugated, "with its principal axes inverted"),
         (Misread(("newton", "isaac"), CONVERTER, (URDF,), f"{CONVERTER}#118", mended="0.3.0"),),
         "Principal axes are written as their inverse rotation.",
         "The eigenvectors are columns, and the matrices of OpenUSD act on rows. A tensor that is diagonal with "
@@ -156,7 +131,7 @@ REPORTS = (
     ),
     _report(
         "SY717 density-in-usd warning",
-        unstated(at_density),
+        m.unstated(m.at_density),
         (Misread(("newton", "isaac"), CONVERTER, (URDF,), f"{CONVERTER}#145"),),
         "A link without inertial becomes a body in USD, and weighs its collision geometry at 1000 kg/m^3.",
         "A body of USD without a mass takes that of its colliders: ANYmal B has 67 kg for 30. A stated mass of zero "
@@ -166,7 +141,7 @@ REPORTS = (
     ),
     _report(
         "SY721 joint-losses-dropped warning",
-        joints(loses, ", which are dropped"),
+        m.joints(m.loses, ", which are dropped"),
         (Misread(("isaac",), "isaacsim", (URDF,), "IsaacSim#841", first="6.1.0"),),
         "Damping and friction of a joint are dropped.",
         "The importer reads neither; policies that are trained without them move a robot that is easier to move than "
@@ -176,7 +151,7 @@ REPORTS = (
     ),
     _report(
         "SY722 friction-by-force warning",
-        joints(rubs, ", which becomes a coefficient"),
+        m.joints(m.rubs, ", which becomes a coefficient"),
         (Misread(("isaac",), "isaaclab", (URDF, MJCF, USD), "IsaacLab#3410", mended="6.0.0"),),
         "Joint friction is multiplied by the force that the joint transmits.",
         "PhysX takes the number as a coefficient, not as a torque. A friction loss in N m becomes anything.",
@@ -185,7 +160,7 @@ REPORTS = (
     ),
     _report(
         "SY731 inertia-recomputed warning",
-        tensors(box_around, "as that of a box around what can be touched"),
+        m.tensors(m.box_around, "as that of a box around what can be touched"),
         (Misread(("pybullet",), "pybullet", (URDF,), "measured in 3.2.7"),),
         "The stated inertia is ignored, and that of a box around the collision geometry is taken.",
         "PyBullet reads <inertia> only when it is told to. The box is aligned with the axes of the inertial; a link "
@@ -195,7 +170,7 @@ REPORTS = (
     ),
     _report(
         "SY734 assumed-unit-inertial warning",
-        unstated(lambda _: 1.0, " and 1 kg m^2"),
+        m.unstated(lambda _: 1.0, " and 1 kg m^2"),
         (
             Misread(("pybullet",), "pybullet", (URDF,), "measured in 3.2.7"),
             Misread(("dart",), "dartpy", (URDF,), "measured in 6.20"),
@@ -205,11 +180,11 @@ REPORTS = (
         "arm it changes every torque.",
         '<link name="tool0"/>',
         "State the inertial; on a fixed link that has no mass, zero: --fix.",
-        massless,
+        m.massless,
     ),
     _report(
         "SY742 friction-ignored info",
-        joints(rubs, ", which is left out"),
+        m.joints(m.rubs, ", which is left out"),
         (Misread(("drake",), "drake", (URDF, MJCF), "drake's parser"),),
         "Dry friction of a joint is not read.",
         "Joints of Drake have viscous damping only; a friction loss is warned about and left out.",
@@ -218,7 +193,7 @@ REPORTS = (
     ),
     _report(
         "SY743 mimic-in-discrete-plants info",
-        joints(follows, ", and is free outside discrete plants"),
+        m.joints(m.follows, ", and is free outside discrete plants"),
         (Misread(("drake",), "drake", (URDF, SDF), "drake's parser"),),
         "A joint follows another in discrete simulations only.",
         "The coupler constraint needs a MultibodyPlant with a time step and the SAP solver; inverse dynamics and "
@@ -228,7 +203,7 @@ REPORTS = (
     ),
     _report(
         "SY744 rotor-ignored warning",
-        elements("transmission", rotor),
+        m.elements("transmission", m.rotor),
         (Misread(("drake",), "drake", (URDF,), "drake#21948"),),
         "The rotor inertia that a transmission states is ignored.",
         "Behind a gear it is often larger than the inertia of the arm. Drake reads rotors from elements of its own.",
@@ -237,7 +212,7 @@ REPORTS = (
     ),
     _report(
         "SY761 fixed-links-lumped info",
-        parts(takes_in),
+        m.parts(m.takes_in),
         (Misread(("gazebo",), "sdformat", (URDF,), "by design"),),
         "Links that are fixed to others are lumped into them.",
         "The robot is the same, but link and joint are gone: plugins, sensors and logs that name them find nothing.",
@@ -246,7 +221,7 @@ REPORTS = (
     ),
     _report(
         "SY762 massless-links-dropped warning",
-        parts(drops_tree),
+        m.parts(m.drops_tree),
         (Misread(("gazebo",), "sdformat", (URDF, SDF), "sdformat#199"),),
         "A moving link without mass is dropped with all that it carries.",
         "The converter of URDF to SDF leaves out a link of less than about 1e-6 kg, and with it the tree beyond it.",
@@ -255,7 +230,7 @@ REPORTS = (
     ),
     _report(
         "SY771 inertial-without-origin warning",
-        elements("link", originless),
+        m.elements("link", m.originless),
         (Misread(("genesis",), "genesis-world", (URDF,), "genesis-world#3184"),),
         "The inertia of an inertial without origin is dropped.",
         "The reader takes mass and tensor only beside an <origin>; elsewhere it estimates them from geometry.",

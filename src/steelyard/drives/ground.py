@@ -18,24 +18,10 @@ from steelyard.model.mjcf_compile import body_name, compiled_rotation
 from steelyard.model.robot import WORLD, Contact
 
 ALIKE = ["contype", "conaffinity", "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap"]
-OPTIONS = [
-    "cone",
-    "impratio",
-    "o_margin",
-    "o_solref",
-    "o_solimp",
-    "o_friction",
-    "enableflags",
-    "disableflags",
-    "solver",
-    "iterations",
-    "tolerance",
-    "noslip_iterations",
-    "noslip_tolerance",
-    "ccd_iterations",
-    "ccd_tolerance",
-    "jacobian",
-]
+OPTIONS = (
+    "cone impratio o_margin o_solref o_solimp o_friction enableflags disableflags solver iterations tolerance "
+    "noslip_iterations noslip_tolerance ccd_iterations ccd_tolerance jacobian"
+)
 CENTERED = 0.2  # of their radius, by which spheres of feet may be off their frame, or unlike
 NO_FILE = "Robot '{}' has no file whose geometry could touch the ground. Read it from a file to let it walk."
 FLOOR = "The file has no ground: a plane at z = 0 of the world is added, with MuJoCo's friction of 1."
@@ -102,7 +88,7 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
             spec.add_exclude(bodyname1=names[0], bodyname2=names[1])
     if not floor:
         _plane(spec)
-    options = {name: getattr(m.opt, name) for name in OPTIONS}
+    options = {name: getattr(m.opt, name) for name in OPTIONS.split()}
     return Ground(options, centers, () if floor else (FLOOR,))
 
 

@@ -17,10 +17,7 @@ from steelyard.drives.window_errors import errors_of
 from steelyard.drives.windows import Recorded, Windows, cuts, smoothed, windows_of
 from steelyard.model import Robot
 
-WINDOW, STRIDE = (
-    0.5,
-    0.2,
-)  # s, long enough for a servo to settle, too short for small errors to grow; for a foot to land
+WINDOW, STRIDE = 0.5, 0.2  # s: servos settle, and small errors do not grow yet; a foot lands
 WALKED = 1.0  # s of a walk in one piece: sooner or later, any model falls
 COMMANDED, STAYS = "goes where commanded", "stays"
 IDLE = (COMMANDED, STAYS)

@@ -18,10 +18,7 @@ SHIFT = 0.2  # of its length, by which a window may begin sooner or later
 NEAR = 0.1  # s from where a recording is to be cut
 STILL = 1e-5  # rad or m, added to what a quadratic leaves
 SLIDING = 0.15  # s, of a foot that slips from which on: as they land, all slip a little, in simulations, too
-LANDING = (
-    2.0,
-    5.0,
-)  # times the spread of positions and speeds of walking joints, which a quadratic smooths as feet land
+LANDING = 2.0, 5.0  # times the spread of positions and speeds of walking joints, which a quadratic smooths as feet land
 SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of positions makes no speed
 
 
