@@ -6,13 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from steelyard.arguments import require_type
-from steelyard.check import (
-    rules_inertial,
-    rules_kinds,
-    rules_plausible,
-    rules_shape,
-    rules_structure,
-)
+from steelyard.check import rules_inertial, rules_kinds, rules_plausible, rules_shape, rules_structure
 from steelyard.check.destinations import Destination, wanted
 from steelyard.check.known_reports import REPORTS
 from steelyard.check.rule import Finding, Findings, Rule
@@ -21,13 +15,7 @@ from steelyard.errors import ModelError, OptionError, choices
 from steelyard.model.formats import models_in, read_sketch, require_takers
 from steelyard.model.sketch import Sketch
 
-FAMILIES = (
-    rules_shape,
-    rules_plausible,
-    rules_inertial,
-    rules_kinds,
-    rules_structure,
-)
+FAMILIES = rules_inertial, rules_shape, rules_plausible, rules_kinds, rules_structure
 RULES: tuple[Rule, ...] = tuple(
     sorted(
         (
