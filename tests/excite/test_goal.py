@@ -1,5 +1,7 @@
 """Criteria against their definitions, gradients against differences, predictions against repeated noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -60,9 +62,9 @@ def test_d_and_a_are_determinant_and_trace(robot, probe, gram):
     goal = goal_of(robot, probe, Aim())
     K = np.eye(goal.spread.shape[1]) + goal.spread.T @ gram @ goal.spread
     assert goal.cost(gram)[0] == pytest.approx(-np.linalg.slogdet(K)[1] / len(K))
-    assert goal.with_criterion("A").cost(gram)[0] == pytest.approx(np.log(np.trace(np.linalg.inv(K))))
+    assert replace(goal, criterion="A").cost(gram)[0] == pytest.approx(np.log(np.trace(np.linalg.inv(K))))
     worst = np.linalg.eigvalsh(np.linalg.inv(K))[-1]
-    assert 0 <= goal.with_criterion("E").cost(gram)[0] - np.log(worst) < np.log(len(K)) / 6
+    assert 0 <= replace(goal, criterion="E").cost(gram)[0] - np.log(worst) < np.log(len(K)) / 6
 
 
 def test_the_condition_number_is_that_of_unit_columns(robot, probe, gram):

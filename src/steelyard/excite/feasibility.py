@@ -188,7 +188,7 @@ def pursue_target(best: Feasible, target: float | None, *, seconds: float = np.i
         return best, ()
     if problem.goal.criterion != "condition" and seconds > 0:
         z = problem.variables(best.coefficients)
-        problem = replace(problem, goal=problem.goal.with_criterion("condition"))
+        problem = replace(problem, goal=replace(problem.goal, criterion="condition"))
         on = _optimised(Run(problem, z, best.run.first, {}, PENALTY, aimed_shares(), best.run.history), seconds)
         now = problem.goal.condition(problem.gram(on.coefficients)) if isinstance(on, Feasible) else np.inf
         if isinstance(on, Feasible) and now < reached:

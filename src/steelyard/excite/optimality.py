@@ -7,7 +7,7 @@ spreads for friction. `precision` is one plus what earlier logs brought, the inf
 all speeds that the limits allow (V-optimality). Condition numbers are of base columns of unit length.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -141,9 +141,6 @@ class Goal:
         _, singular, Vt = np.linalg.svd(self.selection, full_matrices=False)
         visible = singular > THRESHOLDS.visible
         return singular[visible, None] * Vt[visible]
-
-    def with_criterion(self, criterion: str) -> "Goal":
-        return replace(self, criterion=criterion)
 
 
 def unit_columns(gram) -> tuple[np.ndarray, np.ndarray]:
