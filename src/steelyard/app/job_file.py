@@ -31,15 +31,8 @@ def repeatable(job: Job) -> bool:
 
 
 def job_text(job: Job, folder: Path) -> str:
-    """A job as TOML, what is at its default left out.
-
-    Args:
-        job: of files, none in memory.
-        folder: where the file will be; paths are relative to it.
-
-    Returns:
-        The text.
-    """
+    """A job of files as TOML, what is at its default left out. folder: where the file will be; paths are relative to
+    it."""
     pairs = [("model", _path(job.model, folder)), ("logs", [_path(log, folder) for log in job.logs])]
     return HEAD + "".join(f"{key} = {_toml(value)}\n" for key, value in pairs) + "".join(_lines(job, folder))
 
@@ -106,18 +99,9 @@ def words_taken(command: Callable) -> dict[str, Word]:
 
 
 def defaults_of(path: str, taken: Mapping[str, Word]) -> dict[str, Any]:
-    """Values of a command's parameters from a TOML file.
-
-    Args:
-        path: of the file, from whose folder relative paths in it count.
-        taken: of `words_taken`.
-
-    Returns:
-        Parameter name -> value.
-
-    Raises:
-        OptionError: names the file, and a key that is none of the command's options with the nearest that is.
-    """
+    """Values of a command's parameters from a TOML file, by name; relative paths in it count from its folder. taken: of
+    `words_taken`. Raises OptionError, which names the file, and a key that is none of the command's options with the
+    nearest that is."""
     try:
         found = tomllib.loads(Path(path).read_text("utf-8"))
     except OSError as error:

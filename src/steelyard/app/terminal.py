@@ -98,13 +98,8 @@ def finish(
 ) -> NoReturn:
     """Print what a subcommand found, and end with the exit status it deserves.
 
-    Args:
-        found: of which the JSON is made; version and verdict are added where it has none of its own.
-        shown: called for what people read: text, or what Rich prints.
-        as_json: print JSON instead.
-        quiet: print nothing but that.
-        findings: true for status 1.
-    """
+    found: of which the JSON is made; version and verdict are added where it has none of its own. shown: called for what
+    people read: text, or what Rich prints. quiet: print nothing but JSON. findings: true for status 1."""
     if as_json:
         level = "care" if findings else "good"
         show_json({"schema_version": SCHEMA_VERSION, "verdict": {"level": level}, **found})

@@ -131,16 +131,9 @@ class DriveResult(Card):
 def run_drives(
     job: Job, *, robot: Robot | None = None, logs: Sequence | None = None, progress: Progress | None = None
 ) -> DriveResult:
-    """From files to drives that move as the logs do, judged on held-out samples. Writes nothing.
+    """From files to drives that move as the logs do, judged on held-out samples. Writes nothing. Raises SteelyardError.
 
-    Args:
-        job: with words in `drive`.
-        robot, logs: instead of the files that the job names.
-        progress: told the stage and the share that is done.
-
-    Raises:
-        SteelyardError: with a remedy.
-    """
+    job: with words in `drive`. robot, logs: instead of the files that the job names. progress: told stage and share."""
     report = progress or (lambda stage, share: None)
     report("reading the model", 0.0)
     try:

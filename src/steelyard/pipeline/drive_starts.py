@@ -22,17 +22,8 @@ STILL = Drive("torque", limit=1.0, delay=0.0, slope_limit=1.0)  # of a free base
 
 
 def starts_of(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, estimate: Estimate) -> list[DriveArrays]:
-    """Drives with the friction of a fit, with the bodies of the given model and with those of the fit.
-
-    Args:
-        robot: the model.
-        drives: by joint.
-        gains: (nv,) found where none is stated.
-        estimate: the fit to torques.
-
-    Returns:
-        Both.
-    """
+    """Drives with the friction of a fit to torques, with the bodies of the given model and with those of the fit.
+    drives: by joint; gains: (nv,) where none is stated."""
     told = {name: with_gain(drives[name], gain) for name, gain in zip(robot.dof_names, gains, strict=True)}
     arrays = arrays_of(robot, told)
     friction = estimate.friction
@@ -46,20 +37,8 @@ def starts_of(robot: Robot, drives: Mapping[str, Drive], gains: np.ndarray, esti
 
 
 def from_earlier(robot: Robot, given: DriveArrays, known: Mapping[str, np.ndarray], job: Job) -> DriveArrays:
-    """Drives with what an earlier result says of the same joints and bodies, where the job names one.
-
-    Args:
-        robot: the model.
-        given: its drives.
-        known: as of `known_of`: what is stated counts more.
-        job: what is asked for.
-
-    Returns:
-        The DriveArrays.
-
-    Raises:
-        OptionError: there is no model, or one without drives.
-    """
+    """Drives with what an earlier result says of the same joints and bodies, where the job names one. known: as of
+    `known_of`; what is stated counts more. Raises OptionError for a result without a model."""
     if job.start is None:
         return given
     before = _earlier(job, Path(job.start))
@@ -89,42 +68,18 @@ def _earlier(job: Job, path: Path) -> Robot:
 
 
 def with_friction(arrays: DriveArrays) -> DriveArrays:
-    """Drives with some friction and armature at least.
-
-    Args:
-        arrays: the drives.
-
-    Returns:
-        The DriveArrays.
-    """
+    """Drives with some friction and armature at least."""
     least = {key: share * arrays.gain for key, share in LEAST.items()}
     return arrays.changed(**{key: np.maximum(getattr(arrays, key), own) for key, own in least.items()})
 
 
 def with_gain(drive: Drive, gain: float) -> Drive:
-    """A drive with a gain where it states none.
-
-    Args:
-        drive: of a joint.
-        gain: N m per unit of what it takes.
-
-    Returns:
-        The Drive.
-    """
+    """A drive with a gain, N m per unit of what it takes, where it states none."""
     return drive if drive.torque_per_unit is not None else replace(drive, **{drive.features.gain: float(gain)})
 
 
 def known_of(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, np.ndarray]:
-    """What is stated of drives.
-
-    Args:
-        robot: the model.
-        drives: by joint.
-        job: what is asked for.
-
-    Returns:
-        By name of `FREE`, (nv,) the joints of which it is stated.
-    """
+    """By name of `FREE`, (nv,) the joints of which it is stated. drives: by joint."""
     own = [drives.get(name, STILL) for name in robot.dof_names]
     stated = {
         "gain": [each.torque_per_unit is not None or bool(job.loads) for each in own],
@@ -136,16 +91,7 @@ def known_of(robot: Robot, drives: Mapping[str, Drive], job: Job) -> dict[str, n
 
 
 def with_masses(robot: Robot, arrays: DriveArrays, masses: Mapping) -> DriveArrays:
-    """Drives that move bodies of known mass, their shape unchanged.
-
-    Args:
-        robot: the model.
-        arrays: the drives.
-        masses: kg, by body, or of "all".
-
-    Returns:
-        The DriveArrays.
-    """
+    """Drives that move bodies of known mass, their shape unchanged. masses: kg, by body, or of "all"."""
     inertias = arrays.inertias.copy()
     for body, name in enumerate(robot.body_names):
         if name in masses and inertias[body, 0] > 0:

@@ -42,14 +42,7 @@ UNPROVEN = (
 
 
 def drive_verdict(result: DriveResult) -> Verdict:
-    """Verdict of a run from commands.
-
-    Args:
-        result: of the run.
-
-    Returns:
-        The Verdict.
-    """
+    """Verdict of a run from commands."""
     return Verdict(tuple(_reasons(result)), DRIVES)
 
 
@@ -137,15 +130,8 @@ def _told(name: str) -> str:
 
 
 def heavier_than_loaded(given: Robot, found: Robot) -> str | None:
-    """What to say of a walking robot whose mass is another, as its gains and its weight are of one scale.
-
-    Args:
-        given: the model.
-        found: what its walk says.
-
-    Returns:
-        The sentence; None where a load may explain the mass, and of robots that do not carry their own weight.
-    """
+    """What to say of a walking robot whose mass is another, as its gains and its weight are of one scale; None where a
+    load may explain the mass, and of robots that do not carry their own weight."""
     before, after = (robot.inertias[:, 0].sum() for robot in (given, found))
     if not given.floating or 1 / HEAVIER < after / before < HEAVIER:
         return None
@@ -156,15 +142,7 @@ def heavier_than_loaded(given: Robot, found: Robot) -> str | None:
 
 
 def walk_words(fit: MotionFit, robot: Robot) -> Iterator[str]:
-    """Sentences on what a walk shows.
-
-    Args:
-        fit: to the motion of a robot that walks.
-        robot: the model.
-
-    Returns:
-        The sentences.
-    """
+    """Sentences on what a walk shows."""
     named = dict(_numbers(fit, robot))
     before, after = fit.refined.unknowns.prior(fit.refined.x)[1], fit.covariance
     left = {name: np.sqrt(np.mean(np.diag(after)[own] / np.diag(before)[own])) for name, own in named.items()}

@@ -36,16 +36,8 @@ from steelyard.terms import text_of
 
 
 def job_of(model, logs=(), **options) -> Job:
-    """A Job of options as `identify` takes them.
-
-    Args:
-        model: path of the robot model, or a Robot.
-        logs: a log or several, each a path or what `read_log` takes; what is in memory has a name in `<>`.
-        options: fields of a `Job`; words may be given alone, in lists, or as the tables that `identify` describes.
-
-    Raises:
-        OptionError: for an option that a Job does not have, or corrections that cannot be read.
-    """
+    """A Job of options as `identify` takes them. model: a path or a Robot; logs: one or several, each a path or what
+    `read_log` takes, in memory with a name in `<>`. Raises OptionError for an option that a Job does not have."""
     if isinstance(model, Log):
         raise OptionError("The first argument is a Log: the model comes first, then the logs.")
     require_type(Robot | str | PathLike, model=model)
@@ -157,12 +149,8 @@ def begin(
 ) -> Run:
     """The run of a job, its logs read. Raises SteelyardError.
 
-    Args:
-        job: what is asked for.
-        robot, logs: in the place of the files that the job names.
-        progress: told what is read, and the share of the logs that is.
-        refuse: raises for what this kind of run cannot do, before any log is read.
-    """
+    robot, logs: in the place of the files that the job names. progress: told what is read, and the share of the logs
+    that is. refuse: raises for what this kind of run cannot do, before any log is read."""
     require_model_first(job)
     whole = with_motors(load_with_side(job, robot))
     knowledge_of(job, whole)

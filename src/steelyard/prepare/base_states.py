@@ -163,18 +163,8 @@ def _joined(log: Log, parts: Sequence[slice], found: Sequence[BaseStates]) -> Ba
 
 
 def with_base(robot: Robot | None, log: Log) -> tuple[Log, tuple[Finding, ...]]:
-    """The log with the motion of a free base that nothing recorded, from its sensor and legs.
-
-    Args:
-        robot: whose columns the log has.
-        log: with base columns of q that are not finite; others come back as they are.
-
-    Returns:
-        The log, whose notes say where its base is from, and what was found.
-
-    Raises:
-        LogError: as of `base_states`.
-    """
+    """The log with the motion of a free base that nothing recorded (base columns of q not finite), from its sensor and
+    legs, and what was found; other logs as they are. Raises LogError as `base_states`."""
     if robot is None or not robot.floating or log.nq != robot.nq or np.isfinite(log.q[:, :POSE]).any():
         return log, ()
     found = base_states(robot, log)

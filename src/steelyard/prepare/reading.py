@@ -117,14 +117,9 @@ def read_recorded(
 ) -> tuple[Log, LogSide]:
     """A log as recorded, and what its side file says, which `undone` does. Channels and units are of the reading.
 
-    Args:
-        path: of the log, or what else `read_log` takes.
-        robot: as of `read_log`.
-        channels: as of `read_log`; they count more than the side file's.
-        corrections: those that will be made besides; what they say of reading counts more, too.
-        rows: as of `read_log`.
-        beside: what to take for the side file, in the place of the one that is there.
-    """
+    path, robot, channels, rows: as of `read_log`; channels count more than the side file's. corrections: those that
+    will be made besides; what they say of reading counts more, too. beside: in the place of the side file that is
+    there."""
     if beside is None:
         beside = log_side(path) if isinstance(path, str | Path) else LogSide(Path(), {})
     if corrections.base is not None:  # it says of the same log what its base is
@@ -205,22 +200,12 @@ def read_logs(
     corrections: Corrections = NOTHING,
     progress: Callable[[str, float], None] | None = None,
 ) -> tuple[Robot, list[Log]]:
-    """Logs of one robot, and the robot as they show it.
+    """Logs of one robot, as they are but for what their side files undo, and the robot as they show it: with joints
+    locked that no log has recorded or whose free base stands.
 
-    Args:
-        sources: of the logs: paths, Logs, or what else `read_log` takes.
-        robot: as its file describes it.
-        channels: as of `read_log`.
-        corrections: what they say of reading.
-        progress: called with a stage and the share of files read.
-
-    Returns:
-        The robot, with joints locked that no log has recorded or whose free base stands, and its logs as they are, but
-        for what their side files undo.
-
-    Raises:
-        LogError: as `read_log`, and for a joint between others that was not recorded.
-    """
+    sources: paths, Logs, or what else `read_log` takes. channels, corrections: of the reading. progress: called with a
+    stage and the share of files read. Raises LogError as `read_log`, and for a joint between others that was not
+    recorded."""
     sources, logs, beside = list(sources), [], {}
     while len(logs) < len(sources):
         source = sources[len(logs)]

@@ -69,17 +69,8 @@ def shown(
     files: Mapping[str, Any] = MappingProxyType({}),
     most: int = SHOWN,
 ) -> Group:
-    """A first screen and what belongs to it on the terminal.
-
-    Args:
-        screen: stands first.
-        tables: below it.
-        lines: below these.
-        notes: as a list.
-        about: what stands above that list.
-        files: a summary that names the files written, and their folder.
-        most: reasons of the screen that are shown, those of most weight first.
-    """
+    """A first screen and what belongs to it on the terminal: tables, lines, notes as a list below `about`, and the
+    files that a summary names. most: reasons that are shown, those of most weight first."""
     found = [*screen_lines(screen, most)]
     for each in tables:
         found += [Text(), rich_table(each)]

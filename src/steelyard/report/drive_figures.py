@@ -34,12 +34,7 @@ def _film(t, measured, simulated) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 
 def filmed(curves: Curves, joints: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Times (k,) and positions (k, nv) of the film of a report, by name; empty where it has none.
-
-    Args:
-        curves: of the report.
-        joints: degrees of freedom.
-    """
+    """Times (k,) and positions (k, nv) of the film of a report of so many joints, by name; empty where it has none."""
     found = {}
     for name in ("measured", "identified"):
         own = [curves[FILM, i, name] for i in range(joints) if (FILM, i, name) in curves]
@@ -49,18 +44,8 @@ def filmed(curves: Curves, joints: int) -> dict[str, tuple[np.ndarray, np.ndarra
 
 
 def motion(record: Record, joint: str | int):
-    """Held-out motion of a joint: measured, commanded, and simulated in one piece.
-
-    Args:
-        record: of the run.
-        joint: by name or index.
-
-    Returns:
-        A Plotly figure.
-
-    Raises:
-        OptionError: an unknown joint.
-    """
+    """Held-out motion of a joint, by name or index: measured, commanded, and simulated in one piece. Raises OptionError
+    for an unknown joint."""
     names = record.summary["robot"]["joints"]
     if joint not in names and joint not in range(len(names)):
         raise OptionError(f"There is no joint {joint!r}; choose from {choices(names)}.")
@@ -76,14 +61,7 @@ def motion(record: Record, joint: str | int):
 
 
 def friction(record: Record):
-    """Damping, friction loss and armature of every joint, with their intervals.
-
-    Args:
-        record: of the run.
-
-    Returns:
-        A Plotly figure.
-    """
+    """Damping, friction loss and armature of every joint, with their intervals."""
     summary = record.summary
     names = list(summary["drives"])
     own = [each["frictionloss"] for each in summary["drives"].values()]

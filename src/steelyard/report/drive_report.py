@@ -29,14 +29,8 @@ NOT_WRITTEN = (
 
 
 def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = ()) -> dict:
-    """Summary of a run from commands, as the schema of kind `drives` says.
-
-    Args:
-        result: of the run.
-        out: folder the files were written to.
-        files: their names in it.
-        notes: of writing them.
-    """
+    """Summary of a run from commands, as the schema of kind `drives` says. out, files, notes: as of
+    `identification_report.summary`."""
     robot, units = result.prior, dof_units(result.prior)
     found = {
         "verdict": _screen(result).as_json(),
@@ -172,12 +166,7 @@ def _limits(result: DriveResult) -> str:
 
 
 def drive_view(record: Record, *, robot: str = "") -> View:
-    """View of the record of a run from commands.
-
-    Args:
-        record: of the run.
-        robot: HTML of its 3D view.
-    """
+    """View of the record of a run from commands. robot: HTML of its 3D view."""
     found = record.summary
     joints = found["robot"]["joints"]
     sections = [

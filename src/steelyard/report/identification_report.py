@@ -44,20 +44,11 @@ CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RANGES, RESIDUALS, DE
 def summary(
     result: Result, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = (), written: Sequence[str] = ()
 ) -> dict:
-    """Summary of a run, free of NaN and infinity (null instead).
+    """Summary of a run, as the schema of kind `identification` says: plain values, no NaN and no infinity (null
+    instead). Reads the input files once, for their hashes.
 
-    Args:
-        result: of `pipeline.run`.
-        out: folder the files were written to.
-        files: their names in it.
-        notes: of writing them.
-        written: of these, what changed in them that nobody asked for; reasons of the verdict.
-
-    Returns:
-        Plain values, as the schema of kind `identification` says.
-
-    Reads the input files once, for their hashes.
-    """
+    out: folder the files were written to; files: their names in it; notes: of writing them; written: of these, what
+    changed in them that nobody asked for, reasons of the verdict."""
     found: dict = {}
     for chapter in sorted(CHAPTERS, key=lambda each: each.derived):
         found |= chapter.numbers(result, found)
@@ -121,15 +112,7 @@ def _verdict(result: Result, found: Mapping, written: Sequence[str] = ()) -> dic
 
 
 def headline(result: Result, judged: Verdict) -> str:
-    """What a run found, in a sentence.
-
-    Args:
-        result: of the run.
-        judged: its verdict.
-
-    Returns:
-        The sentence.
-    """
+    """What a run found, in a sentence."""
     before, after = result.before.relative_error, result.after.relative_error
     change = f"{percent(before)} before, {percent(after)} after"
     if judged.forbidding - {LOST, WORSE}:

@@ -319,20 +319,10 @@ def _finite(value) -> float | None:
 
 
 def validate_motion(model, logs: Sequence, *, against=None, **options) -> MotionValidation:
-    """Errors of motion of a model, and of another one beside it, on all samples of logs.
+    """Errors of motion of a model, and of another one beside it, on all samples of logs with what the drives take.
 
-    Args:
-        model: of a robot with drives: a file, or a folder that `identify` wrote.
-        logs: with what the drives take.
-        against: another one, or None.
-        options: of a `Job`: how logs are read, which drives the joints have.
-
-    Returns:
-        The MotionValidation.
-
-    Raises:
-        SteelyardError: for what cannot be used, with a remedy.
-    """
+    model, against: of robots with drives: files, or folders that `identify` wrote. options: of a `Job`: how logs are
+    read, which drives the joints have. Raises SteelyardError."""
     names = [str(each) for each in (model, against) if each is not None]
     subjects = [_moving_subject(each, logs, options) for each in names]
     job, first = subjects[0]

@@ -32,16 +32,9 @@ KEY, TITLE = "randomisation", "Ranges to randomise simulations in"
 
 
 def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]) -> list[dict]:
-    """Records of the ranges of samples.
-
-    Args:
-        robot: that is randomised: masses are multiples of its own, centres offsets from its own.
-        draws: samples of the posterior.
-        sources: by group and name `FOUND`, `PRIOR` or `GIVEN`; those that are missing are given.
-
-    Returns:
-        One record a number, as the schema says; each range contains the robot's own number.
-    """
+    """Records of the ranges of samples, one a number, as the schema says; each contains the robot's own number. robot:
+    that is randomised: masses are multiples of its own, centres offsets from its own. sources: by group and name
+    `FOUND`, `PRIOR` or `GIVEN`; those that are missing are given."""
     found = body_ranges(draws, robot.inertias, sources)
     for group, values in draws.values.items():
         for dof in robot.driven_dofs:
@@ -58,16 +51,8 @@ def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]
 
 
 def body_ranges(draws: Draws, inertias, sources: Mapping[tuple[str, str], str]) -> list[dict]:
-    """Records of the ranges of masses and centres of mass alone.
-
-    Args:
-        draws: samples of the posterior.
-        inertias: (nb, 10) that are randomised.
-        sources: as of `ranges_of`.
-
-    Returns:
-        The records.
-    """
+    """Records of the ranges of masses and centres of mass alone. inertias: (nb, 10) that are randomised; sources: as of
+    `ranges_of`."""
     found = []
     for i, name in enumerate(draws.bodies):
         mass, own = draws.inertias[:, i, 0], inertias[i]
