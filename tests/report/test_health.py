@@ -16,10 +16,9 @@ from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.numbers import number
 from steelyard.pipeline import inspect
-from steelyard.report.html import page
 from steelyard.report.log_health import health_overview, health_view, sheets
-from steelyard.report.markdown import markdown
 from steelyard.report.outputs import write_file
+from steelyard.report.rendering import markdown, page
 from steelyard.report.schema import jsonable
 from steelyard.sheets import markdown_text as escaped
 

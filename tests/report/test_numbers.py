@@ -16,7 +16,7 @@ from steelyard.model.rotor import Rotor
 from steelyard.numbers import percent, plus_minus
 from steelyard.pipeline.verdicts import verdict
 from steelyard.report import log_health
-from steelyard.report.drive_figures import drive_curves
+from steelyard.report.drive_report import drive_curves
 from steelyard.report.identification_report import headline
 from steelyard.report.labels import sizes
 from steelyard.report.links import rotor_numbers, spelled_out

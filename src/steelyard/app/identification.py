@@ -1,19 +1,21 @@
 """The whole job from Python: read, fit, validate, and hand over model, summary and report."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.app.job_file import NAME, job_text, repeatable
 from steelyard.app.redraw import drawn
-from steelyard.app.signature import describe
 from steelyard.arguments import unknown_option
 from steelyard.errors import OptionError, choices
 from steelyard.fit import save_draws, validate
 from steelyard.fit.draws import FILE as DRAWS
 from steelyard.job import Job
-from steelyard.job_options import options_of
+from steelyard.job_options import Option, options_of
 from steelyard.model import Robot, load, save, write_side
 from steelyard.model.formats import BY_NAME, of_mujoco
 from steelyard.model.locking import locked
@@ -91,9 +93,6 @@ def identify(
     return carry_out(job, robot=robot, logs=several(logs), out=out, progress=progress).result
 
 
-describe(identify)
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """A result and its summary, which names the files written."""
@@ -135,8 +134,7 @@ def carry_out(
 
 def _moved(result: "DriveResult", job: Job, out) -> Outcome:
     """A robot whose drives move as its logs do, and its files in `out`, if given."""
-    from steelyard.report.drive_figures import drive_curves
-    from steelyard.report.drive_report import drive_summary
+    from steelyard.report.drive_report import drive_curves, drive_summary
 
     if out is None:
         return Outcome(result, drive_summary(result))
@@ -240,3 +238,42 @@ def _unwritten(result: Result, path: Path):
     if error > 1.01 * full:
         which = "The model and side files" if side.exists() else "The model file"
         yield f"{which} alone: held-out torques to {error:.2%}; with what has no place there, {full:.2%}."
+
+
+LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+WIDTH = 120
+
+
+def describe(function: Callable) -> None:
+    """Give a function with `**options` the options of a Job as keywords, in its signature and its docstring."""
+    own = signature(function)
+    keywords = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=each.default, annotation=python_type(each, how))
+        for name, (each, how) in options_of(Job).items()
+    ]
+    first = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*first, *keywords])  # type: ignore[attr-defined]
+    text = "\n".join(line for name, (_, how) in options_of(Job).items() for line in _argument(name, how))
+    function.__doc__ = (function.__doc__ or "").replace("        {options}", textwrap.indent(text, " " * 8))
+
+
+def python_type(each: Field, how: Option) -> str:
+    """The type of an option as Python takes it."""
+    if how.accepts:
+        return how.accepts
+    if each.type == tuple[str, ...]:
+        return "Sequence[str | Path]" if how.path else "str | Sequence[str]"
+    if how.path:
+        return "str | Path | None"
+    return each.type.__name__ if type(each.type) is type else str(each.type)
+
+
+def _argument(name: str, how: Option) -> list[str]:
+    """Lines of an option in a docstring."""
+    text = LINK.sub(r"\1", f"{how.help} {how.more}".strip())
+    text += f" None means {how.auto or how.unset}." if how.auto or how.unset else ""
+    unit = f" [{how.unit}]" if how.unit else ""
+    return textwrap.wrap(f"{name}{unit}: {text}", WIDTH - 8, subsequent_indent="    ")
+
+
+describe(identify)

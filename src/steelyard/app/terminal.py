@@ -34,8 +34,7 @@ def subcommand(*examples_of_use: str, status: str = "", common: str = ""):
     options that `--help` shows, where they are not all; `--help-all` shows the others and all examples.
     """
 
-    from steelyard.app.help_screens import Subcommand, configurable  # the list of subcommands needs no options
-    from steelyard.app.options import grouped
+    from steelyard.app.options import Subcommand, configurable, grouped  # the list of subcommands needs no options
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
         command = configurable(grouped(function)) if common else grouped(function)

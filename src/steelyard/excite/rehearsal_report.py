@@ -53,7 +53,7 @@ def write_rehearsal_page(found: Rehearsal, path: Path, *, inputs=()) -> Path:
     Raises:
         OptionError: it cannot be written, or is one of `inputs`.
     """
-    from steelyard.report.html import page
+    from steelyard.report.rendering import page
 
     return write_file(path, page(rehearsal_view(found)).encode(), what="Page", inputs=inputs)
 

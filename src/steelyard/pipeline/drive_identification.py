@@ -37,8 +37,16 @@ from steelyard.model import STEP, Robot
 from steelyard.model.drive import Drive
 from steelyard.model.formats import document_of
 from steelyard.model.robot import Contact
-from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
-from steelyard.pipeline.drive_starts import from_earlier, known_of, starts_of, with_friction, with_gain, with_masses
+from steelyard.pipeline.drive_estimates import (
+    DriveEstimate,
+    from_earlier,
+    known_of,
+    named_drives,
+    starts_of,
+    with_friction,
+    with_gain,
+    with_masses,
+)
 from steelyard.pipeline.job_run import Progress, Run, begin, require_motion
 from steelyard.prepare import Prepared, prepare
 

@@ -13,7 +13,7 @@ from steelyard.numbers import percent, plural
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
-from steelyard.report.key_tables import key_tables
+from steelyard.report.links import key_tables
 from steelyard.report.log_data import decided
 from steelyard.report.model_validation import ModelValidation, MotionValidation
 from steelyard.report.torques import error_sheet

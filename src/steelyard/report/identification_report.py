@@ -17,8 +17,7 @@ from steelyard.pipeline.verdicts import LOST, SAME, WORSE, verdict
 from steelyard.report import figures
 from steelyard.report.certificates import CERTIFICATES
 from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
-from steelyard.report.key_tables import contradicted, key_tables
-from steelyard.report.links import LINKS
+from steelyard.report.links import LINKS, contradicted, key_tables
 from steelyard.report.log_data import DECIDED, LOGS
 from steelyard.report.parameters import FRICTION, PARAMETERS
 from steelyard.report.provenance import inputs_of, repeat_section, stamped

@@ -52,7 +52,7 @@ def health_view(found: Inspection, log: Log) -> View:
 
 def write_health_page(found: Inspection, log: Log, path, *, inputs: Sequence[Path] = ()) -> Path:
     """Write the page to a file, as a whole or not at all. Raises OptionError, also for one of `inputs`."""
-    from steelyard.report.html import page
+    from steelyard.report.rendering import page
 
     return write_file(path, page(health_view(found, log)).encode(), what="Page", inputs=inputs)
 
