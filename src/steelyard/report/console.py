@@ -15,7 +15,7 @@ from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.links import key_tables
 from steelyard.report.log_data import decided
-from steelyard.report.model_validation import ModelValidation, MotionValidation
+from steelyard.report.model_validation import ModelValidation
 from steelyard.report.torques import error_sheet
 from steelyard.sheets import Cell, Sheet
 
@@ -54,7 +54,7 @@ def view_overview(view: View) -> Group:
     return shown(view.screen, tables, files=view.summary)
 
 
-def validation_overview(found: ModelValidation | MotionValidation) -> Group:
+def validation_overview(found: ModelValidation) -> Group:
     """What `steelyard validate` prints."""
     return shown(found.screen, [found.table()], most=len(found.screen.reasons))
 

@@ -14,7 +14,7 @@ from steelyard.pipeline.drive_verdict import HEAVY, ROUGHLY, UNPROVEN, drive_ver
 from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import IDENTIFIED, LINES, drawn, name_axis, points, text
 from steelyard.report.identification_report import repeat_command
-from steelyard.report.labels import dof_units
+from steelyard.report.labels import dof_units, of_joints
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
 from steelyard.report.randomisation import KEY as RANGES
 from steelyard.report.randomisation import TITLE as RANGE_TITLE
@@ -33,7 +33,7 @@ NOT_WRITTEN = (
 def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = ()) -> dict:
     """Summary of a run from commands, as the schema of kind `drives` says. out, files, notes: as of
     `identification_report.summary`."""
-    robot, units = result.prior, dof_units(result.prior)
+    robot, units = result.prior, [each["q"] for each in dof_units(result.prior)]
     found = {
         "verdict": _screen(result).as_json(),
         "robot": {"name": robot.name, "joints": list(robot.dof_names), "bodies": list(robot.body_names)},
@@ -44,15 +44,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
                 "name": each.name,
                 "windows": each.pooled[0],
                 "whole": each.pooled[1],
-                "joints": [
-                    {
-                        "name": name,
-                        "unit": units[j]["q"],
-                        "windows": float(each.windows[j]),
-                        "whole": float(each.whole[j]),
-                    }
-                    for j, name in enumerate(robot.dof_names)
-                ],
+                "joints": of_joints(robot.dof_names, units, windows=each.windows, whole=each.whole),
             }
             for each in result.motion
         ],
@@ -109,17 +101,9 @@ def _ground(result: DriveResult, contact: Contact) -> dict:
 
 def _proven(result: DriveResult) -> dict:
     """Speeds and accelerations that predictions were tried up to, and the errors of faster motion."""
-    proven, units = result.proven, dof_units(result.prior)
-    joints = [
-        {
-            "name": name,
-            "unit": units[j]["q"],
-            "speed": float(proven.range[0, j]),
-            "acceleration": float(proven.range[1, j]),
-            "fitted_speed": float(proven.slower[0, j]),
-        }
-        for j, name in enumerate(result.prior.dof_names)
-    ]
+    proven, units = result.proven, [each["q"] for each in dof_units(result.prior)]
+    columns = {"speed": proven.range[0], "acceleration": proven.range[1], "fitted_speed": proven.slower[0]}
+    joints = of_joints(result.prior.dof_names, units, **columns)
     motion = [{"name": each.name, "windows": each.pooled[0], "whole": each.pooled[1]} for each in proven.motion]
     return {"beyond": proven.beyond, "joints": joints, "motion": motion, "intervals": not result.prior.floating}
 

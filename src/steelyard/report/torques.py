@@ -8,8 +8,8 @@ from steelyard.numbers import number, share
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import JointResidual
-from steelyard.report.labels import dof_units
-from steelyard.report.schema import filled
+from steelyard.report.labels import dof_units, of_joints
+from steelyard.report.schema import filled, jsonable
 from steelyard.sheets import Cell, Sheet, sheet
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
@@ -20,7 +20,7 @@ NO_FINDING = "no finding"
 
 
 def _torque_numbers(result: Result, _: dict) -> dict:
-    return {"held_out": _held_out(result), "generalization": result.generalization}
+    return {"held_out": jsonable(_held_out(result)), "generalization": result.generalization}
 
 
 def _held_out(result: Result) -> dict:
@@ -29,21 +29,18 @@ def _held_out(result: Result) -> dict:
     noise = dict(zip(result.estimate.group_names, result.estimate.noise, strict=True))
     step = -(-len(after.t) // QUANTILE_SAMPLES)
     spread = [error_quantiles(model.measured[::step] - model.predicted[::step]) for model in (before, after)]
-    joints = [
-        {
-            "name": name,
-            "unit": units[name]["tau"],
-            "torque_rms": np.sqrt(np.mean(after.measured[:, i] ** 2)),
-            "rms_before": before.rms[i],
-            "rms_after": after.rms[i],
-            "relative_before": _over_torque(before.relative[i]),
-            "relative_after": _over_torque(after.relative[i]),
-            "noise": noise.get(name),
-            "quantiles_before": spread[0][:, i],
-            "quantiles_after": spread[1][:, i],
-        }
-        for i, name in enumerate(after.joint_names)
-    ]
+    joints = of_joints(
+        after.joint_names,
+        [units[name]["tau"] for name in after.joint_names],
+        torque_rms=np.sqrt(np.mean(after.measured**2, axis=0)),
+        rms_before=before.rms,
+        rms_after=after.rms,
+        relative_before=before.relative,  # infinite for the rows of a free base, which nothing pushes
+        relative_after=after.relative,
+        noise=[noise.get(name) for name in after.joint_names],
+        quantiles_before=spread[0].T,
+        quantiles_after=spread[1].T,
+    )
     return {
         "samples": len(after.t),
         "relative_error_before": before.relative_error,
@@ -55,11 +52,6 @@ def _held_out(result: Result) -> dict:
 def error_quantiles(error) -> np.ndarray:
     """(5, k) quantiles that boxes of errors (n, k) are drawn by: 5, 25, 50, 75 and 95 %."""
     return np.quantile(error, QUANTILES, axis=0)
-
-
-def _over_torque(error: float) -> float | None:
-    """None for the rows of a free base, which nothing pushes."""
-    return float(error) if np.isfinite(error) else None
 
 
 def _torque_parts(summary: dict) -> Iterator[Part]:

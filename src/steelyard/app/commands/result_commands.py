@@ -112,7 +112,7 @@ def validate(
 ):
     """Torque prediction error of a model, or of the result of an identification, on held-out logs; or its motion."""
     with refusals():
-        from steelyard.report.model_validation import ModelValidation, validate_models, validate_motion
+        from steelyard.report.model_validation import validate_models, validate_motion
         from steelyard.viewer.recording import require_recording, write_recording
 
         if export is not None and rollout:
@@ -121,7 +121,7 @@ def validate(
             require_recording(export)
         judge = validate_motion if rollout else validate_models
         found = judge(model, logs, against=against, **options.of_job())
-        if export is not None and isinstance(found, ModelValidation):
+        if export is not None:
             write_recording(export, found.robot, found.log, dict(found.models))
         from steelyard.report.console import validation_overview
 
