@@ -101,11 +101,7 @@ def link_table(truth: Robot, result: Result) -> Sheet:
 
 def _cells(theta) -> list:
     body = spelled_out(theta)
-    return [body["mass"], *(body["com"] if body["com"] is not None else [None] * 3), *_diagonal(body["inertia"])]
-
-
-def _diagonal(inertia) -> list:
-    return [None] * 3 if inertia is None else list(np.diag(inertia))
+    return [body["mass"], *body["com"], *np.diag(body["inertia"])]
 
 
 def combination_table(truth: Robot, result: Result) -> Sheet:

@@ -124,34 +124,38 @@ def carry_out(
         if job.drive:
             from steelyard.pipeline.drive_identification import run_drives  # drives take half the start of the rest
 
-            return _moved(run_drives(job, robot=robot, logs=logs, progress=progress), job, out)
-        outcome = _carried_out(run(job, robot=robot, logs=logs, progress=progress), job, out)
+            return _handed_over(run_drives(job, robot=robot, logs=logs, progress=progress), job, out)
+        outcome = _handed_over(run(job, robot=robot, logs=logs, progress=progress), job, out)
     if export is not None and isinstance(outcome.result, Result):
         found = outcome.result
         write_recording(export, found.robot, found.held_out, {"given": found.before, "identified": found.after})
     return outcome
 
 
-def _moved(result: "DriveResult", job: Job, out) -> Outcome:
-    """A robot whose drives move as its logs do, and its files in `out`, if given."""
-    from steelyard.report.drive_report import drive_curves, drive_summary
+def _handed_over(result: "Result | DriveResult", job: Job, out) -> Outcome:
+    """A result that explains its logs, and its files in `out`, if given. Raises FitError for one that does not."""
+    if isinstance(result, Result):
+        require_explained(result)
+        summed, curved, written = summary, curves, _models
+    else:
+        from steelyard.report.drive_report import drive_curves, drive_summary
 
+        summed, curved, written = drive_summary, drive_curves, _drive_models
     if out is None:
-        return Outcome(result, drive_summary(result))
+        return Outcome(result, summed(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
-        models, notes = _drive_models(result, stage)
-        save_draws(result.samples, stage / DRAWS)
-        files = [*models, *FILES, DRAWS, *_job_file(job, stage, out)]
-        found = drive_summary(result, out=out, files=files, notes=notes)
-        record = Record(found, drive_curves(result))
+        models, told = written(result, stage)
+        samples = [] if result.samples is None else [save_draws(result.samples, stage / DRAWS).name]
+        files = [*models, *FILES, *samples, *_job_file(result.job, stage, out)]
+        record = Record(summed(result, out=out, files=files, **told), curved(result))
         write(record, stage)
         render(drawn(record, stage, job.folders), stage)
-        return Outcome(result, found)
+        return Outcome(result, record.summary)
 
 
-def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], list[str]]:
-    """Names of the model files written, and notes: in the given format, with drives beside it, and, where that has no
-    actuators, as an MJCF file that has them, to be simulated."""
+def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], dict]:
+    """Names of the model files written, and what the summary says of them: in the given format, with drives beside it,
+    and, where that has no actuators, as an MJCF file that has them, to be simulated."""
     reports = [save(result.robot, stage / _model_name(result))]
     path = reports[0].path
     if path.suffix != MJCF:  # the user's own file keeps its ground, geometry and base
@@ -162,34 +166,19 @@ def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], list[s
             continue
         written = load(each.path, folders=_folders(result)).drives
         models.append(write_side(result.robot, side_path(each.path), driven=written).name)
-    return models, [note for each in reports for note in each.notes]
+    return models, {"notes": [note for each in reports for note in each.notes]}
 
 
-def _carried_out(result: Result, job: Job, out) -> Outcome:
-    """A result that explains its logs, and its files in `out`, if given."""
-    require_explained(result)
-    if out is None:
-        return Outcome(result, summary(result))
-    with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
-        return Outcome(result, _write(result, stage, out))
-
-
-def _write(result: Result, stage: Path, out) -> dict:
-    """Write model, summary and report to the folder `stage`, which will become `out`. Returns the summary."""
+def _models(result: Result, stage: Path) -> tuple[list[str], dict]:
+    """The same of a robot whose torques were recorded."""
     saved = save(result.robot, stage / _model_name(result))
     models = [file.relative_to(stage).as_posix() for file in saved.files]
     in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
     stated = side_path(saved.path) in saved.files
     if not stated and (result.job.rotors or set(result.robot.loop_names) - set(in_model)):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
-    drawn_files = [] if result.samples is None else [save_draws(result.samples, stage / DRAWS).name]
-    files = [*models, *FILES, *drawn_files, *_job_file(result.job, stage, out)]
     notes = [*(note for note in saved.notes if note not in saved.rescaled), *_unwritten(result, saved.path)]
-    found = summary(result, out=out, files=files, notes=notes, written=[f"{line} {WEIGH}" for line in saved.rescaled])
-    record = Record(found, curves(result))
-    write(record, stage)
-    render(drawn(record, stage, result.job.folders), stage)
-    return found
+    return models, {"notes": notes, "written": [f"{line} {WEIGH}" for line in saved.rescaled]}
 
 
 def _model_name(result: "Result | DriveResult") -> str:

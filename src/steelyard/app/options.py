@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand
 
 from steelyard.app.endings import refusals
-from steelyard.app.job_file import defaults_of, words_taken
+from steelyard.app.job_file import defaults_of
 from steelyard.corrections import Corrections, corrections_from
 from steelyard.errors import OptionError
 from steelyard.job import Job
@@ -344,12 +344,10 @@ def configurable(command: Callable[..., None]) -> Callable[..., None]:
     def told(config=None, help_all=False, **given):
         return command(**given)
 
-    taken = words_taken(command)
-
     def read(ctx: typer.Context, value: str | None):
         if value is not None:
             with refusals():
-                ctx.default_map = defaults_of(value, taken)
+                ctx.default_map = defaults_of(value, ctx.command.params)
         return value
 
     config_kind = Annotated[

@@ -205,23 +205,16 @@ def recorded(
     """
     sources = job.logs if logs is None else logs
     robot, read = read_logs(sources, robot, channels=job.channels, corrections=job.corrections, progress=progress)
-    kept = _once(read)
+    kept: list[int] = []
     for k, log in enumerate(read):
-        first = next(i for i in kept if _same(read[i], log))
-        if first != k:
-            note = f"{job.logs[k]} is the same recording as {job.logs[first]} and is not counted again"
-            read[first] = read[first].noted(note)
+        first = next((i for i in kept if _same(read[i], log)), None)
+        if first is None:
+            kept.append(k)
+            continue
+        note = f"{job.logs[k]} is the same recording as {job.logs[first]} and is not counted again"
+        read[first] = read[first].noted(note)
     job = replace(job, lock=locks_of(robot), logs=tuple(job.logs[k] for k in kept))
     return robot, job, [read[k] for k in kept]
-
-
-def _once(logs: list[Log]) -> list[int]:
-    """Numbers of logs that repeat none before them."""
-    kept: list[int] = []
-    for k, log in enumerate(logs):
-        if not any(_same(logs[i], log) for i in kept):
-            kept.append(k)
-    return kept
 
 
 def _same(one: Log, other: Log) -> bool:

@@ -10,7 +10,6 @@ Logs read for a robot. Joints of it that no log shows to move are locked in the 
 such as of a gripper, and a free base that something holds.
 """
 
-import json
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ import numpy as np
 
 from steelyard.corrections import NOTHING, Corrections, corrections_from
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
-from steelyard.job_options import INSPECT, options_of, words_of
+from steelyard.job_options import INSPECT, options_of, toml, words_of
 from steelyard.log import Log, read_log
 from steelyard.log.channels import DRIVE
 from steelyard.model import Robot
@@ -165,21 +164,14 @@ def write_log_side(beside: LogSide, why: Mapping[str, str] | None = None) -> Non
         )
         beside = replace(beside, corrections=replace(beside.corrections, gravity_model=named))
     lines = ["# What the log beside this file has wrong. Every command that reads the log undoes it."]
-    lines += [f"{name} = {_toml(value)}" for name, value in beside.channels.items()]
+    lines += [f"{name} = {toml(value)}" for name, value in beside.channels.items()]
     lines += ["", f"[{TABLE}]"]
     for name in OF_A_LOG:
         value = getattr(beside.corrections, name)
         if value != getattr(NOTHING, name):
             reasons = [text for word, text in (why or {}).items() if value is True or word in value]
-            lines += [*(f"# {text}" for text in reasons), f"{name} = {_toml(value)}"]
+            lines += [*(f"# {text}" for text in reasons), f"{name} = {toml(value)}"]
     write_bytes(beside.path, "\n".join([*lines, ""]).encode())
-
-
-def _toml(value) -> str:
-    """A value of a channel or a correction as TOML has it."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items()) + "}"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _spoken(corrections: Corrections) -> list[str]:

@@ -10,9 +10,9 @@ from steelyard.errors import OptionError, choices
 from steelyard.model.robot import Contact
 from steelyard.numbers import interval, number, plural
 from steelyard.pipeline.drive_identification import FOUND, DriveResult
-from steelyard.pipeline.drive_verdict import HEAVY, ROUGHLY, UNPROVEN, drive_verdict, length_unit, others, walk_words
+from steelyard.pipeline.drive_verdict import HEAVY, ROUGHLY, UNPROVEN, drive_verdict, length_unit, others
 from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
-from steelyard.report.figure_style import IDENTIFIED, LINES, drawn, name_axis, points, text
+from steelyard.report.figure_style import LINES, drawn, text
 from steelyard.report.identification_report import repeat_command
 from steelyard.report.labels import dof_units, of_joints
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
@@ -57,7 +57,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
         **({"ground": _ground(result, result.ground)} if result.ground is not None else {}),
         "held_out": {"samples": sum(map(len, result.held_out)), "window": result.window, "step": result.step},
         "findings": [{key: getattr(each, key) for key in ("code", "severity", "message")} for each in result.findings],
-        "notes": [*result.notes, *(walk_words(result.fit, robot) if robot.floating else ()), *notes],
+        "notes": [*result.notes, *notes],
     }
     return stamped(
         KIND,
@@ -173,7 +173,6 @@ def drive_view(record: Record, *, robot: str = "") -> View:
             (
                 Part(items=tuple(found["scale"]["lines"])),
                 Part(sheet=drive_sheet(found)),
-                Part(figures=(("numbers", 0),)),
             ),
         ),
         Section("Bodies", "Bodies", (Part(sheet=_body_sheet(found)),)),
@@ -183,7 +182,7 @@ def drive_view(record: Record, *, robot: str = "") -> View:
     if found["notes"]:
         sections.append(Section("What was assumed and done", "Notes", (Part(items=tuple(found["notes"])),)))
     sections.append(repeat_section(found))
-    figures = {"motion": Figure(motion, curve="motion"), "numbers": Figure(friction)}
+    figures = {"motion": Figure(motion, curve="motion")}
     return View(
         summary=found,
         title=f"{found['robot']['name']}: identified drives",
@@ -340,16 +339,3 @@ def motion(record: Record, joint: str | int):
             traces.append({"type": "scatter", "x": t, "y": y, "name": name, "line": LINES[line], "mode": "lines"})
     title = f"{text(names[i])}: position, held out, simulated from the start of each piece"
     return drawn(traces, title, {"title": "time in held-out samples [s]"}, {"title": f"position [{unit}]"})
-
-
-def friction(record: Record):
-    """Damping, friction loss and armature of every joint, with their intervals."""
-    summary = record.summary
-    names = list(summary["drives"])
-    own = [each["frictionloss"] for each in summary["drives"].values()]
-    spans = [(each["lower"] or each["value"], each["upper"] or each["value"]) for each in own]
-    values = [each["value"] for each in own]
-    marker = {"size": 8, "color": IDENTIFIED}
-    trace = points(FOUND, range(len(names)), values, names, unit="N m", marker=marker, spans=spans)
-    title = "Friction loss of each joint, with intervals"
-    return drawn([trace], title, name_axis(names), {"title": "friction loss [N m]"})

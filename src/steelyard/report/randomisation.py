@@ -142,7 +142,9 @@ def range_parts(summary: dict) -> Iterator[Part]:
     yield Part(
         text=f"Each range holds {LEVEL:.0%} of the samples of the posterior in {FILE}, 5 to 95 %, and the value of the "
         "model file. Randomise by rows of that file: numbers of one row belong together, and independent ranges allow "
-        f"robots that the logs rule out. {_not_identified(found)}"
+        "robots that the logs rule out. "
+        f"{MARK} was not identified on its own: its range rests on the prior about the given model. What is given is "
+        "not varied."
     )
     if not summary.get("proven", {}).get("intervals", True):
         from steelyard.pipeline.drive_verdict import UNPROVEN
@@ -158,33 +160,6 @@ def range_parts(summary: dict) -> Iterator[Part]:
         rows = [(each["group"].replace("_", " "), _cell(each), each["unit"]) for each in ground]
         columns = (("Number", "text"), "Range", ("Unit", "text"))
         yield Part(sheet=sheet("Range of the ground", "Of contacts with it (MJCF: friction, solref).", columns, rows))
-
-
-def _not_identified(found: list[dict]) -> str:
-    """One sentence on ranges that are the prior's, and one on numbers that do not vary."""
-    words = {SCALE: "mass", CENTER: "centre of mass"}
-    told = []
-    for source, text in (
-        (
-            PRIOR,
-            "Not identified on their own, so that ranges rest on the prior about the given model ({mark}): {what}.",
-        ),
-        (GIVEN, "Known or kept as given, and not varied: {what}."),
-    ):
-        groups: dict[str, list[str]] = {}
-        for each in found:
-            if each["source"] == source:
-                group, name = str(each["group"]), str(each["name"])
-                word = words.get(group, group.replace("_", " "))
-                name = name[:-2] if group == CENTER else name
-                groups.setdefault(word, []).append(name)
-        what = "; ".join(f"{word} of {_some(list(dict.fromkeys(names)))}" for word, names in groups.items())
-        told += [text.format(mark=MARK, what=what)] if what else []
-    return " ".join(told) or "All of it was identified."
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _cell(record: dict, factor: float = 1.0) -> Cell:
