@@ -3,7 +3,7 @@
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -64,11 +64,11 @@ def _path(path: str, folder: Path) -> str:
         return str(Path(path).absolute())
 
 
-def defaults_of(path: str, params: Sequence) -> dict[str, Any]:
+def defaults_of(path: str, params: Sequence, paths: Collection[str]) -> dict[str, Any]:
     """Values of a command's parameters, as Typer has them, from a TOML file; keys are long options without dashes.
 
-    Relative paths in it count from its folder. Raises OptionError, which names the file, and a key that is none of the
-    command's with the nearest that is.
+    paths: names of parameters that are paths; relative ones count from the folder of the file. Raises OptionError, which
+    names the file, and a key that is none of the command's with the nearest that is.
     """
     try:
         found = tomllib.loads(Path(path).read_text("utf-8"))
@@ -84,17 +84,16 @@ def defaults_of(path: str, params: Sequence) -> dict[str, Any]:
             near = get_close_matches(key, taken, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {choices(sorted(taken))}."
             raise OptionError(f"--config {path}: there is no option {key!r} here; {hint}")
-        values[word.name] = _given(path, key, value, word)
+        values[word.name] = _given(path, key, value, word, word.name in paths)
     return values
 
 
-def _given(path: str, key: str, value: Any, word):
+def _given(path: str, key: str, value: Any, word, is_path: bool):
     """A value as if it had been typed, paths from the file's folder. Raises OptionError for what no option takes."""
     is_flag, many = getattr(word, "is_flag", False), word.nargs != 1 or word.multiple
     values: list[Any] = value if isinstance(value, list) and many else [value]
     if any(isinstance(each, list | dict) or isinstance(each, bool) != is_flag for each in values):
         expected = "true or false" if is_flag else "a list of words" if many else "one value"
         raise OptionError(f"--config {path}: {key} = {value!r}; expected {expected}.")
-    is_path = word.type.name == "path"
     made = [each if is_flag else str(Path(path).parent / each if is_path else each) for each in values]
     return made if many else made[0]

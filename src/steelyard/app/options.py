@@ -344,10 +344,14 @@ def configurable(command: Callable[..., None]) -> Callable[..., None]:
     def told(config=None, help_all=False, **given):
         return command(**given)
 
+    paths = {
+        name for name, each in signature(command).parameters.items() if "Path" in str(get_args(each.annotation)[0])
+    }
+
     def read(ctx: typer.Context, value: str | None):
         if value is not None:
             with refusals():
-                ctx.default_map = defaults_of(value, ctx.command.params)
+                ctx.default_map = defaults_of(value, ctx.command.params, paths)
         return value
 
     config_kind = Annotated[
