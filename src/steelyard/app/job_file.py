@@ -67,7 +67,7 @@ def _path(path: str, folder: Path) -> str:
 def defaults_of(path: str, params: Sequence, paths: Collection[str]) -> dict[str, Any]:
     """Values of a command's parameters, as Typer has them, from a TOML file; keys are long options without dashes.
 
-    paths: names of parameters that are paths; relative ones count from the folder of the file. Raises OptionError, which
+    paths: names of parameters that are paths; relative ones count from the folder of the file. Raises OptionError that
     names the file, and a key that is none of the command's with the nearest that is.
     """
     try:

@@ -2,21 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
 from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays, arrays_of
 from steelyard.drives.drive import drives_of
 from steelyard.drives.motion_fit import FREE, MotionFit
-from steelyard.errors import OptionError
 from steelyard.fit import Estimate
 from steelyard.identifiable.scale_words import ALL
 from steelyard.job import AS_MODELLED, Job
 from steelyard.model import Robot
 from steelyard.model.drive import Drive
-from steelyard.model.formats import MODEL_SUFFIXES
-from steelyard.pipeline.job_run import load_with_side
+from steelyard.pipeline.job_run import load_with_side, model_in
 
 LEAST = {"damping": 1e-3, "frictionloss": 1e-3, "armature": 1e-4}  # times the gain: steps are of logarithms
 STILL = Drive("torque", limit=1.0, delay=0.0, slope_limit=1.0)  # of a free base, nothing of whose drive is open
@@ -42,7 +39,7 @@ def from_earlier(robot: Robot, given: DriveArrays, known: Mapping[str, np.ndarra
     `known_of`; what is stated counts more. Raises OptionError for a result without a model."""
     if job.start is None:
         return given
-    before = _earlier(job, Path(job.start))
+    before = load_with_side(replace(job, model=str(model_in(job.start)), side=None, floating=None, lock=()))
     found = arrays_of(before, drives_of(before, (AS_MODELLED,)))
     own = [(j, before.dof_names.index(name)) for j, name in enumerate(robot.dof_names) if name in before.dof_names]
     values = {}
@@ -55,17 +52,6 @@ def from_earlier(robot: Robot, given: DriveArrays, known: Mapping[str, np.ndarra
         if name in before.body_names:
             inertias[body] = before.inertias[before.body_names.index(name)]
     return given.changed(**values, inertias=inertias)
-
-
-def _earlier(job: Job, path: Path) -> Robot:
-    """The robot of an earlier result: of its folder, or of the model file in it that has drives."""
-    files = [path]
-    if path.is_dir():
-        files = [each for each in sorted(path.iterdir()) if each.suffix.lower() in MODEL_SUFFIXES]
-        files.sort(key=lambda each: not each.stem.endswith("_simulated"))
-    if not files or not files[0].is_file():
-        raise OptionError(f"--start {path} holds no model. Name the folder of an earlier result, or its model file.")
-    return load_with_side(replace(job, model=str(files[0]), side=None, floating=None, lock=()))
 
 
 def with_friction(arrays: DriveArrays) -> DriveArrays:

@@ -174,6 +174,15 @@ def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
     return locked(robot, lock_words(job.lock, robot))
 
 
+def model_in(path) -> Path:
+    """A model file as it is; of the folder of a result, that to be simulated where there is one. Raises OptionError."""
+    files = sorted(Path(path).iterdir()) if Path(path).is_dir() else [Path(path)]
+    found = [each for each in files if each.suffix.lower() in MODEL_SUFFIXES and each.is_file()]
+    if not found:
+        raise OptionError(f"{path} holds no model. Name the folder of an earlier result, or its model file.")
+    return min(found, key=lambda each: not each.stem.endswith("_simulated"))
+
+
 def side_of(job: Job) -> Path | None:
     """The side file that a job reads: the one it names, else the one beside the model where there is one."""
     if job.side is not None:

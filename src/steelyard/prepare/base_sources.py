@@ -87,7 +87,7 @@ def sources_of(
     mount = np.eye(3) if sensor is None else robot.frame(sensor).rotation
     rate, delays = log.rate, {}
     most = round(LONGEST * rate)
-    weights = stands(legs, _vertical(log, inertial, poses)) if legs.frames else np.zeros((0, len(log)))
+    weights = stands(legs, orientations(log.t, inertial, poses)[:, 2]) if legs.frames else np.zeros((0, len(log)))
     pull, arms = _distances(log.t, legs.points, weights)
     if inertial is not None and arms.size:
         late = _late(inertial.gyro, lambda w, at: pull[at] + cross(w[:, None], arms[at]), most)
@@ -161,11 +161,6 @@ def recorded_poses(log: Log, noise: tuple[float, float]) -> Poses | None:
     placed = np.flatnonzero(known[:, 0])
     filled = [np.interp(np.arange(n), placed, x[placed]) if len(placed) else np.zeros(n) for x in position.T]
     return Poses(np.column_stack(filled), rotation, known / np.square(noise))
-
-
-def _vertical(log: Log, inertial: InertialReadings | None, poses: Poses | None) -> NDArray[np.float64]:
-    """(n, 3) up, in axes of the base, roughly."""
-    return orientations(log.t, inertial, poses)[:, 2]
 
 
 def orientations(t, inertial: InertialReadings | None, poses: Poses | None) -> NDArray[np.float64]:

@@ -51,11 +51,6 @@ def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
     return log.replace(contacts={frame: log.contacts[frame] for frame in frames}).noted(*notes)
 
 
-def from_motion(words: Sequence[str]) -> bool:
-    """Whether words ask for contacts that the motion shows. words: as of `with_contacts`."""
-    return AUTO in parted(words)
-
-
 def parted(words: Sequence[str]) -> list[str]:
     """Words, also those between commas."""
     return [word.strip() for each in words for word in each.split(",") if word.strip()]

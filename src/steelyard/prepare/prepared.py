@@ -28,7 +28,7 @@ from steelyard.log.smoothers import BUTTERWORTH
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
 from steelyard.prepare.contact_checks import contact_faults
-from steelyard.prepare.contact_flags import from_motion, in_steady_contact, standing_frames, with_contacts
+from steelyard.prepare.contact_flags import AUTO, in_steady_contact, parted, standing_frames, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
 from steelyard.prepare.undo import corrected
 from steelyard.spatial import POSE
@@ -275,7 +275,7 @@ def _in_contact(task: _Asked, found: Prepared) -> Prepared:
     robot, words = task.robot, task.contacts
     if robot is None or not (found.raw.contacts or words) or found.states is not None:
         return found
-    told = contact_faults(robot, with_contacts(robot, found.require_filtered(), words), found=from_motion(words))
+    told = contact_faults(robot, with_contacts(robot, found.require_filtered(), words), found=AUTO in parted(words))
     found = replace(found, findings=found.findings + task.required(told))
     return _filtered(task, found, contacts=words)
 

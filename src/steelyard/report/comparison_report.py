@@ -98,11 +98,8 @@ def _masses(summaries: Sequence[dict]) -> Iterator[dict]:
     found = [{each["name"]: each for each in summary["parameters"]} for summary in summaries]
     for name in dict.fromkeys(body["name"] for summary in summaries for body in summary["bodies"]):
         rows = [each.get(f"{name}.m") for each in found]
-        yield {"name": name, "runs": [None if row is None else _mass_interval(row) for row in rows]}
-
-
-def _mass_interval(row: dict) -> dict:
-    return {"value": row["identified"], **{key: row[key] for key in ("lower", "upper", "label")}}
+        keys = {"value": "identified", "lower": "lower", "upper": "upper", "label": "label"}
+        yield {"name": name, "runs": [row and {key: row[own] for key, own in keys.items()} for row in rows]}
 
 
 def _repeatability(names: Sequence[str], summaries: Sequence[dict]) -> Repeatability | None:

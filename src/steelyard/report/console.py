@@ -9,7 +9,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.numbers import percent, plural
+from steelyard.numbers import percent, plural, some
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
@@ -78,8 +78,7 @@ def shown(
     if notes:
         found += [Text(f"\n{about}", style="bold"), *(Text(f"- {note}") for note in notes)]
     if names := files.get("files"):
-        more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
-        found.append(Text(f"\nWritten to {files['out']}: {', '.join(names[:MOST_FILES])}{more}"))
+        found.append(Text(f"\nWritten to {files['out']}: {some(names, MOST_FILES)}"))
     return Group(*found)
 
 

@@ -13,9 +13,9 @@ from steelyard.pipeline.drive_identification import FOUND, DriveResult
 from steelyard.pipeline.drive_verdict import HEAVY, ROUGHLY, UNPROVEN, drive_verdict, length_unit, others
 from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import LINES, drawn, text
-from steelyard.report.identification_report import repeat_command
+from steelyard.report.identification_report import of_a_job
 from steelyard.report.labels import dof_units, of_joints
-from steelyard.report.provenance import inputs_of, repeat_section, stamped
+from steelyard.report.provenance import repeat_section
 from steelyard.report.randomisation import KEY as RANGES
 from steelyard.report.randomisation import TITLE as RANGE_TITLE
 from steelyard.report.randomisation import drive_ranges, range_parts
@@ -59,15 +59,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
         "findings": [{key: getattr(each, key) for key in ("code", "severity", "message")} for each in result.findings],
         "notes": [*result.notes, *notes],
     }
-    return stamped(
-        KIND,
-        found,
-        job=result.job,
-        command=repeat_command(result.job, out),
-        out=out,
-        files=files,
-        inputs=inputs_of(result.job),
-    )
+    return of_a_job(KIND, found, result.job, out, files)
 
 
 def _drive(result: DriveResult, name: str, dof: int) -> dict:
@@ -118,10 +110,11 @@ def _screen(result: DriveResult) -> Screen:
     like = "Does not move like" if not beaten else "Moves like" if clearly else "Moves roughly like"
     like = like if HEAVY not in verdict.forbidding else f"Has another mass than its model. {like}"
     limits, faster = _limits(result), result.proven.motion[0].pooled[0]
+    piece = f"in pieces of {WALKED:g} s" if result.prior.floating else "in one piece"
     headline = (
         f"{like} the robot{f', proven up to {limits}' if beaten else ''}: error of held-out motion "
         f"{number(1e3 * own.pooled[0])} {unit} in windows of {result.window:g} s and {number(1e3 * own.pooled[1])} "
-        f"{_piece(result)} ({said})."
+        f"{piece} ({said})."
     )
     questions = (
         Question(
@@ -133,10 +126,6 @@ def _screen(result: DriveResult) -> Screen:
         Question("What says the scale?", "The given model" if result.scaled else "What was stated", result.scale[0]),
     )
     return Screen.judged(verdict, headline, questions)
-
-
-def _piece(result: DriveResult) -> str:
-    return f"in pieces of {WALKED:g} s" if result.prior.floating else "in one piece"
 
 
 def _limits(result: DriveResult) -> str:

@@ -52,15 +52,15 @@ def summary(
     for chapter in sorted(CHAPTERS, key=lambda each: each.derived):
         found |= chapter.numbers(result, found)
     notes = [*result.notes, *result.estimate.notes, *notes]
-    return stamped(
-        KIND,
-        {"verdict": _verdict(result, found, written), **found, "notes": notes},
-        job=result.job,
-        command=repeat_command(result.job, out),
-        out=out,
-        files=files,
-        inputs=inputs_of(result.job),
+    return of_a_job(
+        KIND, {"verdict": _verdict(result, found, written), **found, "notes": notes}, result.job, out, files
     )
+
+
+def of_a_job(kind: str, content: Mapping, job: Job, out, files: Sequence[str]) -> dict:
+    """A whole summary of a run of `identify`, as of `stamped`."""
+    about = {"command": repeat_command(job, out), "inputs": inputs_of(job)}
+    return stamped(kind, content, job=job, out=out, files=files, **about)
 
 
 def record_of(run: "Record | Result | str | Path") -> Record:

@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.cards import FEW
 from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
 from steelyard.inertia.parameters import DIAGONAL_FIRST, TENSOR
-from steelyard.numbers import DASH, ROUNDING, number, percent, plus_minus, unit
+from steelyard.numbers import DASH, ROUNDING, number, percent, plus_minus, some, unit
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Robot, RotorEstimate
@@ -189,8 +189,6 @@ def contradicted(summary: dict) -> Sheet | None:
         link, words = links[each["name"]]
         others = dict.fromkeys(links[name][0] for _, name in each["regroups"] if name in links)
         others.pop(link, None)
-        shown = [*others][:FEW]
-        more = f" and {len(others) - FEW} more" if len(others) > FEW else ""
         rows.append(
             (
                 f"{words} of {link}",
@@ -198,7 +196,7 @@ def contradicted(summary: dict) -> Sheet | None:
                 plus_minus(each["identified"], each["deviation"]),
                 unit(each["unit"]),
                 percent(each["effect"]),
-                ", ".join(shown) + more or DASH,
+                some([*others], FEW) or DASH,
             )
         )
     return sheet(

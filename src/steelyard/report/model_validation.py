@@ -23,10 +23,9 @@ from steelyard.fit import validate as validated
 from steelyard.job import AS_MODELLED
 from steelyard.log import Finding, Log, checks, joined
 from steelyard.model import STEP, Robot
-from steelyard.model.formats import MODEL_SUFFIXES
 from steelyard.numbers import number, percent, times
 from steelyard.pipeline import Job, Result
-from steelyard.pipeline.job_run import job_of, load_with_side, recorded, several
+from steelyard.pipeline.job_run import job_of, load_with_side, model_in, recorded, several
 from steelyard.pipeline.verdicts import LARGE, SAME
 from steelyard.prepare import prepare
 from steelyard.prepare.prepared import walking_states
@@ -39,7 +38,6 @@ from steelyard.report.schema import jsonable
 from steelyard.sheets import Sheet, sheet
 
 OF_TORQUES = ("no_torque", "repeated_sample", "stamp_jitter")  # of logs that rest, and have commands
-SIMULATED = "_simulated.xml"  # of the models in a result, the one that has drives, friction and armature
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,21 +303,8 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> ModelV
 
 def _moving_subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot]:
     """What to read a model and its logs by, and the model."""
-    job = Job(model=str(path), logs=tuple(map(str, logs)), **options)
+    job = Job(model=str(model_in(path)), logs=tuple(map(str, logs)), **options)
     if Path(path).is_dir():
-        summary = read(path).summary
-        own = sorted((name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)), key=_simulated)
-        if not own:
-            raise OptionError(f"{path} holds no model. Give the model file itself.")
-        told = summary["job"]
-        job = replace(
-            job,
-            model=str(Path(path) / own[0]),
-            floating=told.get("floating"),
-            lock=job.lock or tuple(told.get("lock", ())),
-        )
+        told = read(path).summary["job"]
+        job = replace(job, floating=told.get("floating"), lock=job.lock or tuple(told.get("lock", ())))
     return job, load_with_side(job)
-
-
-def _simulated(name: str) -> bool:
-    return not name.endswith(SIMULATED)
