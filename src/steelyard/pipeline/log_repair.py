@@ -109,12 +109,6 @@ def _asked(options: Sequence[str]) -> Corrections | None:
     return corrections_from({name: words or True for name, words in asked.items()})
 
 
-def _error(robot: Robot, fitted: Log, judged: Log) -> tuple[float, float]:
-    """Relative torque error on one log of a fit to another, and of the nominal model."""
-    estimate = consistent(accumulate(robot, fitted, armature=True))
-    return tuple(validate(model, judged).relative_error for model in (estimate, robot))  # type: ignore[return-value]
-
-
 def _clear(log: Log, robot: Robot) -> Log:
     ready = prepare(log, robot, refuse=False)
     return ready.log if ready.filtered is None else ready.clear
@@ -157,7 +151,10 @@ def _without(found: Corrections, name: str, word: str) -> Corrections:
 
 
 def _held_out(first: Reader, last: Reader, robot: Robot, corrections: Corrections) -> tuple[float, float]:
+    """Relative torque error on the last part of a fit to the first, and of the nominal model."""
     try:
-        return _error(robot, *(_clear(part(corrections), robot) for part in (first, last)))
+        fitted, judged = (_clear(part(corrections), robot) for part in (first, last))
+        estimate = consistent(accumulate(robot, fitted, armature=True))
+        return validate(estimate, judged).relative_error, validate(robot, judged).relative_error
     except SteelyardError:  # such a log cannot be fitted at all
         return np.inf, np.inf
