@@ -51,8 +51,7 @@ def _written_model(folder: Path) -> str:
 
 SUMMARY = "summary.json"
 Model = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", callback=model_in, help="Robot model of any format, or a result."),
+    Path, typer.Argument(metavar="MODEL", callback=model_in, help="Robot model of any format, or a result.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]
@@ -119,8 +118,7 @@ class WorkOptions:
         int | None, typer.Option(metavar="N", help="Processes of a scheduler here. [default: one a core]")
     ] = None
     keep: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Folder or URL of finished work, to go on from there."),
+        str | None, typer.Option(metavar="DIR", help="Folder or URL of finished work, to go on from there.")
     ] = None
 
 

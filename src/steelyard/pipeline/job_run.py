@@ -141,11 +141,7 @@ class Run:
 
 
 def begin(
-    job: Job,
-    robot: Robot | None,
-    logs: Sequence | None,
-    progress: Progress,
-    refuse: Callable[[Job, Robot], None],
+    job: Job, robot: Robot | None, logs: Sequence | None, progress: Progress, refuse: Callable[[Job, Robot], None]
 ) -> Run:
     """The run of a job, its logs read. Raises SteelyardError.
 

@@ -18,14 +18,7 @@ from steelyard.model import Robot
 from steelyard.native import one_blas_thread
 from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, BaseFit, begun, settled, speeds
 from steelyard.prepare.base_smoother import BASE, Path, WalkEvidence, covariances
-from steelyard.prepare.base_sources import (
-    POSED,
-    BaseSources,
-    FootPoints,
-    orientations,
-    recorded_poses,
-    sources_of,
-)
+from steelyard.prepare.base_sources import POSED, BaseSources, FootPoints, orientations, recorded_poses, sources_of
 from steelyard.prepare.contact_checks import foot_motion
 from steelyard.prepare.contact_flags import AUTO, NONE, parted, standing_frames
 from steelyard.prepare.inertial_sensors import BIASED
@@ -43,11 +36,7 @@ SEARCHES = 2  # for contacts in the motion that they give, and rounds of each
 
 
 def base_states(
-    robot: Robot,
-    log: Log,
-    *,
-    contacts: Sequence[str] | Mapping[str, str] | None = None,
-    radius: float = 0.0,
+    robot: Robot, log: Log, *, contacts: Sequence[str] | Mapping[str, str] | None = None, radius: float = 0.0
 ) -> BaseStates:
     """The state of a walking robot's base at each sample of a log, by a fixed-interval smoother.
 

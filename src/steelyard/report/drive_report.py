@@ -156,14 +156,7 @@ def drive_view(record: Record, *, robot: str = "") -> View:
                 Part(figures=tuple(("motion", i) for i in range(len(joints)))),
             ),
         ),
-        Section(
-            "Drives",
-            "Drives",
-            (
-                Part(items=tuple(found["scale"]["lines"])),
-                Part(sheet=drive_sheet(found)),
-            ),
-        ),
+        Section("Drives", "Drives", (Part(items=tuple(found["scale"]["lines"])), Part(sheet=drive_sheet(found)))),
         Section("Bodies", "Bodies", (Part(sheet=_body_sheet(found)),)),
         *([Section("Ground", "Ground", (Part(sheet=ground_sheet(found)),))] if "ground" in found else []),
         *([Section(RANGE_TITLE, "Ranges", tuple(range_parts(found)))] if RANGES in found else []),

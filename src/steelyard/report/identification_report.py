@@ -138,11 +138,7 @@ def _links_expected(result: Result) -> str:
 
 def _questions(judged: Verdict, found: Mapping) -> tuple[Question, ...]:
     level, held = judged.level, found["held_out"]
-    return (
-        _better(level, held),
-        _much(held),
-        _unknown(found["unknown"], found["base_parameters"]),
-    )
+    return (_better(level, held), _much(held), _unknown(found["unknown"], found["base_parameters"]))
 
 
 def _better(level: str, held: Mapping) -> Question:

@@ -114,9 +114,7 @@ def _screen(summary: dict) -> Screen:
             f"{summary['samples']} samples at {number(summary['rate'])} Hz.",
         ),
         Question(
-            "How even?",
-            spread(summary["jitter"]),
-            f"Spread of the time steps; {plural(len(summary['gaps']), 'gap')}.",
+            "How even?", spread(summary["jitter"]), f"Spread of the time steps; {plural(len(summary['gaps']), 'gap')}."
         ),
         Question(
             "What cutoff?",
@@ -125,9 +123,7 @@ def _screen(summary: dict) -> Screen:
             f"{number(summary['torque_cutoff'])} Hz for torques.",
         ),
         Question(
-            "What moves?",
-            f"{len(moving)} of {plural(len(summary['motion']), 'joint')}",
-            "More than half of the time.",
+            "What moves?", f"{len(moving)} of {plural(len(summary['motion']), 'joint')}", "More than half of the time."
         ),
     )
     return Screen.judged(verdict, headline, questions)

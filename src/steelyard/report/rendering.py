@@ -28,11 +28,7 @@ def page(view: View) -> str:
         from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader(PACKAGE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["tight"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     raw = {name: Markup(_text(name)) for name in ("style.css", "page.js")}

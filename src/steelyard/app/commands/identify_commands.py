@@ -32,8 +32,7 @@ def fleet(
     ],
     *,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Folder for models, fleet.json and fleet.html."),
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for models, fleet.json and fleet.html.")
     ] = None,
     work: WorkOptions,
     false_alarm: Annotated[
@@ -100,8 +99,7 @@ def identify(
     ] = None,
     work: WorkOptions,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html."),
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html.")
     ] = None,
     export: Export = None,
     options: IdentifyOptions,

@@ -36,8 +36,7 @@ class LimitOptions:
     ] = None
     clearance: Annotated[float, typer.Option(metavar="M", help="Distance that bodies keep from each other.")] = 0.02
     collisions: Annotated[
-        bool,
-        typer.Option("--collisions/--no-collisions", " /--no-geometry", help="Avoid collisions, by geometry."),
+        bool, typer.Option("--collisions/--no-collisions", " /--no-geometry", help="Avoid collisions, by geometry.")
     ] = True
     floor: Annotated[float | None, typer.Option(metavar="Z", help="Height that everything stays above, m.")] = None
     box: Annotated[

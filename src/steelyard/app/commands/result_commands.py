@@ -42,8 +42,7 @@ def inspect(
     ] = None,
     *,
     fix: Annotated[
-        bool,
-        typer.Option("--fix", help="Write the corrections that --model suggests into LOG.steelyard.toml."),
+        bool, typer.Option("--fix", help="Write the corrections that --model suggests into LOG.steelyard.toml.")
     ] = False,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
