@@ -30,8 +30,8 @@ MORE = {  # what the page says beside the help, in Markdown
     ("fleet", "--out"): "And `information.npz`.",
     ("fleet", "--scheduler"): "By default this process does all.",
     ("validate", "--against"): "On the same samples.",
-    ("inspect", "--html"): "The same tables, and figures of time steps, of the motion over the log and of each joint's "
-    "spectrum with the cutoff; opens offline, appears whole or not at all.",
+    ("inspect", "--html"): "The same tables, and figures of time steps and of each joint's spectrum with the cutoff; "
+    "opens offline, appears whole or not at all.",
     ("analyze", "--motors"): "See [side file](side_file.md).",
     ("analyze", "--sensors"): "`base` is a six-axis sensor under the robot.",
     ("analyze", "--format"): "`json` has `count`, `parameters` with their `status`, `base_parameters` with "

@@ -74,9 +74,8 @@ def test_terminal_page_and_json_agree_number_for_number(found, html, odd_log):
 
 def test_figures_show_what_the_log_holds(found, odd_log):
     drawn = health_view(found, odd_log).figures
-    assert set(drawn) == {("steps", 0), ("motion", 0), *(("spectrum", j) for j in range(3))}
+    assert set(drawn) == {("steps", 0), *(("spectrum", j) for j in range(3))}
     assert np.nansum(drawn["steps", 0]["data"][0]["y"]) == len(odd_log) - 1
-    assert [trace["y"] for trace in drawn["motion", 0]["data"]] == [list(each.tenths) for each in found.motion]
     for j in range(3):
         spectrum, floor, cutoff = drawn["spectrum", j]["data"]
         assert cutoff["x"] == [found.cutoff, found.cutoff]

@@ -59,29 +59,18 @@ FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 class DriveResult(Card):
     """Outcome of a run from commands: a robot with drives that moves as its logs do.
 
-    Attributes:
-        job: what was asked for.
-        prior: the given model.
-        robot: the model with new drives, friction, armature and bodies.
-        drives: by joint.
-        start: the fit to torques of drives that the refinement began with; None of a walking robot, whose refinement
-            begins with the given model.
-        motion: errors of motion on held-out blocks: of what the others show, where it began, the given model where its
-            drives are known, and of a robot that goes where it is told or stays. Then all samples were fitted.
-        proven: how motion is predicted that is faster than what was fitted, and up to where.
-        scale: what says the common scale of masses, friction and gains, and what would, in words.
-        scaled: joints whose numbers count in masses of the given model, as nothing else says their scale.
-        fit: the refinement.
-        ground: what contacts of feet with it have, as the motion shows; None unless the robot walks, and where they
-            are of several kinds. `robot.floor` is the same where the file has a place for it.
-        held_out: samples that judge.
-        overlay: of these, times, measured and simulated positions of each block in one piece, and commanded ones, None
-            where commands are no positions; of a free base displacement and rotation vector.
-        step: of the simulation, s.
-        window: s of those windows of `motion`.
-        findings: of the logs.
-        notes: on what was done.
-        log_names: of the files.
+    job: what was asked for. prior: the given model. robot: the model with new drives, friction, armature and bodies.
+    drives: by joint. start: the fit to torques of drives that the refinement began with; None of a walking robot, whose
+    refinement begins with the given model. motion: errors of motion on held-out blocks: of what the others show, where
+    it began, the given model where its drives are known, and of a robot that goes where it is told or stays. Then all
+    samples were fitted. proven: how motion is predicted that is faster than what was fitted, and up to where. scale:
+    what says the common scale of masses, friction and gains, and what would, in words. scaled: joints whose numbers
+    count in masses of the given model, as nothing else says their scale. fit: the refinement. ground: what contacts of
+    feet with it have, as the motion shows; None unless the robot walks, and where they are of several kinds.
+    `robot.floor` is the same where the file has a place for it. held_out: samples that judge. overlay: of these, times,
+    measured and simulated positions of each block in one piece, and commanded ones, None where commands are no
+    positions; of a free base displacement and rotation vector. findings: of the logs. notes: on what was done.
+    log_names: of the files. window: s of those windows of `motion`. step: of the simulation, s.
     """
 
     job: Job

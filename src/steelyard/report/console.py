@@ -15,7 +15,6 @@ from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
 from steelyard.report.links import key_tables
 from steelyard.report.log_data import decided
-from steelyard.report.model_validation import ModelValidation
 from steelyard.report.torques import error_sheet
 from steelyard.sheets import Cell, Sheet
 
@@ -52,11 +51,6 @@ def view_overview(view: View) -> Group:
     parts = (part for section in view.sections for part in section.parts)
     tables = (part.sheet for part in parts if part.sheet and not (part.folded or part.sheet.folded))
     return shown(view.screen, tables, files=view.summary)
-
-
-def validation_overview(found: ModelValidation) -> Group:
-    """What `steelyard validate` prints."""
-    return shown(found.screen, [found.table()], most=len(found.screen.reasons))
 
 
 def shown(

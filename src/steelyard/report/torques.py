@@ -1,6 +1,6 @@
 """Torque errors on held-out samples, and the residuals of each joint: their numbers, tables and figures."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from steelyard.sheets import Cell, Sheet, sheet
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
 QUANTILE_SAMPLES = 100_000  # at most, evenly spread
-FEW = 8  # joints whose figures stand open; of more, only the worst do
-WORST = 4
+FEW = 8  # joints whose figures stand open
 NO_FINDING = "no finding"
 
 
@@ -56,21 +55,10 @@ def error_quantiles(error) -> np.ndarray:
 
 def _torque_parts(summary: dict) -> Iterator[Part]:
     joints = summary["held_out"]["joints"]
-    places = range(len(joints))
     yield Part(figures=(("errors", 0), ("contributions", 0)))
     yield Part(sheet=error_sheet(summary))
-    if len(joints) > FEW:
-        worst = sorted(places, key=lambda i: -(joints[i]["relative_after"] or 0.0))[:WORST]
-        yield Part(text=f"The {WORST} joints with the largest relative errors:")
-        yield Part(figures=_of_joints(sorted(worst)))
-        rest = [i for i in places if i not in worst]
-        yield Part(figures=_of_joints(rest), folded=f"the other {len(rest)} joints")
-    else:
-        yield Part(figures=_of_joints(places))
-
-
-def _of_joints(places: Iterable[int]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, i) for i in places for name in ("torque", "parts"))
+    figures = tuple((name, i) for i in range(len(joints)) for name in ("torque", "parts"))
+    yield Part(figures=figures, folded=f"torques of {len(joints)} joints" if len(joints) > FEW else "")
 
 
 def error_sheet(summary: dict) -> Sheet:

@@ -122,9 +122,14 @@ def validate(
         found = judge(model, logs, against=against, **options.of_job())
         if export is not None:
             write_recording(export, found.robot, found.log, dict(found.models))
-        from steelyard.report.console import validation_overview
+        from steelyard.report.console import shown
 
-    finish(found.as_json(), lambda: validation_overview(found), as_json=as_json, findings=not found.good)
+    finish(
+        found.as_json(),
+        lambda: shown(found.screen, [found.table()], most=len(found.screen.reasons)),
+        as_json=as_json,
+        findings=not found.good,
+    )
 
 
 @subcommand(
