@@ -40,9 +40,7 @@ def endings() -> Iterator[None]:
     for number in (getattr(signal, name, None) for name in SIGNALS):
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
             signal.signal(number, _stop)
-    sys.stdout, sys.stderr = (
-        stream or Path(os.devnull).open("w", encoding="utf-8") for stream in (sys.stdout, sys.stderr)
-    )  # None where it is closed
+    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))  # None where it is closed
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -67,6 +65,10 @@ def endings() -> Iterator[None]:
         _silence()
         _say(f"standard output cannot be written: {error.strerror}.")
         raise SystemExit(REFUSED) from None
+
+
+def _nowhere():
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _stop(number, frame):

@@ -124,12 +124,8 @@ def validate(
             write_recording(export, found.robot, found.log, dict(found.models))
         from steelyard.report.console import shown
 
-    finish(
-        found.as_json(),
-        lambda: shown(found.screen, [found.table()], most=len(found.screen.reasons)),
-        as_json=as_json,
-        findings=not found.good,
-    )
+        told = shown(found.screen, [found.table()], most=len(found.screen.reasons))
+    finish(found.as_json(), lambda: told, as_json=as_json, findings=not found.good)
 
 
 @subcommand(
