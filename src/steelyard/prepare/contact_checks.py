@@ -42,10 +42,6 @@ class FootMotion:
     slope: NDArray[np.float64]
     touching: NDArray[np.bool_]
 
-    def of(self, frame: str) -> int:
-        """Row of a frame."""
-        return self.frames.index(frame)
-
 
 def foot_motion(robot: Robot, log: Log, frames: Sequence[str]) -> FootMotion:
     """The motion of frames that touch the ground now and then. Raises ModelError for an unknown frame, LogError for a
@@ -222,20 +218,18 @@ def _carrying(log: Log, seen: _Seen, rows: Sequence[int], *, found: bool) -> Ite
 
 def _without_flags(log: Log, seen: _Seen) -> Iterator[Finding]:
     """Feet that carry and are never flagged."""
-    never = [f for i, f in enumerate(seen.motion.frames) if not seen.flags[i].any()]
-    carry = [
-        f for f in never if np.mean(seen.rests[seen.motion.of(f)] & seen.motion.touching[seen.motion.of(f)]) > CARRIES
-    ]
-    for what, frames in (
-        ("is never flagged", [f for f in carry if f in log.contacts]),
-        ("has no flags of contact", [f for f in carry if f not in log.contacts]),
+    rests = dict(zip(seen.motion.frames, zip(seen.flags, seen.rests, seen.motion.touching, strict=True), strict=True))
+    carry = {
+        f: np.mean(touch) for f, (on, own, touch) in rests.items() if not on.any() and np.mean(own & touch) > CARRIES
+    }
+    for code, what, has_flags in (
+        ("contact_never", "is never flagged", True),
+        ("contact_missing", "has no flags of contact", False),
     ):
-        if frames:
-            told = ", ".join(
-                f"{f} in {np.mean(seen.motion.touching[seen.motion.of(f)]):.0%} of the samples" for f in frames
-            )
+        if frames := [f for f in carry if (f in log.contacts) == has_flags]:
+            told = ", ".join(f"{f} in {carry[f]:.0%} of the samples" for f in frames)
             yield fatal(
-                "contact_never" if frames[0] in log.contacts else "contact_missing",
+                code,
                 f"{choices(frames)} {what} but rests on the ground ({told}), so its force would be taken for masses. "
                 f"Add columns contact_{frames[0]}, or find contacts from the motion: --contacts auto.",
                 options=AUTO,

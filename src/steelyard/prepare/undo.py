@@ -17,7 +17,7 @@ from steelyard.log.free_base import convention_of, from_convention
 from steelyard.log.masks import clipped_sides
 from steelyard.log.motion_checks import full_turns
 from steelyard.log.stamps import even_stamps
-from steelyard.model import Joint, Robot, load
+from steelyard.model import Robot, load
 from steelyard.model.joint import ENDLESS, screw
 from steelyard.numbers import SAME, to_float
 
@@ -168,7 +168,8 @@ def _scaled(log: Log, word: str) -> Log:
 
 def _endless_unwrapped(robot: Robot, log: Log) -> Log:
     """The log with positions of joints without limits unwrapped."""
-    endless = {joint.name for joint in robot.free_joints if joint.turns and _endless(joint)}
+    turning = [joint for joint in robot.free_joints if joint.turns and not screw(joint)[2]]
+    endless = {joint.name for joint in turning if joint.upper[0] - joint.lower[0] > ENDLESS}
     places = {robot.dof_names[dof]: place for dof, place in robot.scalar_positions.items()}
     names = [name for name in places if name in endless] if log.nq == robot.nq else []
     columns = [places[name] for name in names]
@@ -176,11 +177,6 @@ def _endless_unwrapped(robot: Robot, log: Log) -> Log:
     for place in np.flatnonzero(jumps):
         log = _unwrapped(log, [columns[place]], names[place])
     return log
-
-
-def _endless(joint: Joint) -> bool:
-    """Whether a joint about an axis comes back to the same pose after a turn, again and again."""
-    return bool(joint.upper[0] - joint.lower[0] > ENDLESS) and not screw(joint)[2]
 
 
 def _unwrapped(log: Log, columns, joint: str) -> Log:
