@@ -143,8 +143,8 @@ def range_parts(summary: dict) -> Iterator[Part]:
         text=f"Each range holds {LEVEL:.0%} of the samples of the posterior in {FILE}, 5 to 95 %, and the value of the "
         "model file. Randomise by rows of that file: numbers of one row belong together, and independent ranges allow "
         "robots that the logs rule out. "
-        f"{MARK} was not identified on its own: its range rests on the prior about the given model. What is given is "
-        "not varied."
+        f"Those with {MARK} rest on the prior about the given model, as they were not identified on their own. What is "
+        "given is not varied."
     )
     if not summary.get("proven", {}).get("intervals", True):
         from steelyard.pipeline.drive_verdict import UNPROVEN

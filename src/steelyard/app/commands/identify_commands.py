@@ -139,7 +139,7 @@ def demo(
 
         done = run_demo(out, progress=progress)
     if not (quiet or as_json):
-        from steelyard.report.truth import truth_tables
+        from steelyard.app.demo_job import truth_tables
 
         console().print(truth_tables(done.truth, done.result))
     show_summary(done.outcome.summary, as_json=as_json, quiet=quiet, links=False)
