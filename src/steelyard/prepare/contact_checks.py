@@ -222,14 +222,11 @@ def _without_flags(log: Log, seen: _Seen) -> Iterator[Finding]:
     carry = {
         f: np.mean(touch) for f, (on, own, touch) in rests.items() if not on.any() and np.mean(own & touch) > CARRIES
     }
-    for code, what, has_flags in (
-        ("contact_never", "is never flagged", True),
-        ("contact_missing", "has no flags of contact", False),
-    ):
+    for what, has_flags in (("is never flagged", True), ("has no flags of contact", False)):
         if frames := [f for f in carry if (f in log.contacts) == has_flags]:
             told = ", ".join(f"{f} in {carry[f]:.0%} of the samples" for f in frames)
             yield fatal(
-                code,
+                "contact_never" if has_flags else "contact_missing",
                 f"{choices(frames)} {what} but rests on the ground ({told}), so its force would be taken for masses. "
                 f"Add columns contact_{frames[0]}, or find contacts from the motion: --contacts auto.",
                 options=AUTO,
