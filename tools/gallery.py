@@ -229,11 +229,11 @@ def picture(folder: Path, joint: int, path: Path) -> None:
     """Held-out torque of a joint, or its motion, as the report draws it."""
     import plotly.graph_objects as go
 
-    from steelyard.report import drive_figures, figures
+    from steelyard.report import drive_report, figures
     from steelyard.report.record import read
 
     record = read(folder)
-    draw = drive_figures.motion if record.kind == "drives" else figures.torque
+    draw = drive_report.motion if record.kind == "drives" else figures.torque
     go.Figure(draw(record, joint)).write_image(path, width=640, height=300)
 
 

@@ -22,7 +22,6 @@ PLUG_INS = (
     "app/commands/*.py",
     "diagnose/hypotheses/*.py",
     "model/library.py",
-    "report/markdown.py",  # one of the three ways to show a report
 )
 
 

@@ -5,14 +5,17 @@ subcommand are those that Typer has of it; those that are fields of a `Job` are 
 """
 
 import re
+import textwrap
+from collections.abc import Callable
+from inspect import Parameter, getdoc, signature
 from pathlib import Path
+from types import GenericAlias
 
 from typer.main import get_command
 
 import steelyard
 from steelyard.app import app
-from steelyard.app.signature import stub
-from steelyard.corrections import Corrections
+from steelyard.corrections import NOTHING, Corrections
 from steelyard.diagnose.faults import ACCEPTABLE
 from steelyard.job import Job
 from steelyard.job_options import flag, options_of
@@ -27,8 +30,8 @@ MORE = {  # what the page says beside the help, in Markdown
     ("fleet", "--out"): "And `information.npz`.",
     ("fleet", "--scheduler"): "By default this process does all.",
     ("validate", "--against"): "On the same samples.",
-    ("inspect", "--html"): "The same tables, and figures of time steps, of the motion over the log and of each joint's "
-    "spectrum with the cutoff; opens offline, appears whole or not at all.",
+    ("inspect", "--html"): "The same tables, and figures of time steps and of each joint's spectrum with the cutoff; "
+    "opens offline, appears whole or not at all.",
     ("analyze", "--motors"): "See [side file](side_file.md).",
     ("analyze", "--sensors"): "`base` is a six-axis sensor under the robot.",
     ("analyze", "--format"): "`json` has `count`, `parameters` with their `status`, `base_parameters` with "
@@ -86,6 +89,28 @@ def _code(words) -> str:
 def page(text: str) -> str:
     """The page with the table of options of every subcommand as it should be."""
     return SECTION.sub(lambda part: TABLE.sub(lambda _: table(part[1]), part[0], count=1), text)
+
+
+def stub(function: Callable) -> str:
+    """The function with all its keywords, as a stub file has it."""
+    lines = [f"def {function.__name__}("]
+    star = False
+    for each in signature(function).parameters.values():
+        if each.kind is Parameter.KEYWORD_ONLY and not star:
+            lines.append("    *,")
+            star = True
+        kind = each.annotation if isinstance(each.annotation, str) else _text(each.annotation)
+        default = "NOTHING" if each.default is NOTHING else repr(each.default).replace("'", '"')
+        lines.append(f"    {each.name}: {kind}" + ("," if each.default is Parameter.empty else f" = {default},"))
+    doc = textwrap.indent((getdoc(function) or "").rstrip(), "    ")
+    return "\n".join([*lines, ") -> Result:", f'    """{doc.strip()}', '    """'])
+
+
+def _text(kind) -> str:
+    """A type as it is written, without the modules of its names."""
+    plain = kind.__name__ if isinstance(kind, type) and not isinstance(kind, GenericAlias) else str(kind)
+    plain = plain.replace("collections.abc.Callable[[str, float], None]", "Progress")
+    return re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", plain)
 
 
 def keywords(text: str) -> str:

@@ -21,10 +21,9 @@ from steelyard.pipeline import Job, Result
 from steelyard.pipeline.identification import run as identify
 from steelyard.pipeline.inspection import health
 from steelyard.prepare.prepared import spectral_cutoff
-from steelyard.report.html import page
 from steelyard.report.identification_report import summary, view_of
-from steelyard.report.markdown import markdown
 from steelyard.report.record import Record, render, write
+from steelyard.report.rendering import markdown, page
 from steelyard.report.signal_curves import curves, save_curves
 
 SAMPLES, HELD_OUT, SHORT = 1_000_000, 0.3, 4000

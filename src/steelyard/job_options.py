@@ -1,7 +1,7 @@
 """What an option of a job says about itself, and the words that it becomes on a command line."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import Any
 
@@ -88,3 +88,10 @@ def _words(option: str, value, how: Option) -> Iterator[str]:
 def path_word(path) -> str:
     """A path as an argument: one that starts with a dash would be read as an option."""
     return f"./{path}" if str(path).startswith("-") else str(path)
+
+
+def toml(value) -> str:
+    """Flags, numbers, text, lists and tables as TOML has them: JSON's, but for the one character it wants escaped."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {toml(each)}" for key, each in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

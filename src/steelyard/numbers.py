@@ -6,6 +6,7 @@ also takes `1_5` as 15 and digits of other scripts, which no writer of XML or CS
 
 import math
 import re
+from collections.abc import Sequence
 
 # Relative to what a number is part of: a smaller one is none.
 ROUNDING = 1e-12  # of sums and products in double precision
@@ -106,3 +107,8 @@ def times(ratio: float) -> str:
 def plural(count: int, word: str, words: str | None = None) -> str:
     """`1 link`, `2 links`."""
     return f"{count} {word if count == 1 else words or word + 's'}"
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """The first of names in a line, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

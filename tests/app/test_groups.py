@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from steelyard.app.commands.excite_command import LimitOptions
-from steelyard.app.commands.fleet_command import fleet
+from steelyard.app.commands.identify_commands import fleet
+from steelyard.app.commands.motion_commands import LimitOptions
 from steelyard.app.options import (
     AimOptions,
     CourseOptions,
@@ -88,7 +88,7 @@ def test_words_of_a_channel_file_and_of_options_are_joined():
 
 def test_a_fleet_is_told_what_its_logs_have_wrong(monkeypatch):
     jobs = []
-    module = "steelyard.app.commands.fleet_command"
+    module = "steelyard.app.commands.identify_commands"
     monkeypatch.setattr(f"{module}.ask", lambda job, runs, out, work, **more: jobs.append((job, work)) or {})
     monkeypatch.setattr(f"{module}.show_fleet", lambda found, **how: None)
     monkeypatch.setattr("steelyard.fleet.runs_of", lambda source: ())

@@ -16,7 +16,7 @@ from importlib import import_module
 MODULES = (
     *(f"steelyard.{name}" for name in ("app", "app.identification", "app.redraw", "pipeline", "fleet", "check")),
     *(f"steelyard.{name}" for name in ("excite.motion_files", "payload.payload_job", "viewer.show", "viewer.scene")),
-    *(f"steelyard.{name}" for name in ("report.log_health", "report.html", "payload.payload_report")),
+    *(f"steelyard.{name}" for name in ("report.log_health", "report.rendering", "payload.payload_report")),
     *("plotly.graph_objects", "rich.table", "scipy.interpolate", "scipy.optimize"),
 )
 TESTS = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from steelyard.app.commands import payload_command as subcommand
+from steelyard.app.commands import result_commands as subcommand
 from steelyard.job_options import options_of
 from steelyard.payload import METHODS, Status
 from steelyard.payload.controller_formats import FORMATS

@@ -6,10 +6,9 @@ import odd_logs
 from small_runs import write_case
 from steelyard.pipeline import Job
 from steelyard.pipeline.identification import run
-from steelyard.report.html import page
 from steelyard.report.identification_report import summary, view_of
-from steelyard.report.markdown import markdown
 from steelyard.report.record import FILES, Record
+from steelyard.report.rendering import markdown, page
 from steelyard.report.signal_curves import curves
 
 

@@ -19,9 +19,9 @@ from steelyard.payload.payload_report import write_payload
 from steelyard.payload_request import Request
 from steelyard.pipeline import Job, inspect
 from steelyard.pipeline.identification import run
-from steelyard.report.html import page
 from steelyard.report.identification_report import record_of, view_of
 from steelyard.report.log_health import health_view
+from steelyard.report.rendering import page
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02_models_from_dh.py"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -25,7 +25,7 @@ jobs = st.builds(
     floating=st.sampled_from([None, True, False]),
     gravity=st.none() | st.tuples(*[st.floats(-20, 20)] * 3),
     cutoff=st.none() | st.just(0.0) | numbers,
-    smoother=st.sampled_from(SMOOTHERS),
+    smoother=st.sampled_from(list(SMOOTHERS)),
     friction=st.lists(st.sampled_from(["viscous", "coulomb", "offset"]), unique=True).map(tuple),
     armature=st.booleans(),
     coupling=st.lists(st.sampled_from(["a+b", "a-0.5*b", "-a+b"]), max_size=2).map(tuple),

@@ -16,10 +16,9 @@ from steelyard.app import app
 from steelyard.errors import OptionError
 from steelyard.numbers import number
 from steelyard.pipeline import inspect
-from steelyard.report.html import page
 from steelyard.report.log_health import health_overview, health_view, sheets
-from steelyard.report.markdown import markdown
 from steelyard.report.outputs import write_file
+from steelyard.report.rendering import markdown, page
 from steelyard.report.schema import jsonable
 from steelyard.sheets import markdown_text as escaped
 
@@ -75,9 +74,8 @@ def test_terminal_page_and_json_agree_number_for_number(found, html, odd_log):
 
 def test_figures_show_what_the_log_holds(found, odd_log):
     drawn = health_view(found, odd_log).figures
-    assert set(drawn) == {("steps", 0), ("motion", 0), *(("spectrum", j) for j in range(3))}
+    assert set(drawn) == {("steps", 0), *(("spectrum", j) for j in range(3))}
     assert np.nansum(drawn["steps", 0]["data"][0]["y"]) == len(odd_log) - 1
-    assert [trace["y"] for trace in drawn["motion", 0]["data"]] == [list(each.tenths) for each in found.motion]
     for j in range(3):
         spectrum, floor, cutoff = drawn["spectrum", j]["data"]
         assert cutoff["x"] == [found.cutoff, found.cutoff]

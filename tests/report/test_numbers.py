@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from small_runs import JOINTS
-from steelyard.fit import Status
+from steelyard.fit import Status, Validation
 from steelyard.fit.prediction_error import Generalization, Prediction
 from steelyard.fit.prior import model_parameters
 from steelyard.inertia import from_com_inertia
@@ -16,7 +16,7 @@ from steelyard.model.rotor import Rotor
 from steelyard.numbers import percent, plus_minus
 from steelyard.pipeline.verdicts import verdict
 from steelyard.report import log_health
-from steelyard.report.drive_figures import drive_curves
+from steelyard.report.drive_report import drive_curves
 from steelyard.report.identification_report import headline
 from steelyard.report.labels import sizes
 from steelyard.report.links import rotor_numbers, spelled_out
@@ -131,8 +131,9 @@ def test_a_joint_that_is_worse_is_named_among_better_ones():
 
 def test_a_model_is_good_for_logs_that_it_meets_well():
     def judged_alone(*errors, findings=()):
-        models = tuple((f"m{i}", SimpleNamespace(relative_error=error)) for i, error in enumerate(errors))
-        about = {"units": (), "notes": (), "robot": None, "log": None}
+        one = np.ones((3, 1))
+        models = tuple((f"m{i}", Validation(one[:, 0], (1 - x) * one, one, ("a",))) for i, x in enumerate(errors))
+        about = {"joint_names": (), "units": (), "notes": ()}
         return ModelValidation(logs=("log",), models=models, findings=findings, **about).good
 
     assert judged_alone(0.24) and not judged_alone(0.26) and not judged_alone(0.1, findings=(warning("gap", "a gap"),))

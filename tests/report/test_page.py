@@ -19,9 +19,8 @@ from steelyard.numbers import number, percent
 from steelyard.pipeline import Job
 from steelyard.pipeline.identification import run
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL
-from steelyard.report.html import page
 from steelyard.report.identification_report import record_of, view_of
-from steelyard.report.markdown import markdown
+from steelyard.report.rendering import markdown, page
 from steelyard.sheets import markdown_text as escaped
 
 HOSTILE = "<script>alert(1)</script>"

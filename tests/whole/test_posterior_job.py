@@ -12,7 +12,7 @@ import steelyard as sy
 from steelyard.errors import LogError, OptionError
 from steelyard.pipeline.verdicts import SAME, verdict
 from steelyard.report.identification_report import summary
-from steelyard.report.key_tables import contradicted
+from steelyard.report.links import contradicted
 
 FRICTION = ("viscous", "coulomb", "offset")
 JOBS = [("arm", 6), ("ur5", 0), ("panda", 3), ("limbs", 4), ("xarm7", 7)]

@@ -1,19 +1,21 @@
 """The whole job from Python: read, fit, validate, and hand over model, summary and report."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.app.job_file import NAME, job_text, repeatable
 from steelyard.app.redraw import drawn
-from steelyard.app.signature import describe
 from steelyard.arguments import unknown_option
 from steelyard.errors import OptionError, choices
 from steelyard.fit import save_draws, validate
 from steelyard.fit.draws import FILE as DRAWS
 from steelyard.job import Job
-from steelyard.job_options import options_of
+from steelyard.job_options import Option, options_of
 from steelyard.model import Robot, load, save, write_side
 from steelyard.model.formats import BY_NAME, of_mujoco
 from steelyard.model.locking import locked
@@ -91,9 +93,6 @@ def identify(
     return carry_out(job, robot=robot, logs=several(logs), out=out, progress=progress).result
 
 
-describe(identify)
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """A result and its summary, which names the files written."""
@@ -125,35 +124,38 @@ def carry_out(
         if job.drive:
             from steelyard.pipeline.drive_identification import run_drives  # drives take half the start of the rest
 
-            return _moved(run_drives(job, robot=robot, logs=logs, progress=progress), job, out)
-        outcome = _carried_out(run(job, robot=robot, logs=logs, progress=progress), job, out)
+            return _handed_over(run_drives(job, robot=robot, logs=logs, progress=progress), job, out)
+        outcome = _handed_over(run(job, robot=robot, logs=logs, progress=progress), job, out)
     if export is not None and isinstance(outcome.result, Result):
         found = outcome.result
         write_recording(export, found.robot, found.held_out, {"given": found.before, "identified": found.after})
     return outcome
 
 
-def _moved(result: "DriveResult", job: Job, out) -> Outcome:
-    """A robot whose drives move as its logs do, and its files in `out`, if given."""
-    from steelyard.report.drive_figures import drive_curves
-    from steelyard.report.drive_report import drive_summary
+def _handed_over(result: "Result | DriveResult", job: Job, out) -> Outcome:
+    """A result that explains its logs, and its files in `out`, if given. Raises FitError for one that does not."""
+    if isinstance(result, Result):
+        require_explained(result)
+        summed, curved, written = summary, curves, _models
+    else:
+        from steelyard.report.drive_report import drive_curves, drive_summary
 
+        summed, curved, written = drive_summary, drive_curves, _drive_models
     if out is None:
-        return Outcome(result, drive_summary(result))
+        return Outcome(result, summed(result))
     with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
-        models, notes = _drive_models(result, stage)
-        save_draws(result.samples, stage / DRAWS)
-        files = [*models, *FILES, DRAWS, *_job_file(job, stage, out)]
-        found = drive_summary(result, out=out, files=files, notes=notes)
-        record = Record(found, drive_curves(result))
+        models, told = written(result, stage)
+        samples = [] if result.samples is None else [save_draws(result.samples, stage / DRAWS).name]
+        files = [*models, *FILES, *samples, *_job_file(result.job, stage, out)]
+        record = Record(summed(result, out=out, files=files, **told), curved(result))
         write(record, stage)
         render(drawn(record, stage, job.folders), stage)
-        return Outcome(result, found)
+        return Outcome(result, record.summary)
 
 
-def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], list[str]]:
-    """Names of the model files written, and notes: in the given format, with drives beside it, and, where that has no
-    actuators, as an MJCF file that has them, to be simulated."""
+def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], dict]:
+    """Names of the model files written, and what the summary says of them: in the given format, with drives beside it,
+    and, where that has no actuators, as an MJCF file that has them, to be simulated."""
     reports = [save(result.robot, stage / _model_name(result))]
     path = reports[0].path
     if path.suffix != MJCF:  # the user's own file keeps its ground, geometry and base
@@ -164,34 +166,19 @@ def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], list[s
             continue
         written = load(each.path, folders=_folders(result)).drives
         models.append(write_side(result.robot, side_path(each.path), driven=written).name)
-    return models, [note for each in reports for note in each.notes]
+    return models, {"notes": [note for each in reports for note in each.notes]}
 
 
-def _carried_out(result: Result, job: Job, out) -> Outcome:
-    """A result that explains its logs, and its files in `out`, if given."""
-    require_explained(result)
-    if out is None:
-        return Outcome(result, summary(result))
-    with staged(out, inputs=[Path(path) for _, path in inputs_of(job)]) as stage:
-        return Outcome(result, _write(result, stage, out))
-
-
-def _write(result: Result, stage: Path, out) -> dict:
-    """Write model, summary and report to the folder `stage`, which will become `out`. Returns the summary."""
+def _models(result: Result, stage: Path) -> tuple[list[str], dict]:
+    """The same of a robot whose torques were recorded."""
     saved = save(result.robot, stage / _model_name(result))
     models = [file.relative_to(stage).as_posix() for file in saved.files]
     in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
     stated = side_path(saved.path) in saved.files
     if not stated and (result.job.rotors or set(result.robot.loop_names) - set(in_model)):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
-    drawn_files = [] if result.samples is None else [save_draws(result.samples, stage / DRAWS).name]
-    files = [*models, *FILES, *drawn_files, *_job_file(result.job, stage, out)]
     notes = [*(note for note in saved.notes if note not in saved.rescaled), *_unwritten(result, saved.path)]
-    found = summary(result, out=out, files=files, notes=notes, written=[f"{line} {WEIGH}" for line in saved.rescaled])
-    record = Record(found, curves(result))
-    write(record, stage)
-    render(drawn(record, stage, result.job.folders), stage)
-    return found
+    return models, {"notes": notes, "written": [f"{line} {WEIGH}" for line in saved.rescaled]}
 
 
 def _model_name(result: "Result | DriveResult") -> str:
@@ -240,3 +227,42 @@ def _unwritten(result: Result, path: Path):
     if error > 1.01 * full:
         which = "The model and side files" if side.exists() else "The model file"
         yield f"{which} alone: held-out torques to {error:.2%}; with what has no place there, {full:.2%}."
+
+
+LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+WIDTH = 120
+
+
+def describe(function: Callable) -> None:
+    """Give a function with `**options` the options of a Job as keywords, in its signature and its docstring."""
+    own = signature(function)
+    keywords = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=each.default, annotation=python_type(each, how))
+        for name, (each, how) in options_of(Job).items()
+    ]
+    first = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*first, *keywords])  # type: ignore[attr-defined]
+    text = "\n".join(line for name, (_, how) in options_of(Job).items() for line in _argument(name, how))
+    function.__doc__ = (function.__doc__ or "").replace("        {options}", textwrap.indent(text, " " * 8))
+
+
+def python_type(each: Field, how: Option) -> str:
+    """The type of an option as Python takes it."""
+    if how.accepts:
+        return how.accepts
+    if each.type == tuple[str, ...]:
+        return "Sequence[str | Path]" if how.path else "str | Sequence[str]"
+    if how.path:
+        return "str | Path | None"
+    return each.type.__name__ if type(each.type) is type else str(each.type)
+
+
+def _argument(name: str, how: Option) -> list[str]:
+    """Lines of an option in a docstring."""
+    text = LINK.sub(r"\1", f"{how.help} {how.more}".strip())
+    text += f" None means {how.auto or how.unset}." if how.auto or how.unset else ""
+    unit = f" [{how.unit}]" if how.unit else ""
+    return textwrap.wrap(f"{name}{unit}: {text}", WIDTH - 8, subsequent_indent="    ")
+
+
+describe(identify)

@@ -3,17 +3,15 @@
 import json
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import is_dataclass
 from difflib import get_close_matches
-from inspect import signature
 from pathlib import Path
-from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any
 
 from steelyard.errors import OptionError, choices
 from steelyard.job import Job, is_in_memory
-from steelyard.job_options import IDENTIFY, Option, flag, options_of
+from steelyard.job_options import IDENTIFY, Option, flag, options_of, toml
 
 NAME = "job.toml"
 HEAD = "# Repeats this run: steelyard identify --config job.toml -o again\n"
@@ -31,17 +29,10 @@ def repeatable(job: Job) -> bool:
 
 
 def job_text(job: Job, folder: Path) -> str:
-    """A job as TOML, what is at its default left out.
-
-    Args:
-        job: of files, none in memory.
-        folder: where the file will be; paths are relative to it.
-
-    Returns:
-        The text.
-    """
+    """A job of files as TOML, what is at its default left out. folder: where the file will be; paths are relative to
+    it."""
     pairs = [("model", _path(job.model, folder)), ("logs", [_path(log, folder) for log in job.logs])]
-    return HEAD + "".join(f"{key} = {_toml(value)}\n" for key, value in pairs) + "".join(_lines(job, folder))
+    return HEAD + "".join(f"{key} = {toml(value)}\n" for key, value in pairs) + "".join(_lines(job, folder))
 
 
 def _lines(record, folder: Path) -> Iterator[str]:
@@ -50,7 +41,7 @@ def _lines(record, folder: Path) -> Iterator[str]:
         if is_dataclass(value):
             yield from _lines(value, folder)
         elif value != each.default:
-            yield f"\n# {how.help}\n{flag(name, how).removeprefix('--')} = {_toml(_stored(value, how, folder))}\n"
+            yield f"\n# {how.help}\n{flag(name, how).removeprefix('--')} = {toml(_stored(value, how, folder))}\n"
 
 
 def _stored(value, how: Option, folder: Path):
@@ -73,50 +64,11 @@ def _path(path: str, folder: Path) -> str:
         return str(Path(path).absolute())
 
 
-def _toml(value) -> str:
-    """Flags, numbers and text as TOML has them: JSON's, but for the one character that TOML wants escaped."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def defaults_of(path: str, params: Sequence, paths: Collection[str]) -> dict[str, Any]:
+    """Values of a command's parameters, as Typer has them, from a TOML file; keys are long options without dashes.
 
-
-@dataclass(frozen=True)
-class Word:
-    """What a parameter of a command takes: its key in a file, and whether it is a flag, a list, or paths."""
-
-    parameter: str
-    key: str
-    is_flag: bool
-    many: bool
-    paths: bool
-
-
-def words_taken(command: Callable) -> dict[str, Word]:
-    """The words of a command by their keys: long options without dashes, and arguments, which come first."""
-    found = []
-    for name, each in signature(command).parameters.items():
-        kind, told = get_args(each.annotation)[:2]
-        decls = (getattr(told, "default", None), *(getattr(told, "param_decls", None) or ()))  # Typer's order
-        long = [word.split("/")[0] for word in decls if isinstance(word, str) and word.startswith("--")]
-        is_argument = type(told).__name__ == "ArgumentInfo"
-        key = name if is_argument else (*long, f"--{name.replace('_', '-')}")[0].removeprefix("--")
-        inner = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-        many = any(get_origin(part) in (list, tuple) for part in inner)
-        paths = any(part is Path or Path in get_args(part) for part in inner)
-        found.append(Word(name, key, bool in inner, many, paths))
-    return {word.key: word for word in reversed(found)}
-
-
-def defaults_of(path: str, taken: Mapping[str, Word]) -> dict[str, Any]:
-    """Values of a command's parameters from a TOML file.
-
-    Args:
-        path: of the file, from whose folder relative paths in it count.
-        taken: of `words_taken`.
-
-    Returns:
-        Parameter name -> value.
-
-    Raises:
-        OptionError: names the file, and a key that is none of the command's options with the nearest that is.
+    paths: names of parameters that are paths; relative ones count from the folder of the file. Raises OptionError that
+    names the file, and a key that is none of the command's with the nearest that is.
     """
     try:
         found = tomllib.loads(Path(path).read_text("utf-8"))
@@ -124,6 +76,7 @@ def defaults_of(path: str, taken: Mapping[str, Word]) -> dict[str, Any]:
         raise OptionError(f"--config {path} cannot be read: {error.strerror}. Give the path of a TOML file.") from error
     except (ValueError, RecursionError) as error:
         raise OptionError(f"--config {path}: {error}. Expected TOML with lines such as cutoff = 8.0.") from error
+    taken = {max(each.opts, key=len).removeprefix("--"): each for each in reversed(params)}  # arguments come first
     values = {}
     for key, value in found.items():
         word = taken.get(key.replace("_", "-"))
@@ -131,15 +84,16 @@ def defaults_of(path: str, taken: Mapping[str, Word]) -> dict[str, Any]:
             near = get_close_matches(key, taken, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {choices(sorted(taken))}."
             raise OptionError(f"--config {path}: there is no option {key!r} here; {hint}")
-        values[word.parameter] = _given(path, key, value, word)
+        values[word.name] = _given(path, key, value, word, word.name in paths)
     return values
 
 
-def _given(path: str, key: str, value: Any, word: Word):
+def _given(path: str, key: str, value: Any, word, is_path: bool):
     """A value as if it had been typed, paths from the file's folder. Raises OptionError for what no option takes."""
-    values: list[Any] = value if isinstance(value, list) and word.many else [value]
-    if any(isinstance(each, list | dict) or isinstance(each, bool) != word.is_flag for each in values):
-        expected = "true or false" if word.is_flag else "a list of words" if word.many else "one value"
+    is_flag, many = getattr(word, "is_flag", False), word.nargs != 1 or word.multiple
+    values: list[Any] = value if isinstance(value, list) and many else [value]
+    if any(isinstance(each, list | dict) or isinstance(each, bool) != is_flag for each in values):
+        expected = "true or false" if is_flag else "a list of words" if many else "one value"
         raise OptionError(f"--config {path}: {key} = {value!r}; expected {expected}.")
-    made = [each if word.is_flag else str(Path(path).parent / each if word.paths else each) for each in values]
-    return made if word.many else made[0]
+    made = [each if is_flag else str(Path(path).parent / each if is_path else each) for each in values]
+    return made if many else made[0]

@@ -84,14 +84,8 @@ def _written(draws: Draws, index: int, robot: Robot, path: Path) -> str:
 
 
 def without_place(paths: tuple[Path, ...]) -> list[str]:
-    """What varies in samples and has no place in the model files of `variants`, in sentences.
-
-    Args:
-        paths: as `variants` returns them.
-
-    Returns:
-        The sentences; none where the files have all of it.
-    """
+    """What varies in samples and has no place in the model files of `variants`, in sentences; none where they have
+    all."""
     lacks = BY_SUFFIX[paths[0].suffix].lacks
     lost = [name for name in OF_JOINTS if name in lacks]
     if not lost:

@@ -45,8 +45,7 @@ def drawn(record: Record, folder, folders=()) -> View:
 
         return payload_view(record)
     if record.kind == "drives":
-        from steelyard.report.drive_figures import filmed
-        from steelyard.report.drive_report import drive_view
+        from steelyard.report.drive_report import drive_view, filmed
 
         view, film = drive_view, filmed(record.curves, len(record.summary["robot"]["joints"]))
     return view(record, robot=robot_view(record.summary, folder, folders, film))

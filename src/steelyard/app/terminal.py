@@ -34,8 +34,7 @@ def subcommand(*examples_of_use: str, status: str = "", common: str = ""):
     options that `--help` shows, where they are not all; `--help-all` shows the others and all examples.
     """
 
-    from steelyard.app.help_screens import Subcommand, configurable  # the list of subcommands needs no options
-    from steelyard.app.options import grouped
+    from steelyard.app.options import Subcommand, configurable, grouped  # the list of subcommands needs no options
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
         command = configurable(grouped(function)) if common else grouped(function)
@@ -98,13 +97,8 @@ def finish(
 ) -> NoReturn:
     """Print what a subcommand found, and end with the exit status it deserves.
 
-    Args:
-        found: of which the JSON is made; version and verdict are added where it has none of its own.
-        shown: called for what people read: text, or what Rich prints.
-        as_json: print JSON instead.
-        quiet: print nothing but that.
-        findings: true for status 1.
-    """
+    found: of which the JSON is made; version and verdict are added where it has none of its own. shown: called for what
+    people read: text, or what Rich prints. quiet: print nothing but JSON. findings: true for status 1."""
     if as_json:
         level = "care" if findings else "good"
         show_json({"schema_version": SCHEMA_VERSION, "verdict": {"level": level}, **found})

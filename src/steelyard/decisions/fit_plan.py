@@ -130,17 +130,8 @@ class FitPlan(Card):
         return replace(self, read=tuple(read))
 
     def decided(self, rules: "Iterable[Rule]") -> "FitPlan":
-        """The plan after some decisions.
-
-        Args:
-            rules: make them of a plan, one after the other, each with the fields that it changes.
-
-        Returns:
-            The FitPlan.
-
-        Raises:
-            SteelyardError: as the rules.
-        """
+        """The plan after some decisions. rules: make them of a plan, one after the other, each with the fields that it
+        changes."""
         plan = self
         for rule in rules:
             for each, changes in rule(plan):

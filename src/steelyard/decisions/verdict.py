@@ -21,8 +21,9 @@ PRAISE = {
     "The model with its drives": "it moves as the robot did in motion it had not seen",
     "This motion": "what it shows is worth its time",
     "This log": "nothing is wrong with it",
+    "This estimate": "it is of a body that can exist, and nothing suspicious was found",
 }
-MODEL, DRIVES, MOTION, LOG = PRAISE
+MODEL, DRIVES, MOTION, LOG, ESTIMATE = PRAISE
 
 
 @dataclass(frozen=True)

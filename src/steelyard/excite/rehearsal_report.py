@@ -42,7 +42,7 @@ def write_rehearsal_page(found: Rehearsal, path: Path, *, inputs=()) -> Path:
     path: to write, as a whole or not at all. inputs: files that it must not replace. Raises OptionError: it cannot be
     written, or is one of `inputs`.
     """
-    from steelyard.report.html import page
+    from steelyard.report.rendering import page
 
     return write_file(path, page(rehearsal_view(found)).encode(), what="Page", inputs=inputs)
 

@@ -21,8 +21,8 @@ from steelyard.model import save
 from steelyard.numbers import number, percent, share, size
 from steelyard.report.console import shown
 from steelyard.report.document import Part, Screen, Section, View
-from steelyard.report.html import page
 from steelyard.report.outputs import staged
+from steelyard.report.rendering import page
 from steelyard.sheets import ROWS, Sheet, sheet
 
 MODELS = "models"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard.decisions.verdict import ESTIMATE, GOOD, USE, Reason, Verdict
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit import Draws, save_draws
 from steelyard.fit.draws import FILE as DRAWS
@@ -15,7 +16,7 @@ from steelyard.numbers import number, percent, plural, plus_minus, share
 from steelyard.payload.payload_estimate import Payload, Status
 from steelyard.payload.payload_job import PayloadOutcome, Signals
 from steelyard.payload_request import Request
-from steelyard.report.document import USABLE, Figure, Part, Question, Screen, Section, View, drawn_figures
+from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
 from steelyard.report.identification_report import record_of
 from steelyard.report.outputs import staged
@@ -163,11 +164,6 @@ UNKNOWN = {
     Status.NOT_EXPLAINED: "Whether any of it is right",
     Status.INCONSISTENT: "What body this is",
 }
-ADVICE = {
-    "good": "These numbers may be used: they are those of a body that can exist, and nothing suspicious was found.",
-    "care": "These numbers may be used with care: look at these first.",
-    "keep": "Do not use these numbers before you know why: look at these first.",
-}
 
 
 def write_payload(outcome: PayloadOutcome, request: Request, exports: Mapping[str, str], out) -> Record:
@@ -280,19 +276,14 @@ def _channels(signals: Signals) -> Iterator[dict]:
 
 
 def _screen(payload: Payload, relative: float, channels: list[dict]) -> Screen:
-    reasons = [*payload.findings]
+    reasons = [Reason("finding", each) for each in payload.findings]
     if payload.status is not Status.OK:
-        reasons.insert(0, payload.status.value)
-    level = "keep" if not payload.status.usable else "care" if reasons else "good"
+        forbids = GOOD if payload.status.usable else USE
+        reasons.insert(0, Reason(payload.status.name.lower(), payload.status.value, forbids))
+    verdict = Verdict(tuple(reasons), ESTIMATE)
     mass = f"{plus_minus(payload.mass, payload.mass_deviation)} kg"
     worst = max(channels, key=lambda each: each["relative_error"] or 0.0)
     questions = (
-        Question(
-            "May I use it?",
-            USABLE[level],
-            ("A body that can exist. " if payload.consistent else "No real body has these numbers. ")
-            + (f"{plural(len(reasons), 'remark')} above." if reasons else "Nothing suspicious was found."),
-        ),
         Question("What does it weigh?", mass, f"± one standard deviation, from {plural(payload.samples, 'sample')}."),
         Question(
             "How well is it explained?",
@@ -302,7 +293,7 @@ def _screen(payload: Payload, relative: float, channels: list[dict]) -> Screen:
         ),
         Question("What is unknown?", UNKNOWN[payload.status], _deviations(payload)),
     )
-    return Screen(level, _headline(payload, mass), ADVICE[level], tuple(reasons), questions)
+    return Screen.judged(verdict, _headline(payload, mass), questions)
 
 
 def _headline(payload: Payload, mass: str) -> str:

@@ -5,9 +5,4 @@ from steelyard.pipeline.identification import Result
 from steelyard.pipeline.inspection import inspect
 from steelyard.pipeline.job_run import Progress
 
-__all__ = [
-    "Job",
-    "Progress",
-    "Result",
-    "inspect",
-]
+__all__ = ["Job", "Progress", "Result", "inspect"]

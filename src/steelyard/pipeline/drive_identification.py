@@ -37,8 +37,16 @@ from steelyard.model import STEP, Robot
 from steelyard.model.drive import Drive
 from steelyard.model.formats import document_of
 from steelyard.model.robot import Contact
-from steelyard.pipeline.drive_estimates import DriveEstimate, named_drives
-from steelyard.pipeline.drive_starts import from_earlier, known_of, starts_of, with_friction, with_gain, with_masses
+from steelyard.pipeline.drive_estimates import (
+    DriveEstimate,
+    from_earlier,
+    known_of,
+    named_drives,
+    starts_of,
+    with_friction,
+    with_gain,
+    with_masses,
+)
 from steelyard.pipeline.job_run import Progress, Run, begin, require_motion
 from steelyard.prepare import Prepared, prepare
 
@@ -51,29 +59,18 @@ FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 class DriveResult(Card):
     """Outcome of a run from commands: a robot with drives that moves as its logs do.
 
-    Attributes:
-        job: what was asked for.
-        prior: the given model.
-        robot: the model with new drives, friction, armature and bodies.
-        drives: by joint.
-        start: the fit to torques of drives that the refinement began with; None of a walking robot, whose refinement
-            begins with the given model.
-        motion: errors of motion on held-out blocks: of what the others show, where it began, the given model where its
-            drives are known, and of a robot that goes where it is told or stays. Then all samples were fitted.
-        proven: how motion is predicted that is faster than what was fitted, and up to where.
-        scale: what says the common scale of masses, friction and gains, and what would, in words.
-        scaled: joints whose numbers count in masses of the given model, as nothing else says their scale.
-        fit: the refinement.
-        ground: what contacts of feet with it have, as the motion shows; None unless the robot walks, and where they
-            are of several kinds. `robot.floor` is the same where the file has a place for it.
-        held_out: samples that judge.
-        overlay: of these, times, measured and simulated positions of each block in one piece, and commanded ones, None
-            where commands are no positions; of a free base displacement and rotation vector.
-        step: of the simulation, s.
-        window: s of those windows of `motion`.
-        findings: of the logs.
-        notes: on what was done.
-        log_names: of the files.
+    job: what was asked for. prior: the given model. robot: the model with new drives, friction, armature and bodies.
+    drives: by joint. start: the fit to torques of drives that the refinement began with; None of a walking robot, whose
+    refinement begins with the given model. motion: errors of motion on held-out blocks: of what the others show, where
+    it began, the given model where its drives are known, and of a robot that goes where it is told or stays. Then all
+    samples were fitted. proven: how motion is predicted that is faster than what was fitted, and up to where. scale:
+    what says the common scale of masses, friction and gains, and what would, in words. scaled: joints whose numbers
+    count in masses of the given model, as nothing else says their scale. fit: the refinement. ground: what contacts of
+    feet with it have, as the motion shows; None unless the robot walks, and where they are of several kinds.
+    `robot.floor` is the same where the file has a place for it. held_out: samples that judge. overlay: of these, times,
+    measured and simulated positions of each block in one piece, and commanded ones, None where commands are no
+    positions; of a free base displacement and rotation vector. findings: of the logs. notes: on what was done.
+    log_names: of the files. window: s of those windows of `motion`. step: of the simulation, s.
     """
 
     job: Job
@@ -131,16 +128,9 @@ class DriveResult(Card):
 def run_drives(
     job: Job, *, robot: Robot | None = None, logs: Sequence | None = None, progress: Progress | None = None
 ) -> DriveResult:
-    """From files to drives that move as the logs do, judged on held-out samples. Writes nothing.
+    """From files to drives that move as the logs do, judged on held-out samples. Writes nothing. Raises SteelyardError.
 
-    Args:
-        job: with words in `drive`.
-        robot, logs: instead of the files that the job names.
-        progress: told the stage and the share that is done.
-
-    Raises:
-        SteelyardError: with a remedy.
-    """
+    job: with words in `drive`. robot, logs: instead of the files that the job names. progress: told stage and share."""
     report = progress or (lambda stage, share: None)
     report("reading the model", 0.0)
     try:

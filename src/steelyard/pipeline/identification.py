@@ -172,7 +172,8 @@ def run(
     require_no_fatal(misread(begun.robot, fitted.plan.train, fitted.estimate, share), job.accept)
     diagnosis = diagnose(fitted.estimate, fitted.plan.logs)
     require_no_fatal(diagnosis.faults, job.accept)
-    lost = () if any(fault.severity == "fatal" for fault in diagnosis.faults) else _losses(fitted)
+    fatal = any(fault.severity == "fatal" for fault in diagnosis.faults)
+    lost = [] if fatal else [fault for each in fitted.plan.read for fault in costs(fitted.estimate, each)]
     report("trying corrections", 0.85)
     worth, unworthy = tried(diagnosis.faults, fitted.plan, fitted.estimate)
     fitted = _without_passing(fitted, worth)
@@ -224,7 +225,9 @@ def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
 def _judged(begun: Run, fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple, looked: tuple) -> Result:
     """A posterior judged by held-out samples, that of all samples, and everything that is said of them."""
     plan, estimate = fitted.plan, fitted.estimate
-    job, robot, rows, memory = plan.job, plan.robot, plan.rows, _correlation_time(diagnosis)
+    job, robot, rows = plan.job, plan.robot, plan.rows
+    # twice the integrated autocorrelation, after which the residual of no joint is like itself any more, s
+    memory = max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
     gaps = [each.memory + memory for each in plan.read]
     test = plan.held_out.judging([each.judged for each in plan.read], gaps)
     held = together(test)
@@ -273,16 +276,6 @@ def health_of(log: Prepared) -> Inspection:
     """How a log is as it was recorded."""
     own = spectral_cutoff(log.raw, log.findings)
     return health(log.raw, findings=log.findings, ready=log.filtered, cutoff=own)
-
-
-def _correlation_time(diagnosis: Diagnosis) -> float:
-    """s after which the residual of no joint is like itself any more: twice its integrated autocorrelation."""
-    return max((2 * each.time_constant for each in diagnosis.residuals), default=0.0)
-
-
-def _losses(fitted: _Fitted) -> tuple[Fault, ...]:
-    """What logs lack for good, and how to record again."""
-    return tuple(fault for each in fitted.plan.read for fault in costs(fitted.estimate, each))
 
 
 def require_acceptable(codes: tuple[str, ...]) -> None:

@@ -36,16 +36,8 @@ from steelyard.terms import text_of
 
 
 def job_of(model, logs=(), **options) -> Job:
-    """A Job of options as `identify` takes them.
-
-    Args:
-        model: path of the robot model, or a Robot.
-        logs: a log or several, each a path or what `read_log` takes; what is in memory has a name in `<>`.
-        options: fields of a `Job`; words may be given alone, in lists, or as the tables that `identify` describes.
-
-    Raises:
-        OptionError: for an option that a Job does not have, or corrections that cannot be read.
-    """
+    """A Job of options as `identify` takes them. model: a path or a Robot; logs: one or several, each a path or what
+    `read_log` takes, in memory with a name in `<>`. Raises OptionError for an option that a Job does not have."""
     if isinstance(model, Log):
         raise OptionError("The first argument is a Log: the model comes first, then the logs.")
     require_type(Robot | str | PathLike, model=model)
@@ -149,20 +141,12 @@ class Run:
 
 
 def begin(
-    job: Job,
-    robot: Robot | None,
-    logs: Sequence | None,
-    progress: Progress,
-    refuse: Callable[[Job, Robot], None],
+    job: Job, robot: Robot | None, logs: Sequence | None, progress: Progress, refuse: Callable[[Job, Robot], None]
 ) -> Run:
     """The run of a job, its logs read. Raises SteelyardError.
 
-    Args:
-        job: what is asked for.
-        robot, logs: in the place of the files that the job names.
-        progress: told what is read, and the share of the logs that is.
-        refuse: raises for what this kind of run cannot do, before any log is read.
-    """
+    robot, logs: in the place of the files that the job names. progress: told what is read, and the share of the logs
+    that is. refuse: raises for what this kind of run cannot do, before any log is read."""
     require_model_first(job)
     whole = with_motors(load_with_side(job, robot))
     knowledge_of(job, whole)
@@ -184,6 +168,15 @@ def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
     side = side_of(job)
     robot = robot if side is None else read_side(side, robot, gravity=job.gravity)
     return locked(robot, lock_words(job.lock, robot))
+
+
+def model_in(path) -> Path:
+    """A model file as it is; of the folder of a result, that to be simulated where there is one. Raises OptionError."""
+    files = sorted(Path(path).iterdir()) if Path(path).is_dir() else [Path(path)]
+    found = [each for each in files if each.suffix.lower() in MODEL_SUFFIXES and each.is_file()]
+    if not found:
+        raise OptionError(f"{path} holds no model. Name the folder of an earlier result, or its model file.")
+    return min(found, key=lambda each: not each.stem.endswith("_simulated"))
 
 
 def side_of(job: Job) -> Path | None:
@@ -217,23 +210,16 @@ def recorded(
     """
     sources = job.logs if logs is None else logs
     robot, read = read_logs(sources, robot, channels=job.channels, corrections=job.corrections, progress=progress)
-    kept = _once(read)
+    kept: list[int] = []
     for k, log in enumerate(read):
-        first = next(i for i in kept if _same(read[i], log))
-        if first != k:
-            note = f"{job.logs[k]} is the same recording as {job.logs[first]} and is not counted again"
-            read[first] = read[first].noted(note)
+        first = next((i for i in kept if _same(read[i], log)), None)
+        if first is None:
+            kept.append(k)
+            continue
+        note = f"{job.logs[k]} is the same recording as {job.logs[first]} and is not counted again"
+        read[first] = read[first].noted(note)
     job = replace(job, lock=locks_of(robot), logs=tuple(job.logs[k] for k in kept))
     return robot, job, [read[k] for k in kept]
-
-
-def _once(logs: list[Log]) -> list[int]:
-    """Numbers of logs that repeat none before them."""
-    kept: list[int] = []
-    for k, log in enumerate(logs):
-        if not any(_same(logs[i], log) for i in kept):
-            kept.append(k)
-    return kept
 
 
 def _same(one: Log, other: Log) -> bool:

@@ -35,18 +35,10 @@ Fit = Callable[..., Estimate]
 def posterior_of(
     robot: Robot, logs: Sequence[Log], fit: Fit, options: Mapping[str, Any], near: Estimate | None = None
 ) -> tuple[Estimate, list[tuple[Information, ...]]]:
-    """The posterior of several logs and the sums of their blocks.
+    """The posterior of several logs, and the sums of their blocks, by log, as they were fitted.
 
-    Args:
-        robot: with the links of the file.
-        logs: with q, v, a and tau.
-        fit: as `fit.posterior`, of an Information and its options.
-        options: of `accumulate`.
-        near: the posterior of nearly the same logs.
-
-    Returns:
-        The Estimate, and blocks of each log as it was fitted.
-    """
+    robot: with the links of the file. fit: as `fit.posterior`, of an Information and its options. options: of
+    `accumulate`. near: the posterior of nearly the same logs."""
     logs = [log[:: _step(log)] for log in logs]
     edges = [np.linspace(0, len(log), min(BLOCKS, len(log)) + 1).astype(int) for log in logs]
 
@@ -70,18 +62,8 @@ def posterior_of(
 def everything(
     robot: Robot, estimate: Estimate, total: Information, others: Sequence[Log], fit: Fit, options: Mapping[str, Any]
 ) -> Estimate:
-    """The posterior of all samples, once others have judged that of some.
-
-    Args:
-        robot: with the links of the file.
-        estimate: of some samples.
-        total: their sums.
-        others: parts of logs with the other samples.
-        fit, options: as of `posterior_of`.
-
-    Returns:
-        The Estimate.
-    """
+    """The posterior of all samples, once others have judged that of some. total: sums of those that were fitted;
+    others: parts of logs with the other samples; the rest as of `posterior_of`."""
     about = total.robot
     assert about is not None, "sums of logs have a robot"
     more = [accumulate(about, log[:: _step(log)], **options) for log in others if len(log)]
@@ -101,16 +83,8 @@ def _moved(before: Estimate, after: Estimate) -> float:
 
 
 def independent_share(estimate: Estimate, logs: Sequence[Log], *, weighted: bool = True) -> float:
-    """Share of the samples of logs that count as independent, by the residual of an estimate.
-
-    Args:
-        estimate: of these logs.
-        logs: with q, v, a and tau.
-        weighted: whether samples near standstill count less, as they did in the fit.
-
-    Returns:
-        Mean over joints and logs.
-    """
+    """Share of the samples of logs that count as independent, by the residual of an estimate: mean over joints and
+    logs. weighted: whether samples near standstill count less, as they did in the fit."""
     robot, shares, counts = estimate.require_robot(), [], []
     for log in logs:
         found = validate(estimate, log)
@@ -139,16 +113,8 @@ VISIBLE = 0.005  # torque error over torque below which no drive tells: logs of 
 def tried(
     faults: Sequence[Fault], plan: FitPlan, estimate: Estimate | None = None
 ) -> tuple[tuple[Fault, ...], tuple[str, ...]]:
-    """Faults whose correction is worth making, and notes on those whose is not, the first of each option.
-
-    Args:
-        faults: of the diagnosis.
-        plan: how the logs are fitted.
-        estimate: their posterior, of the samples that do not judge, where it is known.
-
-    Returns:
-        The faults, and the notes.
-    """
+    """Faults whose correction is worth making, and notes on those whose is not, the first of each option. estimate: the
+    posterior of the samples that do not judge, where it is known."""
     kept, notes, vain = [], [], set()
     for each in faults:
         option, *words = each.options or ("",)

@@ -18,7 +18,7 @@ from steelyard.fit.estimate import Nuisance
 from steelyard.fit.prediction_error import Generalization, Prediction
 from steelyard.fit.volumes import GEOMETRY
 from steelyard.model.bounding import unread_geometry
-from steelyard.numbers import number, percent, plural, times
+from steelyard.numbers import number, percent, plural, some, times
 from steelyard.pipeline.identification import Result
 from steelyard.pipeline.posterior_of_logs import VISIBLE
 
@@ -124,11 +124,10 @@ def _imitated(result: Result) -> Iterator[Reason]:
     mistake of the log."""
     names, forbids = result.doubted, USE if _imitates(result) else GOOD
     if names:
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         are, they = ("is another body", "it carries") if len(names) == 1 else ("are other bodies", "they carry")
         yield Reason(
             "other_bodies",
-            f"{', '.join(names[:NAMED])}{more} {are} than in the file: {they} what the file lacks, or a mistake of the "
+            f"{some(names, NAMED)} {are} than in the file: {they} what the file lacks, or a mistake of the "
             "log that links imitate, such as units, signs or a load.",
             forbids,
         )

@@ -2,7 +2,4 @@
 
 from steelyard.prepare.prepared import Prepared, prepare
 
-__all__ = [
-    "Prepared",
-    "prepare",
-]
+__all__ = ["Prepared", "prepare"]

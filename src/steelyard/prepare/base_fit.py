@@ -32,16 +32,7 @@ LOST = np.repeat([1.0, 0.5, 1.0, 3.0], 3)  # m, rad, m/s, rad/s that may change 
 
 
 def begun(sources: BaseSources, R, stands) -> Path:
-    """Where the smoother starts: orientations, and feet that stand moving the base.
-
-    Args:
-        sources: of the log.
-        R: (n, 3, 3) orientations.
-        stands: (f, n) shares to which points stand.
-
-    Returns:
-        The Path.
-    """
+    """Where the smoother starts: orientations R (n, 3, 3), and feet that stand, by shares (f, n), moving the base."""
     t, arms = sources.t, rotate(R, sources.legs.points)
     w = rotate(R, turning(t, R) if sources.inertial is None else sources.inertial.gyro)
     if sources.poses is not None and np.mean(sources.poses.weights[:, 0] > 0) > RECORDED:
@@ -70,24 +61,11 @@ class BaseFit:
 
 
 def settled(sources: BaseSources, stands, path: Path, radius: float, rounds: int) -> BaseFit:
-    """The most likely path after so many rounds, or where it is steady.
+    """The most likely path after so many rounds, or where it is steady. stands: (f, n) shares to which points stand;
+    path: to begin with; radius: m, of feet that roll. Raises LogError where the state is not determined.
 
     Feet creep with the load, so that their ways over a walk are no independent evidence of what is common to all
-    samples: plane and biases are found with feet that wander more, and held in the last round.
-
-    Args:
-        sources: of the log.
-        stands: (f, n) shares to which points stand.
-        path: to begin with.
-        radius: m, of feet that roll.
-        rounds: at most.
-
-    Returns:
-        The Fit.
-
-    Raises:
-        LogError: the state is not determined.
-    """
+    samples: plane and biases are found with feet that wander more, and held in the last round."""
     jitter, poses, flat, held = jitter_of(sources), sources.poses, SLOPED, False
     apart = gaps(sources.t)
     jitter[apart] = LOST

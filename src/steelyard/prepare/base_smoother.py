@@ -146,19 +146,8 @@ def hats(t: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def improved(evidence: WalkEvidence, path: Path, held: bool = False) -> tuple[Path, float, Eliminated]:
-    """One Gauss-Newton step.
-
-    Args:
-        evidence: what is known.
-        path: where it is linearised.
-        held: whether plane and biases stay.
-
-    Returns:
-        The path after it; the root mean square of the changes of twists, m/s and rad/s; and the Solution.
-
-    Raises:
-        LogError: the state is not determined.
-    """
+    """One Gauss-Newton step from a path, plane and biases held if wanted: the path after it, the root mean square of
+    the changes of twists, m/s and rad/s, and the solution. Raises LogError where the state is not determined."""
     found = _solved(_normal(evidence, path))
     border = np.zeros_like(found.border) if held else found.border
     step = found.free + found.lever @ border
@@ -176,15 +165,8 @@ def improved(evidence: WalkEvidence, path: Path, held: bool = False) -> tuple[Pa
 
 
 def covariances(found: Eliminated, common=None) -> NDArray[np.float64]:
-    """Covariances of the errors of the base.
-
-    Args:
-        found: the last step.
-        common: (r, r) covariance of plane and biases; None: that of the step.
-
-    Returns:
-        (n, 12, 12) of position, rotation, velocity and angular velocity, in world axes.
-    """
+    """(n, 12, 12) covariances of position, rotation, velocity and angular velocity, in world axes. common: (r, r) of
+    plane and biases; None: that of the step."""
     inverse, gain = np.linalg.inv(found.pivots), found.gains
     for k in range(len(gain) - 1, -1, -1):
         inverse[k] += gain[k] @ inverse[k + 1] @ gain[k].T

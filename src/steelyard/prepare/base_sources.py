@@ -72,20 +72,10 @@ class BaseSources:
 def sources_of(
     robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callable[[FootPoints, NDArray], NDArray]
 ) -> BaseSources:
-    """The sources of a log.
+    """The sources of a log, with delays undone. Raises LogError for neither a sensor nor poses.
 
-    Args:
-        robot: on a free base.
-        log: its log; base columns that are not finite were not recorded.
-        kinds: of contacts by frame, "point", "line" or "flat".
-        stands: from legs and the verticals (n, 3) in axes of the base to (f, n) shares to which points stand.
-
-    Returns:
-        The Sources, with delays undone.
-
-    Raises:
-        LogError: neither a sensor nor poses.
-    """
+    log: base columns that are not finite were not recorded. kinds: of contacts by frame, "point", "line" or "flat".
+    stands: from legs and the verticals (n, 3) in axes of the base to (f, n) shares to which points stand."""
     legs, sensor = _legs(robot, log.q, kinds), on_base(robot, log)
     poses = recorded_poses(log, ALONE if sensor is None else POSED)
     inertial = None if sensor is None else _inertial(robot, log, sensor)
@@ -97,7 +87,7 @@ def sources_of(
     mount = np.eye(3) if sensor is None else robot.frame(sensor).rotation
     rate, delays = log.rate, {}
     most = round(LONGEST * rate)
-    weights = stands(legs, _vertical(log, inertial, poses)) if legs.frames else np.zeros((0, len(log)))
+    weights = stands(legs, orientations(log.t, inertial, poses)[:, 2]) if legs.frames else np.zeros((0, len(log)))
     pull, arms = _distances(log.t, legs.points, weights)
     if inertial is not None and arms.size:
         late = _late(inertial.gyro, lambda w, at: pull[at] + cross(w[:, None], arms[at]), most)
@@ -156,15 +146,8 @@ def _inertial(robot: Robot, log: Log, name: str) -> InertialReadings:
 
 
 def recorded_poses(log: Log, noise: tuple[float, float]) -> Poses | None:
-    """Poses of a free base, with weights of zero where they are missing; a position that never changes is none.
-
-    Args:
-        log: with q, whose base columns may not be finite.
-        noise: m and rad, taken for that of positions and rotations.
-
-    Returns:
-        The Poses, filled between; None where no orientation was recorded.
-    """
+    """Poses of a free base, filled between, with weights of zero where they are missing; a position that never changes
+    is none; None where no orientation was recorded. noise: m and rad, taken for that of positions and rotations."""
     position, quaternion = log.q[:, :3], log.q[:, 3:POSE]
     known = np.stack([np.isfinite(x).all(axis=1) for x in (position, quaternion)], axis=1)
     if not known[:, 1].any():
@@ -178,11 +161,6 @@ def recorded_poses(log: Log, noise: tuple[float, float]) -> Poses | None:
     placed = np.flatnonzero(known[:, 0])
     filled = [np.interp(np.arange(n), placed, x[placed]) if len(placed) else np.zeros(n) for x in position.T]
     return Poses(np.column_stack(filled), rotation, known / np.square(noise))
-
-
-def _vertical(log: Log, inertial: InertialReadings | None, poses: Poses | None) -> NDArray[np.float64]:
-    """(n, 3) up, in axes of the base, roughly."""
-    return orientations(log.t, inertial, poses)[:, 2]
 
 
 def orientations(t, inertial: InertialReadings | None, poses: Poses | None) -> NDArray[np.float64]:
@@ -281,19 +259,11 @@ def _roughness(x) -> NDArray[np.float64]:
 
 
 def weighed(t, poses: Poses, path: Path) -> Poses:
-    """Poses weighed by what they are off: slow noise counts as the white noise that has the same mean over long times.
+    """Poses weighed by what they are off a path that was found with loose weights, as one that follows them hides their
+    noise: slow noise counts as the white noise that has the same mean over long times.
 
     The residual, less its running mean, is white noise and a first-order autoregression, told apart by its correlations
-    over two samples. A path that follows the poses hides their noise, so that loose weights come before.
-
-    Args:
-        t: (n,) s.
-        poses: with weights that are loose.
-        path: found with them.
-
-    Returns:
-        The Poses with other weights.
-    """
+    over two samples."""
     turned = Rotation.from_matrix(path.R @ poses.rotation.mT).as_rotvec()
     weights, size = np.zeros_like(poses.weights), max(3, round(SETTLED / float(np.median(np.diff(t)))))
     for column, error in enumerate((path.p - poses.position, turned)):

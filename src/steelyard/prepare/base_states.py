@@ -18,14 +18,7 @@ from steelyard.model import Robot
 from steelyard.native import one_blas_thread
 from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, BaseFit, begun, settled, speeds
 from steelyard.prepare.base_smoother import BASE, Path, WalkEvidence, covariances
-from steelyard.prepare.base_sources import (
-    POSED,
-    BaseSources,
-    FootPoints,
-    orientations,
-    recorded_poses,
-    sources_of,
-)
+from steelyard.prepare.base_sources import POSED, BaseSources, FootPoints, orientations, recorded_poses, sources_of
 from steelyard.prepare.contact_checks import foot_motion
 from steelyard.prepare.contact_flags import AUTO, NONE, parted, standing_frames
 from steelyard.prepare.inertial_sensors import BIASED
@@ -43,11 +36,7 @@ SEARCHES = 2  # for contacts in the motion that they give, and rounds of each
 
 
 def base_states(
-    robot: Robot,
-    log: Log,
-    *,
-    contacts: Sequence[str] | Mapping[str, str] | None = None,
-    radius: float = 0.0,
+    robot: Robot, log: Log, *, contacts: Sequence[str] | Mapping[str, str] | None = None, radius: float = 0.0
 ) -> BaseStates:
     """The state of a walking robot's base at each sample of a log, by a fixed-interval smoother.
 
@@ -163,18 +152,8 @@ def _joined(log: Log, parts: Sequence[slice], found: Sequence[BaseStates]) -> Ba
 
 
 def with_base(robot: Robot | None, log: Log) -> tuple[Log, tuple[Finding, ...]]:
-    """The log with the motion of a free base that nothing recorded, from its sensor and legs.
-
-    Args:
-        robot: whose columns the log has.
-        log: with base columns of q that are not finite; others come back as they are.
-
-    Returns:
-        The log, whose notes say where its base is from, and what was found.
-
-    Raises:
-        LogError: as of `base_states`.
-    """
+    """The log with the motion of a free base that nothing recorded (base columns of q not finite), from its sensor and
+    legs, and what was found; other logs as they are. Raises LogError as `base_states`."""
     if robot is None or not robot.floating or log.nq != robot.nq or np.isfinite(log.q[:, :POSE]).any():
         return log, ()
     found = base_states(robot, log)

@@ -42,26 +42,10 @@ class FootMotion:
     slope: NDArray[np.float64]
     touching: NDArray[np.bool_]
 
-    def of(self, frame: str) -> int:
-        """Row of a frame."""
-        return self.frames.index(frame)
-
 
 def foot_motion(robot: Robot, log: Log, frames: Sequence[str]) -> FootMotion:
-    """The motion of frames.
-
-    Args:
-        robot: whose columns the log has.
-        log: with v.
-        frames: one or more that touch the ground now and then.
-
-    Returns:
-        The FootMotion.
-
-    Raises:
-        ModelError: an unknown frame.
-        LogError: a log without v.
-    """
+    """The motion of frames that touch the ground now and then. Raises ModelError for an unknown frame, LogError for a
+    log without v."""
     q, v = log.require("q", "v")
     position = np.stack([frame_position(robot, q, frame) for frame in frames])
     speed = np.stack([np.linalg.norm(frame_velocity(robot, q, v, frame)[:, :3], axis=1) for frame in frames])
@@ -70,15 +54,8 @@ def foot_motion(robot: Robot, log: Log, frames: Sequence[str]) -> FootMotion:
 
 
 def above_ground(position: NDArray, speed: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Heights above the plane that slow frames lie in.
-
-    Args:
-        position: (f, n, 3) m.
-        speed: (f, n) m/s.
-
-    Returns:
-        (f, n) m, and the slope (2,) of the plane.
-    """
+    """(f, n) m above the plane that slow frames lie in, and its slope (2,). position: (f, n, 3) m; speed: (f, n)
+    m/s."""
     slow = position[speed < SLOW]
     if not len(slow):
         slow = position.reshape(-1, 3)
@@ -110,16 +87,8 @@ def _touching(speed: NDArray, height: NDArray) -> NDArray[np.bool_]:
 
 
 def estimated_forces(robot: Robot, log: Log, frames: Sequence[str]) -> NDArray[np.float64]:
-    """Vertical forces at frames, roughly: by least squares over the torques of all joints, with nominal masses.
-
-    Args:
-        robot: free, with nominal masses.
-        log: filtered, with v, a and tau.
-        frames: where forces may act.
-
-    Returns:
-        (f, n) N, up, of the ground on the robot.
-    """
+    """(f, n) N, vertical forces of the ground on frames, roughly: by least squares over the torques of all joints, with
+    nominal masses. log: filtered, with v, a and tau."""
     q, v, a, tau = log.require("q", "v", "a", "tau")
     missing = (inverse_dynamics(robot, q, v, a) - tau)[:, TWIST:]
     levers = np.concatenate([jacobian(robot, q, frame)[:, :3, TWIST:] for frame in frames], axis=1)
@@ -186,16 +155,10 @@ def alike(robot: Robot, frames: Sequence[str]) -> tuple[str, ...]:
 
 
 def contact_faults(robot: Robot, log: Log, *, found: bool = False) -> Iterator[Finding]:
-    """What contradicts the flags of a log.
+    """What contradicts the flags of a log; findings that bias masses are fatal.
 
-    Args:
-        robot: with a free base; others have no ground.
-        log: with contacts, and v; with a and tau, torques are asked, too.
-        found: whether flags are those that the motion shows, with which it agrees of course.
-
-    Yields:
-        Findings, those that bias masses fatal.
-    """
+    log: with contacts, and v; with a and tau, torques are asked, too. found: whether flags are those that the motion
+    shows, with which it agrees of course."""
     flagged = tuple(log.contacts)
     if not (robot.floating and flagged):
         return
@@ -255,20 +218,15 @@ def _carrying(log: Log, seen: _Seen, rows: Sequence[int], *, found: bool) -> Ite
 
 def _without_flags(log: Log, seen: _Seen) -> Iterator[Finding]:
     """Feet that carry and are never flagged."""
-    never = [f for i, f in enumerate(seen.motion.frames) if not seen.flags[i].any()]
-    carry = [
-        f for f in never if np.mean(seen.rests[seen.motion.of(f)] & seen.motion.touching[seen.motion.of(f)]) > CARRIES
-    ]
-    for what, frames in (
-        ("is never flagged", [f for f in carry if f in log.contacts]),
-        ("has no flags of contact", [f for f in carry if f not in log.contacts]),
-    ):
-        if frames:
-            told = ", ".join(
-                f"{f} in {np.mean(seen.motion.touching[seen.motion.of(f)]):.0%} of the samples" for f in frames
-            )
+    rests = dict(zip(seen.motion.frames, zip(seen.flags, seen.rests, seen.motion.touching, strict=True), strict=True))
+    carry = {
+        f: np.mean(touch) for f, (on, own, touch) in rests.items() if not on.any() and np.mean(own & touch) > CARRIES
+    }
+    for what, has_flags in (("is never flagged", True), ("has no flags of contact", False)):
+        if frames := [f for f in carry if (f in log.contacts) == has_flags]:
+            told = ", ".join(f"{f} in {carry[f]:.0%} of the samples" for f in frames)
             yield fatal(
-                "contact_never" if frames[0] in log.contacts else "contact_missing",
+                "contact_never" if has_flags else "contact_missing",
                 f"{choices(frames)} {what} but rests on the ground ({told}), so its force would be taken for masses. "
                 f"Add columns contact_{frames[0]}, or find contacts from the motion: --contacts auto.",
                 options=AUTO,
@@ -317,15 +275,7 @@ def _ground(log: Log, seen: _Seen, rows: Sequence[int]) -> Iterator[Finding]:
 
 
 def standing_faults(robot: Robot, logs: Sequence[Log]) -> Iterator[Finding]:
-    """What feet that stand in all samples of all logs keep from sight.
-
-    Args:
-        robot: with a free base; others have masses that the ground does not carry.
-        logs: with contacts, as they are fitted together.
-
-    Yields:
-        At most one Finding, a warning.
-    """
+    """What feet that stand in all samples of all logs, as they are fitted together, keep from sight."""
     flags = [{frame: bool(np.all(flag > 0)) for frame, flag in log.contacts.items()} for log in logs]
     always = [frame for frame in flags[0] if all(own.get(frame) for own in flags)]
     if robot.floating and always:
@@ -338,16 +288,7 @@ def standing_faults(robot: Robot, logs: Sequence[Log]) -> Iterator[Finding]:
 
 
 def near_changes(log: Log, flags: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
-    """Samples about changes of flags.
-
-    Args:
-        log: whose gaps part it.
-        flags: (f, n).
-        reach: samples on either side of a change.
-
-    Returns:
-        (n,) whether a flag changes so near.
-    """
+    """(n,) whether any of the flags (f, n) changes within so many samples on either side; gaps part the log."""
     result = np.zeros(len(log), dtype=bool)
     for part in segments(log.t):
         changes = np.any(flags[:, part][:, 1:] != flags[:, part][:, :-1], axis=0)

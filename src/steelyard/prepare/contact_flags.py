@@ -24,22 +24,11 @@ FEET = ("foot", "toe", "ankle_roll", "sole")  # ends of names of links that stan
 
 
 def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
-    """The log with the contacts that are asked for.
+    """The log with the contacts that are asked for, and in its notes where they are from.
 
-    Args:
-        robot: the robot.
-        log: with v where contacts are found from the motion.
-        words: "auto", "none", or frames, also with commas, which must have flags; with auto, frames to look at. Empty:
-            as recorded.
-
-    Returns:
-        The log, and in its notes where contacts are from.
-
-    Raises:
-        OptionError: words that do not go together, or `auto` for a robot that has no ground.
-        LogError: frames without flags.
-        ModelError: unknown frames.
-    """
+    words: "auto", "none", or frames, also with commas, which must have flags; with auto, frames to look at. Empty: as
+    recorded. Raises OptionError for words that do not go together, or `auto` for a robot that has no ground, LogError
+    for frames without flags, ModelError for unknown ones."""
     words = parted(words)
     if not words:
         return log
@@ -60,11 +49,6 @@ def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
     left = [frame for frame in log.contacts if frame not in frames]
     notes = (f"contacts of {choices(left)} not used, as they were not asked for",) if left else ()
     return log.replace(contacts={frame: log.contacts[frame] for frame in frames}).noted(*notes)
-
-
-def from_motion(words: Sequence[str]) -> bool:
-    """Whether words ask for contacts that the motion shows. words: as of `with_contacts`."""
-    return AUTO in parted(words)
 
 
 def parted(words: Sequence[str]) -> list[str]:
@@ -100,16 +84,8 @@ def standing_frames(robot: Robot) -> tuple[str, ...]:
 
 
 def in_steady_contact(robot: Robot, log: Log, cutoff: float) -> Log:
-    """The log without samples whose contacts are in doubt.
-
-    Args:
-        robot: the robot.
-        log: filtered.
-        cutoff: of the filters, Hz.
-
-    Returns:
-        The log less samples about changes of flags and those in which a flagged foot moves; notes say how many.
-    """
+    """The filtered log less samples about changes of flags, and those in which a flagged foot moves; notes say how
+    many. cutoff: of the filters, Hz."""
     if not log.contacts:
         return log
     period = log.rate / cutoff if cutoff else 0.0

@@ -28,9 +28,9 @@ from steelyard.log.smoothers import BUTTERWORTH
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
 from steelyard.prepare.contact_checks import contact_faults
-from steelyard.prepare.contact_flags import from_motion, in_steady_contact, standing_frames, with_contacts
+from steelyard.prepare.contact_flags import AUTO, in_steady_contact, parted, standing_frames, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
-from steelyard.prepare.undo import corrected, effort_note
+from steelyard.prepare.undo import corrected
 from steelyard.spatial import POSE
 
 REPAIRED = ("repeated_sample",)  # findings that new stamps undo
@@ -244,7 +244,6 @@ def _checked(task: _Asked, found: Prepared) -> Prepared:
 def _evenly_stamped(task: _Asked, found: Prepared) -> Prepared:
     repaired = tuple(code for code in REPAIRED if any(finding.code == code for finding in found.findings))
     raw = filters.restamp(found.raw) if repaired else found.raw
-    raw = raw.noted(*effort_note(task.robot, raw)) if task.robot is not None and not task.drives else raw
     return replace(found, raw=raw, repaired=repaired)
 
 
@@ -276,7 +275,7 @@ def _in_contact(task: _Asked, found: Prepared) -> Prepared:
     robot, words = task.robot, task.contacts
     if robot is None or not (found.raw.contacts or words) or found.states is not None:
         return found
-    told = contact_faults(robot, with_contacts(robot, found.require_filtered(), words), found=from_motion(words))
+    told = contact_faults(robot, with_contacts(robot, found.require_filtered(), words), found=AUTO in parted(words))
     found = replace(found, findings=found.findings + task.required(told))
     return _filtered(task, found, contacts=words)
 
@@ -288,19 +287,8 @@ def _on_tree(task: _Asked, found: Prepared) -> Prepared:
 
 
 def walking_states(robot: Robot, log: Log, contacts: tuple[str, ...] = ()) -> BaseStates:
-    """States of a walking base, on round feet where the robot's file has spheres there.
-
-    Args:
-        robot: on a free base.
-        log: of its walk, with mistakes undone.
-        contacts: as of `prepare`.
-
-    Returns:
-        The BaseStates.
-
-    Raises:
-        LogError: as of `base_states`.
-    """
+    """States of a walking base, on round feet where the robot's file has spheres there. log: with mistakes undone;
+    contacts: as of `prepare`. Raises LogError as `base_states`."""
     radius = radius_of_feet(robot, tuple(log.contacts) or standing_frames(robot))
     from steelyard.prepare.base_states import base_states
 

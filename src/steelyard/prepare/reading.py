@@ -10,7 +10,6 @@ Logs read for a robot. Joints of it that no log shows to move are locked in the 
 such as of a gripper, and a free base that something holds.
 """
 
-import json
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ import numpy as np
 
 from steelyard.corrections import NOTHING, Corrections, corrections_from
 from steelyard.errors import LogError, OptionError, UnrecordedJoints, choices
-from steelyard.job_options import INSPECT, options_of, words_of
+from steelyard.job_options import INSPECT, options_of, toml, words_of
 from steelyard.log import Log, read_log
 from steelyard.log.channels import DRIVE
 from steelyard.model import Robot
@@ -117,14 +116,9 @@ def read_recorded(
 ) -> tuple[Log, LogSide]:
     """A log as recorded, and what its side file says, which `undone` does. Channels and units are of the reading.
 
-    Args:
-        path: of the log, or what else `read_log` takes.
-        robot: as of `read_log`.
-        channels: as of `read_log`; they count more than the side file's.
-        corrections: those that will be made besides; what they say of reading counts more, too.
-        rows: as of `read_log`.
-        beside: what to take for the side file, in the place of the one that is there.
-    """
+    path, robot, channels, rows: as of `read_log`; channels count more than the side file's. corrections: those that
+    will be made besides; what they say of reading counts more, too. beside: in the place of the side file that is
+    there."""
     if beside is None:
         beside = log_side(path) if isinstance(path, str | Path) else LogSide(Path(), {})
     if corrections.base is not None:  # it says of the same log what its base is
@@ -170,21 +164,14 @@ def write_log_side(beside: LogSide, why: Mapping[str, str] | None = None) -> Non
         )
         beside = replace(beside, corrections=replace(beside.corrections, gravity_model=named))
     lines = ["# What the log beside this file has wrong. Every command that reads the log undoes it."]
-    lines += [f"{name} = {_toml(value)}" for name, value in beside.channels.items()]
+    lines += [f"{name} = {toml(value)}" for name, value in beside.channels.items()]
     lines += ["", f"[{TABLE}]"]
     for name in OF_A_LOG:
         value = getattr(beside.corrections, name)
         if value != getattr(NOTHING, name):
             reasons = [text for word, text in (why or {}).items() if value is True or word in value]
-            lines += [*(f"# {text}" for text in reasons), f"{name} = {_toml(value)}"]
+            lines += [*(f"# {text}" for text in reasons), f"{name} = {toml(value)}"]
     write_bytes(beside.path, "\n".join([*lines, ""]).encode())
-
-
-def _toml(value) -> str:
-    """A value of a channel or a correction as TOML has it."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items()) + "}"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _spoken(corrections: Corrections) -> list[str]:
@@ -205,22 +192,12 @@ def read_logs(
     corrections: Corrections = NOTHING,
     progress: Callable[[str, float], None] | None = None,
 ) -> tuple[Robot, list[Log]]:
-    """Logs of one robot, and the robot as they show it.
+    """Logs of one robot, as they are but for what their side files undo, and the robot as they show it: with joints
+    locked that no log has recorded or whose free base stands.
 
-    Args:
-        sources: of the logs: paths, Logs, or what else `read_log` takes.
-        robot: as its file describes it.
-        channels: as of `read_log`.
-        corrections: what they say of reading.
-        progress: called with a stage and the share of files read.
-
-    Returns:
-        The robot, with joints locked that no log has recorded or whose free base stands, and its logs as they are, but
-        for what their side files undo.
-
-    Raises:
-        LogError: as `read_log`, and for a joint between others that was not recorded.
-    """
+    sources: paths, Logs, or what else `read_log` takes. channels, corrections: of the reading. progress: called with a
+    stage and the share of files read. Raises LogError as `read_log`, and for a joint between others that was not
+    recorded."""
     sources, logs, beside = list(sources), [], {}
     while len(logs) < len(sources):
         source = sources[len(logs)]

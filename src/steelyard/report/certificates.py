@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.cards import SEVERAL
 from steelyard.fit.volumes import CAN_EXIST
-from steelyard.numbers import number, plural
+from steelyard.numbers import number, plural, some
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Fit
@@ -49,13 +49,9 @@ def active_constraints(summary: dict) -> str:
     binding = summary["fit"]["binding"]
     bodies = [each.removesuffix(CAN_EXIST).strip() for each in binding if each.endswith(CAN_EXIST)]
     others = [each for each in binding if not each.endswith(CAN_EXIST)]
-    told = [f"physical consistency of {_some(bodies)}"] if bodies else []
-    told += [_some(others)] if others else []
+    told = [f"physical consistency of {some(bodies, SEVERAL)}"] if bodies else []
+    told += [some(others, SEVERAL)] if others else []
     return f"{plural(len(binding), 'active constraint')}, beyond which the data alone would go: {'; '.join(told)}."
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:SEVERAL]) + (f" and {len(names) - SEVERAL} more" if len(names) > SEVERAL else "")
 
 
 CERTIFICATES = Chapter("Certificates", "Certificates", _numbers, _parts)

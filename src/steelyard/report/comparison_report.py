@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
 from steelyard.numbers import DASH, SAME, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.document import Part, Question, Screen, Section, View
-from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, line_across, log_axis, name_axis, points
+from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, log_axis, name_axis, points
 from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import ROWS, Cell, Sheet, sheet
@@ -19,7 +17,6 @@ MOST = 8  # reasons
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
 DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
 LEVELS = {"good": "use it", "care": "with care", "keep": "not yet"}
-MOST_NUMBERS = 30  # numbers in the figure of differences
 APART = 0.5  # width that the results of one name share
 
 
@@ -98,11 +95,8 @@ def _masses(summaries: Sequence[dict]) -> Iterator[dict]:
     found = [{each["name"]: each for each in summary["parameters"]} for summary in summaries]
     for name in dict.fromkeys(body["name"] for summary in summaries for body in summary["bodies"]):
         rows = [each.get(f"{name}.m") for each in found]
-        yield {"name": name, "runs": [None if row is None else _mass_interval(row) for row in rows]}
-
-
-def _mass_interval(row: dict) -> dict:
-    return {"value": row["identified"], **{key: row[key] for key in ("lower", "upper", "label")}}
+        keys = {"value": "identified", "lower": "lower", "upper": "upper", "label": "label"}
+        yield {"name": name, "runs": [row and {key: row[own] for key, own in keys.items()} for row in rows]}
 
 
 def _repeatability(names: Sequence[str], summaries: Sequence[dict]) -> Repeatability | None:
@@ -165,6 +159,7 @@ def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -
     best = min(known, key=lambda run: run["error"]) if known else None
     differs = [each for each in values if each["differs"]]
     usable = [run for run in runs if run["level"] != "keep"]
+    changed = min(differs, key=lambda each: each["probability"])["name"] if differs else "Nothing beyond chance"
     agree = found is not None and not differs and found.ratio <= REPEATS
     if found is None:
         headline = "These results determine no number in common, so only their errors can be compared."
@@ -189,7 +184,7 @@ def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -
             "Unknown" if best is None else best["name"],
             "; ".join(f"{run['name']}: {share(run['error'])}" for run in runs) + ".",
         ),
-        Question("What changed most?", _changed(values), "The number whose differences chance explains least."),
+        Question("What changed most?", changed, "The number whose differences chance explains least."),
         Question(
             "May I use them?",
             f"{len(usable)} of {len(runs)}",
@@ -200,21 +195,10 @@ def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -
     return Screen("good" if agree else "care", headline, advice, reasons, questions)
 
 
-def _changed(values: list[dict]) -> str:
-    differs = [each for each in values if each["differs"]]
-    return min(differs, key=lambda each: each["probability"])["name"] if differs else "Nothing beyond chance"
-
-
-def distances(value: dict) -> list[float]:
-    """Distance of each run from the pooled value, in its own deviations."""
-    estimates, deviations = (np.array(value[key], dtype=float) for key in ("estimates", "deviations"))
-    return ((estimates - value["pooled"]) / deviations).tolist()
-
-
 def comparison_view(found: dict) -> View:
     """View of a comparison, from its summary."""
     sections = _sections(found)
-    draw = {"run_errors": _error_figure, "run_differences": _difference_figure, "run_masses": _mass_figure}
+    draw = {"run_errors": _error_figure, "run_masses": _mass_figure}
     return View(
         summary=found,
         title=f"{len(found['runs'])} results side by side",
@@ -230,8 +214,7 @@ def _sections(found: dict) -> list[Section]:
         errors += [Part(figures=(("run_errors", 0),)), Part(sheet=_joint_sheet(found))]
     sections = [Section("What was compared", "Results", tuple(errors))]
     if found["values"]:
-        parts = Part(figures=(("run_differences", 0),)), Part(sheet=_value_sheet(found))
-        sections.append(Section("Do the numbers repeat?", "Repeatability", parts))
+        sections.append(Section("Do the numbers repeat?", "Repeatability", (Part(sheet=_value_sheet(found)),)))
     if found["masses"]:
         parts = Part(figures=(("run_masses", 0),)), Part(sheet=_mass_sheet(found))
         sections.append(Section("Links", "Links", parts))
@@ -347,22 +330,6 @@ def _mass_figure(summary: dict):
     names = [each["name"] for each in links]
     traces = _points(summary, names, rows, "kg", spans)
     return drawn(traces, "Mass of each link, with intervals", name_axis(names), log_axis("mass [kg]"))
-
-
-def _difference_figure(summary: dict):
-    """Distance of each result from the pooled value in its own deviations, the largest differences first."""
-    values = sorted(summary["values"], key=lambda each: each["probability"])[:MOST_NUMBERS]
-    names = [each["name"] for each in values]
-    spread = [distances(each) for each in values]
-    rows = [[each[k] for each in spread] for k in range(len(summary["runs"]))]
-    return drawn(
-        _points(summary, names, rows, "deviations"),
-        "Where the results differ most",
-        name_axis(names),
-        {"title": "distance from their mean [std. dev.]"},
-        shapes=[line_across(height) for height in (-2, 2)],
-        height=380,
-    )
 
 
 def _points(summary: dict, names, rows, unit: str, spans=None):

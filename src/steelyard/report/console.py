@@ -9,13 +9,12 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.numbers import percent, plural
+from steelyard.numbers import percent, plural, some
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
-from steelyard.report.key_tables import key_tables
+from steelyard.report.links import key_tables
 from steelyard.report.log_data import decided
-from steelyard.report.model_validation import ModelValidation, MotionValidation
 from steelyard.report.torques import error_sheet
 from steelyard.sheets import Cell, Sheet
 
@@ -54,11 +53,6 @@ def view_overview(view: View) -> Group:
     return shown(view.screen, tables, files=view.summary)
 
 
-def validation_overview(found: ModelValidation | MotionValidation) -> Group:
-    """What `steelyard validate` prints."""
-    return shown(found.screen, [found.table()], most=len(found.screen.reasons))
-
-
 def shown(
     screen: Screen,
     tables: Iterable[Sheet],
@@ -69,17 +63,8 @@ def shown(
     files: Mapping[str, Any] = MappingProxyType({}),
     most: int = SHOWN,
 ) -> Group:
-    """A first screen and what belongs to it on the terminal.
-
-    Args:
-        screen: stands first.
-        tables: below it.
-        lines: below these.
-        notes: as a list.
-        about: what stands above that list.
-        files: a summary that names the files written, and their folder.
-        most: reasons of the screen that are shown, those of most weight first.
-    """
+    """A first screen and what belongs to it on the terminal: tables, lines, notes as a list below `about`, and the
+    files that a summary names. most: reasons that are shown, those of most weight first."""
     found = [*screen_lines(screen, most)]
     for each in tables:
         found += [Text(), rich_table(each)]
@@ -87,8 +72,7 @@ def shown(
     if notes:
         found += [Text(f"\n{about}", style="bold"), *(Text(f"- {note}") for note in notes)]
     if names := files.get("files"):
-        more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
-        found.append(Text(f"\nWritten to {files['out']}: {', '.join(names[:MOST_FILES])}{more}"))
+        found.append(Text(f"\nWritten to {files['out']}: {some(names, MOST_FILES)}"))
     return Group(*found)
 
 

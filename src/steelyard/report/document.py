@@ -147,8 +147,12 @@ class View(Card):
 
     @property
     def footer(self) -> str:
-        """Programs and machine that made it, in one line."""
-        return self.foot or _provenance(self.summary)
+        """Programs and machine that made it, in one line; this program alone where the summary does not say."""
+        found = self.summary.get("provenance")
+        if self.foot or found is None:
+            return self.foot or f"steelyard {version('steelyard')}"
+        packages = [f"{name} {number or DASH}" for name, number in found["packages"].items()]
+        return " · ".join([*packages, f"Python {found['python']}", found["platform"]])
 
 
 def drawn_figures(record, sections: Sequence[Section], known: Mapping[str, Figure]) -> dict[tuple[str, int], dict]:
@@ -162,12 +166,3 @@ def drawn_figures(record, sections: Sequence[Section], known: Mapping[str, Figur
         elif (figure.curve, i) in available:
             drawn[name, i] = figure.draw(record, i)
     return drawn
-
-
-def _provenance(summary: dict) -> str:
-    """Programs and machine of a summary in one line; this program alone where it does not say."""
-    found = summary.get("provenance")
-    if found is None:
-        return f"steelyard {version('steelyard')}"
-    packages = [f"{name} {number or DASH}" for name, number in found["packages"].items()]
-    return " · ".join([*packages, f"Python {found['python']}", found["platform"]])

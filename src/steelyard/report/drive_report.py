@@ -6,19 +6,21 @@ import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.drives.held_out import WALKED
+from steelyard.errors import OptionError, choices
 from steelyard.model.robot import Contact
 from steelyard.numbers import interval, number, plural
 from steelyard.pipeline.drive_identification import FOUND, DriveResult
-from steelyard.pipeline.drive_verdict import HEAVY, ROUGHLY, UNPROVEN, drive_verdict, length_unit, others, walk_words
+from steelyard.pipeline.drive_verdict import HEAVY, ROUGHLY, UNPROVEN, drive_verdict, length_unit, others
 from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
-from steelyard.report.drive_figures import friction, motion
-from steelyard.report.identification_report import repeat_command
-from steelyard.report.labels import dof_units
-from steelyard.report.provenance import inputs_of, repeat_section, stamped
+from steelyard.report.figure_style import LINES, drawn, text
+from steelyard.report.identification_report import of_a_job
+from steelyard.report.labels import dof_units, of_joints
+from steelyard.report.provenance import repeat_section
 from steelyard.report.randomisation import KEY as RANGES
 from steelyard.report.randomisation import TITLE as RANGE_TITLE
 from steelyard.report.randomisation import drive_ranges, range_parts
 from steelyard.report.record import Record
+from steelyard.report.signal_curves import Curves, screen_curves
 from steelyard.sheets import Cell, Sheet, sheet
 
 KIND = "drives"
@@ -29,15 +31,9 @@ NOT_WRITTEN = (
 
 
 def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = ()) -> dict:
-    """Summary of a run from commands, as the schema of kind `drives` says.
-
-    Args:
-        result: of the run.
-        out: folder the files were written to.
-        files: their names in it.
-        notes: of writing them.
-    """
-    robot, units = result.prior, dof_units(result.prior)
+    """Summary of a run from commands, as the schema of kind `drives` says. out, files, notes: as of
+    `identification_report.summary`."""
+    robot, units = result.prior, [each["q"] for each in dof_units(result.prior)]
     found = {
         "verdict": _screen(result).as_json(),
         "robot": {"name": robot.name, "joints": list(robot.dof_names), "bodies": list(robot.body_names)},
@@ -48,15 +44,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
                 "name": each.name,
                 "windows": each.pooled[0],
                 "whole": each.pooled[1],
-                "joints": [
-                    {
-                        "name": name,
-                        "unit": units[j]["q"],
-                        "windows": float(each.windows[j]),
-                        "whole": float(each.whole[j]),
-                    }
-                    for j, name in enumerate(robot.dof_names)
-                ],
+                "joints": of_joints(robot.dof_names, units, windows=each.windows, whole=each.whole),
             }
             for each in result.motion
         ],
@@ -69,17 +57,9 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
         **({"ground": _ground(result, result.ground)} if result.ground is not None else {}),
         "held_out": {"samples": sum(map(len, result.held_out)), "window": result.window, "step": result.step},
         "findings": [{key: getattr(each, key) for key in ("code", "severity", "message")} for each in result.findings],
-        "notes": [*result.notes, *(walk_words(result.fit, robot) if robot.floating else ()), *notes],
+        "notes": [*result.notes, *notes],
     }
-    return stamped(
-        KIND,
-        found,
-        job=result.job,
-        command=repeat_command(result.job, out),
-        out=out,
-        files=files,
-        inputs=inputs_of(result.job),
-    )
+    return of_a_job(KIND, found, result.job, out, files)
 
 
 def _drive(result: DriveResult, name: str, dof: int) -> dict:
@@ -113,17 +93,9 @@ def _ground(result: DriveResult, contact: Contact) -> dict:
 
 def _proven(result: DriveResult) -> dict:
     """Speeds and accelerations that predictions were tried up to, and the errors of faster motion."""
-    proven, units = result.proven, dof_units(result.prior)
-    joints = [
-        {
-            "name": name,
-            "unit": units[j]["q"],
-            "speed": float(proven.range[0, j]),
-            "acceleration": float(proven.range[1, j]),
-            "fitted_speed": float(proven.slower[0, j]),
-        }
-        for j, name in enumerate(result.prior.dof_names)
-    ]
+    proven, units = result.proven, [each["q"] for each in dof_units(result.prior)]
+    columns = {"speed": proven.range[0], "acceleration": proven.range[1], "fitted_speed": proven.slower[0]}
+    joints = of_joints(result.prior.dof_names, units, **columns)
     motion = [{"name": each.name, "windows": each.pooled[0], "whole": each.pooled[1]} for each in proven.motion]
     return {"beyond": proven.beyond, "joints": joints, "motion": motion, "intervals": not result.prior.floating}
 
@@ -138,10 +110,11 @@ def _screen(result: DriveResult) -> Screen:
     like = "Does not move like" if not beaten else "Moves like" if clearly else "Moves roughly like"
     like = like if HEAVY not in verdict.forbidding else f"Has another mass than its model. {like}"
     limits, faster = _limits(result), result.proven.motion[0].pooled[0]
+    piece = f"in pieces of {WALKED:g} s" if result.prior.floating else "in one piece"
     headline = (
         f"{like} the robot{f', proven up to {limits}' if beaten else ''}: error of held-out motion "
         f"{number(1e3 * own.pooled[0])} {unit} in windows of {result.window:g} s and {number(1e3 * own.pooled[1])} "
-        f"{_piece(result)} ({said})."
+        f"{piece} ({said})."
     )
     questions = (
         Question(
@@ -153,10 +126,6 @@ def _screen(result: DriveResult) -> Screen:
         Question("What says the scale?", "The given model" if result.scaled else "What was stated", result.scale[0]),
     )
     return Screen.judged(verdict, headline, questions)
-
-
-def _piece(result: DriveResult) -> str:
-    return f"in pieces of {WALKED:g} s" if result.prior.floating else "in one piece"
 
 
 def _limits(result: DriveResult) -> str:
@@ -172,12 +141,7 @@ def _limits(result: DriveResult) -> str:
 
 
 def drive_view(record: Record, *, robot: str = "") -> View:
-    """View of the record of a run from commands.
-
-    Args:
-        record: of the run.
-        robot: HTML of its 3D view.
-    """
+    """View of the record of a run from commands. robot: HTML of its 3D view."""
     found = record.summary
     joints = found["robot"]["joints"]
     sections = [
@@ -192,15 +156,7 @@ def drive_view(record: Record, *, robot: str = "") -> View:
                 Part(figures=tuple(("motion", i) for i in range(len(joints)))),
             ),
         ),
-        Section(
-            "Drives",
-            "Drives",
-            (
-                Part(items=tuple(found["scale"]["lines"])),
-                Part(sheet=drive_sheet(found)),
-                Part(figures=(("numbers", 0),)),
-            ),
-        ),
+        Section("Drives", "Drives", (Part(items=tuple(found["scale"]["lines"])), Part(sheet=drive_sheet(found)))),
         Section("Bodies", "Bodies", (Part(sheet=_body_sheet(found)),)),
         *([Section("Ground", "Ground", (Part(sheet=ground_sheet(found)),))] if "ground" in found else []),
         *([Section(RANGE_TITLE, "Ranges", tuple(range_parts(found)))] if RANGES in found else []),
@@ -208,7 +164,7 @@ def drive_view(record: Record, *, robot: str = "") -> View:
     if found["notes"]:
         sections.append(Section("What was assumed and done", "Notes", (Part(items=tuple(found["notes"])),)))
     sections.append(repeat_section(found))
-    figures = {"motion": Figure(motion, curve="motion"), "numbers": Figure(friction)}
+    figures = {"motion": Figure(motion, curve="motion")}
     return View(
         summary=found,
         title=f"{found['robot']['name']}: identified drives",
@@ -313,3 +269,55 @@ def ground_sheet(summary: dict) -> Sheet:
 
 def _thousandths(value) -> str:
     return "unstable" if value is None or value > 1e3 else number(1e3 * value)
+
+
+FILM, FILMED, FRAMES, GAP = "film", 10.0, 200, 0.5  # s, samples, s between which the robot was somewhere else
+
+
+def drive_curves(result: DriveResult) -> Curves:
+    """Held-out positions: measured, commanded where that is a position, and simulated in one piece from its start.
+    Pieces follow each other, whatever lay between them."""
+    t, measured, simulated, commanded = result.overlay
+    series = {"measured": measured, "identified": simulated}
+    if commanded is not None:
+        series["commanded"] = commanded
+    steps = np.diff(t)
+    consecutive = np.cumsum([0.0, *np.where((steps > 0) & (steps <= GAP), steps, GAP)])
+    return dict(screen_curves("motion", consecutive, series)) | dict(
+        screen_curves(FILM, *_film(t, measured, simulated))
+    )
+
+
+def _film(t, measured, simulated) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The first seconds, at the rate of a slow film."""
+    last = np.flatnonzero((np.diff(t) <= 0) | (np.diff(t) > GAP))
+    n = min(int(last[0]) + 1 if len(last) else len(t), int(np.searchsorted(t - t[0], FILMED)))
+    some = np.linspace(0, n - 1, min(n, FRAMES)).astype(int)
+    return t[some], {"measured": measured[some], "identified": simulated[some]}
+
+
+def filmed(curves: Curves, joints: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Times (k,) and positions (k, nv) of the film of a report of so many joints, by name; empty where it has none."""
+    found = {}
+    for name in ("measured", "identified"):
+        own = [curves[FILM, i, name] for i in range(joints) if (FILM, i, name) in curves]
+        if len(own) == joints:
+            found[name] = (own[0][0], np.stack([y for _, y in own], axis=1))
+    return found
+
+
+def motion(record: Record, joint: str | int):
+    """Held-out motion of a joint, by name or index: measured, commanded, and simulated in one piece. Raises OptionError
+    for an unknown joint."""
+    names = record.summary["robot"]["joints"]
+    if joint not in names and joint not in range(len(names)):
+        raise OptionError(f"There is no joint {joint!r}; choose from {choices(names)}.")
+    i = joint if isinstance(joint, int) else names.index(joint)
+    unit = record.summary["motion"][0]["joints"][i]["unit"]
+    traces = []
+    for name, line in (("measured", "measured"), ("commanded", "given"), ("identified", "identified")):
+        if ("motion", i, name) in record.curves:
+            t, y = record.curves["motion", i, name]
+            traces.append({"type": "scatter", "x": t, "y": y, "name": name, "line": LINES[line], "mode": "lines"})
+    title = f"{text(names[i])}: position, held out, simulated from the start of each piece"
+    return drawn(traces, title, {"title": "time in held-out samples [s]"}, {"title": f"position [{unit}]"})

@@ -49,18 +49,13 @@ class FirstScreen(TypedDict):
     advice: str
     reasons: list[str]
     answers: list[Question]
-    expected_error: NotRequired[Annotated["ExpectedErrors | None", told("Torque error of links in ordinary use.")]]
+    expected_error: NotRequired[Annotated["dict[str, Expected] | None", told("Torque error of links in ordinary use.")]]
 
 
 class Expected(TypedDict):
     value: NonNegative
     lower: NonNegative
     upper: NonNegative
-
-
-class ExpectedErrors(TypedDict):
-    given: Expected
-    written: Expected
 
 
 class Finding(TypedDict):

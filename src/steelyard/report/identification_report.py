@@ -17,8 +17,7 @@ from steelyard.pipeline.verdicts import LOST, SAME, WORSE, verdict
 from steelyard.report import figures
 from steelyard.report.certificates import CERTIFICATES
 from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
-from steelyard.report.key_tables import contradicted, key_tables
-from steelyard.report.links import LINKS
+from steelyard.report.links import LINKS, contradicted, key_tables
 from steelyard.report.log_data import DECIDED, LOGS
 from steelyard.report.parameters import FRICTION, PARAMETERS
 from steelyard.report.provenance import inputs_of, repeat_section, stamped
@@ -44,33 +43,24 @@ CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RANGES, RESIDUALS, DE
 def summary(
     result: Result, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = (), written: Sequence[str] = ()
 ) -> dict:
-    """Summary of a run, free of NaN and infinity (null instead).
+    """Summary of a run, as the schema of kind `identification` says: plain values, no NaN and no infinity (null
+    instead). Reads the input files once, for their hashes.
 
-    Args:
-        result: of `pipeline.run`.
-        out: folder the files were written to.
-        files: their names in it.
-        notes: of writing them.
-        written: of these, what changed in them that nobody asked for; reasons of the verdict.
-
-    Returns:
-        Plain values, as the schema of kind `identification` says.
-
-    Reads the input files once, for their hashes.
-    """
+    out: folder the files were written to; files: their names in it; notes: of writing them; written: of these, what
+    changed in them that nobody asked for, reasons of the verdict."""
     found: dict = {}
     for chapter in sorted(CHAPTERS, key=lambda each: each.derived):
         found |= chapter.numbers(result, found)
     notes = [*result.notes, *result.estimate.notes, *notes]
-    return stamped(
-        KIND,
-        {"verdict": _verdict(result, found, written), **found, "notes": notes},
-        job=result.job,
-        command=repeat_command(result.job, out),
-        out=out,
-        files=files,
-        inputs=inputs_of(result.job),
+    return of_a_job(
+        KIND, {"verdict": _verdict(result, found, written), **found, "notes": notes}, result.job, out, files
     )
+
+
+def of_a_job(kind: str, content: Mapping, job: Job, out, files: Sequence[str]) -> dict:
+    """A whole summary of a run of `identify`, as of `stamped`."""
+    about = {"command": repeat_command(job, out), "inputs": inputs_of(job)}
+    return stamped(kind, content, job=job, out=out, files=files, **about)
 
 
 def record_of(run: "Record | Result | str | Path") -> Record:
@@ -121,15 +111,7 @@ def _verdict(result: Result, found: Mapping, written: Sequence[str] = ()) -> dic
 
 
 def headline(result: Result, judged: Verdict) -> str:
-    """What a run found, in a sentence.
-
-    Args:
-        result: of the run.
-        judged: its verdict.
-
-    Returns:
-        The sentence.
-    """
+    """What a run found, in a sentence."""
     before, after = result.before.relative_error, result.after.relative_error
     change = f"{percent(before)} before, {percent(after)} after"
     if judged.forbidding - {LOST, WORSE}:
@@ -156,11 +138,7 @@ def _links_expected(result: Result) -> str:
 
 def _questions(judged: Verdict, found: Mapping) -> tuple[Question, ...]:
     level, held = judged.level, found["held_out"]
-    return (
-        _better(level, held),
-        _much(held),
-        _unknown(found["unknown"], found["base_parameters"]),
-    )
+    return (_better(level, held), _much(held), _unknown(found["unknown"], found["base_parameters"]))
 
 
 def _better(level: str, held: Mapping) -> Question:

@@ -40,15 +40,8 @@ class Unstated:
         return (*(term for term, x in self.terms.items() if np.any(x)), *(each["name"] for each in self.couplings))
 
     def torques(self, robot: Robot, log: Log) -> np.ndarray:
-        """What they are in a motion.
-
-        Args:
-            robot: that was identified, or with some of its joints locked.
-            log: with q, v and a.
-
-        Returns:
-            (n, nv) N m or N.
-        """
+        """(n, nv) N m or N that they are in a log with q, v and a. robot: that was identified, or with some of its
+        joints locked."""
         q, v, a = log.require("q", "v", "a")
         direction = None if log.direction is None else log.direction[:, : robot.nv]
         at = [self.joints.index(name) for name in robot.dof_names] if self.joints else []
@@ -67,22 +60,12 @@ def _layout(robot: Robot, entries: Sequence[Mapping]) -> ParameterLayout:
     """Columns of entries of the summary, and others."""
     motors = {each["name"].rpartition(".")[0]: each["ratios"] for each in entries if each["term"] in COUPLED}
     motors = {name: ratios for name, ratios in motors.items() if set(ratios) <= set(robot.dof_names)}
-    return layout_of(
-        robot,
-        coupling=list(motors.values()),
-        friction=SHAPED_FRICTION,
-        nuisances=NUISANCES,
-    )
+    return layout_of(robot, coupling=list(motors.values()), friction=SHAPED_FRICTION, nuisances=NUISANCES)
 
 
 def unstated_of(summary: dict, robot: Robot) -> Unstated | None:
-    """What a summary of an identification holds beside its model file; None where it names a column of the user, of
-    which it has the value but not the function.
-
-    Args:
-        summary: of a folder that `identify` wrote.
-        robot: of its model file.
-    """
+    """What a summary of an identification holds beside its model file, of which the robot is; None where it names a
+    column of the user, of which it has the value but not the function."""
     couplings = tuple(summary["couplings"])
     if any(each["term"] == "user" for each in couplings):
         return None
@@ -121,19 +104,10 @@ def read_model(path, job: Job) -> tuple[Job, Robot, Unstated]:
 
 def known_model(path, **options) -> tuple[Robot, Unstated, np.ndarray | None]:
     """A model with all that is known of it: of the folder of a result, or of a model file that lies in one, its
-    friction, motors and torque offsets, too.
+    friction, motors and torque offsets, too. Raises SteelyardError for no model.
 
-    Args:
-        path: model file, or folder that `identify` wrote.
-        options: of a `Job`: gravity, folders, joints that are locked.
-
-    Returns:
-        The robot, what it cannot state, and (nv,) RMS torque [N m, N] that both leave on the samples held out of its
-        identification; None where that is not known.
-
-    Raises:
-        SteelyardError: no model, or a folder without.
-    """
+    options: of a `Job`: gravity, folders, joints that are locked. Returns the robot, what it cannot state, and (nv,)
+    RMS torque [N m, N] that both leave on the samples held out of its identification; None where that is not known."""
     path = Path(path)
     folder = path if path.is_dir() else path.parent if _wrote(path) else None
     found = path if folder is None else folder

@@ -1,5 +1,7 @@
 """What can be said of each number: its unit, and whether the data could determine it at all."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from steelyard.fit.prior import model_parameters
@@ -15,17 +17,17 @@ ROTARY, LINEAR = (
     for place, (q, tau) in enumerate((("rad", "N m"), ("m", "N")))
 )
 
-KNOWLEDGE = {
-    "data": "determined by the data on its own",
-    "combination": "the data determines a combination with it; the split within follows from the nominal model",
-    "model": "no motion of this robot shows it; the value follows from the nominal model",
-}
-
 
 def dof_units(robot: Robot) -> tuple[dict[str, str], ...]:
     """One dictionary a velocity coordinate: units of position ("q"), torque ("tau") and of each term."""
     columns = [column for joint in robot.free_joints for column in joint.subspace.T]
     return tuple(ROTARY if np.any(column[3:]) else LINEAR for column in columns)
+
+
+def of_joints(names: Sequence[str], units: Sequence[str], **columns) -> list[dict]:
+    """One dictionary a joint: its name, its unit and what each column has for it."""
+    rows = zip(names, units, *columns.values(), strict=True)
+    return [dict(zip(("name", "unit", *columns), row, strict=True)) for row in rows]
 
 
 def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
@@ -70,7 +72,8 @@ def _bodies_of(robot: Robot) -> np.ndarray:
 
 
 def knowledge(basis: Basis) -> tuple[str, ...]:
-    """One key of `KNOWLEDGE` a column: what this robot's motion can show of the parameter, whatever the log."""
+    """What this robot's motion can show of each column, whatever the log: the parameter on its own ("data"), in a sum
+    with others ("combination"), or nothing of it ("model")."""
     alone = np.all(np.abs(basis.null_space) < NEGLIGIBLE, axis=1)
     seen = np.any(np.abs(basis.regrouping) > NEGLIGIBLE, axis=0)
     return tuple("data" if a else "combination" if s else "model" for a, s in zip(alone, seen, strict=True))

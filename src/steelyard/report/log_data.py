@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from steelyard.decisions.fit_plan import Decision
 from steelyard.numbers import number, plural, plus_minus, share, spread
 from steelyard.pipeline import Result
-from steelyard.pipeline.inspection import Inspection
 from steelyard.report.document import Chapter, Part
 from steelyard.sheets import Sheet, sheet
 
@@ -17,13 +16,9 @@ ELSEWHERE = ("delays", "zeros", "findings", "faults", "notes")  # keys of an ins
 
 def _numbers(result: Result, _: dict) -> dict:
     return {
-        "health": [_as_recorded(each) for each in result.health],
+        "health": [{key: x for key, x in vars(each).items() if key not in ELSEWHERE} for each in result.health],
         "findings": [vars(finding) for finding in result.findings],
     }
-
-
-def _as_recorded(found: Inspection) -> dict:
-    return {key: value for key, value in vars(found).items() if key not in ELSEWHERE}
 
 
 def _parts(summary: dict) -> Iterator[Part]:

@@ -17,7 +17,7 @@ from steelyard.numbers import number, plural, spread
 from steelyard.pipeline.inspection import Inspection
 from steelyard.report.console import shown
 from steelyard.report.document import Part, Question, Screen, Section, View
-from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, SERIES, drawn, log_axis, text
+from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, drawn, log_axis, text
 from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
@@ -38,8 +38,6 @@ def health_view(found: Inspection, log: Log) -> View:
     spectra = _spectra(log, found.cutoff)
     steps = {("steps", 0): _steps(log.t[np.isfinite(log.t)], found.rate)} if found.rate else {}
     figures = steps | {("spectrum", j): each for j, each in enumerate(spectra)}
-    if found.motion:
-        figures["motion", 0] = _motion(found)
     return View(
         summary=summary,
         title=f"{found.name}: health of the log",
@@ -52,7 +50,7 @@ def health_view(found: Inspection, log: Log) -> View:
 
 def write_health_page(found: Inspection, log: Log, path, *, inputs: Sequence[Path] = ()) -> Path:
     """Write the page to a file, as a whole or not at all. Raises OptionError, also for one of `inputs`."""
-    from steelyard.report.html import page
+    from steelyard.report.rendering import page
 
     return write_file(path, page(health_view(found, log)).encode(), what="Page", inputs=inputs)
 
@@ -114,9 +112,7 @@ def _screen(summary: dict) -> Screen:
             f"{summary['samples']} samples at {number(summary['rate'])} Hz.",
         ),
         Question(
-            "How even?",
-            spread(summary["jitter"]),
-            f"Spread of the time steps; {plural(len(summary['gaps']), 'gap')}.",
+            "How even?", spread(summary["jitter"]), f"Spread of the time steps; {plural(len(summary['gaps']), 'gap')}."
         ),
         Question(
             "What cutoff?",
@@ -125,9 +121,7 @@ def _screen(summary: dict) -> Screen:
             f"{number(summary['torque_cutoff'])} Hz for torques.",
         ),
         Question(
-            "What moves?",
-            f"{len(moving)} of {plural(len(summary['motion']), 'joint')}",
-            "More than half of the time.",
+            "What moves?", f"{len(moving)} of {plural(len(summary['motion']), 'joint')}", "More than half of the time."
         ),
     )
     return Screen.judged(verdict, headline, questions)
@@ -135,7 +129,7 @@ def _screen(summary: dict) -> Screen:
 
 def _sections(summary: dict, spectra: int) -> Iterator[Section]:
     tables = {each.title.split()[0]: Part(sheet=each) for each in sheets(summary)}
-    shown = tuple((key, 0) for key, there in (("steps", summary["rate"]), ("motion", summary["motion"])) if there)
+    shown = (("steps", 0),) if summary["rate"] else ()
     parts = (Part(figures=shown), *(tables[key] for key in ("Gaps", "Motion") if key in tables))
     yield Section("Time and motion", "Motion", parts)
     if spectra:
@@ -210,14 +204,3 @@ def _thinned(frequency, density, lowest: float):
     held = count > 0
     x, y = (np.bincount(place, values[1:], POINTS)[held] / count[held] for values in (frequency, density))
     return x.astype("f4"), np.maximum(y, lowest).astype("f4")
-
-
-def _motion(found: Inspection) -> dict:
-    """RMS speed of each joint in each tenth of the log, over that of the whole log."""
-    traces = []
-    for j, each in enumerate(found.motion):
-        edges = np.linspace(0.0, found.duration or 0.0, len(each.tenths) + 1)
-        line = {"color": SERIES[j % len(SERIES)], "width": 1.5}
-        points = {"x": (edges[:-1] + edges[1:]) / 2, "y": list(each.tenths)}
-        traces.append({"type": "scatter", **points, "name": text(each.joint), "line": line, "mode": "lines+markers"})
-    return drawn(traces, "Motion over the log", {"title": "time [s]"}, {"title": "RMS speed over the mean"})

@@ -1,6 +1,5 @@
 """Models judged on held-out logs, by torque or by motion: `steelyard validate`."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,45 +23,67 @@ from steelyard.fit import validate as validated
 from steelyard.job import AS_MODELLED
 from steelyard.log import Finding, Log, checks, joined
 from steelyard.model import STEP, Robot
-from steelyard.model.formats import MODEL_SUFFIXES
 from steelyard.numbers import number, percent, times
 from steelyard.pipeline import Job, Result
-from steelyard.pipeline.job_run import job_of, load_with_side, recorded, several
+from steelyard.pipeline.job_run import job_of, load_with_side, model_in, recorded, several
 from steelyard.pipeline.verdicts import LARGE, SAME
 from steelyard.prepare import prepare
 from steelyard.prepare.prepared import walking_states
 from steelyard.prepare.undo import corrected
 from steelyard.report.document import Screen
 from steelyard.report.known_model import Unstated, read_model
-from steelyard.report.labels import dof_units
+from steelyard.report.labels import dof_units, of_joints
 from steelyard.report.record import read
+from steelyard.report.schema import jsonable
 from steelyard.sheets import Sheet, sheet
 
 OF_TORQUES = ("no_torque", "repeated_sample", "stamp_jitter")  # of logs that rest, and have commands
-SIMULATED = "_simulated.xml"  # of the models in a result, the one that has drives, friction and armature
 
 
 @dataclass(frozen=True, eq=False)
-class _ModelErrors(ABC):
-    """Errors of one or two models on the same logs, each called by the path that it was given by."""
+class ModelValidation:
+    """Errors of models on the same logs, each called by the path that it was given by: the first one, another beside
+    it, and by motion robots that do nothing.
+
+    robot: the first model; log: the samples, prepared, where errors are of torques.
+    """
 
     logs: tuple[str, ...]
+    models: tuple[tuple[str, Validation | Motion], ...]
+    joint_names: tuple[str, ...]
     units: tuple[str, ...]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
+    robot: Robot | None = None
+    log: Log | None = None
 
-    @abstractmethod
     def _doubts(self) -> Iterator[Reason]:
         """Why the first model does not well, or not better than all others."""
+        (_, first), *rest = self.models
+        own = _error(first)
+        if isinstance(first, Validation) and own > LARGE:
+            yield Reason("large_error", f"More than {percent(LARGE)} of the torque is not predicted.")
+        better = [name for name, other in rest if not own < (1 - SAME) * _error(other)]
+        if better:
+            yield Reason("no_better", f"The error is no smaller than that of: {', '.join(better)}.")
 
     @property
-    @abstractmethod
     def headline(self) -> str:
         """What was found, in a sentence."""
-
-    @abstractmethod
-    def _models(self) -> list[dict]:
-        """Errors of each model."""
+        (name, own), *others = self.models
+        if isinstance(own, Motion):
+            windows, whole = (number(1e3 * each) for each in own.pooled)
+            said = ", ".join(f"{number(1e3 * _error(each))} {other}" for other, each in others)
+            return (
+                f"Error of motion on {choices(self.logs)}: {windows} mrad (mm) in windows and {whole} in one piece "
+                f"with {name} (in windows {said})."
+            )
+        said = f"Torque prediction error on {choices(self.logs)}: {percent(own.relative_error)} with {name}"
+        if not others:
+            return f"{said}."
+        ratio = _error(others[0][1]) / own.relative_error
+        smaller = f"{times(max(ratio, 1 / ratio))} times {'smaller' if ratio > 1 else 'larger'}"
+        return f"{said}, {percent(_error(others[0][1]))} with {others[0][0]}; the first error is {smaller}."
 
     @property
     def good(self) -> bool:
@@ -77,73 +98,56 @@ class _ModelErrors(ABC):
 
     def as_json(self) -> dict:
         """Plain values; the keys are in docs/files.md."""
-        return {
-            "headline": self.headline,
-            "good": self.good,
-            "logs": list(self.logs),
-            "models": self._models(),
-            "findings": [vars(each) for each in self.findings],
-            "notes": list(self.notes),
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class ModelValidation(_ModelErrors):
-    """Errors of torque. robot: the first model; log: the samples, prepared."""
-
-    models: tuple[tuple[str, Validation], ...]
-    robot: Robot
-    log: Log
-
-    def _doubts(self) -> Iterator[Reason]:
-        own, *others = (each.relative_error for _, each in self.models)
-        if own > LARGE:
-            yield Reason("large_error", f"More than {percent(LARGE)} of the torque is not predicted.")
-        if any(own >= (1 - SAME) * other for other in others):
-            yield Reason("no_better", f"The error is no smaller than that of {self.models[1][0]}.")
-
-    @property
-    def headline(self) -> str:
-        """What was found, in a sentence."""
-        (name, own), *others = self.models
-        said = f"Torque prediction error on {choices(self.logs)}: {percent(own.relative_error)} with {name}"
-        if not others:
-            return f"{said}."
-        other, error = others[0][0], others[0][1].relative_error
-        ratio = error / own.relative_error
-        smaller = f"{times(max(ratio, 1 / ratio))} times {'smaller' if ratio > 1 else 'larger'}"
-        return f"{said}, {percent(error)} with {other}; the first error is {smaller}."
-
-    def _models(self) -> list[dict]:
-        return [{"model": name, **self._errors(each)} for name, each in self.models]
-
-    def _errors(self, found: Validation) -> dict:
-        columns = {"torque_rms": _torque(found), "rms": found.rms, "relative": found.relative}
-        joints = [
-            {"name": joint, "unit": self.units[j]} | {key: float(each[j]) for key, each in columns.items()}
-            for j, joint in enumerate(found.joint_names)
+        models = [
+            {"model": name, **_errors(each), "joints": of_joints(self.joint_names, self.units, **_of_joints(each))}
+            for name, each in self.models
         ]
-        return {"relative_error": found.relative_error, "joints": joints}
+        told = {"headline": self.headline, "good": self.good, "logs": self.logs, "models": models}
+        return jsonable(told | {"findings": [vars(each) for each in self.findings], "notes": self.notes})
 
     def table(self) -> Sheet:
         """The error of each joint."""
-        first = self.models[0][1]
-        rows = [
-            (
-                joint,
-                number(float(_torque(first)[j])),
-                *(f"{number(float(each.rms[j]))} ({percent(float(each.relative[j]))})" for _, each in self.models),
-                self.units[j],
-            )
-            for j, joint in enumerate(first.joint_names)
-        ]
-        whole = ("all joints", "", *(percent(each.relative_error) for _, each in self.models), "")
-        return sheet(
-            "Error of each joint",
-            "RMS torque error; in brackets, over the RMS of the measured torque.",
-            (("Joint", "text"), "Torque", *(name for name, _ in self.models), ("Unit", "text")),
-            [*rows, whole],
+        first, names = self.models[0][1], [name for name, _ in self.models]
+        torque = [] if isinstance(first, Motion) else [[number(float(x)) for x in _torque(first)]]
+        columns = [*torque, *(_cells(each) for _, each in self.models), self.units]
+        rows = [(joint, *row) for joint, *row in zip(self.joint_names, *columns, strict=True)]
+        whole = ("all joints", *([""] if torque else []), *(_whole(each) for _, each in self.models), "")
+        about = (
+            "RMS torque error; in brackets, over the RMS of the measured torque."
+            if torque
+            else "RMS error of position in windows of 0.5 s that start from the measured state / in one piece."
         )
+        titles = (("Joint", "text"), *(["Torque"] if torque else []), *names, ("Unit", "text"))
+        return sheet("Error of each joint", about, titles, [*rows, whole])
+
+
+def _errors(found: Validation | Motion) -> dict[str, float]:
+    """Of all joints, by their keys."""
+    if isinstance(found, Motion):
+        return dict(zip(("windows", "whole"), found.pooled, strict=True))
+    return {"relative_error": found.relative_error}
+
+
+def _error(found: Validation | Motion) -> float:
+    return next(iter(_errors(found).values()))
+
+
+def _of_joints(found: Validation | Motion) -> dict[str, np.ndarray]:
+    """(nv,) by their keys."""
+    if isinstance(found, Motion):
+        return {"windows": found.windows, "whole": found.whole}
+    return {"torque_rms": _torque(found), "rms": found.rms, "relative": found.relative}
+
+
+def _cells(found: Validation | Motion) -> list[str]:
+    """Errors of each joint, in words."""
+    if isinstance(found, Motion):
+        return [f"{number(1e3 * a)} / {number(1e3 * b)}" for a, b in zip(found.windows, found.whole, strict=True)]
+    return [f"{number(a)} ({percent(b)})" for a, b in zip(found.rms.tolist(), found.relative.tolist(), strict=True)]
+
+
+def _whole(found: Validation | Motion) -> str:
+    return " / ".join(number(1e3 * x) for x in found.pooled) if isinstance(found, Motion) else percent(_error(found))
 
 
 def validate_models(model, logs, *, against=None, **options) -> ModelValidation:
@@ -176,6 +180,7 @@ def validate_models(model, logs, *, against=None, **options) -> ModelValidation:
         models=tuple(zip((each.name for each in subjects), validations, strict=True)),
         robot=robot,
         log=log,
+        joint_names=validations[0].joint_names,
         units=tuple(units[name] for name in validations[0].joint_names),
         findings=tuple(finding for each in ready for finding in each.findings),
         notes=(*robot.notes, *(note for each in ready for note in each.log.notes)),
@@ -223,7 +228,9 @@ def validate(
             "rotors, contacts and row_weights are for a Log with q, v, a and tau and a model that is no path. "
             "steelyard.prepare.prepare(log, robot).log makes one of a recording."
         )
-    return validate_models(model, log, **options).models[0][1]
+    (_, found), *_ = validate_models(model, log, **options).models
+    assert isinstance(found, Validation)
+    return found
 
 
 @dataclass(frozen=True)
@@ -257,82 +264,11 @@ def _torque(found: Validation) -> np.ndarray:
     return replace(found, predicted=np.zeros_like(found.predicted)).rms
 
 
-@dataclass(frozen=True, eq=False)
-class MotionValidation(_ModelErrors):
-    """Errors of motion, and of robots that do nothing."""
+def validate_motion(model, logs: Sequence, *, against=None, **options) -> ModelValidation:
+    """Errors of motion of a model, and of another one beside it, on all samples of logs with what the drives take.
 
-    motion: tuple[Motion, ...]
-    joint_names: tuple[str, ...]
-
-    def _doubts(self) -> Iterator[Reason]:
-        own, *others = self.motion
-        better = [each.name for each in others if not own.pooled[0] < (1 - SAME) * each.pooled[0]]
-        if better:
-            yield Reason("no_better", f"The error is no smaller than that of: {', '.join(better)}.")
-
-    @property
-    def headline(self) -> str:
-        """What was found, in a sentence."""
-        own, *others = self.motion
-        windows, whole = (number(1e3 * each) for each in own.pooled)
-        said = ", ".join(f"{number(1e3 * each.pooled[0])} {each.name}" for each in others)
-        return (
-            f"Error of motion on {choices(self.logs)}: {windows} mrad (mm) in windows and {whole} in one piece with "
-            f"{own.name} (in windows {said})."
-        )
-
-    def _models(self) -> list[dict]:
-        return [
-            {
-                "model": each.name,
-                "windows": _finite(each.pooled[0]),
-                "whole": _finite(each.pooled[1]),
-                "joints": [
-                    {"name": name, "unit": unit, "windows": _finite(each.windows[j]), "whole": _finite(each.whole[j])}
-                    for j, (name, unit) in enumerate(zip(self.joint_names, self.units, strict=True))
-                ],
-            }
-            for each in self.motion
-        ]
-
-    def table(self) -> Sheet:
-        """The error of each joint."""
-        rows = [
-            (
-                name,
-                *(f"{number(1e3 * m.windows[j])} / {number(1e3 * m.whole[j])}" for m in self.motion),
-                f"m{self.units[j]}",
-            )
-            for j, name in enumerate(self.joint_names)
-        ]
-        whole = ("all joints", *(" / ".join(number(1e3 * each) for each in m.pooled) for m in self.motion), "")
-        return sheet(
-            "Error of each joint",
-            "RMS error of position in windows of 0.5 s that start from the measured state / in one piece.",
-            (("Joint", "text"), *(m.name for m in self.motion), ("Unit", "text")),
-            [*rows, whole],
-        )
-
-
-def _finite(value) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def validate_motion(model, logs: Sequence, *, against=None, **options) -> MotionValidation:
-    """Errors of motion of a model, and of another one beside it, on all samples of logs.
-
-    Args:
-        model: of a robot with drives: a file, or a folder that `identify` wrote.
-        logs: with what the drives take.
-        against: another one, or None.
-        options: of a `Job`: how logs are read, which drives the joints have.
-
-    Returns:
-        The MotionValidation.
-
-    Raises:
-        SteelyardError: for what cannot be used, with a remedy.
-    """
+    model, against: of robots with drives: files, or folders that `identify` wrote. options: of a `Job`: how logs are
+    read, which drives the joints have. Raises SteelyardError."""
     names = [str(each) for each in (model, against) if each is not None]
     subjects = [_moving_subject(each, logs, options) for each in names]
     job, first = subjects[0]
@@ -353,9 +289,9 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> Motion
         arrays = arrays_of(other, drives_of(other, own.drive or (AS_MODELLED,)))
         found.append(judges.motion(name, simulation, levelled(simulation, judges.windows, arrays)))
     idle = judges.idle(positions=all(each.features.follows_q for each in drives.values()))
-    return MotionValidation(
+    return ModelValidation(
         logs=tuple(Path(path).name for path in job.logs),
-        motion=(*found, *idle),
+        models=tuple((each.name, each) for each in (*found, *idle)),
         joint_names=robot.dof_names,
         units=tuple(each["q"] for each in dof_units(robot)),
         findings=tuple(
@@ -367,21 +303,8 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> Motion
 
 def _moving_subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot]:
     """What to read a model and its logs by, and the model."""
-    job = Job(model=str(path), logs=tuple(map(str, logs)), **options)
+    job = Job(model=str(model_in(path)), logs=tuple(map(str, logs)), **options)
     if Path(path).is_dir():
-        summary = read(path).summary
-        own = sorted((name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)), key=_simulated)
-        if not own:
-            raise OptionError(f"{path} holds no model. Give the model file itself.")
-        told = summary["job"]
-        job = replace(
-            job,
-            model=str(Path(path) / own[0]),
-            floating=told.get("floating"),
-            lock=job.lock or tuple(told.get("lock", ())),
-        )
+        told = read(path).summary["job"]
+        job = replace(job, floating=told.get("floating"), lock=job.lock or tuple(told.get("lock", ())))
     return job, load_with_side(job)
-
-
-def _simulated(name: str) -> bool:
-    return not name.endswith(SIMULATED)

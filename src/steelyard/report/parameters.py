@@ -162,12 +162,8 @@ def written_sum(terms) -> str:
 
 
 def _friction_numbers(result: Result, _: dict) -> dict:
-    return {"joints": _joints(result), "couplings": _couplings(result), "nuisances": _nuisances(result)}
-
-
-def _nuisances(result: Result) -> dict:
-    """Mistakes of the logs that were columns beside links and friction."""
-    return {name: vars(each) | {"certain": each.certain} for name, each in result.estimate.nuisances.items()}
+    found = {name: vars(each) | {"certain": each.certain} for name, each in result.estimate.nuisances.items()}
+    return {"joints": _joints(result), "couplings": _couplings(result), "nuisances": found}
 
 
 def _joints(result: Result) -> list[dict]:

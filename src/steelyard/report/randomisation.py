@@ -32,16 +32,9 @@ KEY, TITLE = "randomisation", "Ranges to randomise simulations in"
 
 
 def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]) -> list[dict]:
-    """Records of the ranges of samples.
-
-    Args:
-        robot: that is randomised: masses are multiples of its own, centres offsets from its own.
-        draws: samples of the posterior.
-        sources: by group and name `FOUND`, `PRIOR` or `GIVEN`; those that are missing are given.
-
-    Returns:
-        One record a number, as the schema says; each range contains the robot's own number.
-    """
+    """Records of the ranges of samples, one a number, as the schema says; each contains the robot's own number. robot:
+    that is randomised: masses are multiples of its own, centres offsets from its own. sources: by group and name
+    `FOUND`, `PRIOR` or `GIVEN`; those that are missing are given."""
     found = body_ranges(draws, robot.inertias, sources)
     for group, values in draws.values.items():
         for dof in robot.driven_dofs:
@@ -58,16 +51,8 @@ def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]
 
 
 def body_ranges(draws: Draws, inertias, sources: Mapping[tuple[str, str], str]) -> list[dict]:
-    """Records of the ranges of masses and centres of mass alone.
-
-    Args:
-        draws: samples of the posterior.
-        inertias: (nb, 10) that are randomised.
-        sources: as of `ranges_of`.
-
-    Returns:
-        The records.
-    """
+    """Records of the ranges of masses and centres of mass alone. inertias: (nb, 10) that are randomised; sources: as of
+    `ranges_of`."""
     found = []
     for i, name in enumerate(draws.bodies):
         mass, own = draws.inertias[:, i, 0], inertias[i]
@@ -157,7 +142,9 @@ def range_parts(summary: dict) -> Iterator[Part]:
     yield Part(
         text=f"Each range holds {LEVEL:.0%} of the samples of the posterior in {FILE}, 5 to 95 %, and the value of the "
         "model file. Randomise by rows of that file: numbers of one row belong together, and independent ranges allow "
-        f"robots that the logs rule out. {_not_identified(found)}"
+        "robots that the logs rule out. "
+        f"Those with {MARK} rest on the prior about the given model, as they were not identified on their own. What is "
+        "given is not varied."
     )
     if not summary.get("proven", {}).get("intervals", True):
         from steelyard.pipeline.drive_verdict import UNPROVEN
@@ -173,33 +160,6 @@ def range_parts(summary: dict) -> Iterator[Part]:
         rows = [(each["group"].replace("_", " "), _cell(each), each["unit"]) for each in ground]
         columns = (("Number", "text"), "Range", ("Unit", "text"))
         yield Part(sheet=sheet("Range of the ground", "Of contacts with it (MJCF: friction, solref).", columns, rows))
-
-
-def _not_identified(found: list[dict]) -> str:
-    """One sentence on ranges that are the prior's, and one on numbers that do not vary."""
-    words = {SCALE: "mass", CENTER: "centre of mass"}
-    told = []
-    for source, text in (
-        (
-            PRIOR,
-            "Not identified on their own, so that ranges rest on the prior about the given model ({mark}): {what}.",
-        ),
-        (GIVEN, "Known or kept as given, and not varied: {what}."),
-    ):
-        groups: dict[str, list[str]] = {}
-        for each in found:
-            if each["source"] == source:
-                group, name = str(each["group"]), str(each["name"])
-                word = words.get(group, group.replace("_", " "))
-                name = name[:-2] if group == CENTER else name
-                groups.setdefault(word, []).append(name)
-        what = "; ".join(f"{word} of {_some(list(dict.fromkeys(names)))}" for word, names in groups.items())
-        told += [text.format(mark=MARK, what=what)] if what else []
-    return " ".join(told) or "All of it was identified."
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _cell(record: dict, factor: float = 1.0) -> Cell:

@@ -7,8 +7,7 @@ from pathlib import Path
 from steelyard.cards import Card
 from steelyard.errors import OptionError, choices
 from steelyard.report.document import View
-from steelyard.report.html import page
-from steelyard.report.markdown import markdown
+from steelyard.report.rendering import markdown, page
 from steelyard.report.schema import SCHEMA_VERSION, difference, write_json
 from steelyard.report.signal_curves import Curves, load_curves, save_curves
 

@@ -35,7 +35,10 @@ SERIES = {"torque": LINES, "friction": LINES, "wrench": ("measured", "explained"
 
 def curves(result: Result) -> Curves:
     """Torques on held-out samples (given, identified, measured), what they are made of, and friction over speed."""
-    return {key: value.astype("f4") for key, value in (*_torques(result), *_parts(result), *_friction(result))}
+    after = result.after
+    series = {"measured": after.measured, "given": result.before.predicted, "identified": after.predicted}
+    found = (*screen_curves("torque", after.t, series), *_parts(result), *_friction(result))
+    return {key: value.astype("f4") for key, value in found}
 
 
 def screen_curves(kind: str, t, series: Mapping[str, np.ndarray]) -> Iterator[tuple[CurveKey, np.ndarray]]:
@@ -69,12 +72,6 @@ def _extremes(y, limit: int):
     start = width * np.arange(len(stretches))
     found = np.concatenate([start + stretches.argmin(axis=1), start + stretches.argmax(axis=1)])
     return np.unique(np.minimum(found, len(y) - 1))
-
-
-def _torques(result: Result) -> Iterator[tuple[CurveKey, np.ndarray]]:
-    after = result.after
-    series = {"measured": after.measured, "given": result.before.predicted, "identified": after.predicted}
-    yield from screen_curves("torque", after.t, series)
 
 
 def _parts(result: Result) -> Iterator[tuple[CurveKey, np.ndarray]]:

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from steelyard.report.identification_records import (
     Count,
+    Expected,
     Identification,
     Level,
     OfAJob,
@@ -34,24 +35,6 @@ class DriveNumber(TypedDict):
     unit: str
     state: Literal["found", "stated", "undetermined"]
     scaled: Annotated[bool, told("Whether it counts in masses of the given model.")]
-
-
-class DriveNumbers(TypedDict):
-    kind: Literal["position", "velocity", "voltage", "current", "torque"]
-    kp: NotRequired[DriveNumber]
-    kd: NotRequired[DriveNumber]
-    gain: NotRequired[DriveNumber]
-    limit: NotRequired[DriveNumber]
-    delay: NotRequired[DriveNumber]
-    early: NotRequired[DriveNumber]
-    slope_limit: NotRequired[DriveNumber]
-    volts: NotRequired[DriveNumber]
-    damping: NotRequired[DriveNumber]
-    frictionloss: NotRequired[DriveNumber]
-    armature: NotRequired[DriveNumber]
-    friction_base: NotRequired[DriveNumber]
-    load_friction_motor: NotRequired[DriveNumber]
-    load_friction_external: NotRequired[DriveNumber]
 
 
 class Scale(TypedDict):
@@ -94,15 +77,9 @@ class DrivenBody(TypedDict):
     mass: Annotated[float, told("kg")]
 
 
-class GroundNumber(TypedDict):
-    value: float
-    lower: Annotated[float, told("95 % interval.")]
-    upper: float
-
-
 class Ground(TypedDict):
-    friction: Annotated[GroundNumber, told("Coefficient of sliding.")]
-    time_constant: Annotated[GroundNumber, told("Of the springs that MuJoCo makes of contacts, s.")]
+    friction: Annotated[Expected, told("Coefficient of sliding.")]
+    time_constant: Annotated[Expected, told("Of the springs that MuJoCo makes of contacts, s.")]
     written: Annotated[bool, told("Whether the floor of the written model says so.")]
 
 
@@ -117,7 +94,7 @@ class Drives(OfAJob):
 
     kind: Literal["drives"]
     robot: DrivenRobot
-    drives: Annotated[dict[str, DriveNumbers], told("By joint: kind, and its numbers.")]
+    drives: Annotated[dict[str, dict[str, str | DriveNumber]], told("By joint: kind, and its numbers.")]
     scale: Scale
     motion: Annotated[list[MotionErrors], size(1), told("RMS errors of held-out motion; null: a model is unstable.")]
     proven: Annotated[Proven, told("Motion faster than what was fitted, of a fit to the slower part of the logs.")]

@@ -1,6 +1,6 @@
 """Torque errors on held-out samples, and the residuals of each joint: their numbers, tables and figures."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -8,19 +8,18 @@ from steelyard.numbers import number, share
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import JointResidual
-from steelyard.report.labels import dof_units
-from steelyard.report.schema import filled
+from steelyard.report.labels import dof_units, of_joints
+from steelyard.report.schema import filled, jsonable
 from steelyard.sheets import Cell, Sheet, sheet
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
 QUANTILE_SAMPLES = 100_000  # at most, evenly spread
-FEW = 8  # joints whose figures stand open; of more, only the worst do
-WORST = 4
+FEW = 8  # joints whose figures stand open
 NO_FINDING = "no finding"
 
 
 def _torque_numbers(result: Result, _: dict) -> dict:
-    return {"held_out": _held_out(result), "generalization": result.generalization}
+    return {"held_out": jsonable(_held_out(result)), "generalization": result.generalization}
 
 
 def _held_out(result: Result) -> dict:
@@ -29,21 +28,18 @@ def _held_out(result: Result) -> dict:
     noise = dict(zip(result.estimate.group_names, result.estimate.noise, strict=True))
     step = -(-len(after.t) // QUANTILE_SAMPLES)
     spread = [error_quantiles(model.measured[::step] - model.predicted[::step]) for model in (before, after)]
-    joints = [
-        {
-            "name": name,
-            "unit": units[name]["tau"],
-            "torque_rms": np.sqrt(np.mean(after.measured[:, i] ** 2)),
-            "rms_before": before.rms[i],
-            "rms_after": after.rms[i],
-            "relative_before": _over_torque(before.relative[i]),
-            "relative_after": _over_torque(after.relative[i]),
-            "noise": noise.get(name),
-            "quantiles_before": spread[0][:, i],
-            "quantiles_after": spread[1][:, i],
-        }
-        for i, name in enumerate(after.joint_names)
-    ]
+    joints = of_joints(
+        after.joint_names,
+        [units[name]["tau"] for name in after.joint_names],
+        torque_rms=np.sqrt(np.mean(after.measured**2, axis=0)),
+        rms_before=before.rms,
+        rms_after=after.rms,
+        relative_before=before.relative,  # infinite for the rows of a free base, which nothing pushes
+        relative_after=after.relative,
+        noise=[noise.get(name) for name in after.joint_names],
+        quantiles_before=spread[0].T,
+        quantiles_after=spread[1].T,
+    )
     return {
         "samples": len(after.t),
         "relative_error_before": before.relative_error,
@@ -57,28 +53,12 @@ def error_quantiles(error) -> np.ndarray:
     return np.quantile(error, QUANTILES, axis=0)
 
 
-def _over_torque(error: float) -> float | None:
-    """None for the rows of a free base, which nothing pushes."""
-    return float(error) if np.isfinite(error) else None
-
-
 def _torque_parts(summary: dict) -> Iterator[Part]:
     joints = summary["held_out"]["joints"]
-    places = range(len(joints))
     yield Part(figures=(("errors", 0), ("contributions", 0)))
     yield Part(sheet=error_sheet(summary))
-    if len(joints) > FEW:
-        worst = sorted(places, key=lambda i: -(joints[i]["relative_after"] or 0.0))[:WORST]
-        yield Part(text=f"The {WORST} joints with the largest relative errors:")
-        yield Part(figures=_of_joints(sorted(worst)))
-        rest = [i for i in places if i not in worst]
-        yield Part(figures=_of_joints(rest), folded=f"the other {len(rest)} joints")
-    else:
-        yield Part(figures=_of_joints(places))
-
-
-def _of_joints(places: Iterable[int]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, i) for i in places for name in ("torque", "parts"))
+    figures = tuple((name, i) for i in range(len(joints)) for name in ("torque", "parts"))
+    yield Part(figures=figures, folded=f"torques of {len(joints)} joints" if len(joints) > FEW else "")
 
 
 def error_sheet(summary: dict) -> Sheet:

@@ -74,14 +74,7 @@ def _weak(job: Job, names: list[str], narrowed: Mapping[str, float] | None) -> d
     focus = list(dict.fromkeys(name.rpartition(".")[0] if _of_body(name) else name for name in shown))
     focus = focus[:SEVERAL]
     armature = ["--armature"] if any(name.endswith(".armature") for name in focus) else []
-    options = [
-        "--focus",
-        ",".join(focus),
-        *armature,
-        *words_of(job, EXCITE),
-        "--out",
-        "motion.csv",
-    ]
+    options = ["--focus", ",".join(focus), *armature, *words_of(job, EXCITE), "--out", "motion.csv"]
     return {
         "kind": "weak",
         "names": names,

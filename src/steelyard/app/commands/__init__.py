@@ -13,16 +13,16 @@ from typer.main import get_command
 __all__ = ["COMMANDS", "Subcommands"]
 
 COMMANDS = {
-    "identify": ("identify_command", "Identify a robot from a model and logs."),
-    "fleet": ("fleet_command", "Compare the robots of a fleet."),
+    "identify": ("identify_commands", "Identify a robot from a model and logs."),
+    "fleet": ("identify_commands", "Compare the robots of a fleet."),
     "validate": ("result_commands", "Validate a model on other logs."),
-    "demo": ("identify_command", "Identify a simulated PUMA 560."),
+    "demo": ("identify_commands", "Identify a simulated PUMA 560."),
     "analyze": ("model_commands", "List identifiable parameters."),
     "inspect": ("result_commands", "Check a log."),
     "mesh": ("model_commands", "Inertia of a mesh."),
-    "payload": ("payload_command", "Identify what a robot holds."),
-    "excite": ("excite_command", "Design an exciting motion."),
-    "rehearse": ("rehearse_command", "Rehearse a motion in simulation."),
+    "payload": ("result_commands", "Identify what a robot holds."),
+    "excite": ("motion_commands", "Design an exciting motion."),
+    "rehearse": ("motion_commands", "Rehearse a motion in simulation."),
     "report": ("result_commands", "Draw a report again, or compare results."),
     "check": ("model_commands", "Check and repair models."),
     "convert": ("model_commands", "Write other formats, code, configurations, variants."),

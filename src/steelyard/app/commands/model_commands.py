@@ -42,8 +42,7 @@ def analyze(
     ] = "joints",
     locked: Annotated[str, typer.Option(metavar="JOINTS", help="Joints that never move, with commas.")] = "",
     friction: Annotated[
-        str | None,
-        typer.Option(metavar="TERMS", help=f"{FRICTION_HELP} [default: none; with --drive as identify]"),
+        str | None, typer.Option(metavar="TERMS", help=f"{FRICTION_HELP} [default: none; with --drive as identify]")
     ] = None,
     armature: Annotated[
         bool | None,
@@ -287,10 +286,7 @@ def convert(
     finish(found, lambda: "\n".join(lines), as_json=as_json, quiet=quiet)
 
 
-@subcommand(
-    "steelyard mesh bracket.stl --density 2700",
-    "steelyard mesh gripper.stl --scale 0.001 --mass 0.85",
-)
+@subcommand("steelyard mesh bracket.stl --density 2700", "steelyard mesh gripper.stl --scale 0.001 --mass 0.85")
 def mesh(
     path: Annotated[Path, typer.Argument(metavar="MESH", help="Closed triangle mesh: STL, OBJ, PLY, GLB, ...")],
     density: Annotated[
@@ -311,8 +307,7 @@ def mesh(
 
 
 @subcommand(
-    "steelyard view arm.urdf",
-    "steelyard view arm.urdf --estimate result --trajectory traj.csv -o view.html --no-open",
+    "steelyard view arm.urdf", "steelyard view arm.urdf --estimate result --trajectory traj.csv -o view.html --no-open"
 )
 def view(
     model: Model,

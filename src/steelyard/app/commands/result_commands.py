@@ -1,4 +1,4 @@
-"""Subcommands about logs and results: inspect, validate, report."""
+"""Subcommands about logs and results: inspect, validate, report, payload."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 from steelyard.app.endings import refusals
-from steelyard.app.options import Export, InspectOptions, Json, Quiet, ValidateOptions, model_in
+from steelyard.app.options import (
+    Export,
+    HeldOptions,
+    InspectOptions,
+    Json,
+    PayloadOptions,
+    Quiet,
+    ValidateOptions,
+    model_in,
+    words,
+)
 from steelyard.app.terminal import finish, subcommand
 from steelyard.corrections import NOTHING
 from steelyard.errors import OptionError
@@ -32,8 +42,7 @@ def inspect(
     ] = None,
     *,
     fix: Annotated[
-        bool,
-        typer.Option("--fix", help="Write the corrections that --model suggests into LOG.steelyard.toml."),
+        bool, typer.Option("--fix", help="Write the corrections that --model suggests into LOG.steelyard.toml.")
     ] = False,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
@@ -102,7 +111,7 @@ def validate(
 ):
     """Torque prediction error of a model, or of the result of an identification, on held-out logs; or its motion."""
     with refusals():
-        from steelyard.report.model_validation import ModelValidation, validate_models, validate_motion
+        from steelyard.report.model_validation import validate_models, validate_motion
         from steelyard.viewer.recording import require_recording, write_recording
 
         if export is not None and rollout:
@@ -111,11 +120,12 @@ def validate(
             require_recording(export)
         judge = validate_motion if rollout else validate_models
         found = judge(model, logs, against=against, **options.of_job())
-        if export is not None and isinstance(found, ModelValidation):
+        if export is not None:
             write_recording(export, found.robot, found.log, dict(found.models))
-        from steelyard.report.console import validation_overview
+        from steelyard.report.console import shown
 
-    finish(found.as_json(), lambda: validation_overview(found), as_json=as_json, findings=not found.good)
+        told = shown(found.screen, [found.table()], most=len(found.screen.reasons))
+    finish(found.as_json(), lambda: told, as_json=as_json, findings=not found.good)
 
 
 @subcommand(
@@ -142,3 +152,58 @@ def report(
         from steelyard.report.console import view_overview
 
     finish(view.summary, lambda: view_overview(view), as_json=as_json, quiet=quiet)
+
+
+@subcommand(
+    "steelyard payload held.npz --shape hammer.stl --out result",
+    "steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur",
+    "steelyard payload joints.csv --torques --arm result --frame flange --export ur",
+    status="0 done; 1 done, but look at the status and findings first; 2 refused.",
+    common="--out --shape --arm --frame --flange --torques --hand --bias --gravity --export --json",
+)
+def payload(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Wrench log, or joint log with --torques: .npz or .csv.")],
+    *,
+    held: HeldOptions,
+    options: PayloadOptions,
+    export: Annotated[
+        str,
+        typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,abb,ros,ros2_control,urdf,mjcf: print for these."),
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for summary.json and report.html.")
+    ] = None,
+    as_json: Json = False,
+):
+    """Identify what a robot holds, from a wrist force-torque sensor or from joint torques."""
+    with refusals():
+        from steelyard.payload.controller_formats import exports, require_formats
+        from steelyard.payload.payload_job import identify_files
+        from steelyard.payload_request import Request
+        from steelyard.storage import require_report_folder
+
+        if out is not None:
+            require_report_folder(out)  # before the work, not after
+        job = options.job()
+        reading = {name: getattr(job.corrections, name) for name in ("unit", "order", "leave_out")}
+        known = {"folder": job.folders, "arg": job.arguments, "lock": job.lock, "channels": job.channels}
+        request = Request(str(log), **held.of_job(), **known, **reading)
+        formats = words(export)
+        require_formats(formats)
+        outcome = identify_files(request)
+        exported = exports(outcome.at_flange, formats)
+        if out is not None:
+            from steelyard.payload.payload_report import write_payload
+
+            write_payload(outcome, request, exported, out)
+    _tell(outcome.payload, formats, exported, as_json)
+
+
+def _tell(found, formats: tuple[str, ...], exported: dict[str, str], as_json: bool):
+    """The payload and its exports on the terminal, and the exit status."""
+    left_out = [f"! not exported: {found.status.value}"] if formats and not exported else []
+    texts = [f"# {name}\n{text}" for name, text in exported.items()]
+    told = found.as_dict() | {"export": "\n\n".join(texts)}
+    shown = "\n\n".join([found.summary(), *left_out, *texts])
+    findings = not found.status.usable or found.findings or left_out
+    finish(told, lambda: shown, as_json=as_json, findings=findings)

@@ -1,6 +1,10 @@
-"""The report as one page that needs nothing else: no network, no other file."""
+"""A report as one page that needs nothing else, no network and no other file; and as Markdown, without its figures.
+
+Names are shown as they are.
+"""
 
 import json
+import re
 from base64 import b64encode
 from functools import cache
 from html import unescape
@@ -11,7 +15,8 @@ import numpy as np
 
 from steelyard.extras import extra
 from steelyard.report.document import Part, View
-from steelyard.sheets import html_table
+from steelyard.sheets import html_table, markdown_table
+from steelyard.sheets import markdown_text as escaped
 
 PACKAGE = "steelyard.report"
 
@@ -23,11 +28,7 @@ def page(view: View) -> str:
         from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader(PACKAGE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["tight"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     raw = {name: Markup(_text(name)) for name in ("style.css", "page.js")}
@@ -87,3 +88,36 @@ def _packed(value):
         "dtype": value.dtype.str[1:],
         "bdata": b64encode(value.astype(value.dtype.newbyteorder("<")).tobytes()).decode(),
     }
+
+
+def markdown(view: View) -> str:
+    """A whole document."""
+    screen = view.screen
+    blocks = [
+        f"# {escaped(view.title)}",
+        escaped(view.subtitle),
+        f"**{escaped(screen.headline)}** {escaped(screen.advice)}",
+        *(f"**{escaped(a.question)}** {escaped(a.answer)}. {escaped(a.detail)}" for a in screen.questions),
+        "Look at these first:" if screen.reasons else "",
+        _items(screen.reasons),
+    ]
+    for section in view.sections:
+        blocks += [f"## {escaped(section.title)}", *map(_block, section.parts)]
+    return "\n\n".join([*(block for block in blocks if block), escaped(view.footer)]) + "\n"
+
+
+def _block(part: Part) -> str:
+    blocks = [escaped(part.text), _fenced(part.code), _items(part.items)]
+    if part.sheet:
+        caption = f"**{escaped(part.sheet.title)}.** {escaped(part.sheet.caption)}"
+        blocks += [caption, markdown_table(part.sheet)]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _fenced(code: str) -> str:
+    fence = "`" * (3 + max((len(run) for run in re.findall("`+", code)), default=0))
+    return f"{fence}\n{code}\n{fence}" if code else ""
+
+
+def _items(items) -> str:
+    return "\n".join(f"- {escaped(item)}" for item in items)
