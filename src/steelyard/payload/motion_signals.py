@@ -16,6 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import LogError, OptionError
+from steelyard.log.kalman import (
+    ACCELERATION_SPREAD,
+    RATE_SPREAD,
+    SHORTEST,
+    covariances,
+    filter_rotation,
+    filter_vector,
+    track,
+)
 from steelyard.log.stamps import segments
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross, rotate
@@ -59,8 +68,6 @@ def filter_motion(
 
     Source: Farsoni (2018); paper E, section V.
     """
-    from steelyard.log.kalman_kernel import covariances, filter_rotation, filter_vector
-
     position = _require_poses(log)
     noise = tune(log) if noise is None else noise
     if settle < 0 or settle >= len(log):
@@ -108,8 +115,6 @@ def tune(log: WrenchLog) -> MotionNoise:
     Returns:
         The MotionNoise.
     """
-    from steelyard.log.kalman_kernel import filter_rotation
-
     _require_poses(log)
     part = log[_liveliest(log)]
     position = part.position
@@ -134,15 +139,11 @@ def _liveliest(log) -> slice:
 
 
 def _from_rest(t, measured, gains, back, smooth):
-    from steelyard.log.kalman_kernel import filter_vector
-
     return filter_vector(t, measured, gains, back, smooth, *AT_REST)
 
 
 def _likelihood(kernel, t, measured, sigma, q) -> float:
     """Log-likelihood of the poses, from the innovations."""
-    from steelyard.log.kalman_kernel import covariances
-
     gains, back, variance, _ = covariances(t, sigma, q, False)
     squares = kernel(t, measured, gains, back, False)[-1]
     return float(-0.5 * np.sum(3 * np.log(variance[1:]) + squares[1:] / variance[1:]))
@@ -192,8 +193,6 @@ class PoseTracker:
     def update(self, t: float, rotation, position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One pose: rotation (3, 3) world_from_sensor, position (3,) in the world. Returns rotation (3, 3), twist (6,)
         and acceleration (6,). Raises LogError when time does not increase."""
-        from steelyard.log.kalman_kernel import ACCELERATION_SPREAD, RATE_SPREAD, track
-
         R, p = np.array(rotation, dtype=float), np.array(position, dtype=float)
         if self._time is None:
             self._R, self._x[0] = R, p

@@ -17,7 +17,7 @@ from steelyard.payload.motion_consistency import motion_findings, streamed
 from steelyard.payload.motion_signals import roughness
 from steelyard.payload.payload_estimate import implausible
 from steelyard.payload.rows import Rows, fitted, of_wrench
-from steelyard.payload.shape_uncertainty import place_deviation
+from steelyard.payload.density import place_deviation
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
