@@ -27,8 +27,8 @@ from steelyard.dynamics.displacements import (
     rates,
     resisted,
     responses,
-    two_passes,
     twists,
+    two_passes,
 )
 from steelyard.dynamics.external_wrenches import external_rows
 from steelyard.dynamics.gradients import Gradient, torque_gradient
@@ -40,11 +40,10 @@ from steelyard.dynamics.stacks import force_cross
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
 from steelyard.namespaces import array_namespace, is_numpy_array
+from steelyard.native import CHUNK
 from steelyard.spatial import crm
 
 ENGINES = ("auto", "numpy", "native")
-SHARE = 512  # samples that a thread takes at a time
-CHUNK = 256  # samples a pass: the working arrays of an arm stay in the second-level cache
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,18 +244,8 @@ def inverse_dynamics_derivatives(
 
 
 def robot_with_spinning_rotors(robot: Robot, external) -> Robot:
-    """The tree with rotors as bodies.
-
-    Args:
-        robot: the robot.
-        external: wrenches that the caller was given.
-
-    Returns:
-        The robot.
-
-    Raises:
-        OptionError: wrenches from outside, whose frames that tree does not have.
-    """
+    """The tree with rotors as bodies. Raises OptionError for wrenches from outside, whose frames that tree does not
+    have."""
     if external:
         raise OptionError("Derivatives with rotors=True take no wrenches from outside; leave one of them out.")
     return with_rotor_bodies(robot).robot
@@ -276,15 +265,15 @@ def _by_core(robot: Robot, q, v, a, *, twists: bool):
     tree, links = native_tree(robot), native_links(robot)
 
     def share(start: int):
-        part = slice(start, start + SHARE)
+        part = slice(start, start + CHUNK)
         q_part, v_part, a_part = (np.ascontiguousarray(x[part], dtype=float) for x in (q, v, a))
         outs = by_q[part], by_v[part], M[part], None if eta is None else eta[part]
         core.derivatives(tree, links, q_part, fixed_poses(robot, q_part), v_part, a_part, *outs)
 
-    if n <= SHARE:
+    if n <= CHUNK:
         share(0)
     else:
-        native.for_each(share, range(0, n, SHARE))
+        native.for_each(share, range(0, n, CHUNK))
     degrees = by_q.mT, by_v.mT, M
     return degrees if eta is None else (*degrees, np.moveaxis(eta, -1, 1))
 

@@ -21,8 +21,8 @@ from steelyard.inertia.rotation import to_quaternion
 from steelyard.model import Robot
 from steelyard.payload.carried import frame_of
 from steelyard.payload.payload_estimate import Payload, principal
+from steelyard.spatial import GRAVITY
 
-GRAVITY = 9.81  # m/s^2, by which ros2_controllers and control_toolbox make weight of mass
 FLANGES = ("tool0", "panda_link8", "fr3_link8", "link8", "tool_flange", "flange", "lbr_link_ee", "link_eef", "ee_link")
 """Links at the flange as vendors' models name them. Where a model has both, `tool0` has the controller's axes, and
 `flange` those of ROS (REP 199)."""
@@ -145,7 +145,7 @@ def _ros2_control(mass, com, inertia):
     (control_toolbox), of a wrist sensor. com is in the sensor's frame."""
     return (
         "# admittance_controller of ros2_controllers; frame.id is the frame above\n"
-        f"gravity_compensation:\n  CoG:\n    pos: [{_list(com)}]\n    force: {_n(GRAVITY * mass)}\n"
+        f"gravity_compensation:\n  CoG:\n    pos: [{_list(com)}]\n    force: {_n(-GRAVITY[2] * mass)}\n"
         "# control_filters/GravityCompensation of control_toolbox; sensor_frame is the frame above\n"
         f"tool:\n  CoG: [{_list(com)}]\n  mass: {_n(mass)}"
     )

@@ -7,11 +7,12 @@ Two kinds of random densities, both of which make the prior on theta Gaussian wi
 - lumps: masses at random places inside the shape (a Dirichlet process of few effective masses), which admits any
   density: mass in a core, on the surface, in one corner.
 
-The mass level itself is left to the data. The data weighs all of them by evidence (marginal likelihood), so an object
-whose centre of mass lies off its centroid shows by itself that it is not homogeneous. Evidence cannot speak of what the
-data does not show, though: a core and a shell have the centre of mass of a homogeneous body. Intervals are therefore
-those of the widest prior, any density inside the shape, and hold the estimate's distance from it. A result that no
-density inside the shape has is moved to the nearest that one does, in the metric of its own covariance.
+The mass level itself is left to the data: it may be off by as much as what forces alone say. The data weighs all of
+them by evidence (marginal likelihood), so an object whose centre of mass lies off its centroid shows by itself that it
+is not homogeneous. Evidence cannot speak of what the data does not show, though: a core and a shell have the centre of
+mass of a homogeneous body. Intervals are therefore those of the widest prior, any density inside the shape, and hold
+the estimate's distance from it. A result that no density inside the shape has is moved to the nearest that one does, in
+the metric of its own covariance.
 
 Where the shape is uncertain (`Solid.uncertain`), all of these priors are wider by what its errors do, to first order
 at the likely shape, and the density may be inside that one. All errors are affine maps about the centre of the
@@ -43,8 +44,6 @@ GRAIN = 0.02  # of a cell's mass, independent from cell to cell
 LUMPS = (16.0, 4.0, 1.0)  # effective number of masses
 ANY = 1.3  # deviations of one lump: then all mass in the core, or on the surface, of a ball, a box or a rod is within
 # two (their moments lie up to 2.3 deviations of one lump from the homogeneous)
-LEVEL = 1.0  # of the mass: how far the overall level may be from what forces alone say
-WORTH = 0.02  # evidence share below which a prior is left out
 ATOMS = 400  # points inside the shape that stand for all of it
 SOLID = 1e-4  # share of the homogeneous body in every result: no body is flat
 SHAPE_STEPS, SHAPE_FOUND = 5, 0.05  # towards the likely shape, and the change in deviations that ends them
@@ -86,17 +85,15 @@ def _fit_at(A, b, solid: Solid, mass: float, offset) -> tuple[DensityFit, np.nda
     their deviations; and which ones are likely."""
     basis = unit_basis(solid.homogeneous)
     errors = np.linalg.solve(basis, error_columns(solid))
-    mean, level = UNIT - errors @ offset, LEVEL**2 * np.outer(UNIT, UNIT) + errors @ errors.T
+    mean, level = UNIT - errors @ offset, np.outer(UNIT, UNIT) + errors @ errors.T
     spreads = np.array([*field_spreads(solid, basis), *(lump_spread(solid, basis) / count for count in LUMPS)]) + level
     B = mass * A @ basis
     means, covariances, evidence = zip(*(condition(B, b, spread, mean) for spread in spreads), strict=True)
     weight = np.exp(np.array(evidence) - max(evidence))
-    weight = np.where(weight >= WORTH, weight, 0.0) / weight[weight >= WORTH].sum()
+    weight = weight / weight.sum()
     w = np.tensordot(weight, means, axes=1)
     own = np.tensordot(weight, [C + np.outer(m - w, m - w) for m, C in zip(means, covariances, strict=True)], axes=1)
-    likely = sum(
-        p * _errors_of(m - mean, spread, errors) for p, m, spread in zip(weight, means, spreads, strict=True) if p
-    )
+    likely = sum(p * _errors_of(m - mean, spread, errors) for p, m, spread in zip(weight, means, spreads, strict=True))
     w = nearest_inside(w, own, solid, basis, offset)
     wide, spread, _ = condition(B, b, any_spread(solid, basis), mean)
     theta, covariance = mass * basis @ w, mass**2 * basis @ (spread + np.outer(wide - w, wide - w)) @ basis.T
@@ -124,14 +121,14 @@ def lump_spread(solid: Solid, basis) -> np.ndarray:
 
 def precisions(solid: Solid, basis) -> tuple[np.ndarray, np.ndarray]:
     """(10, 10) precisions of w of 1 kg: in four lumps, and of any density inside the shape."""
-    usual = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT) + shape_spread(solid, basis)
+    usual = lump_spread(solid, basis) / 4 + np.outer(UNIT, UNIT) + shape_spread(solid, basis)
     narrow, wide = (np.linalg.inv(spread + ROUNDING * np.eye(10)) for spread in (usual, any_spread(solid, basis)))
     return narrow, wide
 
 
 def any_spread(solid: Solid, basis) -> np.ndarray:
     """(10, 10) covariance of w of the widest prior: any density inside the shape, and a mass that is hardly known."""
-    return ANY**2 * lump_spread(solid, basis) + LEVEL**2 * np.outer(UNIT, UNIT) + shape_spread(solid, basis)
+    return ANY**2 * lump_spread(solid, basis) + np.outer(UNIT, UNIT) + shape_spread(solid, basis)
 
 
 def shape_spread(solid: Solid, basis) -> np.ndarray:

@@ -8,10 +8,11 @@ from itertools import pairwise, permutations
 import numpy as np
 
 from steelyard.inertia.rotation import to_vector
+from steelyard.numbers import ROUNDS, SAME
 from steelyard.payload.causes import Look, PayloadMistake, moved
 from steelyard.payload.gravity_strength import Strength, refutation
 from steelyard.payload.payload_estimate import implausible
-from steelyard.payload.rows import TURNS, Rows, RowsFit, aligned, evidence, fitted, memory_of
+from steelyard.payload.rows import Rows, RowsFit, aligned, evidence, fitted, memory_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import freed
@@ -23,9 +24,7 @@ TENTH = 0.1  # of a mass or a scale: what a controller takes off, or a hopper lo
 CALIBRATED = 0.03  # of a force that shows on another axis or scale; sensors keep to 2 %
 AWAY = 0.01  # m: the origin of a wrench is not stated better
 CELLS = 48
-ROUNDS = 4  # stretches of a log
 LONGEST = 0.5  # of the samples, of all stretches: what lasts longer is the rest
-SEEN = 1e-6  # of a column's length or square, that others do not explain anyway
 SLIDES = 0.001  # m, RMS: what slides less is rigid
 
 
@@ -270,7 +269,7 @@ def _turned(look: Look) -> Iterator[PayloadMistake]:
     """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload."""
     rows, biased = look.rows, bool(look.beside.size)
     push, turn, read = (rows.push + rows.pull @ rows.gravity)[:, :3, 0], np.eye(3), rows
-    for _ in range(TURNS):
+    for _ in range(ROUNDS):
         x, y = (freed(each, rows.t, biased) for each in (rows.measured[:, :3], push))
         u, _, vt = np.linalg.svd(y.T @ x)
         turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt  # (Kabsch 1976)
@@ -294,7 +293,7 @@ def _pulled(look: Look) -> Iterator[PayloadMistake]:
     rows = look.rows
     assert rows.log is not None
     point, columns = np.zeros(3), _from_base(rows.log, np.zeros(3))
-    for _ in range(TURNS):
+    for _ in range(ROUNDS):
         fit = fitted(rows, np.concatenate([look.beside, columns], axis=2))
         levers = _levers(columns[:, :3] @ fit.beside[-columns.shape[2] :])
         point = point + fitted(rows, np.concatenate([look.beside, columns, levers], axis=2)).beside[-3:]
@@ -388,7 +387,7 @@ def _best(rows: Rows, columns, before, own) -> tuple[float, slice]:
     n, k = rows.measured.shape
     weight = 1 / before.noise[rows.groups][:, None]
     axes, scale, _ = np.linalg.svd(_unit(columns * weight).reshape(n * k, -1), full_matrices=False)
-    space = axes[:, scale > SEEN * scale[0]].reshape(n, k, -1)
+    space = axes[:, scale > SAME * scale[0]].reshape(n, k, -1)
     own, left = _unit(own * weight), before.residual * weight[:, 0]
     edges = np.linspace(0, n, min(CELLS, n) + 1).astype(int)
     turned = own.swapaxes(1, 2)
@@ -402,7 +401,7 @@ def _best(rows: Rows, columns, before, own) -> tuple[float, slice]:
     inside = shared[last] - shared[first]
     values, turn = np.linalg.eigh(square[last] - square[first] - inside.swapaxes(1, 2) @ inside)
     pull = (turn.swapaxes(1, 2) @ (slope[last] - slope[first]))[:, :, 0]
-    seen = values > SEEN
+    seen = values > SAME
     won = np.sum(np.where(seen, pull**2 / np.where(seen, values, 1.0), 0.0), axis=1)
     best = int(np.argmax(won))
     return 0.5 * float(won[best]), slice(int(edges[first[best]]), int(edges[last[best]]))

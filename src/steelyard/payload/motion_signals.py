@@ -26,21 +26,18 @@ from steelyard.log.kalman import (
     track,
 )
 from steelyard.log.stamps import segments
+from steelyard.payload.thresholds import IN_A_ROW
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross, rotate
 
 AGILITY = np.logspace(-2, 5, 15)  # tried densities of jerk, (m/s^3)^2 s or (rad/s^3)^2 s
-TUNING = 1500  # samples that tuning looks at
 QUIETEST = 1e-7  # m or rad: smallest noise a pose is believed to have
 AT_REST = np.zeros(3), np.zeros(3)  # velocity and acceleration that the filter starts from
 RESPONSE = 4.0  # time constants of the smoother after which its impulse response is over
-# of smoothing
 STIFFNESS = np.logspace(-4, 4, 9)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
 GAIN = 2e-3  # noise of the acceleration over its RMS below which there is nothing to gain
 FLOOR = 1e-4  # least noise over RMS: keeps weights within rounding
-LIKELIHOOD_SAMPLES = 1000  # samples that tuning looks at
 COLORED = 1.4  # roughness of every second sample over that of all, above which noise is not white
-SHORTEST = 12  # samples of a stretch worth smoothing
 
 
 @dataclass(frozen=True)
@@ -129,11 +126,11 @@ def tune(log: WrenchLog) -> MotionNoise:
 
 
 def _liveliest(log) -> slice:
-    """The `TUNING` samples in a row between which position and axes move most."""
+    """The `IN_A_ROW` samples in a row between which position and axes move most."""
     poses = np.concatenate([log.position, log.rotation.reshape(-1, 9)], axis=1).astype(float)
     moved = np.diff(poses, axis=0)
     way = np.concatenate([[0.0], np.cumsum(np.sum(moved**2, axis=1))])
-    reach = min(TUNING, len(log)) - 1
+    reach = min(IN_A_ROW, len(log)) - 1
     start = int(np.argmax(way[reach:] - way[: len(way) - reach]))
     return slice(start, start + reach + 1)
 
@@ -172,8 +169,8 @@ def _require_poses(log):
             f"{log.name} has no positions: accelerations need the sensor's position in the world, (n, 3) in m. Without "
             "them use a static log, or give twist and acceleration"
         )
-    if len(log) < 10:
-        raise LogError(f"{log.name} has {len(log)} samples; a motion filter needs at least 10")
+    if len(log) < SHORTEST:
+        raise LogError(f"{log.name} has {len(log)} samples; a motion filter needs at least {SHORTEST}")
     return log.position
 
 
@@ -225,7 +222,7 @@ def smooth_motion(log: WrenchLog) -> WrenchLog:
         if not parts:
             continue
         longest = max(parts, key=lambda part: part.stop - part.start)
-        tuned = slice(longest.start, min(longest.stop, longest.start + LIKELIHOOD_SAMPLES))
+        tuned = slice(longest.start, min(longest.stop, longest.start + IN_A_ROW))
         scores = [
             _smoothed(log.t[tuned], v[tuned, half], a[tuned, half], noise, (q * size) ** 2)[-1] for q in STIFFNESS
         ]

@@ -25,7 +25,7 @@ import numpy as np
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
 from steelyard.native import require_core
-from steelyard.numbers import STEPS
+from steelyard.numbers import NEGLIGIBLE, STEPS
 from steelyard.payload.density import UNIT, precisions
 from steelyard.payload.entropic import (
     ACCEPTED,
@@ -49,11 +49,10 @@ BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 0.1
 CHANGED, EXCESS = 12.0, 1.5  # of the cumulative sum, and the excess over the usual surprise that is not yet counted
 SETTLING = 20  # samples after a fresh start before a change is named, and before the next can be seen
 NEWTON_STEPS = 2
-TYPICAL, LEARNING = 40.0, 100.0  # largest surprise that teaches what is usual, and samples that it takes
+LEARNING = 100.0  # samples that it takes to learn which surprise is usual
 YOUNG, YOUNG_STEPS = 5, 12  # samples after a fresh start that take more Newton steps
-WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less
+WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less, and teaches no more
 ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to have begun
-LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
 MEMORY = 0.975  # from sample to sample, of sums of what was not predicted: half a second at 100 Hz
 LASTING = 2.5  # of the usual surprise: sums that are so much larger show errors that last longer than a sample
 RESTING = 0.005  # share of a sample's squared columns that biases do not predict, below which less is forgotten
@@ -64,16 +63,16 @@ PATIENCE = 300.0  # samples after which payloads that do not differ are the same
 
 RULES = np.array(  # behind the configuration, for the core
     [
-        *(NEWTON_STEPS, TYPICAL, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS),
+        *(NEWTON_STEPS, WILD, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, NEGLIGIBLE, CONVERGED, HALVINGS),
         *(DIFFERENT, PATIENCE, MEMORY, LASTING, RESTING, FAR, STEPS, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER),
     ],
     dtype=float,
 )
 
-# entries of the scalar state; ENERGY, TRUSTED: sums of whitened wrenches squared, and of the samples' weights
+# entries of the scalar state; ENERGY, TRUSTED: sums of whitened wrenches squared, and of the samples' weights; RUN: the
+# first of six
 FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG = range(15)
-SETTLED, RUN = 15, 16
-STATE_SIZE = RUN + 6
+SETTLED, RUN, *_, STATE_SIZE = range(15, 23)
 # entries of the configuration
 FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY, FORCE_RATE, TORQUE_RATE, FADE = range(11)
 # of the bias: values and rates of six channels per unit of ten numbers and as measured, and two covariances

@@ -15,7 +15,6 @@ from steelyard.cards import Card
 from steelyard.dynamics.closed_loop.assembly import Choice, choose_independent
 from steelyard.dynamics.closed_loop.constraint import constants
 from steelyard.dynamics.closed_loop.following import (
-    FOLLOWED,
     along_coordinates,
     constraint_power,
     driven,
@@ -34,8 +33,8 @@ from steelyard.dynamics.newton_euler import regressor as tree_regressor
 from steelyard.errors import LoopError, OptionError
 from steelyard.extras import extra
 from steelyard.model import Robot
-
-NUMBERS = 2**20  # in one working array
+from steelyard.native import NUMBERS
+from steelyard.numbers import SAME
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -259,7 +258,7 @@ def _follows(robot: Robot, choice: Choice, changes):
     units = np.tile([constants(robot).length] * 3 + [1.0] * 3, changes.shape[-1] // 6)
     scaled = changes / units
     left = np.linalg.norm(scaled @ left_open(robot, choice).T, axis=-1)
-    return left <= FOLLOWED * np.maximum(np.linalg.norm(scaled, axis=-1), np.finfo(float).tiny)
+    return left <= SAME * np.maximum(np.linalg.norm(scaled, axis=-1), np.finfo(float).tiny)
 
 
 def follows(robot: Robot, *, joints, cut, actuated=None):
