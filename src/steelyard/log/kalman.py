@@ -158,10 +158,10 @@ def covariances(t, sigma, q, smooth, rate_spread=RATE_SPREAD, acceleration_sprea
     return gains, back, S, P
 
 
-def filter_vector(t, measured, gains, back, smooth, rate, acceleration):
+def filter_vector(t, measured, gains, back, smooth, rate=0.0, acceleration=0.0):
     """Value, rate and acceleration (n, m) of measured columns (n, m), and squared innovations (n,), summed over the
     columns. gains, back: of `covariances`; smooth: whether the smoother runs, too; rate, acceleration: (m,) of the
-    first state."""
+    first state, at rest by default."""
     x, innovations = np.empty((3, *measured.shape)), np.empty(t.size)
     x[0, :1], x[1, :1], x[2, :1] = measured[:1], rate, acceleration
     require_core().filter_vector(t, measured, gains, back, smooth, x, innovations)

@@ -48,7 +48,6 @@ ATOMS = 400  # points inside the shape that stand for all of it
 SOLID = 1e-4  # share of the homogeneous body in every result: no body is flat
 SHAPE_STEPS, SHAPE_FOUND = 5, 0.05  # towards the likely shape, and the change in deviations that ends them
 ERRORS = 13  # three shifts, three turns, a scale, and three sides either way
-THINNEST = 0.1  # of a length, to which sides may come together
 UNIT = cones.triangle(np.eye(4))
 NOWHERE = np.zeros(ERRORS)
 
@@ -221,6 +220,6 @@ def _map(solid: Solid, deviations) -> tuple[np.ndarray, np.ndarray]:
     z = np.asarray(deviations, dtype=float)
     turn, place = solid.pose_std
     outward, inward = solid.side_std * z[7:10], solid.side_std * z[10:]
-    factors = np.exp(solid.scale_std * z[6]) * np.maximum(THINNEST, 1 + (outward + inward) / solid.extents)
+    factors = np.exp(solid.scale_std * z[6] + (outward + inward) / solid.extents)
     linear = from_vector(turn * z[3:6]) @ (solid.axes * factors) @ solid.axes.T
     return linear, place * z[:3] + solid.axes @ (outward - inward) / 2

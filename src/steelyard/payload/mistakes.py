@@ -22,7 +22,6 @@ LATE = 0.5  # s, farthest shift of the readings that is looked for
 LEANS = 0.5  # degrees: base and sensor are not aligned better
 TENTH = 0.1  # of a mass or a scale: what a controller takes off, or a hopper loses, is no less; of arms' own models
 CALIBRATED = 0.03  # of a force that shows on another axis or scale; sensors keep to 2 %
-AWAY = 0.01  # m: the origin of a wrench is not stated better
 CELLS = 48
 LONGEST = 0.5  # of the samples, of all stretches: what lasts longer is the rest
 SLIDES = 0.001  # m, RMS: what slides less is rigid
@@ -163,7 +162,7 @@ def _levers(force) -> np.ndarray:
 def _about(fit: RowsFit) -> str | None:
     """A wrench about another point than the frame's origin."""
     away = fit.beside[-3:]
-    if np.linalg.norm(away) < AWAY:
+    if np.linalg.norm(away) < THRESHOLDS.moved_center:
         return None
     return (
         f"moments are about a point at ({_numbers(1e3 * away)}) mm from the origin of the sensor's frame: name the "

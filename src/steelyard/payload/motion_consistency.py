@@ -24,7 +24,6 @@ from steelyard.spatial import cross, rotate
 STREAM = 0.2  # s between samples of one motion; slower lists are poses held at rest
 WINDOW = 0.15  # s, of the integrals: a turn at 2 rad/s stays a small one, and 50 N s of gravity per kg stand out
 TURNS, PUSHES, SPINS = (0.1, "rad/s"), (0.3, "m/s^2"), (0.5, "rad/s^2")  # slower motions are not compared
-REST = TURNS[0]  # half a metre from the axis, stopping from it within a second is half a per cent of gravity
 
 _OF_THE_POINT = "`cross(angular velocity, velocity)` off"
 _IMU = "contains gravity, as accelerometers (IMUs) measure it: add log.gravity_in_sensor"
@@ -62,7 +61,7 @@ def with_motion(log: WrenchLog, fewest: int) -> WrenchLog:
     if log.moving or not streamed(log):
         return log
     rate = turning_rate(log)
-    still = rate < REST
+    still = rate < TURNS[0]  # half a metre from the axis, stopping within a second is half a per cent of gravity
     if still.all():
         return log
     if log.position is not None and len(log) >= SHORTEST:

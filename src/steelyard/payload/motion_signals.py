@@ -32,7 +32,6 @@ from steelyard.spatial import cross, rotate
 
 AGILITY = np.logspace(-2, 5, 15)  # tried densities of jerk, (m/s^3)^2 s or (rad/s^3)^2 s
 QUIETEST = 1e-7  # m or rad: smallest noise a pose is believed to have
-AT_REST = np.zeros(3), np.zeros(3)  # velocity and acceleration that the filter starts from
 RESPONSE = 4.0  # time constants of the smoother after which its impulse response is over
 STIFFNESS = np.logspace(-4, 4, 9)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
 GAIN = 2e-3  # noise of the acceleration over its RMS below which there is nothing to gain
@@ -70,7 +69,7 @@ def filter_motion(
     if settle < 0 or settle >= len(log):
         raise OptionError(f"settle={settle}: expected 0 to {len(log) - 1} samples")
     gains = [covariances(log.t, sigma, q, smooth)[:2] for sigma, q in zip(noise.pose, noise.jerk, strict=True)]
-    p, v, a, _ = filter_vector(log.t, position, *gains[0], smooth, *AT_REST)
+    p, v, a, _ = filter_vector(log.t, position, *gains[0], smooth)
     R, w, alpha, _ = filter_rotation(log.t, log.rotation, *gains[1], smooth)
     to_sensor = R.transpose(0, 2, 1)
     velocity = rotate(to_sensor, v)
@@ -119,7 +118,7 @@ def tune(log: WrenchLog) -> MotionNoise:
     turned = np.stack([relative[:, 2, 1], relative[:, 0, 2], relative[:, 1, 0]], axis=1)  # small-angle vectors
     pose = (roughness(position), roughness_of_steps(turned))
     best = []
-    for measured, kernel, sigma in zip((position, part.rotation), (_from_rest, filter_rotation), pose, strict=True):
+    for measured, kernel, sigma in zip((position, part.rotation), (filter_vector, filter_rotation), pose, strict=True):
         scores = [_likelihood(kernel, part.t, measured, sigma, q) for q in AGILITY]
         best.append(float(AGILITY[int(np.argmax(scores))]))
     return MotionNoise(pose, (best[0], best[1]))
@@ -133,10 +132,6 @@ def _liveliest(log) -> slice:
     reach = min(IN_A_ROW, len(log)) - 1
     start = int(np.argmax(way[reach:] - way[: len(way) - reach]))
     return slice(start, start + reach + 1)
-
-
-def _from_rest(t, measured, gains, back, smooth):
-    return filter_vector(t, measured, gains, back, smooth, *AT_REST)
 
 
 def _likelihood(kernel, t, measured, sigma, q) -> float:

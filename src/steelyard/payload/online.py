@@ -41,10 +41,10 @@ from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_sums import LENGTH
 from steelyard.spatial import GRAVITY
 
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
-UNKNOWN_RADIUS = 0.1  # m, radius of gyration about the sensor of a payload of unknown shape
 BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 0.1
 CHANGED, EXCESS = 12.0, 1.5  # of the cumulative sum, and the excess over the usual surprise that is not yet counted
 SETTLING = 20  # samples after a fresh start before a change is named, and before the next can be seen
@@ -123,7 +123,7 @@ class OnlineEstimator:
         if not empty > 0:
             raise OptionError(f"empty={empty!r}: expected a positive mass in kg")
         solid = None if shape is None else solid_of(shape)
-        reference = _ball(UNKNOWN_RADIUS) if solid is None else solid.homogeneous
+        reference = _ball(LENGTH) if solid is None else solid.homogeneous
         self._basis = np.ascontiguousarray(unit_basis(reference))
         self._size = None if solid is None else float(np.linalg.norm(solid.sides)) / 2
         self._tool, self._gravity = tool, np.asarray(gravity if tool is None else tool.gravity, dtype=float)

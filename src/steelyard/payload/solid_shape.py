@@ -22,7 +22,7 @@ FEWEST_CLOUD = 150  # points; a sparser cloud shows its hull and nothing more
 EVEN = 1 / np.sqrt(12)  # standard deviation of what lies anywhere within one
 ONE_OF_SIX = np.sqrt(5) / 6  # standard deviation of what is one on one of six sides and zero on the others
 TOUCHED = "voxel grid"  # of trimesh: its outer voxels are those that the surface touches, so their centres lie on it
-ALIKE = 0.01  # of the trace of second moments: less does not tell axes apart
+ALIKE = 0.01  # of the largest or of all moments, which points know no better: less does not tell axes apart
 MOST_UNSEEN = 0.7  # of a shape; of less than that nothing follows
 LARGEST = 3.0  # m: nothing held by an arm is larger, so the file is in millimetres
 

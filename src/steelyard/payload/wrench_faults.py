@@ -25,7 +25,6 @@ from steelyard.payload.wrench_problem import Problem, mass_of, solve
 from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, signal_rms, weighed_fit
 
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
-FEWEST = 3  # poses beyond the unknowns of the test of poses
 UNTARED = "the sensor was not tared (bias=True, --bias). Beside that, "
 NOISY, UNMET = 3.0, 0.1  # of the noise and of the signal: a result that leaves more has missed the log
 _FATAL = {
@@ -332,7 +331,7 @@ def _depends_on_pose(rows: Rows, residual) -> bool:
     u, s, _ = np.linalg.svd(X, full_matrices=False)
     along = u[:, s > 1e-9 * s[0]]
     rank, free = along.shape[1], len(rows) - along.shape[1]
-    if free < FEWEST:
+    if free < THRESHOLDS.fewest_poses:
         return True
     residual = residual / np.maximum(rows.rms(residual), 1e-12)[rows.groups]
     inside = float(np.sum((along.T @ residual) ** 2))

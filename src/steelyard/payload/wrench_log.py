@@ -107,11 +107,6 @@ class WrenchLog(Card):
         return self.replace(notes=self.notes + notes)
 
     @property
-    def duration(self) -> float:
-        """Time from the first to the last sample, s."""
-        return float(self.t[-1] - self.t[0]) if len(self) else 0.0
-
-    @property
     def moving(self) -> bool:
         """Whether motion signals are there."""
         return self.twist is not None

@@ -201,7 +201,7 @@ def triangle(rows) -> np.ndarray:
     return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
-LENGTH = 0.1  # m, that makes masses, moments and inertias comparable
+LENGTH = 0.1  # m, of payloads of unknown shape: it makes masses, moments and inertias comparable
 PARTS = {"mass": (0,), "centre of mass": (1, 2, 3), "inertia": tuple(range(4, 10))}
 
 

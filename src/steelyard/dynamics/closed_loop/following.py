@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop.assembly import Choice
+from steelyard.dynamics.closed_loop.assembly import NEARBY, Choice
 from steelyard.dynamics.closed_loop.constraint import constants, crossed, in_first_frames, of_multipliers
 from steelyard.dynamics.closed_loop.states import State, random_closed_states
 from steelyard.dynamics.displacements import behind, frame_twists, mounts, two_passes
@@ -18,8 +18,6 @@ from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.numbers import SAME, SEED
 from steelyard.spatial import cross
-
-STATES = 6  # closed states that tell what the loops can follow
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +167,7 @@ def left_open(robot: Robot, choice: Choice) -> np.ndarray:
     A change for which they vanish lets every loop close everywhere, and a linkage with redundant equations (planar,
     spherical, Bricard) has others. Shifts are in lengths of the robot.
     """
-    at = random_closed_states(robot, choice, STATES, seed=SEED, dynamic=False)
+    at = random_closed_states(robot, choice, NEARBY, seed=SEED, dynamic=False)
     gap = opened(robot, at, of_geometry(robot, at))
     K = at.transmission.K[..., choice.dependent]
     left = gap - K @ (at.transmission.passive @ gap)
