@@ -3,7 +3,9 @@
 The acceleration is a random walk (white jerk of density q), the value is measured with white noise. Smoothed both ways
 this is the signal through `1 / (1 + (f / f0)^6)`, with `(2 pi f0)^6 = q / (sigma^2 step)`: a Butterworth filter of
 order 3 run forwards and backwards (Wahba 1978, for the spline that is the same estimate). What it adds are standard
-deviations, and a bandwidth by maximum likelihood (innovations; Schweppe 1965) where no cutoff is given.
+deviations, and a bandwidth by maximum likelihood (innovations; Schweppe 1965) where no cutoff is given. All columns
+have the same noise and agility, so one 3x3 covariance a sample serves all of them; the error of a rotation lives in
+body axes and is small between samples, so that it has the same.
 """
 
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from steelyard.log.stamps import segments
 from steelyard.native import require_core
 
 SHORTEST = 10  # samples of a stretch
+RATE_SPREAD, ACCELERATION_SPREAD = 10.0, 100.0  # of the first state, 1/s and 1/s^2 of the value's unit
 _SPREAD = 100.0  # of the first state: noise, times this, times the cutoff's angular frequency (squared)
 
 
@@ -142,9 +145,6 @@ def _start(t: NDArray, x: NDArray, cutoff: float) -> NDArray[np.float64]:
     powers = np.vander((t[near] - t[0]) / unit, 3, increasing=True)
     fitted = np.linalg.lstsq(powers, x[near], rcond=None)[0]
     return np.stack([fitted[1] / unit, 2 * fitted[2] / unit**2])
-
-
-RATE_SPREAD, ACCELERATION_SPREAD = 10.0, 100.0  # of the first state, 1/s and 1/s^2 of the value's unit
 
 
 def covariances(t, sigma, q, smooth, rate_spread=RATE_SPREAD, acceleration_spread=ACCELERATION_SPREAD):

@@ -1,4 +1,9 @@
-"""Known mistakes of payload logs: each as the columns that it adds, or as the rows without it, with its remedy."""
+"""Known mistakes of payload logs: each as the columns that it adds, or as the rows without it, with its remedy.
+
+Of stretches of time in which something else acts (a touch, or another payload), sums over cells of time add up to those
+of any stretch, so each pair of cells costs the same; the samples at which the best one begins and ends are then the
+likeliest.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
