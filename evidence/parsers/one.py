@@ -23,7 +23,7 @@ INSTRUMENTED = [
     "steelyard.fit.knowledge",
     "steelyard.fleet.cache",
     "steelyard.fleet.runs",
-    "steelyard.inertia.mesh_checks",
+    "steelyard.inertia.mesh",
     "steelyard.inertia.mesh_files",
     "steelyard.information.files",
     "steelyard.payload.filling",

@@ -22,15 +22,10 @@ MADE_BY = {
 
 
 def require_type(kind: type | UnionType, **given: Any) -> None:
-    """Refuse arguments of another kind than a function takes, such as a path where a Robot is needed.
+    """Refuse arguments, by name, of another kind than a function takes, such as a path where a Robot is needed.
 
-    Args:
-        kind: a class, or several joined by `|`.
-        given: the arguments by name.
-
-    Raises:
-        OptionError: naming the argument, what it is, and the function that makes what it should be.
-    """
+    kind: a class, or several joined by `|`. Raises OptionError naming the argument, what it is, and the function that
+    makes what it should be."""
     for name, value in given.items():
         if isinstance(value, kind):
             continue
@@ -43,12 +38,7 @@ def require_type(kind: type | UnionType, **given: Any) -> None:
 
 
 def require_each(kind: type, **given: Any) -> None:
-    """`require_type` for arguments that are one of a kind or an iterable of them, which is not used up.
-
-    Args:
-        kind: of each.
-        given: the arguments by name.
-    """
+    """`require_type` for arguments that are one of a kind or an iterable of them, which is not used up."""
     for name, value in given.items():
         listed = isinstance(value, list | tuple)
         if listed or not isinstance(value, Iterable) or isinstance(value, str | bytes | dict | np.ndarray):
@@ -65,15 +55,8 @@ def found(value: Any) -> str:
 
 
 def as_array(name: str, value: Any) -> Any:
-    """Floating-point numbers of an array library; lists become arrays of NumPy, integers floating-point numbers.
-
-    Args:
-        name: of the argument.
-        value: an array of any library, or nested lists of numbers.
-
-    Raises:
-        OptionError: what is no array of numbers.
-    """
+    """Floating-point numbers of an array library; lists become arrays of NumPy, integers floating-point numbers. Raises
+    OptionError for what is no array of numbers."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         return value
     if isinstance(value, list | tuple | float | int):
@@ -97,13 +80,7 @@ def _listed(name: str, value: Any) -> NDArray[np.float64]:
 
 
 def unknown_option(function: str, unknown: Iterable[str], known: Iterable[str]) -> str:
-    """A message that names options which a function lacks, and those that they may have meant.
-
-    Args:
-        function: its name.
-        unknown: names of the options it lacks.
-        known: names of those it has.
-    """
+    """A message that names options which a function lacks, and those that they may have meant."""
     unknown, known = sorted(unknown), list(known)
     near = list(dict.fromkeys(match for name in unknown for match in get_close_matches(name, known, 2, 0.5)))
     meant = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -111,19 +88,8 @@ def unknown_option(function: str, unknown: Iterable[str], known: Iterable[str]) 
 
 
 def with_options(record: Any, function: str, options: Mapping[str, Any]) -> Any:
-    """A record of options with some of them given by name.
-
-    Args:
-        record: a dataclass.
-        function: its name, which takes them.
-        options: values by field.
-
-    Returns:
-        The record with these values.
-
-    Raises:
-        TypeError: a name that is no field; says those that it may have meant.
-    """
+    """A record of options, a dataclass, with some of them given by name. function: what takes them. Raises TypeError
+    for a name that is no field; says those that it may have meant."""
     known = [each.name for each in fields(record)]
     if unknown := options.keys() - set(known):
         raise TypeError(unknown_option(f"{function}()", unknown, known))

@@ -20,14 +20,8 @@ EXTRAS = {
 
 @contextmanager
 def extra(purpose: str) -> Iterator[None]:
-    """A context in which libraries of extras are imported.
-
-    Args:
-        purpose: what they are imported for, at the start of the message, such as "Reading Parquet".
-
-    Raises:
-        OptionError: one is not installed; names the extra that brings it.
-    """
+    """A context in which libraries of extras are imported. purpose: such as "Reading Parquet". Raises OptionError where
+    one is not installed; names the extra that brings it."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -15,6 +15,7 @@ from steelyard.errors import OptionError
 MOST_THREADS = 16
 CHUNK = 512  # samples a pass: the working arrays of an arm stay in the second-level cache
 LONG_CHUNK = 4096  # the same of few numbers a sample
+NUMBERS = 1 << 20  # in one working array
 
 
 @cache

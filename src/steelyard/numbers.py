@@ -20,7 +20,6 @@ ROUNDS = 10  # of alternations, of which two or three are usual
 DIGITS = 4  # of numbers as people read them
 MOST_PLACES = 6  # after the point; smaller numbers are written with an exponent
 DASH = "–"
-UNITS_OF_FILES = {30: "GB", 20: "MB", 10: "kB"}  # by powers of two
 
 _NUMBER = re.compile(
     r"[ \t\r\n\f\v]*[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|inf(?:inity)?|nan)[ \t\r\n\f\v]*",
@@ -95,8 +94,8 @@ def unit(text: str) -> str:
 
 def size(count: int) -> str:
     """Size of a file."""
-    power = next((power for power in (30, 20) if count >= 2**power), 10)
-    return f"{count / 2**power:.1f} {UNITS_OF_FILES[power]}"
+    name, power = next((each for each in (("GB", 30), ("MB", 20)) if count >= 2 ** each[1]), ("kB", 10))
+    return f"{count / 2**power:.1f} {name}"
 
 
 def times(ratio: float) -> str:

@@ -98,15 +98,8 @@ def steps_of_speed(v):
 
 
 def bump(u, number: int):
-    """A bump of a friction curve over steps of speed, odd or even, or its step.
-
-    Args:
-        u: steps of speed, of `steps_of_speed`.
-        number: see `Extra.number`.
-
-    Returns:
-        As u.
-    """
+    """A bump of a friction curve over steps of speed u (`steps_of_speed`), odd or even, or its step. number: see
+    `Extra.number`."""
     xp = array_namespace(u)
     if number == BUMPS:  # within 0.002 rad/s: bumps make one of terms that cancel, and go on beyond all data
         return xp.tanh(4 * u)
@@ -171,12 +164,5 @@ NUISANCES = tuple(kind for kind, each in WEIGHED.items() if each.part != "fricti
 
 
 def weighed(kind: str) -> Weighed:
-    """The record of a column; the torque at a spring's zero belongs to the spring.
-
-    Args:
-        kind: of the column.
-
-    Returns:
-        The record.
-    """
+    """The record of a kind of column; the torque at a spring's zero belongs to the spring."""
     return WEIGHED["spring" if kind == "rest" else kind]

@@ -14,9 +14,9 @@ from properties import tried
 from random_bodies import assert_close, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
-from steelyard.inertia import mesh, mesh_checks, mesh_parts
+from steelyard.inertia import mesh, mesh_parts
 from steelyard.inertia import parameters as bodies
-from steelyard.inertia.mesh_checks import SteelyardWarning
+from steelyard.inertia.mesh import SteelyardWarning
 
 pytestmark = [
     pytest.mark.claim(
@@ -324,11 +324,11 @@ def test_every_missing_or_turned_face_is_noticed(seed, name):
     vertices, faces = arrays(name)
     rng = np.random.default_rng(seed)
     some = rng.choice(len(faces), size=rng.integers(1, len(faces) - 1), replace=False)
-    assert mesh_checks.is_closed(faces, len(vertices))
-    assert not mesh_checks.is_closed(np.delete(faces, some, axis=0), len(vertices))
+    assert mesh.is_closed(faces, len(vertices))
+    assert not mesh.is_closed(np.delete(faces, some, axis=0), len(vertices))
     turned = faces.copy()
     turned[some] = turned[some, ::-1]
-    assert not mesh_checks.is_closed(turned, len(vertices))
+    assert not mesh.is_closed(turned, len(vertices))
 
 
 # files

@@ -9,7 +9,7 @@ from scipy import linalg, signal, stats
 from properties import tried
 from steelyard.errors import LogError, OptionError
 from steelyard.log import Log, filters, kalman, savgol
-from steelyard.log.kalman_kernel import covariances
+from steelyard.log.kalman import covariances
 from steelyard.log.smoothers import BUTTERWORTH, KALMAN, SAVGOL, SMOOTHERS, derivatives, order_of, response
 
 pytestmark = pytest.mark.claim("logs.filters")

@@ -9,7 +9,7 @@ import twins.kalman
 import twins.rotations
 from payload_logs import static, swing
 from steelyard.errors import LogError, OptionError
-from steelyard.log.kalman_kernel import covariances, filter_rotation, filter_vector, track
+from steelyard.log.kalman import covariances, filter_rotation, filter_vector, track
 from steelyard.payload import MotionNoise, PoseTracker, WrenchLog, filter_motion, tune
 from steelyard.payload.motion_signals import _smoothed, motion_from_poses, roughness, roughness_of_steps, smooth_motion
 from steelyard.spatial import rotate

@@ -11,8 +11,8 @@ from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import parameters
 from steelyard.inertia.rotation import from_vector, to_vector
 from steelyard.payload import errors, identify, locate, solid_of
+from steelyard.payload.density import ERRORS, error_columns, moved
 from steelyard.payload.payload_estimate import Payload, Status
-from steelyard.payload.shape_uncertainty import ERRORS, error_columns, moved
 from steelyard.payload.solid_shape import small_boxes
 from steelyard.spatial import skew
 

@@ -13,8 +13,8 @@ from random_bodies import rotations
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import parameters
 from steelyard.payload import Status, identify, solid_of
+from steelyard.payload.density import ERRORS, error_columns, moved
 from steelyard.payload.filling import lattice_of
-from steelyard.payload.shape_uncertainty import ERRORS, error_columns, moved
 from steelyard.payload.solid_shape import small_boxes
 
 SENSOR = (0.1, 0.005, 0.0, 0.0)  # N and N m; the motion is exact

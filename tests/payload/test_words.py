@@ -15,9 +15,9 @@ from payload_logs import THETA, static, swing
 from properties import tried
 from random_bodies import bodies, rotations
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia import parameters
+from steelyard.inertia import parameters, transform
 from steelyard.payload import errors, export, identify, observability
-from steelyard.payload.controller_formats import FORMATS, in_frame
+from steelyard.payload.controller_formats import FORMATS
 
 MASS, COM, INERTIA = parameters.to_com_inertia(THETA)
 
@@ -159,7 +159,7 @@ def test_export_refuses_and_moves():
         with pytest.raises(InertiaError, match="consistent"):
             export(-THETA, format)
     R, p = rotations(3), np.array([0.0, 0.0, 0.04])
-    moved = in_frame(THETA, R, p)
+    moved = transform(THETA, R, p)
     np.testing.assert_allclose(moved[1:4] / moved[0], R @ COM + p)
 
 

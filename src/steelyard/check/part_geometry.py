@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import InertiaError
-from steelyard.inertia import Ellipsoid, mesh, mesh_checks, minimum_volume_ellipsoid
+from steelyard.inertia import Ellipsoid, mesh, minimum_volume_ellipsoid
 from steelyard.inertia.hull import Hull, convex_surface, hull_of
 from steelyard.model.sketch import Shape, Sketch
 
@@ -133,7 +133,7 @@ def _outline(shape: Shape) -> Outline:
 
 def _solid(shape: Shape, outline: Outline) -> np.ndarray | None:
     """Parameters (10,) of one shape filled with water: of the mesh where it is closed, else of its hull."""
-    closed = shape.faces is not None and (outline.convex or mesh_checks.is_closed(shape.faces, len(shape.vertices)))
+    closed = shape.faces is not None and (outline.convex or mesh.is_closed(shape.faces, len(shape.vertices)))
     if closed:
         theta = mesh.parameters(shape.vertices, shape.faces, density=THRESHOLDS.water, check=False)
         if theta[0] > 0:

@@ -13,18 +13,9 @@ from steelyard.spatial import skew
 
 
 def felt_acceleration(robot: Robot, v, a):
-    """Acceleration that armature multiplies.
+    """Acceleration (nv, n) that armature multiplies, of velocities and accelerations (nv, n).
 
-    Args:
-        robot: the robot.
-        v: (nv, n) velocities.
-        a: (nv, n) accelerations.
-
-    Returns:
-        (nv, n) in rad/s^2 or m/s^2.
-
-    Source: MuJoCo's documentation, `dof_armature`: a diagonal of the inertia in coordinates of `qvel`.
-    """
+    Source: MuJoCo's documentation, `dof_armature`: a diagonal of the inertia in coordinates of `qvel`."""
     xp = array_namespace(v, a)
     for linear, angular in _bases(robot):
         turned = a[linear] + cross(xp, v[angular][None], v[linear][None])[0]
@@ -33,30 +24,13 @@ def felt_acceleration(robot: Robot, v, a):
 
 
 def armature_torque(robot: Robot, v, a):
-    """Forces of the robot's armature.
-
-    Args:
-        robot: the robot.
-        v: (nv, n) velocities.
-        a: (nv, n) accelerations.
-
-    Returns:
-        (nv, n) in N m or N.
-    """
+    """(nv, n) forces of the robot's armature, N m or N, at velocities and accelerations (nv, n)."""
     felt = felt_acceleration(robot, v, a)
     return array_namespace(felt).asarray(robot.armature, dtype=felt.dtype)[:, None] * felt
 
 
 def armature_by_rates(robot: Robot, v):
-    """Derivative of `armature_torque` by velocities.
-
-    Args:
-        robot: the robot.
-        v: (nv, n) velocities.
-
-    Returns:
-        (n, nv, nv), rows are torques; None where it is zero.
-    """
+    """(n, nv, nv) derivative of `armature_torque` by velocities (nv, n), rows are torques; None where it is zero."""
     xp, whole, unit = array_namespace(v), None, np.eye(robot.nv)
     for linear, angular in _bases(robot):
         rows, *columns = (

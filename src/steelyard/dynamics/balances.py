@@ -51,17 +51,7 @@ def energy_regressor(robot: Robot, q, v, *, kind: str = "total"):
 
 
 def energy_rows(robot: Robot, q, v, kind: str):
-    """`energy_regressor` with samples last.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        v: (nv, n).
-        kind: "kinetic", "potential" or "total".
-
-    Returns:
-        (10 nb, n).
-    """
+    """`energy_regressor` with samples last: (10 nb, n) of q (nq, n) and v (nv, n)."""
     xp = array_namespace(q, v)
     state = motion(robot, q, v, xp.zeros_like(v))
     R, p = state.rotation, state.position
@@ -154,18 +144,7 @@ class SensorFrame:
 
 
 def sensor_frame(robot: Robot, link: str) -> SensorFrame:
-    """Frame of a link by name.
-
-    Args:
-        robot: the robot.
-        link: its name.
-
-    Returns:
-        The SensorFrame.
-
-    Raises:
-        OptionError: lists the links that move.
-    """
+    """Frame of a link by name. Raises OptionError that lists the links that move."""
     found = next((each for each in robot.links if each.name == link and each.body != WORLD), None)
     if found is None and link not in robot.body_names:
         moving = [each.name for each in robot.links if each.body != WORLD] or robot.body_names
@@ -178,16 +157,8 @@ def sensor_frame(robot: Robot, link: str) -> SensorFrame:
 
 
 def base_wrench_rows(xp, state: TreeMotion, bodies: slice):
-    """Wrench on some bodies together, in world axes at the world origin.
-
-    Args:
-        xp: namespace of the arrays.
-        state: motion of all bodies.
-        bodies: slice of k of them.
-
-    Returns:
-        (6, 10 k, n) per unit of each parameter.
-    """
+    """(6, 10 k, n) wrench on k of the bodies together, in world axes at the world origin, per unit of each
+    parameter."""
     first, inertia = body_wrench_regressors(xp, state)
     first, inertia = first[:, bodies], inertia[:, bodies]
     wrench = xp.concat([first, xp.concat([xp.zeros_like(inertia), inertia])], axis=2)
@@ -195,16 +166,7 @@ def base_wrench_rows(xp, state: TreeMotion, bodies: slice):
 
 
 def link_wrench_rows(xp, state: TreeMotion, frame: SensorFrame):
-    """Wrench on what a sensor carries, in the sensor's frame.
-
-    Args:
-        xp: namespace of the arrays.
-        state: motion of all bodies.
-        frame: of the sensor, with the k bodies that it carries.
-
-    Returns:
-        (6, 10 k, n).
-    """
+    """(6, 10 k, n) wrench on the k bodies that a sensor carries, in the sensor's frame."""
     wrench = base_wrench_rows(xp, state, frame.bodies)
     force, moment = wrench[:3], wrench[3:]
     R, p = state.rotation[frame.body], state.position[frame.body]
@@ -256,16 +218,7 @@ def momentum_drift_regressor(robot: Robot, q, v):
 
 
 def momentum_blocks(robot: Robot, q, v):
-    """Nonzero parts of the rows of momentum and of drift, each as of `row_blocks`.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        v: (nv, n).
-
-    Returns:
-        Blocks of momentum, blocks of drift.
-    """
+    """Nonzero parts of the rows of momentum and of drift, each as of `row_blocks`. q: (nq, n), v: (nv, n)."""
     xp = array_namespace(q, v)
     state = motion(robot, q, v, xp.zeros_like(v))
     still = xp.zeros_like(state.twist)

@@ -10,22 +10,14 @@ import numpy as np
 from steelyard.dynamics.frames import frame_rows
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
-from steelyard.numbers import NEGLIGIBLE
+from steelyard.numbers import NEGLIGIBLE, SAME
 
 # Components of the wrench `[f; n]`, in the axes of the frame.
 CONTACT_KINDS = {"point": (0, 1, 2), "line": (0, 1, 2, 4, 5), "flat": (0, 1, 2, 3, 4, 5)}
-SAFE = 1e-5  # of the largest diagonal entry of a triangular factor: above it nothing is near that rank
 
 
 def require_contact_kinds(kinds: str | Mapping[str, str]) -> None:
-    """Refuse kinds of contacts that there are not.
-
-    Args:
-        kinds: one for all, or by frame.
-
-    Raises:
-        OptionError: lists the kinds.
-    """
+    """Raise OptionError for kinds of contacts, one for all or by frame, that there are not."""
     for kind in (kinds,) if isinstance(kinds, str) else kinds.values():
         if kind not in CONTACT_KINDS:
             raise OptionError(f"contacts are any of {choices(CONTACT_KINDS)}, for all or by frame; got {kind!r}.")
@@ -66,7 +58,7 @@ def orthonormal(A) -> np.ndarray:
         return _by_singular_values(A)
     Q, R = np.linalg.qr(A)
     size = np.abs(np.diagonal(R, axis1=1, axis2=2))
-    poor = size.min(axis=1, initial=np.inf) <= SAFE * size.max(axis=1, initial=0.0)
+    poor = size.min(axis=1, initial=np.inf) <= SAME * size.max(axis=1, initial=0.0)
     if poor.any():
         Q[poor] = _by_singular_values(A[poor])
     return Q

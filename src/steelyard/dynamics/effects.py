@@ -20,21 +20,10 @@ from steelyard.weighed_columns import Extra, bump, steps_of_speed, weighed
 
 
 def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
-    """Torque per unit of one parameter of a friction or drive term.
+    """Torque per unit of one parameter of a friction or drive term, in the shape of velocities v and accelerations a.
 
-    Args:
-        term: name of a Term.
-        v: velocities, any shape.
-        a: accelerations, the same shape.
-        direction: the same shape, smoothed sign of v; `tanh(v / coulomb_width)` by default.
-        coulomb_width: half-width of standstill, rad/s or m/s.
-
-    Returns:
-        The same shape.
-
-    Raises:
-        OptionError: an unknown term; lists the terms.
-    """
+    direction: smoothed sign of v, `tanh(v / coulomb_width)` by default. coulomb_width: half-width of standstill, rad/s
+    or m/s. Raises OptionError for an unknown term; lists the terms."""
     found = term_of(term)
     if found.directed and direction is None:
         direction = array_namespace(v, a).tanh(v / coulomb_width)
@@ -42,17 +31,8 @@ def effect_column(term: str, v, a, *, direction=None, coulomb_width: float = COU
 
 
 def friction_torque(robot, v, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
-    """Friction a robot's model states: damping and frictionloss.
-
-    Args:
-        robot: the robot.
-        v: (..., nv) velocities.
-        direction: (..., nv) smoothed sign of v, `tanh(v / coulomb_width)` by default.
-        coulomb_width: half-width of standstill, rad/s.
-
-    Returns:
-        (..., nv).
-    """
+    """(..., nv) friction that a robot's model states, damping and frictionloss, at velocities (..., nv); options as of
+    `effect_column`."""
     v = as_array("v", v)
     xp = array_namespace(v)
     damping, loss = (xp.asarray(x, dtype=v.dtype) for x in (robot.damping, robot.frictionloss))
@@ -62,19 +42,9 @@ def friction_torque(robot, v, *, direction=None, coulomb_width: float = COULOMB_
 def unstated_torque(
     layout: ParameterLayout, friction, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> dict[str, np.ndarray]:
-    """Torque of each term that a Robot has no place for, such as offsets.
+    """(n, nv) torque of each term that a Robot has no place for, such as offsets, by term.
 
-    Args:
-        layout: of the parameters.
-        friction: (d,) parameters of each term, by name.
-        v: (n, nv).
-        a: (n, nv).
-        direction: (n, nv) smoothed sign of v, `tanh(v / coulomb_width)` by default.
-        coulomb_width: half-width of standstill, rad/s.
-
-    Returns:
-        (n, nv) by term.
-    """
+    friction: (d,) parameters of each term, by name. v, a: (n, nv); options as of `effect_column`."""
     found = {}
     for term in layout.terms:
         if term_of(term).stated is None:
@@ -85,33 +55,16 @@ def unstated_torque(
 
 
 def shared_directions(layout: ParameterLayout, direction, nv: int) -> dict[int, np.ndarray]:
-    """Direction of motion of each shared motor, by the extra column it is for, where it is known.
+    """(n,) direction of motion of each shared motor, by index of the extra column it is for, where it is known.
 
-    Args:
-        layout: of the parameters.
-        direction: (nv, n) of the degrees, or (nv + s, n) with the s shared motors behind them.
-        nv: number of degrees.
-
-    Returns:
-        (n,) by index of the extra column.
-    """
+    direction: (nv, n) of the degrees, or (nv + s, n) with the s shared motors behind them."""
     return dict(zip(layout.coupled_directions, direction[nv:], strict=False))
 
 
 def given_rows(robot: Robot, layout: ParameterLayout, q, v, a) -> dict[int, np.ndarray]:
-    """Columns of extras that are made for all samples at once: those of the user, of friction of any shape, and the
-    torques that small mistakes of a log make, which are derivatives at the links of the robot.
-
-    Args:
-        robot: the robot.
-        layout: of the parameters.
-        q: (nq, n) of NumPy.
-        v: (nv, n).
-        a: (nv, n).
-
-    Returns:
-        (len(extra.dofs), n) by index of the extra column.
-    """
+    """(len(extra.dofs), n) by index of the extra column: those that are made for all samples at once, of the user, of
+    friction of any shape, and the torques that small mistakes of a log make, which are derivatives at the links of the
+    robot. q: (nq, n) of NumPy; v, a: (nv, n)."""
     motion, found = Motion(robot, q, v, a), {}
     for i, extra in enumerate(layout.extras):
         if extra.kind == "user":
@@ -158,17 +111,8 @@ class Motion:
 
 
 def friction_curve(layout: ParameterLayout, values, dof: int, v) -> np.ndarray:
-    """Torque of the bumps of one degree's friction curve.
-
-    Args:
-        layout: of the parameters.
-        values: (e,) of the extra columns.
-        dof: the degree.
-        v: (n,) its speeds.
-
-    Returns:
-        (n,).
-    """
+    """(n,) torque of the bumps of one degree's friction curve at its speeds v (n,). values: (e,) of the extra
+    columns."""
     u = steps_of_speed(v)
     bumps = [(x, each) for x, each in zip(values, layout.extras, strict=True) if each.kind == "curve"]
     return np.zeros_like(v) + sum(x * bump(u, each.number) for x, each in bumps if dof in each.dofs)
@@ -187,14 +131,8 @@ def _pulled(robot: Robot, axis: int) -> Robot:
 
 
 def lean_axes(gravity) -> np.ndarray:
-    """Directions across gravity, along which a base leans.
-
-    Args:
-        gravity: (3,).
-
-    Returns:
-        (2, 3) unit vectors: x and y of the world, turned with the vertical to where gravity points.
-    """
+    """(2, 3) unit vectors across gravity (3,), along which a base leans: x and y of the world, turned with the vertical
+    to where gravity points."""
     vertical = np.array([0.0, 0.0, 1.0 if gravity[2] > 0 else -1.0])
     down = np.divide(gravity, max(np.linalg.norm(gravity), np.finfo(float).tiny))
     K = np.cross(np.cross(vertical, down), np.eye(3)).T  # Rodrigues: the shortest turn
@@ -220,23 +158,10 @@ def leaned(gravity, x: float, y: float) -> np.ndarray:
 def extra_rows(
     robot: Robot, extra: Extra, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> np.ndarray:
-    """Torque per unit of an extra column on each of its degrees, samples last.
+    """(len(extra.dofs), n) torque per unit of an extra column on each of its degrees. q: (nq, n), v, a: (nv, n);
+    direction: (n,) of the motion of a shared motor.
 
-    Args:
-        robot: the robot.
-        extra: the column.
-        q: (nq, n).
-        v: (nv, n).
-        a: (nv, n).
-        direction: (n,) of the motion of a shared motor.
-        coulomb_width: half-width of standstill, rad/s.
-
-    Returns:
-        (len(extra.dofs), n).
-
-    Raises:
-        OptionError: a user's column of another shape or with values that are not finite.
-    """
+    Raises OptionError for a user's column of another shape or with values that are not finite."""
     if extra.function is not None:
         column = np.asarray(extra.function(q.T, v.T, a.T), dtype=float)
         if column.shape != v.T.shape or not np.isfinite(column).all():
@@ -264,21 +189,8 @@ def _position_of(robot: Robot, dof: int) -> int:
 def extra_torque(
     robot: Robot, layout: ParameterLayout, values, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> np.ndarray:
-    """Torque of all extra columns together.
-
-    Args:
-        robot: the robot.
-        layout: of the parameters.
-        values: (e,) of the extra columns.
-        q: (n, nq).
-        v: (n, nv).
-        a: (n, nv).
-        direction: (n, nv), or (n, nv + s) with the directions of shared motors.
-        coulomb_width: half-width of standstill, rad/s.
-
-    Returns:
-        (n, nv).
-    """
+    """(n, nv) torque of all extra columns together. values: (e,) of the extra columns; q: (n, nq), v, a: (n, nv);
+    direction: (n, nv), or (n, nv + s) with the directions of shared motors."""
     tau = np.zeros_like(v)
     shared = {} if direction is None else shared_directions(layout, direction.T, robot.nv)
     given = given_rows(robot, layout, q.T, v.T, a.T)

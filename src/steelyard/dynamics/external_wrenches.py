@@ -18,21 +18,10 @@ from steelyard.namespaces import array_namespace
 
 
 def external_rows(robot: Robot, batch: tuple[int, ...], external: Mapping[str, Any] | None, like) -> dict[str, Any]:
-    """Wrenches on frames, checked against the robot and the samples.
+    """Wrenches `[f; n]` (..., 6) on frames as (6, n) by frame, checked against the robot and the samples.
 
-    Args:
-        robot: the robot.
-        batch: shape of the samples.
-        external: `[f; n]` by frame, (..., 6) each, or None.
-        like: array of the samples, of whose library and kind the result is.
-
-    Returns:
-        (6, n) by frame.
-
-    Raises:
-        ModelError: no such frame.
-        OptionError: another shape.
-    """
+    batch: shape of the samples; like: array of the samples, of whose library and kind the result is. Raises ModelError
+    for a frame that there is not, OptionError for another shape."""
     xp = array_namespace(like)
     found: dict[str, Any] = {}
     for name, wrench in (external or {}).items():
@@ -49,16 +38,8 @@ def external_rows(robot: Robot, batch: tuple[int, ...], external: Mapping[str, A
 
 
 def external_torque(robot: Robot, q, external: Mapping[str, Any]):
-    """What wrenches on the robot do to its joints, `sum J^T f`; motors need as much less.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        external: (6, n) by frame, as of `external_rows`.
-
-    Returns:
-        (nv, n).
-    """
+    """(nv, n) what wrenches on the robot do to its joints, `sum J^T f`; motors need as much less. q: (nq, n); external:
+    (6, n) by frame, as of `external_rows`."""
     xp = array_namespace(q)
     total = xp.zeros((robot.nv, q.shape[-1]), dtype=q.dtype)
     if not external:
@@ -69,17 +50,8 @@ def external_torque(robot: Robot, q, external: Mapping[str, Any]):
 
 
 def external_on_joints(robot: Robot, rotations, positions, external: Mapping[str, Any]):
-    """The same wrenches on the children of joints, in world axes at the world origin.
-
-    Args:
-        robot: the robot.
-        rotations: (nj, 3, 3, n) of the children of joints.
-        positions: (nj, 3, n) of them.
-        external: (6, n) by frame, as of `external_rows`.
-
-    Returns:
-        Pairs of a joint and (6, n); what acts on the ground is left out.
-    """
+    """The same wrenches on the children of joints: pairs of a joint and (6, n) in world axes at the world origin; what
+    acts on the ground is left out. rotations: (nj, 3, 3, n), positions: (nj, 3, n) of the children of joints."""
     xp, found = array_namespace(positions), []
     for name, wrench in external.items():
         R, p, joint = frame_pose(robot, name, rotations, positions)

@@ -99,16 +99,7 @@ def bias_acceleration(robot: Robot, q, v, frame: str):
 
 
 def frame_rows(robot: Robot, q, frames: tuple[str, ...]):
-    """Jacobians of frames, samples last.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        frames: names, as of `jacobian`.
-
-    Returns:
-        For each frame (6, nv, n) and the rotation (3, 3, n) of its axes in the world.
-    """
+    """For each frame its Jacobian (6, nv, n) and the rotation (3, 3, n) of its axes in the world. q: (nq, n)."""
     xp = array_namespace(q)
     rotations, positions, axes = joint_poses(robot, q)
     to_v = xp.asarray(coordinate_map(robot), dtype=q.dtype)
@@ -125,20 +116,7 @@ def frame_rows(robot: Robot, q, frames: tuple[str, ...]):
 
 
 def frame_position(robot: Robot, q, frame: str):
-    """Place of a frame in the world.
-
-    Args:
-        robot: the robot.
-        q: (..., nq) positions, rad or m.
-        frame: as of `jacobian`.
-
-    Returns:
-        (..., 3) m, of its origin.
-
-    Raises:
-        ModelError: no such frame.
-        OptionError: q has the wrong width.
-    """
+    """(..., 3) place of a frame's origin in the world, m. q: (..., nq); frame and errors as of `jacobian`."""
     xp, batch, q, _, _ = _state(robot, q)
     rotations, positions, _ = joint_poses(robot, q)
     return xp.reshape(frame_pose(robot, frame, rotations, positions)[1].T, (*batch, 3))
@@ -152,17 +130,8 @@ def _state(robot: Robot, q, v=None):
 
 
 def frame_pose(robot: Robot, name: str, rotations, positions):
-    """World pose of a frame.
-
-    Args:
-        robot: the robot.
-        name: as of `jacobian`.
-        rotations: (nj, 3, 3, n) of the children of joints.
-        positions: (nj, 3, n) of them.
-
-    Returns:
-        (3, 3, n), (3, n), and the joint that moves it.
-    """
+    """World pose (3, 3, n), (3, n) of a frame, and the joint that moves it. rotations: (nj, 3, 3, n), positions: (nj,
+    3, n) of the children of joints."""
     xp, frame = array_namespace(positions), robot.frame(name)
     R, p = (xp.asarray(x, dtype=positions.dtype)[..., None] for x in (frame.rotation, frame.position))
     n = positions.shape[-1]

@@ -102,19 +102,8 @@ def gains_of(gain: ArrayLike, count: int) -> np.ndarray:
 
 
 def momentum_and_drift(robot: Robot, q, v):
-    """Generalised momentum and the rate at which it changes without torques of joints.
-
-    Args:
-        robot: the robot.
-        q: (..., nq) positions, rad or m.
-        v: (..., nv) velocities, rad/s or m/s.
-
-    Returns:
-        p (..., nv) with armature, kg m^2/s or kg m/s; `C^T v - g` (..., nv), N m or N: `dp/dt = tau + drift`.
-
-    Raises:
-        OptionError: q or v has the wrong width.
-    """
+    """Generalised momentum p (..., nv) with armature, kg m^2/s or kg m/s, and the rate at which it changes without
+    torques of joints, `C^T v - g` (..., nv), N m or N: `dp/dt = tau + drift`. q: (..., nq), v: (..., nv)."""
     xp, batch, q, v, still = samples_last(robot, q, v, 0 * as_array("v", v))
     state = motion(robot, q, v, still)
     rest = xp.zeros_like(state.twist)
@@ -130,16 +119,9 @@ def momentum_and_drift(robot: Robot, q, v):
 def lagged(t, level, change, gain, before=None):
     """`level + d(change)/dt` behind a low-pass filter `K / (s + K)`, exact for signals that are linear between samples.
 
-    Args:
-        t: (n,) increasing, s.
-        level: (n, m) torques, N m or N.
-        change: (n, m) momenta.
-        gain: (m,) K, 1/s.
-        before: what an earlier call returned with the samples before these; None begins at rest.
-
-    Returns:
-        (n, m), and what the next call takes.
-    """
+    t: (n,) increasing, s; level: (n, m) torques, N m or N; change: (n, m) momenta; gain: (m,) K, 1/s; before: what an
+    earlier call returned with the samples before these, None begins at rest. Returns (n, m), and what the next call
+    takes."""
     from scipy.linalg import solve_banded
 
     driven = gain * change - level  # r = K (change - y), dy/dt = driven - K y
@@ -156,15 +138,8 @@ def lagged(t, level, change, gain, before=None):
 
 
 def step_weights(gain: float, step):
-    """Weights of a step of `dy/dt = x - K y` for x linear in it: of y before it, of x before it, of x after it.
-
-    Args:
-        gain: K, 1/s.
-        step: (n,) s, 0 or more.
-
-    Returns:
-        Three arrays (n,).
-    """
+    """Weights (n,) of steps (n,), s, of `dy/dt = x - K y` for x linear in them: of y before, of x before, of x
+    after."""
     held = np.exp(-gain * step)
     whole = -np.expm1(-gain * step) / gain
     new = (step - whole) / (gain * np.maximum(step, np.finfo(float).tiny))

@@ -104,14 +104,7 @@ def tree(robot: Robot) -> Tree:
 
 
 def coordinate_map(robot: Robot) -> np.ndarray:
-    """Generalised forces from the tree's; mimic joints add to their masters through their ratios.
-
-    Args:
-        robot: the robot.
-
-    Returns:
-        (nv, nt).
-    """
+    """(nv, nt) generalised forces from the tree's; mimic joints add to their masters through their ratios."""
     constants = tree(robot)
     E = np.zeros((robot.nv, constants.coordinates.size))
     E[constants.coordinates, np.arange(constants.coordinates.size)] = constants.ratios
@@ -125,17 +118,8 @@ def _span(slices) -> slice:
 
 
 def samples_last(robot: Robot, q, v, a):
-    """Check and flatten a state.
-
-    Args:
-        robot: the robot.
-        q: (..., nq).
-        v: (..., nv).
-        a: (..., nv).
-
-    Returns:
-        xp, batch shape, q (nq, n), v (nv, n), a (nv, n).
-    """
+    """Namespace, batch shape, q (nq, n), v and a (nv, n) of states q (..., nq), v and a (..., nv), which are
+    checked."""
     require_type(Robot, robot=robot)
     q, v, a = (as_array(name, value) for name, value in (("q", q), ("v", v), ("a", a)))
     xp = array_namespace(q, v, a)
@@ -157,17 +141,7 @@ def samples_last(robot: Robot, q, v, a):
 
 
 def motion(robot: Robot, q, v, a) -> TreeMotion:
-    """Motion of all bodies, samples last.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        v: (nv, n).
-        a: (nv, n).
-
-    Returns:
-        The Motion.
-    """
+    """Motion of all bodies. q: (nq, n), v, a: (nv, n)."""
     xp = array_namespace(q, v, a)
     state = joint_motion(robot, q, v, a)
     bodies = xp.asarray(robot.body_joints)
@@ -176,17 +150,7 @@ def motion(robot: Robot, q, v, a) -> TreeMotion:
 
 
 def joint_motion(robot: Robot, q, v, a) -> TreeMotion:
-    """Motion of the children of all joints, those without a body included; samples last.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        v: (nv, n).
-        a: (nv, n).
-
-    Returns:
-        The Motion.
-    """
+    """Motion of the children of all joints, those without a body included. q: (nq, n), v, a: (nv, n)."""
     xp = array_namespace(q, v, a)
     constants = tree(robot)
 
@@ -208,15 +172,8 @@ def joint_motion(robot: Robot, q, v, a) -> TreeMotion:
 
 
 def joint_poses(robot: Robot, q):
-    """Poses of the children of all joints, and the axes of all degrees; samples last.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-
-    Returns:
-        rotation (nj, 3, 3, n), position (nj, 3, n), axes (nt, 6, n), as of `TreeMotion`.
-    """
+    """Poses of the children of all joints, and the axes of all degrees, at q (nq, n): rotation (nj, 3, 3, n), position
+    (nj, 3, n), axes (nt, 6, n), as of `TreeMotion`."""
     xp, constants = array_namespace(q), tree(robot)
 
     def const(array):
@@ -231,15 +188,8 @@ def joint_poses(robot: Robot, q):
 
 
 def body_motion(xp, state: TreeMotion):
-    """Body-axes components for the Newton-Euler equations.
-
-    Args:
-        xp: namespace of the arrays.
-        state: motion of all bodies.
-
-    Returns:
-        Classical proper acceleration d, angular velocity w and its rate aw, each (nb, 3, n).
-    """
+    """Body-axes components for the Newton-Euler equations: classical proper acceleration d, angular velocity w and its
+    rate aw, each (nb, 3, n)."""
     R, p = state.rotation, state.position
     v, w = state.twist[:, :3], state.twist[:, 3:]
     a, aw = state.acceleration[:, :3], state.acceleration[:, 3:]

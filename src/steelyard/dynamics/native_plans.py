@@ -82,15 +82,7 @@ def native_links(robot: Robot) -> Any:
 
 
 def fixed_poses(robot: Robot, q) -> np.ndarray:
-    """Poses of the joints of several degrees in their parents, for the core.
-
-    Args:
-        robot: the robot.
-        q: (n, nq).
-
-    Returns:
-        (nm, 12, n).
-    """
+    """(nm, 12, n) poses of the joints of several degrees in their parents, for the core. q: (n, nq)."""
     poses = []
     for joint, where in zip(robot.joints, robot.q_slices, strict=True):
         if joint.nq > 1:
@@ -123,16 +115,8 @@ class SumPlan:
 
 
 def sum_plan(robot: Robot, columns, effects) -> SumPlan:
-    """Plan of the sums of joint torques.
-
-    Args:
-        robot: the robot.
-        columns: kept columns of bodies.
-        effects: for each degree, the effect rows that act on it.
-
-    Returns:
-        The plan.
-    """
+    """Plan of the sums of joint torques. columns: kept ones of bodies; effects: for each degree, the rows that act on
+    it."""
     needed = np.zeros(10 * robot.nb, dtype=bool)
     needed[columns] = True
     found = [_row_entries(robot, dof, needed) for dof in range(robot.nv)]

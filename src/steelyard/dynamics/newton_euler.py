@@ -81,33 +81,15 @@ def _by_arrays(xp, robot: Robot, q, v, a):
 
 
 def generalised_forces(xp, robot: Robot, axes, wrenches):
-    """`sum S^T F` of the bodies behind each degree.
-
-    Args:
-        xp: namespace of the arrays.
-        robot: the robot.
-        axes: (nt, 6, n) axes S, or their rates.
-        wrenches: (nb, 6, n) F of each body, in world axes at the world origin.
-
-    Returns:
-        (nv, n).
-    """
+    """(nv, n) `sum S^T F` of the bodies behind each degree. axes: (nt, 6, n) S, or their rates; wrenches: (nb, 6, n) F
+    of each body, in world axes at the world origin."""
     behind, n = xp.asarray(tree(robot).ancestors[robot.body_joints].T, dtype=axes.dtype), axes.shape[-1]
     below = xp.reshape(behind @ xp.reshape(wrenches, (robot.nb, 6 * n)), (behind.shape[0], 6, n))
     return xp.asarray(coordinate_map(robot), dtype=axes.dtype) @ xp.sum(axes * below, axis=1)
 
 
 def body_wrenches(robot: Robot, xp, state: TreeMotion):
-    """Wrench of each body.
-
-    Args:
-        robot: the robot.
-        xp: namespace of the arrays.
-        state: motion of all bodies.
-
-    Returns:
-        (nb, 6, n) in world axes at the world origin.
-    """
+    """(nb, 6, n) wrench of each body, in world axes at the world origin."""
     (d, w, aw), dtype = body_motion(xp, state), state.twist.dtype
     theta = xp.asarray(robot.inertias, dtype=dtype)
     mass, h = theta[:, 0, None, None], theta[:, 1:4, None]
@@ -200,33 +182,13 @@ def _brackets(robot: Robot, v, w):
 
 
 def regressor_rows(robot: Robot, q, v, a):
-    """`regressor` with samples last.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        v: (nv, n).
-        a: (nv, n).
-
-    Returns:
-        (nv, 10 nb, n).
-    """
+    """`regressor` with samples last: (nv, 10 nb, n) of q (nq, n), v and a (nv, n)."""
     xp = array_namespace(q, v, a)
     return dense_rows(xp, robot, row_blocks(robot, q, v, a))
 
 
 def regressor_rows_with_rotors(robot: Robot, q, v, a):
-    """Regressor of links and rotors, samples last.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        v: (nv, n).
-        a: (nv, n).
-
-    Returns:
-        (nv, 10 (nb + nr), n).
-    """
+    """(nv, 10 (nb + nr), n) regressor of links and rotors, of q (nq, n), v and a (nv, n)."""
     xp = array_namespace(q, v, a)
     whole = with_rotor_bodies(robot)
     rows = regressor_rows(whole.robot, q, v, a)
@@ -234,17 +196,8 @@ def regressor_rows_with_rotors(robot: Robot, q, v, a):
 
 
 def row_blocks(robot: Robot, q, v, a):
-    """Nonzero part of each row, samples last.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        v: (nv, n).
-        a: (nv, n).
-
-    Returns:
-        Per coordinate of v a (10 k, n), for its k `tree(robot).row_bodies`.
-    """
+    """Nonzero part of each row: per coordinate of v a (10 k, n), for its k `tree(robot).row_bodies`. q: (nq, n), v, a:
+    (nv, n)."""
     xp = array_namespace(q, v, a)
     state = motion(robot, q, v, a)
     return projected_blocks(xp, robot, state.axes, *body_wrench_regressors(xp, state))
@@ -264,18 +217,8 @@ def dense_rows(xp, robot: Robot, blocks):
 
 
 def projected_blocks(xp, robot: Robot, axes, first, inertia):
-    """Rows `S^T F` of all coordinates, as of `row_blocks`.
-
-    Args:
-        xp: namespace of the arrays.
-        robot: the robot.
-        axes: (nt, 6, n) axes S.
-        first: (6, nb, 4, n), as of `body_wrench_regressors`.
-        inertia: (3, nb, 6, n), as of `body_wrench_regressors`.
-
-    Returns:
-        One block a coordinate.
-    """
+    """Rows `S^T F` of all coordinates, as of `row_blocks`. axes: (nt, 6, n) S; first, inertia: as of
+    `body_wrench_regressors`."""
     constants = tree(robot)
     n = axes.shape[-1]
     blocks = [xp.zeros((0, n), dtype=axes.dtype)] * robot.nv
@@ -293,17 +236,8 @@ def projected_blocks(xp, robot: Robot, axes, first, inertia):
 
 
 def projected(xp, axis, first, inertia):
-    """`S^T F` for one axis.
-
-    Args:
-        xp: namespace of the arrays.
-        axis: (6, n).
-        first: (6, k, 4, n), columns m and h.
-        inertia: (3, k, 6, n), torque rows of the inertia columns.
-
-    Returns:
-        (k, 10, n).
-    """
+    """(k, 10, n) `S^T F` for one axis (6, n). first: (6, k, 4, n), columns m and h; inertia: (3, k, 6, n), torque rows
+    of the inertia columns."""
     mh, rest = axis[0] * first[0], axis[3] * inertia[0]
     for i in range(1, 6):
         mh += axis[i] * first[i]
@@ -313,15 +247,8 @@ def projected(xp, axis, first, inertia):
 
 
 def body_wrench_regressors(xp, state: TreeMotion):
-    """Wrench regressors of all bodies in world axes at the world origin.
-
-    Args:
-        xp: namespace of the arrays.
-        state: motion of all bodies.
-
-    Returns:
-        (6, nb, 4, n), the columns m, h, and (3, nb, 6, n), the torque rows of the inertia columns.
-    """
+    """Wrench regressors of all bodies in world axes at the world origin: (6, nb, 4, n), the columns m, h, and (3, nb,
+    6, n), the torque rows of the inertia columns."""
     d, w, aw = body_motion(xp, state)
     force, torque = newton_euler_entries(*([u[:, i] for i in range(3)] for u in (d, w, aw)))
     R = [[state.rotation[:, i, j, None] for j in range(3)] for i in range(3)]

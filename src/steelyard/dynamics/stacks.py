@@ -5,15 +5,7 @@ Vectors are (k, 3, n) or, for twists and wrenches, (k, 6, n); matrices (k, 3, 3,
 
 
 def times(R, u):
-    """Matrix times vector, samples last.
-
-    Args:
-        R: (..., 3, 3, n).
-        u: (..., 3, n).
-
-    Returns:
-        (..., 3, n).
-    """
+    """Matrices (..., 3, 3, n) times vectors (..., 3, n)."""
     return R[..., 0, :] * u[..., None, 0, :] + R[..., 1, :] * u[..., None, 1, :] + R[..., 2, :] * u[..., None, 2, :]
 
 
@@ -27,15 +19,7 @@ def transpose_times(R, u):
 
 
 def cross(xp, a, b):
-    """Cross product over axis 1.
-
-    Args:
-        xp: namespace of the arrays.
-        a, b: (k, 3, n).
-
-    Returns:
-        (k, 3, n).
-    """
+    """Cross product over axis 1 of vectors (k, 3, n)."""
     ax, ay, az = a[:, 0], a[:, 1], a[:, 2]
     bx, by, bz = b[:, 0], b[:, 1], b[:, 2]
     return xp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=1)

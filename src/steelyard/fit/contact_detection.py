@@ -21,7 +21,7 @@ from steelyard.dynamics.kinematics import tree
 from steelyard.errors import LogError, OptionError
 from steelyard.fit.confidence import Uncertainty
 from steelyard.fit.validation import raw_values
-from steelyard.identifiable.contact_wrenches import identifiable_wrench
+from steelyard.identifiable.contacts import identifiable_wrench
 from steelyard.information.accumulation import Columns, RegressionSpec
 from steelyard.information.contact_rows import explained_torque
 from steelyard.information.regression_rows import channels_of, recorded_direction, require_tree

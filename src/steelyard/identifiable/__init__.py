@@ -6,7 +6,7 @@ from steelyard.identifiable.practical import regression_basis
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
-    from steelyard.identifiable.contact_wrenches import identifiable_wrench
+    from steelyard.identifiable.contacts import identifiable_wrench
     from steelyard.identifiable.practical import excitation
     from steelyard.identifiable.structural import Identifiability, identifiability
 
@@ -17,7 +17,7 @@ __getattr__ = lazy(
         "Identifiability": "structural",
         "excitation": "practical",
         "identifiability": "structural",
-        "identifiable_wrench": "contact_wrenches",
+        "identifiable_wrench": "contacts",
     },
 )
 

@@ -21,11 +21,10 @@ from steelyard.drives.drive import Drive
 from steelyard.dynamics.closed_loop.assembly import choose_independent
 from steelyard.dynamics.closed_loop.projection import columns
 from steelyard.dynamics.closed_loop.states import random_closed_states
-from steelyard.identifiable.analysis import Analysis
+from steelyard.identifiable.analysis import Analysis, Scale
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Mechanism, sensors_of
 from steelyard.identifiable.numeric_rank import EXTRA_STATES, random_regression, sensor_rows
-from steelyard.identifiable.scale import Scale
 from steelyard.identifiable.scale_words import ALL, Fact, balance_fact, facts_of, mass_fact
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.numbers import SAME, SEED

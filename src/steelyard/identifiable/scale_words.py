@@ -8,8 +8,7 @@ import numpy as np
 from steelyard.cards import FEW
 from steelyard.drive_kinds import DRIVE_KINDS
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable.analysis import Analysis
-from steelyard.identifiable.scale import Scale
+from steelyard.identifiable.analysis import Analysis, Scale
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.terms import ParameterLayout
 

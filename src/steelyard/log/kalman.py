@@ -3,7 +3,9 @@
 The acceleration is a random walk (white jerk of density q), the value is measured with white noise. Smoothed both ways
 this is the signal through `1 / (1 + (f / f0)^6)`, with `(2 pi f0)^6 = q / (sigma^2 step)`: a Butterworth filter of
 order 3 run forwards and backwards (Wahba 1978, for the spline that is the same estimate). What it adds are standard
-deviations, and a bandwidth by maximum likelihood (innovations; Schweppe 1965) where no cutoff is given.
+deviations, and a bandwidth by maximum likelihood (innovations; Schweppe 1965) where no cutoff is given. All columns
+have the same noise and agility, so one 3x3 covariance a sample serves all of them; the error of a rotation lives in
+body axes and is small between samples, so that it has the same.
 """
 
 from dataclasses import dataclass
@@ -14,8 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import LogError
 from steelyard.log.spline import strength
 from steelyard.log.stamps import segments
+from steelyard.native import require_core
 
 SHORTEST = 10  # samples of a stretch
+RATE_SPREAD, ACCELERATION_SPREAD = 10.0, 100.0  # of the first state, 1/s and 1/s^2 of the value's unit
 _SPREAD = 100.0  # of the first state: noise, times this, times the cutoff's angular frequency (squared)
 
 
@@ -109,8 +113,6 @@ def _unlikely(t: NDArray, x: NDArray, cutoff: float) -> float:
 
 def _innovations(t: NDArray, x: NDArray, cutoff: float) -> tuple[NDArray, float]:
     """Squared innovations (n, k) over their variance for unit noise, and the sum of its logarithms."""
-    from steelyard.log.kalman_kernel import covariances, filter_vector
-
     ratio = density_ratio(cutoff, float(np.median(np.diff(t))))
     gains, back, variance, _ = covariances(t - t[0], 1.0, ratio, False, *_spreads(cutoff))
     columns = zip(np.ascontiguousarray(x.T), _start(t, x, cutoff).T, strict=True)
@@ -123,8 +125,6 @@ def _stretch(
     t: NDArray, x: NDArray, cutoff: float, ratio: float, both_ways: bool
 ) -> tuple[tuple[NDArray, ...], NDArray]:
     """Value, rate and acceleration (n, k) of a stretch, and their deviations (n, 3) for unit noise."""
-    from steelyard.log.kalman_kernel import covariances, filter_vector
-
     t = t - t[0]
     gains, back, _, covariance = covariances(t, 1.0, ratio, both_ways, *_spreads(cutoff))
     start = _start(t, x, cutoff)
@@ -145,3 +145,41 @@ def _start(t: NDArray, x: NDArray, cutoff: float) -> NDArray[np.float64]:
     powers = np.vander((t[near] - t[0]) / unit, 3, increasing=True)
     fitted = np.linalg.lstsq(powers, x[near], rcond=None)[0]
     return np.stack([fitted[1] / unit, 2 * fitted[2] / unit**2])
+
+
+def covariances(t, sigma, q, smooth, rate_spread=RATE_SPREAD, acceleration_spread=ACCELERATION_SPREAD):
+    """Gains (n, 3), smoother gains (n, 3, 3), innovation variances (n,), and covariances (n, 3, 3) of the error of
+    [value, rate, acceleration] on each axis: all that does not depend on the measurements. t: (n,) s; sigma: standard
+    deviation of a measured value; q: density of the jerk; smooth: whether the smoother's gains are wanted; spreads:
+    standard deviations of what the first rate and acceleration may be."""
+    n = t.size
+    gains, back, S, P = np.empty((n, 3)), np.empty((n, 3, 3)), np.empty(n), np.empty((n, 3, 3))
+    require_core().covariances(t, sigma, q, smooth, rate_spread, acceleration_spread, gains, back, S, P)
+    return gains, back, S, P
+
+
+def filter_vector(t, measured, gains, back, smooth, rate=0.0, acceleration=0.0):
+    """Value, rate and acceleration (n, m) of measured columns (n, m), and squared innovations (n,), summed over the
+    columns. gains, back: of `covariances`; smooth: whether the smoother runs, too; rate, acceleration: (m,) of the
+    first state, at rest by default."""
+    x, innovations = np.empty((3, *measured.shape)), np.empty(t.size)
+    x[0, :1], x[1, :1], x[2, :1] = measured[:1], rate, acceleration
+    require_core().filter_vector(t, measured, gains, back, smooth, x, innovations)
+    return x[0], x[1], x[2], innovations
+
+
+def filter_rotation(t, measured, gains, back, smooth):
+    """Rotation (n, 3, 3), angular velocity and acceleration (n, 3) in body axes of measured rotations (n, 3, 3),
+    world_from_body, and squared innovations (n,); otherwise as `filter_vector`."""
+    n = t.size
+    R, w, al, innovations = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 3)), np.empty(n)
+    require_core().filter_rotation(t, measured, gains, back, smooth, R, w, al, innovations)
+    return R, w, al, innovations
+
+
+def track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P):
+    """One step of the filters of positions and of rotations, in place, dt s after the one before. R_measured: (3, 3)
+    world_from_body; p_measured: (3,) m in the world; sigma, q: (2,) standard deviations of position, m, and rotation,
+    rad, and densities of their jerk. Overwritten: R (3, 3), w, al (3,) angular velocity and acceleration in body axes,
+    x (3, 3) position, velocity and acceleration in the world, P (2, 3, 3) covariances of position and rotation."""
+    require_core().track(dt, R_measured, p_measured, sigma, q, R, w, al, x, P)

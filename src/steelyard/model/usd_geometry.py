@@ -17,7 +17,7 @@ import numpy as np
 
 from steelyard.inertia import from_com_inertia, mesh, pseudo, solids, to_com_inertia, transform
 from steelyard.inertia.hull import hull_of
-from steelyard.inertia.mesh_checks import is_closed
+from steelyard.inertia.mesh import is_closed
 from steelyard.inertia.parameters import DIAGONAL_FIRST, WATER
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Piece

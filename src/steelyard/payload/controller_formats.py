@@ -21,34 +21,18 @@ from steelyard.inertia.rotation import to_quaternion
 from steelyard.model import Robot
 from steelyard.payload.carried import frame_of
 from steelyard.payload.payload_estimate import Payload, principal
+from steelyard.spatial import GRAVITY
 
-GRAVITY = 9.81  # m/s^2, by which ros2_controllers and control_toolbox make weight of mass
 FLANGES = ("tool0", "panda_link8", "fr3_link8", "link8", "tool_flange", "flange", "lbr_link_ee", "link_eef", "ee_link")
 """Links at the flange as vendors' models name them. Where a model has both, `tool0` has the controller's axes, and
 `flange` those of ROS (REP 199)."""
-
-
-def in_frame(theta, rotation, position) -> np.ndarray:
-    """Parameters of the sensor frame in another frame (a flange).
-
-    Args:
-        theta: (10,) in the sensor frame.
-        rotation: (3, 3) of the sensor in the other frame.
-        position: (3,) of the sensor in the other frame, m.
-
-    Returns:
-        (10,).
-    """
-    return parameters.transform(
-        np.asarray(theta, dtype=float), np.asarray(rotation, float), np.asarray(position, float)
-    )
 
 
 def export(found: Payload | np.ndarray, format: str) -> str:
     """A payload as text in the format of a controller or model file.
 
     Args:
-        found: a `Payload`, or theta (10,), in the frame of the format (see `in_frame`).
+        found: a `Payload`, or theta (10,), in the frame of the format (`sy.inertia.transform` brings it there).
         format: a name of `FORMATS`.
 
     Returns:
@@ -70,29 +54,15 @@ def export(found: Payload | np.ndarray, format: str) -> str:
 
 
 def require_formats(formats: tuple[str, ...]) -> None:
-    """Refuse a format that a payload is not exported in.
-
-    Args:
-        formats: names.
-
-    Raises:
-        OptionError: one that is not in `FORMATS`.
-    """
+    """Raise OptionError for formats that a payload is not exported in."""
     unknown = [each for each in formats if each not in FORMATS]
     if unknown:
         raise OptionError(f"--export has no {choices(unknown)}; it has {choices(FORMATS)}")
 
 
 def exports(payload: Payload, formats: tuple[str, ...]) -> dict[str, str]:
-    """The payload in each of the formats; none for a result that is not usable.
-
-    Args:
-        payload: the result, in the axes of the flange.
-        formats: names of `FORMATS`.
-
-    Returns:
-        Text by format, under a comment that names the axes.
-    """
+    """The payload, in the axes of the flange, in each of the formats, under a comment that names the axes; none for a
+    result that is not usable."""
     if not payload.status.usable:
         return {}
     said = f"axes and origin of {payload.frame}"
@@ -145,7 +115,7 @@ def _ros2_control(mass, com, inertia):
     (control_toolbox), of a wrist sensor. com is in the sensor's frame."""
     return (
         "# admittance_controller of ros2_controllers; frame.id is the frame above\n"
-        f"gravity_compensation:\n  CoG:\n    pos: [{_list(com)}]\n    force: {_n(GRAVITY * mass)}\n"
+        f"gravity_compensation:\n  CoG:\n    pos: [{_list(com)}]\n    force: {_n(-GRAVITY[2] * mass)}\n"
         "# control_filters/GravityCompensation of control_toolbox; sensor_frame is the frame above\n"
         f"tool:\n  CoG: [{_list(com)}]\n  mass: {_n(mass)}"
     )
@@ -190,15 +160,7 @@ FORMATS = {
 
 
 def flange_of(robot: Robot, frame: str) -> str:
-    """The link of the flange that carries a frame; the frame itself where the model names none.
-
-    Args:
-        robot: the arm.
-        frame: a link or body.
-
-    Returns:
-        The name of a link.
-    """
+    """The link of the flange that carries a frame; the frame itself where the model names none."""
     body = frame_of(robot, frame)[0]
     carried = {link.name for link in robot.links if link.body == body}
     return next(
@@ -207,20 +169,8 @@ def flange_of(robot: Robot, frame: str) -> str:
 
 
 def in_axes_of(found: Payload, robot: Robot, frame: str, flange: str) -> Payload:
-    """A payload of one link's axes in those of another link that moves with it.
-
-    Args:
-        found: theta in the axes of `frame` at its origin.
-        robot: the arm.
-        frame: a link or body.
-        flange: the other one.
-
-    Returns:
-        The same payload, its covariance transformed as well.
-
-    Raises:
-        OptionError: links of two bodies.
-    """
+    """A payload in the axes of `frame` in those of another link that moves with it, its covariance transformed as well.
+    Raises OptionError for links of two bodies."""
     body, R, p = frame_of(robot, frame)
     other, R_flange, p_flange = frame_of(robot, flange)
     if body != other:

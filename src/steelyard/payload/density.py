@@ -7,15 +7,19 @@ Two kinds of random densities, both of which make the prior on theta Gaussian wi
 - lumps: masses at random places inside the shape (a Dirichlet process of few effective masses), which admits any
   density: mass in a core, on the surface, in one corner.
 
-The mass level itself is left to the data. The data weighs all of them by evidence (marginal likelihood), so an object
-whose centre of mass lies off its centroid shows by itself that it is not homogeneous. Evidence cannot speak of what the
-data does not show, though: a core and a shell have the centre of mass of a homogeneous body. Intervals are therefore
-those of the widest prior, any density inside the shape, and hold the estimate's distance from it. A result that no
-density inside the shape has is moved to the nearest that one does, in the metric of its own covariance.
+The mass level itself is left to the data: it may be off by as much as what forces alone say. The data weighs all of
+them by evidence (marginal likelihood), so an object whose centre of mass lies off its centroid shows by itself that it
+is not homogeneous. Evidence cannot speak of what the data does not show, though: a core and a shell have the centre of
+mass of a homogeneous body. Intervals are therefore those of the widest prior, any density inside the shape, and hold
+the estimate's distance from it. A result that no density inside the shape has is moved to the nearest that one does, in
+the metric of its own covariance.
 
 Where the shape is uncertain (`Solid.uncertain`), all of these priors are wider by what its errors do, to first order
-at the likely shape, and the density may be inside that one. The errors are affine, independent and Gaussian
-(`shape_uncertainty`), so they change the parameters of the homogeneous body along as many directions.
+at the likely shape, and the density may be inside that one. All errors are affine maps about the centre of the
+homogeneous shape, independent and Gaussian: three shifts and three turns (`Solid.pose_std`), one scale (`scale_std`),
+and the place of each of the two sides along three axes (`side_std`). A map `x -> T x` makes `T J T^T` of a
+pseudo-inertia J, so that errors of a homogeneous body are exact to first order, whatever its form (paper A; of the pose
+paper D, 30-34).
 
 All of it happens in coordinates in which the homogeneous kilogram is the unit matrix, `J = L W L^T`, so that thin
 shapes are as well conditioned as compact ones.
@@ -26,11 +30,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import FitError
-from steelyard.inertia import cones
+from steelyard.inertia import cones, pseudo
+from steelyard.inertia.rotation import from_vector
 from steelyard.numbers import ROUNDING
 from steelyard.payload.entropic import unit_basis
-from steelyard.payload.shape_uncertainty import ERRORS, error_columns, moved, moved_points
 from steelyard.payload.solid_shape import Solid, unit_masses
+from steelyard.spatial import skew
 
 CELLS = 96
 SIGMAS = (0.1, 0.2, 0.4, 0.8, 1.6)
@@ -39,11 +44,10 @@ GRAIN = 0.02  # of a cell's mass, independent from cell to cell
 LUMPS = (16.0, 4.0, 1.0)  # effective number of masses
 ANY = 1.3  # deviations of one lump: then all mass in the core, or on the surface, of a ball, a box or a rod is within
 # two (their moments lie up to 2.3 deviations of one lump from the homogeneous)
-LEVEL = 1.0  # of the mass: how far the overall level may be from what forces alone say
-WORTH = 0.02  # evidence share below which a prior is left out
 ATOMS = 400  # points inside the shape that stand for all of it
 SOLID = 1e-4  # share of the homogeneous body in every result: no body is flat
 SHAPE_STEPS, SHAPE_FOUND = 5, 0.05  # towards the likely shape, and the change in deviations that ends them
+ERRORS = 13  # three shifts, three turns, a scale, and three sides either way
 UNIT = cones.triangle(np.eye(4))
 NOWHERE = np.zeros(ERRORS)
 
@@ -80,17 +84,15 @@ def _fit_at(A, b, solid: Solid, mass: float, offset) -> tuple[DensityFit, np.nda
     their deviations; and which ones are likely."""
     basis = unit_basis(solid.homogeneous)
     errors = np.linalg.solve(basis, error_columns(solid))
-    mean, level = UNIT - errors @ offset, LEVEL**2 * np.outer(UNIT, UNIT) + errors @ errors.T
+    mean, level = UNIT - errors @ offset, np.outer(UNIT, UNIT) + errors @ errors.T
     spreads = np.array([*field_spreads(solid, basis), *(lump_spread(solid, basis) / count for count in LUMPS)]) + level
     B = mass * A @ basis
     means, covariances, evidence = zip(*(condition(B, b, spread, mean) for spread in spreads), strict=True)
     weight = np.exp(np.array(evidence) - max(evidence))
-    weight = np.where(weight >= WORTH, weight, 0.0) / weight[weight >= WORTH].sum()
+    weight = weight / weight.sum()
     w = np.tensordot(weight, means, axes=1)
     own = np.tensordot(weight, [C + np.outer(m - w, m - w) for m, C in zip(means, covariances, strict=True)], axes=1)
-    likely = sum(
-        p * _errors_of(m - mean, spread, errors) for p, m, spread in zip(weight, means, spreads, strict=True) if p
-    )
+    likely = sum(p * _errors_of(m - mean, spread, errors) for p, m, spread in zip(weight, means, spreads, strict=True))
     w = nearest_inside(w, own, solid, basis, offset)
     wide, spread, _ = condition(B, b, any_spread(solid, basis), mean)
     theta, covariance = mass * basis @ w, mass**2 * basis @ (spread + np.outer(wide - w, wide - w)) @ basis.T
@@ -118,14 +120,14 @@ def lump_spread(solid: Solid, basis) -> np.ndarray:
 
 def precisions(solid: Solid, basis) -> tuple[np.ndarray, np.ndarray]:
     """(10, 10) precisions of w of 1 kg: in four lumps, and of any density inside the shape."""
-    usual = lump_spread(solid, basis) / 4 + LEVEL**2 * np.outer(UNIT, UNIT) + shape_spread(solid, basis)
+    usual = lump_spread(solid, basis) / 4 + np.outer(UNIT, UNIT) + shape_spread(solid, basis)
     narrow, wide = (np.linalg.inv(spread + ROUNDING * np.eye(10)) for spread in (usual, any_spread(solid, basis)))
     return narrow, wide
 
 
 def any_spread(solid: Solid, basis) -> np.ndarray:
     """(10, 10) covariance of w of the widest prior: any density inside the shape, and a mass that is hardly known."""
-    return ANY**2 * lump_spread(solid, basis) + LEVEL**2 * np.outer(UNIT, UNIT) + shape_spread(solid, basis)
+    return ANY**2 * lump_spread(solid, basis) + np.outer(UNIT, UNIT) + shape_spread(solid, basis)
 
 
 def shape_spread(solid: Solid, basis) -> np.ndarray:
@@ -168,3 +170,56 @@ def _separation(centers, solid):
     """(k, k) squared distances of cells, in radii of gyration of the shape."""
     radius = np.trace(np.atleast_2d(np.cov(solid.points.T)))
     return np.sum((centers[:, None] - centers) ** 2, axis=-1) / radius
+
+
+def error_columns(solid: Solid) -> np.ndarray:
+    """(10, 13) change of the homogeneous kilogram with one deviation of each error."""
+    J, center = pseudo.to_matrix(solid.homogeneous), solid.homogeneous[1:4]
+    columns = []
+    for linear, shift in zip(*_generators(solid), strict=True):
+        G = np.zeros((4, 4))
+        G[:3, :3], G[:3, 3] = linear, shift - linear @ center
+        columns.append(pseudo.to_parameters(G @ J + J @ G.T))
+    return np.array(columns).T
+
+
+def _generators(solid: Solid) -> tuple[np.ndarray, np.ndarray]:
+    """Linear parts (13, 3, 3) about the centre, and shifts (13, 3), of one deviation of each error."""
+    turn, place = solid.pose_std
+    linear, shift = np.zeros((ERRORS, 3, 3)), np.zeros((ERRORS, 3))
+    shift[:3] = place * np.eye(3)
+    linear[3:6] = turn * skew(np.eye(3))
+    linear[6] = solid.scale_std * np.eye(3)
+    for k, (axis, side, length) in enumerate(zip(solid.axes.T, solid.side_std, solid.extents, strict=True)):
+        linear[[7 + k, 10 + k]] = side / length * np.outer(axis, axis)
+        shift[7 + k], shift[10 + k] = side / 2 * axis, -side / 2 * axis
+    return linear, shift
+
+
+def place_deviation(solid: Solid) -> float:
+    """Standard deviation of the place of a point at the shape's end, m."""
+    turn, shift = solid.pose_std
+    reach = np.linalg.norm(solid.sides) / 2
+    return float(np.hypot(np.hypot(shift, turn * reach), np.hypot(solid.scale_std * reach, solid.side_std.max())))
+
+
+def moved(solid: Solid, deviations) -> Solid:
+    """The shape after errors (13,), in deviations."""
+    return solid.mapped(*_map(solid, deviations))
+
+
+def moved_points(points, solid: Solid, deviations) -> np.ndarray:
+    """Points (n, 3) of the shape after errors (13,), in deviations."""
+    linear, shift = _map(solid, deviations)
+    center = solid.homogeneous[1:4]
+    return (points - center) @ linear.T + center + shift
+
+
+def _map(solid: Solid, deviations) -> tuple[np.ndarray, np.ndarray]:
+    """Linear part (3, 3) about the centre of the homogeneous shape, and shift (3,) in m."""
+    z = np.asarray(deviations, dtype=float)
+    turn, place = solid.pose_std
+    outward, inward = solid.side_std * z[7:10], solid.side_std * z[10:]
+    factors = np.exp(solid.scale_std * z[6] + (outward + inward) / solid.extents)
+    linear = from_vector(turn * z[3:6]) @ (solid.axes * factors) @ solid.axes.T
+    return linear, place * z[:3] + solid.axes @ (outward - inward) / 2

@@ -14,15 +14,14 @@ from steelyard import native
 from steelyard.cards import Card
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import cones, pseudo
-from steelyard.numbers import STEPS
+from steelyard.native import CHUNK
+from steelyard.numbers import ROUNDS, STEPS
 
 BOUNDARY = 0.9  # of the way to a singular body that one step may go
 SHORTER, TRIALS = 0.8, 60  # from one trial of a step's length to the next, and how many
 CENTERED = 1e-4  # relative distance from the central path at which Newton steps take over
 ACCEPTED = 0.5  # the same after the last step
-POLISH = 8  # Newton steps
 CONVERGED, HALVINGS = 1e-20, 40  # decrement that ends them, relative to the data, and halvings of one
-PIECE = 256  # problems that a thread takes at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,12 +82,12 @@ def unit_basis(reference) -> np.ndarray:
 def _by_core(grams, pulls) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Solutions (N, 10), inverse Hessians (N, 10, 10) and which converged (N,), pieces over threads."""
     core = native.require_core()
-    rules = np.array([STEPS, POLISH, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER, CONVERGED, HALVINGS])
+    rules = np.array([STEPS, ROUNDS, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER, CONVERGED, HALVINGS])
     solutions, spreads, converged = np.empty_like(pulls), np.empty_like(grams), np.empty(len(pulls), dtype=bool)
 
     def fit(start: int):
-        part = slice(start, start + PIECE)
+        part = slice(start, start + CHUNK)
         core.entropic(grams[part], pulls[part], rules, solutions[part], spreads[part], converged[part])
 
-    native.for_each(fit, range(0, len(pulls), PIECE))
+    native.for_each(fit, range(0, len(pulls), CHUNK))
     return solutions, spreads, converged

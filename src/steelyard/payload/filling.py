@@ -5,16 +5,15 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 from steelyard.inertia.hull import hull_of
+from steelyard.native import NUMBERS
+from steelyard.payload.thresholds import LOOKED_AT
 
-CHUNK = 1 << 19  # pairs of face and line at a time
-MOST_PAIRS = 1 << 27
-MOST_LINES, MOST_CELLS = 1 << 20, 1 << 27  # of a lattice
+MOST_CELLS = 1 << 27  # of a lattice, and pairs of face and line
 NEIGHBOURS = 7  # of a cloud's point, whose distance sets the size of voxels that leave no gaps on its surface
 SPREAD = 0.98  # share of the points whose neighbours must be that near
 FEWEST_VOXELS = 27  # of a lattice: fewer points are corners
 ROUNDED = 0.15  # of a lattice's step, by which its points may be rounded
 MOST_VOXELS = 1 << 23  # of the box around a lattice
-MOST_LOOKED_AT = 2000  # points whose neighbours show the steps of a lattice
 ROOMY = 5  # voxels across, of which a solid body has some that others surround
 SQUARE = 0.97  # sine of the angle between the edges of a voxel
 LEAK = 1.02  # filled over occupied voxels below which the cloud encloses nothing
@@ -54,7 +53,7 @@ def _lattice_inside(vertices, faces, spacing, rng):
     """
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
     sides = np.maximum(1.0, np.ceil((upper - lower) / spacing - 0.5))
-    if sides[0] * sides[1] > MOST_LINES or np.prod(sides) > MOST_CELLS:
+    if np.prod(sides) > MOST_CELLS:
         share = abs(volume(vertices, faces)) / np.prod(upper - lower)
         raise InertiaError(
             f"the shape fills {share:.1g} of its bounding box, too little for points that are spread evenly: turn it "
@@ -82,9 +81,9 @@ def _crossings(corners, x, y):
     first = np.stack([np.searchsorted(grid, lower[:, k]) for k, grid in enumerate((x, y))], axis=1)
     spans = np.stack([np.searchsorted(grid, upper[:, k], "right") for k, grid in enumerate((x, y))], axis=1) - first
     ends = np.cumsum(spans.prod(axis=1))
-    if ends[-1] > MOST_PAIRS:
+    if ends[-1] > MOST_CELLS:
         raise InertiaError("the shape folds over itself too often to be filled: repair the mesh, or pass points")
-    edges = np.searchsorted(ends, np.arange(CHUNK, ends[-1], CHUNK))
+    edges = np.searchsorted(ends, np.arange(NUMBERS, ends[-1], NUMBERS))
     for faces in np.split(np.arange(len(corners)), np.unique(edges)):
         pairs = spans[faces].prod(axis=1)
         face = np.repeat(faces, pairs)
@@ -169,7 +168,7 @@ def lattice_of(points) -> tuple[np.ndarray, bool] | None:
 
     if len(points) < FEWEST_VOXELS:
         return None
-    some = np.random.default_rng(0).permutation(points)[:MOST_LOOKED_AT]
+    some = np.random.default_rng(0).permutation(points)[:LOOKED_AT]
     near = np.asarray(KDTree(points).query(some, k=FEWEST_VOXELS)[1])[:, 1:]
     steps = _steps((points[near] - some[:, None]).reshape(-1, 3))
     if steps is None:

@@ -38,16 +38,8 @@ DRIVEN = (
 
 
 def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOMB_WIDTH) -> Information:
-    """Information of a log about all bodies of an arm, friction and armature at the model's values.
-
-    Args:
-        robot: the arm.
-        log: with q, v, a and tau.
-        coulomb_width: half-width of standstill, rad/s.
-
-    Returns:
-        The Information.
-    """
+    """Information of a log with q, v, a and tau about all bodies of an arm, friction and armature at the model's
+    values."""
     return accumulate(robot, log, friction=(), armature=False, columns="all", coulomb_width=coulomb_width)
 
 

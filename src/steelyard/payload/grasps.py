@@ -13,6 +13,7 @@ from steelyard.dynamics.kinematics import coordinate_map, tree
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.inertia import parameters, pseudo
 from steelyard.model import Robot
+from steelyard.native import NUMBERS
 from steelyard.numbers import NEGLIGIBLE
 from steelyard.payload.carried import frame_of, theta_of
 from steelyard.payload.payload_estimate import Payload
@@ -22,7 +23,6 @@ from steelyard.sheets import sheet, text_table
 
 MEASURES = ("effort", "peak")
 DRAWS = 1000  # samples of the payload: of a probability of 95 % they leave a deviation of 0.7 %
-NUMBERS = 1 << 21  # in one working array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,18 +10,17 @@ import numpy as np
 
 from steelyard.log import Finding
 from steelyard.log.findings import fatal
-from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.payload.thresholds import LOOKED_AT, THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import make_problem, solve
 from steelyard.payload.wrench_sums import triangle, wrench_regressor
 from steelyard.spatial import GRAVITY
 
-EARTH = (9.76, 9.84)  # m/s^2, from Mount Huascaran to the Arctic Ocean
-EARTH_MEAN = 9.80665  # m/s^2, standard gravity
+EARTH = -GRAVITY[2]  # m/s^2
+PLACES = (9.76, 9.84)  # m/s^2, from Mount Huascaran to the Arctic Ocean
 STRENGTHS = np.geomspace(0.01, 30.0, 86)  # m/s^2, of places; a step is 10 %
 APART = 1.5  # factor from the strength that fits best, below which errors of motion may be why
 OTHER = 6.0  # factor between the Earth's gravity and the Moon's: a log that tells less has not checked gravity
-LOOKED_AT = 2000  # samples of a long log
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +43,9 @@ class Strength:
     def right(self) -> float | None:
         """The strength that the log shows where it refutes the given one: the Earth's, or a weaker one. Noise of
         accelerations makes weight look larger beside the push, so a stronger one is none of another place."""
-        earth = max(EARTH_MEAN / self.given, self.given / EARTH_MEAN) > APART
-        if earth and self.cost_of(self.given) > self.cost_of(EARTH_MEAN) + THRESHOLDS.gravity_refuted:
-            return -GRAVITY[2]
+        earth = max(EARTH / self.given, self.given / EARTH) > APART
+        if earth and self.cost_of(self.given) > self.cost_of(EARTH) + THRESHOLDS.gravity_refuted:
+            return EARTH
         return (
             self.best
             if self.best < self.given / APART and self.cost_of(self.given) > THRESHOLDS.gravity_refuted
@@ -56,8 +55,8 @@ class Strength:
     @property
     def doubtful(self) -> bool:
         """Whether a strength that is not the Earth's was given, and the log does not prefer it to the Earth's."""
-        earth = EARTH[0] <= self.given <= EARTH[1]
-        return not earth and self.cost_of(EARTH_MEAN) < self.cost_of(self.given) + THRESHOLDS.gravity_refuted
+        earth = PLACES[0] <= self.given <= PLACES[1]
+        return not earth and self.cost_of(EARTH) < self.cost_of(self.given) + THRESHOLDS.gravity_refuted
 
     @property
     def checked(self) -> bool:
@@ -90,7 +89,7 @@ def doubt(strength: Strength) -> Finding:
     return fatal(
         "gravity",
         f"gravity was given as {strength.given:.4g} m/s^2, which is not the Earth's, and this log cannot tell: on the "
-        f"Earth the mass is {strength.given / -GRAVITY[2]:.3g} times the one shown. Leave gravity out (--gravity), or "
+        f"Earth the mass is {strength.given / EARTH:.3g} times the one shown. Leave gravity out (--gravity), or "
         "confirm that the robot is elsewhere: elsewhere=True (--elsewhere)",
     )
 
@@ -103,7 +102,7 @@ def strength_of(log: WrenchLog, *, bias: bool = False, noise=None) -> Strength |
     given = float(np.linalg.norm(log.gravity))
     if not given > 0:
         return None
-    strengths = np.unique(np.append(STRENGTHS, [given, EARTH_MEAN]))
+    strengths = np.unique(np.append(STRENGTHS, [given, EARTH]))
     if not log.moving:
         return Strength(given, strengths, np.zeros(len(strengths)))
     log = log.thinned(LOOKED_AT)

@@ -14,11 +14,11 @@ from steelyard.fit import consistent
 from steelyard.inertia import EllipsoidRealizable, HullRealizable, cones, divergence, parameters, pseudo
 from steelyard.inertia.body_set import BodySet
 from steelyard.inertia.parameters import WATER
+from steelyard.numbers import ROUNDING
 from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import unit_basis
 from steelyard.payload.point_mass import C1, DYNAMISM, LAMBDA, discretise, solve_point_masses
 from steelyard.payload.solid_shape import Solid
-from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_problem import Problem, solve
 from steelyard.payload.wrench_sums import BODY, eliminated, summed
 from steelyard.terms import ParameterLayout
@@ -119,7 +119,7 @@ def _total(problem: Problem, settings: Settings) -> Fit:
     Raises FitError where that vector says nothing about theta (the log excites too little).
     """
     v = np.linalg.svd(eliminated(problem.information, (1.0, 1.0)))[2][-1]
-    if abs(v[-1]) < THRESHOLDS.no_component:
+    if abs(v[-1]) < ROUNDING:
         raise FitError(
             "Total least squares has no solution: the regressor is rank deficient, so its noise explains everything. "
             "Record a richer motion, or use method='ols'"

@@ -1,4 +1,9 @@
-"""Known mistakes of payload logs: each as the columns that it adds, or as the rows without it, with its remedy."""
+"""Known mistakes of payload logs: each as the columns that it adds, or as the rows without it, with its remedy.
+
+Of stretches of time in which something else acts (a touch, or another payload), sums over cells of time add up to those
+of any stretch, so each pair of cells costs the same; the samples at which the best one begins and ends are then the
+likeliest.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,11 +13,12 @@ from itertools import pairwise, permutations
 import numpy as np
 
 from steelyard.inertia.rotation import to_vector
+from steelyard.numbers import ROUNDS, SAME
 from steelyard.payload.causes import Look, PayloadMistake, moved
 from steelyard.payload.gravity_strength import Strength, refutation
 from steelyard.payload.payload_estimate import implausible
-from steelyard.payload.rows import TURNS, Rows, RowsFit, aligned, fitted, memory_of
-from steelyard.payload.stretches import LONGEST, cuts_of, in_stretches, stretches_of
+from steelyard.payload.rows import Rows, RowsFit, aligned, evidence, fitted, memory_of
+from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import freed
 from steelyard.spatial import cross
@@ -21,7 +27,8 @@ LATE = 0.5  # s, farthest shift of the readings that is looked for
 LEANS = 0.5  # degrees: base and sensor are not aligned better
 TENTH = 0.1  # of a mass or a scale: what a controller takes off, or a hopper loses, is no less; of arms' own models
 CALIBRATED = 0.03  # of a force that shows on another axis or scale; sensors keep to 2 %
-AWAY = 0.01  # m: the origin of a wrench is not stated better
+CELLS = 48
+LONGEST = 0.5  # of the samples, of all stretches: what lasts longer is the rest
 SLIDES = 0.001  # m, RMS: what slides less is rigid
 
 
@@ -160,7 +167,7 @@ def _levers(force) -> np.ndarray:
 def _about(fit: RowsFit) -> str | None:
     """A wrench about another point than the frame's origin."""
     away = fit.beside[-3:]
-    if np.linalg.norm(away) < AWAY:
+    if np.linalg.norm(away) < THRESHOLDS.moved_center:
         return None
     return (
         f"moments are about a point at ({_numbers(1e3 * away)}) mm from the origin of the sensor's frame: name the "
@@ -266,7 +273,7 @@ def _turned(look: Look) -> Iterator[PayloadMistake]:
     """A sensor whose axes are turned against those that the rotations speak of: alternately the turn, and a payload."""
     rows, biased = look.rows, bool(look.beside.size)
     push, turn, read = (rows.push + rows.pull @ rows.gravity)[:, :3, 0], np.eye(3), rows
-    for _ in range(TURNS):
+    for _ in range(ROUNDS):
         x, y = (freed(each, rows.t, biased) for each in (rows.measured[:, :3], push))
         u, _, vt = np.linalg.svd(y.T @ x)
         turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt  # (Kabsch 1976)
@@ -290,7 +297,7 @@ def _pulled(look: Look) -> Iterator[PayloadMistake]:
     rows = look.rows
     assert rows.log is not None
     point, columns = np.zeros(3), _from_base(rows.log, np.zeros(3))
-    for _ in range(TURNS):
+    for _ in range(ROUNDS):
         fit = fitted(rows, np.concatenate([look.beside, columns], axis=2))
         levers = _levers(columns[:, :3] @ fit.beside[-columns.shape[2] :])
         point = point + fitted(rows, np.concatenate([look.beside, columns, levers], axis=2)).beside[-3:]
@@ -344,3 +351,81 @@ def _sliding(look: Look) -> Iterator[PayloadMistake]:
 
     columns = np.einsum("nki,nj->nkij", rows.columns[:, :, 1:4], down).reshape(len(rows), -1, 9)
     yield PayloadMistake("contents that slide inside", words, columns, harmless=True)
+
+
+def stretches_of(rows: Rows, beside, own) -> list[slice]:
+    """Stretches in which columns own (n, k, m) explain surely more, the best one first. beside: as of `fitted`."""
+    spans, surest = [], (THRESHOLDS.evidence, 0)  # nats, and with how many
+    plain = before = fitted(rows, beside)
+    least = THRESHOLDS.evidence + 0.5 * own.shape[2] * np.log(rows.measured.size)
+    for _ in range(ROUNDS):
+        columns = np.concatenate([beside, in_stretches(own, spans)], axis=2)
+        won, span = _best(rows, np.concatenate([rows.columns, columns], axis=2), before, own)
+        if won < least:
+            break
+        for _ in range(2):
+            before = fitted(rows, np.concatenate([columns, in_stretches(own, [span])], axis=2))
+            span = _likeliest(before, own, span, len(rows) // min(CELLS, len(rows)))
+        spans.append(span)
+        before = fitted(rows, np.concatenate([beside, in_stretches(own, spans)], axis=2))
+        surest = max(surest, (evidence(plain, before, 2 * len(spans)), len(spans)))
+    return spans[: surest[1]]
+
+
+def in_stretches(own, spans: list[slice]) -> np.ndarray:
+    """(n, k, m s) columns own (n, k, m) of each of s stretches, zero elsewhere."""
+    columns = np.zeros((*own.shape[:2], own.shape[2] * len(spans)))
+    for i, span in enumerate(spans):
+        columns[span, :, own.shape[2] * i : own.shape[2] * (i + 1)] = own[span]
+    return columns
+
+
+def cuts_of(spans: list[slice], n: int) -> list[int]:
+    """First samples of the parts that stretches make of n samples, and the end."""
+    return sorted({0, n, *(span.start for span in spans), *(span.stop for span in spans)})
+
+
+def _best(rows: Rows, columns, before, own) -> tuple[float, slice]:
+    """The stretch of cells in which own columns (n, k, m) explain most beside columns (n, k, p) of all samples, and the
+    nats that it promises."""
+    n, k = rows.measured.shape
+    weight = 1 / before.noise[rows.groups][:, None]
+    axes, scale, _ = np.linalg.svd(_unit(columns * weight).reshape(n * k, -1), full_matrices=False)
+    space = axes[:, scale > SAME * scale[0]].reshape(n, k, -1)
+    own, left = _unit(own * weight), before.residual * weight[:, 0]
+    edges = np.linspace(0, n, min(CELLS, n) + 1).astype(int)
+    turned = own.swapaxes(1, 2)
+    square, shared, slope = (
+        np.concatenate([np.zeros_like(x[:1]), np.cumsum(x, axis=0)])[edges]
+        for x in (turned @ own, space.swapaxes(1, 2) @ own, turned @ left[:, :, None])
+    )
+    first, last = np.array([(a, b) for a in range(len(edges)) for b in range(a + 1, len(edges))]).T
+    short = edges[last] - edges[first] <= LONGEST * n
+    first, last = first[short], last[short]
+    inside = shared[last] - shared[first]
+    values, turn = np.linalg.eigh(square[last] - square[first] - inside.swapaxes(1, 2) @ inside)
+    pull = (turn.swapaxes(1, 2) @ (slope[last] - slope[first]))[:, :, 0]
+    seen = values > SAME
+    won = np.sum(np.where(seen, pull**2 / np.where(seen, values, 1.0), 0.0), axis=1)
+    best = int(np.argmax(won))
+    return 0.5 * float(won[best]), slice(int(edges[first[best]]), int(edges[last[best]]))
+
+
+def _unit(columns) -> np.ndarray:
+    """Columns (n, k, m) of length one, or zero."""
+    size = np.linalg.norm(columns, axis=(0, 1))
+    return columns / np.where(size > 0, size, 1.0)
+
+
+def _likeliest(after, own, span: slice, reach: int) -> slice:
+    """The samples about a stretch that its columns explain better. after: fit with them, the last ones beside."""
+    with_it = own @ after.beside[-own.shape[2] :]
+    left = after.residual.copy()
+    left[span] += with_it[span]  # without its columns
+    better = np.sum((left**2 - (left - with_it) ** 2) / after.noise[after.rows.groups] ** 2, axis=1)
+    total = np.concatenate([[0.0], np.cumsum(better)])
+    surest = span.start + int(np.argmax(better[span]))
+    low, high = max(0, span.start - reach), min(len(better), span.stop + reach)
+    return slice(
+        low + int(np.argmin(total[low : surest + 1])), surest + 1 + int(np.argmax(total[surest + 1 : high + 1]))
+    )

@@ -17,15 +17,13 @@ from steelyard.log.findings import fatal
 from steelyard.log.kalman import SHORTEST
 from steelyard.log.stamps import segments
 from steelyard.payload.motion_signals import motion_from_poses
-from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.payload.thresholds import IN_A_ROW, THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross, rotate
 
 STREAM = 0.2  # s between samples of one motion; slower lists are poses held at rest
 WINDOW = 0.15  # s, of the integrals: a turn at 2 rad/s stays a small one, and 50 N s of gravity per kg stand out
-LOOKED_AT = 4000  # samples of a long log
 TURNS, PUSHES, SPINS = (0.1, "rad/s"), (0.3, "m/s^2"), (0.5, "rad/s^2")  # slower motions are not compared
-REST = 0.1  # rad/s: half a metre from the axis, stopping within a second is half a per cent of gravity
 
 _OF_THE_POINT = "`cross(angular velocity, velocity)` off"
 _IMU = "contains gravity, as accelerometers (IMUs) measure it: add log.gravity_in_sensor"
@@ -63,7 +61,7 @@ def with_motion(log: WrenchLog, fewest: int) -> WrenchLog:
     if log.moving or not streamed(log):
         return log
     rate = turning_rate(log)
-    still = rate < REST
+    still = rate < TURNS[0]  # half a metre from the axis, stopping within a second is half a per cent of gravity
     if still.all():
         return log
     if log.position is not None and len(log) >= SHORTEST:
@@ -79,7 +77,7 @@ def with_motion(log: WrenchLog, fewest: int) -> WrenchLog:
 
 def motion_findings(log: WrenchLog) -> Iterator[Finding]:
     """What in rotation, twist and acceleration does not belong together, over windows within the log."""
-    log = log[:LOOKED_AT]
+    log = log[:IN_A_ROW]
     twist, acceleration = log.twist, log.acceleration
     if twist is None or acceleration is None or not streamed(log):
         return

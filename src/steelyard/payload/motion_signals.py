@@ -16,22 +16,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import LogError, OptionError
+from steelyard.log.kalman import (
+    ACCELERATION_SPREAD,
+    RATE_SPREAD,
+    SHORTEST,
+    covariances,
+    filter_rotation,
+    filter_vector,
+    track,
+)
 from steelyard.log.stamps import segments
+from steelyard.payload.thresholds import IN_A_ROW
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.spatial import cross, rotate
 
 AGILITY = np.logspace(-2, 5, 15)  # tried densities of jerk, (m/s^3)^2 s or (rad/s^3)^2 s
-TUNING = 1500  # samples that tuning looks at
 QUIETEST = 1e-7  # m or rad: smallest noise a pose is believed to have
-AT_REST = np.zeros(3), np.zeros(3)  # velocity and acceleration that the filter starts from
 RESPONSE = 4.0  # time constants of the smoother after which its impulse response is over
-# of smoothing
 STIFFNESS = np.logspace(-4, 4, 9)  # tried densities of the jerk's change, relative to the acceleration's RMS per s^2
 GAIN = 2e-3  # noise of the acceleration over its RMS below which there is nothing to gain
 FLOOR = 1e-4  # least noise over RMS: keeps weights within rounding
-LIKELIHOOD_SAMPLES = 1000  # samples that tuning looks at
 COLORED = 1.4  # roughness of every second sample over that of all, above which noise is not white
-SHORTEST = 12  # samples of a stretch worth smoothing
 
 
 @dataclass(frozen=True)
@@ -59,14 +64,12 @@ def filter_motion(
 
     Source: Farsoni (2018); paper E, section V.
     """
-    from steelyard.log.kalman_kernel import covariances, filter_rotation, filter_vector
-
     position = _require_poses(log)
     noise = tune(log) if noise is None else noise
     if settle < 0 or settle >= len(log):
         raise OptionError(f"settle={settle}: expected 0 to {len(log) - 1} samples")
     gains = [covariances(log.t, sigma, q, smooth)[:2] for sigma, q in zip(noise.pose, noise.jerk, strict=True)]
-    p, v, a, _ = filter_vector(log.t, position, *gains[0], smooth, *AT_REST)
+    p, v, a, _ = filter_vector(log.t, position, *gains[0], smooth)
     R, w, alpha, _ = filter_rotation(log.t, log.rotation, *gains[1], smooth)
     to_sensor = R.transpose(0, 2, 1)
     velocity = rotate(to_sensor, v)
@@ -108,8 +111,6 @@ def tune(log: WrenchLog) -> MotionNoise:
     Returns:
         The MotionNoise.
     """
-    from steelyard.log.kalman_kernel import filter_rotation
-
     _require_poses(log)
     part = log[_liveliest(log)]
     position = part.position
@@ -117,32 +118,24 @@ def tune(log: WrenchLog) -> MotionNoise:
     turned = np.stack([relative[:, 2, 1], relative[:, 0, 2], relative[:, 1, 0]], axis=1)  # small-angle vectors
     pose = (roughness(position), roughness_of_steps(turned))
     best = []
-    for measured, kernel, sigma in zip((position, part.rotation), (_from_rest, filter_rotation), pose, strict=True):
+    for measured, kernel, sigma in zip((position, part.rotation), (filter_vector, filter_rotation), pose, strict=True):
         scores = [_likelihood(kernel, part.t, measured, sigma, q) for q in AGILITY]
         best.append(float(AGILITY[int(np.argmax(scores))]))
     return MotionNoise(pose, (best[0], best[1]))
 
 
 def _liveliest(log) -> slice:
-    """The `TUNING` samples in a row between which position and axes move most."""
+    """The `IN_A_ROW` samples in a row between which position and axes move most."""
     poses = np.concatenate([log.position, log.rotation.reshape(-1, 9)], axis=1).astype(float)
     moved = np.diff(poses, axis=0)
     way = np.concatenate([[0.0], np.cumsum(np.sum(moved**2, axis=1))])
-    reach = min(TUNING, len(log)) - 1
+    reach = min(IN_A_ROW, len(log)) - 1
     start = int(np.argmax(way[reach:] - way[: len(way) - reach]))
     return slice(start, start + reach + 1)
 
 
-def _from_rest(t, measured, gains, back, smooth):
-    from steelyard.log.kalman_kernel import filter_vector
-
-    return filter_vector(t, measured, gains, back, smooth, *AT_REST)
-
-
 def _likelihood(kernel, t, measured, sigma, q) -> float:
     """Log-likelihood of the poses, from the innovations."""
-    from steelyard.log.kalman_kernel import covariances
-
     gains, back, variance, _ = covariances(t, sigma, q, False)
     squares = kernel(t, measured, gains, back, False)[-1]
     return float(-0.5 * np.sum(3 * np.log(variance[1:]) + squares[1:] / variance[1:]))
@@ -171,8 +164,8 @@ def _require_poses(log):
             f"{log.name} has no positions: accelerations need the sensor's position in the world, (n, 3) in m. Without "
             "them use a static log, or give twist and acceleration"
         )
-    if len(log) < 10:
-        raise LogError(f"{log.name} has {len(log)} samples; a motion filter needs at least 10")
+    if len(log) < SHORTEST:
+        raise LogError(f"{log.name} has {len(log)} samples; a motion filter needs at least {SHORTEST}")
     return log.position
 
 
@@ -192,8 +185,6 @@ class PoseTracker:
     def update(self, t: float, rotation, position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One pose: rotation (3, 3) world_from_sensor, position (3,) in the world. Returns rotation (3, 3), twist (6,)
         and acceleration (6,). Raises LogError when time does not increase."""
-        from steelyard.log.kalman_kernel import ACCELERATION_SPREAD, RATE_SPREAD, track
-
         R, p = np.array(rotation, dtype=float), np.array(position, dtype=float)
         if self._time is None:
             self._R, self._x[0] = R, p
@@ -226,7 +217,7 @@ def smooth_motion(log: WrenchLog) -> WrenchLog:
         if not parts:
             continue
         longest = max(parts, key=lambda part: part.stop - part.start)
-        tuned = slice(longest.start, min(longest.stop, longest.start + LIKELIHOOD_SAMPLES))
+        tuned = slice(longest.start, min(longest.stop, longest.start + IN_A_ROW))
         scores = [
             _smoothed(log.t[tuned], v[tuned, half], a[tuned, half], noise, (q * size) ** 2)[-1] for q in STIFFNESS
         ]

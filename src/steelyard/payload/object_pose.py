@@ -14,13 +14,11 @@ from steelyard.errors import InertiaError
 from steelyard.inertia import parameters
 from steelyard.inertia.rotation import from_vector, to_vector
 from steelyard.payload.payload_estimate import Payload, principal
-from steelyard.payload.solid_shape import solid_of
+from steelyard.payload.solid_shape import ALIKE, solid_of
+from steelyard.payload.thresholds import THRESHOLDS
 
 TURNS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])  # halves, and none
 KNOWN = 0.2  # rad, standard deviation up to which a turn about an axis counts as known
-ALIKE = 1e-3  # relative difference of two moments of a shape that filling it with points may leave
-HOMOGENEOUS = 4.0  # deviations from the moments of the homogeneous shape
-ROUND = 0.02  # of the largest moment: what is as good as none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,7 +144,7 @@ def _words(free, others) -> str:
 
 def _misfit(found, moments, spread) -> tuple[str, ...]:
     off = np.abs(found - moments)
-    if (off <= HOMOGENEOUS * spread + ROUND * moments[-1]).all():
+    if (off <= THRESHOLDS.deviations * spread + ALIKE * moments[-1]).all():
         return ()
     return (
         f"principal moments {np.array2string(found, precision=3)} kg m^2 are not those of the homogeneous shape, "

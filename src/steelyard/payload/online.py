@@ -25,7 +25,7 @@ import numpy as np
 from steelyard.errors import FitError, OptionError
 from steelyard.inertia import parameters
 from steelyard.native import require_core
-from steelyard.numbers import STEPS
+from steelyard.numbers import NEGLIGIBLE, STEPS
 from steelyard.payload.density import UNIT, precisions
 from steelyard.payload.entropic import (
     ACCEPTED,
@@ -41,19 +41,18 @@ from steelyard.payload.payload_estimate import Payload, Status, status_of
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
+from steelyard.payload.wrench_sums import LENGTH
 from steelyard.spatial import GRAVITY
 
 KINDS = {1: "picked up", 2: "swapped", 3: "dropped"}
-UNKNOWN_RADIUS = 0.1  # m, radius of gyration about the sensor of a payload of unknown shape
 BARRIER_WITH_SHAPE, BARRIER_ALONE = 0.05, 0.1
 CHANGED, EXCESS = 12.0, 1.5  # of the cumulative sum, and the excess over the usual surprise that is not yet counted
 SETTLING = 20  # samples after a fresh start before a change is named, and before the next can be seen
 NEWTON_STEPS = 2
-TYPICAL, LEARNING = 40.0, 100.0  # largest surprise that teaches what is usual, and samples that it takes
+LEARNING = 100.0  # samples that it takes to learn which surprise is usual
 YOUNG, YOUNG_STEPS = 5, 12  # samples after a fresh start that take more Newton steps
-WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less
+WILD = 30.0  # surprise (chi-square of 6) beyond which a sample counts less, and teaches no more
 ONSET_SHARE = 0.3  # of the threshold, below which a change is not believed to have begun
-LEAST = 1e-9  # pivot of W, relative to the mass, that counts as positive
 MEMORY = 0.975  # from sample to sample, of sums of what was not predicted: half a second at 100 Hz
 LASTING = 2.5  # of the usual surprise: sums that are so much larger show errors that last longer than a sample
 RESTING = 0.005  # share of a sample's squared columns that biases do not predict, below which less is forgotten
@@ -64,16 +63,16 @@ PATIENCE = 300.0  # samples after which payloads that do not differ are the same
 
 RULES = np.array(  # behind the configuration, for the core
     [
-        *(NEWTON_STEPS, TYPICAL, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, LEAST, CONVERGED, HALVINGS),
+        *(NEWTON_STEPS, WILD, LEARNING, YOUNG, YOUNG_STEPS, WILD, ONSET_SHARE, NEGLIGIBLE, CONVERGED, HALVINGS),
         *(DIFFERENT, PATIENCE, MEMORY, LASTING, RESTING, FAR, STEPS, TRIALS, CENTERED, ACCEPTED, BOUNDARY, SHORTER),
     ],
     dtype=float,
 )
 
-# entries of the scalar state; ENERGY, TRUSTED: sums of whitened wrenches squared, and of the samples' weights
+# entries of the scalar state; ENERGY, TRUSTED: sums of whitened wrenches squared, and of the samples' weights; RUN: the
+# first of six
 FELT, PULLED, COUNT, ALARM, ONSET, LAST, AGE, HELD, BEFORE, USUAL, ENERGY, TRUSTED, TIME, SEEN, LONG = range(15)
-SETTLED, RUN = 15, 16
-STATE_SIZE = RUN + 6
+SETTLED, RUN, *_, STATE_SIZE = range(15, 23)
 # entries of the configuration
 FORCE, TORQUE, KAPPA, FORGET, THRESHOLD, DRIFT, SETTLE, EMPTY, FORCE_RATE, TORQUE_RATE, FADE = range(11)
 # of the bias: values and rates of six channels per unit of ten numbers and as measured, and two covariances
@@ -124,7 +123,7 @@ class OnlineEstimator:
         if not empty > 0:
             raise OptionError(f"empty={empty!r}: expected a positive mass in kg")
         solid = None if shape is None else solid_of(shape)
-        reference = _ball(UNKNOWN_RADIUS) if solid is None else solid.homogeneous
+        reference = _ball(LENGTH) if solid is None else solid.homogeneous
         self._basis = np.ascontiguousarray(unit_basis(reference))
         self._size = None if solid is None else float(np.linalg.norm(solid.sides)) / 2
         self._tool, self._gravity = tool, np.asarray(gravity if tool is None else tool.gravity, dtype=float)

@@ -72,17 +72,7 @@ class PayloadOutcome(Card):
 
 
 def identify_files(request: Request) -> PayloadOutcome:
-    """Read the files of a request and identify the payload.
-
-    Args:
-        request: files and options.
-
-    Returns:
-        The Outcome.
-
-    Raises:
-        SteelyardError: what cannot be used.
-    """
+    """Read the files of a request and identify the payload. Raises SteelyardError for what cannot be used."""
     for option, given in (("--frame", request.frame), ("--flange", request.flange)):
         if given is not None and request.arm is None:
             raise OptionError(f"{option} names a link of the arm: give --arm MODEL too")

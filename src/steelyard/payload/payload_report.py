@@ -31,14 +31,7 @@ from steelyard.sheets import Sheet, sheet
 
 
 def payload_view(record: Record) -> View:
-    """View of the record of a payload run.
-
-    Args:
-        record: of the run.
-
-    Returns:
-        The View.
-    """
+    """View of the record of a payload run."""
     found = record.summary
     sections = _sections(found)
     figures = {"wrench": Figure(wrench, curve="wrench"), "unexplained": Figure(unexplained)}
@@ -167,20 +160,8 @@ UNKNOWN = {
 
 
 def write_payload(outcome: PayloadOutcome, request: Request, exports: Mapping[str, str], out) -> Record:
-    """Write summary, report and curves of a payload run to a folder, all together or not at all.
-
-    Args:
-        outcome: of `identify_files`.
-        request: that it answers.
-        exports: text by format, as of `exports`.
-        out: the folder.
-
-    Returns:
-        The Record.
-
-    Raises:
-        OptionError: the files cannot be written.
-    """
+    """Write summary, report and curves of a payload run to a folder, all together or not at all. exports: text by
+    format, as of `exports`. Raises OptionError where files cannot be written."""
     draws = _draws(outcome.payload)
     files = FILES if draws is None else (*FILES, DRAWS)
     record = payload_record(outcome, request, exports, out=out, files=files)

@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.inertia import transform_matrix
-from steelyard.numbers import ROUNDING, STEPS
+from steelyard.numbers import ROUNDING, SAME, STEPS
 from steelyard.payload.solid_shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
@@ -24,8 +24,6 @@ from steelyard.payload.wrench_sums import accumulate, eliminated, triangle
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
 DYNAMISM = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s, as published
 CONVERGED = 1e-7  # relative duality gap that ends the iteration of the norms
-STUCK = 1e-14  # change of the norms at which their digits end
-GAP = 1e-6  # relative duality gap that is accepted without asking the cone solver
 NORM_STEPS = 300
 
 
@@ -100,10 +98,10 @@ def solve_point_masses(d: Discretisation) -> PointMassFit:
         new = np.array([np.linalg.norm(r[:split]), np.linalg.norm(r[split:]), np.linalg.norm(m)])
         new = np.maximum(new, ROUNDING * np.linalg.norm(right))
         gap = _norm_gap(stack, right, split, P, m, d.weight)
-        if gap <= CONVERGED or np.abs(new - norms).max() <= STUCK * norms.max():
+        if gap <= CONVERGED or np.abs(new - norms).max() <= ROUNDING * norms.max():
             break
         norms = new
-    if gap > GAP:
+    if gap > SAME:
         m, gap = _cone(stack, right, split, P, d.weight), 0.0
     return PointMassFit(unit @ (P @ m), m, d.points, gap)
 

@@ -15,17 +15,15 @@ from steelyard.inertia import parameters
 from steelyard.information import Information
 from steelyard.log import Log
 from steelyard.model import Robot
+from steelyard.numbers import NEGLIGIBLE, ROUNDS, SAME
 from steelyard.payload.carried import frame_of
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import CHANNELS, by_group, summed, weighed_fit, wrench_regressor
 
-NOISE_FLOOR = 1e-6  # of the signal
 LEVER = 0.05  # m: torques count relative to the force at this lever at least; it is that of usual sensors' noise
 SMALL = 0.3  # of the loudest joint: what a payload does at others counts relative to that at least
 SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
-DETERMINED = 1e-10  # eigenvalue over the largest from which a combination of parameters counts as seen
 REMEMBERED = 200  # samples over which residuals may remember each other
-TURNS = 8  # of fits in turn with what they are not linear in; they settle in four or five
 OVERSAMPLED = 2.5  # samples a period of the filter's bandwidth that hold all of a filtered log
 
 
@@ -121,7 +119,7 @@ def sums_of(rows: Rows, beside=None) -> Information:
 def fitted(rows: Rows, beside=None) -> RowsFit:
     """The payload that explains rows best, with columns beside (n, k, m)."""
     x, spread, noise = weighed_fit(sums_of(rows, beside))
-    noise = np.maximum(noise, NOISE_FLOOR * rows.signal)
+    noise = np.maximum(noise, SAME * rows.signal)
     residual = rows.measured - rows.columns @ x[:10]
     residual = residual if beside is None else residual - beside @ x[10:]
     return RowsFit(rows, x[:10], x[10:], spread[10:], residual, noise, share_of(rows, noise))
@@ -137,7 +135,7 @@ def aligned(rows: Rows, beside) -> Rows:
     else:
         pull = rows.gravity + fitted(rows, np.concatenate([beside, rows.weight], axis=2)).beside[-3:]
     found = rows.under(strength * pull / size) if (size := np.linalg.norm(pull)) > 0 else rows
-    for _ in range(TURNS):
+    for _ in range(ROUNDS):
         turns = strength * across(found.gravity)
         tilts = found.per_gravity(fitted(found, beside).theta) @ turns
         turned = found.gravity + turns @ fitted(found, np.concatenate([beside, tilts], axis=2)).beside[-2:]
@@ -194,7 +192,7 @@ def score_spread(columns, residual, deviation, *, reach: float) -> float:
     """
     rows = columns / deviation[:, None]
     values, axes = np.linalg.eigh(np.einsum("nij,nik->jk", rows, rows))
-    seen = values > DETERMINED * values[-1]
+    seen = values > NEGLIGIBLE * values[-1]
     scores = np.einsum("nij,ni->nj", rows, residual / deviation) @ (axes[:, seen] / np.sqrt(values[seen]))
     total = np.sum(scores**2)
     for lag in range(1, min(int(reach), len(columns) // 4) + 1):

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError, OptionError
 from steelyard.extras import extra
-from steelyard.inertia import Ellipsoid, mesh, mesh_checks, mesh_files, pseudo
+from steelyard.inertia import Ellipsoid, mesh, mesh_files, pseudo
 from steelyard.inertia.hull import corners, hull_of
 from steelyard.payload import filling
 
@@ -22,7 +22,7 @@ FEWEST_CLOUD = 150  # points; a sparser cloud shows its hull and nothing more
 EVEN = 1 / np.sqrt(12)  # standard deviation of what lies anywhere within one
 ONE_OF_SIX = np.sqrt(5) / 6  # standard deviation of what is one on one of six sides and zero on the others
 TOUCHED = "voxel grid"  # of trimesh: its outer voxels are those that the surface touches, so their centres lie on it
-ALIKE = 0.01  # of the trace of second moments: less does not tell axes apart
+ALIKE = 0.01  # of the largest or of all moments, which points know no better: less does not tell axes apart
 MOST_UNSEEN = 0.7  # of a shape; of less than that nothing follows
 LARGEST = 3.0  # m: nothing held by an arm is larger, so the file is in millimetres
 
@@ -225,7 +225,7 @@ def solid_of(
     notes: list[str] = []
     _require_size(vertices, source)
     rng = np.random.default_rng(seed)
-    if faces is not None and not mesh_checks.is_closed(faces, len(vertices)):
+    if faces is not None and not mesh.is_closed(faces, len(vertices)):
         vertices = filling.surface_points(vertices, faces, rng)
         notes.append(f"{source} is not closed: its surface was sampled and filled through voxels")
         faces = None
@@ -349,7 +349,7 @@ def _read(shape: Any, scale):
         T = np.linalg.inv(shape.to_ball)
         return vertices @ T[:3, :3].T + T[:3, 3], faces, "ellipsoid"
     if isinstance(shape, tuple):
-        vertices, faces = mesh_checks.as_mesh(*shape[:2])
+        vertices, faces = mesh.as_mesh(*shape[:2])
         return vertices * scale, faces, "mesh"
     return _read_object(shape, scale)
 

@@ -62,8 +62,9 @@ class Thresholds:
     """The same of angular velocity, where they leave up to 0.10."""
     gravity_refuted: float = 16.0
     """Squared deviations that refute a strength of gravity; right logs come to 12."""
-    no_component: float = 1e-12
-    """Component of a unit vector below which it is rounding."""
+    deviations: float = 4.0
+    """Standard deviations that chance does not reach: in one of 16,000 cases."""
 
 
 THRESHOLDS = Thresholds()
+LOOKED_AT, IN_A_ROW = 2000, 4000  # samples of a long log, thinned, and those one after the other

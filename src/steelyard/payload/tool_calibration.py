@@ -7,14 +7,13 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import FitError, LogError
 from steelyard.native import LONG_CHUNK
+from steelyard.numbers import SAME
 from steelyard.payload.motion_consistency import with_motion
 from steelyard.payload.rows import across, aligned, fitted, memory_of, of_wrench, score_spread
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
 from steelyard.payload.wrench_sums import unexplained_wrench, wrench_regressor
-
-DETERMINED = 1e-7  # smallest singular value, relative to the largest, of what must be told apart
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +66,7 @@ def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
     columns = np.concatenate([rows.columns, bias, tilts], axis=2)[:, :, known]
     scale = np.linalg.norm(columns, axis=(0, 1))
     singular = np.linalg.svd((columns / np.where(scale > 0, scale, 1.0)).reshape(-1, len(known)), compute_uv=False)
-    if singular[-1] < DETERMINED * singular[0]:
+    if singular[-1] < SAME * singular[0]:
         raise FitError(
             f"{log.name}: these poses do not tell the bias from the gripper's weight. Tilt the sensor about two axes, "
             "by 90 degrees or more"

@@ -11,22 +11,20 @@ from steelyard.log import Finding
 from steelyard.log.findings import fatal
 from steelyard.log.stamps import gaps
 from steelyard.payload.causes import causes_of, finding_of, look_at, ranked
-from steelyard.payload.gravity_strength import LOOKED_AT, Strength, doubt, strength_of
+from steelyard.payload.density import place_deviation
+from steelyard.payload.gravity_strength import Strength, doubt, strength_of
 from steelyard.payload.mistakes import of_wrenches
 from steelyard.payload.motion_consistency import motion_findings, streamed
 from steelyard.payload.motion_signals import roughness
 from steelyard.payload.payload_estimate import implausible
 from steelyard.payload.rows import Rows, fitted, of_wrench
-from steelyard.payload.shape_uncertainty import place_deviation
 from steelyard.payload.solid_shape import Solid
-from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.payload.thresholds import IN_A_ROW, LOOKED_AT, THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem, mass_of, solve
 from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, signal_rms, weighed_fit
 
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
-IN_A_ROW = 20000  # samples of which white noise is told
-FEWEST = 3  # poses beyond the unknowns of the test of poses
 UNTARED = "the sensor was not tared (bias=True, --bias). Beside that, "
 NOISY, UNMET = 3.0, 0.1  # of the noise and of the signal: a result that leaves more has missed the log
 _FATAL = {
@@ -261,7 +259,7 @@ def _place(log, solid):
     theta = solve(A, b - A[:, 4:] @ (mass * solid.homogeneous[4:])) if not log.moving else solve(A, b)
     com, deviation = theta[1:4] / theta[0], np.linalg.pinv(A.T @ A)[[1, 2, 3], [1, 2, 3]] ** 0.5 / mass
     distance, size = solid.distance_outside(com), float(np.linalg.norm(solid.sides))
-    allowed = 4 * float(np.hypot(deviation.max(), place_deviation(solid)))
+    allowed = THRESHOLDS.deviations * float(np.hypot(deviation.max(), place_deviation(solid)))
     if distance > THRESHOLDS.outside_shape * size + allowed:
         yield (
             f"the measured centre of mass, {np.array2string(com, precision=3)} m, lies {1e3 * distance:.0f} mm outside "
@@ -333,7 +331,7 @@ def _depends_on_pose(rows: Rows, residual) -> bool:
     u, s, _ = np.linalg.svd(X, full_matrices=False)
     along = u[:, s > 1e-9 * s[0]]
     rank, free = along.shape[1], len(rows) - along.shape[1]
-    if free < FEWEST:
+    if free < THRESHOLDS.fewest_poses:
         return True
     residual = residual / np.maximum(rows.rms(residual), 1e-12)[rows.groups]
     inside = float(np.sum((along.T @ residual) ** 2))

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from steelyard.cards import Card
 from steelyard.errors import LogError
+from steelyard.numbers import SAME
 from steelyard.spatial import GRAVITY, cross, rotate, rotation_from_quaternion
 
 ROUNDED = 1e-2  # a quaternion or rotation this far from unit is rounding, and is mended; beyond, it is a mistake
-RATED = 1e-6  # below this it is not even worth a note
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -107,11 +107,6 @@ class WrenchLog(Card):
         return self.replace(notes=self.notes + notes)
 
     @property
-    def duration(self) -> float:
-        """Time from the first to the last sample, s."""
-        return float(self.t[-1] - self.t[0]) if len(self) else 0.0
-
-    @property
     def moving(self) -> bool:
         """Whether motion signals are there."""
         return self.twist is not None
@@ -184,7 +179,7 @@ def _from_quaternions(quaternion, name, notes):
             f"{name}: quaternion {worst} is {quaternion[worst].tolist()}, of norm {norm[worst]:.6g}, expected unit "
             "quaternions [x, y, z, w]. Are columns missing or mixed up? If only scaled, divide by the norm"
         )
-    if off.max(initial=0.0) > RATED:
+    if off.max(initial=0.0) > SAME:
         notes.append(f"quaternions normalised: norms were off by up to {off.max():.1e}")
     return rotation_from_quaternion(quaternion / norm[:, None])
 
@@ -202,7 +197,7 @@ def _rotations(rotation, name, notes):
             f"{name}: rotation {worst} is {what}, expected world_from_sensor rotation matrices. Check that columns are "
             "the sensor's axes in the world and that quaternions are [x, y, z, w]"
         )
-    if off[worst] <= RATED:
+    if off[worst] <= SAME:
         return rotation
     notes.append(f"rotations made orthonormal: they were off by up to {off[worst]:.1e}")
     u, _, vt = np.linalg.svd(rotation)

@@ -8,12 +8,9 @@ import numpy as np
 from steelyard.information import Information
 from steelyard.payload.rows import memory_of, score_spread
 from steelyard.payload.solid_shape import Solid
-from steelyard.payload.thresholds import THRESHOLDS
+from steelyard.payload.thresholds import IN_A_ROW, THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import accumulate, bias_of, eliminated, freed, weighed_fit, wrench_regressor
-
-MEMORY_SAMPLES = 5000
-CHANCE = 4.0  # deviations of a standard deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +64,14 @@ def make_problem(log, *, noise=None, bias: bool | str = False, solid=None, prior
 
 def _contradicts(stated, found, count) -> np.ndarray:
     """(2,) whether residuals are larger than the stated noise by more than chance. count: (2,) independent ones."""
-    return found > stated * np.maximum(THRESHOLDS.misstated, 1 + CHANCE / np.sqrt(2 * np.maximum(count - 6, 1)))
+    return found > stated * np.maximum(
+        THRESHOLDS.misstated, 1 + THRESHOLDS.deviations / np.sqrt(2 * np.maximum(count - 6, 1))
+    )
 
 
 def residual_memory(log: WrenchLog, theta, noise, bias: bool | str) -> np.ndarray:
     """(2,) integrated autocorrelation, in samples, of force and torque residuals; 1 for white noise. theta: (10,)."""
-    part = log[:MEMORY_SAMPLES]
+    part = log[:IN_A_ROW]
     if len(part) < 50:
         return np.ones(2)
     Y = wrench_regressor(part)

@@ -17,6 +17,7 @@ from steelyard.fit.whitening import weigh_rows, whiten
 from steelyard.identifiable.basis import Basis, from_null_space
 from steelyard.information import Information
 from steelyard.native import LONG_CHUNK
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.terms import ParameterLayout
 from steelyard.weighed_columns import Extra
@@ -200,8 +201,7 @@ def triangle(rows) -> np.ndarray:
     return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
-RANK = 1e-8  # smallest singular value, relative to the largest, that counts
-LENGTH = 0.1  # m, that makes masses, moments and inertias comparable
+LENGTH = 0.1  # m, of payloads of unknown shape: it makes masses, moments and inertias comparable
 PARTS = {"mass": (0,), "centre of mass": (1, 2, 3), "inertia": tuple(range(4, 10))}
 
 
@@ -239,7 +239,7 @@ def observability(log: WrenchLog, *, reduced: bool = False, bias: bool | str = F
     info = accumulate(log, bias=bias, reduced=reduced)
     R = eliminated(info, (1.0, 1.0))[:, :10] * units
     _, singular, Vt = np.linalg.svd(R)
-    rank = int(np.count_nonzero(singular > RANK * max(singular[0], 1e-300)))
+    rank = int(np.count_nonzero(singular > NEGLIGIBLE * max(singular[0], 1e-300)))
     hidden = Vt[rank:]
     known = tuple(name for name, columns in PARTS.items() if np.abs(hidden[:, columns]).max(initial=0.0) < 1e-6)
     size = np.linalg.norm(R, axis=0)

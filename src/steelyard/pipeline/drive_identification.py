@@ -27,7 +27,7 @@ from steelyard.fit import Draws, Estimate
 from steelyard.fit.cone_program import consistent
 from steelyard.fit.draws import COUNT
 from steelyard.identifiable import identifiability
-from steelyard.identifiable.scale import Scale
+from steelyard.identifiable.analysis import Scale
 from steelyard.identifiable.scale_words import ALL, scale_lines
 from steelyard.information import accumulate
 from steelyard.job import Job

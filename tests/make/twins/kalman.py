@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from steelyard.log.kalman_kernel import ACCELERATION_SPREAD, RATE_SPREAD
+from steelyard.log.kalman import ACCELERATION_SPREAD, RATE_SPREAD
 
 
 def times(A, B, out):

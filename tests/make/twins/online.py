@@ -3,6 +3,7 @@
 import numpy as np
 
 from steelyard.inertia import cones
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.payload import entropic
 from steelyard.payload.online import (
     AGE,
@@ -26,7 +27,6 @@ from steelyard.payload.online import (
     LAST,
     LASTING,
     LEARNING,
-    LEAST,
     LONG,
     MEMORY,
     NEWTON_STEPS,
@@ -44,7 +44,6 @@ from steelyard.payload.online import (
     TORQUE,
     TORQUE_RATE,
     TRUSTED,
-    TYPICAL,
     USUAL,
     WILD,
     YOUNG,
@@ -145,7 +144,7 @@ def _follow(G, h, Q, wide, w, mass, kappa, H, L, shift, steps):
     half, near = 0.5 * kappa, Q / mass**2
     gram, pull = (G + near) / half, h / half - UNIT / mass + near @ UNIT * mass / half
     found, factor = np.empty((10, 10)), np.zeros((10, 10))
-    if not newton(gram, pull, w, ROW, COLUMN, found, factor, steps, LEAST * mass):
+    if not newton(gram, pull, w, ROW, COLUMN, found, factor, steps, NEGLIGIBLE * mass):
         return False
     slope = pull - gram @ w + cones.triangle(np.linalg.inv(cones.from_triangle(w, 4)))
     if slope @ np.linalg.solve(found, slope) > FAR:
@@ -153,7 +152,7 @@ def _follow(G, h, Q, wide, w, mass, kappa, H, L, shift, steps):
         if not arrived:
             return False
         w[:] = mass * middle
-        if not newton(gram, pull, w, ROW, COLUMN, found, factor, steps, LEAST * mass):
+        if not newton(gram, pull, w, ROW, COLUMN, found, factor, steps, NEGLIGIBLE * mass):
             return False
     less = (wide - Q) / mass**2
     H[:] = half * found
@@ -248,7 +247,7 @@ def advance(
             state[RUN : RUN + 6] = MEMORY * state[RUN : RUN + 6] + e * np.sqrt(trust)
             run = (1 - MEMORY**2) * np.mean(state[RUN : RUN + 6] ** 2)
             state[SEEN] = min(state[SEEN] + 1, LEARNING)
-            state[USUAL] = max(1.0, state[USUAL] + (min(level, TYPICAL) - state[USUAL]) / state[SEEN])
+            state[USUAL] = max(1.0, state[USUAL] + (min(level, WILD) - state[USUAL]) / state[SEEN])
             state[LONG] += (run - state[LONG]) / state[SEEN]
         if state[AGE] < config[SETTLE]:
             continue

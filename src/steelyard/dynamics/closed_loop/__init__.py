@@ -2,8 +2,12 @@
 
 Some joints are independent, usually those with motors; the others follow. `robot.loops` lists the closures."""
 
-from steelyard.dynamics.closed_loop.derivatives import Derivatives, follows, inverse_dynamics_derivatives
-from steelyard.dynamics.closed_loop.in_jax import torque_function
+from steelyard.dynamics.closed_loop.derivatives import (
+    Derivatives,
+    follows,
+    inverse_dynamics_derivatives,
+    torque_function,
+)
 from steelyard.dynamics.closed_loop.projection import (
     gamma,
     independent,

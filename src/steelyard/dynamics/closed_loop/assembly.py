@@ -10,13 +10,10 @@ from steelyard.errors import LoopError, ModelError, OptionError, choices
 from steelyard.model import Robot
 from steelyard.model.joint import displaced
 from steelyard.model.robot import WORLD
-from steelyard.numbers import ROUNDING, SEED
+from steelyard.numbers import ROUNDING, SAME, SEED, STEPS
 
-CLOSED = 1e-6  # of the robot's length, or radians: larger gaps are open
-ITERATIONS = 40
 LONGEST = 0.5  # radians, or lengths of the robot, in one Newton step
 DAMPING, MOST_DAMPING = 1e-3, 1e3
-DEPENDENT = 1e-7  # of the largest singular value: smaller ones belong to redundant equations
 
 
 def moved(robot: Robot, q, step):
@@ -35,7 +32,7 @@ def close(robot: Robot, q, free):
     sizes = constants(robot).sizes[free]
     gap, K, size = _evaluated(robot, q, free)
     damping, stuck = np.zeros(len(q)), np.zeros(len(q), dtype=bool)
-    for _ in range(ITERATIONS):
+    for _ in range(STEPS):
         live = np.flatnonzero((size > ROUNDING) & ~stuck)
         if not live.size:
             break
@@ -62,7 +59,7 @@ def _evaluated(robot: Robot, q, free):
 def _damped(K, gap, damping):
     """Smallest steps (n, k) that reduce gaps (n, m), damped; redundant equations are left out."""
     U, s, Vt = np.linalg.svd(K, full_matrices=False)
-    kept = s > DEPENDENT * s.max(axis=1, keepdims=True, initial=1e-300)
+    kept = s > SAME * s.max(axis=1, keepdims=True, initial=1e-300)
     weight = np.where(kept, s / np.maximum(s**2 + damping[:, None] ** 2, 1e-300), 0.0)
     step = np.einsum("nkj,nk,nmk,nm->nj", Vt, weight, U, gap)
     longest = np.abs(step).max(axis=1, initial=0.0)
@@ -121,20 +118,20 @@ def assembled(robot: Robot) -> Assembly:
     sizes = constants(robot).sizes
     first = _rest(robot)[None]
     q, size = close(robot, first, every)
-    if size[0] > CLOSED:
+    if size[0] > SAME:
         guesses = moved(robot, np.repeat(first, GUESSES, axis=0), SPREAD * sizes * rng.normal(size=(GUESSES, robot.nv)))
         found, left = close(robot, guesses, every)
         distance = np.linalg.norm(found - first, axis=1)
-        nearest = int(np.argmin(np.where(left <= CLOSED, distance, np.inf)))
-        if left[nearest] > CLOSED:
+        nearest = int(np.argmin(np.where(left <= SAME, distance, np.inf)))
+        if left[nearest] > SAME:
             raise LoopError(_open_message(robot, np.concatenate([q, found]), np.concatenate([size, left])))
         q = found[nearest][None]
     shaken = moved(robot, np.repeat(q, NEARBY, axis=0), JITTER * sizes * rng.normal(size=(NEARBY, robot.nv)))
     near, left = close(robot, shaken, every)
-    near = np.concatenate([q, near[left <= CLOSED]])
+    near = np.concatenate([q, near[left <= SAME]])
     K = jacobian(robot, placed(robot, near)) * sizes
     singular = np.linalg.svd(K, compute_uv=False)
-    rank = int((singular > DEPENDENT * singular[:, :1]).sum(axis=1).max())
+    rank = int((singular > SAME * singular[:, :1]).sum(axis=1).max())
     return Assembly(q[0], K, robot.nv - rank, K.shape[1] - rank)
 
 
@@ -208,7 +205,7 @@ def _greedy(robot: Robot, found: Assembly, preferred) -> np.ndarray:
     rank = robot.nv - found.mobility
     best = int(np.argmax(np.linalg.svd(found.jacobians, compute_uv=False)[:, rank - 1])) if rank else 0
     rest, dependent = found.jacobians[best].copy(), []
-    for tolerance in (1e-2, USEFUL, DEPENDENT):
+    for tolerance in (1e-2, USEFUL, SAME):
         for k in np.lexsort((-np.arange(robot.nv), -depth)):
             size = np.linalg.norm(rest[:, k])
             if k not in dependent and len(dependent) < rank and size > tolerance:

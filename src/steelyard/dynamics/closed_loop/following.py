@@ -9,18 +9,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop.assembly import Choice
+from steelyard.dynamics.closed_loop.assembly import NEARBY, Choice
 from steelyard.dynamics.closed_loop.constraint import constants, crossed, in_first_frames, of_multipliers
 from steelyard.dynamics.closed_loop.states import State, random_closed_states
 from steelyard.dynamics.displacements import behind, frame_twists, mounts, two_passes
 from steelyard.dynamics.kinematics import tree
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
-from steelyard.numbers import SEED
+from steelyard.numbers import SAME, SEED
 from steelyard.spatial import cross
-
-STATES = 6  # closed states that tell what the loops can follow
-FOLLOWED = 1e-7  # of a change, in units of angles and the robot's length: gaps left open below it are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +107,11 @@ def followed(robot: Robot, at: State, change: Displaced) -> tuple[Following, Dis
 
 
 def driven(robot: Robot, at: State, dq, change: Displaced | None, dv=None) -> Following:
-    """Changes of v and a along closed loops.
+    """Changes of v and a along closed loops at n states; independent accelerations are held, and independent velocities
+    but for dv.
 
-    Args:
-        robot: the robot.
-        at: n closed states.
-        dq: (n, nv, k) tangent steps that keep the loops closed, counted in `change`.
-        change: what is displaced in all; None for nothing.
-        dv: (n, nv, k) changes of v at this configuration, along the loops; none by default.
-
-    Returns:
-        The Following; independent accelerations are held, and independent velocities but for dv.
-    """
+    dq: (n, nv, k) tangent steps that keep the loops closed, counted in `change`; change: what is displaced in all, None
+    for nothing; dv: (n, nv, k) changes of v at this configuration, along the loops, none by default."""
     c, S = constants(robot), at.transmission.at.axes
     rate, rate_change = (c.spread @ x[..., None] for x in (at.v, at.a))  # (n, nt, 1)
     moved, parts = S * rate, c.paths[1] - c.paths[0]
@@ -177,13 +167,13 @@ def left_open(robot: Robot, choice: Choice) -> np.ndarray:
     A change for which they vanish lets every loop close everywhere, and a linkage with redundant equations (planar,
     spherical, Bricard) has others. Shifts are in lengths of the robot.
     """
-    at = random_closed_states(robot, choice, STATES, seed=SEED, dynamic=False)
+    at = random_closed_states(robot, choice, NEARBY, seed=SEED, dynamic=False)
     gap = opened(robot, at, of_geometry(robot, at))
     K = at.transmission.K[..., choice.dependent]
     left = gap - K @ (at.transmission.passive @ gap)
     length = constants(robot).length
     units = np.tile([length] * 3 + [1.0] * 3, gap.shape[2] // 6)
     rows = (left * units).reshape(-1, gap.shape[2])
-    rows = np.where(np.abs(rows) > FOLLOWED, rows, 0.0)
+    rows = np.where(np.abs(rows) > SAME, rows, 0.0)
     _, s, Vt = np.linalg.svd(rows, full_matrices=False)
-    return (s[:, None] * Vt)[s > FOLLOWED]
+    return (s[:, None] * Vt)[s > SAME]

@@ -95,15 +95,7 @@ def slotine_li_regressor(robot: Robot, q, v, vr, ar, *, actuated=None, start=Non
 
 
 def on_independent_joints(at: State, rows):
-    """Rows of the independent joints from the tree's: virtual work.
-
-    Args:
-        at: closed states.
-        rows: (n, nv, k).
-
-    Returns:
-        (n, ni, k).
-    """
+    """Rows (n, ni, k) of the independent joints from the tree's (n, nv, k): virtual work."""
     return np.swapaxes(at.transmission.gamma, 1, 2) @ rows
 
 
@@ -141,18 +133,10 @@ def with_motors(robot: Robot) -> Robot:
 
 
 def columns(robot: Robot, layout: ParameterLayout, at: State, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
-    """Torque of the independent joints per unit of each parameter of a layout.
+    """(n, ni, p) torque of the independent joints per unit of each parameter of a layout, at closed states.
 
-    Args:
-        robot: the robot.
-        layout: of the parameters.
-        at: closed states.
-        direction: (n, nv + s) filtered direction of motion of all degrees and shared motors, if there is one.
-        coulomb_width: half-width of standstill, rad/s.
-
-    Returns:
-        (n, ni, p).
-    """
+    direction: (n, nv + s) filtered direction of motion of all degrees and shared motors, if there is one;
+    coulomb_width: half-width of standstill, rad/s."""
     q, v, a = (np.ascontiguousarray(x.T) for x in (at.q, at.v, at.a))
     turning = np.tanh(v / coulomb_width) if direction is None else np.ascontiguousarray(direction.T)
     full = np.zeros((robot.nv, layout.size, len(at.q)))

@@ -10,18 +10,17 @@ from math import prod
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop.assembly import CLOSED, Choice, choose_independent, close, moved
+from steelyard.dynamics.closed_loop.assembly import Choice, choose_independent, close, moved
 from steelyard.dynamics.closed_loop.constraint import Placed, constants, jacobian, jacobian_rate, placed
 from steelyard.errors import LoopError, OptionError, SingularConfigurationError
 from steelyard.model import Robot
+from steelyard.numbers import SAME
 
-SINGULAR = 1e-7  # clearance at which the passive joints count as lost
-STRETCHED = 1e-2  # of the assembled pose's clearance: below, a motion that stops has met a singular configuration
 STEPS = 400
 FIRST, LARGEST, SMALLEST = 0.1, 0.3, 1e-5  # radians, or lengths of the robot, in one step
 CORRECTION = 0.3  # of a step's length: larger corrections may have left the branch
 REACH = 1.2  # radians, or lengths of the robot: how far an unlimited joint goes from the assembled pose
-CLEAR = 0.05  # of the assembled pose's clearance: random states come no closer to a singular configuration
+CLEAR = 0.05  # of the assembled pose's clearance: below, a configuration is near a singular one
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,34 +78,14 @@ def state(robot: Robot, q, v, a, *, actuated=None, start=None) -> State:
 
 
 def tree_state_of(robot: Robot, q, v, a) -> State:
-    """State of the whole tree whose loops are known to be closed.
-
-    Args:
-        robot: the robot.
-        q: (n, nq).
-        v: (n, nv).
-        a: (n, nv).
-
-    Returns:
-        The State.
-    """
+    """State of the whole tree whose loops are known to be closed. q: (n, nq), v, a: (n, nv)."""
     choice = choose_independent(robot)
     return State((len(q),), choice, q, v, a, transmission(robot, choice, q))
 
 
 def random_closed_states(robot: Robot, choice: Choice, count: int, *, seed: int, dynamic: bool = True) -> State:
-    """Random states whose independent joints are within their limits, as far as the loops let them.
-
-    Args:
-        robot: the robot.
-        choice: of independent coordinates.
-        count: of states.
-        seed: of the random numbers.
-        dynamic: whether they move; at rest otherwise.
-
-    Returns:
-        The closed State.
-    """
+    """Random states whose independent joints are within their limits, as far as the loops let them. dynamic: whether
+    they move; at rest otherwise."""
     rng = np.random.default_rng(seed)
     start = np.repeat(choice.start[None], count, axis=0)
     target = start.copy()
@@ -124,20 +103,10 @@ def random_closed_states(robot: Robot, choice: Choice, count: int, *, seed: int,
 
 
 def closed_configurations(robot: Robot, choice: Choice, q, start=None):
-    """Configurations in which the loops are closed.
+    """(n, nq) configurations in which the loops are closed. Raises LoopError where they cannot be.
 
-    Args:
-        robot: the robot.
-        choice: of independent coordinates.
-        q: (n, nq), passive joints as guesses, or (n, independent), which follows one branch from `start`.
-        start: (nq,), the assembled pose by default.
-
-    Returns:
-        (n, nq).
-
-    Raises:
-        LoopError: loops cannot be closed.
-    """
+    q: (n, nq), passive joints as guesses, or (n, independent), which follows one branch from `start` (nq,), the
+    assembled pose by default."""
     if not len(q):
         return np.zeros((0, robot.nq))
     if q.shape[1] == robot.nq:
@@ -151,7 +120,7 @@ def closed_configurations(robot: Robot, choice: Choice, q, start=None):
     _require_closed(robot, choice, first, size)
     target = np.repeat(first, len(q), axis=0)
     target[:, choice.positions] = q
-    closed, share = follow(robot, choice, np.repeat(first, len(q), axis=0), target, clearance=SINGULAR)
+    closed, share = follow(robot, choice, np.repeat(first, len(q), axis=0), target, clearance=SAME)
     if (share < 1).any():
         worst = int(np.argmin(share))
         raise _unreached(robot, choice, worst, q[worst], closed[worst], float(share[worst]))
@@ -182,7 +151,7 @@ def follow(robot: Robot, choice: Choice, start, target, *, clearance: float):
         guess = moved(robot, q[live], along)
         trial, size = close(robot, guess, choice.dependent)
         correction = np.linalg.norm(trial - guess, axis=1) / np.linalg.norm(along / sizes, axis=1)
-        good = (size < CLOSED) & (correction < CORRECTION) & (here.clearance > clearance)
+        good = (size < SAME) & (correction < CORRECTION) & (here.clearance > clearance)
         q[live[good]] = trial[good]
         share[live[good]] += taken[good]
         share[share > 1 - 1e-12] = 1.0
@@ -195,7 +164,7 @@ def follow(robot: Robot, choice: Choice, start, target, *, clearance: float):
 def _unreached(robot: Robot, choice: Choice, sample: int, wanted, stopped, share: float) -> LoopError:
     """What to say of a sample that following a branch did not reach."""
     here = transmission(robot, choice, stopped[None])
-    stretched = here.clearance[0] < STRETCHED * choice.clearance
+    stretched = here.clearance[0] < CLEAR * choice.clearance
     there = (
         f"There passive joint '{loosest(robot, choice, here, 0)}' is no longer held (smallest singular value "
         f"{here.clearance[0]:.1e} of the largest, {choice.clearance:.1e} where it was assembled): the linkage is "
@@ -212,7 +181,7 @@ def _unreached(robot: Robot, choice: Choice, sample: int, wanted, stopped, share
 
 
 def _require_closed(robot: Robot, choice: Choice, q, size):
-    if (size <= CLOSED).all():
+    if (size <= SAME).all():
         return
     worst = int(np.argmax(size))
     loops = ", ".join(robot.loop_names)
@@ -225,16 +194,7 @@ def _require_closed(robot: Robot, choice: Choice, q, size):
 
 
 def transmission(robot: Robot, choice: Choice, q) -> Transmission:
-    """Transmission at closed configurations; use `clearance` before trusting it.
-
-    Args:
-        robot: the robot.
-        choice: of independent coordinates.
-        q: (n, nq).
-
-    Returns:
-        The Transmission.
-    """
+    """Transmission at closed configurations q (n, nq); use `clearance` before trusting it."""
     at = placed(robot, q)
     K = jacobian(robot, at)
     sizes = constants(robot).sizes[choice.dependent]
@@ -252,24 +212,15 @@ def transmission(robot: Robot, choice: Choice, q) -> Transmission:
 
 
 def require_regular(robot: Robot, choice: Choice, transmission: Transmission):
-    """Refuse configurations at which the dependent coordinates are not determined.
-
-    Args:
-        robot: the robot.
-        choice: of independent coordinates.
-        transmission: the transmission at these configurations.
-
-    Raises:
-        SingularConfigurationError: at one of them at least.
-    """
-    if not transmission.clearance.size or transmission.clearance.min() > SINGULAR:
+    """Raise SingularConfigurationError where the dependent coordinates of a configuration are not determined."""
+    if not transmission.clearance.size or transmission.clearance.min() > SAME:
         return
     worst = int(np.argmin(transmission.clearance))
     smallest = transmission.clearance[worst]
     raise SingularConfigurationError(
         f"Robot '{robot.name}' is at a singular configuration (sample {worst}): with {', '.join(choice.names)} held, "
         f"passive joint '{loosest(robot, choice, transmission, worst)}' can still move (smallest singular value "
-        f"{smallest:.1e} of the largest; {choice.clearance:.1e} where it was assembled, {SINGULAR:.0e} is "
+        f"{smallest:.1e} of the largest; {choice.clearance:.1e} where it was assembled, {SAME:.0e} is "
         "the limit). Leave such samples out, or choose other independent joints."
     )
 
@@ -297,18 +248,8 @@ def gamma_rate(robot: Robot, at: State):
 
 
 def accelerations(robot: Robot, choice: Choice, transmission: Transmission, v, a):
-    """Accelerations of all joints of closed loops.
-
-    Args:
-        robot: the robot.
-        choice: of independent coordinates.
-        transmission: the transmission at these configurations.
-        v: (n, nv) velocities that keep the loops closed.
-        a: (n, ni) accelerations of the independent coordinates.
-
-    Returns:
-        (n, nv).
-    """
+    """(n, nv) of all joints, at velocities v (n, nv) that keep the loops closed and accelerations a (n, ni) of the
+    independent coordinates."""
     bias = rate(robot, choice, transmission, v[..., None], v[..., None])
     return (transmission.gamma @ a[..., None] + bias)[..., 0]
 
