@@ -85,7 +85,15 @@ def test_a_figure_that_mends_nothing_is_left_out_and_said(noisy, code, options, 
 def test_a_correction_that_mends_the_log_stays(noisy):
     step = np.median(np.diff(noisy.t))
     late = noisy.replace(tau=np.roll(noisy.tau, round(0.02 / step), axis=0))[20:-20]
-    told = [fault("delay", "It is so.", options=["--delay", f"all={sign}0.02"]) for sign in ("", "-")]
-    kept, notes = tried(told, state(late))
+    right, wrong = (fault("delay", "It is so.", options=["--delay", f"all={sign}0.02"]) for sign in ("", "-"))
+    kept, _ = tried([right], state(late))
     assert [each.options[1] for each in kept] == ["all=0.02"] and "Tried: --delay all=0.02" in kept[0].message
-    assert "--delay all=-0.02" in notes[0]
+    kept, notes = tried([wrong], state(late))
+    assert not kept and "--delay all=-0.02" in notes[0]
+
+
+def test_delays_of_all_joints_are_tried_together(noisy):
+    late = noisy.replace(tau=np.roll(noisy.tau, round(0.02 / np.median(np.diff(noisy.t))), axis=0))[20:-20]
+    told = [fault("delay", "It is so.", options=["--delay", f"{name}=0.02"], joint=name) for name in PUMA.dof_names]
+    kept, _ = tried(told, state(late))
+    assert len(kept) == PUMA.nv and all("--delay joint6=0.02 takes" in each.message for each in kept)

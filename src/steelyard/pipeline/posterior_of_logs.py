@@ -9,7 +9,7 @@ of five times itself (Sokal 1997). Without it the evidence believes ten to thirt
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import pairwise
 from operator import add
 from typing import Any
@@ -113,31 +113,37 @@ VISIBLE = 0.005  # torque error over torque below which no drive tells: logs of 
 def tried(
     faults: Sequence[Fault], plan: FitPlan, estimate: Estimate | None = None
 ) -> tuple[tuple[Fault, ...], tuple[str, ...]]:
-    """Faults whose correction is worth making, and notes on those whose is not, the first of each option. estimate: the
-    posterior of the samples that do not judge, where it is known."""
-    kept, notes, vain = [], [], set()
+    """Faults whose correction is worth making, and notes on those whose is not. Delays are tried together, then the one
+    that explains most. estimate: the posterior of the samples that do not judge, where it is known."""
+    late = tuple(each for each in faults if each.options[:1] == (DELAY,))
+    before = cache(lambda: _posterior(plan) if estimate is None else estimate)
+    kept, notes = [], []
     for each in faults:
-        option, *words = each.options or ("",)
-        if option in vain:  # they come in the order of what they explain
-            continue
-        if each.severity == "fatal" or option not in (COUPLING, DELAY, LEAVE_OUT):
+        if each.severity == "fatal" or (each.options or ("",))[0] not in (COUPLING, DELAY, LEAVE_OUT):
             kept.append(each)
-            continue
-        try:
-            estimate = _posterior(plan) if estimate is None else estimate
-            error, after = _errors(plan, estimate, option, words)
-        except SteelyardError:  # the figure is none of a mistake
-            notes.append(f"Not recommended: {' '.join(each.options)}, which cannot be made.")
-            continue
-        if error < VISIBLE:
-            continue
-        said = f"{' '.join(each.options)} takes the torque error on held-out samples from {error:.2%} to {after:.2%}."
-        if after > (1 - REAL) * error:
-            notes.append(f"Not recommended: {said}")
-            vain.add(option)
-        else:
-            kept.append(replace(each, message=f"{each.message} Tried: {said}"))
+        elif each not in late[1:]:
+            for together in (late, (each,)) if each in late and len(late) > 1 else ((each,),):
+                better, said = _judged(plan, before, together)
+                if better:
+                    kept += [replace(one, message=f"{one.message} Tried: {said}") for one in together]
+                    break
+            else:
+                notes += [f"Not recommended: {said}"] if said else []
     return tuple(kept), tuple(notes)
+
+
+def _judged(plan: FitPlan, before: Callable[[], Estimate], faults: Sequence[Fault]) -> tuple[bool, str]:
+    """Whether options of faults, obeyed together, are worth it, and how much; nothing where users notice neither."""
+    option, words = faults[0].options[0], [word for each in faults for word in each.options[1:]]
+    options = " ".join(f"{option} {word}" for word in words)
+    try:
+        error, after = _errors(plan, before(), option, words)
+    except SteelyardError:  # the figure is none of a mistake
+        return False, f"{options}, which cannot be made."
+    if error < VISIBLE:
+        return False, ""
+    said = f"{options} takes the torque error on held-out samples from {error:.2%} to {after:.2%}."
+    return after <= (1 - REAL) * error, said
 
 
 def _errors(plan: FitPlan, estimate: Estimate, option: str, words: Sequence[str]) -> tuple[float, float]:
