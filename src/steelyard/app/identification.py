@@ -30,7 +30,7 @@ from steelyard.report.identification_report import summary
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import inputs_of
 from steelyard.report.record import FILES, Record, render, write
-from steelyard.report.signal_curves import curves
+from steelyard.report.signal_curves import Curves, curves
 from steelyard.storage import require_report_folder
 from steelyard.terms import TERMS
 from steelyard.viewer.recording import require_recording, write_recording
@@ -134,6 +134,9 @@ def carry_out(
 
 def _handed_over(result: "Result | DriveResult", job: Job, out) -> Outcome:
     """A result that explains its logs, and its files in `out`, if given. Raises FitError for one that does not."""
+    summed: Callable[..., dict]
+    curved: Callable[..., Curves]
+    written: Callable[..., tuple[list[str], dict]]
     if isinstance(result, Result):
         require_explained(result)
         summed, curved, written = summary, curves, _models

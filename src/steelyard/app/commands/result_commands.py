@@ -111,6 +111,7 @@ def validate(
 ):
     """Torque prediction error of a model, or of the result of an identification, on held-out logs; or its motion."""
     with refusals():
+        from steelyard.fit import Validation
         from steelyard.report.model_validation import validate_models, validate_motion
         from steelyard.viewer.recording import require_recording, write_recording
 
@@ -121,11 +122,13 @@ def validate(
         judge = validate_motion if rollout else validate_models
         found = judge(model, logs, against=against, **options.of_job())
         if export is not None:
-            write_recording(export, found.robot, found.log, dict(found.models))
+            assert found.robot is not None and found.log is not None  # of torques
+            told = {name: each for name, each in found.models if isinstance(each, Validation)}
+            write_recording(export, found.robot, found.log, told)
         from steelyard.report.console import shown
 
-        told = shown(found.screen, [found.table()], most=len(found.screen.reasons))
-    finish(found.as_json(), lambda: told, as_json=as_json, findings=not found.good)
+        screen = shown(found.screen, [found.table()], most=len(found.screen.reasons))
+    finish(found.as_json(), lambda: screen, as_json=as_json, findings=not found.good)
 
 
 @subcommand(
