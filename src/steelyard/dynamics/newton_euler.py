@@ -188,7 +188,17 @@ def regressor_rows(robot: Robot, q, v, a):
 
 
 def regressor_rows_with_rotors(robot: Robot, q, v, a):
-    """(nv, 10 (nb + nr), n) regressor of links and rotors, of q (nq, n), v and a (nv, n)."""
+    """Regressor of links and rotors, samples last.
+
+    Args:
+        robot: the robot.
+        q: (nq, n).
+        v: (nv, n).
+        a: (nv, n).
+
+    Returns:
+        (nv, 10 (nb + nr), n).
+    """
     xp = array_namespace(q, v, a)
     whole = with_rotor_bodies(robot)
     rows = regressor_rows(whole.robot, q, v, a)
