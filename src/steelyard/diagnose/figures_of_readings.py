@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from steelyard.diagnose.case import Case
-from steelyard.diagnose.given_links import GivenLinks
+from steelyard.diagnose.case import RANK, Case
+from steelyard.diagnose.given_links import LEAST, GivenLinks
 from steelyard.diagnose.reading import Reading
+from steelyard.diagnose.readings import reordered
 from steelyard.diagnose.regression import STEP
 from steelyard.diagnose.thresholds import EVIDENCE
 from steelyard.errors import FitError
@@ -28,8 +29,7 @@ def factors(case: Case) -> Iterator[Reading]:
     factor, deviation = given.factors()
     known = np.flatnonzero((deviation < KNOWN * np.abs(factor)) & (factor > 0))
     known = known[:0] if case.robot.floating else known  # in flight gravity and acceleration of the base cancel
-    size = max(float(np.sum(given.torque**2)), TINY)
-    common = float(np.median(factor[known]) if len(known) else np.sum(given.torque * case.target) / size)
+    common = float(np.median(factor[known])) if len(known) else _common(given)
     if common > 0 and _ratio(common, 1.0) > PLAUSIBLE:
         said = f"Torques are {common:.3g} times those that the links of the given model need, in every joint"
         remedy, options = unit_remedy(common)
@@ -52,6 +52,41 @@ def factors(case: Case) -> Iterator[Reading]:
         return
     if (gains > 0).all():
         yield _currents(names, gains)
+
+
+def _common(given: GivenLinks) -> float:
+    """Factor of all torques together, beside free friction, by the noise of each degree."""
+    case, sums = given.case, np.zeros(2)
+    for dof in case.dofs:
+        torque, target = _beside(given.drives[dof], np.stack([given.torque[dof], case.target[dof]])) / case.free[1][dof]
+        sums += torque @ target, torque @ torque
+    return sums[0] / max(sums[1], TINY)
+
+
+def _beside(drive: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """(k, n) what columns of a drive (n, m) do not explain of rows (k, n)."""
+    axes = np.linalg.qr(drive[:, np.linalg.norm(drive, axis=0) > 0])[0]
+    return rows - (rows @ axes) @ axes.T
+
+
+def order_of_torques(case: Case) -> Iterator[Reading]:
+    """Assignment of torque channels to joints by what each joint's own rows leave of each channel."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    energy, nv = case.energy, case.robot.nv
+    if len(case.dofs) < nv or not energy.all():
+        return
+    left = np.empty((nv, nv))
+    for dof, (_, rows) in enumerate(case.regression.own):
+        size = np.linalg.norm(rows, axis=0)
+        axes, s, _ = np.linalg.svd(rows[:, size > 0] / size[size > 0], full_matrices=False)
+        inside = axes[:, s > RANK * s[0]].T @ case.target.T
+        left[dof] = np.log(np.maximum(1 - np.sum(inside**2, axis=0) / energy, LEAST))
+    weights = left - left.min() + 1.0  # no zeros, which a sparse matrix takes for no match at all
+    source = min_weight_full_bipartite_matching(csr_array(weights))[1]
+    if (source != np.arange(nv)).any():
+        yield from reordered(case, source, ("tau:",))
 
 
 def _currents(names: Sequence[str], gains: np.ndarray) -> Reading:
@@ -113,13 +148,8 @@ def _towards_given_links(case: Case, dof: int) -> float:
     """Change of one position, rad or m, that the torques of the given links ask for."""
     given = GivenLinks(case)
     rate = (GivenLinks(_moved(case, dof, STEP)).torque - given.torque) / STEP
-    left, size = case.target - given.torque, np.sqrt(np.maximum(case.energy, TINY))[:, None]
-    slope, room = rate / size, left / size
-    for own, drive, column in zip(slope, given.drives, room, strict=True):  # what drives explain says nothing
-        kept = drive[:, np.linalg.norm(drive, axis=0) > 0]
-        if kept.shape[1]:
-            Q = np.linalg.qr(kept)[0]
-            own -= Q @ (Q.T @ own)
-            column -= Q @ (Q.T @ column)
-    square = float(np.sum(slope**2))
-    return float(np.sum(slope * room)) / square if square > 0 else 0.0
+    size, sums = np.sqrt(np.maximum(case.energy, TINY)), np.zeros(2)
+    for own in case.dofs:
+        slope, room = _beside(given.drives[own], np.stack([rate[own], (case.target - given.torque)[own]])) / size[own]
+        sums += slope @ room, slope @ slope
+    return float(sums[0] / sums[1]) if sums[1] > 0 else 0.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.diagnose.case import FEWEST, Case, gain
-from steelyard.diagnose.figures_of_readings import factors, zeros
+from steelyard.diagnose.figures_of_readings import factors, order_of_torques, zeros
 from steelyard.diagnose.given_links import GivenLinks
 from steelyard.diagnose.hypothesis import Hypothesis
 from steelyard.diagnose.reading import Reading
@@ -57,16 +57,16 @@ def misreading(case: Case) -> Hypothesis | None:
     before = _judge(few)
     if before is None:
         return None
-    given = GivenLinks(few).energy
+    given = GivenLinks(few)
     worst = sorted(few.dofs, key=lambda dof: -before.shares[dof])[:MOST_JOINTS]
-    readings = [*readings_of_motion(few, worst), *factors(few), *zeros(few, worst)]
-    promised = [gain(given, GivenLinks(each.of(few)).energy) + each.volume for each in readings]
+    readings = [*readings_of_motion(few, worst), *order_of_torques(few), *factors(case), *zeros(few, worst)]
+    promised = [gain(given.energy, GivenLinks(each.of(few)).energy) + each.volume for each in readings]
     likeliest = sorted(np.argsort(promised)[-JUDGED:])
     won: dict[Reading, float] = {}
     after: dict[Reading, _Judged] = {}
     for each in (readings[place] for place in likeliest):
         found = _judge(each.of(few))
-        if found is None or not found.explains(before):
+        if found is None or not (each.code == "torque_unit" or found.explains(before)):
             continue
         more = found.evidence - before.evidence + _samples(few) * (each.volume - each.least * few.robot.nv)
         if more > EVIDENCE + each.price and not (each.mixed and _as_motor(few, each, before) > more):
@@ -77,7 +77,7 @@ def misreading(case: Case) -> Hypothesis | None:
     best = alike[0]
     others = list(dict.fromkeys(_words(each) for each in alike if _other(each, best)))
     also = f" This motion cannot tell it from: {'; '.join(others[:MOST_NAMED])}." if others else ""
-    told = best.fault(before.left, after[best].left, won[best], also)
+    told = best.fault(given.relative_error, GivenLinks(best.of(few)).relative_error, won[best], also)
     changed = best.of(case)
     own = bool(after[best].tightness.mean() > np.log(OTHER))
     return Hypothesis(told, changed, case.free_energy, changed.free_energy, changed.free_error, given=own)
@@ -128,4 +128,4 @@ def _other(reading: Reading, best: Reading) -> bool:
 
 
 def _words(reading: Reading) -> str:
-    return " ".join(reading.options) or reading.said
+    return f"{reading.code.replace('_', ' ')} ({' '.join(reading.options) or reading.said})"

@@ -50,10 +50,9 @@ class Reading:
         return 0.0 if self.torque is None else float(np.linalg.slogdet(self.torque)[1])
 
     def fault(self, before: float, after: float, nats: float, also: str = "") -> Fault:
-        """before, after: share of the torque that a posterior leaves. also: readings that explain as much."""
-        said = (
-            f"{self.said}. With this corrected, {after:.1%} of the torque is left unexplained, not {before:.1%}.{also}"
-        )
+        """before, after: share of the torque that the given links leave. also: readings that explain as much."""
+        said = f"{self.said}. With this corrected, the links of the given model leave {after:.1%} of the torque "
+        said += f"unexplained instead of {before:.1%}.{also}"
         figures = {"relative_error": before, "relative_error_undone": after, "nats": nats, **self.figures}
         return fault(self.code, said, self.remedy, joint=self.joint, options=self.options, **figures)
 

@@ -86,19 +86,24 @@ def _signs(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
 
 
 def _orders(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
-    names, identity = case.robot.dof_names, np.eye(case.robot.nv)
     orders = []
     for pair in combinations(sorted(worst), 2):
         orders.append(np.arange(case.robot.nv))
         orders[-1][list(pair)] = pair[::-1]
     for source in [*orders, *named_orders(case.robot)]:
-        belongs = ",".join(names[i] for i in np.argsort(source))
-        others = ", ".join(f"{names[i]} in that of {names[j]}" for i, j in enumerate(source) if i != j)
-        matrix = identity[source]
-        for channel, moved in (("", "positions and torques"), ("q:", "positions"), ("tau:", "torques")):
-            said = f"The {moved} of joints are in each other's columns ({others})"
-            changes = {"position": None if channel == "tau:" else matrix, "torque": None if channel == "q:" else matrix}
-            yield Reading("joint_order", said, ("--order", f"{channel}{belongs}"), **changes)
+        yield from reordered(case, source)
+
+
+def reordered(case: Case, source: np.ndarray, channels: Sequence[str] = ("", "q:", "tau:")) -> Iterator[Reading]:
+    """source: (nv,) column in which the signal of each joint is."""
+    names, matrix = case.robot.dof_names, np.eye(case.robot.nv)[source]
+    belongs = ",".join(names[i] for i in np.argsort(source))
+    others = ", ".join(f"{names[i]} in that of {names[j]}" for i, j in enumerate(source) if i != j)
+    for channel in channels:
+        moved = {"": "positions and torques", "q:": "positions", "tau:": "torques"}[channel]
+        said = f"The {moved} of joints are in each other's columns ({others})"
+        changes = {"position": None if channel == "tau:" else matrix, "torque": None if channel == "q:" else matrix}
+        yield Reading("joint_order", said, ("--order", f"{channel}{belongs}"), **changes)
 
 
 def _coordinates(names: tuple[str, ...]) -> Iterator[Reading]:
