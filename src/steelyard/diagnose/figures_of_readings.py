@@ -29,17 +29,16 @@ def factors(case: Case) -> Iterator[Reading]:
     factor, deviation = given.factors()
     known = np.flatnonzero((deviation < KNOWN * np.abs(factor)) & (factor > 0))
     known = known[:0] if case.robot.floating else known  # in flight gravity and acceleration of the base cancel
-    common = float(np.median(factor[known])) if len(known) else _common(given)
-    if common > 0 and _ratio(common, 1.0) > PLAUSIBLE:
-        said = f"Torques are {common:.3g} times those that the links of the given model need, in every joint"
-        remedy, options = unit_remedy(common)
-        scaled, figures = _scaled(case, case.dofs, 1 / common), {"factor": common}
+    common = _median(factor[known], np.sqrt(case.energy[known])) if len(known) else _common(given)
+    power = 10.0 ** np.round(np.log10(common)) if common > 0 else 1.0  # links may be wrong beside it
+    for each in [each for each in (common, power) if each > 0 and _ratio(each, 1.0) > PLAUSIBLE]:
+        said = f"Torques are {each:.3g} times those that the links of the given model need, in every joint"
+        remedy, options = unit_remedy(each)
+        scaled, figures = _scaled(case, case.dofs, 1 / each), {"factor": each}
         yield Reading("torque_unit", said, options, remedy=remedy, torque=scaled, figures=figures)
     for dof in known:
         if _ratio(factor[dof], 1.0) > PLAUSIBLE:
-            said = (
-                f"The torque of {names[dof]} is {factor[dof]:.3g} times that of gravity on the links of the given model"
-            )
+            said = f"The torque of {names[dof]} is {factor[dof]:.3g} times that of gravity on the given links"
             option, own = ("--scale", f"tau:{names[dof]}={1 / factor[dof]:.5g}"), _scaled(case, [dof], 1 / factor[dof])
             yield Reading("torque_scale", said, option, names[dof], torque=own, figures={"factor": factor[dof]})
     if len(known) > 1:
@@ -84,9 +83,7 @@ def order_of_torques(case: Case) -> Iterator[Reading]:
         inside = axes[:, s > RANK * s[0]].T @ case.target.T
         left[dof] = np.log(np.maximum(1 - np.sum(inside**2, axis=0) / energy, LEAST))
     weights = left - left.min() + 1.0  # no zeros, which a sparse matrix takes for no match at all
-    source = min_weight_full_bipartite_matching(csr_array(weights))[1]
-    if (source != np.arange(nv)).any():
-        yield from reordered(case, source, ("tau:",))
+    yield from reordered(case, min_weight_full_bipartite_matching(csr_array(weights))[1], ("tau:",))
 
 
 def _currents(names: Sequence[str], gains: np.ndarray) -> Reading:
@@ -115,6 +112,13 @@ def unit_remedy(factor: float) -> tuple[str, tuple[str, ...]]:
         f"about {1 / factor:.3g}).",
         ("--drive-gains",),
     )
+
+
+def _median(values, weights) -> float:
+    """Weighted median."""
+    order = np.argsort(values)
+    below = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(below, below[-1] / 2)])
 
 
 def _ratio(one: float, other: float) -> float:

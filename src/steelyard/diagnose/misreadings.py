@@ -43,9 +43,10 @@ class _Judged:
 
 
 def likely(case: Case) -> bool:
-    """Whether links that are likely beside those of the file explain a case."""
+    """Whether links that are likely beside those of the file explain a case, in every joint."""
     found = _judge(_few(case))
-    return found is not None and found.left < POOR and found.tightness.min() > TIGHTNESS
+    fair = found is not None and found.left < POOR and found.shares.max() < MOST
+    return fair and found.tightness.min() > TIGHTNESS
 
 
 def misreading(case: Case) -> Hypothesis | None:

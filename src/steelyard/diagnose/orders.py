@@ -15,10 +15,9 @@ MOST_LIMBS = 5  # whose orders are all tried; of more, pairs are exchanged
 
 
 def named_orders(robot: Robot) -> list[np.ndarray]:
-    """Orders (nv,): the column in which the signal of each degree is."""
-    names, identity = np.array(robot.dof_names), np.arange(robot.nv)
-    orders = [np.argsort(np.argsort(names)), np.argsort(names), identity[::-1], *map(np.argsort, limb_orders(robot))]
-    return [np.array(order) for order in dict.fromkeys(map(tuple, orders)) if order != tuple(identity)]
+    """Orders by name and from the tool (nv,): the column in which the signal of each degree is."""
+    names = np.array(robot.dof_names)
+    return [np.argsort(np.argsort(names)), np.argsort(names), np.arange(robot.nv)[::-1]]
 
 
 def limb_orders(robot: Robot) -> list[np.ndarray]:

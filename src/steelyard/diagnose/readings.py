@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.orders import named_orders
+from steelyard.diagnose.orders import limb_orders, named_orders
 from steelyard.diagnose.reading import Reading
 
 TURN = 2 * np.pi  # rad, which angles of a joint in degrees go beyond
@@ -90,12 +90,17 @@ def _orders(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
     for pair in combinations(sorted(worst), 2):
         orders.append(np.arange(case.robot.nv))
         orders[-1][list(pair)] = pair[::-1]
-    for source in [*orders, *named_orders(case.robot)]:
+    orders += named_orders(case.robot)
+    for source in {tuple(order): order for order in orders}.values():
         yield from reordered(case, source)
+    for order in limb_orders(case.robot):
+        yield from reordered(case, np.argsort(order), ("",))
 
 
 def reordered(case: Case, source: np.ndarray, channels: Sequence[str] = ("", "q:", "tau:")) -> Iterator[Reading]:
     """source: (nv,) column in which the signal of each joint is."""
+    if (source == np.arange(case.robot.nv)).all():
+        return
     names, matrix = case.robot.dof_names, np.eye(case.robot.nv)[source]
     belongs = ",".join(names[i] for i in np.argsort(source))
     others = ", ".join(f"{names[i]} in that of {names[j]}" for i, j in enumerate(source) if i != j)
