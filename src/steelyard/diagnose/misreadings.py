@@ -45,8 +45,7 @@ class _Judged:
 def likely(case: Case) -> bool:
     """Whether links that are likely beside those of the file explain a case, in every joint."""
     found = _judge(_few(case))
-    fair = found is not None and found.left < POOR and found.shares.max() < MOST
-    return fair and found.tightness.min() > TIGHTNESS
+    return found.left < POOR and found.shares.max() < MOST and bool(found.tightness.min() > TIGHTNESS)
 
 
 def misreading(case: Case) -> Hypothesis | None:
@@ -56,8 +55,6 @@ def misreading(case: Case) -> Hypothesis | None:
     """
     few = _few(case)
     before = _judge(few)
-    if before is None:
-        return None
     given = GivenLinks(few)
     worst = sorted(few.dofs, key=lambda dof: -before.shares[dof])[:MOST_JOINTS]
     readings = [*readings_of_motion(few, worst), *order_of_torques(few), *factors(case), *zeros(few, worst)]
@@ -67,7 +64,7 @@ def misreading(case: Case) -> Hypothesis | None:
     after: dict[Reading, _Judged] = {}
     for each in (readings[place] for place in likeliest):
         found = _judge(each.of(few))
-        if found is None or not (each.code == "torque_unit" or found.explains(before)):
+        if not (each.code == "torque_unit" or found.explains(before)):
             continue
         more = found.evidence - before.evidence + _samples(few) * (each.volume - each.least * few.robot.nv)
         if more > EVIDENCE + each.price and not (each.mixed and _as_motor(few, each, before) > more):
@@ -96,15 +93,23 @@ def _samples(case: Case) -> float:
     return case.independence * len(case)
 
 
-def _judge(case: Case) -> _Judged | None:
-    """None where no bodies move so."""
+def _judge(case: Case) -> _Judged:
+    """By a posterior; where no bodies move so, or it leaves more than there is, as one that explains nothing."""
     try:
         found = posterior(case.information, share=case.independence)
+        left = found.noise**2 * case.information.counts
     except SteelyardError:
-        return None
-    left = found.noise**2 * case.information.counts
+        return _nothing(case)
+    if case.share(left) > 1:
+        return _nothing(case)
     tightness = np.log([found.scales[name] for name in case.robot.body_names])
     return _Judged(found.evidence, case.shares(left) ** 2, case.share(left), tightness)
+
+
+def _nothing(case: Case) -> _Judged:
+    felt = case.energy[case.energy > 0]
+    evidence = -0.5 * _samples(case) * float(np.sum(np.log(felt / len(case)) + 1))
+    return _Judged(evidence, np.sign(case.energy), 1.0, np.full(case.robot.nb, -np.inf))
 
 
 def _as_motor(case: Case, reading: Reading, before: _Judged) -> float:
@@ -114,8 +119,7 @@ def _as_motor(case: Case, reading: Reading, before: _Judged) -> float:
     for ratio in (1.0, -1.0):
         extras = layout_of(case.robot, coupling=({one: 1.0, other: ratio},)).extras
         layout = replace(case.layout, extras=(*case.layout.extras, *extras))
-        found = _judge(case.undone("coupled_joints", layout=layout))
-        won += [] if found is None else [found.evidence - before.evidence]
+        won.append(_judge(case.undone("coupled_joints", layout=layout)).evidence - before.evidence)
     return max(won)
 
 
