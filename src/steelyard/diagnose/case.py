@@ -75,7 +75,7 @@ class Case:
             regression=replace(self.regression, **changes) if changes else self.regression,
             measured=self.measured if mixed is None else self.measured.mixed(mixed),
             delay=self.delay if delay is None else delay,
-            added=own if mixed is None or not np.ndim(own) else own @ mixed.T,
+            added=own @ mixed.T if mixed is not None and isinstance(own, np.ndarray) else own,
             repairs=(*self.repairs, code),
         )
 
@@ -92,7 +92,7 @@ class Case:
             measured=self.measured.every(step),
             independence=min(1.0, self.independence * step),
             interval=self.interval * step,
-            added=self.added[::step] if np.ndim(self.added) else self.added,
+            added=self.added[::step] if isinstance(self.added, np.ndarray) else self.added,
         )
 
     @cached_property

@@ -36,7 +36,7 @@ def factors(case: Case) -> Iterator[Reading]:
         remedy, options = unit_remedy(each)
         scaled, figures = _scaled(case, case.dofs, 1 / each), {"factor": each}
         yield Reading("torque_unit", said, options, remedy=remedy, torque=scaled, figures=figures)
-    for dof in known:
+    for dof in known.tolist():
         if _ratio(factor[dof], 1.0) > PLAUSIBLE:
             said = f"The torque of {names[dof]} is {factor[dof]:.3g} times that of gravity on the given links"
             option, own = ("--scale", f"tau:{names[dof]}={1 / factor[dof]:.5g}"), _scaled(case, [dof], 1 / factor[dof])

@@ -37,7 +37,7 @@ def _units_of_angles(case: Case) -> Iterator[Reading]:
     said, code = "{} in revolutions", "joint_coordinates"
     everything = np.diag(np.where(turning, TURN, 1.0))
     yield Reading(code, said.format("All positions are"), ("--unit", "q=rev"), position=everything, least=WINS)
-    for dof in np.flatnonzero(turning):
+    for dof in np.flatnonzero(turning).tolist():
         told, options = said.format(f"The position of {names[dof]} is"), ("--unit", f"q:{names[dof]}=rev")
         yield Reading(code, told, options, position=_scaled(case, dof, TURN), least=WINS)
 
@@ -107,8 +107,8 @@ def reordered(case: Case, source: np.ndarray, channels: Sequence[str] = ("", "q:
     for channel in channels:
         moved = {"": "positions and torques", "q:": "positions", "tau:": "torques"}[channel]
         said = f"The {moved} of joints are in each other's columns ({others})"
-        changes = {"position": None if channel == "tau:" else matrix, "torque": None if channel == "q:" else matrix}
-        yield Reading("joint_order", said, ("--order", f"{channel}{belongs}"), **changes)
+        position, torque = (None if channel == skipped else matrix for skipped in ("tau:", "q:"))
+        yield Reading("joint_order", said, ("--order", f"{channel}{belongs}"), position=position, torque=torque)
 
 
 def _coordinates(names: tuple[str, ...]) -> Iterator[Reading]:
