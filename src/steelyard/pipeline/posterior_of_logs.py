@@ -122,6 +122,7 @@ def tried(
         if each.severity == "fatal" or (each.options or ("",))[0] not in (COUPLING, DELAY, LEAVE_OUT):
             kept.append(each)
         elif each not in late[1:]:
+            said = ""
             for together in (late, (each,)) if each in late and len(late) > 1 else ((each,),):
                 better, said = _judged(plan, before, together)
                 if better:
