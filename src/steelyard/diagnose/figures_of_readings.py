@@ -15,6 +15,7 @@ from steelyard.fit.drive_calibration import gains_by_model
 
 KNOWN = 0.1  # relative standard deviation of a factor between a joint's torque and gravity of the given links
 PLAUSIBLE = 2.0  # factor by which masses of a given model may be off
+UNLIKE = 1.3  # factor between gains of drives that one unit of all does not have
 UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
 LONGEST = 0.4  # rad or m a round
 ROUNDS = 3  # of Gauss-Newton
@@ -29,7 +30,8 @@ def factors(case: Case) -> Iterator[Reading]:
     factor, deviation = given.factors()
     known = np.flatnonzero((deviation < KNOWN * np.abs(factor)) & (factor > 0))
     known = known[:0] if case.robot.floating else known  # in flight gravity and acceleration of the base cancel
-    common = _median(factor[known], np.sqrt(case.energy[known])) if len(known) else _common(given)
+    felt = np.linalg.norm(given.gravity[known], axis=1) * factor[known]
+    common = _median(factor[known], felt) if len(known) else _common(given)
     power = 10.0 ** np.round(np.log10(common)) if common > 0 else 1.0  # links may be wrong beside it
     for each in [each for each in (common, power) if each > 0 and _ratio(each, 1.0) > PLAUSIBLE]:
         said = f"Torques are {each:.3g} times those that the links of the given model need, in every joint"
@@ -41,7 +43,7 @@ def factors(case: Case) -> Iterator[Reading]:
             said = f"The torque of {names[dof]} is {factor[dof]:.3g} times that of gravity on the given links"
             option, own = ("--scale", f"tau:{names[dof]}={1 / factor[dof]:.5g}"), _scaled(case, [dof], 1 / factor[dof])
             yield Reading("torque_scale", said, option, names[dof], torque=own, figures={"factor": factor[dof]})
-    if len(known) > 1:
+    if len(known) > 1 and _ratio(factor[known].max(), factor[known].min()) > UNLIKE:
         own = np.full(case.robot.nv, common)
         own[known] = factor[known]
         yield _currents(names, 1 / own)
@@ -49,7 +51,7 @@ def factors(case: Case) -> Iterator[Reading]:
         gains = gains_by_model(case.information).gains
     except FitError:
         return
-    if (gains > 0).all():
+    if (gains > 0).all() and _ratio(gains.max(), gains.min()) > UNLIKE:
         yield _currents(names, gains)
 
 

@@ -30,7 +30,7 @@ from steelyard.model import Robot
 from steelyard.prepare.contact_checks import contact_faults
 from steelyard.prepare.contact_flags import AUTO, in_steady_contact, parted, standing_frames, with_contacts
 from steelyard.prepare.inertial_sensors import sensor_faults, with_acceleration, with_angular_velocity
-from steelyard.prepare.undo import corrected
+from steelyard.prepare.undo import corrected, effort_note
 from steelyard.spatial import POSE
 
 REPAIRED = ("repeated_sample",)  # findings that new stamps undo
@@ -244,6 +244,7 @@ def _checked(task: _Asked, found: Prepared) -> Prepared:
 def _evenly_stamped(task: _Asked, found: Prepared) -> Prepared:
     repaired = tuple(code for code in REPAIRED if any(finding.code == code for finding in found.findings))
     raw = filters.restamp(found.raw) if repaired else found.raw
+    raw = raw.noted(*effort_note(task.robot, raw)) if task.robot is not None and not task.drives else raw
     return replace(found, raw=raw, repaired=repaired)
 
 

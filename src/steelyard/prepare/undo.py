@@ -25,6 +25,12 @@ ALL = "all"
 TOLD = ("command", "duty", "current")  # what drives say that has the sign of a joint
 MOVED = {None: ("q", "v", "a", "tau", *TOLD), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
 MOVED |= {key: (key,) for key in TOLD}
+UR_JOINTS = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
+UR_LIFTING = ("shoulder_lift", "elbow")  # that carry weight in all mountings on a floor
+PUBLISHED = "tau: read from"  # how readers start the note on torques whose name is not ours
+SHOWN = 0.2  # N m of change of gravity, from which on it shows
+CORRELATED = 0.5  # with gravity, beside friction, from which on a torque has it
+IN_TORQUES = 0.5, 2.0  # times the gravity torque of the nominal model
 
 
 def corrected(
@@ -265,3 +271,38 @@ def _added(log: Log, gravity, whose: str) -> Log:
     (tau,) = log.require("tau")
     clipped = clipped_sides(log)
     return log.replace(tau=tau + gravity, clipped=clipped).noted(f"tau: gravity torque of {whose} added")
+
+
+def effort_note(robot: Robot, log: Log) -> tuple[str, ...]:
+    """The note on what `effort` means in a log of an UR arm, by gravity's share in it; none for other robots, and where
+    it cannot be told.
+
+    Motor currents, A, in drivers up to PolyScope 5.22 and 10.10; from then on `actual_current_as_torque`, without
+    gravity in some versions (github.com/UniversalRobots/Universal_Robots_ROS2_Driver, #1551).
+    """
+    ends = [next((joint for joint in UR_JOINTS if joint in name), "") for name in robot.dof_names]
+    published = any(note.startswith(PUBLISHED) for note in log.notes)
+    if tuple(ends) != UR_JOINTS or log.tau is None or not published or log.nq != robot.nq or not np.any(robot.gravity):
+        return ()
+    gravity, v = _gravity(robot, log.q, "the nominal model"), np.gradient(log.q, log.t, axis=0)
+    found = [_share_of_gravity(log.tau[:, j], gravity[:, j], v[:, j]) for j in map(UR_JOINTS.index, UR_LIFTING)]
+    found = [each for each in found if each is not None]
+    if not found:
+        return ()
+    correlation, size = np.median(found, axis=0)
+    if correlation < CORRELATED:
+        meaning = "torques without gravity, as drivers from PolyScope 5.23 or 10.11 on may publish it"
+    elif IN_TORQUES[0] < size < IN_TORQUES[1]:
+        meaning = "joint torques, with gravity"
+    else:
+        meaning = "no torques in N m, but rather motor currents, as drivers before PolyScope 5.23 or 10.11 publish them"
+    return (f"effort of a UR arm: {meaning}; gravity is in it {size:.2g} times, with correlation {correlation:.2g}",)
+
+
+def _share_of_gravity(tau, gravity, v) -> tuple[float, float] | None:
+    """Correlation of a torque (n,) with gravity beside friction, and gravity's factor in it."""
+    friction = np.stack([np.ones_like(v), v, np.tanh(v / 0.05)], axis=1)
+    own, weight = (x - friction @ np.linalg.lstsq(friction, x, rcond=None)[0] for x in (tau, gravity))
+    if np.std(weight) < SHOWN or not np.any(own):
+        return None
+    return float(own @ weight / np.sqrt((own @ own) * (weight @ weight))), float(own @ weight / (weight @ weight))

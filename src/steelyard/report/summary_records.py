@@ -37,6 +37,24 @@ class DriveNumber(TypedDict):
     scaled: Annotated[bool, told("Whether it counts in masses of the given model.")]
 
 
+class DriveNumbers(TypedDict):
+    kind: Literal["position", "velocity", "voltage", "current", "torque"]
+    kp: NotRequired[DriveNumber]
+    kd: NotRequired[DriveNumber]
+    gain: NotRequired[DriveNumber]
+    limit: NotRequired[DriveNumber]
+    delay: NotRequired[DriveNumber]
+    early: NotRequired[DriveNumber]
+    slope_limit: NotRequired[DriveNumber]
+    volts: NotRequired[DriveNumber]
+    damping: NotRequired[DriveNumber]
+    frictionloss: NotRequired[DriveNumber]
+    armature: NotRequired[DriveNumber]
+    friction_base: NotRequired[DriveNumber]
+    load_friction_motor: NotRequired[DriveNumber]
+    load_friction_external: NotRequired[DriveNumber]
+
+
 class Scale(TypedDict):
     lines: Annotated[list[str], size(1), told("What says the scale, and what would.")]
     open: Annotated[list[str], told("Joints whose numbers count in masses of the given model.")]
@@ -94,7 +112,7 @@ class Drives(OfAJob):
 
     kind: Literal["drives"]
     robot: DrivenRobot
-    drives: Annotated[dict[str, dict[str, str | DriveNumber]], told("By joint: kind, and its numbers.")]
+    drives: Annotated[dict[str, DriveNumbers], told("By joint: kind, and its numbers.")]
     scale: Scale
     motion: Annotated[list[MotionErrors], size(1), told("RMS errors of held-out motion; null: a model is unstable.")]
     proven: Annotated[Proven, told("Motion faster than what was fitted, of a fit to the slower part of the logs.")]
