@@ -170,8 +170,8 @@ def rehearse(
     report = progress or (lambda stage, share: None)
     sensors = sensors or Sensors()
     if motion is None:
-        designing = lambda stage, share: report(stage, 0.2 * share)  # noqa: E731
-        motion = design(robot, start=HOME, profile=profile_for(robot), progress=designing)
+        profile = profile_for(robot)
+        motion = design(robot, start=HOME, profile=profile, progress=lambda stage, share: report(stage, 0.2 * share))
     elif isinstance(motion, Log):
         motion = course_of(motion, robot)
     play = kind(robot, motion, sensors, options)

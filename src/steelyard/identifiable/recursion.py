@@ -62,7 +62,10 @@ def null_space_recursion(mechanism: Mechanism, experiment: Experiment) -> Recurs
     spins = {}
     for spin in mechanism.spins:
         spins.setdefault(spin.coordinate, []).append(spin)
-    alone = lambda node: len(node.coordinates) == 1 and node.coordinates[0] not in spins  # noqa: E731
+
+    def alone(node) -> bool:
+        return len(node.coordinates) == 1 and node.coordinates[0] not in spins
+
     free = []  # nodes below bodies that move in every way (paper C, Algorithm 3): only their joint's axis decides
     for i, node in enumerate(mechanism.nodes):
         seed = _seed(mechanism, experiment, result, node.parent)
