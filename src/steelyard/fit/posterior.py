@@ -119,11 +119,11 @@ def _facts(knowledge: Knowledge) -> tuple:
 
 def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
     """(p,) prior deviations of all columns but links, at scales of one, and the groups that share one."""
-    layout, torque, column = info.layout, _torques(info), _column_sizes(info)
-    unit, together = WIDE / column, {}
+    layout, torque, column = info.layout, _torques(info).tolist(), _column_sizes(info)
+    unit, column, together = WIDE / column, column.tolist(), {}
     slow = dict.fromkeys(layout.dofs, np.finfo(float).tiny)
     if "viscous" in layout.terms:
-        slow |= dict(zip(layout.dofs, SLOW * column[layout.term("viscous")], strict=True))
+        slow |= {dof: SLOW * size for dof, size in zip(layout.dofs, column[layout.term("viscous")], strict=True)}
     for term in layout.terms:
         for place, (name, dof) in enumerate(zip(layout.dof_names, layout.dofs, strict=True)):
             at = layout.term(term).start + place
@@ -133,7 +133,7 @@ def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
             group = term if term == "offset" else f"{name}.{'friction' if TERMS[term].odd else term}"
             together.setdefault((group, *STATED), []).append(at)
     for at, extra in enumerate(layout.extras, start=layout.extra.start):
-        own = torque[list(extra.dofs)].max()
+        own = max(torque[dof] for dof in extra.dofs)
         unit[at] *= own
         if extra.weighed:
             size = weighed(extra.kind).size(extra, Joint(own, column[at], slow.get(extra.dofs[0], 0.0)))
@@ -191,10 +191,13 @@ def _bounded(problem: Problem, lower, starts: Iterable[Scales]) -> Form:
         middle = problem.middle.copy()
         middle[fresh] = lower[fresh]
         problem = problem.held(middle, (*problem.pinned, *fresh.tolist()))
+        untold = [np.isin(group.columns, problem.pinned).all() for group in problem.groups]
+        groups = np.where(untold, [group.mean for group in problem.groups], found.scales.groups)
+        scales = replace(found.scales, groups=groups)
         try:
-            found = maximised(problem, (found.scales,), found.x)
+            found = maximised(problem, (scales,), found.x)
         except FitError:  # from bodies that hardly exist no step leads on
-            found = maximised(problem, (found.scales,))
+            found = maximised(problem, (scales,))
     x = found.x.copy()
     x[list(problem.pinned)] = problem.middle[list(problem.pinned)]
     return replace(found, x=x)
