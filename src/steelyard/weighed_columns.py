@@ -8,7 +8,7 @@ command line follow.
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from steelyard.namespaces import array_namespace
 
@@ -43,8 +43,7 @@ class Extra:
     weighed: bool = False
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """Of the prior of a column. deviation: at a scale of one. scale: name of the scale that it shares, with mean and
     deviation of its logarithm; None where the deviation is known."""
 
@@ -52,8 +51,7 @@ class Size:
     scale: tuple[str, float, float] | None = None
 
 
-@dataclass(frozen=True)
-class Joint:
+class Joint(NamedTuple):
     """What the prior of a column goes by. torque: RMS of its joint; column: RMS of the column; slow: speed below which
     friction is told by rests."""
 

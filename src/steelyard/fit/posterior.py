@@ -212,7 +212,7 @@ def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios, se
     parameters = found.x if held is None else held.parameters
     J = (pseudo.to_matrix(each) for each in (problem.theta0, parameters[layout.inertial].reshape(-1, 10)))
     smallest = float(np.linalg.eigvals(np.linalg.solve(*J)).real.min(initial=np.inf))
-    spread = info.basis.regrouping @ root
+    spread = info.basis.regroup(root.T).T
     weighted = whiten(plain.weighted(problem.share / noise**2))
     weakest = weak_directions(weighted, plain.layout, plain.basis)
     lost = bool(silent.groups.any()) and consistent(seen, told).status is Status.LOST_SCALE

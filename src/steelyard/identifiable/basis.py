@@ -89,7 +89,14 @@ class Basis(Card):
 
     def regroup(self, theta):
         """Base parameters (..., r) of full parameters (..., p)."""
-        return np.asarray(theta) @ self.regrouping.T
+        theta, (dependent, expressed) = np.asarray(theta), self._dependence
+        return theta[..., self.columns] + theta[..., dependent] @ expressed.T
+
+    @cached_property
+    def _dependence(self) -> tuple[np.ndarray, np.ndarray]:
+        """(d,) the other columns, and (r, d) how they regroup."""
+        dependent = np.delete(np.arange(self.regrouping.shape[1]), self.columns)
+        return dependent, self.regrouping[:, dependent]
 
     def lift(self, base, prior=None):
         """Full parameters (p,) with these base parameters (r,), nearest to a prior (p,) or to zero; columns know no

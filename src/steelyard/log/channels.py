@@ -76,8 +76,10 @@ def is_si(channel: str, unit: str) -> bool:
 
 _WRITTEN = {
     "t": "t time times timestamp timestamps time_stamp stamp stamps __time zeit",
-    "q": "q pos position positions joint_position joint_positions angle angles joint_angle winkel",
-    "v": "v qd dq qdot vel velocity velocities joint_velocity joint_velocities speed speeds geschwindigkeit",
+    "q": "q pos position positions joint_position joint_positions angle angles joint_angle winkel "
+    "present_position",
+    "v": "v qd dq qdot vel velocity velocities joint_velocity joint_velocities speed speeds geschwindigkeit "
+    "present_velocity",
     "a": "a qdd ddq qddot acc accel acceleration accelerations joint_acceleration beschleunigung",
     "command": "command commands cmd q_cmd cmd_q q_des q_desired desired_q q_ref q_target target_q target targets goal "
     "goals goal_position goal_positions target_position target_positions desired desired_position desired_positions "

@@ -191,7 +191,8 @@ def no_torque(log: Log) -> str:
     told = next((key for key in DRIVING if getattr(log, key) is not None), None)
     if told is not None:
         kind = next(name for name, each in DRIVE_KINDS.items() if each.channel == told)  # the most likely one
-        return f"this log has {DRIVING[told]}: add --drive {kind}, and what drives the joints is identified, too."
+        gains = " Or take currents for torques, whose gains are found: --drive-gains." if told == "current" else ""
+        return f"this log has {DRIVING[told]}: add --drive {kind}, and what drives the joints is identified, too.{gains}"
     unused = [note for note in log.notes if note.startswith(UNUSED)]
     return " ".join([NO_TORQUE, *(f"{note[0].upper()}{note[1:]}." for note in unused)])
 

@@ -7,11 +7,14 @@ where a signal has no sample.
 """
 
 import csv
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +24,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import HELD, sampled
-from steelyard.log.csv_header import TableHead, has_commas, head_of, is_mixed, is_number, with_comma
+from steelyard.log.csv_header import TableHead, has_commas, head_of, is_mixed, is_number, seconds_of, with_comma
 from steelyard.log.raw_channels import HOW, Raw, ReadRequest
 from steelyard.log.stamps import FITS, NONE_FITS, integral, windows
 from steelyard.log.table_columns import Layout, layout
@@ -29,6 +32,7 @@ from steelyard.numbers import to_float
 
 ENCODINGS = ("utf-8-sig", "cp1252")  # what programs write now, and what those of Windows in the West used to
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as spreadsheets write them before "Unicode text"
+DAY = 86400.0  # s
 LARGE = 2**20  # bytes from which on Arrow's parser is worth loading: five times as fast as NumPy's
 
 Table = TypeVar("Table")
@@ -94,8 +98,8 @@ def numbers(head: TableHead, used: list[int]) -> tuple[list[NDArray[np.float64]]
     """Used columns (n,) of a table by a compiled parser, and notes. used: their indices. Raises LogError for lines that
     are no numbers, UnicodeError for another encoding."""
     comma = has_commas(head, used)
-    notes = _notes(head, comma)
-    if head.delimiter is not None and (comma or head.path.stat().st_size > LARGE):
+    notes, times = _notes(head, comma), _times(head, used, comma)
+    if head.delimiter is not None and not times and (comma or head.path.stat().st_size > LARGE):
         found = _by_arrow(head, used, comma)
         if found is not None:
             return found, notes
@@ -108,13 +112,28 @@ def numbers(head: TableHead, used: list[int]) -> tuple[list[NDArray[np.float64]]
             ndmin=2,
             encoding=head.encoding,
             quotechar='"',
-            converters=with_comma if comma else None,
+            converters=(dict.fromkeys(used, with_comma) if comma else {}) | dict.fromkeys(times, seconds_of),
         )
+        for column in (used.index(index) for index in times):
+            if found[:, column].max() < DAY:  # times of day, which go on behind midnight
+                found[:, column] = np.unwrap(found[:, column], period=DAY)
+            notes.append(f"{head.headers[used[column]]}: times as text, read as seconds")
         return list(found.T), notes
     except UnicodeError:
         raise
     except ValueError as error:
         raise LogError(_first_fault(head, used, comma) or f"{head.path}: {error}") from error
+
+
+def _times(head: TableHead, used: Sequence[int], comma: bool) -> list[int]:
+    """Used columns whose first cell is a date or a time of day."""
+    found = []
+    for _, cells in islice(head.rows(), 1):
+        for index in dict.fromkeys(used):
+            with suppress(ValueError, IndexError):
+                if not is_number(cells[index], comma) and math.isfinite(seconds_of(cells[index])):
+                    found.append(index)
+    return found
 
 
 def _notes(head: TableHead, comma: bool) -> list[str]:

@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time
 from itertools import islice
 from pathlib import Path
 
@@ -78,6 +79,8 @@ def head_of(path: Path, encoding: str) -> TableHead:
                 return replace(_chosen(path, encoding, above, text, number), bandwidth=above.bandwidth)
             elif not above.texts and all(map(is_number, cells_of(text, delimiter_of(text)))):
                 return replace(_bare(path, encoding, above.comment, text, number), bandwidth=above.bandwidth)
+            elif not above.texts and (echoed := _echoed(text)):
+                return TableHead(path, encoding, echoed, ",", number, ("written by ros2 topic echo --csv",))
             elif len(above.texts) < 100:  # lines of text that may stand above the numbers
                 above.texts.append(text)
                 above.places.append(number)
@@ -97,6 +100,22 @@ def _bare(path: Path, encoding: str, comment: str | None, text: str, number: int
     named = [str(i) for i in range(len(cells_of(text, delimiter)))]
     headers = named if comment is None else cells_of(comment, delimiter_of(comment))
     return TableHead(path, encoding, headers, delimiter, number, bare=comment is None)
+
+
+def _echoed(text: str) -> list[str]:
+    """Headers of what `ros2 topic echo --csv` writes of joint states, if a line is of it: seconds, nanoseconds, frame,
+    names, and one to three numbers for each; none for another line."""
+    sec, _, below = text.partition(",")
+    nanosec, _, rest = below.partition(",")
+    cells = rest.split(",")[1:]
+    names = [cell for cell in cells if not is_number(cell)]
+    signals = [f"{channel}_{name}" for channel in ("q", "v", "tau") for name in names]
+    numbers = len(cells) - len(names)
+    if not (sec.isdecimal() and nanosec.isdecimal() and 0 < len(set(names)) == len(names)) or (
+        names != cells[: len(names)] or numbers % len(names) or not 0 < numbers <= len(signals)
+    ):
+        return []
+    return ["sec", "nanosec", "frame", *(f"name of {name}" for name in names), *signals[:numbers]]
 
 
 def _chosen(path: Path, encoding: str, above: _Above, text: str, number: int) -> TableHead:
@@ -151,6 +170,16 @@ def cells_of(line: str, delimiter: str | None) -> list[str]:
 def with_comma(cell: str) -> float:
     """A number whose point may separate thousands, and so must not be there."""
     return to_float(cell.replace(".", "?").replace(",", "."))
+
+
+def seconds_of(text: str) -> float:
+    """s of a date and time as of ISO 8601, since 1970, or of a time of day. Raises ValueError for another text."""
+    text = text.strip().replace(",", ".")
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = datetime.combine(date(1970, 1, 1), time.fromisoformat(text))
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def is_number(cell: str, comma: bool = False) -> bool:

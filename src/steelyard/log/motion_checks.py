@@ -15,6 +15,8 @@ from steelyard.log.raw_channels import RobotNames
 from steelyard.log.stamps import integral, unpredicted, windows
 
 GRIPPERS = re.compile("gripper|finger|jaw|claw|hand|thumb", re.IGNORECASE)
+COUNTS = 4096  # a turn, of DYNAMIXEL X, Feetech STS and their relatives
+COUNT, RATE = 2 * pi / COUNTS, 0.229 * pi / 30  # rad, and rad/s a count of DYNAMIXEL's velocities
 _ANGLES = {"q": "deg", "v": "deg/s"}
 
 
@@ -116,6 +118,9 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
     """Positions lie within the model's limits; if not, are they degrees? Without limits one can only suspect."""
     if log.nq != log.nv:
         return
+    if (counts := _counts(log)) is not None:
+        yield counts
+        return
     lower, upper = _bounds(log, robot)
     least, largest = log.q.min(axis=0), log.q.max(axis=0)
     reach, most = np.maximum(np.abs(lower), np.abs(upper)), np.maximum(np.abs(least), np.abs(largest))
@@ -155,6 +160,24 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
             f"Most joints turn more than twice around (largest |q| {most.max():.4g}). If q is in degrees, {said}.",
             options=options,
         )
+
+
+def _counts(log: Log) -> Finding | None:
+    """Positions that are what a servo's encoder counts, as its registers have them."""
+    most = np.abs(log.q).max(initial=0.0)
+    if most < 720 or (log.q != np.rint(log.q)).any():  # two turns in degrees
+        return None
+    about = f"q holds whole numbers up to {most:.0f}, which an encoder counts"
+    if log.q.min() < 0 or most >= COUNTS:
+        return fatal("counts", f"{about}: say how many rad (or m) one is, --unit q=VALUE.")
+    options = ["--unit", f"q={COUNT:.7g}", "--offset", f"all={-pi:.7g}"]
+    if log.v is not None:
+        ratio = COUNT / np.nanmedian(velocity_over_slope(log)[0])
+        each = next((each for each in (COUNT, RATE) if 0.8 < ratio / each < 1.25), None)
+        options[2:2] = [] if each is None else ["--unit", f"v={each:.7g}"]
+    return fatal(
+        "counts", f"{about}. Of {COUNTS} a turn, and zero in the middle: {' '.join(options)}.", options=options
+    )
 
 
 def _per_cent(log: Log, far: NDArray[np.bool_]) -> NDArray[np.bool_]:

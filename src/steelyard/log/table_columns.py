@@ -32,6 +32,7 @@ from steelyard.log.signals import best_series, best_torques, computed_note, reco
 
 _UNIT = re.compile(r"^(?P<name>.*)[\[(](?=[^\[\]()]*[^\[\]()\d\s])(?P<unit>[^\[\]()]*)[\])]$")
 _TIME = re.compile(rf"^({'|'.join(map(re.escape, WORDS['t']))})_(?P<unit>s|sec|ms|us|ns)$", re.IGNORECASE)
+_STAMP = re.compile(r"^(.*?)(?P<below>n|nano)?sec(?:ond)?s?$", re.IGNORECASE)
 _SEPARATORS = "_./: -"
 ANGLES = ("deg", "rad", "°")
 _NUMBERED = re.compile(r"^(?:j|joint|axis|a)[ _]?(\d+)$", re.IGNORECASE)
@@ -76,7 +77,7 @@ class Layout:
         """data: one column (n,) of numbers for each of `indices`. Returns channels in SI."""
         groups = {key: [i for i, column in enumerate(self.columns) if column.channel == key] for key in SI}
         filled = {key: self._filled(data, group) for key, group in groups.items() if group}
-        time = self.step * np.arange(float(len(filled["q"]))) if self.step else filled.pop("t")[:, 0]
+        time = self.step * np.arange(float(len(filled["q"]))) if self.step else filled.pop("t").sum(axis=1)
         channels = {key: Channel(x, self.names[key]) for key, x in filled.items()}
         rest = iter(data[len(self.columns) :])
         of_frames = [(each, each.filled([next(rest) for _ in indices])) for each, indices in self.of_frames]
@@ -129,6 +130,8 @@ def layout(headers: Sequence[str], request: ReadRequest) -> Layout:
         for index, key, joint in chosen
     ]
     columns, doubtful = _without_doubles(columns, request)
+    if not any(column.channel == "t" for column in columns):
+        columns += _stamped(headers, bare)
     timed = any(column.channel == "t" for column in columns)
     step = None if timed else request.step
     _require_usable(columns, headers, step)
@@ -152,6 +155,18 @@ def split_unit(header: str) -> tuple[str, str | None]:
     name, unit = (found["name"].rstrip(), found["unit"].strip()) if found else (header.strip(), None)
     timed = _TIME.match(name)
     return (timed[1], unit or timed["unit"]) if timed else (name, unit)
+
+
+def _stamped(headers: Sequence[str], names: Sequence[str]) -> list[TableColumn]:
+    """Time from columns of seconds and of nanoseconds below them, as ROS has it."""
+    found = {}
+    for index, name in enumerate(names):
+        if match := _STAMP.match(name):
+            found[match[1], "ns" if match["below"] else "s"] = index
+    for (stem, unit), index in found.items():
+        if unit == "s" and (below := found.get((stem, "ns"))) is not None:
+            return [TableColumn(at, headers[at], "t", part, part) for at, part in ((index, "s"), (below, "ns"))]
+    return []
 
 
 def _without_common_path(names: list[str]) -> list[str]:

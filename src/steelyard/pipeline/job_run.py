@@ -219,7 +219,14 @@ def recorded(
         note = f"{job.logs[k]} is the same recording as {job.logs[first]} and is not counted again"
         read[first] = read[first].noted(note)
     job = replace(job, lock=locks_of(robot), logs=tuple(job.logs[k] for k in kept))
-    return robot, job, [read[k] for k in kept]
+    return robot, job, [_with_currents(job, read[k]) for k in kept]
+
+
+def _with_currents(job: Job, log: Log) -> Log:
+    """Motor currents in the place of torques that a log lacks, where gains are looked for."""
+    if not job.drive_gains or log.tau is not None or log.current is None:
+        return log
+    return log.replace(tau=log.current, current=None).noted("tau: motor currents, whose gains are found")
 
 
 def _same(one: Log, other: Log) -> bool:
@@ -233,7 +240,7 @@ def _same(one: Log, other: Log) -> bool:
 def prepared_file(job: Job, robot: Robot, path) -> Prepared:
     """A log file of a job, as the job uses it. Raises LogError for one that cannot be used."""
     _, (log,) = read_logs([path], robot, channels=job.channels, corrections=job.corrections)
-    return prepare(log, robot, **job.preparation)
+    return prepare(_with_currents(job, log), robot, **job.preparation)
 
 
 def load_word(word: str) -> tuple[str, float, str]:
