@@ -21,13 +21,15 @@ SI |= DRIVE
 COMMON = ("voltage", "temperature")  # may be one column for all joints
 HELD = ("command", "duty", "enable")  # hold from one sample to the next, as a drive does what it was told last
 
+KILOGRAM_FORCE = 9.80665  # N
 _POSITION = {"rad": 1.0, "deg": pi / 180, "rev": 2 * pi, "turn": 2 * pi, "m": 1.0, "cm": 1e-2, "mm": 1e-3}
 _FACTORS = {
     "t": {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0},
     "q": _POSITION | {"radian": 1.0, "radians": 1.0, "degree": pi / 180, "degrees": pi / 180},
     "v": {f"{unit}/s": factor for unit, factor in _POSITION.items()} | {"dps": pi / 180, "rpm": pi / 30},
     "a": {f"{unit}/s2": factor for unit, factor in _POSITION.items()},
-    "tau": {"nm": 1.0, "mnm": 1e-3, "cnm": 1e-2, "ncm": 1e-2, "nmm": 1e-3, "knm": 1e3, "n": 1.0, "mn": 1e-3, "kn": 1e3},
+    "tau": {"nm": 1.0, "mnm": 1e-3, "cnm": 1e-2, "ncm": 1e-2, "nmm": 1e-3, "knm": 1e3, "n": 1.0, "mn": 1e-3, "kn": 1e3}
+    | {"kgf": KILOGRAM_FORCE, "kgfm": KILOGRAM_FORCE, "kgfcm": KILOGRAM_FORCE / 100},
 }
 _FACTORS |= {
     "command": _FACTORS["q"] | _FACTORS["v"] | _FACTORS["tau"],  # of whatever the drive takes
@@ -76,8 +78,7 @@ def is_si(channel: str, unit: str) -> bool:
 
 _WRITTEN = {
     "t": "t time times timestamp timestamps time_stamp stamp stamps __time zeit",
-    "q": "q pos position positions joint_position joint_positions angle angles joint_angle winkel "
-    "present_position",
+    "q": "q pos position positions joint_position joint_positions angle angles joint_angle winkel present_position",
     "v": "v qd dq qdot vel velocity velocities joint_velocity joint_velocities speed speeds geschwindigkeit "
     "present_velocity",
     "a": "a qdd ddq qddot acc accel acceleration accelerations joint_acceleration beschleunigung",

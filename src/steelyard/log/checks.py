@@ -192,7 +192,8 @@ def no_torque(log: Log) -> str:
     if told is not None:
         kind = next(name for name, each in DRIVE_KINDS.items() if each.channel == told)  # the most likely one
         gains = " Or take currents for torques, whose gains are found: --drive-gains." if told == "current" else ""
-        return f"this log has {DRIVING[told]}: add --drive {kind}, and what drives the joints is identified, too.{gains}"
+        said = f"this log has {DRIVING[told]}: add --drive {kind}, and what drives the joints is identified, too."
+        return said + gains
     unused = [note for note in log.notes if note.startswith(UNUSED)]
     return " ".join([NO_TORQUE, *(f"{note[0].upper()}{note[1:]}." for note in unused)])
 

@@ -7,14 +7,11 @@ where a signal has no sample.
 """
 
 import csv
-import math
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TypeVar
@@ -24,7 +21,16 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import HELD, sampled
-from steelyard.log.csv_header import TableHead, has_commas, head_of, is_mixed, is_number, seconds_of, with_comma
+from steelyard.log.csv_header import (
+    TableHead,
+    has_commas,
+    head_of,
+    is_mixed,
+    is_number,
+    is_time,
+    seconds_of,
+    with_comma,
+)
 from steelyard.log.raw_channels import HOW, Raw, ReadRequest
 from steelyard.log.stamps import FITS, NONE_FITS, integral, windows
 from steelyard.log.table_columns import Layout, layout
@@ -122,18 +128,14 @@ def numbers(head: TableHead, used: list[int]) -> tuple[list[NDArray[np.float64]]
     except UnicodeError:
         raise
     except ValueError as error:
-        raise LogError(_first_fault(head, used, comma) or f"{head.path}: {error}") from error
+        raise LogError(_first_fault(head, used, comma, times) or f"{head.path}: {error}") from error
 
 
 def _times(head: TableHead, used: Sequence[int], comma: bool) -> list[int]:
     """Used columns whose first cell is a date or a time of day."""
-    found = []
-    for _, cells in islice(head.rows(), 1):
-        for index in dict.fromkeys(used):
-            with suppress(ValueError, IndexError):
-                if not is_number(cells[index], comma) and math.isfinite(seconds_of(cells[index])):
-                    found.append(index)
-    return found
+    _, first = next(head.rows(), (0, []))
+    cells = {index: first[index] for index in used if index < len(first)}
+    return [index for index, cell in cells.items() if not is_number(cell, comma) and is_time(cell)]
 
 
 def _notes(head: TableHead, comma: bool) -> list[str]:
@@ -185,7 +187,7 @@ def _by_arrow(head: TableHead, used: list[int], comma: bool) -> list[NDArray[np.
     return [table[name].to_numpy() for name in chosen]
 
 
-def _first_fault(head: TableHead, used: Sequence[int], comma: bool) -> str | None:
+def _first_fault(head: TableHead, used: Sequence[int], comma: bool, times: Sequence[int]) -> str | None:
     """Line and column of the first cell that is no number. Slow, and only run once something went wrong."""
     for number, cells in head.rows():
         for index in used:
@@ -196,7 +198,7 @@ def _first_fault(head: TableHead, used: Sequence[int], comma: bool) -> str | Non
                     "the line is cut short"
                 )
             cell = cells[index]
-            if not is_number(cell, comma):
+            if not (is_time(cell) if index in times else is_number(cell, comma)):
                 what = "an empty cell" if not cell else f"{cell[:40]!r}"
                 mixed = "; decimals need a point" if is_mixed(cell) else ""
                 return f"{head.path}, line {number}, column {name!r}: {what} is not a number{mixed}"

@@ -182,6 +182,15 @@ def seconds_of(text: str) -> float:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
+def is_time(cell: str) -> bool:
+    """Whether a cell is a date and time, or a time of day."""
+    try:
+        seconds_of(cell)
+    except ValueError:
+        return False
+    return True
+
+
 def is_number(cell: str, comma: bool = False) -> bool:
     """Whether a cell is a number."""
     try:

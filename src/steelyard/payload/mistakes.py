@@ -13,11 +13,12 @@ from itertools import pairwise, permutations
 import numpy as np
 
 from steelyard.inertia.rotation import to_vector
+from steelyard.log.channels import factor
 from steelyard.numbers import ROUNDS, SAME
 from steelyard.payload.causes import Look, PayloadMistake, moved
 from steelyard.payload.gravity_strength import Strength, refutation
 from steelyard.payload.payload_estimate import implausible
-from steelyard.payload.rows import Rows, RowsFit, aligned, evidence, fitted, memory_of
+from steelyard.payload.rows import Rows, RowsFit, aligned, evidence, fitted, memory_of, of_wrench
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import freed
@@ -53,6 +54,7 @@ def of_wrenches(look: Look, strength: Strength | None = None) -> Iterator[Payloa
         yield from _turned(look)
     yield from _sliding(look)
     if look.poor and rows.moving:
+        yield from _in_other_units(rows, log)
         yield from _pulled(look)
 
 
@@ -90,6 +92,16 @@ def _of_any(look: Look) -> Iterator[PayloadMistake]:
     yield from _shifted(look)
     yield from _changed(look)
     yield from _touched(look)
+
+
+def _in_other_units(rows: Rows, log: WrenchLog) -> Iterator[PayloadMistake]:
+    """Places of the sensor in another unit than metres."""
+    for unit in ("mm", "cm"):
+        scale = np.repeat([factor("q", unit), 1.0], 3)
+        read = log.replace(twist=scale * log.twist, acceleration=scale * log.acceleration)
+        words = f"positions are in {unit}: --unit position={unit}."
+        right = of_wrench(read, rows.noise)
+        yield PayloadMistake("positions of another unit", lambda _, words=words: words, rows=right, unknowns=1)
 
 
 def _numbers(values, form=".3g") -> str:

@@ -1,7 +1,9 @@
-"""`read_wrench_log`: NPZ archives and tables with a wrist sensor's wrench, and its pose or the arm's joint states."""
+"""`read_wrench_log`: NPZ archives, tables and ROS bags with a wrist sensor's wrench, and its pose or the arm's joint
+states."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ import numpy as np
 
 from steelyard.corrections import NOTHING, Corrections
 from steelyard.errors import LogError, OptionError, choices
+from steelyard.inertia.rotation import from_vector
 from steelyard.log.channels import WORDS, factor
 from steelyard.log.csv import decoded, numbers
 from steelyard.log.csv_header import TableHead
 from steelyard.log.npz import members
+from steelyard.log.ros.recording import wrench_and_pose
 from steelyard.log.table_columns import split_unit
 from steelyard.model import Robot
 from steelyard.payload.carried import carried_log
@@ -21,7 +25,7 @@ from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.prepare.reading import read_undone
 from steelyard.prepare.undo import corrected, left_out
-from steelyard.spatial import GRAVITY
+from steelyard.spatial import GRAVITY, rotation_from_rpy
 
 # Our name first, then what others write. Three-vectors and columns are joined in the order given.
 ARRAYS = {
@@ -31,6 +35,8 @@ ARRAYS = {
     "torque": ("torque", "torques", "moment"),
     "rotation": ("rotation", "world_from_sensor", "orientation"),
     "quaternion": ("quaternion", "quat"),
+    "rotvec": ("rotvec", "rotation_vector"),
+    "rpy": ("rpy", "roll_pitch_yaw"),
     "pose": ("pose", "ft_pose", "sensor_pose"),
     "position": ("position", "sensor_position"),
     "twist": ("twist", "ft_vel", "sensor_twist"),
@@ -49,16 +55,54 @@ COLUMNS = {
         ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z"),
     ),
     "quaternion": (("qx", "qy", "qz", "qw"),),
+    "rotvec": (("rx", "ry", "rz"),),
+    "rpy": (("roll", "pitch", "yaw"),),
     "position": (("px", "py", "pz"), ("x", "y", "z")),
     "twist": (("vx", "vy", "vz", "wx", "wy", "wz"),),
     "acceleration": (("ax", "ay", "az", "alx", "aly", "alz"), ("ax", "ay", "az", "alphax", "alphay", "alphaz")),
 }
-UNIT_OF = {"t": "t", "wrench": "tau", "position": "q", "twist": "v", "acceleration": "a"}  # channel with its units
+UNIT_OF = {
+    "t": "t",
+    "wrench": "tau",
+    "position": "q",
+    "rotvec": "q",
+    "rpy": "q",
+    "twist": "v",
+    "acceleration": "a",
+}  # channel with its units
+TABLES, BAGS = (".csv", ".tsv", ".txt"), (".mcap", ".bag", ".db3")
 AXES = ("sensor", "world")
 JOINTS = ("t", "q", "v", "a")  # signals that are read as of other logs
 FORCES = ("force", "f")
 SPELLED = re.compile(r"(.*?)(force|f|torque|moment|t|m|n)([xyz])")
 _SEPARATORS = re.compile(r"[^a-z0-9]")
+_NUMBER = re.compile(r"(.*?)[_.]?\[?(\d+)\]?")
+
+
+@dataclass(frozen=True)
+class Controller:
+    """What a controller of an arm writes: names of a wrench that the world exerts on the robot, and of the pose. axes:
+    those of the wrench."""
+
+    name: str
+    wrench: str
+    pose: str
+    axes: str
+
+
+CONTROLLERS = (
+    Controller("UR RTDE", "actual_tcp_force", "actual_tcp_pose", "world"),
+    Controller("libfranka", "k_f_ext_hat_k", "o_t_ee", "sensor"),
+)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Signals (n, k) of a file, notes on them, and the controller that wrote them."""
+
+    signals: Mapping[str, np.ndarray]
+    notes: tuple[str, ...] = ()
+    by: Controller | None = None
 
 
 def read_wrench_log(
@@ -76,9 +120,10 @@ def read_wrench_log(
 
     Args:
         path: NPZ with arrays `t`, `wrench` (n, 6) or `force` and `torque`, and `rotation` (n, 3, 3), `quaternion`
-            (n, 4) xyzw or `pose` (n, 4, 4) or (n, 7), with `position`, `twist`, `acceleration` as far as there are; or
-            CSV with columns `t, fx, fy, fz, nx, ny, nz, qx, qy, qz, qw` and perhaps `px, ...`, `vx, ..., wx, ...`,
-            `ax, ..., alx, ...`.
+            (n, 4) xyzw, `rotvec` (n, 3), `rpy` (n, 3) or `pose` (n, 4, 4), (n, 7) or (n, 6), with `position`, `twist`,
+            `acceleration` as far as there are; or CSV with columns `t, fx, fy, fz, nx, ny, nz, qx, qy, qz, qw` (or
+            `rx, ry, rz`; `roll, pitch, yaw`) and perhaps `px, ...`, `vx, ..., wx, ...`, `ax, ..., alx, ...`; or a ROS
+            bag with WrenchStamped, and PoseStamped or TransformStamped; or what UR RTDE and libfranka call them.
         robot: arm of a log with joint states `q, v, a` (NPZ) or `q_JOINT, ...` (CSV) in the place of poses.
         frame: its link that is the sensor, the last body by default.
         axes: "sensor", or "world" for wrench, twist and (classical) acceleration in world axes at the sensor origin.
@@ -86,7 +131,8 @@ def read_wrench_log(
         negate: whether the sensor reports the reaction.
         channels: which column or array is which signal: `wrench` (six), `force`, `torque`, `quaternion`, `position`,
             `twist`, `acceleration`, `t`, and those of joints as of `read_log`.
-        corrections: units such as `force=mN`, `torque=Nmm`, `q=deg`, the order of joints, and times left out.
+        corrections: units such as `force=mN`, `torque=Nmm`, `position=mm`, `q=deg`, the order of joints, and times
+            left out.
 
     Returns:
         The log, without samples that are not numbers; where there are no twist and acceleration they come from the
@@ -99,21 +145,28 @@ def read_wrench_log(
     path = Path(path)
     if axes not in AXES:
         raise OptionError(f"axes is one of {choices(AXES)}; got {axes!r}")
-    if not path.is_file():
+    if not path.exists():
         raise LogError(f"no wrench log at {path}")
-    reader = {".npz": _npz, ".csv": _table, ".tsv": _table, ".txt": _table}.get(path.suffix.lower())
+    readers = {".npz": _npz} | dict.fromkeys(TABLES, _table) | dict.fromkeys(BAGS, _bag)
+    reader = _bag if path.is_dir() else readers.get(path.suffix.lower())
     if reader is None:
-        raise LogError(f"{path}: suffix {path.suffix!r} is not a wrench log; known: .npz, .csv, .tsv, .txt")
-    found = reader(path, robot, dict(channels or {}), corrections)
-    if "t" not in found:
+        raise LogError(f"{path}: suffix {path.suffix!r} is not a wrench log; known: {', '.join(readers)}")
+    read = reader(path, robot, dict(channels or {}), corrections)
+    if "t" not in read.signals:
         raise LogError(f"{path} has no time stamps (t)")
-    found, notes = _finite(found, np.size(found["t"]))
+    found, notes = _finite(read.signals, np.size(read.signals["t"]))
+    notes, by = (*read.notes, *notes), read.by
+    if by is not None:
+        axes, negate = by.axes, True
+        notes += (f"recognised as written by {by.name}: {by.wrench} on the robot, in axes of the {by.axes}; {by.pose}",)
     wrench = _scaled(_wrench(path, found), corrections.units) * (-1.0 if negate else 1.0)
     t = np.ravel(found["t"])
     if robot is not None and "q" in found:
         log = _from_joints(path, robot, found, t, wrench, frame, axes)
         return _without(log.noted(*notes), path.stem, corrections.leave_out)
     rotation, position = _pose(path, found)
+    if position is not None and (unit := corrections.units.get("position")) is not None:
+        position = position * factor("q", unit)
     fields = {"t": t, "rotation": rotation, "position": position, "name": path.name}
     fields["gravity"] = found.get("gravity", GRAVITY) if gravity is None else gravity
     motion = {key: found[key] for key in ("twist", "acceleration") if key in found}
@@ -133,16 +186,16 @@ def _without(log: WrenchLog, name: str, words) -> WrenchLog:
     return log if kept.all() else log[kept]
 
 
-def _finite(found: dict[str, np.ndarray], count: int) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+def _finite(found: Mapping[str, np.ndarray], count: int) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
     """The samples of which every signal is a number, and a note where some are not."""
     samples = {
         key: value for key, value in found.items() if np.ndim(value) and len(value) == count and key != "gravity"
     }
     known = np.all([np.isfinite(x).reshape(count, -1).all(axis=1) for x in samples.values()], axis=0)
     if known.all():
-        return found, ()
+        return dict(found), ()
     kept = {key: value[known] for key, value in samples.items()}
-    return found | kept, (f"{np.count_nonzero(~known)} of {count} samples left out: not every signal is a number",)
+    return {**found, **kept}, (f"{np.count_nonzero(~known)} of {count} samples left out: not every signal is a number",)
 
 
 def _scaled(wrench, units: Mapping[str, str]) -> np.ndarray:
@@ -176,50 +229,87 @@ def _wrench(path, found):
 def _pose(path, found):
     """Rotations (n, 3, 3) or quaternions (n, 4), and positions (n, 3) or None."""
     position = found.get("position")
-    for key in ("rotation", "quaternion"):
+    turned = {"rotation": np.asarray, "quaternion": np.asarray, "rotvec": from_vector, "rpy": rotation_from_rpy}
+    for key, rotation in turned.items():
         if key in found:
-            return found[key], position
+            return rotation(found[key]), position
     pose = found.get("pose")
-    if pose is not None and pose.shape[1:] == (4, 4):
+    shape = () if pose is None else pose.shape[1:]
+    if pose is not None and shape == (16,):  # by columns
+        pose, shape = pose.reshape(-1, 4, 4).swapaxes(1, 2), (4, 4)
+    if pose is not None and shape == (4, 4):
         return pose[:, :3, :3], pose[:, :3, 3]
-    if pose is not None and pose.shape[1:] == (7,):
+    if pose is not None and shape == (7,):
         return pose[:, 3:], pose[:, :3]
+    if pose is not None and shape == (6,):
+        return from_vector(pose[:, 3:]), pose[:, :3]
     raise LogError(
-        f"{path} says nothing of how the sensor was turned; expected rotation (n, 3, 3), quaternion (n, 4) xyzw, pose "
-        "(n, 4, 4) or (n, 7) [x y z, qx qy qz qw], or joint states q with robot="
+        f"{path} says nothing of how the sensor was turned; expected rotation (n, 3, 3), quaternion (n, 4) xyzw, "
+        "rotvec (n, 3) or columns rx, ry, rz, rpy (n, 3) or columns roll, pitch, yaw, pose (n, 4, 4), (n, 7) [x y z, "
+        "qx qy qz qw] or (n, 6) [x y z, rx ry rz], or joint states q with robot="
     )
 
 
-def _npz(path, robot, channels, corrections) -> dict[str, np.ndarray]:
+def _written_by(names: Iterable[str]) -> tuple[Controller, dict[str, list[str]]] | None:
+    """The controller whose names a file has, and its columns of each, in order."""
+    signals: dict[str, dict[int, str]] = {}
+    for name in names:
+        stem, number = match.groups() if (match := _NUMBER.fullmatch(name)) else (name, 0)
+        signals.setdefault(stem.lower(), {})[int(number)] = name
+    for each in CONTROLLERS:
+        if each.wrench in signals and each.pose in signals:
+            return each, {
+                key: [signals[word][i] for i in sorted(signals[word])]
+                for key, word in (("wrench", each.wrench), ("pose", each.pose))
+            }
+    return None
+
+
+def _bag(path, robot, channels, corrections) -> _Read:
+    """Of a recording: its one wrench, with joint states of an arm, or with poses."""
+    if robot is None:
+        return _Read(*wrench_and_pose(path, channels))
+    log = corrected(robot, read_undone(path, robot, corrections=corrections), corrections)
+    if len(log.wrenches) != 1:
+        raise LogError(f"{path} has wrenches of {choices(log.wrenches) or 'nothing'} beside its joints; expected one")
+    (wrench,) = log.wrenches.values()
+    given = {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
+    return _Read(given | {"t": log.t, "wrench": wrench}, log.notes)
+
+
+def _npz(path, robot, channels, corrections) -> _Read:
     words = ARRAYS | {key: (word,) for key, word in channels.items() if key in ARRAYS and isinstance(word, str)}
     with members(path) as arrays:
+        by = None if "wrench" in channels else _written_by(arrays.keys)
+        words |= {} if by is None else {key: tuple(names) for key, names in by[1].items()}
         chosen = {key: next((word for word in each if word in arrays.keys), None) for key, each in words.items()}
         found = {key: arrays[word] for key, word in chosen.items() if word is not None}
     for key, array in found.items():
         if array.dtype.kind not in "fiu":
             raise LogError(f"{path}, array {chosen[key]!r}: expected real numbers, found {array.dtype}")
-    return {key: array.astype(float) for key, array in found.items()}
+    return _Read({key: array.astype(float) for key, array in found.items()}, by=by and by[0])
 
 
-def _table(path, robot, channels, corrections) -> dict[str, np.ndarray]:
-    found = decoded(path, lambda head: _columns(head, channels))
-    if robot is None or "wrench" not in found:
-        return found
+def _table(path, robot, channels, corrections) -> _Read:
+    read = decoded(path, lambda head: _columns(head, channels))
+    if robot is None or read.by is not None:
+        return read
     of_joints = {key: word for key, word in channels.items() if key in JOINTS}
     reading = Corrections(unit=tuple(w for w in corrections.unit if w.split("=")[0] in JOINTS), order=corrections.order)
     try:  # the wrench's own torques are none of joints
         log = read_undone(path, robot, channels=of_joints | {"tau": None}, corrections=reading)
         log = corrected(robot, log, reading)
     except LogError:
-        if "quaternion" in found:  # poses will do
-            return found
+        if read.signals.keys() & {"quaternion", "rotvec", "rpy"}:  # poses will do
+            return read
         raise
-    if len(log) != np.size(found["t"]):
-        raise LogError(f"{path}: {len(log)} samples of joints beside {np.size(found['t'])} of the wrench")
-    return found | {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
+    if len(log) != (count := np.size(read.signals["t"])):
+        raise LogError(f"{path}: {len(log)} samples of joints beside {count} of the wrench")
+    joints = {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
+    return _Read(read.signals | joints)
 
 
-def _columns(head: TableHead, channels: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _columns(head: TableHead, channels: Mapping[str, Any]) -> _Read:
     """The columns of a table that are named, or known by name, each signal (n, k) in SI."""
     named = [split_unit(header) for header in head.headers]
     at = {name.lower(): i for i, (name, _) in reversed(list(enumerate(named)))}
@@ -228,6 +318,8 @@ def _columns(head: TableHead, channels: Mapping[str, Any]) -> dict[str, np.ndarr
         for key, spelled in COLUMNS.items()
     }
     words["wrench"] = words["wrench"] or _spelled_wrench(at)
+    by = None if words["wrench"] or "wrench" in channels else _written_by(at)
+    words |= {} if by is None else {key: tuple(names) for key, names in by[1].items()}
     words |= _named_columns(head, channels, at)
     used = {key: [at[word] for word in each] for key, each in words.items() if each}
     if "wrench" not in used:
@@ -242,7 +334,9 @@ def _columns(head: TableHead, channels: Mapping[str, Any]) -> dict[str, np.ndarr
         for index in used.get(key, ()):
             unit = named[index][1]
             values[index] = values[index] * (1.0 if unit is None else factor(channel, unit))
-    return {key: np.stack([values[index] for index in each], axis=1) for key, each in used.items()}
+    return _Read(
+        {key: np.stack([values[index] for index in each], axis=1) for key, each in used.items()}, by=by and by[0]
+    )
 
 
 def _spelled_wrench(at: Mapping[str, int]) -> tuple[str, ...]:

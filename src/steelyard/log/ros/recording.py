@@ -26,17 +26,20 @@ from steelyard.log.ros.streams import (
 )
 from steelyard.log.ros.topics import JOINT_STATE, WRENCH, Part, computed_torques, is_needed, parts_of, requested_fields
 
+_POSES = {  # fields of position and orientation
+    "geometry_msgs/PoseStamped": ("pose.position", "pose.orientation"),
+    "geometry_msgs/TransformStamped": ("transform.translation", "transform.rotation"),
+}
+KINDS = {"wrench": "WrenchStamped", "pose": "PoseStamped or TransformStamped"}
 _FORCE = tuple(f"wrench.{kind}.{axis}" for kind in ("force", "torque") for axis in "xyz")
 
 
 def read(path: Path, request: ReadRequest) -> Raw:
     """Read a recording: an MCAP file of ROS messages, a ROS 1 bag, or a ROS 2 bag, a folder or a part in SQLite."""
-    by_suffix = {".mcap": mcap.scan, ".bag": bag1.scan}
-    scan = bag2.scan_folder if path.is_dir() else by_suffix.get(path.suffix.lower(), bag2.scan)
     requested = list(requested_fields(request))
     recording = MessageFile(path, lambda topic: is_needed(topic, requested))
     try:
-        scan(path, recording)
+        _scan(path, recording)
         found = [stream for topic in recording.topics.values() for stream in streams(topic, recording)]
         if not any(short(stream.kind) == JOINT_STATE for stream in found):
             found = with_points(found, asked="q" in request.channels)
@@ -44,6 +47,57 @@ def read(path: Path, request: ReadRequest) -> Raw:
     except LogError as error:
         damage = f" ({'; '.join(recording.notes[:3])})" if recording.notes else ""
         raise LogError(f"{path}: {str(error).removeprefix(f'{path}: ')}{damage}") from error
+
+
+def _scan(path: Path, recording: MessageFile) -> None:
+    """Add the messages of a recording of any kind."""
+    by_suffix = {".mcap": mcap.scan, ".bag": bag1.scan}
+    (bag2.scan_folder if path.is_dir() else by_suffix.get(path.suffix.lower(), bag2.scan))(path, recording)
+
+
+def wrench_and_pose(path: Path, channels: Mapping[str, str]) -> tuple[dict[str, NDArray[np.float64]], tuple[str, ...]]:
+    """Of a recording: t (n,) s, position (n, 3) and quaternion (n, 4) at the stamps of the poses, wrench (n, 6) between
+    its own by straight lines, and notes. channels: topics of `wrench` and `pose`, where there are several. Raises
+    LogError for a recording that has none."""
+    recording = MessageFile(path, lambda topic: short(topic.kind) in (WRENCH, *_POSES))
+    _scan(path, recording)
+    found = [stream for topic in recording.topics.values() for stream in streams(topic, recording)]
+    wrench, pose = (
+        _only(key, [each for each in found if short(each.kind) in kinds], channels.get(key), recording)
+        for key, kinds in (("wrench", (WRENCH,)), ("pose", tuple(_POSES)))
+    )
+    start = pose.ticks()[0]
+    t, at = (1e-9 * (each.ticks() - start) for each in (pose, wrench))
+    kept = (t >= at.min()) & (t <= at.max())
+    if not kept.any():
+        raise LogError(f"{path}: {pose.topic} and {wrench.topic} were not recorded at the same time")
+    position, orientation = _POSES[short(pose.kind)]
+    read = {
+        "position": np.concatenate([pose.numbers[f"{position}.{axis}"] for axis in "xyz"], axis=1),
+        "quaternion": np.concatenate([pose.numbers[f"{orientation}.{axis}"] for axis in "xyzw"], axis=1),
+    }
+    force = np.concatenate([wrench.numbers[each] for each in _FORCE], axis=1)
+    read = {key: np.asarray(value[kept], dtype=np.float64) for key, value in read.items()}
+    notes = (f"wrench from {wrench.topic} as published, poses from {pose.topic}", *recording.notes)
+    notes += tuple(clock_notes([pose, wrench]))
+    return read | {"t": t[kept], "wrench": sampled(t[kept], at, force, holds=False)}, notes
+
+
+def _only(key: str, found: list[MessageStream], topic: str | None, recording: MessageFile) -> MessageStream:
+    """The one stream of a kind, or that of a topic."""
+    longest: dict[str, MessageStream] = {}
+    for each in found:
+        if topic in (None, each.topic):
+            longest.setdefault(each.topic, each)
+    if len(longest) == 1:
+        return next(iter(longest.values()))
+    if longest:
+        raise LogError(
+            f"{recording.path}: several topics may be the {key}: {choices(longest)}. Name one: --channels "
+            f'\'{{"{key}": "{next(iter(longest))}"}}\''
+        )
+    listed = choices(f"{each.name} ({each.kind})" for each in recording.topics.values()) or "nothing"
+    raise LogError(f"{recording.path} has no {key} of a sensor ({KINDS[key]}); topics are {listed}")
 
 
 def _on_one_grid(
