@@ -8,7 +8,7 @@ from problems import random_log, true_base, with_friction
 from robots import urdf
 from steelyard.errors import FitError, OptionError
 from steelyard.fit import Load, drive_gains
-from steelyard.fit.drive_calibration import _fewer
+from steelyard.fit.drive_calibration import gains_by_model
 from steelyard.inertia import from_com_inertia
 from steelyard.information import accumulate
 
@@ -123,6 +123,19 @@ def test_a_joint_that_rests_is_named(arm):
         drive_gains(still[0], loads=[Load(still[1], robot.body_names[-1], LOAD)])
 
 
-def test_joints_are_left_out_one_by_one_unless_there_are_many():
-    assert list(_fewer(7)) == [7, 6, 5, 4, 3, 2] and list(_fewer(1)) == []
-    assert list(_fewer(48))[:4] == [48, 39, 32, 26] and list(_fewer(48))[-1] == 2 and len(list(_fewer(48))) < 18
+@pytest.mark.parametrize("wrong", [0.0, 0.15])
+def test_gains_of_given_links_are_as_right_as_these(arm, wrong):
+    robot, gains = arm
+    rng = np.random.default_rng(3)
+    truth = robot.with_inertias(robot.inertias * np.exp(wrong * rng.normal(size=(robot.nb, 1))))
+    log = random_log(
+        truth, rng, samples=1500, noise=0.02, torque=lambda *s: sy.inverse_dynamics(truth, *s) - truth.armature * s[2]
+    )
+    found = gains_by_model(accumulate(robot, log.replace(tau=log.tau / gains), **ALL))
+    shown = np.isfinite(found.deviation)
+    assert shown.sum() >= 4 and (np.sign(found.gains) == np.sign(gains))[shown].all()
+    error = np.log(found.gains / gains)[shown]
+    assert np.abs(error).max() < 3 * wrong + 0.02
+    if not wrong:
+        assert np.abs((found.gains - gains) / found.deviation)[shown].max() < 5
+    assert found.information.n == 1500

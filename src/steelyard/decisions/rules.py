@@ -11,6 +11,7 @@ is little, and without them a few rounds settle.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,6 +36,7 @@ from steelyard.prepare.undo import shifted
 from steelyard.terms import COULOMB_WIDTH, TERMS
 from steelyard.weighed_columns import NUISANCES
 
+RIGHT = 0.2  # what links of files are right to (`posterior.VOUCHED`)
 LEAST_NOISE = 1e-3  # of the largest of a row, below which none is taken to be
 
 
@@ -193,6 +195,11 @@ def _gains(plan: FitPlan, *, guess: bool) -> tuple[np.ndarray, list[tuple[str, s
     if plan.loads:
         loads = [Load(accumulate(robot, log, **columns), link, kg) for link, kg, log in plan.loads]
         found, source = drive_gains(info, loads=loads), "The scale is that of the known loads."
+        if (weak := found.deviation > RIGHT * np.abs(found.gains)).any():  # the given links say more there
+            with suppress(FitError):
+                by_links = gains_by_model(info)
+                weak &= np.isfinite(by_links.deviation)
+                found = replace(found, gains=np.where(weak, by_links.gains, found.gains))
     else:
         try:
             found = gains_by_model(info)
@@ -211,15 +218,26 @@ def _gains(plan: FitPlan, *, guess: bool) -> tuple[np.ndarray, list[tuple[str, s
         gains = np.where(shown, gains, np.median(gains[shown]) if shown.any() else _guessed(robot, logs))
     if not plan.loads and not unknown.all():
         gains, source = gains / np.median(gains[~unknown]), "The scale is that of the known gains."
+    names, notes = np.array(found.joint_names), []
+    if plan.job.drive_gains and not plan.loads and (mixed := shown & _of_torques(gains)).any():
+        text = f"Torques of {', '.join(names[mixed])} are in N m: the given links have them as they are."
+        notes.append((text, "Those of other joints are far from it."))
+        unknown = unknown & ~mixed
     gains = np.where(unknown, gains, 1.0)
-    names = np.array(found.joint_names)
-    text = ", ".join(f"{name} {gain:.4g}" for name, gain in zip(names[unknown], gains[unknown], strict=True))
+    deviations = (f" ± {each:.2g}" if np.isfinite(each) else "" for each in found.deviation)
+    each = [f"{name} {gain:.4g}{more}" for name, gain, more in zip(names, gains, deviations, strict=True)]
     guessed = names[unknown & ~shown]
-    notes = [(f"Drive gains, N m per unit: {text}.", source)]
+    notes.append((f"Drive gains, N m per unit: {', '.join(np.array(each)[unknown])}.", source))
     if len(guessed):
         what = f"Gains of {', '.join(guessed)} are the median of the others."
         notes.append((what, "The motion does not show them."))
     return gains, notes
+
+
+def _of_torques(gains) -> np.ndarray:
+    """(nv,) gains of 1 as far as links of files are right, beside others that are far from it."""
+    off = np.abs(np.log(np.abs(gains)))
+    return (gains > 0) & (off < RIGHT) & bool((off > np.log(2.0)).any())
 
 
 def _guessed(robot: Robot, logs: Sequence[Log]) -> float:

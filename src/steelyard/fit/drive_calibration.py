@@ -7,7 +7,7 @@ or parameters of a link. The sums of an Information of currents hold all that is
 `i - g y beta`, `g = 1 / k`, because noise in a column of currents would bias the linear one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -56,59 +56,38 @@ class DriveGains:
 
 
 def gains_by_model(info: Information) -> DriveGains:
-    """Gains of drives, of an Information of currents, whose common scale is that of the nominal model.
+    """Gains of drives, of an Information of currents, each as the given links have it beside free friction, armature
+    and offset of its joint. A fit follows, in which gains are weighed against links.
 
-    Joints that show little but friction do not decide the scale: their gain is the median of the others', with an
-    infinite deviation. Raises FitError where fewer than two joints show their gain.
+    Joints that show little but friction have the median gain of the others, with an infinite deviation. Raises FitError
+    where no joint shows its gain.
     """
     _require_currents(info, ())
     info = info.plain.base
-    shares = _shares_of_links(info)
-    for count in _fewer(int(np.count_nonzero(shares > THRESHOLDS.links_share))):
-        shown = shares >= np.sort(shares)[-count]
-        try:
-            part = _scaled_by_model(_of_joints(info, shown))
-            found, certain = _refined([part], *_linear([part]))
-        except FitError:  # the joint that shows least cannot be weighed against the others
-            continue
-        gains, deviation = np.full(len(shown), np.median(found)), np.full(len(shown), np.inf)
-        gains[shown], deviation[shown] = found, certain
-        return DriveGains(gains, deviation, info.group_names, info.rescaled(gains))
-    raise FitError("Fewer than two joints show more than friction, so gains cannot be compared. Move the arm more.")
+    links, others = _of_links(info), info.basis.regrouping[:, info.layout.links.stop :]
+    found = [_gain(info, dof, links, others) for dof in range(len(info.energy))]
+    inverse, deviation, share = np.array(found).T
+    shown = share > THRESHOLDS.links_share
+    if not shown.any():
+        raise FitError("No joint shows more than friction, so gains cannot be told. Move the arm more.")
+    gains, spread = np.full(len(shown), np.median(1 / inverse[shown])), np.full(len(shown), np.inf)
+    gains[shown], spread[shown] = 1 / inverse[shown], deviation[shown] / inverse[shown] ** 2
+    return DriveGains(gains, spread, info.group_names, info.rescaled(gains))
 
 
-def _fewer(count: int) -> Iterator[int]:
-    """Numbers of joints from `count` down to two: one less each time, of many a fifth less."""
-    while count > 1:
-        yield count
-        count -= max(1, count // 5)
-
-
-def _of_joints(info: Information, chosen: np.ndarray) -> Information:
-    """The sums of some row groups alone. chosen: (g,) bool."""
-    kept = {name: getattr(info, name)[chosen] for name in ("moment", "energy", "counts", "weights")}
-    names = tuple(name for name, taken in zip(info.group_names, chosen, strict=True) if taken)
-    return replace(info, squares=info.squares.of_groups(chosen), **kept, factors=None, group_names=names)
-
-
-def _shares_of_links(info: Information) -> np.ndarray:
-    """(nv,) share of what friction leaves of each current that the given links explain, at the scale that fits."""
-    others = info.basis.regrouping[:, info.layout.links.stop :]
-    left = np.array([_unexplained(info, columns) for columns in (others, np.column_stack([_of_links(info), others]))])
-    return 1 - np.divide(left[1], left[0], out=np.ones_like(left[0]), where=left[0] > 0)
-
-
-def _unexplained(info: Information, directions) -> np.ndarray:
-    """(g,) energy of each current that directions (r, d) do not explain."""
-    left = np.empty(len(info.energy))
-    for dof, (places, block) in enumerate(zip(info.squares.pattern.places, info.squares.blocks, strict=True)):
-        felt = directions[places]
-        felt = felt[:, felt.any(axis=0)]
-        G = felt.T @ block @ felt
-        size = np.sqrt(np.maximum(np.diag(G), 1e-300))
-        b = felt.T @ info.moment[dof, places] / size
-        left[dof] = info.energy[dof] - b @ np.linalg.pinv(G / size / size[:, None], rcond=1e-10, hermitian=True) @ b
-    return left
+def _gain(info: Information, dof: int, links, others) -> tuple[float, float, float]:
+    """Current of a joint per torque of given links (r,), beside other columns (r, k); its deviation, and the share of
+    what the others leave that it explains."""
+    places, block = info.squares.pattern.places[dof], info.squares.blocks[dof]
+    felt = others[places]
+    felt = np.column_stack([felt[:, felt.any(axis=0)], links[places]])
+    G, b, energy = felt.T @ block @ felt, felt.T @ info.moment[dof, places], info.energy[dof]
+    size = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    G, b = G / size / size[:, None], b / size
+    x, alone = (np.linalg.pinv(each, rcond=1e-10, hermitian=True) for each in (G, G[:-1, :-1]))
+    left, before = (max(energy - part @ inverse @ part, 0.0) for part, inverse in ((b, x), (b[:-1], alone)))
+    variance = left / max(info.independence * info.counts[dof], 1.0)
+    return (x @ b)[-1] / size[-1], np.sqrt(variance * x[-1, -1]) / size[-1], 1 - left / before if before > 0 else 0.0
 
 
 def _of_links(info: Information) -> np.ndarray:
@@ -200,20 +179,6 @@ def _parts(info: Information, known: dict[str, float], loads: Sequence[Load]) ->
             own = fixed + block[:, : len(theta)] @ theta
         parts.append(_Part(each, own, unknown))
     return parts
-
-
-def _scaled_by_model(info: Information) -> _Part:
-    """Base parameters whose torques hold as much of the given links' torques as these do themselves.
-
-    Every joint counts alike; friction, armature and offsets may take what they can explain.
-    """
-    given = _of_links(info)
-    size = np.array([np.trace(block) for block in info.squares.blocks])
-    G = info.squares.weighted(1 / np.maximum(info.squares.forms(given), 1e-12 * size))
-    others = _span(info.basis.regrouping[:, info.layout.links.stop :])
-    inner = np.linalg.pinv(others.T @ G @ others, hermitian=True)
-    w = G @ (given - others @ (inner @ (others.T @ (G @ given))))
-    return _Part(info, given, np.linalg.svd(w[None])[2][1:].T)
 
 
 def _span(columns) -> np.ndarray:

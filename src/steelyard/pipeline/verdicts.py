@@ -153,7 +153,8 @@ def _mistakes(result: Result) -> Iterator[Reason]:
         joint, _, kind = name.rpartition(".")
         size = abs(each.value) * (_reach(result, joint) if kind == "spring" else 1.0)
         if size > NOTICED[kind]:
-            yield Reason(kind, _MISTAKES[kind](joint, each))
+            of_links = kind == "gain" and result.job.drive_gains
+            yield Reason(kind, (_gain_beside if of_links else _MISTAKES[kind])(joint, each))
 
 
 def _reach(result: Result, joint: str) -> float:
@@ -174,6 +175,13 @@ def _gain(joint: str, found: Nuisance) -> str:
         f"Torques of {joint} are {percent(abs(found.value))} too {'large' if found.value > 0 else 'small'} "
         f"(+- {percent(found.deviation)}) beside those of other joints; links are free of it. Check its gear ratio "
         f"and torque constant, or correct the log: --scale tau:{joint}={1 / (1 + found.value):.4g}"
+    )
+
+
+def _gain_beside(joint: str, found: Nuisance) -> str:
+    return (
+        f"The gain of {joint} is {percent(abs(found.value))} {'smaller' if found.value > 0 else 'larger'} "
+        f"(+- {percent(found.deviation)}) than your links alone have it; links are free of it."
     )
 
 
