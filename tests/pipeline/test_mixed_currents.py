@@ -1,11 +1,8 @@
 """Logs of which some joints have motor currents and the others torques, under `--drive-gains`."""
 
 import numpy as np
-import pytest
 
 import steelyard as sy
-
-pytestmark = pytest.mark.claim("job.corrections")
 
 
 def test_joints_in_newton_metres_stay_as_they_are():

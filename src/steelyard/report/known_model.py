@@ -5,6 +5,7 @@ summary of the result alone.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -86,7 +87,9 @@ def read_model(path, job: Job) -> tuple[Job, Robot, Unstated]:
     own = [name for name in summary["files"] if name.endswith(MODEL_SUFFIXES)]
     if summary["kind"] != "identification" or not own or summary["rotors"]:
         raise OptionError(f"{path} holds no identification of a robot without rotors. Give the model file itself.")
-    job = replace(job, model=str(Path(path) / own[0]), lock=job.lock or tuple(summary["job"].get("lock", ())))
+    told = summary["job"]
+    base = {key: told.get(key) if getattr(job, key) is None else getattr(job, key) for key in ("gravity", "floating")}
+    job = replace(job, model=str(Path(path) / own[0]), lock=job.lock or tuple(told.get("lock", ())), **base)
     robot = load_with_side(job)
     unstated = unstated_of(summary, robot)
     if tuple(each["name"] for each in summary["joints"]) != robot.dof_names or robot.loops or unstated is None:
@@ -117,6 +120,15 @@ def known_model(path, **options) -> tuple[Robot, Unstated, np.ndarray | None]:
     joints = {each["name"]: each["rms_after"] for each in read(folder).summary["held_out"]["joints"]}
     known = all(name in joints for name in robot.dof_names)
     return robot, unstated, np.array([joints[name] for name in robot.dof_names]) if known else None
+
+
+def identified(job: Job) -> Robot | None:
+    """The robot of a job whose model file an identification wrote, with what only its summary knows: friction, armature
+    and gravity; None for another file, and where that is not possible."""
+    path = Path(job.model)
+    with suppress(OptionError):
+        return read_model(path.parent, job)[1] if _wrote(path) and not (job.rotors or job.side) else None
+    return None
 
 
 def _wrote(path: Path) -> bool:

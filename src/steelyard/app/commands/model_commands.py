@@ -238,6 +238,7 @@ def convert(
         from steelyard.model.side import read_known
         from steelyard.model.write_back import format_of
         from steelyard.pipeline.job_run import load_with_side, side_of
+        from steelyard.report.known_model import identified
 
         job = options.job(model)
         if destination is not None and draws is not None:
@@ -256,7 +257,8 @@ def convert(
             finish(found, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
         if out.suffix in CODE:
             asked = {} if functions is None else {"functions": tuple(functions.split(","))}
-            code = controller_code(load_with_side(job), out, rotors=job.rotors, **asked)
+            robot = identified(job) or load_with_side(job)
+            code = controller_code(robot, out, rotors=job.rotors, **asked)
             found = {name: getattr(code, name) for name in ("operations", "compiled", "left_out")}
             finish({"files": [str(code.path)], **found}, lambda: repr(code), as_json=as_json, quiet=quiet)
         if job.rotors or job.side or functions is not None:
