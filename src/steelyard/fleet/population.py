@@ -30,6 +30,7 @@ from steelyard.numbers import ROUNDS, STEPS
 SETTLED = 1e-3  # relative change at which the fixed point for the spread ends
 SUSPECT = 4.0  # deviations from the middle, from which a robot is left out before the first look
 FEWEST = 4  # robots: fewer have no spread to speak of
+MANY = 30  # robots whose spread is known to an eighth
 FIRST = 1e-4  # of the variance of values: the smallest spread to begin with
 LEAST = 1e-10  # of the variance of values: the smallest spread
 
@@ -83,17 +84,46 @@ def population(robots: Sequence[Evidence], causes: Sequence[Cause], *, false_ala
     known = np.where(np.isfinite(v), x, np.nan)
     middle = np.nanmedian(np.where(np.isfinite(v).any(axis=0), known, 0.0), axis=0)
     variance = extra_variance(x - middle, v) if len(robots) >= FEWEST else np.zeros(len(middle))
-    left_out = _suspects(x - middle, v + variance) if len(robots) >= FEWEST else set()
     outliers: tuple[Outlier, ...] = ()
-    total, mean, variance = _likeliest(_without(robots, left_out), variance, middle)
-    for _ in range(ROUNDS if len(robots) >= FEWEST else 0):
+    if len(robots) >= MANY:
+        outliers = _together(robots, variance, _suspects(x - middle, v + variance), middle, causes, false_alarm)
+    elif len(robots) >= FEWEST:
+        outliers = _one_by_one(robots, variance, middle, causes, false_alarm)
+    total, mean, variance = _likeliest(_without(robots, {each.robot for each in outliers}), variance, middle)
+    return Population(mean, total, np.sqrt(variance), outliers, len(robots))
+
+
+def _one_by_one(robots, variance, middle, causes, false_alarm: float) -> tuple[Outlier, ...]:
+    """Outliers of few robots, the clearest first: whoever helps to tell the spread hides in it, and a spread that is
+    told without several at once is that of those who happen to be alike, so each is compared with all others."""
+    found: tuple[Outlier, ...] = ()
+    hidden = np.median([marginal(each)[1] for each in robots], axis=0)
+    hidden = np.where(np.isfinite(hidden), hidden, 0.0)
+    while len(robots) - len(found) >= FEWEST:
+        known = {each.robot for each in found}
+        tested = []
+        for i in set(range(len(robots))) - known:
+            out = known | {i}
+            _, _, own = _likeliest(_without(robots, out), variance, middle)
+            own = own + hidden * np.sqrt(2 / max(len(robots) - len(out) - 1, 1))  # deviation of a spread of zero
+            tested += [each for each in _outliers(robots, own, out, causes, false_alarm) if each.robot == i]
+        if not tested:
+            break
+        found += (min(tested, key=lambda each: each.probability),)
+    return found
+
+
+def _together(robots, variance, left_out: set[int], middle, causes, false_alarm: float) -> tuple[Outlier, ...]:
+    """Outliers of many robots. left_out: before the first look, so that they do not hide each other."""
+    outliers: tuple[Outlier, ...] = ()
+    for _ in range(ROUNDS):
+        _, _, variance = _likeliest(_without(robots, left_out), variance, middle)
         outliers = _outliers(robots, variance, left_out, causes, false_alarm)
         found = {each.robot for each in outliers}
         if found == left_out or len(found) > len(robots) - FEWEST:
             break
         left_out = found
-        total, mean, variance = _likeliest(_without(robots, left_out), variance, middle)
-    return Population(mean, total, np.sqrt(variance), outliers, len(robots))
+    return outliers
 
 
 def _without(robots: Sequence[Evidence], left_out: set[int]) -> list[Evidence]:
@@ -110,7 +140,7 @@ def _suspects(distance, variance) -> set[int]:
 def _likeliest(robots: Sequence[Evidence], variance, scale):
     """Precision of the mean, mean and variances (r,) between robots at which their evidences are likeliest (REML, by
     the fixed point of MacKay 1992)."""
-    several = len(robots) >= FEWEST
+    several = len(robots) >= FEWEST - 1
     size = _size(robots, scale)
     variance = np.maximum(variance, FIRST * size) if several else variance
     own, total, mean = _pooled(robots, variance)

@@ -218,9 +218,24 @@ def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
             f"drives, or leaves it out where the motion says otherwise. If the joint stood still, such as that of a "
             "gripper, lock it: --lock JOINT=VALUE.",
         )
+    yield from copied(log, free)
     yield from computed(log)
     yield from registers(log)
     yield from saturation(log)
+
+
+def copied(log: Log, free: int = 0) -> Iterator[Finding]:
+    """No two joints that move differently have the same torques digit by digit. free: freedoms of a free base."""
+    assert log.tau is not None
+    first: dict[bytes, int] = {}
+    for j in range(free, log.nv):
+        i = first.setdefault(log.tau[:, j].tobytes(), j)
+        if i != j and log.tau[:, j].any() and log.nq == log.nv and not np.array_equal(log.q[:, i], log.q[:, j]):
+            yield fatal(
+                "copied_torque",
+                f"Torques of {log.labels[i]} and {log.labels[j]} are the same number in every sample, and they do not "
+                "move alike: one column was read or recorded twice. Say which is whose: --channels.",
+            )
 
 
 def computed(log: Log) -> Iterator[Finding]:
