@@ -17,7 +17,7 @@ from steelyard.terms import TERMS
 LEAST = 1e-14  # of a joint's energy: rounding
 RANK = 1e-6  # singular values at unit columns
 POOR = 0.4  # share of the torque that the given links leave, above which mistakes are more likely than wrong links
-FAIR, FAIR_JOINT = 0.08, 0.2  # the same, of all and of the worst joint, above which gross mistakes are looked for
+FAIR, FAIR_JOINT = 0.08, 0.2  # the same, of all and of the worst joint, above which gravity of others is looked for
 SPOILS = 1.25  # times as much, and MORE of the torque: what no correction of a mistake does to links that fit
 MORE = 0.01
 
