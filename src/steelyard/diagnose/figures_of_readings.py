@@ -33,8 +33,9 @@ def factors(case: Case) -> Iterator[Reading]:
     felt = np.linalg.norm(given.gravity[known], axis=1) * factor[known]
     common = _median(factor[known], felt) if len(known) else _common(given)
     power = 10.0 ** np.round(np.log10(common)) if common > 0 else 1.0  # links may be wrong beside it
-    for each in [each for each in (common, power) if each > 0 and _ratio(each, 1.0) > PLAUSIBLE]:
-        said = f"Torques are {each:.3g} times those that the links of the given model need, in every joint"
+    units = dict.fromkeys(UNITS.get(_unit(each), each) for each in (common, power) if each > 0)
+    for each in [each for each in units if _ratio(each, 1.0) > PLAUSIBLE]:
+        said = f"Torques are {each:.4g} times those that the links of the given model need, in every joint"
         remedy, options = unit_remedy(each)
         scaled, figures = _scaled(case, case.dofs, 1 / each), {"factor": each}
         yield Reading("torque_unit", said, options, remedy=remedy, torque=scaled, figures=figures)
@@ -105,15 +106,19 @@ def _scaled(case: Case, dofs: Sequence[int], factor: float) -> np.ndarray:
 def unit_remedy(factor: float) -> tuple[str, tuple[str, ...]]:
     """Remedy and option for torques so many times too large: the unit that it is about. No other factor is that of all
     joints for sure (drives of an arm differ by tens of per cent), and links would take what is left of each."""
-    near = [name for name, size in UNITS.items() if _ratio(factor, size) < PLAUSIBLE]
-    if near:
-        return "", ("--unit", f"tau={near[0]}")
+    if unit := _unit(factor):
+        return "", ("--unit", f"tau={unit}")
     return (
         "No unit of torque has this factor. Are they motor currents, per cent of rated torque, or of the motor's side? "
         f"Have a gain found for each joint; or, where one factor is known for all, give it (--scale tau:all=FACTOR, "
         f"about {1 / factor:.3g}).",
         ("--drive-gains",),
     )
+
+
+def _unit(factor: float) -> str:
+    """The unit of torque that has about this factor, none for others."""
+    return next((name for name, size in UNITS.items() if _ratio(factor, size) < PLAUSIBLE), "")
 
 
 def _median(values, weights) -> float:

@@ -66,6 +66,16 @@ class GivenLinks:
         """The same of all degrees that measure torque together."""
         return self.case.share(self.energy)
 
+    @cached_property
+    def any_factor(self) -> tuple[np.ndarray, np.ndarray]:
+        """(nv,) factor of each joint's torque at which its links leave least, of any sign, and what is then left."""
+        factor, left = np.ones(self.case.robot.nv), self.case.energy.copy()
+        for dof in self.case.dofs:
+            columns = np.column_stack([self.torque[dof], self.drives[dof]])
+            found = np.linalg.lstsq(columns, self.case.target[dof], rcond=RANK)[0]
+            left[dof], factor[dof] = np.sum((self.case.target[dof] - columns @ found) ** 2), found[0]
+        return factor, np.maximum(left, LEAST * max(self.case.energy.max(initial=0.0), 1e-300))
+
     @property
     def fair(self) -> bool:
         """Whether they fit so well that no gross mistake can be in the log."""

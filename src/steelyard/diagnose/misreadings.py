@@ -1,10 +1,13 @@
 """Which reading of a log its torques tell: the posterior of few samples says by evidence, against the log as it is.
 
 Wrong links cannot imitate another reading, as their prior pays for it. Of all readings those are judged that make the
-given links fit best, beside free friction; they are so many that only the likeliest are worth a posterior.
+given links fit best, beside free friction; they are so many that only the likeliest are worth a posterior. Where one
+alone leaves the log unexplained, several at once are judged alike.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -13,7 +16,7 @@ from steelyard.diagnose.figures_of_readings import factors, order_of_torques, ze
 from steelyard.diagnose.given_links import GivenLinks
 from steelyard.diagnose.hypothesis import Hypothesis
 from steelyard.diagnose.reading import Reading
-from steelyard.diagnose.readings import readings_of_motion
+from steelyard.diagnose.readings import readings_of_motion, sign_of_torque
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, OTHER, POOR
 from steelyard.errors import SteelyardError
 from steelyard.fit.evidence import TIGHTNESS
@@ -24,12 +27,15 @@ JUDGED = 8  # readings that a posterior judges
 MOST_JOINTS = 8  # the worst ones, whose signs, zeros and orders are tried
 MOST_NAMED = 3  # of readings that explain as much
 CLOSER = 1.0  # by which the logarithm of lambda rises where links become those of the file
+BEAM, DEEP = 4, 2  # readings of motion that are followed, and how many of them one log may need
+
+Readings = tuple[Reading, ...]  # one after the other
 
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """evidence: nats; shares: (nv,) squared, of the torque of each degree that is left, and of all; tightness: of the
-    links, logarithms (nb,)."""
+    """evidence: nats, of the log's own torques; shares: (nv,) squared, of the torque of each degree that is left, and
+    of all; tightness: of the links, logarithms (nb,)."""
 
     evidence: float
     shares: np.ndarray
@@ -41,6 +47,16 @@ class _Judged:
         closer = self.tightness.mean() > max(before.tightness.mean() + CLOSER, np.log(OTHER))
         return bool(closer or (self.shares < MOST * before.shares).any())
 
+    @property
+    def clear(self) -> bool:
+        """Whether it leaves little, by links that are those of the file, more or less."""
+        return bool(self.left < POOR and self.own)
+
+    @property
+    def own(self) -> bool:
+        """Whether links are those of the file, more or less."""
+        return bool(self.tightness.mean() > np.log(OTHER))
+
 
 def likely(case: Case) -> bool:
     """Whether links that are likely beside those of the file explain a case, in every joint."""
@@ -51,34 +67,87 @@ def likely(case: Case) -> bool:
 def misreading(case: Case) -> Hypothesis | None:
     """The reading that explains most of a case, if one explains far more than that of joints; None without.
 
-    Others that explain as much are named beside it, the simplest being the one that is taken.
+    Others that explain as much are named beside it, the simplest being the one that is taken. Where that leaves the
+    case unexplained, several readings that together do not.
     """
     few = _few(case)
-    before = _judge(few)
-    given = GivenLinks(few)
+    before, given = _judge(few), GivenLinks(few)
     worst = sorted(few.dofs, key=lambda dof: -before.shares[dof])[:MOST_JOINTS]
-    readings = [*readings_of_motion(few, worst), *order_of_torques(few), *factors(case), *zeros(few, worst)]
-    promised = [gain(given.energy, GivenLinks(each.of(few)).energy) + each.volume for each in readings]
-    likeliest = sorted(np.argsort(promised)[-JUDGED:])
-    won: dict[Reading, float] = {}
+    single = [*readings_of_motion(few, worst), *order_of_torques(few), *factors(case), *zeros(few, worst)]
     after: dict[Reading, _Judged] = {}
-    for each in (readings[place] for place in likeliest):
-        found = _judge(each.of(few))
-        if not (each.code == "torque_unit" or found.explains(before)):
-            continue
-        more = found.evidence - before.evidence + _samples(few) * (each.volume - each.least * few.robot.nv)
-        if more > EVIDENCE + each.price and not (each.mixed and _as_motor(few, each, before) > more):
-            won[each], after[each] = more - each.price, found
-    if not won:
+    for each in _likeliest(few, [(each,) for each in single]):
+        found = _judged(few, each)
+        if each[0].code == "torque_unit" or found.explains(before):
+            if found.evidence > before.evidence + EVIDENCE and not _as_motor(few, each[0], before, found):
+                after[each[0]] = found
+    most = max((each.evidence for each in after.values()), default=before.evidence)
+    alike = [each for each, found in after.items() if found.evidence > most - EVIDENCE]
+    if not (after[alike[0]] if alike else before).clear:
+        together = _together(few, worst, most)
+        if together:
+            return _told(case, few, together, _judged(few, together), before)
+    if not alike:
         return None
-    alike = [each for each, more in won.items() if more > max(won.values()) - EVIDENCE]
     best = alike[0]
-    others = list(dict.fromkeys(_words(each) for each in alike if _other(each, best)))
+    others = list(dict.fromkeys(each.words for each in alike if _other(each, best)))
     also = f" This motion cannot tell it from: {'; '.join(others[:MOST_NAMED])}." if others else ""
-    told = best.fault(given.relative_error, GivenLinks(best.of(few)).relative_error, won[best], also)
-    changed = best.of(case)
-    own = bool(after[best].tightness.mean() > np.log(OTHER))
-    return Hypothesis(told, changed, case.free_energy, changed.free_energy, changed.free_error, given=own)
+    return _told(case, few, (best,), after[best], before, also)
+
+
+def _told(case: Case, few: Case, found: Readings, after: _Judged, before: _Judged, also: str = "") -> Hypothesis:
+    figures = GivenLinks(few).relative_error, GivenLinks(_read(few, found)).relative_error
+    nats = after.evidence - before.evidence
+    told = [each.fault(*figures, nats, [other for other in found if other is not each], also) for each in found]
+    changed = _read(case, found)
+    energies = case.free_energy, changed.free_energy, changed.free_error
+    return Hypothesis(told[0], changed, *energies, more=tuple(told[1:]), given=after.own)
+
+
+def _together(few: Case, worst: Sequence[int], most: float) -> Readings:
+    """Several readings that explain the case together, where none does alone; none without. most: evidence, nats, that
+    those alone have."""
+    chains = sorted({*_chains(few, worst)}, key=len)
+    judged = {each: _judged(few, each) for each in _likeliest(few, chains)}
+    best = max(judged, key=lambda each: judged[each].evidence, default=())
+    for each in best:  # one that wins nothing on top of the others is none
+        rest = tuple(other for other in best if other is not each)
+        if (found := _judged(few, rest)).evidence > judged[best].evidence - EVIDENCE:
+            best, judged[rest] = rest, found
+    wins = len(best) > 1 and judged[best].clear and judged[best].evidence > most + EVIDENCE * (len(best) - 1)
+    return best if wins else ()
+
+
+def _chains(few: Case, worst: Sequence[int]) -> Iterator[Readings]:
+    """Readings of motion whatever factors torques have, and then signs and factors that the given links ask for."""
+    beam: list[Readings] = [()]
+    for _ in range(DEEP + 1):
+        for chain in beam:
+            read = _read(few, chain)
+            negative = GivenLinks(read).any_factor[0] < 0
+            signed = (*chain, *(sign_of_torque(few, dof) for dof in few.dofs if negative[dof]))
+            yield from (signed, *((*signed, each) for each in factors(_read(few, signed))))
+        grown = [(*chain, each) for chain in beam for each in _moving(_read(few, chain), worst)]
+        left = [np.log(GivenLinks(_read(few, each)).any_factor[1]).sum() for each in grown]
+        beam = [grown[place] for place in np.argsort(left)[:BEAM]]
+
+
+def _moving(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
+    """Readings that are no factors of torques."""
+    yield from (each for each in readings_of_motion(case, worst) if not (each.weighs or each.code.startswith("torque")))
+    yield from order_of_torques(case)
+
+
+def _read(case: Case, readings: Readings) -> Case:
+    return reduce(lambda read, each: each.of(read), readings, case)
+
+
+def _likeliest(few: Case, readings: Sequence[Readings]) -> Iterable[Readings]:
+    """Those that make the given links fit best, simple ones first."""
+    fits = [
+        gain(GivenLinks(few).energy, GivenLinks(_read(few, each)).energy) + sum(one.volume for one in each)
+        for each in readings
+    ]
+    return [readings[place] for place in sorted(np.argsort(fits)[-JUDGED:])]
 
 
 def _few(case: Case) -> Case:
@@ -91,6 +160,13 @@ def _few(case: Case) -> Case:
 
 def _samples(case: Case) -> float:
     return case.independence * len(case)
+
+
+def _judged(few: Case, readings: Readings) -> _Judged:
+    """By the evidence of the torques that the log has, less what its figures cost."""
+    found = _judge(_read(few, readings))
+    more = sum(_samples(few) * (each.volume - each.least * few.robot.nv) - each.price for each in readings)
+    return replace(found, evidence=found.evidence + more)
 
 
 def _judge(case: Case) -> _Judged:
@@ -112,25 +188,21 @@ def _nothing(case: Case) -> _Judged:
     return _Judged(evidence, np.sign(case.energy), 1.0, np.full(case.robot.nb, -np.inf))
 
 
-def _as_motor(case: Case, reading: Reading, before: _Judged) -> float:
-    """Nats that a motor wins which the joints share that a reading mixes: it explains as much on healthy logs."""
-    one, other = reading.mixed
-    won = [0.0]
-    for ratio in (1.0, -1.0):
+def _as_motor(case: Case, reading: Reading, before: _Judged, after: _Judged) -> bool:
+    """Whether a motor wins more which the joints share that a reading mixes: it explains as much on healthy logs."""
+    won = []
+    for ratio in (1.0, -1.0) if reading.mixed else ():
+        one, other = reading.mixed
         extras = layout_of(case.robot, coupling=({one: 1.0, other: ratio},)).extras
         layout = replace(case.layout, extras=(*case.layout.extras, *extras))
-        won.append(_judge(case.undone("coupled_joints", layout=layout)).evidence - before.evidence)
-    return max(won)
+        won.append(_judge(case.undone("coupled_joints", layout=layout)).evidence)
+    return max(won, default=-np.inf) >= after.evidence
 
 
 def _other(reading: Reading, best: Reading) -> bool:
     """Whether a reading says something else than the best, and holds it not in it beside further figures."""
     return (
         not reading.price
-        and _words(reading) != _words(best)
+        and reading.words != best.words
         and (reading.joint is None or reading.joint != best.joint or reading.code != best.code)
     )
-
-
-def _words(reading: Reading) -> str:
-    return f"{reading.code.replace('_', ' ')} ({' '.join(reading.options) or reading.said})"

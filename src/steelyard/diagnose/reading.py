@@ -1,6 +1,6 @@
 """What a log may hold in the place of positions and torques of joints, and the same samples read so."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -45,14 +45,21 @@ class Reading:
         return replace(read, added=read.added + read.regression.still.torque(case.robot)) if self.weighs else read
 
     @property
+    def words(self) -> str:
+        """Its code and options, or what it says."""
+        return f"{self.code.replace('_', ' ')} ({' '.join(self.options) or self.said})"
+
+    @property
     def volume(self) -> float:
         """Logarithm of the factor by which it changes densities of torques."""
         return 0.0 if self.torque is None else float(np.linalg.slogdet(self.torque)[1])
 
-    def fault(self, before: float, after: float, nats: float, also: str = "") -> Fault:
-        """before, after: share of the torque that the given links leave. also: readings that explain as much."""
-        said = f"{self.said}. With this corrected, the links of the given model leave {after:.1%} of the torque "
-        said += f"unexplained instead of {before:.1%}.{also}"
+    def fault(self, before: float, after: float, nats: float, beside: Sequence["Reading"] = (), also: str = "") -> Fault:
+        """before, after: share of the torque that the given links leave. beside: readings that are corrected with it.
+        also: those that explain as much."""
+        all_of_it = " and ".join(["this", *(each.words for each in beside)])
+        said = f"{self.said}. With {all_of_it} corrected, the links of the given model leave {after:.1%} of the "
+        said += f"torque unexplained instead of {before:.1%}.{also}"
         figures = {"relative_error": before, "relative_error_undone": after, "nats": nats, **self.figures}
         return fault(self.code, said, self.remedy, joint=self.joint, options=self.options, **figures)
 

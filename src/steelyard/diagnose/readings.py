@@ -75,14 +75,20 @@ def _signs(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
     wrong = "has the wrong sign"
     for dof in worst:
         name, turned = case.robot.dof_names[dof], _scaled(case, dof, -1.0)
-        own = f"The torque of {name} {wrong}"
-        yield Reading("torque_sign", own, ("--scale", f"tau:{name}=-1"), name, torque=turned)
+        yield sign_of_torque(case, dof)
         if dof not in case.robot.scalar_positions:
             continue
         place = f"The position of {name} {wrong}"
         yield Reading("position_sign", place, ("--scale", f"q:{name}=-1"), name, position=turned)
         both = f"{name} turns the other way in the log than in the model: position and torque both have the wrong sign"
         yield Reading("joint_direction", both, ("--scale", f"{name}=-1"), name, position=turned, torque=turned)
+
+
+def sign_of_torque(case: Case, dof: int) -> Reading:
+    """The torque of one degree negated."""
+    name, turned = case.robot.dof_names[dof], _scaled(case, dof, -1.0)
+    said, option = f"The torque of {name} has the wrong sign", ("--scale", f"tau:{name}=-1")
+    return Reading("torque_sign", said, option, name, torque=turned)
 
 
 def _orders(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
