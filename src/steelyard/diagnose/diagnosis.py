@@ -18,6 +18,7 @@ from steelyard.fit import Estimate, validate
 from steelyard.log import Log
 
 LARGE = {"x": 0.2, "y": 0.2, "zero": 0.2, "gain": 0.5, "spring": np.inf}  # of mistakes, too much for a derivative
+ALL_OTHER = 2.0  # lambda of all links together, below which they are hardly the file's: 2.9 and more on healthy logs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +80,8 @@ def _left(estimate: Estimate, few: Log, undone: Case) -> tuple[tuple[JointResidu
 def _explained(estimate: Estimate, few: Log) -> bool:
     """Whether a posterior explains the torques by links that are near those of the file: a gross mistake of a log
     leaves more, or makes links other bodies."""
-    if min(estimate.scales[name] for name in estimate.layout.bodies) < OTHER:
+    scales = [estimate.scales[name] for name in estimate.layout.bodies]
+    if min(scales) < OTHER or np.mean(np.log(scales)) < np.log(ALL_OTHER):
         return False
     if any(abs(each.value) > LARGE[name.split(".")[-1]] for name, each in estimate.nuisances.items()):
         return False

@@ -5,7 +5,7 @@ given links fit best, beside free friction; they are so many that only the likel
 alone leaves the log unexplained, several at once are judged alike.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -16,7 +16,7 @@ from steelyard.diagnose.figures_of_readings import factors, order_of_torques, ze
 from steelyard.diagnose.given_links import GivenLinks
 from steelyard.diagnose.hypothesis import Hypothesis
 from steelyard.diagnose.reading import Reading
-from steelyard.diagnose.readings import readings_of_motion, sign_of_torque
+from steelyard.diagnose.readings import readings_of_motion, signs_of_torques
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, OTHER, POOR
 from steelyard.errors import SteelyardError
 from steelyard.fit.evidence import TIGHTNESS
@@ -27,7 +27,7 @@ JUDGED = 8  # readings that a posterior judges
 MOST_JOINTS = 8  # the worst ones, whose signs, zeros and orders are tried
 MOST_NAMED = 3  # of readings that explain as much
 CLOSER = 1.0  # by which the logarithm of lambda rises where links become those of the file
-BEAM, DEEP = 4, 2  # readings of motion that are followed, and how many of them one log may need
+SCREENED, BEAM = 24, 4  # readings of motion that others are put on top of, and that are followed
 
 Readings = tuple[Reading, ...]  # one after the other
 
@@ -44,8 +44,11 @@ class _Judged:
 
     def explains(self, before: "_Judged") -> bool:
         """Whether it does what was not: takes most off the residual of a joint, or makes links those of the file."""
-        closer = self.tightness.mean() > max(before.tightness.mean() + CLOSER, np.log(OTHER))
-        return bool(closer or (self.shares < MOST * before.shares).any())
+        return self.closer(before) or bool((self.shares < MOST * before.shares).any())
+
+    def closer(self, before: "_Judged") -> bool:
+        """Whether it makes links those of the file that were others."""
+        return bool(self.tightness.mean() > max(before.tightness.mean() + CLOSER, np.log(OTHER)))
 
     @property
     def clear(self) -> bool:
@@ -71,19 +74,20 @@ def misreading(case: Case) -> Hypothesis | None:
     case unexplained, several readings that together do not.
     """
     few = _few(case)
-    before, given = _judge(few), GivenLinks(few)
+    before = _judge(few)
     worst = sorted(few.dofs, key=lambda dof: -before.shares[dof])[:MOST_JOINTS]
     single = [*readings_of_motion(few, worst), *order_of_torques(few), *factors(case), *zeros(few, worst)]
+    alone = {each: GivenLinks(each.of(few)) for each in single if not _brings_unbelieved(few, each)}
     after: dict[Reading, _Judged] = {}
-    for each in _likeliest(few, [(each,) for each in single]):
-        found = _judged(few, each)
-        if each[0].code == "torque_unit" or found.explains(before):
-            if found.evidence > before.evidence + EVIDENCE and not _as_motor(few, each[0], before, found):
-                after[each[0]] = found
+    for (each,) in _likeliest(few, {(each,): left for each, left in alone.items()}):
+        found = _judged(few, (each,))
+        explains = each.code == "torque_unit" or (found.closer if each.of_links else found.explains)(before)
+        if explains and found.evidence > before.evidence + EVIDENCE and not _as_motor(few, each, found):
+            after[each] = found
     most = max((each.evidence for each in after.values()), default=before.evidence)
     alike = [each for each, found in after.items() if found.evidence > most - EVIDENCE]
     if not (after[alike[0]] if alike else before).clear:
-        together = _together(few, worst, most)
+        together = _together(few, alone, most)
         if together:
             return _told(case, few, together, _judged(few, together), before)
     if not alike:
@@ -92,6 +96,12 @@ def misreading(case: Case) -> Hypothesis | None:
     others = list(dict.fromkeys(each.words for each in alike if _other(each, best)))
     also = f" This motion cannot tell it from: {'; '.join(others[:MOST_NAMED])}." if others else ""
     return _told(case, few, (best,), after[best], before, also)
+
+
+def _brings_unbelieved(few: Case, reading: Reading) -> bool:
+    """Whether a joint gets torque of one whose own are not believed."""
+    silent = few.energy == 0
+    return reading.torque is not None and bool(reading.torque[np.ix_(~silent, silent)].any())
 
 
 def _told(case: Case, few: Case, found: Readings, after: _Judged, before: _Judged, also: str = "") -> Hypothesis:
@@ -103,11 +113,10 @@ def _told(case: Case, few: Case, found: Readings, after: _Judged, before: _Judge
     return Hypothesis(told[0], changed, *energies, more=tuple(told[1:]), given=after.own)
 
 
-def _together(few: Case, worst: Sequence[int], most: float) -> Readings:
-    """Several readings that explain the case together, where none does alone; none without. most: evidence, nats, that
-    those alone have."""
-    chains = sorted({*_chains(few, worst)}, key=len)
-    judged = {each: _judged(few, each) for each in _likeliest(few, chains)}
+def _together(few: Case, alone: dict[Reading, GivenLinks], most: float) -> Readings:
+    """Several readings that explain the case together, where none does alone; none without. alone: each, and what the
+    given links then leave. most: evidence, nats, that these have."""
+    judged = {each: _judged(few, each) for each in _likeliest(few, dict.fromkeys(_chains(few, alone)))}
     best = max(judged, key=lambda each: judged[each].evidence, default=())
     for each in best:  # one that wins nothing on top of the others is none
         rest = tuple(other for other in best if other is not each)
@@ -117,37 +126,33 @@ def _together(few: Case, worst: Sequence[int], most: float) -> Readings:
     return best if wins else ()
 
 
-def _chains(few: Case, worst: Sequence[int]) -> Iterator[Readings]:
+def _chains(few: Case, alone: dict[Reading, GivenLinks]) -> Iterator[Readings]:
     """Readings of motion whatever factors torques have, and then signs and factors that the given links ask for."""
-    beam: list[Readings] = [()]
-    for _ in range(DEEP + 1):
-        for chain in beam:
-            read = _read(few, chain)
-            negative = GivenLinks(read).any_factor[0] < 0
-            signed = (*chain, *(sign_of_torque(few, dof) for dof in few.dofs if negative[dof]))
-            yield from (signed, *((*signed, each) for each in factors(_read(few, signed))))
-        grown = [(*chain, each) for chain in beam for each in _moving(_read(few, chain), worst)]
-        left = [np.log(GivenLinks(_read(few, each)).any_factor[1]).sum() for each in grown]
-        beam = [grown[place] for place in np.argsort(left)[:BEAM]]
 
+    def left(given: GivenLinks) -> float:
+        return float(np.log(given.any_factor[1]).sum())
 
-def _moving(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
-    """Readings that are no factors of torques."""
-    yield from (each for each in readings_of_motion(case, worst) if not (each.weighs or each.code.startswith("torque")))
-    yield from order_of_torques(case)
+    moving = sorted((each for each in alone if each.moves), key=lambda each: left(alone[each]))[:SCREENED]
+    first = [(each,) for each in moving[:BEAM]]
+    second = ((*chain, each) for chain in first for each in (*moving, *order_of_torques(_read(few, chain))))
+    for chain in [(), *first, *sorted(second, key=lambda each: left(GivenLinks(_read(few, each))))[:BEAM]]:
+        negative = GivenLinks(_read(few, chain)).any_factor[0] < 0
+        signed = (*chain, *signs_of_torques(few, np.flatnonzero(negative).tolist()))
+        yield from (signed, *((*signed, each) for each in factors(_read(few, signed))))
 
 
 def _read(case: Case, readings: Readings) -> Case:
     return reduce(lambda read, each: each.of(read), readings, case)
 
 
-def _likeliest(few: Case, readings: Sequence[Readings]) -> Iterable[Readings]:
-    """Those that make the given links fit best, simple ones first."""
+def _likeliest(few: Case, readings: dict[Readings, GivenLinks | None]) -> list[Readings]:
+    """Those that make the given links fit best, simple ones first. readings: and what the given links then leave."""
     fits = [
-        gain(GivenLinks(few).energy, GivenLinks(_read(few, each)).energy) + sum(one.volume for one in each)
-        for each in readings
+        gain(GivenLinks(few).energy, (given or GivenLinks(_read(few, each))).energy) + sum(one.volume for one in each)
+        for each, given in readings.items()
     ]
-    return [readings[place] for place in sorted(np.argsort(fits)[-JUDGED:])]
+    likeliest = set(np.argsort(fits)[-JUDGED:].tolist())
+    return [each for place, each in enumerate(readings) if place in likeliest]
 
 
 def _few(case: Case) -> Case:
@@ -188,7 +193,7 @@ def _nothing(case: Case) -> _Judged:
     return _Judged(evidence, np.sign(case.energy), 1.0, np.full(case.robot.nb, -np.inf))
 
 
-def _as_motor(case: Case, reading: Reading, before: _Judged, after: _Judged) -> bool:
+def _as_motor(case: Case, reading: Reading, after: _Judged) -> bool:
     """Whether a motor wins more which the joints share that a reading mixes: it explains as much on healthy logs."""
     won = []
     for ratio in (1.0, -1.0) if reading.mixed else ():

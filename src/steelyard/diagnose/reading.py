@@ -16,7 +16,8 @@ class Reading:
     code, said, remedy, options, joint: of the fault; remedy: by default that of the code's record. position, torque:
     (nv, nv), None for those of joints. offset: (nv,) of positions, rad or m. gravity: (3,) of the robot. weighs:
     whether gravity of the given links is to be added. mixed: joints that positions mix. least: nats a number that it
-    has to win; price: nats, as of many figures. figures: evidence of the fault.
+    has to win; price: nats, as of many figures. of_links: whether only links tell it, by
+    becoming those of the file. figures: evidence of the fault.
     """
 
     code: str
@@ -32,6 +33,7 @@ class Reading:
     mixed: tuple[str, ...] = ()
     least: float = 0.0
     price: float = 0.0
+    of_links: bool = False
     figures: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, case: Case) -> Case:
@@ -45,6 +47,14 @@ class Reading:
         return replace(read, added=read.added + read.regression.still.torque(case.robot)) if self.weighs else read
 
     @property
+    def moves(self) -> bool:
+        """Whether it is more than factors of torques, which it does not need to know."""
+        factors = (
+            self.position is None and self.torque is not None and (self.torque == np.diag(np.diag(self.torque))).all()
+        )
+        return not (factors or self.weighs)
+
+    @property
     def words(self) -> str:
         """Its code and options, or what it says."""
         return f"{self.code.replace('_', ' ')} ({' '.join(self.options) or self.said})"
@@ -54,7 +64,9 @@ class Reading:
         """Logarithm of the factor by which it changes densities of torques."""
         return 0.0 if self.torque is None else float(np.linalg.slogdet(self.torque)[1])
 
-    def fault(self, before: float, after: float, nats: float, beside: Sequence["Reading"] = (), also: str = "") -> Fault:
+    def fault(
+        self, before: float, after: float, nats: float, beside: Sequence["Reading"] = (), also: str = ""
+    ) -> Fault:
         """before, after: share of the torque that the given links leave. beside: readings that are corrected with it.
         also: those that explain as much."""
         all_of_it = " and ".join(["this", *(each.words for each in beside)])

@@ -13,6 +13,8 @@ TURN = 2 * np.pi  # rad, which angles of a joint in degrees go beyond
 # Nats a number that other coordinates must win: of true ones it is 0.43 at least, on healthy logs 0.24 at most, as
 # joints of nothing but friction fit any.
 WINS = 0.3
+GEARS = (2.0, 3.0)  # ratios that a driver may not know
+GEARED = 0.18  # nats a number that one must win: a true one 0.22 and more, on healthy logs 0.14 at most
 
 
 def readings_of_motion(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
@@ -20,6 +22,7 @@ def readings_of_motion(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
     yield from _units_of_angles(case)
     yield from _gravity(case)
     yield from _signs(case, worst)
+    yield from _gears(case, worst)
     if len(case.dofs) == case.robot.nv == len(case.robot.scalar_positions):
         yield from _orders(case, worst)
         yield from _coordinates(case.robot.dof_names)
@@ -69,19 +72,41 @@ def _gravity(case: Case) -> Iterator[Reading]:
 
 
 def _signs(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
-    all_said = "Every torque has the opposite sign of the model's convention (as a load that the joint feels, perhaps)"
-    every = -np.eye(case.robot.nv)
-    yield Reading("torque_sign_all", all_said, ("--scale", "tau:all=-1"), torque=every)
-    wrong = "has the wrong sign"
+    yield from signs_of_torques(case, case.dofs)
     for dof in worst:
         name, turned = case.robot.dof_names[dof], _scaled(case, dof, -1.0)
-        yield sign_of_torque(case, dof)
+        yield from signs_of_torques(case, [dof])
         if dof not in case.robot.scalar_positions:
             continue
-        place = f"The position of {name} {wrong}"
+        place = f"The position of {name} has the wrong sign"
         yield Reading("position_sign", place, ("--scale", f"q:{name}=-1"), name, position=turned)
         both = f"{name} turns the other way in the log than in the model: position and torque both have the wrong sign"
         yield Reading("joint_direction", both, ("--scale", f"{name}=-1"), name, position=turned, torque=turned)
+
+
+def signs_of_torques(case: Case, dofs: Sequence[int]) -> Iterator[Reading]:
+    """Torques of some degrees negated, of all of them as one reading."""
+    if len(dofs) == len(case.dofs) > 1:
+        said = "Every torque has the opposite sign of the model's convention (as a load that the joint feels, perhaps)"
+        yield Reading("torque_sign_all", said, ("--scale", "tau:all=-1"), torque=-np.eye(case.robot.nv))
+        return
+    for name, turned in ((case.robot.dof_names[dof], _scaled(case, dof, -1.0)) for dof in dofs):
+        said = f"The torque of {name} has the wrong sign"
+        yield Reading("torque_sign", said, ("--scale", f"tau:{name}=-1"), name, torque=turned)
+
+
+def _gears(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
+    """A stage of gears or a belt that one joint has and its driver does not know, or that it has no more."""
+    for dof in worst:
+        name = case.robot.dof_names[dof]
+        for ratio in (*GEARS, *(1 / each for each in GEARS)) if dof in case.robot.scalar_positions else ():
+            said = (
+                f"Position and torque of {name} are those in front of a gear or belt of ratio {ratio:.3g}: the joint "
+            )
+            said += f"moves {1 / ratio:.3g} times as far, with {ratio:.3g} times the torque"
+            options = ("--scale", f"q:{name}={1 / ratio:.5g}", "--scale", f"tau:{name}={ratio:.5g}")
+            both = {"position": _scaled(case, dof, 1 / ratio), "torque": _scaled(case, dof, ratio)}
+            yield Reading("joint_gear", said, options, name, **both, least=GEARED, of_links=True)
 
 
 def sign_of_torque(case: Case, dof: int) -> Reading:
