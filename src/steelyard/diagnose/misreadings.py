@@ -86,10 +86,9 @@ def misreading(case: Case) -> Hypothesis | None:
             after[each] = found
     most = max((each.evidence for each in after.values()), default=before.evidence)
     alike = [each for each, found in after.items() if found.evidence > most - EVIDENCE]
-    if not (after[alike[0]] if alike else before).clear:
-        together = _together(few, alone, most)
-        if together:
-            return _told(case, few, together, _judged(few, together), before)
+    unclear = not (after[alike[0]] if alike else before).clear
+    if unclear and (together := _together(few, alone, most)):
+        return _told(case, few, together, _judged(few, together), before)
     if not alike:
         return None
     best = alike[0]
@@ -117,7 +116,7 @@ def _together(few: Case, alone: dict[Reading, GivenLinks], most: float) -> Readi
     """Several readings that explain the case together, where none does alone; none without. alone: each, and what the
     given links then leave. most: evidence, nats, that these have."""
     judged = {each: _judged(few, each) for each in _likeliest(few, dict.fromkeys(_chains(few, alone)))}
-    best = max(judged, key=lambda each: judged[each].evidence, default=())
+    best = max(judged, key=lambda each: judged[each].evidence - EVIDENCE * len(each), default=())
     for each in best:  # one that wins nothing on top of the others is none
         rest = tuple(other for other in best if other is not each)
         if (found := _judged(few, rest)).evidence > judged[best].evidence - EVIDENCE:
@@ -147,11 +146,12 @@ def _read(case: Case, readings: Readings) -> Case:
 
 def _likeliest(few: Case, readings: dict[Readings, GivenLinks | None]) -> list[Readings]:
     """Those that make the given links fit best, simple ones first. readings: and what the given links then leave."""
-    fits = [
-        gain(GivenLinks(few).energy, (given or GivenLinks(_read(few, each))).energy) + sum(one.volume for one in each)
-        for each, given in readings.items()
-    ]
-    likeliest = set(np.argsort(fits)[-JUDGED:].tolist())
+
+    def fit(readings: Readings, given: GivenLinks | None) -> float:
+        left = (given or GivenLinks(_read(few, readings))).energy
+        return gain(few.energy, left) + sum(each.volume for each in readings)
+
+    likeliest = set(np.argsort([fit(*each) for each in readings.items()])[-JUDGED:].tolist())
     return [each for place, each in enumerate(readings) if place in likeliest]
 
 
