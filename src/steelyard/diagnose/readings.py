@@ -62,10 +62,8 @@ def _gravity(case: Case) -> Iterator[Reading]:
     if len(case.dofs) < case.robot.nv:  # a base holds gravity that no torque is
         return
     none, remedy = "Torques hold no gravity", "Log torques before gravity compensation, or have gravity added again: "
-    remedy += (
-        "that of the nominal model, or, where the controller uses another, of that one (--gravity-model MODEL), as "
-    )
-    remedy += "masses follow the gravity that is added."
+    remedy += "that of the nominal model, or, where the controller uses another, of that one (--gravity-model MODEL), "
+    remedy += "as masses follow the gravity that is added."
     taken, options = f"{none}: that of the nominal model was taken off them", ("--gravity-compensated",)
     yield Reading("gravity_compensated", taken, options, remedy=remedy, weighs=True)
     yield Reading("gravity_compensated", none, ("--gravity", "0", "0", "0"), gravity=np.zeros(3))
@@ -100,13 +98,11 @@ def _gears(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
     for dof in worst:
         name = case.robot.dof_names[dof]
         for ratio in (*GEARS, *(1 / each for each in GEARS)) if dof in case.robot.scalar_positions else ():
-            said = (
-                f"Position and torque of {name} are those in front of a gear or belt of ratio {ratio:.3g}: the joint "
-            )
+            said = f"Position and torque of {name} are those before a gear or belt of ratio {ratio:.3g}: the joint "
             said += f"moves {1 / ratio:.3g} times as far, with {ratio:.3g} times the torque"
             options = ("--scale", f"q:{name}={1 / ratio:.5g}", "--scale", f"tau:{name}={ratio:.5g}")
-            both = {"position": _scaled(case, dof, 1 / ratio), "torque": _scaled(case, dof, ratio)}
-            yield Reading("joint_gear", said, options, name, **both, least=GEARED, of_links=True)
+            slower, more = _scaled(case, dof, 1 / ratio), _scaled(case, dof, ratio)
+            yield Reading("joint_gear", said, options, name, position=slower, torque=more, least=GEARED, of_links=True)
 
 
 def sign_of_torque(case: Case, dof: int) -> Reading:
