@@ -7,7 +7,7 @@ import steelyard as sy
 from recordings_of_arms import arm, diagnosis_of, recorded, scaled
 from steelyard.diagnose.case import case_of
 from steelyard.diagnose.given_links import GivenLinks
-from steelyard.diagnose.hypotheses.joint_order import limb_orders
+from steelyard.diagnose.orders import limb_orders
 from steelyard.information import accumulate
 from steelyard.prepare.prepared import with_motion
 from steelyard.simulate import Sensors, record, rich_motion

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from recordings_of_arms import ARMS, arm, diagnosis_of, recorded
+from recordings_of_arms import ARMS, arm, diagnosis_of, recorded, scaled
 from steelyard.app.demo_job import mistaken
 from steelyard.corrections import corrections_from
 from steelyard.diagnose.faults import FATAL
@@ -36,7 +36,9 @@ def fault_of(name, log, *, seed=0):
     """The only fault of a log, and the log with its option applied."""
     robot = given(name, seed)
     (fault,) = diagnosis_of(robot, log).faults
-    words = dict(zip((word[2:].replace("-", "_") for word in fault.options[::2]), fault.options[1::2], strict=False))
+    words = {}
+    for option, word in zip(fault.options[::2], fault.options[1::2], strict=False):
+        words.setdefault(option[2:].replace("-", "_"), []).append(word)
     assert " ".join(fault.options) in fault.message and (fault.severity == "fatal") == (fault.code in FATAL)
     return fault, corrected(robot, log, corrections_from(words or {fault.code: True}))
 
@@ -66,6 +68,42 @@ def test_an_order_that_is_no_exchange():
     np.testing.assert_array_equal(undone.tau, log.tau)
     turned = log.replace(q=log.q[:, ::-1], tau=log.tau[:, ::-1])
     np.testing.assert_array_equal(fault_of("panda", turned)[1].q, log.q)
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize(("name", "joint", "ratio"), [("panda", 3, 2.0), ("panda", 1, 0.5), ("ur10", 2, 3.0)])
+def test_a_gear_of_one_joint(name, joint, ratio):
+    """A belt that the driver does not know: the position is as many times the joint's as the torque is smaller."""
+    log = recorded(name)
+    fault, undone = fault_of(name, scaled(log, q={joint: ratio}, tau={joint: 1 / ratio}))
+    assert (fault.code, fault.joint) == ("joint_gear", log.joint_names[joint])
+    np.testing.assert_allclose(undone.q, log.q, rtol=1e-4)
+    np.testing.assert_allclose(undone.tau, log.tau, rtol=1e-4)
+
+
+def _spoilt_thrice(log):
+    log = scaled(log, tau={3: -1.0})
+    return log.replace(tau=1e3 * exchanged(log.tau, 1, 2))
+
+
+@pytest.mark.exhaustive(keep=2)
+@pytest.mark.parametrize(
+    ("name", "spoilt", "options"),
+    [
+        ("panda", _spoilt_thrice, ("--order", "--scale tau:panda_joint4=-1", "--unit tau=mNm")),
+        ("puma560", lambda log: scaled(log, q={1: -1.0}, tau={2: -1.0}), ("--scale q:joint2=-1", "--scale tau:joint3")),
+        (
+            "puma560",
+            lambda log: scaled(log.replace(q=np.degrees(log.q)), tau={2: -1.0}),
+            ("--scale tau:joint3=-1", "--unit q=deg"),
+        ),
+    ],
+)
+def test_mistakes_that_hide_each_other(name, spoilt, options):
+    """None of them alone lets the links of the file explain the log."""
+    faults = diagnosis_of(given(name), spoilt(recorded(name))).faults
+    found = sorted(" ".join(each.options) for each in faults)
+    assert len(found) == len(options) and all(map(str.startswith, found, options))
 
 
 @pytest.mark.parametrize("joint", [0, 6])

@@ -7,6 +7,7 @@ from steelyard.corrections import Corrections
 from steelyard.errors import LogError
 from steelyard.log import Log, checks, read_log
 from steelyard.model import library
+from steelyard.prepare import prepare
 from steelyard.prepare.undo import corrected
 
 pytestmark = pytest.mark.claim("pipeline.refusals")
@@ -84,6 +85,18 @@ def test_torque(motion):
     low = np.quantile(log.tau[:, 0], 0.03)
     clipped = log.replace(tau=np.maximum(log.tau, [low, -np.inf, -np.inf]))
     assert codes(clipped) == ["saturation"] and "shoulder is exactly" in message(clipped, "saturation")
+
+
+def test_a_torque_that_stands_still_is_left_out(motion):
+    """At one value but for noise, while its joint moves to and fro; that of a joint that turns one way may."""
+    log, rng = motion(), np.random.default_rng(0)
+    tau = log.tau.copy()
+    tau[:, 1] = -2.1 + 0.02 * rng.normal(size=len(log))
+    stuck = log.replace(tau=tau)
+    assert codes(stuck) == ["hanging_torque"] and "elbow stands still at -2.1" in message(stuck, "hanging_torque")
+    assert not np.any(prepare(stuck).log.weights[:, 1]) and np.all(prepare(stuck).log.weights[:, [0, 2]])
+    turning = stuck.replace(q=log.q * [1, 0, 1] + np.outer(log.t, [0, 1, 0]), v=None, a=None)
+    assert codes(turning) == []
 
 
 def test_a_free_base_in_flight_has_no_wrench():

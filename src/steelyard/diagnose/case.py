@@ -35,8 +35,8 @@ RANK = 1e-7  # singular values below this share of the largest are not excited
 class Case:
     """Samples of logs, and the regression that should explain them.
 
-    measured: torques as curves over time. order: (nv,) the column of each; delay: (nv,) s by which they come late;
-    factor: (nv,) to be multiplied with; added: (n, nv) torque to add after that.
+    measured: torques of joints as curves over time. delay: (nv,) s by which they come late; added: (n, nv) torque to
+    add after that.
     independence: share of the samples that is independent of its neighbours. interval: s between them. stamps: name
     of each log and times of its samples, s. repairs: codes of the mistakes undone.
     """
@@ -44,10 +44,8 @@ class Case:
     regression: Regression
     measured: Curves
     delay: np.ndarray
-    factor: np.ndarray
     independence: float
     interval: float
-    order: np.ndarray
     stamps: tuple[tuple[str, np.ndarray], ...]
     added: np.ndarray | float = 0.0
     repairs: tuple[str, ...] = ()
@@ -68,27 +66,44 @@ class Case:
         """Degrees that a motor drives: those of a free base have no torque of their own to be wrong."""
         return self.layout.dofs
 
-    def undone(self, code: str, *, delay=None, factor=None, order=None, added=None, **changes) -> "Case":
-        """The same samples with one mistake undone. changes: of the regression (robot, layout, motion)."""
+    def undone(self, code: str, *, delay=None, mixed=None, added=None, **changes) -> "Case":
+        """The same samples with one mistake undone. mixed: (nv, nv) that makes torques of joints of those that are
+        there. changes: of the regression (robot, layout, motion)."""
+        own = self.added if added is None else added
         return replace(
             self,
             regression=replace(self.regression, **changes) if changes else self.regression,
+            measured=self.measured if mixed is None else self.measured.mixed(mixed),
             delay=self.delay if delay is None else delay,
-            factor=self.factor if factor is None else factor,
-            order=self.order if order is None else order,
-            added=self.added if added is None else added,
+            added=own @ mixed.T if mixed is not None and isinstance(own, np.ndarray) else own,
             repairs=(*self.repairs, code),
+        )
+
+    def every(self, step: int) -> "Case":
+        """The same of every `step`-th sample."""
+        if step < 2:
+            return self
+        own, n = self.regression, len(self)
+        motion = {key: getattr(own, key)[::step] for key in ("q", "v", "a", "direction")}
+        believed = own.believed[:, ::step] if own.believed.shape[1] == n else own.believed
+        return replace(
+            self,
+            regression=replace(own, **motion, believed=believed),
+            measured=self.measured.every(step),
+            independence=min(1.0, self.independence * step),
+            interval=self.interval * step,
+            added=self.added[::step] if isinstance(self.added, np.ndarray) else self.added,
         )
 
     @cached_property
     def tau(self) -> np.ndarray:
-        """(n, nv) torque, with order, delay and factor undone."""
-        return self.factor * self.measured.at(self.delay, columns=self.order) + self.added
+        """(n, nv) torque of joints, delays undone."""
+        return self.measured.at(self.delay) + self.added
 
     @cached_property
     def tau_rate(self) -> np.ndarray:
         """(n, nv) its rate of change, N m/s."""
-        return self.factor * self.measured.at(self.delay, columns=self.order, derivative=1)
+        return self.measured.at(self.delay, derivative=1)
 
     @cached_property
     def target(self) -> np.ndarray:
@@ -264,10 +279,8 @@ def case_of(estimate: Estimate, logs: Sequence[Log]) -> Case:
         ),
         measured=Curves(logs, step),
         delay=np.zeros(robot.nv),
-        factor=np.ones(robot.nv),
         independence=min(1.0, independence_of(logs) * step),
         interval=1 / few.rate,
-        order=np.arange(robot.nv),
         stamps=tuple((log.name, log.t[::step]) for log in logs),
     )
 

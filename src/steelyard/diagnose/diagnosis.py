@@ -8,23 +8,17 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.diagnose.case import Case, case_of, thinned, thinning
 from steelyard.diagnose.faults import Fault, fault
-from steelyard.diagnose.given_links import spoils
-from steelyard.diagnose.hypotheses import (
-    gravity_compensated,
-    gravity_law,
-    model_torque,
-    motor_current,
-    nominal_model,
-    passing_force,
-)
+from steelyard.diagnose.hypotheses import gravity_compensated, gravity_law, model_torque, nominal_model
 from steelyard.diagnose.joint_residuals import JointResidual, analyse
-from steelyard.diagnose.search import LEFT, MATTERS, POOR, explained, search_faults, unphysical
+from steelyard.diagnose.misreadings import likely
+from steelyard.diagnose.search import LEFT, MATTERS, explained, search_faults, unphysical
+from steelyard.diagnose.thresholds import OTHER, POOR
 from steelyard.diagnose.torque_contributions import Contributions, contributions
 from steelyard.fit import Estimate, validate
 from steelyard.log import Log
 
 LARGE = {"x": 0.2, "y": 0.2, "zero": 0.2, "gain": 0.5, "spring": np.inf}  # of mistakes, too much for a derivative
-OTHER = 1.0  # lambda of a link, below which its second moments differ from the file's by their own size
+ALL_OTHER = 2.0  # lambda of all links together, below which they are hardly the file's: 2.9 and more on healthy logs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +59,8 @@ def diagnose(estimate: Estimate, logs: Log | Sequence[Log], *, case: Case | None
         return Diagnosis((), (), contributions(estimate, few))
     case = case_of(estimate, logs) if case is None else case
     few = thinned(logs, thinning(estimate, logs))
-    named, undone, doubted = _named(case, gross=not _explained(estimate, few))
+    near = likely(case) if estimate.weighed is None else _explained(estimate, few)
+    named, undone, doubted = _named(case, gross=not near)
     left, error = _left(estimate, few, undone)
     driven = not any(each.code == gravity_law.CODE for each in named)
     lacking = _model_class(undone, left, error, doubted) if driven else ()
@@ -85,7 +80,8 @@ def _left(estimate: Estimate, few: Log, undone: Case) -> tuple[tuple[JointResidu
 def _explained(estimate: Estimate, few: Log) -> bool:
     """Whether a posterior explains the torques by links that are near those of the file: a gross mistake of a log
     leaves more, or makes links other bodies."""
-    if estimate.weighed is None or min(estimate.scales[name] for name in estimate.layout.bodies) < OTHER:
+    scales = [estimate.scales[name] for name in estimate.layout.bodies]
+    if min(scales) < OTHER or np.mean(np.log(scales)) < np.log(ALL_OTHER):
         return False
     if any(abs(each.value) > LARGE[name.split(".")[-1]] for name, each in estimate.nuisances.items()):
         return False
@@ -100,34 +96,12 @@ def imitated(estimate: Estimate, bodies: Sequence[str]) -> bool:
 
 
 def _named(case: Case, *, gross: bool = True) -> tuple[tuple[Fault, ...], Case, Fault | None]:
-    """Faults that have a name, the case with all but loads undone, and a cause that explains too little to be named.
-
-    Torques that are too large are looked for first; too small ones may be angles in degrees, which the search finds.
-    """
+    """Faults that have a name, the case with all but loads undone, and a cause that explains too little to be named."""
     if (law := gravity_law.find(case)) is not None:
         return (law,), case, None
-    found, undone = [], case
-    for look in (_too_large, motor_current.find):
-        fault = look(undone)
-        passing = passing_force.MISTAKE.accepted(undone) if fault is not None and look is motor_current.find else ()
-        if fault is not None and not spoils(undone, fault[1]) and all(look(each.case) is not None for each in passing):
-            found.append(fault[0])
-            undone = fault[1]
-    before, searched = undone, search_faults(undone, gross=gross)
-    named, undone = gravity_compensated.explained(before, searched.faults, searched.case)
-    scaled = any(each.code == "motor_current" for each in found)  # some drives may still have a gain that was no more
-    found += [each for each in named if not (scaled and each.code == "torque_scale")]  # than a guess
-    if not any(each.code in ("torque_unit", "motor_current") for each in found) and (
-        fault := nominal_model.torque_unit(undone)
-    ):
-        found.append(fault[0])
-        undone = fault[1]
-    return (*found, *nominal_model.load(undone), *model_torque.found(undone)), undone, searched.doubted
-
-
-def _too_large(case: Case) -> tuple[Fault, Case] | None:
-    unit = nominal_model.torque_unit(case)
-    return unit if unit and unit[0].evidence["factor"] > 1 else None
+    searched = search_faults(case, gross=gross)
+    named, undone = gravity_compensated.explained(case, searched.faults, searched.case)
+    return (*named, *nominal_model.load(undone), *model_torque.found(undone)), undone, searched.doubted
 
 
 def _model_class(

@@ -92,6 +92,13 @@ _OF_FITS = (
         "--unit q:JOINT=rev",
     ),
     _diagnosis(
+        "joint_gear",
+        "fatal",
+        "One joint has a gear or belt that its position and torque leave out, or has it no more.",
+        "Correct the gear ratio in the driver, or q, v and tau of {joint} in the log.",
+        "--scale q:JOINT=0.5 --scale tau:JOINT=2",
+    ),
+    _diagnosis(
         "motor_current",
         "fatal",
         "Each joint's torque is in a unit of its own, as motor currents and motor-side torques are.",

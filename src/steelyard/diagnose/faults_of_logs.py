@@ -92,6 +92,11 @@ OF_LOGS = (
         "Torque of one joint is zero in every sample.",
         "If the joint stood still, make it a fixed joint of the model.",
     ),
+    _of_log(
+        "hanging_torque",
+        "Torque of one joint stands still while the joint moves.",
+        "None is needed for the other joints: it is left out. Look for what no longer refreshes it.",
+    ),
     FaultRecord(
         "time_unit",
         "log",

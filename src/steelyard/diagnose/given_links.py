@@ -17,7 +17,7 @@ from steelyard.terms import TERMS
 LEAST = 1e-14  # of a joint's energy: rounding
 RANK = 1e-6  # singular values at unit columns
 POOR = 0.4  # share of the torque that the given links leave, above which mistakes are more likely than wrong links
-FAIR, FAIR_JOINT = 0.08, 0.2  # the same, of all and of the worst joint, above which gross mistakes are looked for
+FAIR, FAIR_JOINT = 0.08, 0.2  # the same, of all and of the worst joint, above which gravity of others is looked for
 SPOILS = 1.25  # times as much, and MORE of the torque: what no correction of a mistake does to links that fit
 MORE = 0.01
 
@@ -65,6 +65,16 @@ class GivenLinks:
     def relative_error(self) -> float:
         """The same of all degrees that measure torque together."""
         return self.case.share(self.energy)
+
+    @cached_property
+    def any_factor(self) -> tuple[np.ndarray, np.ndarray]:
+        """(nv,) factor of each joint's torque at which its links leave least, of any sign, and what is then left."""
+        factor, left = np.ones(self.case.robot.nv), self.case.energy.copy()
+        for dof in self.case.dofs:
+            columns = np.column_stack([self.torque[dof], self.drives[dof]])
+            found = np.linalg.lstsq(columns, self.case.target[dof], rcond=RANK)[0]
+            left[dof], factor[dof] = np.sum((self.case.target[dof] - columns @ found) ** 2), found[0]
+        return factor, np.maximum(left, LEAST * max(self.case.energy.max(initial=0.0), 1e-300))
 
     @property
     def fair(self) -> bool:

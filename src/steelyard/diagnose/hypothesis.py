@@ -1,14 +1,14 @@
 """A mistake that may have been made, and the same data with it undone."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from steelyard.diagnose.added_columns import persistence
 from steelyard.diagnose.case import Case, gain
-from steelyard.diagnose.faults import Fault, fault
+from steelyard.diagnose.faults import Fault
 from steelyard.diagnose.thresholds import EVIDENCE
 
 
@@ -18,8 +18,8 @@ class Hypothesis:
     the mistake and without; left: (n, nv) what the latter leaves.
 
     more: further faults undone with it. certain: whether its figures are none by chance, however little they win.
-    surprise: nats that figures of such a size cost before any data is looked at. given: whether the links of the given
-    model judge it, and not those of a fit. ahead: times what any other mistake wins that it has to win.
+    surprise: nats that figures of such a size cost before any data is looked at. given: whether it makes links those of
+    the given model. ahead: times what any other mistake wins that it has to win.
     """
 
     fault: Fault
@@ -71,11 +71,6 @@ def free_hypothesis(case: Case, changed: Case, told: Fault, **options) -> Hypoth
     return Hypothesis(told, changed, case.free_energy, changed.free_energy, changed.free_error, **options)
 
 
-def physical_hypothesis(case: Case, changed: Case, told: Fault, **options) -> Hypothesis:
-    """A hypothesis judged by physically consistent fits. options: of `Hypothesis`."""
-    return Hypothesis(told, changed, case.physical_energy, changed.physical_energy, changed.error, **options)
-
-
 def surprise(figures, usual: float) -> float:
     """Nats that figures (m,) cost before any data: of a normal distribution with a usual size, beside its centre."""
     return 0.5 * float(np.sum((np.asarray(figures) / usual) ** 2))
@@ -93,21 +88,11 @@ def remaining_share(cause: Fault, case: Case, undone: Case) -> float:
     return float(min(shares, undone.relative_error / case.relative_error) ** 2)
 
 
-Trials = Callable[[Case, Sequence[int]], Iterable["Trial"]]
-
-
 @dataclass(frozen=True)
 class Mistake:
-    """A kind of mistake, and how it is looked for, in each of three ways that it names.
+    """A kind of mistake that least squares finds. hypotheses: of a case; accepts: whether one is believed, if none wins
+    more; told: those that are, as they are to be told, where they exclude each other."""
 
-    trials: gross ones, simple ones first, of a case and its worst degrees of freedom, compared by the physically
-    consistent fit. by_given_links: the same for the links of the given model, which cost less to try and know more.
-    hypotheses: of a case, by least squares; accepts: whether one is believed, if none wins more; told: those that are,
-    as they are to be told, where they exclude each other.
-    """
-
-    trials: tuple[Trials, ...] = ()
-    by_given_links: tuple[Trials, ...] = ()
     hypotheses: Callable[[Case], Iterable[Hypothesis]] = lambda _: ()
     accepts: Callable[[Case, Hypothesis], bool] = lambda _, __: True
     told: Callable[[Case, Sequence[Hypothesis]], Iterable[Hypothesis]] = lambda _, accepted: accepted
@@ -115,40 +100,3 @@ class Mistake:
     def accepted(self, case: Case) -> Iterable[Hypothesis]:
         """Hypotheses of a case that are believed."""
         return self.told(case, [each for each in self.hypotheses(case) if self.accepts(case, each)])
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """A hypothesis about a gross mistake before anything is fitted. case: with the mistake undone, whose last repair is
-    the mistake's code. found, remedy, options, joint: of the fault; remedy: by default that of the code's record.
-    finer: the same mistake with a figure that a fit knows better than the given links, at more cost."""
-
-    case: Case
-    found: str
-    remedy: str = ""
-    options: tuple[str, ...] = ()
-    joint: str | None = None
-    finer: "Callable[[], Trial] | None" = None
-
-    @property
-    def light(self) -> "Trial":
-        """The same without the large arrays of its regression."""
-        return replace(self, case=replace(self.case, regression=replace(self.case.regression)))
-
-    def fault(self, fit: str, before: float, after: float) -> Fault:
-        """fit: what judges it, with its verb. before, after: share of the torque that it leaves."""
-        return fault(
-            self.case.repairs[-1],
-            f"{self.found}. With this corrected, {fit} {after:.1%} of the torque unexplained instead of {before:.1%}.",
-            self.remedy,
-            joint=self.joint,
-            options=self.options,
-            relative_error=before,
-            relative_error_undone=after,
-        )
-
-
-def fitted(case: Case, each: Trial) -> Hypothesis:
-    """What a trial wins by the physically consistent fit."""
-    named = each.fault("the physically consistent fit leaves", case.relative_error, each.case.relative_error)
-    return physical_hypothesis(case, each.case, named)

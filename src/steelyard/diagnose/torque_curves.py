@@ -25,26 +25,42 @@ class Curves:
                     knots, values = knots[0] + np.array([0.0, 1.0]), np.tile(values.mean(axis=0), (2, 1))
                 self._pieces.append((knots, _cubics(knots, values), stamps))
 
-    def at(self, delay, *, columns=None, derivative: int = 0) -> np.ndarray:
-        """Torques `delay` (nv,) s after the stamps, or their derivative: (n, nv). Held at the ends of a stretch.
-
-        columns: (nv,) of the logs, in order by default.
-        """
+    def at(self, delay, *, derivative: int = 0) -> np.ndarray:
+        """Torques `delay` (nv,) s after the stamps, or their derivative: (n, nv). Held at the ends of a stretch."""
         delay = np.asarray(delay, dtype=float)
-        columns = np.arange(len(delay)) if columns is None else columns
-        if not delay.any():  # as most hypotheses ask for them
-            if derivative not in self._in_time:
-                self._in_time[derivative] = self._read(delay, np.arange(len(delay)), derivative)
-            return self._in_time[derivative][:, columns]
-        return self._read(delay, columns, derivative)
+        if delay.any():
+            return self._read(delay, derivative)
+        if derivative not in self._in_time:  # as most hypotheses ask for them
+            self._in_time[derivative] = self._read(delay, derivative)
+        return self._in_time[derivative]
 
-    def _read(self, delay, columns, derivative: int) -> np.ndarray:
+    def mixed(self, matrix: np.ndarray) -> "Curves":
+        """Curves of other torques, (m, nv) of these."""
+        in_time = {derivative: torque @ matrix.T for derivative, torque in self._in_time.items()}
+        return self._with([(knots, cubics @ matrix.T, stamps) for knots, cubics, stamps in self._pieces], in_time)
+
+    def every(self, step: int) -> "Curves":
+        """The same at every `step`-th stamp."""
+        starts = np.cumsum([0, *(len(stamps) for *_, stamps in self._pieces)])
+        pieces = [
+            (*each, stamps[-start % step :: step])
+            for (*each, stamps), start in zip(self._pieces, starts[:-1], strict=True)
+        ]
+        return self._with(pieces, {derivative: torque[::step] for derivative, torque in self._in_time.items()})
+
+    @classmethod
+    def _with(cls, pieces: list, in_time: dict) -> "Curves":
+        found = cls((), 1)
+        found._pieces, found._in_time = pieces, in_time
+        return found
+
+    def _read(self, delay, derivative: int) -> np.ndarray:
         result = [np.empty((len(stamps), len(delay))) for *_, stamps in self._pieces]
         for values, (knots, cubics, stamps) in zip(result, self._pieces, strict=True):
             for late in np.unique(delay):
                 where = delay == late
                 t = np.clip(stamps + late, knots[0], knots[-1])
-                values[:, where] = _read(knots, cubics[..., columns[where]], t, derivative)
+                values[:, where] = _read(knots, cubics[..., where], t, derivative)
         return np.concatenate(result)
 
 

@@ -13,7 +13,7 @@ from steelyard.log.command_checks import told as drives_told
 from steelyard.log.findings import Finding, accepted, fatal, fatal_messages, warning
 from steelyard.log.free_base import free_base
 from steelyard.log.log import Log
-from steelyard.log.masks import saturation
+from steelyard.log.masks import hanging_torques, saturation
 from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
 from steelyard.log.raw_channels import SHORTEST, RobotNames
 from steelyard.log.signals import COMPUTED
@@ -222,6 +222,7 @@ def torque(log: Log, *, free: int = 0) -> Iterator[Finding]:
     yield from computed(log)
     yield from registers(log)
     yield from saturation(log)
+    yield from hanging_torques(log)
 
 
 def copied(log: Log, free: int = 0) -> Iterator[Finding]:

@@ -16,6 +16,9 @@ from steelyard.log.log import Log
 SATURATED = 0.01
 """Share of samples at exactly the largest or smallest torque above which a channel counts as clipped."""
 
+HANGS = 0.05  # of its mean, that a torque changes by which stands still
+BOTH_WAYS, MOVES = 0.1, 0.1  # share of the samples in which a joint moves either way, and rad or m that it does
+
 
 def saturated(log: Log) -> NDArray[np.bool_]:
     """(n, nv) True where a torque of a log is clipped."""
@@ -37,6 +40,29 @@ def clipped_sides(log: Log) -> NDArray[np.float64]:
             if at.sum() >= 5 and at.sum() > max(SATURATED * len(at), next_to):
                 result[at, j] = side
     return result
+
+
+def hanging(log: Log) -> NDArray[np.bool_]:
+    """(nv,) True where the torque of a joint stays at one value, but for white noise, although the joint moves to and
+    fro, where friction and gravity change it: of a drive whose messages are no longer refreshed."""
+    (tau,), way = log.require("tau"), np.diff(log.q, axis=0)
+    if log.nq != log.nv:
+        return np.zeros(log.nv, dtype=bool)
+    both = (np.minimum((way > 0).mean(axis=0), (way < 0).mean(axis=0)) > BOTH_WAYS) & (np.ptp(log.q, axis=0) > MOVES)
+    white = np.mean(np.diff(tau, axis=0) ** 2, axis=0) >= np.var(tau, axis=0)  # of what is smooth it is far less
+    return both & white & (tau.std(axis=0) < HANGS * np.abs(tau.mean(axis=0)))
+
+
+def hanging_torques(log: Log) -> Iterator[Finding]:
+    """Every torque changes while its joint moves."""
+    (tau,) = log.require("tau")
+    for j in np.flatnonzero(hanging(log)):
+        yield warning(
+            "hanging_torque",
+            f"Torque of {log.labels[j]} stands still at {tau[:, j].mean():.4g} while the joint moves: left out of the "
+            "fit, as the other joints' torques tell most of its links. Look for what no longer refreshes it in driver "
+            "or recorder.",
+        )
 
 
 def saturation(log: Log) -> Iterator[Finding]:

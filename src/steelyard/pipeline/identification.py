@@ -13,9 +13,9 @@ from steelyard.cards import Card
 from steelyard.decisions.fit_plan import Decision, FitPlan, together
 from steelyard.decisions.rules import IDENTIFIED
 from steelyard.diagnose import Diagnosis, Fault, diagnose
-from steelyard.diagnose.diagnosis import OTHER, imitated
+from steelyard.diagnose.diagnosis import imitated
 from steelyard.diagnose.faults import ACCEPTABLE
-from steelyard.diagnose.misread_joints import misread
+from steelyard.diagnose.thresholds import OTHER
 from steelyard.errors import FitError, LogError, OptionError, choices
 from steelyard.fit import Draws, Estimate, Uncertainty, Validation, validate
 from steelyard.fit.confidence import posterior_uncertainty
@@ -168,8 +168,6 @@ def run(
     report("fitting", 0.7)
     fitted = _fitted(plan)
     report("looking for faults", 0.8)
-    share = fitted.estimate.require_weighed().problem.share
-    require_no_fatal(misread(begun.robot, fitted.plan.train, fitted.estimate, share), job.accept)
     diagnosis = diagnose(fitted.estimate, fitted.plan.logs)
     require_no_fatal(diagnosis.faults, job.accept)
     fatal = any(fault.severity == "fatal" for fault in diagnosis.faults)

@@ -5,7 +5,6 @@ what a third model says: only torques whose gravity is free of the links' masses
 what only gravity shows, unless the model that it came from is known.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,6 @@ from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.fisher_information import information_loss
 from steelyard.diagnose.given_links import GivenLinks
-from steelyard.diagnose.hypothesis import Mistake, Trial
 
 CODE = "gravity_compensated"
 THIRD = 0.5  # nats a sample that gravity free of the masses must win over that of the nominal model, or none
@@ -24,25 +22,6 @@ WHITE = 1.5  # times longer than the filter's that what is then left may stay al
 UNPHYSICAL = 1.0  # nats a sample by which a fit free of physics is then better
 ROUNDS = 3  # of noise and least squares
 RANK = 1e-7  # of the largest singular value at unit columns: a smaller one is rounding
-
-
-def trials(case: Case, _: Sequence[int] = ()) -> Iterator[Trial]:
-    """Gravity of the nominal model taken off the torques, or all of it."""
-    if not _possible(case):
-        return
-    yield Trial(
-        case.undone(CODE, added=case.added + _gravity(case)),
-        "Torques hold no gravity: that of the nominal model was taken off them",
-        remedy="Log torques before gravity compensation, or have gravity added again: that of the nominal model, or, "
-        "where the controller uses another, of that one (--gravity-model MODEL), as masses follow the gravity that is "
-        "added.",
-        options=("--gravity-compensated",),
-    )
-    yield Trial(
-        case.undone(CODE, robot=replace(case.robot, gravity=np.zeros(3))),
-        "Torques hold no gravity",
-        options=("--gravity", "0", "0", "0"),
-    )
 
 
 def explained(case: Case, found: tuple[Fault, ...], undone: Case) -> tuple[tuple[Fault, ...], Case]:
@@ -118,11 +97,3 @@ def static_rows(case: Case) -> np.ndarray:
     still = case.regression.still
     bodies = still.basis.columns < case.layout.inertial.stop
     return np.where(bodies, still.rows, 0.0)
-
-
-def _gravity(case: Case) -> np.ndarray:
-    """(n, nv) torque of the nominal model at rest."""
-    return case.regression.still.torque(case.robot)
-
-
-MISTAKE = Mistake(trials=(trials,), by_given_links=(trials,))

@@ -1,7 +1,4 @@
-"""Differences between nominal model and data that have a name: something mounted on a link, torque in another unit.
-
-Both take the nominal model's word for everything else, so they speak only when it explains nearly all of the torque.
-"""
+"""Something mounted on a link, or missing: named where it explains nearly all of what the nominal model gets wrong."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -10,7 +7,6 @@ import numpy as np
 
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
-from steelyard.diagnose.hypotheses.torque_scale import unit_remedy
 from steelyard.fit import ratios
 from steelyard.fit.prior import model_parameters
 from steelyard.inertia import pseudo
@@ -24,34 +20,7 @@ LIGHTEST = 0.05  # kg
 TINY = 1e-24  # of the largest squared column: a column smaller than this is rounding
 SINGULAR = 1e-10  # of the largest eigenvalue at unit diagonal: nothing that the motion shows is smaller
 KNOWN = 0.2  # standard deviation of the load's mass over it, above which the motion does not weigh it
-UNIT = 8.0  # factor between torques; no nominal model is that wrong in every link
-# Of the error without the factor, or without any links, that it may leave: drives alone may explain grippers, light
-# wrists, and flights whose motion is noisy.
-SPARED = 0.25
-GOOD, FAIR = 0.15, 0.35  # share of the torque left, up to which any factor, or that of a unit, explains it
 HOLLOW = 0.05  # negative eigenvalue of a load's pseudo-inertia, over its largest, that noise may leave
-
-
-def torque_unit(case: Case) -> tuple[Fault, Case] | None:
-    """Torques in another unit than N m, and the case in N m: one factor between the nominal links and all joints."""
-    problem = _Problem(case)
-    directions = np.column_stack([problem.torque, problem.regrouping[:, problem.effects]])
-    left, step = problem.left(directions)
-    factor = 1 + step[0]
-    if factor <= 0 or max(factor, 1 / factor) < UNIT or left > SPARED * min(problem.nothing, problem.weightless):
-        return None
-    remedy, options = unit_remedy(factor)
-    if np.sqrt(left / problem.whole) > (FAIR if options[0] == "--unit" else GOOD):
-        return None
-    found = fault(
-        "torque_unit",
-        f"Torques are {factor:.3g} times what the nominal model needs in every joint.",
-        remedy,
-        options=options,
-        factor=factor,
-        relative_error_undone=np.sqrt(left / problem.whole),
-    )
-    return found, case.undone("torque_unit", factor=case.factor / factor)
 
 
 class _Problem:
@@ -83,14 +52,6 @@ class _Problem:
     def nothing(self) -> float:
         """Energy left when only effects may."""
         return self.left(self.regrouping[:, self.effects])[0]
-
-    @cached_property
-    def weightless(self) -> float:
-        """Energy left when links have no mass and only effects may move."""
-        drives = self.regrouping[:, self.effects]
-        b = drives.T @ (self.b + self.G @ self.torque)
-        eigenvalues, axes = self._spectrum(drives)
-        return max(self.whole - float(np.sum((axes.T @ b) ** 2 / eigenvalues)), 0.0)
 
     def of_body(self, body: int) -> np.ndarray:
         """(r, 10 + effects) directions in which one body alone departs, and friction."""
