@@ -1,13 +1,19 @@
 """SY5xx: joints, limits, the tree, and angles in degrees where the format wants radians."""
 
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.rule import Hit, figures, reported, rule
+from steelyard.check.rules_kinds import in_one_chain, kind_of, mirrored_name, sagittal, stand_mirrored
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model.sketch import Sketch
+from steelyard.model.joint import Joint
+from steelyard.model.sketch import Sketch, SketchJoint
+from steelyard.spatial import GRAVITY
 
+MARKS = 1e6  # limits from here on stand for none, as do powers of ten
 DRIVEN = ("revolute", "prismatic")
 SINGLE = ("hinge", "slide", *DRIVEN)
 RANGED = ("revolute", "hinge")
@@ -135,3 +141,216 @@ def _in_degrees(limits: dict[str, float], keys, least: float) -> float:
     if not least <= largest <= THRESHOLDS.degrees or (values != np.round(values)).any():
         return 0.0
     return 0.0 if np.log10(largest).is_integer() else float(largest)
+
+
+@rule("SY513", "negative-friction", "error")
+def negative_friction(sketch: Sketch) -> Iterator[Hit]:
+    """A joint has negative damping or friction.
+
+    Why: Such a joint gains energy from its own motion. Fits without bounds write it, and slips. Pinocchio refuses
+    negative friction; a simulation runs away.
+    Example:
+        <dynamics damping="-0.5" friction="-1"/>
+    Remedy: State 0, or the measured value, which is positive.
+    """
+    for joint in sketch.joints:
+        stated = (
+            {} if joint.placed is None else {"damping": joint.placed.damping, "friction": joint.placed.frictionloss}
+        )
+        below = [f"{name} {value:g}" for name, value in stated.items() if value < 0]
+        if below:
+            message = f"joint '{joint.name}' has {' and '.join(below)}: it gains energy by moving."
+            yield Hit(joint.place, message, "State 0, or the measured value.")
+
+
+class _Single(NamedTuple):
+    """A joint of one degree: the part it carries, its axis (3,) at zero in the axes of the root, range, N m or N that
+    what it carries pulls at it, at most, at one g."""
+
+    joint: SketchJoint
+    placed: Joint
+    part: int
+    axis: np.ndarray
+    range: tuple[float, float]
+    load: float
+
+
+def _singles(sketch: Sketch) -> list[_Single]:
+    masses, moments = np.zeros(len(sketch.parts)), np.zeros((len(sketch.parts), 3))
+    for index, part in reversed(list(enumerate(sketch.parts))):
+        if part.inertial is not None and part.inertial.usable:
+            R, p = sketch.poses[index]
+            masses[index] += part.mass
+            moments[index] += part.mass * (p + R @ part.inertial.com)
+        if part.parent is not None:
+            masses[part.parent] += masses[index]
+            moments[part.parent] += moments[index]
+    found = []
+    for joint in sketch.joints:
+        placed, part = joint.placed, joint.part
+        if placed is None or part is None or placed.nv > 1:
+            continue
+        R, p = sketch.poses[part]
+        along, axis = (R @ each for each in np.split(placed.subspace[:, 0], 2))
+        # of one that turns `along` is the anchor, seen from the part, times the axis
+        pull = np.cross(axis, moments[part] - masses[part] * p) + masses[part] * along
+        load = -GRAVITY[2] * float(np.linalg.norm(pull) if placed.turns else masses[part])
+        limits = joint.limits.get("lower", -np.inf), joint.limits.get("upper", np.inf)
+        found.append(_Single(joint, placed, part, axis if placed.turns else along, limits, load))
+    return found
+
+
+@rule("SY514", "sides-move-apart", "warning")
+def sides_move_apart(sketch: Sketch) -> Iterator[Hit]:
+    """Axis and limits of a joint are not those of the other side.
+
+    Why: Where the axes of a left and a right joint are mirror images, so that equal angles are, limits are equal; where
+    one of the axes points the other way, they are exchanged and negated. Limits of one kind beside axes of the other
+    come from an axis that was flipped, or from limits that were mirrored, on one side alone. Ranges around zero tell
+    nothing; then the pair is named whose axes are unlike those of all other pairs of its kind.
+    Example:
+        left: axis 0 1 0, limits -0.5 and 2; right: axis 0 -1 0, limits -0.5 and 2
+    Remedy: Correct axis or limits on the side that is wrong.
+    """
+    by_kind: dict[str, list[tuple[_Single, _Single, float]]] = defaultdict(list)
+    for one, other, alike in _twins(sketch):
+        low, high = one.range
+        if not np.isfinite((*one.range, *other.range)).all() or abs(low + high) <= THRESHOLDS.lopsided * (high - low):
+            by_kind[kind_of(one.joint.name)].append((one, other, alike))
+            continue
+        fitting, turned = ((low, high), (-high, -low))[:: int(alike)]
+        same, exchanged = (np.abs(np.subtract(other.range, each)).max() for each in (fitting, turned))
+        if exchanged < 0.1 * THRESHOLDS.lopsided * (high - low) < same:
+            message = (
+                f"the axes of {_names(one, other)} are {'' if alike > 0 else 'not '}mirror images, and their limits "
+            )
+            message += f"({figures(one.range)}) and ({figures(other.range)}) are{' not' if alike > 0 else ''}."
+            yield Hit(other.joint.place, message, "Correct axis or limits on the side that is wrong.")
+    for members in by_kind.values():
+        signs = [alike for *_, alike in members]
+        rare = next((each for each in (1.0, -1.0) if signs.count(each) == 1 and -each in signs), None)
+        if rare is not None and not in_one_chain(sketch, [one.part for one, *_ in members]):
+            one, other, _ = members[signs.index(rare)]
+            message = (
+                f"the axes of {_names(one, other)} are {'' if rare > 0 else 'not '}mirror images, unlike those of "
+            )
+            told = f"{message}{_names(*members[signs.index(-rare)][:2])}."
+            yield Hit(other.joint.place, told, "Correct the axis that is wrong.")
+
+
+def _names(one: _Single, other: _Single) -> str:
+    return f"'{one.joint.name}' and '{other.joint.name}'"
+
+
+def _twins(sketch: Sketch) -> Iterator[tuple[_Single, _Single, float]]:
+    """Left and right joints at mirrored places, with 1.0 where their axes are mirror images, and -1.0 where one is
+    flipped."""
+    side = sagittal(sketch)
+    known = {each.joint.name: each for each in _singles(sketch)}
+    for one in known.values() if side is not None else ():
+        other = known.get(mirrored_name(one.joint.name) or "")
+        if other is None or other.placed.turns != one.placed.turns:
+            continue
+        if stand_mirrored(sketch, one.part, other.part, side):
+            mirror = (1.0 - 2.0 * np.eye(3)[side]) * (-1.0 if one.placed.turns else 1.0)
+            along = float(mirror * one.axis @ other.axis)
+            if abs(along) > 1 - THRESHOLDS.thin:
+                yield one, other, float(np.sign(along))
+
+
+@rule("SY515", "limit-apart", "warning")
+def limit_apart(sketch: Sketch) -> Iterator[Hit]:
+    """An effort or a velocity limit is far from those of like joints, or from what the joint carries.
+
+    Why: Points shift by two or three places, and N m become N mm. Joints are compared with those of their kind, told by
+    names without sides and numbers, or with all others: a limit fifty times that of its kind, or of the greatest or
+    least other, is no drive of the same robot. An effort that is less than a tenth of the moment of what the joint
+    carries at one g holds nothing and moves nothing. Powers of ten stand for "no limit" and do not count.
+    Example:
+        <limit effort="0.87" velocity="2.2"/>  between joints of 87 N m
+    Remedy: State the limit from the data sheet.
+    """
+    singles = _singles(sketch)
+    for key in ("effort", "velocity"):
+        stated = [(each, value) for each in singles if (value := _limit(each.joint, key)) and not each.joint.mimics]
+        for own, value in stated:
+            others = [(each, v) for each, v in stated if each is not own and each.placed.turns == own.placed.turns]
+            kind = sorted(v for each, v in others if kind_of(each.joint.name) == kind_of(own.joint.name))
+            rest = sorted(v for _, v in others) or [value]
+            usual = rest[len(rest) // 2]
+            if len(kind) == 1 and max(value / usual, usual / value) < max(kind[0] / usual, usual / kind[0]):
+                continue  # its twin is the one that is off
+            like = [kind[len(kind) // 2]] if kind else rest
+            place, said = (
+                own.joint.limit_place or own.joint.place,
+                f"joint '{own.joint.name}' has {key} limit {value:g}",
+            )
+            if value > THRESHOLDS.off_limit * like[-1] or value * THRESHOLDS.off_limit < like[0]:
+                ends = " to ".join(f"{each:g}" for each in sorted({like[0], like[-1]}))
+                yield Hit(place, f"{said}, and like joints {ends}.", "State the true limit.")
+            elif key == "effort" and value < THRESHOLDS.idle * own.load:
+                message = f"{said}, and what it carries pulls with {own.load:.3g} at one g."
+                yield Hit(place, message, "State the true limit.")
+
+
+def _limit(joint: SketchJoint, key: str) -> float:
+    """A limit, 0 where it stands for none."""
+    value = joint.limits.get(key, 0.0)
+    return value if 0 < value < MARKS and not np.log10(value).is_integer() else 0.0
+
+
+@rule("SY516", "one-fixed", "warning")
+def one_fixed(sketch: Sketch) -> Iterator[Hit]:
+    """A joint is fixed, and the same joint of three like limbs moves.
+
+    Why: Four legs or fingers that hang on one link and are alike, but for one joint of one of them: it was fixed for a
+    test, or its type was lost.
+    Example:
+        FL_calf_joint, FR_calf_joint and RL_calf_joint revolute, RR_calf_joint fixed
+    Remedy: Let it move as the others do.
+    """
+    below: dict[int | None, list[int]] = defaultdict(list)
+    for index, part in enumerate(sketch.parts):
+        below[part.parent].append(index)
+    shapes, numbers = np.zeros(len(sketch.parts), int), {}  # limbs with one number branch alike
+    for index in reversed(range(len(sketch.parts))):
+        branches = below[index] = sorted(below[index], key=shapes.__getitem__)
+        shapes[index] = numbers.setdefault(tuple(shapes[branches]), len(numbers))
+    for siblings in list(below.values()):
+        for number in {int(shapes[each]) for each in siblings} if len(siblings) > THRESHOLDS.several else ():
+            limbs = [list(_limb(each, below)) for each in siblings if shapes[each] == number]
+            moving = [tuple(sketch.parts[i].moves for i in members) for members in limbs]
+            usual = max(set(moving), key=moving.count)
+            for members, moves in zip(limbs, moving, strict=True):
+                off = [sketch.parts[i] for i, a, b in zip(members, moves, usual, strict=True) if a < b]
+                if moving.count(usual) >= THRESHOLDS.several and len(off) == 1 and sum(usual) == sum(moves) + 1 > 1:
+                    message = (
+                        f"{sketch.word} '{off[0].name}' is fixed, and those of {moving.count(usual)} like limbs move."
+                    )
+                    yield Hit(off[0].place, message, "Let it move as the others do.")
+
+
+def _limb(index: int, below: dict[int | None, list[int]]) -> Iterator[int]:
+    """A part and all beyond it, like branches of like limbs in the same order."""
+    rest = [index]
+    while rest:
+        yield (index := rest.pop())
+        rest += below[index]
+
+
+@rule("SY517", "damping-eats-effort", "warning")
+def damping_eats_effort(sketch: Sketch) -> Iterator[Hit]:
+    """The damping of a joint takes more than its rated torque at its rated speed.
+
+    Why: Damping times the velocity limit is beyond the effort limit: the drive could never reach its own speed. The
+    number was chosen for a calm simulation, or copied from a larger joint.
+    Example:
+        <limit effort="12" velocity="2.6"/><dynamics damping="10"/>
+    Remedy: State the measured damping, N m s/rad.
+    """
+    for joint, placed, *_ in _singles(sketch):
+        speed, most = _limit(joint, "velocity"), joint.limits.get("effort", 0.0)
+        if placed.damping * speed > most > 0:
+            message = f"joint '{joint.name}' has damping {placed.damping:g}, at its velocity limit {speed:g} that is "
+            told = f"{message}{placed.damping * speed:.3g}, beyond its effort limit {most:g}."
+            yield Hit(joint.place, told, "State the measured damping.")

@@ -52,6 +52,11 @@ class ShapedInertial:
         return None if self._solid is None else self._solid[1]
 
     @cached_property
+    def solid_com(self) -> np.ndarray | None:
+        """(3,) centre of mass of the filled geometry."""
+        return None if self._solid is None else self._solid[0]
+
+    @cached_property
     def _solid(self):
         theta = self.geometry.solid
         if theta is None:

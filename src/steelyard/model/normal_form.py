@@ -45,6 +45,7 @@ class Abilities:
     ground: bool = False  # whether the name `GROUND` is that of the world
     separator: str = ""  # of names, not in any; a format that has one has one name for one thing
     parts: bool = True  # whether links that are fixed to others state inertials of their own
+    weighs: bool = False  # whether a body without mass weighs what its collision geometry does
     drives: Callable[[Robot], dict[str, Drive]] = lambda robot: {}  # that it holds, as they read back
 
 
@@ -114,6 +115,11 @@ def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()
         notes += left_out
     for name, theta in zip(robot.body_names, robot.inertias, strict=True):
         _require_body(name, theta, abilities)
+    touched = {piece.link for piece in pieces if piece.role == "collision"} if abilities.weighs else set()
+    for link in robot.links:
+        if link.name in touched and link.body != WORLD and not robot.inertias[link.body].any():
+            reason = f"and {abilities.title} gives such a body the mass of its collision geometry"
+            raise ModelError(_massless(robot.body_names[link.body], reason))
     for index, joint in enumerate(robot.joints):
         _require_joint(robot, index, joint, abilities)
         if joint.features.pieces and joint.kind not in abilities.kinds:
@@ -155,15 +161,19 @@ def _require_body(name: str, theta, abilities: Abilities) -> None:
     if theta.any():
         require_consistent(name, theta)
     if abilities.compiled and not theta.any():
-        raise ModelError(
-            f"Body '{name}' cannot be written: it moves and has no mass, and MuJoCo needs some. State its inertial, or "
-            "let it stand still: --lock JOINT=0 (lock={JOINT: 0})."
-        )
+        raise ModelError(_massless(name, "and MuJoCo needs some"))
     if abilities.compiled and not to_com_inertia(theta)[2].any():
         raise ModelError(
             f"Body '{name}' cannot be written: it moves and is a point, and MuJoCo needs moments of inertia. State "
             "the tensor that the part has."
         )
+
+
+def _massless(name: str, reason: str) -> str:
+    return (
+        f"Body '{name}' cannot be written: it moves and has no mass, {reason}. State its inertial, or let it stand "
+        "still: --lock JOINT=0 (lock={JOINT: 0})."
+    )
 
 
 def _require_joint(robot: Robot, index: int, joint: Joint, abilities: Abilities) -> None:
