@@ -1,5 +1,6 @@
 """SY5xx: joints, limits, the tree, and angles in degrees where the format wants radians."""
 
+from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -143,24 +144,32 @@ def _in_degrees(limits: dict[str, float], keys, least: float) -> float:
     return 0.0 if np.log10(largest).is_integer() else float(largest)
 
 
-@rule("SY513", "negative-friction", "error")
-def negative_friction(sketch: Sketch) -> Iterator[Hit]:
-    """A joint has negative damping or friction.
+@rule("SY513", "friction", "error")
+def friction(sketch: Sketch) -> Iterator[Hit]:
+    """Damping or friction of a joint is negative, or more than its drive can give.
 
-    Why: Such a joint gains energy from its own motion. Fits without bounds write it, and slips. Pinocchio refuses
-    negative friction; a simulation runs away.
+    Why: A joint with negative damping or friction gains energy from its own motion: fits without bounds write that, and
+    slips. Pinocchio refuses it, and simulations run away. Damping that takes more than the effort limit at the velocity
+    limit is a warning: the drive would never reach its own speed. It was chosen for a calm simulation, or copied from a
+    larger joint.
     Example:
-        <dynamics damping="-0.5" friction="-1"/>
-    Remedy: State 0, or the measured value, which is positive.
+        <limit effort="12" velocity="2.6"/><dynamics damping="10" friction="-1"/>
+    Remedy: State the measured values, N m s/rad and N m, or 0.
     """
-    for joint in sketch.joints:
-        stated = (
-            {} if joint.placed is None else {"damping": joint.placed.damping, "friction": joint.placed.frictionloss}
-        )
-        below = [f"{name} {value:g}" for name, value in stated.items() if value < 0]
+    for joint, placed in ((each, each.placed) for each in sketch.joints if each.placed is not None):
+        below = [
+            f"{name} {x:g}" for name, x in (("damping", placed.damping), ("friction", placed.frictionloss)) if x < 0
+        ]
         if below:
             message = f"joint '{joint.name}' has {' and '.join(below)}: it gains energy by moving."
             yield Hit(joint.place, message, "State 0, or the measured value.")
+        speed, most = _limit(joint, "velocity"), joint.limits.get("effort", 0.0)
+        if placed.damping * speed > most > 0:
+            message = (
+                f"joint '{joint.name}' has damping {placed.damping:g}, which takes {placed.damping * speed:.3g} at its "
+            )
+            told = f"{message}velocity limit {speed:g}, more than its effort limit {most:g}."
+            yield Hit(joint.place, told, "State the measured damping.", "warning")
 
 
 class _Single(NamedTuple):
@@ -270,17 +279,19 @@ def limit_apart(sketch: Sketch) -> Iterator[Hit]:
         <limit effort="0.87" velocity="2.2"/>  between joints of 87 N m
     Remedy: State the limit from the data sheet.
     """
-    singles = _singles(sketch)
     for key in ("effort", "velocity"):
-        stated = [(each, value) for each in singles if (value := _limit(each.joint, key)) and not each.joint.mimics]
-        for own, value in stated:
-            others = [(each, v) for each, v in stated if each is not own and each.placed.turns == own.placed.turns]
-            kind = sorted(v for each, v in others if kind_of(each.joint.name) == kind_of(own.joint.name))
-            rest = sorted(v for _, v in others) or [value]
-            usual = rest[len(rest) // 2]
+        stated = [(each, value) for each in _singles(sketch) if (value := _limit(each.joint, key))]
+        likes = [((each.placed.turns,), (each.placed.turns, kind_of(each.joint.name))) for each, _ in stated]
+        groups: dict[tuple, list[float]] = defaultdict(list)
+        for (_, value), names in zip(stated, likes, strict=True):
+            for name in names:
+                insort(groups[name], value)
+        for (own, value), names in zip(stated, likes, strict=True):
+            rest, kind = (_without(groups[name], value) for name in names)
+            usual = rest[len(rest) // 2] if rest else value
             if len(kind) == 1 and max(value / usual, usual / value) < max(kind[0] / usual, usual / kind[0]):
                 continue  # its twin is the one that is off
-            like = [kind[len(kind) // 2]] if kind else rest
+            like = [kind[len(kind) // 2]] if kind else rest if len(rest) >= THRESHOLDS.several else [value]
             place, said = (
                 own.joint.limit_place or own.joint.place,
                 f"joint '{own.joint.name}' has {key} limit {value:g}",
@@ -293,9 +304,14 @@ def limit_apart(sketch: Sketch) -> Iterator[Hit]:
                 yield Hit(place, message, "State the true limit.")
 
 
+def _without(values: list[float], value: float) -> list[float]:
+    at = values.index(value)
+    return values[:at] + values[at + 1 :]
+
+
 def _limit(joint: SketchJoint, key: str) -> float:
-    """A limit, 0 where it stands for none."""
-    value = joint.limits.get(key, 0.0)
+    """A limit, 0 where it stands for none or is another joint's."""
+    value = 0.0 if joint.mimics else joint.limits.get(key, 0.0)
     return value if 0 < value < MARKS and not np.log10(value).is_integer() else 0.0
 
 
@@ -336,21 +352,3 @@ def _limb(index: int, below: dict[int | None, list[int]]) -> Iterator[int]:
     while rest:
         yield (index := rest.pop())
         rest += below[index]
-
-
-@rule("SY517", "damping-eats-effort", "warning")
-def damping_eats_effort(sketch: Sketch) -> Iterator[Hit]:
-    """The damping of a joint takes more than its rated torque at its rated speed.
-
-    Why: Damping times the velocity limit is beyond the effort limit: the drive could never reach its own speed. The
-    number was chosen for a calm simulation, or copied from a larger joint.
-    Example:
-        <limit effort="12" velocity="2.6"/><dynamics damping="10"/>
-    Remedy: State the measured damping, N m s/rad.
-    """
-    for joint, placed, *_ in _singles(sketch):
-        speed, most = _limit(joint, "velocity"), joint.limits.get("effort", 0.0)
-        if placed.damping * speed > most > 0:
-            message = f"joint '{joint.name}' has damping {placed.damping:g}, at its velocity limit {speed:g} that is "
-            told = f"{message}{placed.damping * speed:.3g}, beyond its effort limit {most:g}."
-            yield Hit(joint.place, told, "State the measured damping.")

@@ -38,13 +38,7 @@ BOUNDED = ("revolute", "prismatic")  # types that have a range
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
 ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
-TOLD = (
-    "SY507",
-    "SY509",
-    "SY510",
-    "SY511",
-    "SY606",
-)  # faults that a robot is read in spite of, and its user must know of
+TOLD = ("SY507", "SY509", "SY510", "SY511", "SY606")  # faults that a robot is read in spite of, and is told of
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 

@@ -9,7 +9,6 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite
@@ -33,7 +32,7 @@ LONGEST = 10_000_000  # characters of a start tag
 HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 ATTRIBUTE = re.compile(rb"""(?<!\s)\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
 ENCLOSED = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"))
-MARKS = "\"';"  # behind a number, at which readers of the formats stop
+MARKS = re.compile(r"""["';]+(?=\s|$)""")  # behind a number, at which readers of the formats stop
 LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost where UTF-8 was promised and not kept
 
 
@@ -359,20 +358,16 @@ class Reader:
             code = "SY105" if code == "SY104" else code
             values = np.zeros(0)
         else:
+            plain = raw if strict == "finite" else MARKS.sub("", raw)
             try:
-                words = [to_float(word) for word in raw.split()]
+                words = [to_float(word) for word in plain.split()]
             except ValueError:
                 words = []
-                clean = [word.rstrip(MARKS) for word in raw.split()]
-                if strict != "finite" and raw.rstrip().endswith(tuple(MARKS)) and len(clean) == count:
-                    with suppress(ValueError):
-                        words = [to_float(word) for word in clean]
-                if words and all(map(isfinite, words)):
-                    said = f"{written[1]}{shown(raw)}{written[2]} was read up to the stray mark."
-                    self.fault("SY606", element, text, said)
-                    return np.array(words)
             values = np.array(words)
             if len(words) == count and all(map(isfinite, words)):
+                if plain != raw:
+                    said = f"{written[1]}{shown(raw)}{written[2]} was read up to the stray mark."
+                    self.fault("SY606", element, text, said)
                 return values
             said = f"{written[1]}{shown(raw)}{written[2]}; expected {expected}."
         taken = strict == "number" and values.size == count and not np.isnan(values).any()
