@@ -147,9 +147,9 @@ def _copied_centres(sketch: Sketch) -> Iterator[Hit]:
     for left, right, b, same_part in copies if len(copies) * (1 + any(each[-1] for each in copies)) <= images else ():
         if not same_part:
             message = (
-                f"{sketch.word}s '{left}' and '{right}' have the same centre of mass ({figures(b.com)}) m, not mirror"
+                f"{sketch.word}s '{left}' and '{right}' have the same centre of mass ({figures(b.com)}) m, unlike "
             )
-            yield Hit(b.place, f"{message} images as {images} other pairs.", "Mirror it on one side.")
+            yield Hit(b.place, f"{message}{images} mirrored pairs.", "Mirror it on one side.")
 
 
 def _mirrored_axis(a: Inertial, b: Inertial) -> int | None:

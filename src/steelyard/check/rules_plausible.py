@@ -24,20 +24,19 @@ def density(sketch: Sketch) -> Iterator[Hit]:
 
     Why: Mass over the volume of the convex hull is above osmium (23,000 kg/m^3) or below 1 kg/m^3: mass and geometry
     belong to different parts, or one of them has wrong units. A link that counts and weighs more than its hull
-    of solid steel is named where the other links are a quarter as dense: robots are housings with air in them.
+    of solid steel is named where the other links are a third as dense: robots are housings with air in them.
     Example:
         <mass value="50"/>  on a link that is a box of 5 cm
     Remedy: Check mass in kg and mesh scale.
     """
-    solid = [w for w in shaped_inertials(sketch) if w.geometry.thickness > THRESHOLDS.solid]
-    robot = sum(sketch.cluster_mass.values())
+    all_of = sorted(w.density for w in shaped_inertials(sketch) if w.geometry.thickness > THRESHOLDS.solid)
+    usual = all_of[(len(all_of) - 1) // 2] if len(all_of) > THRESHOLDS.several else THRESHOLDS.dense
+    counts = SMALL * sum(sketch.cluster_mass.values())
     for w in shaped_inertials(sketch):
         whole = sketch.cluster_mass[sketch.carrier[w.index]]
-        rest = sorted(each.density for each in solid if each is not w)
-        most = THRESHOLDS.dense
-        if len(rest) >= THRESHOLDS.several and w.part.moves and w.inertial.mass > SMALL * robot:
-            most = min(most, max(THRESHOLDS.steel, THRESHOLDS.denser * rest[len(rest) // 2]))
-        dense = w.density > most and w in solid and not in_grams(w)
+        airy = w.part.moves and w.inertial.mass > counts
+        most = min(THRESHOLDS.dense, max(THRESHOLDS.steel, THRESHOLDS.airy * usual)) if airy else THRESHOLDS.dense
+        dense = w.density > most and w.geometry.thickness > THRESHOLDS.solid and not in_grams(w)
         if dense or whole / w.volume < THRESHOLDS.light:
             message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg in a hull of {w.volume:.3g} m^3"
             yield Hit(

@@ -236,16 +236,11 @@ def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
             message += f", and its mass a radius of gyration of {geometry.diagonal / ratio:.3g} m"
             told = f"{message}; scaled by 0.001 once too often?"
             yield Hit(part.shapes[0].place, told, "Correct the scale of the mesh, or the tensor.")
-        touched, shown = (
-            np.concatenate([s.vertices for s in part.shapes if s.role == role] or [np.zeros((1, 3))])
-            for role in ("collision", "visual")
-        )
-        a, b = (float(np.linalg.norm(np.ptp(each, axis=0))) for each in (touched, shown))
-        if a and b and any(low < ratio < high for ratio in (a / b, b / a) for low, high in (THRESHOLDS.thousand,)):
-            message = (
-                f"{sketch.word} '{part.name}' has collision geometry of {a:.3g} m and visual geometry of {b:.3g} m"
-            )
-            yield Hit(part.shapes[0].place, f"{message}; one of them in millimetres?", "Correct the scale of one.")
+        both = ([s.vertices for s in part.shapes if s.role == role] for role in ("collision", "visual"))
+        a, b = (float(np.linalg.norm(np.ptp(np.concatenate(each or [np.zeros((1, 3))]), axis=0))) for each in both)
+        if a and b and THRESHOLDS.thousand[0] < max(a / b, b / a) < THRESHOLDS.thousand[1]:
+            message = f"{sketch.word} '{part.name}' has collision geometry of {a:.3g} m and visual one of {b:.3g} m"
+            yield Hit(part.shapes[0].place, f"{message}; one in millimetres?", "Correct the scale of one.")
 
 
 def _over_gyration(part: Part, diagonal: float) -> float:

@@ -59,7 +59,7 @@ def no_armature(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Set armature on the joint (rotor inertia times gear ratio squared).
     """
     for joint in sketch.joints:
-        if joint.gear is not None and joint.armature == 0 and joint.kind in SINGLE:
+        if joint.gear is not None and joint.placed and joint.placed.armature == 0 and joint.kind in SINGLE:
             message = f"joint '{joint.name}' is driven and has no armature."
             yield Hit(joint.place, message, "Set armature: rotor inertia times gear ratio squared.")
 
@@ -148,28 +148,27 @@ def _in_degrees(limits: dict[str, float], keys, least: float) -> float:
 def friction(sketch: Sketch) -> Iterator[Hit]:
     """Damping or friction of a joint is negative, or more than its drive can give.
 
-    Why: A joint with negative damping or friction gains energy from its own motion: fits without bounds write that, and
-    slips. Pinocchio refuses it, and simulations run away. Damping that takes more than the effort limit at the velocity
-    limit is a warning: the drive would never reach its own speed. It was chosen for a calm simulation, or copied from a
-    larger joint.
+    Why: A joint with negative damping or friction gains energy from its own motion; fits without bounds write that.
+    Pinocchio refuses it, and simulations run away. Damping that takes more than the effort limit at the velocity limit
+    is a warning: the drive would never reach its own speed.
     Example:
         <limit effort="12" velocity="2.6"/><dynamics damping="10" friction="-1"/>
     Remedy: State the measured values, N m s/rad and N m, or 0.
     """
     for joint, placed in ((each, each.placed) for each in sketch.joints if each.placed is not None):
-        below = [
-            f"{name} {x:g}" for name, x in (("damping", placed.damping), ("friction", placed.frictionloss)) if x < 0
-        ]
+        stated = {"damping": placed.damping, "friction": placed.frictionloss}
+        below = [f"{name} {value:g}" for name, value in stated.items() if value < 0]
         if below:
             message = f"joint '{joint.name}' has {' and '.join(below)}: it gains energy by moving."
             yield Hit(joint.place, message, "State 0, or the measured value.")
         speed, most = _limit(joint, "velocity"), joint.limits.get("effort", 0.0)
         if placed.damping * speed > most > 0:
             message = (
-                f"joint '{joint.name}' has damping {placed.damping:g}, which takes {placed.damping * speed:.3g} at its "
+                f"joint '{joint.name}' has damping {placed.damping:g}: {placed.damping * speed:.3g} at its velocity "
             )
-            told = f"{message}velocity limit {speed:g}, more than its effort limit {most:g}."
-            yield Hit(joint.place, told, "State the measured damping.", "warning")
+            yield Hit(
+                joint.place, f"{message}limit, {most:g} its effort limit.", "State the measured damping.", "warning"
+            )
 
 
 class _Single(NamedTuple):
@@ -215,8 +214,8 @@ def sides_move_apart(sketch: Sketch) -> Iterator[Hit]:
 
     Why: Where the axes of a left and a right joint are mirror images, so that equal angles are, limits are equal; where
     one of the axes points the other way, they are exchanged and negated. Limits of one kind beside axes of the other
-    come from an axis that was flipped, or from limits that were mirrored, on one side alone. Ranges around zero tell
-    nothing; then the pair is named whose axes are unlike those of all other pairs of its kind.
+    come from one side that was changed alone. Where ranges lie around zero, the pair is named whose axes are unlike
+    those of all other pairs of its kind.
     Example:
         left: axis 0 1 0, limits -0.5 and 2; right: axis 0 -1 0, limits -0.5 and 2
     Remedy: Correct axis or limits on the side that is wrong.
@@ -230,21 +229,17 @@ def sides_move_apart(sketch: Sketch) -> Iterator[Hit]:
         fitting, turned = ((low, high), (-high, -low))[:: int(alike)]
         same, exchanged = (np.abs(np.subtract(other.range, each)).max() for each in (fitting, turned))
         if exchanged < 0.1 * THRESHOLDS.lopsided * (high - low) < same:
-            message = (
-                f"the axes of {_names(one, other)} are {'' if alike > 0 else 'not '}mirror images, and their limits "
-            )
-            message += f"({figures(one.range)}) and ({figures(other.range)}) are{' not' if alike > 0 else ''}."
+            limits = f"and their limits ({figures(one.range)}) and ({figures(other.range)}) are{' not' * (alike > 0)}."
+            message = f"the axes of {_names(one, other)} are{' not' * (alike < 0)} mirror images, {limits}"
             yield Hit(other.joint.place, message, "Correct axis or limits on the side that is wrong.")
     for members in by_kind.values():
         signs = [alike for *_, alike in members]
         rare = next((each for each in (1.0, -1.0) if signs.count(each) == 1 and -each in signs), None)
         if rare is not None and not in_one_chain(sketch, [one.part for one, *_ in members]):
             one, other, _ = members[signs.index(rare)]
-            message = (
-                f"the axes of {_names(one, other)} are {'' if rare > 0 else 'not '}mirror images, unlike those of "
-            )
-            told = f"{message}{_names(*members[signs.index(-rare)][:2])}."
-            yield Hit(other.joint.place, told, "Correct the axis that is wrong.")
+            like = f"unlike those of {_names(*members[signs.index(-rare)][:2])}."
+            message = f"the axes of {_names(one, other)} are{' not' * (rare < 0)} mirror images, {like}"
+            yield Hit(other.joint.place, message, "Correct the axis that is wrong.")
 
 
 def _names(one: _Single, other: _Single) -> str:
@@ -271,10 +266,9 @@ def _twins(sketch: Sketch) -> Iterator[tuple[_Single, _Single, float]]:
 def limit_apart(sketch: Sketch) -> Iterator[Hit]:
     """An effort or a velocity limit is far from those of like joints, or from what the joint carries.
 
-    Why: Points shift by two or three places, and N m become N mm. Joints are compared with those of their kind, told by
-    names without sides and numbers, or with all others: a limit fifty times that of its kind, or of the greatest or
-    least other, is no drive of the same robot. An effort that is less than a tenth of the moment of what the joint
-    carries at one g holds nothing and moves nothing. Powers of ten stand for "no limit" and do not count.
+    Why: Points shift by two or three places, and N m become N mm. A limit that is fifty times off from those of its
+    kind (names without sides and numbers), or from all others, is no drive of the same robot. An effort below a tenth
+    of what the joint carries at one g holds nothing and moves nothing. Powers of ten stand for "no limit".
     Example:
         <limit effort="0.87" velocity="2.2"/>  between joints of 87 N m
     Remedy: State the limit from the data sheet.
@@ -292,16 +286,15 @@ def limit_apart(sketch: Sketch) -> Iterator[Hit]:
             if len(kind) == 1 and max(value / usual, usual / value) < max(kind[0] / usual, usual / kind[0]):
                 continue  # its twin is the one that is off
             like = [kind[len(kind) // 2]] if kind else rest if len(rest) >= THRESHOLDS.several else [value]
-            place, said = (
-                own.joint.limit_place or own.joint.place,
-                f"joint '{own.joint.name}' has {key} limit {value:g}",
-            )
+            said = f"joint '{own.joint.name}' has {key} limit {value:g}"
             if value > THRESHOLDS.off_limit * like[-1] or value * THRESHOLDS.off_limit < like[0]:
                 ends = " to ".join(f"{each:g}" for each in sorted({like[0], like[-1]}))
-                yield Hit(place, f"{said}, and like joints {ends}.", "State the true limit.")
+                said += f", and like joints {ends}."
             elif key == "effort" and value < THRESHOLDS.idle * own.load:
-                message = f"{said}, and what it carries pulls with {own.load:.3g} at one g."
-                yield Hit(place, message, "State the true limit.")
+                said += f", and what it carries pulls with {own.load:.3g} at one g."
+            else:
+                continue
+            yield Hit(own.joint.limit_place or own.joint.place, said, "State the true limit.")
 
 
 def _without(values: list[float], value: float) -> list[float]:
@@ -341,7 +334,7 @@ def one_fixed(sketch: Sketch) -> Iterator[Hit]:
                 off = [sketch.parts[i] for i, a, b in zip(members, moves, usual, strict=True) if a < b]
                 if moving.count(usual) >= THRESHOLDS.several and len(off) == 1 and sum(usual) == sum(moves) + 1 > 1:
                     message = (
-                        f"{sketch.word} '{off[0].name}' is fixed, and those of {moving.count(usual)} like limbs move."
+                        f"{sketch.word} '{off[0].name}' is fixed, and in {moving.count(usual)} like limbs it moves."
                     )
                     yield Hit(off[0].place, message, "Let it move as the others do.")
 

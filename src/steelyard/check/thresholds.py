@@ -26,6 +26,7 @@ class Thresholds:
     denser: float = 4.0  # Than the other links of a robot: motors in small hulls of published models reach 6.7
     heavy: float = 4000.0  # kg/m^3: hulls with motors of steel and copper
     steel: float = 7500.0  # kg/m^3: hulls hold more than the part, so that a link above it is heavier than solid steel
+    airy: float = 3.0  # Than the others, of a link above steel: a crank among rods reaches 2.5
     off_offset: float = 2e-3
     """m between offsets of joints that should be mirror images: more than calibration or rounding."""
     shrunk: tuple[float, float] = (0.01, 300.0)

@@ -113,13 +113,10 @@ def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()
     if abilities.compiled:
         robot, left_out = without_massless(robot, {piece.link for piece in pieces})
         notes += left_out
-    for name, theta in zip(robot.body_names, robot.inertias, strict=True):
-        _require_body(name, theta, abilities)
-    touched = {piece.link for piece in pieces if piece.role == "collision"} if abilities.weighs else set()
-    for link in robot.links:
-        if link.name in touched and link.body != WORLD and not robot.inertias[link.body].any():
-            reason = f"and {abilities.title} gives such a body the mass of its collision geometry"
-            raise ModelError(_massless(robot.body_names[link.body], reason))
+    touched = {piece.link for piece in pieces if piece.role == "collision"}
+    weighed = {link.body for link in robot.links if abilities.weighs and link.name in touched}
+    for body, (name, theta) in enumerate(zip(robot.body_names, robot.inertias, strict=True)):
+        _require_body(name, theta, abilities, weighed=body in weighed)
     for index, joint in enumerate(robot.joints):
         _require_joint(robot, index, joint, abilities)
         if joint.features.pieces and joint.kind not in abilities.kinds:
@@ -152,7 +149,7 @@ def at_origin(frame: Frame) -> bool:
     return not frame.position.any() and np.array_equal(frame.rotation, np.eye(3))
 
 
-def _require_body(name: str, theta, abilities: Abilities) -> None:
+def _require_body(name: str, theta, abilities: Abilities, *, weighed: bool) -> None:
     if abilities.ground and name == GROUND:
         raise ModelError(
             f"{abilities.title} keeps the name 'world' for the ground, and body 'world' moves. Rename the link in the "
@@ -160,20 +157,17 @@ def _require_body(name: str, theta, abilities: Abilities) -> None:
         )
     if theta.any():
         require_consistent(name, theta)
-    if abilities.compiled and not theta.any():
-        raise ModelError(_massless(name, "and MuJoCo needs some"))
+    if (abilities.compiled or weighed) and not theta.any():
+        needs = "MuJoCo needs some" if abilities.compiled else f"{abilities.title} takes that of its colliders"
+        raise ModelError(
+            f"Body '{name}' cannot be written: it moves and has no mass, and {needs}. State its inertial, or let it "
+            "stand still: --lock JOINT=0 (lock={JOINT: 0})."
+        )
     if abilities.compiled and not to_com_inertia(theta)[2].any():
         raise ModelError(
             f"Body '{name}' cannot be written: it moves and is a point, and MuJoCo needs moments of inertia. State "
             "the tensor that the part has."
         )
-
-
-def _massless(name: str, reason: str) -> str:
-    return (
-        f"Body '{name}' cannot be written: it moves and has no mass, {reason}. State its inertial, or let it stand "
-        "still: --lock JOINT=0 (lock={JOINT: 0})."
-    )
 
 
 def _require_joint(robot: Robot, index: int, joint: Joint, abilities: Abilities) -> None:

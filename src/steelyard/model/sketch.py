@@ -99,9 +99,9 @@ class Shape:
 @dataclass(frozen=True, eq=False)
 class SketchJoint:
     """A joint. part: index of the part it carries, None when unknown. limits: "lower", "upper", "effort", "velocity"
-    -> number, only those stated or said by the format. gear: largest transmission ratio on it. armature: None where the
-    format has none. mimics: whether it follows another joint. required_limits: those that the format asks of such a
-    joint. placed: what a robot has of it; None for a fixed one.
+    -> number, only those stated or said by the format. gear: largest transmission ratio on it. mimics:
+    whether it follows another joint. required_limits: those that the format asks of such a joint. placed: what a robot
+    has of it; None for a fixed one.
     """
 
     name: str
@@ -111,7 +111,6 @@ class SketchJoint:
     limits: dict[str, float]
     limit_place: Place | None = None
     gear: float | None = None
-    armature: float | None = None
     mimics: bool = False
     required_limits: tuple[str, ...] = ()
     placed: Joint | None = None

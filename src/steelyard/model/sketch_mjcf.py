@@ -120,11 +120,10 @@ def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Ske
             limits["effort"] = float(m.jnt_actfrcrange[joint, 1])
         elif joint in forces:
             limits["effort"] = forces[joint]
-        armature = float(m.dof_armature[m.jnt_dofadr[joint]])
         gear = gears.get(joint)
         required = () if gear is None else ("effort",)
-        said = {"required_limits": required, "placed": joint_of(m, joint)}
-        found.append(SketchJoint(name, place, kind, body - 1, limits, place, gear, armature, **said))
+        placed = joint_of(m, joint)
+        found.append(SketchJoint(name, place, kind, body - 1, limits, place, gear, False, required, placed))
     return tuple(found)
 
 
