@@ -301,3 +301,12 @@ def test_links_without_mass_are_named_before_a_usd_is_written(tmp_path):
         sy.save(sy.load(path), tmp_path / "arm.usda")
     path.write_text(URDF[:start] + URDF[URDF.index("  </link>") :])
     assert sy.load(sy.save(sy.load(path), tmp_path / "bare.usda").path).nb == 2
+
+
+def test_poses_in_degrees_are_told_in_sdf(tmp_path):
+    path = tmp_path / "arm.sdf"
+    path.write_text(SDF.replace("<pose>0 0 0.4 0 0 0</pose>", "<pose>0 0 0.4 0 0 90</pose>"))
+    assert check.run(path).codes == ("SY511",)
+    assert sum("degrees?" in note for note in sy.load(path).notes) == 1
+    path.write_text(path.read_text().replace("<pose>0 0 0.4 ", '<pose degrees="true">0 0 0.4 '))
+    assert check.run(path).ok

@@ -117,39 +117,42 @@ def mirror_signs(sketch: Sketch) -> Iterator[Hit]:
             yield Hit(b.place, message, f"Negate the products of inertia of {'xyz'[axis]} on the side that is wrong.")
 
 
-def sagittal(sketch: Sketch) -> int | None:
-    """The axis of the root in which left and right joints of a robot are mirrored."""
+def sagittal(sketch: Sketch) -> np.ndarray | None:
+    """(3, 3) reflection in the plane of the root in which left and right joints of a robot are mirrored."""
     axes = [axis for pair in _pairs(sketch) if (axis := _mirror(pair)) is not None]
-    return max(set(axes), key=axes.count) if axes else None
+    return _REFLECTIONS[1 + max(set(axes), key=axes.count)] if axes else None
 
 
-def stand_mirrored(sketch: Sketch, left: int, right: int, side: int) -> bool:
+def stand_mirrored(sketch: Sketch, left: int, right: int, S: np.ndarray) -> bool:
     """Whether the origins of two parts are mirror images: those of grippers that are the same on both arms are not."""
-    (_, a), (_, b) = sketch.poses[left], sketch.poses[right]
-    return float(np.abs(_REFLECTIONS[1 + side] @ a - b).max()) <= THRESHOLDS.off_offset
+    return float(np.abs(S @ sketch.poses[left][1] - sketch.poses[right][1]).max()) <= THRESHOLDS.off_offset
 
 
 def _copied_centres(sketch: Sketch) -> Iterator[Hit]:
     """Pairs whose centres are equal and off the middle while their frames and tensors, and most pairs, are mirrored:
     whole parts are the same on both sides of some robots."""
-    side, copies, images = sagittal(sketch), [], 0
-    for left, right in pairs(sketch) if side is not None else ():
+    S, images = sagittal(sketch), 0
+    copies: list[tuple[int, int, bool]] = []
+    for left, right in () if S is None else pairs(sketch):
         a, b = sketch.parts[left].inertial, sketch.parts[right].inertial
-        assert a is not None and b is not None
-        image, turn = _REFLECTIONS[1 + side] @ sketch.poses[left][0], sketch.poses[right][0]
-        if abs((image @ a.com)[side]) > THRESHOLDS.off_offset and stand_mirrored(sketch, left, right, side):
+        assert a is not None and b is not None and S is not None
+        R, turn = sketch.poses[left][0], sketch.poses[right][0]
+        image = S @ R
+        if np.abs(image @ a.com - R @ a.com).max() > 2 * THRESHOLDS.off_offset and stand_mirrored(
+            sketch, left, right, S
+        ):
             if _apart(image @ a.com, turn @ b.com) == 0:
                 images += 1
             elif np.allclose(a.com, b.com, atol=1e-9):
                 off = np.abs(image @ a.tensor_in_part @ image.T - turn @ b.tensor_in_part @ turn.T).max()
-                same_part = off > THRESHOLDS.misread * np.abs(a.tensor_in_part).max()
-                copies.append((sketch.parts[left].name, sketch.parts[right].name, b, same_part))
-    for left, right, b, same_part in copies if len(copies) * (1 + any(each[-1] for each in copies)) <= images else ():
-        if not same_part:
-            message = (
-                f"{sketch.word}s '{left}' and '{right}' have the same centre of mass ({figures(b.com)}) m, unlike "
-            )
-            yield Hit(b.place, f"{message}{images} mirrored pairs.", "Mirror it on one side.")
+                copies.append((left, right, bool(off > THRESHOLDS.misread * np.abs(a.tensor_in_part).max())))
+    whole_parts = any(whole for *_, whole in copies)
+    for left, right, whole in copies if len(copies) * (1 + whole_parts) <= images else ():
+        one, other = sketch.parts[left], sketch.parts[right]
+        if not whole and other.inertial is not None:
+            message = f"{sketch.word}s '{one.name}' and '{other.name}' have the same centre of mass "
+            message += f"({figures(other.inertial.com)}) m, unlike {images} mirrored pairs."
+            yield Hit(other.inertial.place, message, "Mirror it on one side.")
 
 
 def _mirrored_axis(a: Inertial, b: Inertial) -> int | None:

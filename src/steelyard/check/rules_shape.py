@@ -144,14 +144,14 @@ def centre_at_origin(sketch: Sketch) -> Iterator[Hit]:
         <inertial><origin xyz="0 0 0"/>...  on a link whose mesh starts at its joint and is 0.3 m long
     Remedy: State the centre of mass in the link's frame.
     """
-    judged = [w for w in shaped_inertials(sketch) if w.part.moves and w.solid_com is not None and w.part.shapes]
+    judged = [w for w in shaped_inertials(sketch) if w.part.moves and w.filled is not None and w.part.shapes]
     away = [w for w in judged if not w.inertial.com.any() and not w.centred]
     whole = all(not w.inertial.com.any() for w in judged) and len(away) >= THRESHOLDS.several
-    for w in away:
-        fits = difference(w.inertial.tensor_in_part, w.solid_tensor) < THRESHOLDS.alike
+    for w, (com, tensor) in ((w, w.filled) for w in away if w.filled is not None):
+        fits = difference(w.inertial.tensor_in_part, tensor) < THRESHOLDS.alike
         if fits or (whole and 2 * len(away) > len(judged)):
             message = f"{sketch.word} '{w.name}' has its centre of mass at its origin, and its geometry "
-            message += f"{'with the same tensor ' if fits else ''}around ({figures(np.round(w.solid_com, 6) + 0.0)}) m."
+            message += f"{'with the same tensor ' if fits else ''}around ({figures(np.round(com, 6) + 0.0)}) m."
             yield Hit(w.inertial.place, message, "State the centre of mass.")
 
 

@@ -1,6 +1,5 @@
 """SY5xx: joints, limits, the tree, and angles in degrees where the format wants radians."""
 
-from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -220,45 +219,38 @@ def sides_move_apart(sketch: Sketch) -> Iterator[Hit]:
         left: axis 0 1 0, limits -0.5 and 2; right: axis 0 -1 0, limits -0.5 and 2
     Remedy: Correct axis or limits on the side that is wrong.
     """
-    by_kind: dict[str, list[tuple[_Single, _Single, float]]] = defaultdict(list)
+    by_kind: dict[str, list[tuple[_Single, _Single, float, str]]] = defaultdict(list)
     for one, other, alike in _twins(sketch):
-        low, high = one.range
+        (low, high), names = one.range, f"'{one.joint.name}' and '{other.joint.name}'"
         if not np.isfinite((*one.range, *other.range)).all() or abs(low + high) <= THRESHOLDS.lopsided * (high - low):
-            by_kind[kind_of(one.joint.name)].append((one, other, alike))
+            by_kind[kind_of(one.joint.name)].append((one, other, alike, names))
             continue
         fitting, turned = ((low, high), (-high, -low))[:: int(alike)]
         same, exchanged = (np.abs(np.subtract(other.range, each)).max() for each in (fitting, turned))
         if exchanged < 0.1 * THRESHOLDS.lopsided * (high - low) < same:
             limits = f"and their limits ({figures(one.range)}) and ({figures(other.range)}) are{' not' * (alike > 0)}."
-            message = f"the axes of {_names(one, other)} are{' not' * (alike < 0)} mirror images, {limits}"
+            message = f"the axes of {names} are{' not' * (alike < 0)} mirror images, {limits}"
             yield Hit(other.joint.place, message, "Correct axis or limits on the side that is wrong.")
     for members in by_kind.values():
-        signs = [alike for *_, alike in members]
+        signs = [alike for _, _, alike, _ in members]
         rare = next((each for each in (1.0, -1.0) if signs.count(each) == 1 and -each in signs), None)
         if rare is not None and not in_one_chain(sketch, [one.part for one, *_ in members]):
-            one, other, _ = members[signs.index(rare)]
-            like = f"unlike those of {_names(*members[signs.index(-rare)][:2])}."
-            message = f"the axes of {_names(one, other)} are{' not' * (rare < 0)} mirror images, {like}"
+            _, other, _, names = members[signs.index(rare)]
+            like = f"unlike those of {members[signs.index(-rare)][-1]}."
+            message = f"the axes of {names} are{' not' * (rare < 0)} mirror images, {like}"
             yield Hit(other.joint.place, message, "Correct the axis that is wrong.")
-
-
-def _names(one: _Single, other: _Single) -> str:
-    return f"'{one.joint.name}' and '{other.joint.name}'"
 
 
 def _twins(sketch: Sketch) -> Iterator[tuple[_Single, _Single, float]]:
     """Left and right joints at mirrored places, with 1.0 where their axes are mirror images, and -1.0 where one is
     flipped."""
-    side = sagittal(sketch)
-    known = {each.joint.name: each for each in _singles(sketch)}
-    for one in known.values() if side is not None else ():
+    S = sagittal(sketch)
+    known = {} if S is None else {each.joint.name: each for each in _singles(sketch)}
+    for one in known.values():
         other = known.get(mirrored_name(one.joint.name) or "")
-        if other is None or other.placed.turns != one.placed.turns:
-            continue
-        if stand_mirrored(sketch, one.part, other.part, side):
-            mirror = (1.0 - 2.0 * np.eye(3)[side]) * (-1.0 if one.placed.turns else 1.0)
-            along = float(mirror * one.axis @ other.axis)
-            if abs(along) > 1 - THRESHOLDS.thin:
+        if S is not None and other is not None and other.placed.turns == one.placed.turns:
+            along = float(S @ one.axis @ other.axis) * (-1.0 if one.placed.turns else 1.0)
+            if abs(along) > 1 - THRESHOLDS.thin and stand_mirrored(sketch, one.part, other.part, S):
                 yield one, other, float(np.sign(along))
 
 
@@ -275,31 +267,23 @@ def limit_apart(sketch: Sketch) -> Iterator[Hit]:
     """
     for key in ("effort", "velocity"):
         stated = [(each, value) for each in _singles(sketch) if (value := _limit(each.joint, key))]
-        likes = [((each.placed.turns,), (each.placed.turns, kind_of(each.joint.name))) for each, _ in stated]
-        groups: dict[tuple, list[float]] = defaultdict(list)
-        for (_, value), names in zip(stated, likes, strict=True):
-            for name in names:
-                insort(groups[name], value)
-        for (own, value), names in zip(stated, likes, strict=True):
-            rest, kind = (_without(groups[name], value) for name in names)
-            usual = rest[len(rest) // 2] if rest else value
-            if len(kind) == 1 and max(value / usual, usual / value) < max(kind[0] / usual, usual / kind[0]):
+        values, turns = (np.array(each) for each in ([v for _, v in stated], [each.placed.turns for each, _ in stated]))
+        kinds = np.array([kind_of(each.joint.name) for each, _ in stated])
+        for i, (own, value) in enumerate(stated):
+            others = (turns == own.placed.turns) & (np.arange(len(stated)) != i)
+            rest, kind = np.sort(values[others]), np.sort(values[others & (kinds == kinds[i])])
+            usual = rest[len(rest) // 2] if len(rest) else value
+            if len(kind) == 1 and abs(np.log(value / usual)) < abs(np.log(kind[0] / usual)):
                 continue  # its twin is the one that is off
-            like = [kind[len(kind) // 2]] if kind else rest if len(rest) >= THRESHOLDS.several else [value]
+            like = kind[[len(kind) // 2]] if len(kind) else rest if len(rest) >= THRESHOLDS.several else [value]
             said = f"joint '{own.joint.name}' has {key} limit {value:g}"
             if value > THRESHOLDS.off_limit * like[-1] or value * THRESHOLDS.off_limit < like[0]:
-                ends = " to ".join(f"{each:g}" for each in sorted({like[0], like[-1]}))
-                said += f", and like joints {ends}."
+                said += f", and like joints {' to '.join(f'{each:g}' for each in sorted({like[0], like[-1]}))}."
             elif key == "effort" and value < THRESHOLDS.idle * own.load:
                 said += f", and what it carries pulls with {own.load:.3g} at one g."
             else:
                 continue
             yield Hit(own.joint.limit_place or own.joint.place, said, "State the true limit.")
-
-
-def _without(values: list[float], value: float) -> list[float]:
-    at = values.index(value)
-    return values[:at] + values[at + 1 :]
 
 
 def _limit(joint: SketchJoint, key: str) -> float:

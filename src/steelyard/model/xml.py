@@ -313,6 +313,13 @@ class Reader:
         if remedy is not None:
             self.refuse(element, message, remedy)
 
+    def require_radians(self, rpy, element: Element, label: str):
+        """Note angles beyond a turn that are degrees: whole or half numbers up to a turn."""
+        beyond = rpy[np.abs(rpy) > 2 * np.pi]
+        if beyond.size and (np.abs(beyond) <= np.degrees(2 * np.pi)).all() and (2 * rpy == np.round(2 * rpy)).all():
+            said = f"rpy of {label} is {' '.join(f'{angle:g}' for angle in rpy)} rad, beyond a turn; degrees?"
+            self.fault("SY511", element, label, said)
+
     def refuse(self, element: Element, message: str, remedy: str = ""):
         """Note what only a strict reader refuses."""
         self.refusals.append(f"{self.document.where(element)}: {message} {remedy}".strip())
