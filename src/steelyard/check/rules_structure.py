@@ -265,10 +265,12 @@ def limit_apart(sketch: Sketch) -> Iterator[Hit]:
         <limit effort="0.87" velocity="2.2"/>  between joints of 87 N m
     Remedy: State the limit from the data sheet.
     """
+    singles = _singles(sketch)
     for key in ("effort", "velocity"):
-        stated = [(each, value) for each in _singles(sketch) if (value := _limit(each.joint, key))]
+        stated = [(each, value) for each in singles if (value := _limit(each.joint, key))]
         values, turns = (np.array(each) for each in ([v for _, v in stated], [each.placed.turns for each, _ in stated]))
-        kinds = np.array([kind_of(each.joint.name) for each, _ in stated])
+        names: dict[str, int] = {}
+        kinds = np.array([names.setdefault(kind_of(each.joint.name), len(names)) for each, _ in stated])
         for i, (own, value) in enumerate(stated):
             others = (turns == own.placed.turns) & (np.arange(len(stated)) != i)
             rest, kind = np.sort(values[others]), np.sort(values[others & (kinds == kinds[i])])
