@@ -191,7 +191,7 @@ FAULTS = (
     (copied_centre, "SY407", LEGS),
     (flipped_axis, "SY514", LEGS),
     (mirrored_limits, "SY514", ("a1", "go1", "go2", "b1")),
-    (fixed_joint, "SY516", LEGS),
+    (fixed_joint, "SY516", ("a1", "laikago", "solo12", "allegro_right_hand")),
     *((scaled(key, factor), "SY515", FEW) for key in ("effort", "velocity") for factor in (0.01, 0.001, 100, 1000)),
     (limits_in_degrees, "SY511", FEW),
     (turned_by_degrees, "SY511", FEW),
