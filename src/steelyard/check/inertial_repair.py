@@ -154,6 +154,8 @@ def _converted(inertial: Inertial, w: ShapedInertial | None, codes: set[str]) ->
     if "SY403" in codes and tensor_in_grams(w):
         return replace(inertial, tensor=inertial.tensor / 1000), "tensor from g m^2 to kg m^2"
     R = inertial.rotation
+    if "SY306" in codes and w.filled is not None:
+        return replace(inertial, com=w.filled[0]), "centre of mass from the origin to that of the geometry"
     if "SY305" in codes and (moved := wrong_point(w)) is not None:
         return _at_centre(inertial, moved)
     if "SY304" in codes and (better := other_axes(w)) is not None:

@@ -87,16 +87,18 @@ def sides_differ(sketch: Sketch) -> Iterator[Hit]:
 
 @rule("SY407", "mirror-signs", "warning")
 def mirror_signs(sketch: Sketch) -> Iterator[Hit]:
-    """The centre of mass was mirrored, the products of inertia were not.
+    """The centre of mass or the products of inertia were copied to the other side, not mirrored.
 
     Why: Mirroring a part across a plane flips one coordinate of its centre of mass and the two products of inertia that
     involve it. Copying a tensor from the left to the right side without flipping them tilts the right side's axes.
     Products below a twentieth of the largest component are not judged: frames that are turned by 180 degrees instead of
     mirrored keep one of the two, and a small sideways offset of the centre of mass does not tell the cases apart.
+    A centre that is the same on both sides is named where frames, tensors and more of the other pairs are mirrored.
     Example:
         left: com y = 0.03, ixy = 0.001; right: com y = -0.03, ixy = 0.001
-    Remedy: Negate the two products of inertia of the mirrored axis on one side.
+    Remedy: Negate the two products of inertia of the mirrored axis on one side, or its coordinate of the centre.
     """
+    yield from _copied_centres(sketch)
     for left, right in pairs(sketch):
         a, b = sketch.parts[left].inertial, sketch.parts[right].inertial
         assert a is not None and b is not None
@@ -105,7 +107,7 @@ def mirror_signs(sketch: Sketch) -> Iterator[Hit]:
             continue
         S = np.eye(3)
         S[axis, axis] = -1
-        size = np.abs(a.tensor_in_part).max()
+        size = np.abs(a.tensor_in_part).max() or 1.0
         flips = np.abs(a.tensor_in_part - S @ a.tensor_in_part @ S).max() / size  # what mirroring should change
         copied = np.abs(a.tensor_in_part - b.tensor_in_part).max() / size
         mirrored = np.abs(S @ a.tensor_in_part @ S - b.tensor_in_part).max() / size
@@ -113,6 +115,44 @@ def mirror_signs(sketch: Sketch) -> Iterator[Hit]:
             names = f"{sketch.word}s '{sketch.parts[left].name}' and '{sketch.parts[right].name}'"
             message = f"{names}: centres of mass are mirrored in {'xyz'[axis]}, products of inertia are not."
             yield Hit(b.place, message, f"Negate the products of inertia of {'xyz'[axis]} on the side that is wrong.")
+
+
+def sagittal(sketch: Sketch) -> np.ndarray | None:
+    """(3, 3) reflection in the plane of the root in which left and right joints of a robot are mirrored."""
+    axes = [axis for pair in _pairs(sketch) if (axis := _mirror(pair)) is not None]
+    return _REFLECTIONS[1 + max(set(axes), key=axes.count)] if axes else None
+
+
+def stand_mirrored(sketch: Sketch, left: int, right: int, S: np.ndarray) -> bool:
+    """Whether the origins of two parts are mirror images: those of grippers that are the same on both arms are not."""
+    return float(np.abs(S @ sketch.poses[left][1] - sketch.poses[right][1]).max()) <= THRESHOLDS.off_offset
+
+
+def _copied_centres(sketch: Sketch) -> Iterator[Hit]:
+    """Pairs whose centres are equal and off the middle while their frames and tensors, and most pairs, are mirrored:
+    whole parts are the same on both sides of some robots."""
+    S, images = sagittal(sketch), 0
+    copies: list[tuple[int, int, bool]] = []
+    for left, right in () if S is None else pairs(sketch):
+        a, b = sketch.parts[left].inertial, sketch.parts[right].inertial
+        assert a is not None and b is not None and S is not None
+        R, turn = sketch.poses[left][0], sketch.poses[right][0]
+        image = S @ R
+        if np.abs(image @ a.com - R @ a.com).max() > 2 * THRESHOLDS.off_offset and stand_mirrored(
+            sketch, left, right, S
+        ):
+            if _apart(image @ a.com, turn @ b.com) == 0:
+                images += 1
+            elif np.allclose(a.com, b.com, atol=1e-9):
+                off = np.abs(image @ a.tensor_in_part @ image.T - turn @ b.tensor_in_part @ turn.T).max()
+                copies.append((left, right, bool(off > THRESHOLDS.misread * np.abs(a.tensor_in_part).max())))
+    whole_parts = any(whole for *_, whole in copies)
+    for left, right, whole in copies if len(copies) * (1 + whole_parts) <= images else ():
+        one, other = sketch.parts[left], sketch.parts[right]
+        if not whole and other.inertial is not None:
+            message = f"{sketch.word}s '{one.name}' and '{other.name}' have the same centre of mass "
+            message += f"({figures(other.inertial.com)}) m, unlike {images} mirrored pairs."
+            yield Hit(other.inertial.place, message, "Mirror it on one side.")
 
 
 def _mirrored_axis(a: Inertial, b: Inertial) -> int | None:
@@ -147,7 +187,7 @@ def kinds(sketch: Sketch) -> Iterator[list[ShapedInertial]]:
     for kind, members in found.items():
         usual = _middle([w.volume for w in members])
         alike = [w for w in members if abs(w.volume - usual) < THRESHOLDS.same_volume * usual]
-        if kind and len(alike) >= THRESHOLDS.several and not _in_one_chain(sketch, [w.index for w in alike]):
+        if kind and len(alike) >= THRESHOLDS.several and not in_one_chain(sketch, [w.index for w in alike]):
             yield alike
 
 
@@ -157,7 +197,7 @@ def _middle(values) -> float:
     return float(ordered[len(ordered) // 2])
 
 
-def _in_one_chain(sketch: Sketch, parts: list[int]) -> bool:
+def in_one_chain(sketch: Sketch, parts: list[int]) -> bool:
     """Whether some of them carry others, as the numbered links of an arm do."""
     return any(_ancestors(sketch, index) & set(parts) for index in parts)
 
@@ -224,7 +264,7 @@ def offset_not_mirrored(sketch: Sketch) -> Iterator[Hit]:
         by_kind[kind_of(sketch.parts[pair.left].name)].append(pair)
     across = {_mirror(pair) for pairs in by_kind.values() for pair in pairs} - {None}
     for kind, pairs in by_kind.items():
-        one_chain = _in_one_chain(sketch, [pair.left for pair in pairs])
+        one_chain = in_one_chain(sketch, [pair.left for pair in pairs])
         axis = None if one_chain else _sideways(pairs)
         for pair in pairs:
             if axis is not None and _apart(_REFLECTIONS[1 + axis] @ pair.a, pair.b) > THRESHOLDS.off_offset and kind:
@@ -255,9 +295,7 @@ class _Pair(NamedTuple):
 
 def _pairs(sketch: Sketch) -> Iterator[_Pair]:
     """Pairs whose parents are one link, or twins in equal or mirrored frames."""
-    turned: list[np.ndarray] = []
-    for part in sketch.parts:
-        turned.append(part.rotation if part.parent is None else turned[part.parent] @ part.rotation)
+    turned = [R for R, _ in sketch.poses]
     for left, part in enumerate(sketch.parts):
         right = sketch.parts_by_name.get(mirrored_name(part.name) or "")
         if right is None or right == left or not (part.moves and sketch.parts[right].moves):

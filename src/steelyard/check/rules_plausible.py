@@ -15,7 +15,7 @@ from steelyard.check.shaped_inertials import (
     tensor_in_millimetres,
 )
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model.sketch import Sketch
+from steelyard.model.sketch import SMALL, Sketch
 
 
 @rule("SY401", "density", "warning")
@@ -23,14 +23,20 @@ def density(sketch: Sketch) -> Iterator[Hit]:
     """The density is impossible.
 
     Why: Mass over the volume of the convex hull is above osmium (23,000 kg/m^3) or below 1 kg/m^3: mass and geometry
-    belong to different parts, or one of them has wrong units.
+    belong to different parts, or one of them has wrong units. A link that counts and weighs more than its hull
+    of solid steel is named where the other links are a third as dense: robots are housings with air in them.
     Example:
         <mass value="50"/>  on a link that is a box of 5 cm
     Remedy: Check mass in kg and mesh scale.
     """
+    all_of = sorted(w.density for w in shaped_inertials(sketch) if w.geometry.thickness > THRESHOLDS.solid)
+    usual = all_of[(len(all_of) - 1) // 2] if len(all_of) > THRESHOLDS.several else THRESHOLDS.dense
+    counts = SMALL * sum(sketch.cluster_mass.values())
     for w in shaped_inertials(sketch):
         whole = sketch.cluster_mass[sketch.carrier[w.index]]
-        dense = w.density > THRESHOLDS.dense and w.geometry.thickness > THRESHOLDS.solid and not in_grams(w)
+        airy = w.part.moves and w.inertial.mass > counts
+        most = min(THRESHOLDS.dense, max(THRESHOLDS.steel, THRESHOLDS.airy * usual)) if airy else THRESHOLDS.dense
+        dense = w.density > most and w.geometry.thickness > THRESHOLDS.solid and not in_grams(w)
         if dense or whole / w.volume < THRESHOLDS.light:
             message = f"{sketch.word} '{w.name}' has {w.inertial.mass:g} kg in a hull of {w.volume:.3g} m^3"
             yield Hit(

@@ -140,4 +140,12 @@ SCANNED = (
         "pip such as example-robot-data as they are), put it beside the model, or name its folder: --folder DIR.",
         told=WAYS,
     ),
+    _scanned(
+        "SY606 stray-mark warning",
+        "A quotation mark or semicolon stands behind a number.",
+        "libsdformat and Drake read the number and stop at the mark; other readers refuse the file. Limits and colours "
+        "are read so here, too; a mass or a pose with such a mark is refused.",
+        '<velocity>2.356"</velocity>',
+        "Remove the mark.",
+    ),
 )

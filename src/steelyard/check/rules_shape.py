@@ -133,6 +133,28 @@ def wrong_point_rule(sketch: Sketch) -> Iterator[Hit]:
             yield Hit(w.inertial.place, message, "State the tensor about the centre of mass.")
 
 
+@rule("SY306", "centre-at-origin", "warning", repairs="Centre of mass of the geometry, filled evenly.")
+def centre_at_origin(sketch: Sketch) -> Iterator[Hit]:
+    """The centre of mass was forgotten: it is the link's origin, and the geometry lies elsewhere.
+
+    Why: Exporters and people leave <origin> out, or write 0 0 0. Gravity then pulls at the joint, and torques are far
+    too small. Named are links whose tensor is that of their geometry filled evenly about its own centre, and all links
+    where every one of the robot has its centre at exactly 0 0 0 and most geometry lies elsewhere.
+    Example:
+        <inertial><origin xyz="0 0 0"/>...  on a link whose mesh starts at its joint and is 0.3 m long
+    Remedy: State the centre of mass in the link's frame.
+    """
+    judged = [w for w in shaped_inertials(sketch) if w.part.moves and w.filled is not None and w.part.shapes]
+    away = [w for w in judged if not w.inertial.com.any() and not w.centred]
+    whole = all(not w.inertial.com.any() for w in judged) and len(away) >= THRESHOLDS.several
+    for w, (com, tensor) in ((w, w.filled) for w in away if w.filled is not None):
+        fits = difference(w.inertial.tensor_in_part, tensor) < THRESHOLDS.alike
+        if fits or (whole and 2 * len(away) > len(judged)):
+            message = f"{sketch.word} '{w.name}' has its centre of mass at its origin, and its geometry "
+            message += f"{'with the same tensor ' if fits else ''}around ({figures(np.round(com, 6) + 0.0)}) m."
+            yield Hit(w.inertial.place, message, "State the centre of mass.")
+
+
 def _in_parent(sketch: Sketch, w: ShapedInertial) -> bool:
     """Whether the centre of mass lies in the hull of the rigid body that carries the part, at the zero position."""
     carrier = sketch.parts[sketch.carrier[w.index]]
@@ -194,7 +216,8 @@ def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
 
     Why: Mesh formats carry no units; CAD programs write millimetres. Without scale="0.001 0.001 0.001" a hand is as
     large as a house, with a scale too many it is smaller than a grain, and rules on geometry mean nothing. Geometry of
-    more than 20 m is named, and geometry that the radius of gyration of its link's mass contradicts.
+    more than 20 m is named, geometry that the radius of gyration of its link's mass contradicts, and collision geometry
+    of another unit than the visual one.
     Example:
         <mesh filename="hand.stl"/>   for a file in millimetres
     Remedy: Correct the scale, or export in metres.
@@ -213,6 +236,11 @@ def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
             message += f", and its mass a radius of gyration of {geometry.diagonal / ratio:.3g} m"
             told = f"{message}; scaled by 0.001 once too often?"
             yield Hit(part.shapes[0].place, told, "Correct the scale of the mesh, or the tensor.")
+        both = ([s.vertices for s in part.shapes if s.role == role] for role in ("collision", "visual"))
+        a, b = (float(np.linalg.norm(np.ptp(np.concatenate(each or [np.zeros((1, 3))]), axis=0))) for each in both)
+        if a and b and THRESHOLDS.thousand[0] < max(a / b, b / a) < THRESHOLDS.thousand[1]:
+            message = f"{sketch.word} '{part.name}' has collision geometry of {a:.3g} m and visual one of {b:.3g} m"
+            yield Hit(part.shapes[0].place, f"{message}; one in millimetres?", "Correct the scale of one.")
 
 
 def _over_gyration(part: Part, diagonal: float) -> float:

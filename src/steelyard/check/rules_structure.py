@@ -1,13 +1,19 @@
 """SY5xx: joints, limits, the tree, and angles in degrees where the format wants radians."""
 
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.check.rule import Hit, reported, rule
+from steelyard.check.rule import Hit, figures, reported, rule
+from steelyard.check.rules_kinds import in_one_chain, kind_of, mirrored_name, sagittal, stand_mirrored
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model.sketch import Sketch
+from steelyard.model.joint import Joint
+from steelyard.model.sketch import Sketch, SketchJoint
+from steelyard.spatial import GRAVITY
 
+MARKS = 1e6  # limits from here on stand for none, as do powers of ten
 DRIVEN = ("revolute", "prismatic")
 SINGLE = ("hinge", "slide", *DRIVEN)
 RANGED = ("revolute", "hinge")
@@ -52,7 +58,7 @@ def no_armature(sketch: Sketch) -> Iterator[Hit]:
     Remedy: Set armature on the joint (rotor inertia times gear ratio squared).
     """
     for joint in sketch.joints:
-        if joint.gear is not None and joint.armature == 0 and joint.kind in SINGLE:
+        if joint.gear is not None and joint.placed and joint.placed.armature == 0 and joint.kind in SINGLE:
             message = f"joint '{joint.name}' is driven and has no armature."
             yield Hit(joint.place, message, "Set armature: rotor inertia times gear ratio squared.")
 
@@ -135,3 +141,193 @@ def _in_degrees(limits: dict[str, float], keys, least: float) -> float:
     if not least <= largest <= THRESHOLDS.degrees or (values != np.round(values)).any():
         return 0.0
     return 0.0 if np.log10(largest).is_integer() else float(largest)
+
+
+@rule("SY513", "friction", "error")
+def friction(sketch: Sketch) -> Iterator[Hit]:
+    """Damping or friction of a joint is negative, or more than its drive can give.
+
+    Why: A joint with negative damping or friction gains energy from its own motion; fits without bounds write that.
+    Pinocchio refuses it, and simulations run away. Damping that takes more than the effort limit at the velocity limit
+    is a warning: the drive would never reach its own speed.
+    Example:
+        <limit effort="12" velocity="2.6"/><dynamics damping="10" friction="-1"/>
+    Remedy: State the measured values, N m s/rad and N m, or 0.
+    """
+    for joint, placed in ((each, each.placed) for each in sketch.joints if each.placed is not None):
+        stated = {"damping": placed.damping, "friction": placed.frictionloss}
+        below = [f"{name} {value:g}" for name, value in stated.items() if value < 0]
+        if below:
+            message = f"joint '{joint.name}' has {' and '.join(below)}: it gains energy by moving."
+            yield Hit(joint.place, message, "State 0, or the measured value.")
+        speed, most = _limit(joint, "velocity"), joint.limits.get("effort", 0.0)
+        if placed.damping * speed > most > 0:
+            message = (
+                f"joint '{joint.name}' has damping {placed.damping:g}: {placed.damping * speed:.3g} at its velocity "
+            )
+            yield Hit(
+                joint.place, f"{message}limit, {most:g} its effort limit.", "State the measured damping.", "warning"
+            )
+
+
+class _Single(NamedTuple):
+    """A joint of one degree: the part it carries, its axis (3,) at zero in the axes of the root, range, N m or N that
+    what it carries pulls at it, at most, at one g."""
+
+    joint: SketchJoint
+    placed: Joint
+    part: int
+    axis: np.ndarray
+    range: tuple[float, float]
+    load: float
+
+
+def _singles(sketch: Sketch) -> list[_Single]:
+    masses, moments = np.zeros(len(sketch.parts)), np.zeros((len(sketch.parts), 3))
+    for index, part in reversed(list(enumerate(sketch.parts))):
+        if part.inertial is not None and part.inertial.usable:
+            R, p = sketch.poses[index]
+            masses[index] += part.mass
+            moments[index] += part.mass * (p + R @ part.inertial.com)
+        if part.parent is not None:
+            masses[part.parent] += masses[index]
+            moments[part.parent] += moments[index]
+    found = []
+    for joint in sketch.joints:
+        placed, part = joint.placed, joint.part
+        if placed is None or part is None or placed.nv > 1:
+            continue
+        R, p = sketch.poses[part]
+        along, axis = (R @ each for each in np.split(placed.subspace[:, 0], 2))
+        # of one that turns `along` is the anchor, seen from the part, times the axis
+        pull = np.cross(axis, moments[part] - masses[part] * p) + masses[part] * along
+        load = -GRAVITY[2] * float(np.linalg.norm(pull) if placed.turns else masses[part])
+        limits = joint.limits.get("lower", -np.inf), joint.limits.get("upper", np.inf)
+        found.append(_Single(joint, placed, part, axis if placed.turns else along, limits, load))
+    return found
+
+
+@rule("SY514", "sides-move-apart", "warning")
+def sides_move_apart(sketch: Sketch) -> Iterator[Hit]:
+    """Axis and limits of a joint are not those of the other side.
+
+    Why: Where the axes of a left and a right joint are mirror images, so that equal angles are, limits are equal; where
+    one of the axes points the other way, they are exchanged and negated. Limits of one kind beside axes of the other
+    come from one side that was changed alone. Where ranges lie around zero, the pair is named whose axes are unlike
+    those of all other pairs of its kind.
+    Example:
+        left: axis 0 1 0, limits -0.5 and 2; right: axis 0 -1 0, limits -0.5 and 2
+    Remedy: Correct axis or limits on the side that is wrong.
+    """
+    by_kind: dict[str, list[tuple[_Single, _Single, float, str]]] = defaultdict(list)
+    for one, other, alike in _twins(sketch):
+        (low, high), names = one.range, f"'{one.joint.name}' and '{other.joint.name}'"
+        if not np.isfinite((*one.range, *other.range)).all() or abs(low + high) <= THRESHOLDS.lopsided * (high - low):
+            by_kind[kind_of(one.joint.name)].append((one, other, alike, names))
+            continue
+        fitting, turned = ((low, high), (-high, -low))[:: int(alike)]
+        same, exchanged = (np.abs(np.subtract(other.range, each)).max() for each in (fitting, turned))
+        if exchanged < 0.1 * THRESHOLDS.lopsided * (high - low) < same:
+            limits = f"and their limits ({figures(one.range)}) and ({figures(other.range)}) are{' not' * (alike > 0)}."
+            message = f"the axes of {names} are{' not' * (alike < 0)} mirror images, {limits}"
+            yield Hit(other.joint.place, message, "Correct axis or limits on the side that is wrong.")
+    for members in by_kind.values():
+        signs = [alike for _, _, alike, _ in members]
+        rare = next((each for each in (1.0, -1.0) if signs.count(each) == 1 and -each in signs), None)
+        if rare is not None and not in_one_chain(sketch, [one.part for one, *_ in members]):
+            _, other, _, names = members[signs.index(rare)]
+            like = f"unlike those of {members[signs.index(-rare)][-1]}."
+            message = f"the axes of {names} are{' not' * (rare < 0)} mirror images, {like}"
+            yield Hit(other.joint.place, message, "Correct the axis that is wrong.")
+
+
+def _twins(sketch: Sketch) -> Iterator[tuple[_Single, _Single, float]]:
+    """Left and right joints at mirrored places, with 1.0 where their axes are mirror images, and -1.0 where one is
+    flipped."""
+    S = sagittal(sketch)
+    known = {} if S is None else {each.joint.name: each for each in _singles(sketch)}
+    for one in known.values():
+        other = known.get(mirrored_name(one.joint.name) or "")
+        if S is not None and other is not None and other.placed.turns == one.placed.turns:
+            along = float(S @ one.axis @ other.axis) * (-1.0 if one.placed.turns else 1.0)
+            if abs(along) > 1 - THRESHOLDS.thin and stand_mirrored(sketch, one.part, other.part, S):
+                yield one, other, float(np.sign(along))
+
+
+@rule("SY515", "limit-apart", "warning")
+def limit_apart(sketch: Sketch) -> Iterator[Hit]:
+    """An effort or a velocity limit is far from those of like joints, or from what the joint carries.
+
+    Why: Points shift by two or three places, and N m become N mm. A limit that is fifty times off from those of its
+    kind (names without sides and numbers), or from all others, is no drive of the same robot. An effort below a tenth
+    of what the joint carries at one g holds nothing and moves nothing. Powers of ten stand for "no limit".
+    Example:
+        <limit effort="0.87" velocity="2.2"/>  between joints of 87 N m
+    Remedy: State the limit from the data sheet.
+    """
+    singles = _singles(sketch)
+    for key in ("effort", "velocity"):
+        stated = [(each, value) for each in singles if (value := _limit(each.joint, key))]
+        values, turns = (np.array(each) for each in ([v for _, v in stated], [each.placed.turns for each, _ in stated]))
+        names: dict[str, int] = {}
+        kinds = np.array([names.setdefault(kind_of(each.joint.name), len(names)) for each, _ in stated])
+        for i, (own, value) in enumerate(stated):
+            others = (turns == own.placed.turns) & (np.arange(len(stated)) != i)
+            rest, kind = np.sort(values[others]), np.sort(values[others & (kinds == kinds[i])])
+            usual = rest[len(rest) // 2] if len(rest) else value
+            if len(kind) == 1 and abs(np.log(value / usual)) < abs(np.log(kind[0] / usual)):
+                continue  # its twin is the one that is off
+            like = kind[[len(kind) // 2]] if len(kind) else rest if len(rest) >= THRESHOLDS.several else [value]
+            said = f"joint '{own.joint.name}' has {key} limit {value:g}"
+            if value > THRESHOLDS.off_limit * like[-1] or value * THRESHOLDS.off_limit < like[0]:
+                said += f", and like joints {' to '.join(f'{each:g}' for each in sorted({like[0], like[-1]}))}."
+            elif key == "effort" and value < THRESHOLDS.idle * own.load:
+                said += f", and what it carries pulls with {own.load:.3g} at one g."
+            else:
+                continue
+            yield Hit(own.joint.limit_place or own.joint.place, said, "State the true limit.")
+
+
+def _limit(joint: SketchJoint, key: str) -> float:
+    """A limit, 0 where it stands for none or is another joint's."""
+    value = 0.0 if joint.mimics else joint.limits.get(key, 0.0)
+    return value if 0 < value < MARKS and not np.log10(value).is_integer() else 0.0
+
+
+@rule("SY516", "one-fixed", "warning")
+def one_fixed(sketch: Sketch) -> Iterator[Hit]:
+    """A joint is fixed, and the same joint of three like limbs moves.
+
+    Why: Four legs or fingers that hang on one link and are alike, but for one joint of one of them: it was fixed for a
+    test, or its type was lost.
+    Example:
+        FL_calf_joint, FR_calf_joint and RL_calf_joint revolute, RR_calf_joint fixed
+    Remedy: Let it move as the others do.
+    """
+    below: dict[int | None, list[int]] = defaultdict(list)
+    for index, part in enumerate(sketch.parts):
+        below[part.parent].append(index)
+    shapes, numbers = np.zeros(len(sketch.parts), int), {}  # limbs with one number branch alike
+    for index in reversed(range(len(sketch.parts))):
+        branches = below[index] = sorted(below[index], key=shapes.__getitem__)
+        shapes[index] = numbers.setdefault(tuple(shapes[branches]), len(numbers))
+    for siblings in list(below.values()):
+        for number in {int(shapes[each]) for each in siblings} if len(siblings) > THRESHOLDS.several else ():
+            limbs = [list(_limb(each, below)) for each in siblings if shapes[each] == number]
+            moving = [tuple(sketch.parts[i].moves for i in members) for members in limbs]
+            usual = max(set(moving), key=moving.count)
+            for members, moves in zip(limbs, moving, strict=True):
+                off = [sketch.parts[i] for i, a, b in zip(members, moves, usual, strict=True) if a < b]
+                if moving.count(usual) >= THRESHOLDS.several and len(off) == 1 and sum(usual) == sum(moves) + 1 > 1:
+                    message = (
+                        f"{sketch.word} '{off[0].name}' is fixed, and in {moving.count(usual)} like limbs it moves."
+                    )
+                    yield Hit(off[0].place, message, "Let it move as the others do.")
+
+
+def _limb(index: int, below: dict[int | None, list[int]]) -> Iterator[int]:
+    """A part and all beyond it, like branches of like limbs in the same order."""
+    rest = [index]
+    while rest:
+        yield (index := rest.pop())
+        rest += below[index]

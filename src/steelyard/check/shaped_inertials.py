@@ -49,10 +49,11 @@ class ShapedInertial:
     @cached_property
     def solid_tensor(self) -> np.ndarray | None:
         """(3, 3) tensor about its centre of mass of the filled geometry with the stated mass."""
-        return None if self._solid is None else self._solid[1]
+        return None if self.filled is None else self.filled[1]
 
     @cached_property
-    def _solid(self):
+    def filled(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Centre (3,) and tensor (3, 3) about it of the filled geometry with the stated mass."""
         theta = self.geometry.solid
         if theta is None:
             return None
@@ -62,16 +63,16 @@ class ShapedInertial:
     @cached_property
     def centred(self) -> bool:
         """Whether the centre of mass is about where the filled geometry has it: then tensors can be compared."""
-        return self._solid is not None and bool(
-            np.linalg.norm(self.inertial.com - self._solid[0]) < THRESHOLDS.near * self.geometry.diagonal
+        return self.filled is not None and bool(
+            np.linalg.norm(self.inertial.com - self.filled[0]) < THRESHOLDS.near * self.geometry.diagonal
         )
 
     @property
     def _like_solid(self) -> bool:
         """Whether no second moment about its centre exceeds that of the filled, grown geometry: then all fits."""
-        if self._solid is None:
+        if self.filled is None:
             return False
-        com, tensor = self._solid
+        com, tensor = self.filled
         d = self.inertial.com - com
         spread = [0.5 * np.trace(I) * np.eye(3) - I for I in (self.inertial.tensor_in_part, tensor)]
         spread[0] = spread[0] + self.inertial.mass * np.outer(d, d)

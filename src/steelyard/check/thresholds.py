@@ -25,6 +25,8 @@ class Thresholds:
     factor: float = 2.0  # Between masses of links of a kind that no revision explains
     denser: float = 4.0  # Than the other links of a robot: motors in small hulls of published models reach 6.7
     heavy: float = 4000.0  # kg/m^3: hulls with motors of steel and copper
+    steel: float = 7500.0  # kg/m^3: hulls hold more than the part, so that a link above it is heavier than solid steel
+    airy: float = 3.0  # Than the others, of a link above steel: a crank among rods reaches 2.5
     off_offset: float = 2e-3
     """m between offsets of joints that should be mirror images: more than calibration or rounding."""
     shrunk: tuple[float, float] = (0.01, 300.0)
@@ -42,6 +44,11 @@ class Thresholds:
     turned: float = 30.0  # rad: five turns, beyond which whole limits of most joints are in degrees
     fast: float = 60.0  # rad/s: robots with legs reach 50, arms 10
     degrees: float = 720.0  # Largest number that is taken for degrees, or degrees per second
+    off_limit: float = 50.0
+    """Between limits of joints of a kind: points shift by 10, 100 or 1000, and drives of one robot differ by less than
+    50: 87 and 12 N m on an arm, 10 and 330 on a humanoid."""
+    idle: float = 0.1  # Of the moment of what a joint carries at one g, below which its effort neither holds nor moves
+    lopsided: float = 0.1  # Of its width by which a range lies off zero and tells its sign
     off_centre: float = 0.3
     """Squared standard deviations of a link's mass between its origin and centre of mass that tell of its tensor."""
     several: int = 3  # Links that agree by no chance

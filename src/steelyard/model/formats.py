@@ -128,6 +128,7 @@ FORMATS = (
             names_free=False,
             of=("revolute", "prismatic", "spherical"),
             parts=False,
+            weighs=True,
             drives=_later("usd_write.expressible"),
         ),
         precision=SAME,  # single precision and degrees

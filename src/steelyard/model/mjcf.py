@@ -211,7 +211,7 @@ def _segments(m) -> list[Segment]:
     segments = [ground("world")]
     for body in range(1, m.nbody):
         R, p = compiled_rotation(m.body_quat[body]), m.body_pos[body].copy()
-        joints = [_joint(m, j) for j in range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])]
+        joints = [joint_of(m, j) for j in range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])]
         if joints and joints[0].kind != "free":  # the pose of a free body is its q
             joints[0] = replace(joints[0], rotation=R, position=p)
         axes = compiled_rotation(m.body_iquat[body])
@@ -222,7 +222,7 @@ def _segments(m) -> list[Segment]:
     return _coupled(m, segments)
 
 
-def _joint(m, index: int) -> Joint:
+def joint_of(m, index: int) -> Joint:
     kind = next(name for name, each in KINDS.items() if each.mujoco == joint_type(m, index))
     dof = m.jnt_dofadr[index]
     subspace = KINDS[kind].subspace(m.jnt_axis[index].copy(), m.jnt_pos[index].copy())

@@ -45,6 +45,7 @@ class Abilities:
     ground: bool = False  # whether the name `GROUND` is that of the world
     separator: str = ""  # of names, not in any; a format that has one has one name for one thing
     parts: bool = True  # whether links that are fixed to others state inertials of their own
+    weighs: bool = False  # whether a body without mass weighs what its collision geometry does
     drives: Callable[[Robot], dict[str, Drive]] = lambda robot: {}  # that it holds, as they read back
 
 
@@ -112,8 +113,10 @@ def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()
     if abilities.compiled:
         robot, left_out = without_massless(robot, {piece.link for piece in pieces})
         notes += left_out
-    for name, theta in zip(robot.body_names, robot.inertias, strict=True):
-        _require_body(name, theta, abilities)
+    touched = {piece.link for piece in pieces if piece.role == "collision"}
+    weighed = {link.body for link in robot.links if abilities.weighs and link.name in touched}
+    for body, (name, theta) in enumerate(zip(robot.body_names, robot.inertias, strict=True)):
+        _require_body(name, theta, abilities, weighed=body in weighed)
     for index, joint in enumerate(robot.joints):
         _require_joint(robot, index, joint, abilities)
         if joint.features.pieces and joint.kind not in abilities.kinds:
@@ -146,7 +149,7 @@ def at_origin(frame: Frame) -> bool:
     return not frame.position.any() and np.array_equal(frame.rotation, np.eye(3))
 
 
-def _require_body(name: str, theta, abilities: Abilities) -> None:
+def _require_body(name: str, theta, abilities: Abilities, *, weighed: bool) -> None:
     if abilities.ground and name == GROUND:
         raise ModelError(
             f"{abilities.title} keeps the name 'world' for the ground, and body 'world' moves. Rename the link in the "
@@ -154,10 +157,11 @@ def _require_body(name: str, theta, abilities: Abilities) -> None:
         )
     if theta.any():
         require_consistent(name, theta)
-    if abilities.compiled and not theta.any():
+    if (abilities.compiled or weighed) and not theta.any():
+        needs = "MuJoCo needs some" if abilities.compiled else f"{abilities.title} takes that of its colliders"
         raise ModelError(
-            f"Body '{name}' cannot be written: it moves and has no mass, and MuJoCo needs some. State its inertial, or "
-            "let it stand still: --lock JOINT=0 (lock={JOINT: 0})."
+            f"Body '{name}' cannot be written: it moves and has no mass, and {needs}. State its inertial, or let it "
+            "stand still: --lock JOINT=0 (lock={JOINT: 0})."
         )
     if abilities.compiled and not to_com_inertia(theta)[2].any():
         raise ModelError(

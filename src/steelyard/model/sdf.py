@@ -30,7 +30,7 @@ from steelyard.spatial import GRAVITY, Pose, inverse, then
 
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 UNIT = np.asarray(from_com_inertia(1.0, np.zeros(3), np.eye(3)))  # of a link without <inertial>
-TOLD = ("SY507", "SY509")  # faults that a robot is read in spite of, and that its user must know of
+TOLD = ("SY507", "SY509", "SY511", "SY606")  # faults that a robot is read in spite of, and that its user must know of
 CLOSED = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "connect", FIXED: "weld"}
 """Types of joints in SDF -> kinds of a `Loop` that they close."""
 

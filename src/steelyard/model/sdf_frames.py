@@ -204,6 +204,8 @@ def raw_pose(sheet: SdfUse, element: Element, label: str, *, code: str = "SY506"
     else:
         values = sheet.reader.content(element, "pose", 6, label, default=np.zeros(6), code=code)
         degrees = stated.attributes.get("degrees", "").strip().lower() in TRUE
+        if not degrees:
+            sheet.reader.require_radians(values[3:], stated, label)
         rotation = rotation_from_rpy(np.radians(values[3:]) if degrees else values[3:])
     pose = rotation, values[:3]
     if code != STATED and not all(np.isfinite(each).all() for each in pose):

@@ -31,6 +31,7 @@ def shapes_of(body: Body, label: str, source: Meshes, *, read: bool) -> tuple[tu
     for element in drawn(body.item.element):
         solid, piece = _piece(body, element, label, source)
         if solid is not None:
+            _rgba(body.item.sheet, element)  # for faults of it
             place = f"{label} > {element.tag}"
             found.append(shape_of(body.item.sheet.reader, solid, piece, place, source, MOST_BYTES if read else 0))
     return tuple(filter(None, found)), None in found

@@ -99,9 +99,9 @@ class Shape:
 @dataclass(frozen=True, eq=False)
 class SketchJoint:
     """A joint. part: index of the part it carries, None when unknown. limits: "lower", "upper", "effort", "velocity"
-    -> number, only those stated or said by the format. gear: largest transmission ratio on it. armature: None where the
-    format has none. mimics: whether it follows another joint. required_limits: those that the format asks of such a
-    joint. placed: what a robot has of it, for a reader that makes robots of sketches; None for a fixed one.
+    -> number, only those stated or said by the format. gear: largest transmission ratio on it. mimics:
+    whether it follows another joint. required_limits: those that the format asks of such a joint. placed: what a robot
+    has of it; None for a fixed one.
     """
 
     name: str
@@ -111,7 +111,6 @@ class SketchJoint:
     limits: dict[str, float]
     limit_place: Place | None = None
     gear: float | None = None
-    armature: float | None = None
     mimics: bool = False
     required_limits: tuple[str, ...] = ()
     placed: Joint | None = None
@@ -207,6 +206,15 @@ class Sketch:
             if parent is not None:
                 total[self.carrier[parent]] += total[carrier]
         return total
+
+    @cached_property
+    def poses(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """Pose of each part where the file starts, at zero: rotation (3, 3), position (3,)."""
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        for part in self.parts:
+            R, p = (np.eye(3), np.zeros(3)) if part.parent is None else found[part.parent]
+            found.append((R @ part.rotation, p + R @ part.position))
+        return tuple(found)
 
     @cached_property
     def placed(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:

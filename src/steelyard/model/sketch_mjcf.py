@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import solids
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.mjcf import MjcfDocument
+from steelyard.model.mjcf import MjcfDocument, joint_of
 from steelyard.model.mjcf_compile import body_name, compile_files, compiled_rotation, joint_name, joint_type
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
 from steelyard.model.mjcf_files import Body, MjcfFiles, Node, bodies, require_complete
@@ -120,10 +120,10 @@ def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[Ske
             limits["effort"] = float(m.jnt_actfrcrange[joint, 1])
         elif joint in forces:
             limits["effort"] = forces[joint]
-        armature = float(m.dof_armature[m.jnt_dofadr[joint]])
         gear = gears.get(joint)
         required = () if gear is None else ("effort",)
-        found.append(SketchJoint(name, place, kind, body - 1, limits, place, gear, armature, required_limits=required))
+        placed = joint_of(m, joint)
+        found.append(SketchJoint(name, place, kind, body - 1, limits, place, gear, False, required, placed))
     return tuple(found)
 
 

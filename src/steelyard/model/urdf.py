@@ -38,7 +38,7 @@ BOUNDED = ("revolute", "prismatic")  # types that have a range
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
 ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
-TOLD = ("SY507", "SY509", "SY510", "SY511")  # faults that a robot is read in spite of, and that its user must know of
+TOLD = ("SY507", "SY509", "SY510", "SY511", "SY606")  # faults that a robot is read in spite of, and is told of
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 
@@ -97,6 +97,8 @@ class UrdfDocument(ModelDocument):
         if not tree.links:
             raise ModelError(f"{self.path} has no <link>; there is nothing to check.")
         source = self._meshes
+        for color in self.xml.root.every("color"):
+            reader.numbers(color, "rgba", 4, "color", default=np.zeros(4), code=None, strict="")
 
         def shapes(link: Element, label: str):
             return shapes_of(reader, link, label, source, meshes=meshes)

@@ -31,10 +31,7 @@ def origin(reader: Reader, element: Element, label: str, *, code="SY104"):
         return np.eye(3), np.zeros(3)
     label = f"{label} > origin"
     rpy = reader.numbers(given, "rpy", 3, label, default=np.zeros(3), code=code)
-    beyond = rpy[np.abs(rpy) > 2 * np.pi]  # in whole or half numbers up to a turn they are degrees
-    if beyond.size and (np.abs(beyond) <= np.degrees(2 * np.pi)).all() and (2 * rpy == np.round(2 * rpy)).all():
-        said = f"rpy of {label} is {' '.join(f'{angle:g}' for angle in rpy)} rad, beyond a turn; degrees?"
-        reader.fault("SY511", given, label, said)
+    reader.require_radians(rpy, given, label)
     xyz = reader.numbers(given, "xyz", 3, label, default=np.zeros(3), code=code)
     return (rotation_from_rpy(rpy) if rpy.any() else np.eye(3)), xyz
 

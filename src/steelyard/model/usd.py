@@ -222,7 +222,6 @@ class SceneReading:
                         number,
                         limits,
                         place,
-                        armature=placed.armature if placed else None,
                         mimics=connection.name in self.mimics,
                         required_limits=("effort",) if connection.name in drives else (),
                         placed=placed or None,

@@ -32,6 +32,7 @@ LONGEST = 10_000_000  # characters of a start tag
 HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 ATTRIBUTE = re.compile(rb"""(?<!\s)\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
 ENCLOSED = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"))
+MARKS = re.compile(r"""["';]+(?=\s|$)""")  # behind a number, at which readers of the formats stop
 LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost where UTF-8 was promised and not kept
 
 
@@ -312,6 +313,13 @@ class Reader:
         if remedy is not None:
             self.refuse(element, message, remedy)
 
+    def require_radians(self, rpy, element: Element, label: str):
+        """Note angles beyond a turn that are degrees: whole or half numbers up to a turn."""
+        beyond = rpy[np.abs(rpy) > 2 * np.pi]
+        if beyond.size and (np.abs(beyond) <= np.degrees(2 * np.pi)).all() and (2 * rpy == np.round(2 * rpy)).all():
+            said = f"rpy of {label} is {' '.join(f'{angle:g}' for angle in rpy)} rad, beyond a turn; degrees?"
+            self.fault("SY511", element, label, said)
+
     def refuse(self, element: Element, message: str, remedy: str = ""):
         """Note what only a strict reader refuses."""
         self.refusals.append(f"{self.document.where(element)}: {message} {remedy}".strip())
@@ -357,12 +365,16 @@ class Reader:
             code = "SY105" if code == "SY104" else code
             values = np.zeros(0)
         else:
+            plain = raw if strict == "finite" else MARKS.sub("", raw)
             try:
-                words = [to_float(word) for word in raw.split()]
+                words = [to_float(word) for word in plain.split()]
             except ValueError:
                 words = []
             values = np.array(words)
             if len(words) == count and all(map(isfinite, words)):
+                if plain != raw:
+                    said = f"{written[1]}{shown(raw)}{written[2]} was read up to the stray mark."
+                    self.fault("SY606", element, text, said)
                 return values
             said = f"{written[1]}{shown(raw)}{written[2]}; expected {expected}."
         taken = strict == "number" and values.size == count and not np.isnan(values).any()

@@ -230,6 +230,7 @@ CASES = (
         repaired=True,
     ),
     arm("about_origin", tensor(0.1083, 0.1083, 0.0033), "SY305", repaired=True),
+    case("com_forgotten", URDF, 'xyz="0 0 0.2" rpy', 'xyz="0 0 0" rpy', "SY306", at="<inertial>", repaired=True),
     # SY4xx
     case("dense", URDF, '<mass value="2"/>', '<mass value="300"/>', "SY401", at=INERTIAL),
     case("light", URDF, BOX, '<box size="2 2 3"/>', "SY401", at=INERTIAL),
@@ -283,6 +284,20 @@ CASES = (
     case("joint_type", URDF, '"shoulder" type="revolute"', '"shoulder" type="hinge"', "SY506"),
     case("axis_zero", URDF, '<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', "SY506"),
     case("limit_word", URDF, 'velocity="2"', 'velocity="fast"', "SY506"),
+    case("limit_with_a_mark", URDF, 'velocity="2"', "velocity='2\"'", "SY606"),
+    case("limit_with_a_mark_in_sdf", SDF, "<effort>50<", '<effort>50"<', "SY606"),
+    case("no_effort_to_speak_of", URDF, 'effort="50"', 'effort="0.3"', "SY515"),
+    case("friction_drives", URDF, LIMIT, LIMIT + '<dynamics friction="-1"/>', "SY513", at='<joint name="shoulder"'),
+    case("damping_holds", URDF, LIMIT, LIMIT + '<dynamics damping="30"/>', "SY513", at='<joint name="shoulder"'),
+    case("friction_drives_in_mjcf", MJCF, 'armature="0.01"', 'armature="0.01" damping="-1"', "SY513"),
+    case(
+        "friction_drives_in_sdf",
+        SDF,
+        "<axis><xyz>0 1 0</xyz>",
+        "<axis><xyz>0 1 0</xyz><dynamics><damping>-1</damping></dynamics>",
+        "SY513",
+        at='<joint name="shoulder"',
+    ),
     case("mimic_nobody", URDF, LIMIT, LIMIT + '\n    <mimic joint="thumb"/>', "SY507", at="<mimic"),
     case("mimic_itself", URDF, LIMIT, LIMIT + '\n    <mimic joint="shoulder"/>', "SY507", at="<mimic"),
     case(
