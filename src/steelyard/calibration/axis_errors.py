@@ -39,16 +39,15 @@ class AxisDirections(Card):
     Its own motion is no error: a revolute axis turned about itself or shifted along itself stays the same, and so does
     a prismatic one wherever it is shifted. joint (d,): of `robot.joints`, cut joints of `robot.loops` behind them;
     vectors (d, 6): unit eta in child axes (of a cut joint, in those of its frames), rad or m; deviation (d,): prior
-    standard deviation; names (d,). size: number of joints of the robot and its loops. held: names of directions left
-    out, because loops would not close.
+    standard deviation; names (d,).
     """
 
     joint: np.ndarray
     vectors: np.ndarray
     deviation: np.ndarray
     names: tuple[str, ...]
-    size: int
-    held: tuple[str, ...] = ()
+    size: int  # number of joints of the robot and its loops
+    held: tuple[str, ...] = ()  # names of directions left out, because loops would not close
 
     @property
     def count(self) -> int:

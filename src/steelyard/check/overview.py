@@ -97,13 +97,12 @@ def _files(group: list[Finding], home: str) -> Finding:
 
 @dataclass(frozen=True)
 class Checked:
-    """One model of many. bodies: links or bodies that its file has. findings: of it; problem: why it has none, in
-    words."""
+    """One model of many."""
 
     path: Path
-    bodies: int
-    findings: Findings
-    problem: str = ""
+    bodies: int  # links or bodies that its file has
+    findings: Findings  # of it
+    problem: str = ""  # why it has none, in words
 
     @property
     def worst(self) -> str:

@@ -26,14 +26,11 @@ class Outline:
 
 @dataclass(frozen=True, eq=False)
 class PartGeometry:
-    """Geometry of a part and of what is rigidly fixed to it, in the frame of the part.
+    """Geometry of a part and of what is rigidly fixed to it, in the frame of the part."""
 
-    own: shapes of the part; all: shapes of the rigid body, or of the part again. outline: of a shape.
-    """
-
-    own: tuple[Shape, ...]
-    all: tuple[Shape, ...]
-    outline: Callable[[Shape], Outline]
+    own: tuple[Shape, ...]  # shapes of the part
+    all: tuple[Shape, ...]  # shapes of the rigid body, or of the part again
+    outline: Callable[[Shape], Outline]  # of a shape
 
     @cached_property
     def points(self) -> np.ndarray:

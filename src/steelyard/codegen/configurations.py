@@ -27,18 +27,14 @@ STEP = "PHYSICS_STEP = 0.005  # s, of your simulation: delays are counted in its
 
 @dataclass(frozen=True)
 class Destination:
-    """A program whose configuration is written.
+    """A program whose configuration is written."""
 
-    name: as users say it. suffix: of the file. text: what is written, in a few words. write: the text of the file, of
-    what is known. reader: what tests read the file with. voltages: whether it knows motors that take volts.
-    """
-
-    name: str
-    suffix: str
-    text: str
-    write: Callable[[Configured], str]
-    reader: str
-    voltages: bool = False
+    name: str  # as users say it
+    suffix: str  # of the file
+    text: str  # what is written, in a few words
+    write: Callable[[Configured], str]  # the text of the file, of what is known
+    reader: str  # what tests read the file with
+    voltages: bool = False  # whether it knows motors that take volts
 
 
 def configuration(robot: Robot, source, destination: str, path) -> tuple[Path, tuple[str, ...]]:

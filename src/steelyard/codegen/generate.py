@@ -38,16 +38,14 @@ PATIENCE = 300  # s for a compiler
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ControllerCode(Card):
-    """What was written. path: of the file. functions: their names. operations: arithmetic ones of a call, by function.
-    base_names: parameters of the regressor's columns. compiled: whether C was compiled here and compared; NumPy was.
-    left_out: what the robot may have and the code has not."""
+    """What was written."""
 
-    path: Path
-    functions: tuple[str, ...]
-    operations: dict[str, int]
-    base_names: tuple[str, ...]
-    compiled: bool
-    left_out: tuple[str, ...] = ()
+    path: Path  # of the file
+    functions: tuple[str, ...]  # their names
+    operations: dict[str, int]  # arithmetic ones of a call, by function
+    base_names: tuple[str, ...]  # parameters of the regressor's columns
+    compiled: bool  # whether C was compiled here and compared; NumPy was
+    left_out: tuple[str, ...] = ()  # what the robot may have and the code has not
 
     def _title(self) -> str:
         return f"Wrote {self.path}, which agrees with the library{' as C' * self.compiled}."

@@ -24,17 +24,13 @@ OF_DRIVES = ("kp", "kd", "gain", "limit", "delay", "slope_limit")
 
 @dataclass(frozen=True, eq=False)
 class JointNumbers:
-    """A joint of one degree of freedom.
+    """A joint of one degree of freedom."""
 
-    name: of the joint. slides: whether it slides. kind: of its drive, None without one. numbers: SI units, by the names
-    of `drive_kinds.DRIVE_NUMBERS`. left_out: reasons by the names of numbers that are not known.
-    """
-
-    name: str
-    slides: bool
-    kind: str | None
-    numbers: Mapping[str, float]
-    left_out: Mapping[str, str]
+    name: str  # of the joint
+    slides: bool  # whether it slides
+    kind: str | None  # of its drive, None without one
+    numbers: Mapping[str, float]  # SI units, by the names of `drive_kinds.DRIVE_NUMBERS`
+    left_out: Mapping[str, str]  # reasons by the names of numbers that are not known
 
 
 @dataclass(frozen=True, eq=False)

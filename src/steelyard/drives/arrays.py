@@ -23,29 +23,27 @@ LOAD_FRICTION = ("load_friction_motor", "load_friction_external")
 class DriveArrays:
     """Drives of all joints and what they move, as the simulation takes them; arrays (nv,).
 
-    The torque of a joint is `clip(gain (command - follows_q q) - kd v, +-limit)`, for a position servo with
-    follows_q = 1, for a velocity servo with gain = kd, for voltage, current and torque with kd = 0; against it stand
-    damping and friction of the joint. kd and damping share their column: only their sum shows.
+    The torque of a joint is `clip(gain (command - follows_q q) - kd v, +-limit)`, for a position servo with follows_q =
+    1, for a velocity servo with gain = kd, for voltage, current and torque with kd = 0; against it stand damping and
+    friction of the joint. kd and damping share their column: only their sum shows.
 
-    gain: torque per unit of the command. kd: N m s/rad. limit: N m, inf where unknown. delay: s, by which commands
-    come late by the stamps of the log: negative where positions are stamped before they were taken. slope_limit: of
-    the command, its unit per s, inf where unknown. damping, frictionloss, armature:
-    of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies. load_friction_motor,
+    delay: s, by which commands come late by the stamps of the log: negative where positions are stamped before they
+    were taken. damping, frictionloss, armature: of the joints, N m s/rad, N m, kg m^2. load_friction_motor,
     load_friction_external: friction loss per torque of the drive, and of gravity and speeds, beside the constant one.
     ground: how the one that a robot walks on differs from that of its file: height, m, and logarithms of factors of
     friction and of the time constant. A free base has no drive: zeros, without limits.
     """
 
     follows_q: np.ndarray
-    gain: np.ndarray
-    kd: np.ndarray
-    limit: np.ndarray
+    gain: np.ndarray  # torque per unit of the command
+    kd: np.ndarray  # N m s/rad
+    limit: np.ndarray  # N m, inf where unknown
     delay: np.ndarray
-    slope_limit: np.ndarray
+    slope_limit: np.ndarray  # of the command, its unit per s, inf where unknown
     damping: np.ndarray
     frictionloss: np.ndarray
     armature: np.ndarray
-    inertias: np.ndarray
+    inertias: np.ndarray  # (nb, 10) of the bodies
     load_friction_motor: np.ndarray | float = 0.0
     load_friction_external: np.ndarray | float = 0.0
     ground: tuple[float, float, float] = LEVEL

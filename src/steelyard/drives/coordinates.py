@@ -19,12 +19,11 @@ from steelyard.numbers import SAME
 
 @dataclass(frozen=True)
 class JointNumber:
-    """A number that every joint has. change: that its derivative is taken over; spread: standard deviation of its
-    prior; unit: that of one motor about the mean of its kind; all of the logarithm, where it has one."""
+    """A number that every joint has."""
 
-    change: float
-    spread: float
-    unit: float
+    change: float  # that its derivative is taken over
+    spread: float  # standard deviation of its prior
+    unit: float  # that of one motor about the mean of its kind; all of the logarithm, where it has one
     logarithm: bool = True
 
 
@@ -54,21 +53,20 @@ class Unknowns:
     other, then of the bodies, and last, where it may change, the three of the ground.
 
     bodies: (k, nb, 10) what each of their coordinates adds to the logarithm of mass, to the centre of mass, m, and to
-    the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz.
-    known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go, one or
-    (nv,). weights: (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its scale:
-    their product with the group's inertias stays 1. groups: joints each with the same motor. shared: (nv,) which of the
-    coordinates of a name each joint has, -1 for none; None: each has its own. active: (p,) those whose derivatives are
-    taken; the others stay with the prior. None: all.
+    the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz. known: names and (nv,) of the joints whose value
+    stays as it is. weights: (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its
+    scale: their product with the group's inertias stays 1. shared: (nv,) which of the coordinates of a name each joint
+    has, -1 for none; None: each has its own. active: (p,) those whose derivatives are taken; the others stay with the
+    prior. None: all.
     """
 
     drives: DriveArrays
     free: tuple[str, ...]
     bodies: np.ndarray
     known: Mapping[str, np.ndarray] = field(default_factory=dict)
-    soonest: float | np.ndarray = 0.0
+    soonest: float | np.ndarray = 0.0  # s, below which delays do not go, one or (nv,)
     weights: tuple[np.ndarray, ...] = ()
-    groups: tuple[np.ndarray, ...] = ()
+    groups: tuple[np.ndarray, ...] = ()  # joints each with the same motor
     shared: np.ndarray | None = None
     ground: bool = False
     active: np.ndarray | None = None

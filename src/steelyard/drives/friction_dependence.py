@@ -24,15 +24,13 @@ WIDE = 2.0  # of the largest by the smallest of a quantity: what varies less sta
 class FrictionLaw:
     """Friction of a joint that changes with a quantity.
 
-    joint: its name. by: "load" (torque of gravity, N m or N) or "speed" (rad/s or m/s). slope: change of the friction,
-    N m or N, per unit of the quantity. deviation: standard deviation of the slope. low, high: the quantity in a tenth
-    of the windows or less, and in a tenth or more.
+    low, high: the quantity in a tenth of the windows or less, and in a tenth or more.
     """
 
-    joint: str
-    by: str
-    slope: float
-    deviation: float
+    joint: str  # its name
+    by: str  # "load" (torque of gravity, N m or N) or "speed" (rad/s or m/s)
+    slope: float  # change of the friction, N m or N, per unit of the quantity
+    deviation: float  # standard deviation of the slope
     low: float
     high: float
 

@@ -29,13 +29,12 @@ FLOOR = "The file has no ground: a plane at z = 0 of the world is added, with Mu
 
 @dataclass(frozen=True)
 class Ground:
-    """What was added to a model. options: of the file, by name. centers: (3,) of mass of links that are fixed to
-    others, by name: the softness of their contacts follows from them; their mass is that of the others. notes: in
-    words."""
+    """What was added to a model. centers: (3,) of mass of links that are fixed to others, by name: the softness of
+    their contacts follows from them; their mass is that of the others."""
 
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the file, by name
     centers: Mapping[str, np.ndarray] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # in words
 
     def settle(self, m: Any) -> None:
         """Set in the compiled model what its text has no place for."""

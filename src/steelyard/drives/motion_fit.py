@@ -52,39 +52,33 @@ NUMBERS = (*TORQUES, *LIMITING, *LOAD_FRICTION, "delay")
 class MotionFit:
     """Drives that move as logs do.
 
-    drives: after the refinement. half_width: by name of `FREE`, (nv,) half of 95 % intervals in units of the value,
-    next to nothing where it is known. undetermined: by name, (nv,) bool: the motion does not show the value.
-    covariance: of the coordinates that were refined. friction: (nv,) friction loss, N m or N, the mean over the motion
-    where it grows with load. ground_half_width: of friction and time constant of the ground that the robot walked on,
-    in units of these. laws: friction that changes with load or speed, which the drives leave out. refined: the steps.
-    windows: that they were made from.
+    half_width: by name of `FREE`, (nv,) half of 95 % intervals in units of the value, next to nothing where it is
+    known. ground_half_width: of friction and time constant of the ground that the robot walked on, in units of these.
     """
 
-    drives: DriveArrays
+    drives: DriveArrays  # after the refinement
     half_width: Mapping[str, np.ndarray]
-    undetermined: Mapping[str, np.ndarray]
-    covariance: np.ndarray
-    friction: np.ndarray
+    undetermined: Mapping[str, np.ndarray]  # by name, (nv,) bool: the motion does not show the value
+    covariance: np.ndarray  # of the coordinates that were refined
+    friction: np.ndarray  # (nv,) friction loss, N m or N, the mean over the motion where it grows with load
     ground_half_width: tuple[float, float]
-    laws: tuple[FrictionLaw, ...]
-    refined: Refined
-    windows: Windows
+    laws: tuple[FrictionLaw, ...]  # friction that changes with load or speed, which the drives leave out
+    refined: Refined  # the steps
+    windows: Windows  # that they were made from
 
 
 @dataclass(frozen=True, eq=False)
 class Stated:
     """What is known of drives and bodies before motion is looked at.
 
-    known: by name of `FREE`, (nv,) the joints whose value is known and stays. weighed: (nb,) bodies whose mass is known
-    and stays. scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their
-    scale. groups: joints each with the same motor. total: whether the mass of all bodies together is known.
+    scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their scale.
     """
 
-    known: Mapping[str, np.ndarray]
-    weighed: np.ndarray | None = None
+    known: Mapping[str, np.ndarray]  # by name of `FREE`, (nv,) the joints whose value is known and stays
+    weighed: np.ndarray | None = None  # (nb,) bodies whose mass is known and stays
     scaled: Sequence[np.ndarray] = ()
-    groups: tuple[np.ndarray, ...] = ()
-    total: bool = False
+    groups: tuple[np.ndarray, ...] = ()  # joints each with the same motor
+    total: bool = False  # whether the mass of all bodies together is known
 
 
 def search(

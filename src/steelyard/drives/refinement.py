@@ -113,17 +113,14 @@ def refine(
 class Shown:
     """What windows say of the coordinates that were found.
 
-    covariance: (p, p).
     freedom: (p,) its degrees of freedom: few windows may show most of a coordinate. Of walks, they are within it.
-    wanted: (k, p) by how much each window alone would change each coordinate alone.
-    curvature: (k, p) of its cost there.
     correction: (p,) by how much infinitely fine steps would change each coordinate: contacts of walks need them.
     """
 
-    covariance: np.ndarray
+    covariance: np.ndarray  # (p, p)
     freedom: np.ndarray
-    wanted: np.ndarray
-    curvature: np.ndarray
+    wanted: np.ndarray  # (k, p) by how much each window alone would change each coordinate alone
+    curvature: np.ndarray  # (k, p) of its cost there
     correction: np.ndarray
 
 

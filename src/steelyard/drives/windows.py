@@ -24,14 +24,13 @@ SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of pos
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Positions (n, nq) at times t (n,), and commands (n, nv) that hold from their time on. off: (nv,) joints whose
-    drive is switched off, None: of none. twist: (n, 6) of a free base, in its own axes, None: the base stands; and
-    covariance (n, 12, 12) of its pose and twist."""
+    """Positions (n, nq) at times t (n,), and commands (n, nv) that hold from their time on. twist: (n, 6) of a free
+    base, in its own axes, None: the base stands; and covariance (n, 12, 12) of its pose and twist."""
 
     t: np.ndarray
     q: np.ndarray
     command: np.ndarray
-    off: np.ndarray | None = None
+    off: np.ndarray | None = None  # (nv,) joints whose drive is switched off, None: of none
     twist: np.ndarray | None = None
     covariance: np.ndarray | None = None
 
@@ -96,22 +95,20 @@ def runs(chosen) -> list[tuple[int, int]]:
 class Windows:
     """Windows of recordings, all of `steps` steps of a simulation.
 
-    source: (k,) the recording of each; first: (k,) its first sample; counts: (k,) samples that it covers.
-    q, v: (k, nq), (k, nv) smoothed state at its beginning, and a its acceleration. spread: (2, k, nv) standard
-    deviations of the state. lead: steps by which positions of the simulation are ahead of their time.
+    q, v: (k, nq), (k, nv) smoothed state at its beginning, and a its acceleration.
     """
 
     recordings: tuple[Recorded, ...]
-    source: np.ndarray
-    first: np.ndarray
-    counts: np.ndarray
+    source: np.ndarray  # (k,) the recording of each
+    first: np.ndarray  # (k,) its first sample
+    counts: np.ndarray  # (k,) samples that it covers
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
-    spread: np.ndarray
+    spread: np.ndarray  # (2, k, nv) standard deviations of the state
     step: float
     steps: int
-    lead: float = 0.0
+    lead: float = 0.0  # steps by which positions of the simulation are ahead of their time
 
     def __len__(self) -> int:
         return len(self.source)

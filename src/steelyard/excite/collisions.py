@@ -25,16 +25,13 @@ STATIC = "standing still"  # bodies that carry the geometry of the base and of w
 class NearPairs:
     """Pairs that are too near.
 
-    sample: (c,) pose.
-    first, second: (c,) bodies, below zero what stands still.
-    room: (c,) m of distance beyond what the pair needs.
-    normal, point: (c, 3) world, normal from first to second.
+    first, second: (c,) bodies, below zero what stands still. normal, point: (c, 3) world, normal from first to second.
     """
 
-    sample: np.ndarray
+    sample: np.ndarray  # (c,) pose
     first: np.ndarray
     second: np.ndarray
-    room: np.ndarray
+    room: np.ndarray  # (c,) m of distance beyond what the pair needs
     normal: np.ndarray
     point: np.ndarray
 
@@ -55,20 +52,18 @@ class NearPairs:
 
 @dataclass(frozen=True, eq=False)
 class CollisionScene:
-    """Geometry of a robot. clearance: m that bodies keep. close: pairs of body numbers that stand nearer than the
-    clearance in most poses, which may come to touching. corners: per body (8, 3) of the box around its geometry, in
-    body axes. fixed: names of what stands still, of numbers -1 (WORLD), -2 (FLOOR), and on.
-    """
+    """Geometry of a robot. close: pairs of body numbers that stand nearer than the clearance in most poses, which may
+    come to touching."""
 
     robot: Robot
     model: Any
     data: Any
     bodies: np.ndarray
-    clearance: float = 0.0
+    clearance: float = 0.0  # m that bodies keep
     close: tuple[tuple[int, int], ...] = ()
-    corners: tuple[np.ndarray, ...] = ()
+    corners: tuple[np.ndarray, ...] = ()  # per body (8, 3) of the box around its geometry, in body axes
     notes: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = ("base", "floor")
+    fixed: tuple[str, ...] = ("base", "floor")  # names of what stands still, of numbers -1 (WORLD), -2 (FLOOR), and on
 
     def name(self, body: int) -> str:
         return self.robot.body_names[body] if body >= 0 else self.fixed[-1 - body]

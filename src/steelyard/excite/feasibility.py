@@ -30,19 +30,17 @@ SHAPE_SHARE = 0.7  # share of the time that is left for the shape, before limits
 class Margin:
     """Use of one limit of one joint, body or pair of bodies.
 
-    limit_name, where: what is limited, and of which joint, body or pair.
-    used: share of what the margins leave, 1 is all.
-    value, limit: in `unit`; for clearances value is the distance beyond what the pair needs, and limit 0.
-    time: s at which the value is reached.
+    limit_name, where: what is limited, and of which joint, body or pair. value, limit: in `unit`; for clearances value
+    is the distance beyond what the pair needs, and limit 0.
     """
 
     limit_name: str
     where: str
-    used: float
+    used: float  # share of what the margins leave, 1 is all
     value: float
     limit: float
     unit: str
-    time: float
+    time: float  # s at which the value is reached
 
     @property
     def satisfied(self) -> bool:

@@ -20,16 +20,14 @@ from steelyard.model.robot import WORLD
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Polygon on the ground at height z = `height`. centre: (2,) of it; normals: (k, 2) outward; room: (k,) m from the
-    centre to each edge, the margin taken off. held: (6,) wrench that holds what rides on the base itself; weight: N.
-    """
+    """Polygon on the ground at height z = `height`."""
 
-    centre: np.ndarray
-    normals: np.ndarray
-    room: np.ndarray
+    centre: np.ndarray  # (2,) of it
+    normals: np.ndarray  # (k, 2) outward
+    room: np.ndarray  # (k,) m from the centre to each edge, the margin taken off
     height: float
-    held: np.ndarray
-    weight: float
+    held: np.ndarray  # (6,) wrench that holds what rides on the base itself
+    weight: float  # N
 
     def points(self, wrench) -> tuple[np.ndarray, np.ndarray]:
         """Zero-moment points (2, n) and vertical forces (n,). wrench: (6, n) on the moving bodies, at the origin."""

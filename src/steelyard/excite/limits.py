@@ -72,11 +72,7 @@ class Limits(Card):
 
 @dataclass(frozen=True, eq=False)
 class MotionBounds:
-    """What one robot may do, margins taken off, each (nv,). Infinite where nothing limits.
-
-    locked: degrees that stay at `rest`; those of joints of several degrees all do, at `pose` (nq,). scalar: column of q
-    of each other degree, -1 for theirs. turning: whether a degree is an angle.
-    """
+    """What one robot may do, margins taken off, each (nv,). Infinite where nothing limits."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -84,11 +80,11 @@ class MotionBounds:
     acceleration: np.ndarray
     jerk: np.ndarray
     effort: np.ndarray
-    locked: np.ndarray
+    locked: np.ndarray  # degrees that stay at `rest`; those of joints of several degrees all do, at `pose` (nq,)
     rest: np.ndarray
     pose: np.ndarray
-    scalar: np.ndarray
-    turning: np.ndarray
+    scalar: np.ndarray  # column of q of each other degree, -1 for theirs
+    turning: np.ndarray  # whether a degree is an angle
 
     def positions(self, x) -> np.ndarray:
         """q (nq, n) of degrees x (nv, n)."""

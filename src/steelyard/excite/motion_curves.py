@@ -20,15 +20,12 @@ HELD = 4  # control points together at each end: no velocity, acceleration and j
 
 @dataclass(frozen=True)
 class Fourier:
-    """Offset, sines and cosines of `harmonics` multiples of `periods` turns (Swevers et al. 1997) of one path.
+    """Offset, sines and cosines of `harmonics` multiples of `periods` turns (Swevers et al. 1997) of one path."""
 
-    duration: s, ramps included; ramp: s that the phase takes to start and again to stop.
-    """
-
-    duration: float
+    duration: float  # s, ramps included
     harmonics: int = 5
     periods: int = 1
-    ramp: float = 1.0
+    ramp: float = 1.0  # s that the phase takes to start and again to stop
 
     def __post_init__(self):
         if self.harmonics < 1 or self.periods < 1:
@@ -99,12 +96,9 @@ class Fourier:
 
 @dataclass(frozen=True)
 class Spline:
-    """Quintic B-spline of `points` free control points, equally spaced; it ends where it starts, in the first.
+    """Quintic B-spline of `points` free control points, equally spaced; it ends where it starts, in the first."""
 
-    duration: s.
-    """
-
-    duration: float
+    duration: float  # s
     points: int = 12
 
     def __post_init__(self):

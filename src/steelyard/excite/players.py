@@ -23,24 +23,21 @@ STEP = 0.04  # s between the knots, as of URScript's pieces
 class Player:
     """A maker's interface.
 
-    name, title: as of `--player`, and in words. rate: Hz of commands. parts: `player_parts` that make its `Robot`.
-    following: rad (m) that a joint may be beyond all that was commanded in the last `lag` s. stale: s without a new
-    measurement after which the connection is lost. drive: kind of drive that the log is identified with, None where it
-    has joint torques. joints: number of joints that the interface takes, None for any. turning: whether these are
-    revolute. settings: further names of the script's plan, of the joints' names. motors: the same where one command is
-    for all motors of a robot, `motors` by joint among them; joints that stay still are then held by it, too.
+    name, title: as of `--player`, and in words. settings: further names of the script's plan, of the joints' names.
+    motors: the same where one command is for all motors of a robot, `motors` by joint among them; joints that stay
+    still are then held by it, too.
     """
 
     name: str
     title: str
-    rate: float
-    parts: Sequence[str]
-    following: float
+    rate: float  # Hz of commands
+    parts: Sequence[str]  # `player_parts` that make its `Robot`
+    following: float  # rad (m) that a joint may be beyond all that was commanded in the last `lag` s
     lag: float
-    stale: float
-    drive: str | None = None
-    joints: int | None = None
-    turning: bool = True
+    stale: float  # s without a new measurement after which the connection is lost
+    drive: str | None = None  # kind of drive that the log is identified with, None where it has joint torques
+    joints: int | None = None  # number of joints that the interface takes, None for any
+    turning: bool = True  # whether these are revolute
     settings: Callable[[Sequence[str]], Mapping] = lambda names: {}
     motors: Callable[[Design], Mapping] | None = None
 

@@ -102,17 +102,15 @@ def _otherwise(robot: Robot, motion: Trajectory, seed: int) -> Trajectory:
 @dataclass(frozen=True, eq=False)
 class _Rehearsed:
     """What is rehearsed. A play has `truth` (a robot), `recorded` of a motion (a log), `unlike` (another motion, that
-    judges), `identified` of a log, and, of what was identified, `judged` beside the truth and the error `left`.
-
-    moved: whether errors are of motion. trials: truths. shares: of the motion, tried alone."""
+    judges), `identified` of a log, and, of what was identified, `judged` beside the truth and the error `left`."""
 
     robot: Robot
     motion: Trajectory
     sensors: Sensors
     options: dict
-    moved: ClassVar[bool]
-    trials: ClassVar[int]
-    shares: ClassVar[tuple[float, ...]]
+    moved: ClassVar[bool]  # whether errors are of motion
+    trials: ClassVar[int]  # truths
+    shares: ClassVar[tuple[float, ...]]  # of the motion, tried alone
 
 
 @dataclass(frozen=True, eq=False)

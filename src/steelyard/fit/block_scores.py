@@ -30,23 +30,17 @@ from steelyard.terms import TERMS, ParameterLayout
 
 @dataclass(frozen=True, eq=False)
 class Sandwich:
-    """Scores of K blocks in whitened coordinates `z`, in which the data's information is the identity.
+    """Scores of K blocks in whitened coordinates `z`, in which the data's information is the identity."""
 
-    to_base: (r, k), `x = to_base @ z`; solution: (k,) least squares; gram: (K, k, k), adding up to 1; score: (K, k),
-    adding up to 0. weighted: the total Information with row weights 1 / noise^2; noise: (g,). scale: (r,) of base
-    parameters; shown: (r, k) directions that the data reveals at all, orthonormal when scaled. first: (K,) the first of
-    the given blocks in each.
-    """
-
-    to_base: np.ndarray
-    solution: np.ndarray
-    gram: np.ndarray
-    score: np.ndarray
-    weighted: Information
-    noise: np.ndarray
-    scale: np.ndarray
-    shown: np.ndarray
-    first: np.ndarray
+    to_base: np.ndarray  # (r, k), `x = to_base @ z`
+    solution: np.ndarray  # (k,) least squares
+    gram: np.ndarray  # (K, k, k), adding up to 1
+    score: np.ndarray  # (K, k), adding up to 0
+    weighted: Information  # the total Information with row weights 1 / noise^2
+    noise: np.ndarray  # (g,)
+    scale: np.ndarray  # (r,) of base parameters
+    shown: np.ndarray  # (r, k) directions that the data reveals at all, orthonormal when scaled
+    first: np.ndarray  # (K,) the first of the given blocks in each
 
     def merged(self, size: int) -> "Sandwich":
         """The same data in blocks of `size` neighbours, the last of them with the rest."""
@@ -156,12 +150,11 @@ def neighbour_correlation(blocks: Sandwich) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ModelDiscrepancy:
-    """What a fit with further columns finds. lacking: the columns (joint, name). shift: (k,) what the fit without them
-    has too much, in whitened coordinates; spread: (k, K) what each block's noise adds to the fit with them."""
+    """What a fit with further columns finds."""
 
-    lacking: tuple[tuple[str, str], ...]
-    shift: np.ndarray
-    spread: np.ndarray
+    lacking: tuple[tuple[str, str], ...]  # the columns (joint, name)
+    shift: np.ndarray  # (k,) what the fit without them has too much, in whitened coordinates
+    spread: np.ndarray  # (k, K) what each block's noise adds to the fit with them
 
     def friction(self, layout: ParameterLayout) -> list[int]:
         """Columns of friction that depend on the model whatever shifts: of every joint where one has another shape, as
@@ -195,15 +188,12 @@ def find_discrepancy(blocks: Sequence[Information], scores: Sandwich) -> ModelDi
 
 @dataclass(frozen=True, eq=False)
 class _Partial:
-    """Candidates beside the whitened columns, block by block.
+    """Candidates beside the whitened columns, block by block."""
 
-    cross: (K, M, k) with them; squares: (K, M, M) and moment: (K, M) once what the fitted columns explain is taken off;
-    telling: (M,) whether enough is left to tell."""
-
-    cross: np.ndarray
-    squares: np.ndarray
+    cross: np.ndarray  # (K, M, k) with them
+    squares: np.ndarray  # (K, M, M) and moment: (K, M) once what the fitted columns explain is taken off
     moment: np.ndarray
-    telling: np.ndarray
+    telling: np.ndarray  # (M,) whether enough is left to tell
 
     @property
     def total(self) -> np.ndarray:

@@ -31,15 +31,14 @@ MARGIN = 10.0  # times the tolerance: kept clear of every border, so that the to
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Minimiser w (k,), auxiliary variables of the constraints that have some, certified duality gap relative to the
-    cost (at least 1), cost, and the triangular factor F of its Hessian. entered: which inequalities were looked at.
-    """
+    cost (at least 1), cost, and the triangular factor F of its Hessian."""
 
     w: np.ndarray
     aux: tuple[np.ndarray, ...]
     gap: float
     cost: float
     F: np.ndarray
-    entered: np.ndarray
+    entered: np.ndarray  # which inequalities were looked at
 
 
 def minimum(program: Objective, *, like: Solution | None = None, rough: bool = False) -> Solution:

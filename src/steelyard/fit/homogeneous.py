@@ -22,14 +22,12 @@ from steelyard.terms import ParameterLayout
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """What homogeneous rows say of ratios. groups: (g,) whether a row group measures no torque; reference: (r,) base
-    parameters about which they are linear; share: (g,) of their samples that count, so that bias is no information;
-    believed: (g,) whether they count at all."""
+    """What homogeneous rows say of ratios."""
 
-    groups: np.ndarray
-    reference: np.ndarray
-    share: np.ndarray
-    believed: np.ndarray
+    groups: np.ndarray  # (g,) whether a row group measures no torque
+    reference: np.ndarray  # (r,) base parameters about which they are linear
+    share: np.ndarray  # (g,) of their samples that count, so that bias is no information
+    believed: np.ndarray  # (g,) whether they count at all
 
     def of(self, info: Information) -> Information:
         """The Information in base columns, its homogeneous rows as ratios."""

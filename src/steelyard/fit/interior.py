@@ -336,13 +336,12 @@ class _Iterate:
 
 @dataclass(frozen=True, eq=False)
 class _Direction:
-    """Change of x, and changes (2, c, n, n) of slacks and multipliers of each block, scaled. removed: share of the
-    residuals that goes; room: share of the way to the border that it covers."""
+    """Change of x, and changes (2, c, n, n) of slacks and multipliers of each block, scaled."""
 
     x: np.ndarray
-    removed: float
+    removed: float  # share of the residuals that goes
     pairs: list[np.ndarray]
-    room: float
+    room: float  # share of the way to the border that it covers
 
 
 def _along(blocks: Sequence[Scaled], changes, length: float) -> list[Scaled]:

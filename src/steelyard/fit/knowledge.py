@@ -50,18 +50,16 @@ class Tied:
 class Knowledge:
     """What a fit takes as known besides the data.
 
-    prior: (nb, 10) consistent inertial parameters that the fit stays near. constraints: equalities first. notes: what
-    was assumed or repaired. regularizer, weight: how the prior counts. noise: (g,) standard deviations of the row
-    groups where they are known [N m or N]. lower_bounds: (p,) of friction and armature, -inf where there is none.
+    regularizer, weight: how the prior counts.
     """
 
-    prior: np.ndarray
-    constraints: tuple[Constraint, ...]
-    notes: tuple[str, ...]
+    prior: np.ndarray  # (nb, 10) consistent inertial parameters that the fit stays near
+    constraints: tuple[Constraint, ...]  # equalities first
+    notes: tuple[str, ...]  # what was assumed or repaired
     regularizer: Regularizer
     weight: float
-    noise: np.ndarray | None = None
-    lower_bounds: np.ndarray | None = None
+    noise: np.ndarray | None = None  # (g,) standard deviations of the row groups where they are known [N m or N]
+    lower_bounds: np.ndarray | None = None  # (p,) of friction and armature, -inf where there is none
 
     def without_margins(self) -> "Knowledge":
         """Without the margins that keep bodies off the border: an entropic cost does, however near data drives them."""

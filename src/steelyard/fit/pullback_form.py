@@ -18,19 +18,15 @@ from steelyard.numbers import STEPS
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """`||data y - target||^2 + ||pull * y||^2` over coordinates y (p,), with parameters `start + directions @ y`.
+    """`||data y - target||^2 + ||pull * y||^2` over coordinates y (p,), with parameters `start + directions @ y`."""
 
-    data: (k, p) in the whitened coordinates of a Sandwich; pull: (p,) square root of the prior's precision.
-    lower: (e,) least values of the effects' coordinates, -inf where free. bodies: how many.
-    """
-
-    data: np.ndarray
+    data: np.ndarray  # (k, p) in the whitened coordinates of a Sandwich
     target: np.ndarray
-    pull: np.ndarray
+    pull: np.ndarray  # (p,) square root of the prior's precision
     start: np.ndarray
     directions: np.ndarray
-    lower: np.ndarray
-    bodies: int
+    lower: np.ndarray  # (e,) least values of the effects' coordinates, -inf where free
+    bodies: int  # how many
 
     @cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray]:

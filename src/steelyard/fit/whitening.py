@@ -20,15 +20,14 @@ PIVOT = 1e-4  # smallest of Cholesky's pivots of a unit-diagonal Gram matrix tha
 class Whitened:
     """Least-squares problem in base columns.
 
-    R: (k, r), r: (k,) with `||R x - r||^2` equal to the weighted residual but for a constant; k is the numerical rank.
-    scale: (r,) column scales; eigenvalues: (r,) of the unit-diagonal Gram matrix, ascending; directions: (r, r) theirs.
+    r: (k,) with `||R x - r||^2` equal to the weighted residual but for a constant; k is the numerical rank.
     """
 
-    R: np.ndarray
+    R: np.ndarray  # (k, r)
     r: np.ndarray
-    scale: np.ndarray
-    eigenvalues: np.ndarray
-    directions: np.ndarray
+    scale: np.ndarray  # (r,) column scales
+    eigenvalues: np.ndarray  # (r,) of the unit-diagonal Gram matrix, ascending
+    directions: np.ndarray  # (r, r) theirs
 
     @property
     def rank(self) -> int:

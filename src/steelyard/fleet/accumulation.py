@@ -29,14 +29,13 @@ REFUSED, FAILED = "refused", "failed"
 
 @dataclass(frozen=True)
 class Failure:
-    """A log, or rows of one, that is not in the sums. kind: "refused" for what the log is, "failed" for what happened
-    (reading, a worker's death); attempts: how often it was tried."""
+    """A log, or rows of one, that is not in the sums."""
 
     run: Run
     rows: tuple[int, int] | None
-    kind: str
+    kind: str  # "refused" for what the log is, "failed" for what happened (reading, a worker's death)
     reason: str
-    attempts: int
+    attempts: int  # how often it was tried
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,21 +71,20 @@ class RunSums(Card):
 class Accumulation(Card):
     """Sums of a fleet.
 
-    runs: those with samples in the sums, by robot and time. fitted, held: Information of all samples to fit, and of all
-    held out. failures: every log, or part of one, that is not in the sums. computed, reused: partitions of this call
-    and of earlier ones; bytes: of the files used; seconds: of work, of all workers together; where: who worked.
+    fitted, held: Information of all samples to fit, and of all held out. computed, reused: partitions of this call and
+    of earlier ones.
     """
 
     job: Job
     robot: Robot
-    runs: tuple[RunSums, ...]
+    runs: tuple[RunSums, ...]  # those with samples in the sums, by robot and time
     fitted: Information
     held: Information
-    failures: tuple[Failure, ...]
+    failures: tuple[Failure, ...]  # every log, or part of one, that is not in the sums
     computed: int
     reused: int
-    bytes: int
-    where: str
+    bytes: int  # of the files used; seconds: of work, of all workers together
+    where: str  # who worked
 
     @cached_property
     def samples(self) -> Samples:

@@ -48,12 +48,11 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Fitness:
-    """How a run was weighed. noise: (g,) of the row groups; unexplained: share of the torque's RMS that least squares
-    leaves, 0 to 1; inflation: deviations over those of noise as independent as the Information says."""
+    """How a run was weighed."""
 
-    noise: np.ndarray
-    unexplained: float
-    inflation: float
+    noise: np.ndarray  # (g,) of the row groups
+    unexplained: float  # share of the torque's RMS that least squares leaves, 0 to 1
+    inflation: float  # deviations over those of noise as independent as the Information says
 
 
 def evidence_of(blocks: Sequence[Information], total: Information) -> tuple[Evidence, Fitness]:
@@ -76,15 +75,12 @@ class Cause:
     """What can happen to a robot, as directions in which its base parameters would change.
 
     kind: "load" (mass on a link, gained or lost), "friction" or "gearbox" of a joint, "other" for anything at all.
-
-    place: link or joint; columns: (m,) parameters that change; directions: (r, m), base parameters of a change of
-    each.
     """
 
     kind: str
-    place: str
-    columns: tuple[int, ...]
-    directions: np.ndarray
+    place: str  # link or joint
+    columns: tuple[int, ...]  # (m,) parameters that change
+    directions: np.ndarray  # (r, m), base parameters of a change of each
 
     @property
     def name(self) -> str:
@@ -124,16 +120,15 @@ class Change:
 class Explained:
     """A cause's test.
 
-    statistic, degrees: of freedom; log_p: natural logarithm of the probability of so much by chance; log_fit: the same
-    as if variances were known, which compares causes. amount, deviation: (m,) estimated change of the cause's columns,
-    NaN where the data cannot tell.
+    statistic, degrees: of freedom. amount, deviation: (m,) estimated change of the cause's columns, NaN where the data
+    cannot tell.
     """
 
     cause: Cause
     statistic: float
     degrees: int
-    log_p: float
-    log_fit: float
+    log_p: float  # natural logarithm of the probability of so much by chance
+    log_fit: float  # the same as if variances were known, which compares causes
     amount: np.ndarray
     deviation: np.ndarray
 

@@ -24,11 +24,10 @@ from steelyard.pipeline.job_run import knowledge_of
 
 @dataclass(frozen=True, eq=False)
 class RobotFit:
-    """A robot's model. estimate: None where the fit was refused, and refusal says why. errors: held-out torque error
-    over torque with the "given" model, the "fleet"'s and its "own"."""
+    """A robot's model."""
 
-    estimate: Estimate | None
-    errors: dict[str, float]
+    estimate: Estimate | None  # None where the fit was refused, and refusal says why
+    errors: dict[str, float]  # held-out torque error over torque with the "given" model, the "fleet"'s and its "own"
     refusal: str = ""
 
 

@@ -36,13 +36,12 @@ LEAST = 1e-10  # of the variance of values: the smallest spread
 
 @dataclass(frozen=True, eq=False)
 class Outlier:
-    """A robot that the others do not explain. best: the cause that does; rivals: others that nearly do; probability:
-    of so clear an outlier anywhere in the fleet by chance, at most."""
+    """A robot that the others do not explain."""
 
     robot: int
-    best: Explained
-    rivals: tuple[Cause, ...]
-    probability: float
+    best: Explained  # the cause that does
+    rivals: tuple[Cause, ...]  # others that nearly do
+    probability: float  # of so clear an outlier anywhere in the fleet by chance, at most
 
 
 @dataclass(frozen=True, eq=False)

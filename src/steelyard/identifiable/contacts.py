@@ -61,13 +61,12 @@ class Stances:
 
 @dataclass(frozen=True)
 class Hidden:
-    """What contacts hide. combinations: how many that known forces would show; sentences: what they are, by body;
-    untold: how many of them no sentence accounts for; flying: whether nothing ever touches."""
+    """What contacts hide."""
 
-    combinations: int
-    sentences: tuple[tuple[str, str], ...]
-    untold: int
-    flying: bool
+    combinations: int  # how many that known forces would show
+    sentences: tuple[tuple[str, str], ...]  # what they are, by body
+    untold: int  # how many of them no sentence accounts for
+    flying: bool  # whether nothing ever touches
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -203,15 +202,14 @@ COMPONENTS = "fx", "fy", "fz", "nx", "ny", "nz"
 class IdentifiableWrench(Card):
     """What joint torques say of a wrench `[f; n]` on a frame, in its axes at its origin, N and N m.
 
-    blind: (6, d) basis of the wrenches without any torque, in reduced echelon form. joints: by degree that feels the
-    frame, how many components its torque depends on, over all poses or in the one asked for; all others feel nothing.
-    pose: whether it is one.
+    joints: by degree that feels the frame, how many components its torque depends on, over all poses or in the one
+    asked for; all others feel nothing.
     """
 
     frame: str
-    blind: np.ndarray
+    blind: np.ndarray  # (6, d) basis of the wrenches without any torque, in reduced echelon form
     joints: Mapping[str, int]
-    pose: bool
+    pose: bool  # whether it is one
 
     @property
     def count(self) -> int:

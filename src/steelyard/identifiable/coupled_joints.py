@@ -70,14 +70,13 @@ class Transfer:
     """Changes of parameters that go unnoticed as transfers across one joint (or cluster of joints).
 
     members, shares: nodes and the (10, d) changes of each. columns (e,), extras (e, d): changes of other parameters.
-    parent: the node that (10, d) `received` is added to.
     """
 
     members: tuple[int, ...]
     shares: tuple[np.ndarray, ...]
     columns: np.ndarray
     extras: np.ndarray
-    parent: int
+    parent: int  # the node that (10, d) `received` is added to
     received: np.ndarray
 
     @property

@@ -102,16 +102,12 @@ FREE_BASE, WRENCH = "the free base", "a wrench sensor"
 
 @dataclass(frozen=True, eq=False)
 class TorqueRows:
-    """Rows of an experiment, in the units of a mechanism: a parameter is `scale` (p,) times its value here.
+    """Rows of an experiment, in the units of a mechanism: a parameter is `scale` (p,) times its value here."""
 
-    names: of the gains: of each joint, of what acts on a free base, of wrench sensors. owners: (rows,) number of the
-    gain of each row. sampled: makes rows (s, rows, p) of s random states.
-    """
-
-    names: tuple[str, ...]
-    owners: np.ndarray
+    names: tuple[str, ...]  # of the gains: of each joint, of what acts on a free base, of wrench sensors
+    owners: np.ndarray  # (rows,) number of the gain of each row
     scale: np.ndarray
-    sampled: Callable[[int], np.ndarray]
+    sampled: Callable[[int], np.ndarray]  # makes rows (s, rows, p) of s random states
 
     @cached_property
     def _sizes(self) -> np.ndarray:

@@ -118,12 +118,11 @@ class Mechanism:
 class Experiment:
     """What moves and what is measured.
 
-    dynamic: whether joints move, or only hold poses. joints: whether joint torques are measured (all of them).
     wrenches: nodes in front of whose joint a six-axis sensor sits, GROUND for one under the robot.
     """
 
-    dynamic: bool = True
-    joints: bool = True
+    dynamic: bool = True  # whether joints move, or only hold poses
+    joints: bool = True  # whether joint torques are measured (all of them)
     wrenches: tuple[int, ...] = ()
 
 

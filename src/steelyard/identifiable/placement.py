@@ -127,10 +127,7 @@ BASE_BODY = "base"
 
 @dataclass(frozen=True, eq=False)
 class PlacedJoint:
-    """A joint before scaling: pose at zero coordinates, subspace (6, k) per unit of v, coordinates, body or None.
-
-    acts: whether it can have friction and armature, as a robot's joints do and a free base does not.
-    """
+    """A joint before scaling: pose at zero coordinates, subspace (6, k) per unit of v, coordinates, body or None."""
 
     name: str
     body: str | None
@@ -140,7 +137,7 @@ class PlacedJoint:
     subspace: np.ndarray
     coordinates: np.ndarray
     theta: np.ndarray
-    acts: bool
+    acts: bool  # whether it can have friction and armature, as a robot's joints do and a free base does not
 
 
 def locked_at(robot: Robot, locked) -> dict[str, float]:

@@ -27,13 +27,12 @@ ACCURACY = 1e-6  # to which membership of sets with auxiliary variables is decid
 
 @dataclass(frozen=True, eq=False)
 class ConeRows:
-    """Rows `b - A_theta theta - A_aux aux in K`. A_theta: (r, 10), A_aux: (r, k), b: (r,), cones: `(kind, n)` in row
-    order."""
+    """Rows `b - A_theta theta - A_aux aux in K`."""
 
-    A_theta: np.ndarray
-    A_aux: np.ndarray
-    b: np.ndarray
-    cones: tuple[tuple[str, int], ...]
+    A_theta: np.ndarray  # (r, 10)
+    A_aux: np.ndarray  # (r, k)
+    b: np.ndarray  # (r,)
+    cones: tuple[tuple[str, int], ...]  # `(kind, n)` in row order
 
     @property
     def aux(self):

@@ -26,18 +26,16 @@ BANDWIDTH = re.compile(
 
 @dataclass(frozen=True)
 class TableHead:
-    """How a table is to be read. delimiter: None is white space; skip: lines before the first one of numbers.
-    bandwidth: Hz of torques, where a comment says it, as `write_csv` does. bare: whether there is no header, and the
-    headers only count."""
+    """How a table is to be read."""
 
     path: Path
     encoding: str
     headers: list[str]
-    delimiter: str | None
-    skip: int
+    delimiter: str | None  # None is white space
+    skip: int  # lines before the first one of numbers
     notes: tuple[str, ...] = ()
-    bandwidth: float | None = None
-    bare: bool = False
+    bandwidth: float | None = None  # Hz of torques, where a comment says it, as `write_csv` does
+    bare: bool = False  # whether there is no header, and the headers only count
 
     def lines(self):
         """The file, line by line, ends of lines as they are."""

@@ -25,8 +25,7 @@ _SPREAD = 100.0  # of the first state: noise, times this, times the cutoff's ang
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Estimates and standard deviations, each (n, k), of value, rate and acceleration. cutoff: -3 dB, Hz; noise: (k,)
-    standard deviation of the measurements; density: (k,) of the white jerk, unit^2/s^5."""
+    """Estimates and standard deviations, each (n, k), of value, rate and acceleration."""
 
     value: NDArray[np.float64]
     rate: NDArray[np.float64]
@@ -34,9 +33,9 @@ class Smoothed:
     value_deviation: NDArray[np.float64]
     rate_deviation: NDArray[np.float64]
     acceleration_deviation: NDArray[np.float64]
-    cutoff: float
-    noise: NDArray[np.float64]
-    density: NDArray[np.float64]
+    cutoff: float  # -3 dB, Hz
+    noise: NDArray[np.float64]  # (k,) standard deviation of the measurements
+    density: NDArray[np.float64]  # (k,) of the white jerk, unit^2/s^5
 
 
 def smooth(

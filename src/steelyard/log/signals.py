@@ -189,17 +189,13 @@ TAUGHT = ("observation.state", "state", "action")  # signals of which each joint
 
 @dataclass(frozen=True)
 class Recorder:
-    """What a program writes, whose own names make it known.
-
-    channels: names of each channel, the first that a file has is taken. marks: the program is meant by a file that has
-    all of these. base: convention of a free base. computed: torques that are no measurements, though no word says so.
-    """
+    """What a program writes, whose own names make it known."""
 
     name: str
-    channels: Mapping[str, Sequence[str]]
-    marks: Sequence[str]
-    base: str | None
-    computed: Sequence[str]
+    channels: Mapping[str, Sequence[str]]  # names of each channel, the first that a file has is taken
+    marks: Sequence[str]  # the program is meant by a file that has all of these
+    base: str | None  # convention of a free base
+    computed: Sequence[str]  # torques that are no measurements, though no word says so
 
 
 def _recorder(line: str) -> Recorder:

@@ -26,13 +26,12 @@ BY_JOINT = ("q", "v", "a", "tau", "command", "current")
 
 @dataclass(frozen=True)
 class Coding:
-    """What the upper half of a register means. half: its first value; jump: of the register where the signal passes
-    zero; mirrored: whether values grow towards the other direction (sign and magnitude)."""
+    """What the upper half of a register means."""
 
     word: str
-    half: float
-    jump: float
-    mirrored: bool
+    half: float  # its first value
+    jump: float  # of the register where the signal passes zero
+    mirrored: bool  # whether values grow towards the other direction (sign and magnitude)
     meaning: str
 
     def decoded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -112,13 +112,12 @@ def forest(
 class Segment:
     """A link or body as the file has it, with the joints that carry it.
 
-    parent: index of the parent part, WORLD for the one root. rotation, position: pose in the parent part when no
-    joint is between them. joints: placed joints between parent and part, outermost first; the first holds the pose,
-    further ones start where it ends.
+    rotation, position: pose in the parent part when no joint is between them. joints: placed joints between parent and
+    part, outermost first; the first holds the pose, further ones start where it ends.
     """
 
     name: str
-    parent: int
+    parent: int  # index of the parent part, WORLD for the one root
     rotation: np.ndarray
     position: np.ndarray
     joints: tuple[Joint, ...]

@@ -20,15 +20,11 @@ MAX_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class ModelDocument(ABC):
-    """A model file, opened. Each format has its own, and nobody else knows how its files are written.
+    """A model file, opened. Each format has its own, and nobody else knows how its files are written."""
 
-    path: of the file. folders: in which files that it names may lie, as of `allowed_folders`. arguments: of a xacro
-    file, by name; other formats have none.
-    """
-
-    path: Path
-    folders: tuple[Path, ...] = ()
-    arguments: Mapping[str, str] = field(default_factory=dict)
+    path: Path  # of the file
+    folders: tuple[Path, ...] = ()  # in which files that it names may lie, as of `allowed_folders`
+    arguments: Mapping[str, str] = field(default_factory=dict)  # of a xacro file, by name; other formats have none
 
     @property
     def whole(self) -> bool:

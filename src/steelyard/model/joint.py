@@ -228,23 +228,20 @@ class JointKind:
     Its pose follows: the product of the exponentials of the columns of Phi, each times its coordinate, and the rotation
     of a quaternion about the anchor of the last three columns.
 
-    title: it in messages. turning: (nv,) whether each velocity is an angle's, not a length's; lengths come first.
-    subspace: Phi (6, nv) of a unit axis and an anchor, both (3,) in child axes. rate: of q at q and v. has_axis:
-    whether an axis says how it moves. quaternion: whether q ends with one, in the place of the last three. urdf,
-    mujoco: its type in the formats, None where they have none. pieces: name and kind of one-degree joints that stand
-    for it in MuJoCo, each a column of Phi, outermost first; told: what they are in words.
+    urdf, mujoco: its type in the formats, None where they have none. pieces: name and kind of one-degree joints that
+    stand for it in MuJoCo, each a column of Phi, outermost first.
     """
 
-    title: str
-    turning: tuple[bool, ...]
-    subspace: Callable
-    rate: Callable = lambda q, v: v
-    has_axis: bool = True
-    quaternion: bool = False
+    title: str  # it in messages
+    turning: tuple[bool, ...]  # (nv,) whether each velocity is an angle's, not a length's; lengths come first
+    subspace: Callable  # Phi (6, nv) of a unit axis and an anchor, both (3,) in child axes
+    rate: Callable = lambda q, v: v  # of q at q and v
+    has_axis: bool = True  # whether an axis says how it moves
+    quaternion: bool = False  # whether q ends with one, in the place of the last three
     urdf: str | None = None
     mujoco: str | None = None
     pieces: tuple[tuple[str, str], ...] = ()
-    told: str = ""
+    told: str = ""  # what they are in words
 
     @property
     def nq(self) -> int:

@@ -190,13 +190,12 @@ OWN_PLAIN = {
 
 @dataclass(frozen=True, eq=False)
 class Actuators:
-    """Actuators of a model. m: as compiled from the files. joints: elements of its joints by name. ratios: numbers of
-    the actuators whose damping MuJoCo finds from inertias (`dampratio`)."""
+    """Actuators of a model."""
 
     files: MjcfFiles
-    m: Any
-    joints: Mapping[str, Node]
-    ratios: frozenset[int]
+    m: Any  # as compiled from the files
+    joints: Mapping[str, Node]  # elements of its joints by name
+    ratios: frozenset[int]  # numbers of the actuators whose damping MuJoCo finds from inertias (`dampratio`)
 
     @cached_property
     def listed(self) -> list[Node]:

@@ -56,13 +56,12 @@ class Body:
 class MjcfFiles:
     """Files of a model in the folders in which they may lie, each read once.
 
-    main: of the model. read: XML files that MuJoCo may read, by path, links resolved. includes: what each `<include>`
-    stands for, where that exists.
+    includes: what each `<include>` stands for, where that exists.
     """
 
-    main: Document
+    main: Document  # of the model
     folders: tuple[Path, ...]
-    read: dict[Path, Document] = field(default_factory=dict)
+    read: dict[Path, Document] = field(default_factory=dict)  # XML files that MuJoCo may read, by path, links resolved
     includes: dict[Element, Document] = field(default_factory=dict)
     _homes: dict[Path, None] = field(default_factory=dict)
     _asset_folders: dict[str, None] = field(default_factory=lambda: {"": None})

@@ -36,16 +36,14 @@ from steelyard.numbers import ROUNDING, to_float
 class CompilerSettings:
     """What the compiler made of a file.
 
-    springs: (stiffness, damping) of each joint with `springdamper`, by its place among the joints of the file. total:
-    kg of all bodies, where `settotalmass` says so; scale: kg in the model for each kg in the file. ratios: actuators
-    with `dampratio`. m: the MjModel.
+    springs: (stiffness, damping) of each joint with `springdamper`, by its place among the joints of the file.
     """
 
     springs: dict[int, tuple[float, float]]
-    total: float | None
-    scale: float
-    ratios: frozenset[int]
-    m: Any
+    total: float | None  # kg of all bodies, where `settotalmass` says so
+    scale: float  # kg in the model for each kg in the file
+    ratios: frozenset[int]  # actuators with `dampratio`
+    m: Any  # the MjModel
 
 
 def settings_of(files: MjcfFiles) -> CompilerSettings:

@@ -75,13 +75,10 @@ class Frame(Card):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Link(Frame):
-    """A rigid part as the model file names it.
+    """A rigid part as the model file names it."""
 
-    theta: (10,) its inertial parameters in its own frame, as read. has_inertial: whether the file states them.
-    """
-
-    theta: np.ndarray
-    has_inertial: bool
+    theta: np.ndarray  # (10,) its inertial parameters in its own frame, as read
+    has_inertial: bool  # whether the file states them
 
 
 @dataclass(frozen=True, eq=False)

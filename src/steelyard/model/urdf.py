@@ -43,16 +43,13 @@ LIMITS = ("lower", "upper", "effort", "velocity")
 
 
 class UrdfTree(NamedTuple):
-    """Elements of a file by name. incoming: child link -> its joint and parent link; order: links, parents first.
-
-    notes: what of the file is not read, or in its own way.
-    """
+    """Elements of a file by name."""
 
     links: dict[str, Element]
     joints: dict[str, Element]
-    incoming: dict[str, tuple[Element, str]]
-    order: list[str]
-    notes: tuple[str, ...]
+    incoming: dict[str, tuple[Element, str]]  # child link -> its joint and parent link
+    order: list[str]  # links, parents first
+    notes: tuple[str, ...]  # what of the file is not read, or in its own way
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,15 +49,11 @@ UNNEEDED = re.compile(rb'"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """What a stage is composed of.
+    """What a stage is composed of."""
 
-    opened: them, the root first; OpenUSD forgets those that nobody holds. paths: identifier of each layer -> its file.
-    missing: names of layers that are not there.
-    """
-
-    opened: tuple[Any, ...]
-    paths: dict[str, Path]
-    missing: tuple[str, ...]
+    opened: tuple[Any, ...]  # them, the root first; OpenUSD forgets those that nobody holds
+    paths: dict[str, Path]  # identifier of each layer -> its file
+    missing: tuple[str, ...]  # names of layers that are not there
 
     @property
     def root(self) -> Any:

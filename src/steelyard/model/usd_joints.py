@@ -43,16 +43,15 @@ SPEEDS = ("newton:velocityLimit", "physxJoint:maxJointVelocity", "{axis}maxJoint
 
 @dataclass(frozen=True, eq=False)
 class Connection:
-    """A joint prim. kind: of `KINDS`, None for a fixed one. bodies: their numbers, or WORLD; frames: of the joint in
-    each. axis: (3,) in its frame. mobile: whether it may be part of a tree."""
+    """A joint prim."""
 
     prim: Any
     name: str
-    kind: str | None
-    bodies: tuple[int, int]
-    frames: tuple[PrimFrame, PrimFrame]
-    axis: np.ndarray
-    mobile: bool
+    kind: str | None  # of `KINDS`, None for a fixed one
+    bodies: tuple[int, int]  # their numbers, or WORLD
+    frames: tuple[PrimFrame, PrimFrame]  # of the joint in each
+    axis: np.ndarray  # (3,) in its frame
+    mobile: bool  # whether it may be part of a tree
 
     @property
     def turns(self) -> bool:

@@ -78,17 +78,14 @@ def rotation_of(quaternion) -> np.ndarray:
 
 @dataclass(eq=False)
 class Scene:
-    """A stage as it is read. path: of its root layer. lines: of prims that the root layer has in text, by path.
-
-    faults: what makes no sense; refusals: for which no robot is made, in words; notes: what is not read or assumed.
-    """
+    """A stage as it is read."""
 
     stage: Any
-    path: Path
-    lines: dict[str, int]
-    faults: list[ScanFault] = field(default_factory=list)
-    refusals: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    path: Path  # of its root layer
+    lines: dict[str, int]  # of prims that the root layer has in text, by path
+    faults: list[ScanFault] = field(default_factory=list)  # what makes no sense
+    refusals: list[str] = field(default_factory=list)  # for which no robot is made, in words
+    notes: list[str] = field(default_factory=list)  # what is not read or assumed
 
     @cached_property
     def units(self) -> Units:

@@ -26,15 +26,13 @@ from steelyard.model.write_new import new_file, read_back
 class SaveReport:
     """What was written.
 
-    path: the model file. changed: the elements that differ from the source, one line each. notes: what followed, was
-    converted or has no place in the format. files: every file written, the model last. rescaled: of the notes those on
-    links that could not keep their inertials, with their masses before and after.
+    rescaled: of the notes those on links that could not keep their inertials, with their masses before and after.
     """
 
-    path: Path
-    changed: tuple[str, ...]
-    notes: tuple[str, ...]
-    files: tuple[Path, ...]
+    path: Path  # the model file
+    changed: tuple[str, ...]  # the elements that differ from the source, one line each
+    notes: tuple[str, ...]  # what followed, was converted or has no place in the format
+    files: tuple[Path, ...]  # every file written, the model last
     rescaled: tuple[str, ...] = ()
 
 

@@ -39,16 +39,12 @@ class _Refused(Exception):
 
 @dataclass(eq=False)
 class Files:
-    """What a xacro file names: includes and YAML, found in its package, beside it, or where the user says.
+    """What a xacro file names: includes and YAML, found in its package, beside it, or where the user says."""
 
-    main: the file itself; folders: in which others may lie, as of `allowed_folders`. read: real paths with what was
-    read; homes: folders of packages that were named.
-    """
-
-    main: Path
-    folders: tuple[Path, ...]
-    read: dict[Path, bytes] = field(default_factory=dict)
-    homes: dict[str, Path | None] = field(default_factory=dict)
+    main: Path  # the file itself
+    folders: tuple[Path, ...]  # in which others may lie, as of `allowed_folders`
+    read: dict[Path, bytes] = field(default_factory=dict)  # real paths with what was read
+    homes: dict[str, Path | None] = field(default_factory=dict)  # folders of packages that were named
 
     def package(self, name: str) -> str:
         """The folder that `$(find NAME)` stands for."""

@@ -37,14 +37,13 @@ LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost whe
 
 @dataclass(frozen=True)
 class Text:
-    """A file. body: as UTF-8 without byte order mark; `bom + body` in its encoding are the bytes of the file. start:
-    of what a parser is to see: behind the declaration. notes: what is odd about it."""
+    """A file."""
 
-    body: bytes
+    body: bytes  # as UTF-8 without byte order mark; `bom + body` in its encoding are the bytes of the file
     encoding: str
     bom: bytes
-    start: int
-    notes: tuple[str, ...] = ()
+    start: int  # of what a parser is to see: behind the declaration
+    notes: tuple[str, ...] = ()  # what is odd about it
 
 
 def decoded(content: bytes, path: Path) -> Text:
@@ -154,17 +153,14 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """An XML file. body: its text as UTF-8 without byte order mark, whatever its own encoding; spans count in it.
-
-    notes: what is odd about the file.
-    """
+    """An XML file."""
 
     path: Path
-    body: bytes
+    body: bytes  # its text as UTF-8 without byte order mark, whatever its own encoding; spans count in it
     encoding: str
     bom: bytes
     root: Element
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what is odd about the file
 
     @cached_property
     def _line_ends(self) -> list[int]:

@@ -136,12 +136,11 @@ def _of_body(written: Callable[..., str]) -> Callable[[np.ndarray], str]:
 
 @dataclass(frozen=True)
 class ControllerFormat:
-    """How a controller or model file takes a payload. comment: a line of its language around `{}`; write: text of theta
-    (10,), kg, m and kg m^2."""
+    """How a controller or model file takes a payload."""
 
     name: str
-    comment: str
-    write: Callable[[np.ndarray], str]
+    comment: str  # a line of its language around `{}`
+    write: Callable[[np.ndarray], str]  # text of theta (10,), kg, m and kg m^2
 
 
 FORMATS = {

@@ -48,14 +48,12 @@ class PayloadTorques:
     """What joints feel of a payload in its frame.
 
     info: ten columns of it and those of what drives the joints, where these are fitted beside, a row group a joint.
-    whole: (g,) squared torque with the arm's own. memory: (g,) samples that one independent sample is worth. least:
-    (g,) deviations that noise has at least.
     """
 
     info: Information
-    whole: np.ndarray
-    memory: np.ndarray
-    least: np.ndarray
+    whole: np.ndarray  # (g,) squared torque with the arm's own
+    memory: np.ndarray  # (g,) samples that one independent sample is worth
+    least: np.ndarray  # (g,) deviations that noise has at least
 
     @cached_property
     def fitted(self) -> tuple[np.ndarray, np.ndarray]:

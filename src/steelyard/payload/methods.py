@@ -33,14 +33,13 @@ WEIGHT = 1e-2  # of the prior of a constrained fit: it decides what the data lea
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of the estimators. points, c1, dynamism: of point masses; weight: of prior or regularisation, None for
-    the estimator's own; seed: of random points."""
+    """Options of the estimators. points, c1, dynamism: of point masses."""
 
     points: int = PMD_POINTS
     c1: float = C1
     dynamism: tuple[float, float, float] = DYNAMISM
-    weight: float | None = None
-    seed: int = 0
+    weight: float | None = None  # of prior or regularisation, None for the estimator's own
+    seed: int = 0  # of random points
 
 
 Fit = tuple[np.ndarray, np.ndarray, tuple[str, ...]]
@@ -49,24 +48,15 @@ Fit = tuple[np.ndarray, np.ndarray, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Method:
-    """One estimator.
+    """One estimator."""
 
-    name: as users write it.
-    fit: function of a problem and settings.
-    summary: what it does, with its source.
-    held_to: which bodies a result can be.
-    needs_shape: whether it needs the shape of what is held.
-    smooths: whether noisy motion is smoothed first; estimators as published take it as it was measured.
-    needs_mass: whether the forces have to give a positive mass.
-    """
-
-    name: str
-    fit: Callable[[Problem, Settings], Fit]
-    summary: str
-    held_to: str
-    needs_shape: bool = False
-    smooths: bool = True
-    needs_mass: bool = True
+    name: str  # as users write it
+    fit: Callable[[Problem, Settings], Fit]  # function of a problem and settings
+    summary: str  # what it does, with its source
+    held_to: str  # which bodies a result can be
+    needs_shape: bool = False  # whether it needs the shape of what is held
+    smooths: bool = True  # whether noisy motion is smoothed first; estimators as published take it as it was measured
+    needs_mass: bool = True  # whether the forces have to give a positive mass
 
 
 def _automatic(problem: Problem, settings: Settings) -> Fit:

@@ -29,30 +29,22 @@ OVERSAMPLED = 2.5  # samples a period of the filter's bandwidth that hold all of
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Samples of channels that a payload explains, `measured = (push + pull . gravity) theta`.
+    """Samples of channels that a payload explains, `measured = (push + pull . gravity) theta`."""
 
-    t: (n,) s. measured: (n, k), N or N m. push: (n, k, 10) columns without gravity. pull: (n, k, 10, 3) columns for
-    gravity of 1 m/s^2 along each axis of the world. gravity: (3,) m/s^2. groups: (k,) of channels with one noise.
-    noise: (g,) deviations that are known to be none of the payload's: white noise, the arm's own errors.
-    moving: whether push is known; streamed: whether samples are close in time.
-    own: (n, k) what was taken off, of the arm itself; weight: (n, k, 3) of it for gravity of 1 m/s^2 along each axis.
-    drive: (n, k, m) columns of what drives its joints.
-    """
-
-    t: np.ndarray
-    measured: np.ndarray
-    push: np.ndarray
-    pull: np.ndarray
-    gravity: np.ndarray
-    groups: np.ndarray
+    t: np.ndarray  # (n,) s
+    measured: np.ndarray  # (n, k), N or N m
+    push: np.ndarray  # (n, k, 10) columns without gravity
+    pull: np.ndarray  # (n, k, 10, 3) columns for gravity of 1 m/s^2 along each axis of the world
+    gravity: np.ndarray  # (3,) m/s^2
+    groups: np.ndarray  # (k,) of channels with one noise
     names: tuple[str, ...]
-    noise: np.ndarray
-    moving: bool = True
-    streamed: bool = True
+    noise: np.ndarray  # (g,) deviations that are known to be none of the payload's: white noise, the arm's own errors
+    moving: bool = True  # whether push is known
+    streamed: bool = True  # whether samples are close in time
     log: WrenchLog | None = None
-    own: np.ndarray | None = None
-    weight: np.ndarray | None = None
-    drive: np.ndarray | None = None
+    own: np.ndarray | None = None  # (n, k) what was taken off, of the arm itself
+    weight: np.ndarray | None = None  # (n, k, 3) of it for gravity of 1 m/s^2 along each axis
+    drive: np.ndarray | None = None  # (n, k, m) columns of what drives its joints
     signal: np.ndarray = field(init=False)
 
     def __post_init__(self):
@@ -98,16 +90,15 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class RowsFit:
-    """Least squares of rows, each group weighed by its residual. theta: (10,). beside: (m,) of further columns, with
-    deviations (m,) of white noise. noise: (g,) residual deviations. share: of the signal that is left beyond noise."""
+    """Least squares of rows, each group weighed by its residual."""
 
     rows: Rows
-    theta: np.ndarray
-    beside: np.ndarray
+    theta: np.ndarray  # (10,)
+    beside: np.ndarray  # (m,) of further columns, with deviations (m,) of white noise
     deviation: np.ndarray
     residual: np.ndarray
-    noise: np.ndarray
-    share: float
+    noise: np.ndarray  # (g,) residual deviations
+    share: float  # of the signal that is left beyond noise
 
 
 def sums_of(rows: Rows, beside=None) -> Information:

@@ -33,60 +33,55 @@ TIED = 1e-5  # m and rad, of what an unmeasured first pose counts from
 class InertialReadings:
     """What an inertial sensor measured, in axes of the base.
 
-    gyro, acceleration: (n, 3) rad/s, m/s^2, less gravity. lever: (3,) m, place of the sensor. gyro_noise,
-    acceleration_noise: of a sample.
+    gyro, acceleration: (n, 3) rad/s, m/s^2, less gravity. gyro_noise, acceleration_noise: of a sample.
     """
 
     gyro: NDArray[np.float64]
     acceleration: NDArray[np.float64]
-    lever: NDArray[np.float64]
+    lever: NDArray[np.float64]  # (3,) m, place of the sensor
     gyro_noise: float
     acceleration_noise: float
 
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """Poses of the base as something else measured them. position: (n, 3) m, rotation: (n, 3, 3). weights: (n, 2)
-    inverse variances of both, zero where there is none."""
+    """Poses of the base as something else measured them."""
 
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    position: NDArray[np.float64]  # (n, 3) m
+    rotation: NDArray[np.float64]  # (n, 3, 3)
+    weights: NDArray[np.float64]  # (n, 2) inverse variances of both, zero where there is none
 
 
 @dataclass(frozen=True, eq=False)
 class Feet:
     """Points of feet.
 
-    points: (f, n, 3) m, in axes of the base at its origin. noise: (f,) m, of each. rolled: (f, n - 1, 3) m by which
-    each moves in the world as its foot rolls. stays: (f, n - 1, 3) inverse variances of the way of a point between
-    samples less that, 1/m^2, along the world's axes; zero where it is free. ground: (f, n) inverse variances of the
-    height of a point over the plane, 1/m^2.
+    stays: (f, n - 1, 3) inverse variances of the way of a point between samples less that, 1/m^2, along the world's
+    axes; zero where it is free.
     """
 
-    points: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    rolled: NDArray[np.float64]
+    points: NDArray[np.float64]  # (f, n, 3) m, in axes of the base at its origin
+    noise: NDArray[np.float64]  # (f,) m, of each
+    rolled: NDArray[np.float64]  # (f, n - 1, 3) m by which each moves in the world as its foot rolls
     stays: NDArray[np.float64]
-    ground: NDArray[np.float64]
+    ground: NDArray[np.float64]  # (f, n) inverse variances of the height of a point over the plane, 1/m^2
 
 
 @dataclass(frozen=True, eq=False)
 class WalkEvidence:
     """All that is known of a walk.
 
-    t: (n,) s. feet, inertial, poses: see there; the latter two None where there are none. gravity: (3,) m/s^2. jitter:
-    (n - 1, 12) standard deviations of the changes of position, rotation, velocity and angular velocity between samples
-    that integration leaves open. flat: standard deviation that the slope of the ground has from a level one.
+    feet, inertial, poses: see there; the latter two None where there are none. jitter: (n - 1, 12) standard deviations
+    of the changes of position, rotation, velocity and angular velocity between samples that integration leaves open.
     """
 
-    t: NDArray[np.float64]
+    t: NDArray[np.float64]  # (n,) s
     feet: Feet
     inertial: InertialReadings | None
     poses: Poses | None
-    gravity: NDArray[np.float64]
+    gravity: NDArray[np.float64]  # (3,) m/s^2
     jitter: NDArray[np.float64]
-    flat: float
+    flat: float  # standard deviation that the slope of the ground has from a level one
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,11 +42,10 @@ POINTS = {"point": np.zeros((1, 3)), "line": 0.05 * np.array([[1, 0, 0], [-1, 0,
 
 @dataclass(frozen=True, eq=False)
 class FootPoints:
-    """Points of feet over a log. frames: (f,) of each point; points: (f, n, 3) m and rotations (f, n, 3, 3) of what
-    carries them, in axes of the base."""
+    """Points of feet over a log."""
 
-    frames: tuple[str, ...]
-    points: NDArray[np.float64]
+    frames: tuple[str, ...]  # (f,) of each point
+    points: NDArray[np.float64]  # (f, n, 3) m and rotations (f, n, 3, 3) of what carries them, in axes of the base
     rotations: NDArray[np.float64]
 
     def in_world(self, path: Path) -> NDArray[np.float64]:
@@ -56,17 +55,16 @@ class FootPoints:
 
 @dataclass(frozen=True, eq=False)
 class BaseSources:
-    """What a log says of a base. inertial, poses: None where there are none; sensor: frame of the former, mount: (3, 3)
-    its axes in the base; delays: s by which each came late, which is undone."""
+    """What a log says of a base. inertial, poses: None where there are none."""
 
     t: NDArray[np.float64]
     gravity: NDArray[np.float64]
     legs: FootPoints
     inertial: InertialReadings | None
     poses: Poses | None
-    sensor: str | None
-    mount: NDArray[np.float64]
-    delays: Mapping[str, float]
+    sensor: str | None  # frame of the former
+    mount: NDArray[np.float64]  # (3, 3) its axes in the base
+    delays: Mapping[str, float]  # s by which each came late, which is undone
 
 
 def sources_of(

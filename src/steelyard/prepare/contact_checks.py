@@ -29,18 +29,14 @@ ROUNDS = 4  # of the fit of the ground, each without what lay off the one before
 
 @dataclass(frozen=True)
 class FootMotion:
-    """Motion of frames over a log, and the ground below them.
+    """Motion of frames over a log, and the ground below them."""
 
-    frames: their names. position: (f, n, 3) m. speed: (f, n) m/s. height: (f, n) m above the ground. slope: (2,) of the
-    ground, its rise per metre along x and y. touching: (f, n) whether each rests on it, by its motion alone.
-    """
-
-    frames: tuple[str, ...]
-    position: NDArray[np.float64]
-    speed: NDArray[np.float64]
-    height: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    touching: NDArray[np.bool_]
+    frames: tuple[str, ...]  # their names
+    position: NDArray[np.float64]  # (f, n, 3) m
+    speed: NDArray[np.float64]  # (f, n) m/s
+    height: NDArray[np.float64]  # (f, n) m above the ground
+    slope: NDArray[np.float64]  # (2,) of the ground, its rise per metre along x and y
+    touching: NDArray[np.bool_]  # (f, n) whether each rests on it, by its motion alone
 
 
 def foot_motion(robot: Robot, log: Log, frames: Sequence[str]) -> FootMotion:

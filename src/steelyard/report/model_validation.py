@@ -43,10 +43,7 @@ OF_TORQUES = ("no_torque", "repeated_sample", "stamp_jitter")  # of logs that re
 @dataclass(frozen=True, eq=False)
 class ModelValidation:
     """Errors of models on the same logs, each called by the path that it was given by: the first one, another beside
-    it, and by motion robots that do nothing.
-
-    robot: the first model; log: the samples, prepared, where errors are of torques.
-    """
+    it, and by motion robots that do nothing."""
 
     logs: tuple[str, ...]
     models: tuple[tuple[str, Validation | Motion], ...]
@@ -54,8 +51,8 @@ class ModelValidation:
     units: tuple[str, ...]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
-    robot: Robot | None = None
-    log: Log | None = None
+    robot: Robot | None = None  # the first model
+    log: Log | None = None  # the samples, prepared, where errors are of torques
 
     def _doubts(self) -> Iterator[Reason]:
         """Why the first model does not well, or not better than all others."""

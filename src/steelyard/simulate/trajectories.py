@@ -59,15 +59,11 @@ class Trajectory(Card):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recording(Card):
-    """A recorded log and the truth beside it.
+    """A recorded log and the truth beside it."""
 
-    log: as the sensors saw it (v and a only from perfect sensors). truth: exact q, v, a and torque at the same times.
-    robot: the model that moved.
-    """
-
-    log: Log
-    truth: Log
-    robot: Robot
+    log: Log  # as the sensors saw it (v and a only from perfect sensors)
+    truth: Log  # exact q, v, a and torque at the same times
+    robot: Robot  # the model that moved
 
 
 def rich_motion(robot: Robot, *, duration: float = 20.0, seed: int = 0, harmonics: int = 6) -> Trajectory:

@@ -16,11 +16,10 @@ REGION = np.sqrt(7.814727903251179)  # radius of the ball that holds 95 % of a s
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What was identified. theta: (nb, 10) in body frames; centers: (nb, 3, 3) m^2, covariance of each centre of mass
-    there, None where it is not known.
-    """
+    """What was identified. centers: (nb, 3, 3) m^2, covariance of each centre of mass there, None where it is not
+    known."""
 
-    theta: np.ndarray
+    theta: np.ndarray  # (nb, 10) in body frames
     centers: np.ndarray | None = None
 
 

@@ -42,12 +42,10 @@ class Transmission:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """n states that keep all loops closed: q (n, nq), v, a (n, nv) of the tree, and how the independent joints move it.
+    """n states that keep all loops closed: q (n, nq), v, a (n, nv) of the tree, and how the independent joints move
+    it."""
 
-    batch: leading axes of the caller's arrays.
-    """
-
-    batch: tuple[int, ...]
+    batch: tuple[int, ...]  # leading axes of the caller's arrays
     choice: Choice
     q: np.ndarray
     v: np.ndarray

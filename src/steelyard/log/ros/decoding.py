@@ -28,12 +28,11 @@ PARTS = 1_000_000  # fields and texts of the messages that are walked, of one to
 
 @dataclass(frozen=True)
 class LayoutMessages:
-    """Messages of one layout. rows: (n,) their numbers among those of the topic. numbers: field path -> (n, k). texts:
-    field path -> what all of them say."""
+    """Messages of one layout."""
 
-    rows: NDArray[np.int_]
-    numbers: dict[str, NDArray]
-    texts: dict[str, tuple[str, ...]]
+    rows: NDArray[np.int_]  # (n,) their numbers among those of the topic
+    numbers: dict[str, NDArray]  # field path -> (n, k)
+    texts: dict[str, tuple[str, ...]]  # field path -> what all of them say
 
 
 def blocks(

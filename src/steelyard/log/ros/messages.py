@@ -19,16 +19,14 @@ ZSTD = b"\x28\xb5\x2f\xfd"  # what a compressed message starts with; one in CDR 
 
 @dataclass
 class Topic:
-    """Messages of one topic in the order of the file. definition: text of the message type, empty when not recorded.
-    cdr: encoding of ROS 2; json: of web recorders; else of ROS 1. received: ns of each message, by the recorder's
-    clock."""
+    """Messages of one topic in the order of the file."""
 
     name: str
     kind: str
-    definition: str
-    cdr: bool = True
-    json: bool = False
-    received: list[int] = field(default_factory=list)
+    definition: str  # text of the message type, empty when not recorded
+    cdr: bool = True  # encoding of ROS 2
+    json: bool = False  # of web recorders; else of ROS 1
+    received: list[int] = field(default_factory=list)  # ns of each message, by the recorder's clock
     data: list[bytes] = field(default_factory=list)
 
 
