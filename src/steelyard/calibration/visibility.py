@@ -13,14 +13,13 @@ from steelyard.dynamics.closed_loop.states import random_closed_states
 from steelyard.dynamics.effects import effect_column
 from steelyard.identifiable import regression_basis
 from steelyard.identifiable.numeric_rank import robot_states
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.model.side_mechanism import rest_poses
 from steelyard.numbers import SAME
 from steelyard.spatial import adjoint
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
-
-RANK = 1e-8  # of the largest singular value of unit columns; what inertial parameters take up is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,7 +100,7 @@ def axis_visibility(
     for _ in range(2):  # twice is enough: what is left then is orthogonal to rounding
         left = left - orthonormal @ (orthonormal.T @ left)
     _, singular, Vt = np.linalg.svd(left)
-    hidden = Vt[int(np.count_nonzero(singular > RANK)) :].T / scale[:, None]
+    hidden = Vt[int(np.count_nonzero(singular > THRESHOLDS.numeric_rank)) :].T / scale[:, None]
     hidden = np.linalg.qr(hidden)[0]
     return AxisVisibility(directions.names, hidden, _moves_of_the_base(robot, directions, hidden))
 

@@ -10,9 +10,8 @@ from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, mesh, minimum_volume_ellipsoid
 from steelyard.inertia.hull import Hull, convex_surface, hull_of
+from steelyard.model.bounding import LOOSE
 from steelyard.model.sketch import Shape, Sketch
-
-COARSE = 1e-3  # excess of an enclosing volume, where drawings are rough
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ class PartGeometry:
         if self.hull is None:
             return None
         try:
-            return minimum_volume_ellipsoid(self.hull.points[self.hull.vertices], tolerance=COARSE)
+            return minimum_volume_ellipsoid(self.hull.points[self.hull.vertices], tolerance=LOOSE)
         except InertiaError:
             return None
 

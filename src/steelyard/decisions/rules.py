@@ -31,6 +31,7 @@ from steelyard.job import FRICTION, Job
 from steelyard.log import Log, filters
 from steelyard.log.masks import clipped_sides, masked, saturated
 from steelyard.model import Robot
+from steelyard.numbers import ROUNDS
 from steelyard.prepare.prepared import Prepared
 from steelyard.prepare.undo import shifted
 from steelyard.terms import COULOMB_WIDTH, TERMS
@@ -86,7 +87,6 @@ def contact_rows(plan: FitPlan) -> Made:
         yield Decision("contact_forces", what, "Faults of wiring are not looked for in such logs."), {"rows": rows}
 
 
-FILLINGS = 6  # rounds of filling clipped torques in, at most
 SETTLED = 0.05  # of the noise: RMS change of filled torques, below which another round changes nothing
 
 
@@ -100,7 +100,7 @@ def unclipped(robot: Robot, logs: Sequence[Prepared], *, held_out: HeldOut, opti
     sides = [clipped_sides(each.raw) for each in logs]
     masks = [side != 0 for side in sides]
     result, before = [each.log for each in logs], None
-    for _ in range(FILLINGS):
+    for _ in range(ROUNDS):
         estimate = consistent(accumulate(robot, held_out.fitted(result), **options))
         filled, noise = _filled(estimate, [each.raw for each in logs], motions, sides)
         result = [

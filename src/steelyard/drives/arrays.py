@@ -15,7 +15,6 @@ from steelyard.numbers import SAME
 
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
 FAR = 100.0  # s
-LEVEL = (0.0, 0.0, 0.0)
 LOAD_FRICTION = ("load_friction_motor", "load_friction_external")
 
 
@@ -46,7 +45,7 @@ class DriveArrays:
     inertias: np.ndarray  # (nb, 10) of the bodies
     load_friction_motor: np.ndarray | float = 0.0
     load_friction_external: np.ndarray | float = 0.0
-    ground: tuple[float, float, float] = LEVEL
+    ground: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self):
         for name in LOAD_FRICTION:

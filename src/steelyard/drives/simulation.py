@@ -18,6 +18,7 @@ from steelyard.drives.windows import Recorded
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
 from steelyard.model import Robot, from_mujoco, mjcf_text
+from steelyard.model.changes import OPEN
 from steelyard.model.mjcf_compile import captured_warnings
 from steelyard.model.mjcf_drives import IMPEDANCE
 from steelyard.model.mjcf_write import principal_moments
@@ -27,7 +28,6 @@ from steelyard.native import threads
 from steelyard.numbers import SAME
 
 FINEST, COARSEST, STEPS_A_SAMPLE = 2e-3, 5e-3, 2  # s, s, of the simulation
-ENDLESS = 1e30  # N m, of drives whose limit is unknown
 NEAR_GROUND, TOUCHING = 0.2, 5e-3  # m
 GIVE = 0.05  # of the range of a joint, by which its stops may yield
 ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
@@ -84,7 +84,7 @@ class Simulation:
         for name in names:
             actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
-            actuator.forcelimited, actuator.forcerange = True, [-ENDLESS, ENDLESS]
+            actuator.forcelimited, actuator.forcerange = True, [-OPEN, OPEN]
         self.robot, self.step, self.model = robot, step, spec.compile()
         self.notes, self.lead = ground.notes, 0.5 if centred else 0.0
         ground.settle(self.model)
@@ -125,7 +125,7 @@ class Simulation:
         m.actuator_gainprm[at, 0] = (drives.gain * on)[own]
         m.actuator_biasprm[at, 1] = (-drives.gain * drives.follows_q * on)[own]
         m.actuator_biasprm[at, 2] = (-drives.kd * on)[own]
-        most = np.minimum(drives.limit, ENDLESS)[own]
+        most = np.minimum(drives.limit, OPEN)[own]
         m.actuator_forcerange[at] = np.stack([-most, most], axis=1)
         m.dof_damping[self.dofs], m.dof_frictionloss[self.dofs] = drives.damping[own], drives.frictionloss[own]
         more = self.lead * self.step * (drives.damping + drives.kd * on)

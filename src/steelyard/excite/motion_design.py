@@ -26,7 +26,6 @@ from steelyard.model.formats import document_of
 from steelyard.motion_options import Aim, Course, Search
 
 HOME = "home"  # start of a design: the first of `home_poses` that is free
-OPENING_SHARE = 0.3  # of a time limit, for the choice of where to start
 
 
 def design(
@@ -148,7 +147,7 @@ def _best(
     problem: Problem, curves, coefficients, search: Search, target: float | None, clock: "_Clock", progress
 ) -> tuple[Feasible, float, tuple[str, ...]]:
     """The best motion that keeps all limits, the condition number of the first one, and what to say of the search."""
-    runs = first_runs(problem, curves, search, warm=coefficients, deadline=clock.after(OPENING_SHARE))
+    runs = first_runs(problem, curves, search, warm=coefficients, deadline=clock.after(1 - SHAPE_SHARE))
     before = condition_of(replace(runs[0], z=runs[0].first))
     best = best_feasible(runs[: search.starts], workers=search.workers, progress=progress, seconds=clock.left)
     best, notes = pursue_target(best, target, seconds=clock.left)

@@ -21,7 +21,6 @@ from steelyard.information import Information
 from steelyard.numbers import NEGLIGIBLE, STEPS
 from steelyard.terms import TERMS, ParameterLayout
 
-MANY = 1e4  # degrees of freedom below from which F is chi-square
 MIXED = 1e-4  # share of unseen directions in a parameter, above which it is not told
 RIVAL = np.log(100.0)  # causes whose probability is no more than a hundred times the best's are named beside it
 LOAD, FRICTION, GEARBOX, OTHER = "load", "friction", "gearbox", "other"
@@ -177,7 +176,7 @@ def log_tail(statistic: float, degrees: int, below: float = np.inf) -> float:
     if degrees == 0:
         return 0.0
     half, a, tiny = statistic / 2, degrees / 2, np.finfo(float).tiny
-    if below < MANY:
+    if np.isfinite(below):
         b, rest = below / 2, below / (below + statistic)
         p, far = betainc(b, a, rest), b * np.log(rest) - np.log(b) - betaln(a, b)
     else:

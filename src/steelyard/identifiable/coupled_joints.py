@@ -16,9 +16,10 @@ from functools import cache, partial
 import numpy as np
 
 from steelyard.identifiable.basis import span_union
-from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
+from steelyard.identifiable.mechanism import NO_COLUMN, Experiment, Mechanism
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import from_spatial_inertia, to_spatial_inertia, transform_matrix
+from steelyard.model.robot import WORLD
 from steelyard.numbers import SEED
 from steelyard.spatial import adjoint, crm, product_of_exponentials
 
@@ -118,7 +119,7 @@ def _touch(mechanism: Mechanism, one: set[int], other: set[int]) -> bool:
 
 def _hull(mechanism: Mechanism, nodes: set[int]) -> set[int]:
     """Nodes and all those between them and their last common ancestor."""
-    paths = [[*mechanism.path(mechanism.nodes[i].parent), GROUND] for i in nodes]
+    paths = [[*mechanism.path(mechanism.nodes[i].parent), WORLD] for i in nodes]
     common = set(paths[0]).intersection(*map(set, paths[1:]))
     between = {step for path in paths for step in path} - common
     return nodes | between

@@ -22,14 +22,13 @@ from steelyard.dynamics.closed_loop.assembly import choose_independent
 from steelyard.dynamics.closed_loop.projection import columns
 from steelyard.dynamics.closed_loop.states import random_closed_states
 from steelyard.identifiable.analysis import Analysis, Scale
+from steelyard.identifiable.coupled_joints import CHECKS
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Mechanism, sensors_of
 from steelyard.identifiable.numeric_rank import EXTRA_STATES, random_regression, sensor_rows
 from steelyard.identifiable.scale_words import ALL, Fact, balance_fact, facts_of, mass_fact
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.numbers import SAME, SEED
-
-CHECKS = 4  # states that only check
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,16 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from steelyard.cards import SEVERAL
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Status, relative_regrouping
-from steelyard.identifiable.mechanism import GROUND
 from steelyard.identifiable.scale_words import CAPTION
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia.parameters import NAMES
+from steelyard.model.robot import WORLD
 from steelyard.numbers import NEGLIGIBLE
 
 LARGEST_DENOMINATOR = 4
-SHOWN = 8  # regrouped terms of one expression, and combinations
 
 
 DEGREES = {"kg": 0, "kg m": 1, "kg m^2": 2}  # of length in a unit
@@ -38,17 +38,17 @@ def expressions(result) -> tuple[str, ...]:
         terms = [j for j in np.flatnonzero(size > THRESHOLDS.negligible) if j != column]
         terms.sort(key=lambda j: (abs(j - column), j))
         shown = []
-        for j in terms[:SHOWN]:
+        for j in terms[:SEVERAL]:
             known = symbols(home[j], home[column]).get(_degree(result.units, int(column), int(j)), [])
             shown.append(_term(row[j], result.names[j], known))
-        rest = f" + {len(terms) - SHOWN} more" if len(terms) > SHOWN else ""
+        rest = f" + {len(terms) - SEVERAL} more" if len(terms) > SEVERAL else ""
         lines.append(result.names[column] + "".join(shown) + rest)
     return tuple(lines)
 
 
 def _homes(mechanism) -> list[int]:
-    """(p,) the node that each inertial column belongs to, GROUND for others."""
-    home = [GROUND] * mechanism.size
+    """(p,) the node that each inertial column belongs to, WORLD for others."""
+    home = [WORLD] * mechanism.size
     for i, node in enumerate(mechanism.nodes):
         for column in node.columns:
             home[column] = i
@@ -171,9 +171,9 @@ def _known(result: Analysis, link: str) -> list[str]:
         entering = [(c, text) for c, row, text in texts if np.abs(row).max() > 1e-9 and " " in text]
         # the link's own first, then those of the nearest links below it
         entering = [text for c, text in sorted(entering, key=lambda e: (max(columns.start - e[0] + 9, 0) // 10, e[0]))]
-        lines += [f"  {text}" for text in entering[:SHOWN]]
-        if len(entering) > SHOWN:
-            lines.append(f"  and {len(entering) - SHOWN} more.")
+        lines += [f"  {text}" for text in entering[:SEVERAL]]
+        if len(entering) > SEVERAL:
+            lines.append(f"  and {len(entering) - SEVERAL} more.")
     if unknown:
         verb = "has" if len(unknown) == 1 else "have"
         lines.append(f"Cannot be known: {_list(unknown)} {verb} no effect on anything measured, in any motion.")
@@ -189,7 +189,7 @@ def _transfers(result: Analysis, link: str, again: Again) -> list[str]:
     if not count:
         return []
     node = next(n for n in result.mechanism.nodes if n.name == link and len(n.columns))
-    parent = "the ground" if node.parent == GROUND else result.mechanism.nodes[node.parent].name
+    parent = "the ground" if node.parent == WORLD else result.mechanism.nodes[node.parent].name
     text = f"Why not more: inertia can pass between {link} and {parent} in {count} ways that nothing measured shows"
     free = again(base="floating", motion="dynamic", sensors=("joints",), locked=())  # everything below moves freely
     own = None if free.dimensions is None else {d.body: d.transfers for d in free.dimensions}[link]

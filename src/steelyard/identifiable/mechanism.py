@@ -12,9 +12,9 @@ import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.terms import ParameterLayout
 
-GROUND = -1
 NO_COLUMN = -1
 ALL_JOINTS, UNDER_ROBOT, WRENCH = "joints", "base", "wrench:"
 
@@ -23,7 +23,7 @@ ALL_JOINTS, UNDER_ROBOT, WRENCH = "joints", "base", "wrench:"
 class Node:
     """A rigid body (or the massless frame between two joints of a compound one) and the joint that carries it.
 
-    parent: index of its parent node or GROUND. rotation (3, 3), position (3,): pose in the parent at zero
+    parent: index of its parent node or WORLD. rotation (3, 3), position (3,): pose in the parent at zero
     coordinates. subspace (6, k): motion per unit of each coordinate, in the node's frame; coordinates (k,): which ones
     (empty when the node is fixed to its parent). content (10, c): which inertial parameters it can have; columns (c,):
     their columns in the regression.
@@ -108,7 +108,7 @@ class Mechanism:
     def path(self, node: int) -> list[int]:
         """A node and its ancestors, the node first."""
         steps = []
-        while node != GROUND:
+        while node != WORLD:
             steps.append(node)
             node = self.nodes[node].parent
         return steps
@@ -118,7 +118,7 @@ class Mechanism:
 class Experiment:
     """What moves and what is measured.
 
-    wrenches: nodes in front of whose joint a six-axis sensor sits, GROUND for one under the robot.
+    wrenches: nodes in front of whose joint a six-axis sensor sits, WORLD for one under the robot.
     """
 
     dynamic: bool = True  # whether joints move, or only hold poses
@@ -154,7 +154,7 @@ def sensors_of(mechanism: Mechanism, robot: Robot, sensors: str | Iterable[str])
         if name == ALL_JOINTS:
             rows |= set(range(len(mechanism.coordinate_names)))
         elif name == UNDER_ROBOT:
-            wrenches.append(GROUND)
+            wrenches.append(WORLD)
         elif name in coordinates:
             rows |= set(coordinates[name])
         else:
@@ -174,7 +174,7 @@ def _sensor_node(mechanism: Mechanism, robot: Robot, name: str, coordinates) -> 
             raise OptionError(f"Joint '{link}' does not move in this experiment, so its torque is not a sensor of it.")
         raise OptionError(f"'{name}' is no sensor of robot '{robot.name}'. {_valid(robot, coordinates)}")
     at = next(i for i, node in enumerate(mechanism.nodes) if node.name == link and len(node.columns))
-    while mechanism.nodes[at].parent != GROUND and not len(mechanism.nodes[mechanism.nodes[at].parent].columns):
+    while mechanism.nodes[at].parent != WORLD and not len(mechanism.nodes[mechanism.nodes[at].parent].columns):
         at = mechanism.nodes[at].parent
     return at
 

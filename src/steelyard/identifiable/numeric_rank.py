@@ -17,9 +17,10 @@ from steelyard.dynamics.effects import effect_column, extra_rows
 from steelyard.dynamics.newton_euler import regressor_rows
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.basis import Basis, RankDecisions, from_dependence, from_null_space, rescaled
-from steelyard.identifiable.mechanism import ALL_JOINTS, GROUND, NO_COLUMN, Mechanism
+from steelyard.identifiable.mechanism import ALL_JOINTS, NO_COLUMN, Mechanism
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.numbers import SEED
 from steelyard.spatial import adjoint, crm, product_of_exponentials
 from steelyard.terms import TERMS, ParameterLayout
@@ -33,7 +34,7 @@ def random_regression(
 ):
     """Stacked regression (n, p) of random states, in the mechanism's units. Every rotor must be a node.
 
-    rows: coordinates whose torque is measured; wrenches: nodes in front of whose joint a six-axis sensor sits, GROUND
+    rows: coordinates whose torque is measured; wrenches: nodes in front of whose joint a six-axis sensor sits, WORLD
     for one under the robot. states: how many, enough for the rank by default.
     """
     if mechanism.size > THRESHOLDS.most_dense_columns:
@@ -83,7 +84,7 @@ def _of_states(mechanism: Mechanism, q, v, a, rows, wrenches):
         _, twist, acceleration = frames[j]
         wrench = body_regressor(twist, acceleration) @ node.content
         at = j
-        while at != GROUND:
+        while at != WORLD:
             here = mechanism.nodes[at]
             for phi, k in zip(here.subspace.T, here.coordinates, strict=True):
                 if int(k) in place:
@@ -92,8 +93,8 @@ def _of_states(mechanism: Mechanism, q, v, a, rows, wrenches):
                 _put(out, len(rows), wrenches.index(at), node.columns, wrench)
             wrench = np.swapaxes(frames[at][0], 1, 2) @ wrench
             at = here.parent
-        if GROUND in wrenches:
-            _put(out, len(rows), wrenches.index(GROUND), node.columns, wrench)
+        if WORLD in wrenches:
+            _put(out, len(rows), wrenches.index(WORLD), node.columns, wrench)
     for name, own in mechanism.term_columns.items():
         effect = TERMS[name].column(v, a, np.tanh(3 * v))
         for k in rows:
@@ -119,7 +120,7 @@ def _frames(mechanism: Mechanism, q, v, a):
         R, p = node.rotation @ R, p @ node.rotation.T + node.position
         Rt = np.swapaxes(R, 1, 2)
         X = adjoint(Rt, -(Rt @ p[..., None])[..., 0])
-        above = rest if node.parent == GROUND else frames[node.parent][1:]
+        above = rest if node.parent == WORLD else frames[node.parent][1:]
         twist, acceleration = ((X @ x[..., None])[..., 0] for x in above)
         moved = v[k].T @ node.subspace.T
         twist = twist + moved

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable.mechanism import GROUND, Node
+from steelyard.identifiable.mechanism import Node
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import transform
 from steelyard.model import Robot
@@ -39,7 +39,7 @@ def rounded(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node
     ground = [Axis(gravity[:3], None)] if gravity.any() else []
     met, siblings, done, largest = [], {}, [], 0.0
     for node in nodes:
-        above = (ground if node.parent == GROUND else met[node.parent]) + siblings.setdefault(node.parent, [])
+        above = (ground if node.parent == WORLD else met[node.parent]) + siblings.setdefault(node.parent, [])
         own = own_axis(node)
         if own is not None:
             R, p, change = _placed(node, own, above, tolerance)
@@ -216,7 +216,7 @@ def with_base(robot: Robot, joints: list[PlacedJoint], names: list[str], base):
     theta = sum((transform(x.theta, x.rotation, x.position) for x in robot.links if x.body == WORLD), np.zeros(10))
     pose = np.eye(3), np.zeros(3)
     root = PlacedJoint(
-        FLOATING_BASE, _base_name(robot), GROUND, *pose, subspace, np.arange(count), np.asarray(theta), False
+        FLOATING_BASE, _base_name(robot), WORLD, *pose, subspace, np.arange(count), np.asarray(theta), False
     )
     rest = [replace(joint, parent=joint.parent + 1, coordinates=joint.coordinates + count) for joint in joints]
     return [root, *rest], [*(f"{FLOATING_BASE}[{i}]" for i in range(count)), *names]

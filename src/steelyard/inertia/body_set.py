@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.errors import InertiaError, choices
 from steelyard.inertia import batches, cones, pseudo
 from steelyard.inertia.cones import COARSE, ConeRows, NoDigits, minimise
-from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
+from steelyard.numbers import NEGLIGIBLE, ROUNDING, SAME, STEPS
 
 
 def project_onto(rows, frame, theta, metric):
@@ -188,7 +188,7 @@ class BodySet(ABC):
         )
         floor = np.array([ROUNDING if kind == "psd" else -NEGLIGIBLE for kind, _ in own.cones])
         inside = (values >= floor).all(axis=-1) & (theta[..., 0] > 0)
-        return inside & (_margin(rows, scaled) >= -cones.ACCURACY) if rows.aux else inside
+        return inside & (_margin(rows, scaled) >= -SAME) if rows.aux else inside
 
     def project(self, theta, *, metric="entropic", eps=EPS):
         """The nearest body of the set, kept `eps` away from singular ones (see `cone_rows`); a body already there is

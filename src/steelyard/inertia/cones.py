@@ -22,7 +22,6 @@ from steelyard.inertia import pseudo
 # tolerances asked of the solver, one after the other: degenerate problems do not have the digits of the first
 FINE = (1e-11, 1e-9, 1e-8)
 COARSE = (1e-9, 1e-8, 1e-7, 1e-6)  # where a start or a yes or no is wanted
-ACCURACY = 1e-6  # to which membership of sets with auxiliary variables is decided, relative to the body's size
 
 
 @dataclass(frozen=True, eq=False)

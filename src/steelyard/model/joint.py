@@ -26,7 +26,6 @@ from steelyard.spatial import cross, exponential, rotate, rotation_from_quaterni
 # rad or m, their rates, N m or N: limits from these on say "none". They are beyond any joint (150 turns; 1 km;
 # 9,500 rpm; the slewing rings of large excavators), and files have 1e4, 1e10 or 1e308 where nobody knew one.
 ENDLESS, ENDLESS_EFFORT = 1e3, 1e6
-SHORTEST = 1e-9  # length of an axis that has a direction
 
 
 @dataclass(frozen=True, eq=False, repr=False)

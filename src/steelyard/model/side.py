@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.model.compare import PROPERTIES, loop_difference
+from steelyard.model.document import MAX_BYTES
 from steelyard.model.drive import KEYS, NUMBERS, Drive
 from steelyard.model.robot import Frame, Robot
 from steelyard.model.side_known import Known, known
@@ -21,7 +22,6 @@ from steelyard.model.side_table import Table
 
 SUFFIX = ".steelyard.toml"
 VERSION = 1
-MAX_BYTES = 2**20
 REST_KEYS = ("gravity", "sites", "joints")
 LIMITS = {"lower": "nq", "upper": "nq", "velocity_limit": "nv", "effort_limit": "nv"}
 """Limits of a joint, and the size of each."""

@@ -16,13 +16,14 @@ from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
 from steelyard.model.assemble import assemble, forest, segments_of
 from steelyard.model.document import ModelDocument
-from steelyard.model.joint import KINDS, SHORTEST, Joint, bounds_of
+from steelyard.model.joint import KINDS, Joint, bounds_of
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
 from steelyard.model.xml import Document, Element, Reader, rooted
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.spatial import GRAVITY, identity
 
 ROOT = "robot"
@@ -300,7 +301,7 @@ def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
     label = f"{label} > axis"
     vector = reader.numbers(axis, "xyz", 3, label, default=(1, 0, 0), code="SY506")
     length = np.linalg.norm(vector)
-    if length >= SHORTEST or not np.isfinite(vector).all():
+    if length >= NEGLIGIBLE or not np.isfinite(vector).all():
         return vector / length
     remedy = "Give it a nonzero vector."
     reader.fault("SY506", axis, label, "the joint's axis is zero: it has no direction.", remedy=remedy)

@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, ClassVar
 
+from steelyard.cards import LINES
 from steelyard.errors import ModelError, choices
 from steelyard.model.changes import Draft
 from steelyard.model.document import MAX_BYTES, read_bytes
@@ -30,7 +31,6 @@ OLD = ("include", "macro", "if", "unless", "property")  # elements of xacro befo
 PACKAGE = "package://"  # what `$(find NAME)` becomes where that package is nowhere
 MAGIC = re.compile(r"[*?\[]")
 SECONDS = 30
-MOST_NOTES = 20
 
 
 class _Refused(Exception):
@@ -170,7 +170,7 @@ def _expanded(path: Path, folders: tuple[Path, ...], arguments: Mapping[str, str
         has = f"It has {choices(said['arguments'])}." if said["arguments"] else "It has none."
         raise ModelError(f"{path} has no argument {choices(unknown)}. {has}")
     made = parsed(path, said["text"].encode())
-    notes = tuple(f"{path.name}: {each[:200]}" for each in dict.fromkeys(said["notes"]))[:MOST_NOTES]
+    notes = tuple(f"{path.name}: {each[:200]}" for each in dict.fromkeys(said["notes"]))[:LINES]
     written = ((Path(file), line) for file, line in said["places"])
     places = dict(zip(made.root.walk(), written, strict=False))
     return Expanded(path, made.body, made.encoding, made.bom, made.root, notes, files=files, places=places)

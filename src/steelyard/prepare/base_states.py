@@ -19,7 +19,7 @@ from steelyard.native import one_blas_thread
 from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, BaseFit, begun, settled, speeds
 from steelyard.prepare.base_smoother import BASE, Path, WalkEvidence, covariances
 from steelyard.prepare.base_sources import POSED, BaseSources, FootPoints, orientations, recorded_poses, sources_of
-from steelyard.prepare.contact_checks import foot_motion
+from steelyard.prepare.contact_checks import OFTEN, SLOW, foot_motion
 from steelyard.prepare.contact_flags import AUTO, NONE, parted, standing_frames
 from steelyard.prepare.inertial_sensors import BIASED
 from steelyard.spatial import POSE, TWIST, rotate, skew
@@ -27,9 +27,7 @@ from steelyard.spatial import POSE, TWIST, rotate, skew
 __all__ = ["BaseStates", "base_states", "with_base"]
 
 LOWEST = 0.02  # m over the lowest foot, within which feet stand to begin with
-SLIDES = 0.1  # m/s, of feet that slip
 LANDING = 4  # samples of a stance at either end, in which feet move
-OFTEN = 0.1  # share of the standing samples
 PIECE = 24000  # samples that are smoothed at once: 1 GB
 SHARED = 2.0  # s that neighbouring pieces have in common
 SEARCHES = 2  # for contacts in the motion that they give, and rounds of each
@@ -219,7 +217,7 @@ def _states(log: Log, joints, sources: BaseSources, fit: BaseFit, stands, radius
     at = legs.in_world(path)
     at[:, 1:] -= np.cumsum(evidence.feet.rolled, axis=1)
     at[..., 2] = 0  # soft ground gives way, which is no slip
-    fast = (speeds(sources.t, at) > SLIDES) & (stands > 0.5)
+    fast = (speeds(sources.t, at) > SLOW) & (stands > 0.5)
     fast = median_filter(fast.astype(np.uint8), size=(1, 3)) > 0 if fast.size else fast
     placed = evidence.poses is not None and bool(np.any(evidence.poses.weights[:, 0]))
     lift = 0.0 if placed else radius
@@ -267,7 +265,7 @@ def _findings(sources: BaseSources, bias, contacts, slips) -> Iterator[Finding]:
         told = ", ".join(f"{frame} {share:.0%}" for frame, share in often.items())
         yield warning(
             "contact_slip",
-            f"Standing feet move faster than {SLIDES} m/s, of their samples: {told}. The state of the base does not "
+            f"Standing feet move faster than {SLOW} m/s, of their samples: {told}. The state of the base does not "
             "rely on them there. Walk on ground that holds.",
         )
 

@@ -18,13 +18,13 @@ from steelyard.log import Finding, Log
 from steelyard.log.findings import fatal, warning
 from steelyard.log.stamps import segments
 from steelyard.model import Robot
+from steelyard.numbers import ROUNDS
 from steelyard.spatial import TWIST
 
 SLOW, FAST = 0.15, 0.25  # m/s: a foot that rolls on its edge is slow, one that swings fast
 LOW, HIGH = 0.008, 0.016  # m above the ground, with what soft ground and estimators of poses leave open
 WIDE = 0.05  # m that standing frames must be apart for the ground to show its slope
 FLAT = 1e-3  # m, lever below which a torque tells no force
-ROUNDS = 4  # of the fit of the ground, each without what lay off the one before
 
 
 @dataclass(frozen=True)

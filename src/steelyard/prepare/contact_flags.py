@@ -13,13 +13,12 @@ from steelyard.dynamics import frame_velocity
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.prepare.contact_checks import SLOW, alike, foot_motion, near_changes
+from steelyard.prepare.contact_checks import EVEN, SLOW, alike, foot_motion, near_changes
 
 AUTO, NONE = "auto", "none"
 LEAST = 2  # samples left out on either side of a change
 REACH = 1.5, 1.0, 0.5  # periods of the cutoff left out on either side: forces that come and go smear over them
 LEFT = 0.1  # share of the samples that is to be left; the most periods that leave it are taken
-MARGIN = 0.02  # s by which a contact may begin before, and end after, what the motion shows
 FEET = ("foot", "toe", "ankle_roll", "sole")  # ends of names of links that stand, in files of legged robots
 
 
@@ -69,7 +68,7 @@ def _found(robot: Robot, log: Log, frames: Sequence[str]) -> Log:
     if not chosen:
         raise OptionError("contacts auto finds no link named as a foot; name them: --contacts auto,FL_foot,FR_foot,...")
     motion = foot_motion(robot, log, chosen)
-    flags = binary_dilation(motion.touching, np.ones((1, 2 * round(MARGIN * log.rate) + 1)))
+    flags = binary_dilation(motion.touching, np.ones((1, 2 * round(EVEN * log.rate) + 1)))
     shares = ", ".join(f"{f} {share:.0%}" for f, share in zip(chosen, flags.mean(axis=1), strict=True))
     tilt = np.degrees(np.arctan(np.linalg.norm(motion.slope)))
     return log.replace(contacts=dict(zip(chosen, flags.astype(float), strict=True))).noted(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from steelyard.cards import SEVERAL
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
 from steelyard.numbers import DASH, SAME, in_percent, interval, number, plural, plus_minus, share, times, unit
@@ -13,7 +14,6 @@ from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import ROWS, Cell, Sheet, sheet
 
 MANY = 1e6  # degrees of freedom of a deviation whose blocks are not told apart
-MOST = 8  # reasons
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
 DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
 LEVELS = {"good": "use it", "care": "with care", "keep": "not yet"}
@@ -191,7 +191,7 @@ def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -
             "Results whose own verdict is to use them, perhaps with care.",
         ),
     )
-    reasons = () if found is None else tuple(found.explain())[:MOST]
+    reasons = () if found is None else tuple(found.explain())[:SEVERAL]
     return Screen("good" if agree else "care", headline, advice, reasons, questions)
 
 

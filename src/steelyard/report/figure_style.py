@@ -23,6 +23,7 @@ LINES = {
 }
 SERIES_NAMES = {"measured": "measured", "given": "nominal", "identified": "identified"}  # of the keys of curves
 POINTS = {"nominal": (NOMINAL, "circle-open"), "identified": (IDENTIFIED, "circle")}
+VISIBLE = 1e-3  # of the largest of a figure, below which nothing can be seen
 LONGEST = 14  # letters of a name below an axis
 
 

@@ -9,9 +9,9 @@ from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import UNITS
 from steelyard.model import Robot
+from steelyard.numbers import SAME
 from steelyard.terms import TERMS, ParameterLayout
 
-NEGLIGIBLE = 1e-6  # coefficient of a combination below which a parameter takes no part: a lever arm of 1 mm, squared
 ROTARY, LINEAR = (
     {"q": q, "tau": tau} | {term.name: term.units[place] for term in TERMS.values()}
     for place, (q, tau) in enumerate((("rad", "N m"), ("m", "N")))
@@ -74,6 +74,6 @@ def _bodies_of(robot: Robot) -> np.ndarray:
 def knowledge(basis: Basis) -> tuple[str, ...]:
     """What this robot's motion can show of each column, whatever the log: the parameter on its own ("data"), in a sum
     with others ("combination"), or nothing of it ("model")."""
-    alone = np.all(np.abs(basis.null_space) < NEGLIGIBLE, axis=1)
-    seen = np.any(np.abs(basis.regrouping) > NEGLIGIBLE, axis=0)
+    alone = np.all(np.abs(basis.null_space) < SAME, axis=1)
+    seen = np.any(np.abs(basis.regrouping) > SAME, axis=0)
     return tuple("data" if a else "combination" if s else "model" for a, s in zip(alone, seen, strict=True))

@@ -13,8 +13,8 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.job import Job
 from steelyard.job_options import options_of
-from steelyard.report.identification_records import SCHEMA_VERSION
 from steelyard.report.summary_records import SUMMARIES
+from steelyard.storage import SCHEMA_VERSION
 
 KINDS = tuple(SUMMARIES)
 

@@ -10,13 +10,13 @@ from steelyard.errors import OptionError, choices
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model import Robot, mjcf_text
 from steelyard.model.drive import Drive
+from steelyard.model.mjcf_drives import STEP
 
 CONES = ("pyramidal", "elliptic")
 INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
 BOX = np.array([0.2, 0.15, 0.1])  # m, of a load
 LEDGE = 0.3  # m ahead of the start, where a ledge is
 SAMPLE = 5e-3  # s of the log, and of commands
-FRAMEWORK = 2e-3  # s, step of the model that users have
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def on_ground(
         servo.set_to_position(kp=drive.kp, kv=drive.kd)
         assert drive.limit is not None  # of `with_servos`, or stated
         servo.forcelimited, servo.forcerange = True, [-drive.limit, drive.limit]
-    spec.option.timestep, spec.option.cone = FRAMEWORK, mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.timestep, spec.option.cone = STEP, mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.integrator, spec.option.impratio = mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 20
     return spec
 
