@@ -14,9 +14,8 @@ from pathlib import Path
 
 import typer
 
-from steelyard.errors import SteelyardError
+from steelyard.errors import REFUSED, SteelyardError
 
-DONE, FINDINGS, REFUSED = 0, 1, 2
 SIGNALS = ("SIGTERM", "SIGHUP")  # a Ctrl-C already is an exception
 READER_GONE = 141  # 128 + SIGPIPE
 STOPPED = (129, 130, 143)

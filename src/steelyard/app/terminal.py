@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from steelyard.app.endings import DONE, FINDINGS
 from steelyard.cards import FEW
+from steelyard.errors import DONE, FINDINGS
 from steelyard.storage import SCHEMA_VERSION
 
 if TYPE_CHECKING:

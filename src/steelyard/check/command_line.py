@@ -15,13 +15,12 @@ from steelyard.check.baseline import write_baseline as write
 from steelyard.check.catalog import ALL, BY_CODE, ERRORS, destinations_of, look, selected, with_engines
 from steelyard.check.overview import Checked
 from steelyard.check.rule import SEVERITIES, Findings, Rule
-from steelyard.errors import ModelError, OptionError, SteelyardError, choices
+from steelyard.errors import DONE, FINDINGS, REFUSED, ModelError, OptionError, SteelyardError, choices
 from steelyard.model.formats import models_in, read_sketch, require_takers
 
 if TYPE_CHECKING:
     from steelyard.check.repaired_copy import Repair
 
-CLEAN, FOUND, REFUSED = 0, 1, 2
 NOTHING = Findings((), ())
 
 
@@ -91,7 +90,7 @@ def check_models(
         errors.append(str(error))
     outcome = _outcome(looks, notes, errors, known, rules)
     failed = write_baseline is None and not errors and outcome.remaining.failed("info" if strict else fail_on)
-    status = REFUSED if errors else FOUND if failed else CLEAN
+    status = REFUSED if errors else FINDINGS if failed else DONE
     sys.stdout.write(outcome.text(format, status, details=details, by_rule=summary))
     for error in errors:
         sys.stderr.write(f"steelyard: {' '.join(error.split())}\n")

@@ -8,7 +8,6 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from steelyard.cards import SEVERAL
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Status, relative_regrouping
 from steelyard.identifiable.scale_words import CAPTION
@@ -18,6 +17,7 @@ from steelyard.model.robot import WORLD
 from steelyard.numbers import NEGLIGIBLE
 
 LARGEST_DENOMINATOR = 4
+SHOWN = 8  # regrouped terms of one expression, and combinations
 
 
 DEGREES = {"kg": 0, "kg m": 1, "kg m^2": 2}  # of length in a unit
@@ -38,10 +38,10 @@ def expressions(result) -> tuple[str, ...]:
         terms = [j for j in np.flatnonzero(size > THRESHOLDS.negligible) if j != column]
         terms.sort(key=lambda j: (abs(j - column), j))
         shown = []
-        for j in terms[:SEVERAL]:
+        for j in terms[:SHOWN]:
             known = symbols(home[j], home[column]).get(_degree(result.units, int(column), int(j)), [])
             shown.append(_term(row[j], result.names[j], known))
-        rest = f" + {len(terms) - SEVERAL} more" if len(terms) > SEVERAL else ""
+        rest = f" + {len(terms) - SHOWN} more" if len(terms) > SHOWN else ""
         lines.append(result.names[column] + "".join(shown) + rest)
     return tuple(lines)
 
@@ -171,9 +171,9 @@ def _known(result: Analysis, link: str) -> list[str]:
         entering = [(c, text) for c, row, text in texts if np.abs(row).max() > 1e-9 and " " in text]
         # the link's own first, then those of the nearest links below it
         entering = [text for c, text in sorted(entering, key=lambda e: (max(columns.start - e[0] + 9, 0) // 10, e[0]))]
-        lines += [f"  {text}" for text in entering[:SEVERAL]]
-        if len(entering) > SEVERAL:
-            lines.append(f"  and {len(entering) - SEVERAL} more.")
+        lines += [f"  {text}" for text in entering[:SHOWN]]
+        if len(entering) > SHOWN:
+            lines.append(f"  and {len(entering) - SHOWN} more.")
     if unknown:
         verb = "has" if len(unknown) == 1 else "have"
         lines.append(f"Cannot be known: {_list(unknown)} {verb} no effect on anything measured, in any motion.")

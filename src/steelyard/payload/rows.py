@@ -14,6 +14,7 @@ from steelyard.dynamics.effects import friction_torque as stated_friction
 from steelyard.inertia import parameters
 from steelyard.information import Information
 from steelyard.log import Log
+from steelyard.log.decimate import OVERSAMPLED
 from steelyard.model import Robot
 from steelyard.numbers import NEGLIGIBLE, ROUNDS, SAME
 from steelyard.payload.carried import frame_of
@@ -24,7 +25,6 @@ LEVER = 0.05  # m: torques count relative to the force at this lever at least; i
 SMALL = 0.3  # of the loudest joint: what a payload does at others counts relative to that at least
 SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
 REMEMBERED = 200  # samples over which residuals may remember each other
-OVERSAMPLED = 2.5  # samples a period of the filter's bandwidth that hold all of a filtered log
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,11 +19,11 @@ from steelyard.information import accumulate
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, inspect
+from steelyard.pipeline.posterior_of_logs import REAL
 from steelyard.prepare import prepare
 from steelyard.prepare.reading import log_side, read_logs, read_undone, write_log_side
 
 HELD_OUT = HeldOut(0.5)  # corrections are chosen on the first half of the log; the rest proves them
-REAL = 0.05  # share of the held-out torque error that a correction must take off
 GROSS = ("model_class", "limits")  # warnings that may hide several mistakes at once
 ROUNDS = 4  # corrections that are found one after the other
 Reader = Callable[[Corrections], Log]

@@ -22,11 +22,11 @@ from steelyard.errors import SteelyardError
 from steelyard.fit import Estimate, validate
 from steelyard.information import Information, accumulate, reversal_weights
 from steelyard.log import Log
+from steelyard.log.decimate import OVERSAMPLED
 from steelyard.model import Robot
 
 ROUNDS = 4  # at most, each about the links of the one before
 SETTLED = 0.3  # deviations of the noise, by which torques of two rounds differ, below which the last one stays
-OVERSAMPLED = 2.5  # samples kept for each that the bandwidth of torques asks for
 BLOCKS = 8  # of a log, whose quarters are predicted from one another
 WINDOW = 5.0  # times of correlation, over which it is summed
 Fit = Callable[..., Estimate]

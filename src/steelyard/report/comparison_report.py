@@ -1,6 +1,7 @@
 """Several results side by side: which predicts best, and whether their numbers agree within their deviations."""
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
 
 from steelyard.cards import SEVERAL
@@ -13,7 +14,6 @@ from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import ROWS, Cell, Sheet, sheet
 
-MANY = 1e6  # degrees of freedom of a deviation whose blocks are not told apart
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
 DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
 LEVELS = {"good": "use it", "care": "with care", "keep": "not yet"}
@@ -114,7 +114,7 @@ def _measured(found: dict) -> dict[str, tuple]:
     if found["kind"] == "payload":
         return _of_payload(found["payload"])
     return {
-        each["name"]: (each["identified"], each["deviation"], each["degrees"] or MANY, each["regroups"])
+        each["name"]: (each["identified"], each["deviation"], each["degrees"] or inf, each["regroups"])
         for each in found["base_parameters"]
         if each["label"] in DETERMINED and each["deviation"]
     }
@@ -126,7 +126,7 @@ def _of_payload(found: dict) -> dict[str, tuple]:
         values[f"com {axis}"] = found["com"][i], found["com_deviation"][i]
     for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
         values[f"I{'xyz'[i]}{'xyz'[j]}"] = found["inertia"][i][j], found["inertia_deviation"][i][j]
-    return {key: (*value, MANY, [[1.0, key]]) for key, value in values.items() if value[1]}
+    return {key: (*value, inf, [[1.0, key]]) for key, value in values.items() if value[1]}
 
 
 def _same(row: tuple | None, first: tuple) -> bool:
