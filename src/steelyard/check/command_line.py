@@ -110,10 +110,8 @@ class _CheckedModel:
 def _looked(
     model: Path, rules: tuple[Rule, ...], target: Callable[[], Path] | None, mending: dict, engines, reading: dict
 ) -> _CheckedModel:
-    """Look at a model, and at its repaired copy where `target` says where it goes.
-
-    mending, reading: options of `repair`, and those with which models are read.
-    """
+    """Look at a model, and at its repaired copy where `target` says where it goes; options of `repair` and of
+    reading."""
     checked, mended = None, None
     try:
         sketch = read_sketch(model, **reading)

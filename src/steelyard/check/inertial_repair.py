@@ -48,10 +48,7 @@ class Change:
 def repair_inertials(
     sketch: Sketch, rules: tuple[Rule, ...], wanted: Callable[[Finding], bool]
 ) -> tuple[Sketch, dict[int, Change]]:
-    """The sketch with its inertials repaired where rules with a repair ask for it, and the changes by part.
-
-    wanted: whether a finding is to be repaired.
-    """
+    """The sketch with its inertials repaired where a `wanted` finding has a repair, and the changes by part."""
     rules = tuple(rule for rule in rules if rule.repairs)
     mends = {rule.code: rule.mend for rule in rules if rule.mend is not None}
     told = {rule.code: rule.repairs.rstrip(".") for rule in rules}

@@ -27,10 +27,7 @@ NAME = re.compile(r"^(\w+) '(.*?)'")  # of an element such as link 'arm' > inert
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, those of one rule in one model as one, in the line of the first.
-
-    Files are put together by the package or folder that they are of.
-    """
+    """The findings, those of one rule in one model as one; its files are put together by package or folder."""
     groups: dict[tuple, list[Finding]] = {}
     for each in findings:
         home = _home(each.file) if each.file and each.code in WORDS else ""

@@ -70,12 +70,8 @@ class DriveArrays:
 
 
 def commanded(drives: DriveArrays, recordings, source, starts, step: float, steps: int) -> np.ndarray:
-    """What drives follow in several windows, (k, steps, nv): the commands that have arrived, their slope limited.
-
-    Each is the mean over a step, so that a delay may be any share of one.
-    recordings: with t (n,) and command (n, nv), which holds until the next one. source, starts: (k,) the recording of
-    each window, and its first sample.
-    """
+    """What drives follow in windows (k,) of recordings, (k, steps, nv): commands that arrived, their slope limited, as
+    the mean over a step, so that a delay may be any share of one."""
     lead = int(np.ceil(LEAD / step)) if np.isfinite(drives.slope_limit).any() else 0
     edges = step * np.arange(-lead, steps + 1)
     found = np.empty((len(source), len(edges) - 1, len(drives.delay)))
@@ -100,11 +96,8 @@ def _integral(t, command) -> tuple[np.ndarray, np.ndarray]:
 
 
 def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
-    """The drives of all joints, with friction, armature and inertias of the model.
-
-    drives: by joint, with a kind each; a torque per unit of command is needed, other numbers that are None are zero or
-    without limit. Raises OptionError: joints without a drive, or without its gain.
-    """
+    """The drives of all joints, with friction, armature and inertias of the model; what is None is zero or without
+    limit. Raises OptionError: joints without a drive, or without its gain."""
     require_driven(robot, drives)
     driven = list(robot.driven_dofs)
     own = [drives[robot.dof_names[dof]] for dof in driven]
@@ -147,10 +140,7 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
 
 
 def require_driven(robot: Robot, drives: Mapping[str, Drive]) -> None:
-    """Refuse robots with joints that no drive is known of.
-
-    drives: by joint. Raises OptionError: that names them, with what to do.
-    """
+    """Raises OptionError for robots with joints that no drive is known of."""
     absent = [robot.dof_names[dof] for dof in robot.driven_dofs if robot.dof_names[dof] not in drives]
     if absent:
         raise OptionError(
@@ -174,12 +164,8 @@ def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
 
 
 def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
-    """What torques of drives are proportional to, but for their damping, which acts as that of the joint does.
-
-    log: with q and what the drives take; with tau where a joint has no drive. drives: by joint. Returns (n, nv) at the
-    samples of the log: torques, clipped to known limits, where a gain is known or a joint has no drive; else in units
-    of what the drive takes. Commands come as late as the drive says. Raises LogError: a channel is missing.
-    """
+    """(n, nv) torques of drives but for their damping, clipped to known limits, where a gain is known or a joint has no
+    drive; else in units of what the drive takes, as late as it says. Raises LogError: a channel is missing."""
     columns, q = [], of_joints(log.q, robot.nv)
     for dof, name in enumerate(robot.dof_names):
         if name not in drives:  # nothing pushes a free base but the ground

@@ -172,10 +172,8 @@ class Unknowns:
         return found, found.within(x)
 
     def changes(self, *, together: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,).
-
-        together: all joints at once, each answering to its own coordinate alone; else one coordinate after the other.
-        """
+        """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,): all
+        joints together, each answering to its own alone, or one coordinate after the other."""
         n, joints, found = self.each, len(self.places), []
         for i, name in enumerate(self.free):
             at = i * n + np.arange(n)
@@ -237,17 +235,9 @@ def unknowns(
     groups: Sequence[np.ndarray] = (),
     soonest: float | np.ndarray = 0.0,
 ) -> Unknowns:
-    """What a log shows of the numbers of drives and of the bodies.
-
-    Directions of the bodies are those that the torques of the motion feel most, as far as the prior lets them go.
-
-    drives: where they begin. free: names of `KINDS`; those of which no joint has one that is finite stay as they are.
-    windows: that the robot moved through. bodies: whether masses and centres of mass may change. inertias: whether
-    inertias about these may change on their own, too: hardly told apart from armature. known: by name, (nv,) the joints
-    whose value stays. weighed: (nb,) bodies whose mass stays; None: of none. weights: of groups of bodies whose scale
-    is open, as `weights_of` gives them. groups: (k,) joints each with the same motor, whose numbers are drawn towards
-    those of the group. soonest: least delay, s: negative where samples may be stamped sooner than they were taken.
-    """
+    """What a log shows of the numbers of drives (of the names `free`) and of bodies, in directions that the torques of
+    the motion feel most, as far as the prior lets them go. known: (nv,) joints whose value stays. weighed: (nb,) bodies
+    whose mass stays. weights: of `weights_of`. groups: joints with the same motor. soonest: least delay, s."""
     free = tuple(
         name
         for name in free
@@ -272,11 +262,8 @@ def unknowns(
 
 
 def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """How many times as much torque at rest, on the whole, bodies take as those of the model do.
-
-    q: (n, nq) positions where the robot was. groups: (nb,) bool of each group of bodies whose scale is open. Returns
-    (nb, 10) of each group, whose product with inertias is that number; with what takes no torque, of masses.
-    """
+    """(nb, 10) of each group (nb,) of bodies whose scale is open: its product with inertias is how many times as much
+    torque at rest they take as those of the model do, at positions q; what takes none counts by mass."""
     still, found = np.zeros((len(q), robot.nv)), []
     rows = regressor(robot, q, still, still).reshape(-1, robot.nb, 10)
     for group in groups:
@@ -290,10 +277,7 @@ def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarra
 
 
 def total_mass(inertias) -> np.ndarray:
-    """Weights as of `weights_of` that keep the mass of all bodies together.
-
-    inertias: (nb, 10). Returns (nb, 10).
-    """
+    """Weights (nb, 10), as of `weights_of`, that keep the mass of all bodies together."""
     return np.outer(np.ones(len(inertias)), np.eye(10)[0]) / np.sum(inertias[:, 0])
 
 
@@ -310,11 +294,7 @@ def at_scale(inertias, weights: Iterable[np.ndarray]) -> np.ndarray:
 def finite(
     drives: DriveArrays, free: Iterable[str], known: dict, some: Sequence[int] | slice = slice(None)
 ) -> tuple[DriveArrays, dict]:
-    """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero.
-
-    drives: where they begin. free: names of `KINDS`. known: by name, (nv,) the joints whose value stays. some: degrees
-    of freedom that have drives.
-    """
+    """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero."""
     values = {}
     for name in free:
         own = np.array(getattr(drives, name), dtype=float)

@@ -47,11 +47,7 @@ class FrictionLaw:
 def friction_laws(
     robot: Robot, unknowns: Unknowns, drives: DriveArrays, windows: Windows, shown: Shown
 ) -> tuple[FrictionLaw, ...]:
-    """Joints whose friction is seen to change with load or speed.
-
-    unknowns: whose coordinates were found. drives: that were found. windows: that they were found from. shown: by the
-    windows. Returns the FrictionLaws, none where friction is as good as constant.
-    """
+    """Joints whose friction is seen to change with load or speed; none where it is as good as constant."""
     if "frictionloss" not in unknowns.free:
         return ()
     if windows.walking:  # joints carry the ground's forces, too

@@ -45,11 +45,8 @@ class Ground:
 
 
 def with_ground(spec: Any, robot: Robot) -> Ground:
-    """Add to bodies of a robot what they touch with, and the ground.
-
-    spec: MjSpec of the robot's moving bodies. robot: read from a file with geometry. Returns what else to set. Raises
-    ModelError: nothing of the robot can touch anything.
-    """
+    """Add to the MjSpec of a robot's moving bodies what they touch with, and the ground. Raises ModelError: nothing
+    can."""
     if robot.source is None:
         raise ModelError(NO_FILE.format(robot.name))
     m, links = _compiled(robot)
@@ -92,11 +89,7 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
 
 
 def radius_of_feet(robot: Robot, frames: Collection[str]) -> float:
-    """Radius of round feet.
-
-    robot: on a free base, read from a file with geometry. frames: of feet. Returns m, of the spheres of its geometry
-    about these frames; 0 where feet are not round, or not all alike.
-    """
+    """Radius, m, of the spheres about frames of feet; 0 where feet are not round, or not all alike."""
     import mujoco
 
     if robot.source is None:

@@ -90,12 +90,8 @@ def search(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[Refined, DriveArrays]:
-    """Drives, friction, armature and bodies near those that move most as recordings do.
-
-    starts: drives to start from: the one whose end moves best counts, on windows that no step has seen. stated: what is
-    known. recordings: to fit. step: of the simulation, s. progress: told the share that is done. Returns the end that
-    moves best, where none moves better than where it began the latter; and the start that it is from.
-    """
+    """Drives, friction, armature and bodies near those of `starts` that move most as recordings do, on windows that no
+    step has seen; where none moves better than where it began, that; and the start that it is from."""
     simulation, known = Simulation(robot, step, centred=True), stated.known
     windows = windows_of(recordings, step, window_of(robot), lead=simulation.lead)
     seen, unseen, _ = _shared(windows, least=1 if len(windows) < FEW else 2)
@@ -174,12 +170,8 @@ def fit_motion(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> MotionFit:
-    """Fit drives, friction, armature and bodies to motion (output error), with their intervals.
-
-    near: what a search has found. stated: what is known. recordings: to fit. step: of the search's simulation, s; less
-    for what is found in the end. progress: told the share that is done. Returns the MotionFit, on windows that no step
-    has seen no worse than where it began.
-    """
+    """Fit drives, friction, armature and bodies to motion (output error), with their intervals, on windows that no step
+    has seen no worse than where it began. step: of the search, s; less for what is found in the end."""
     simulation, free, length = Simulation(robot, step, centred=True), near.unknowns, window_of(robot)
     seen, _, chosen = _shared(windows_of(recordings, step, length, lead=simulation.lead))
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step

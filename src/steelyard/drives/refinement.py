@@ -65,12 +65,8 @@ def refine(
     begun: Refined | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Refined:
-    """Drives of less error over windows, or the given ones where there are none near.
-
-    simulated: windows of the logs. unknowns: what may change, and where it begins. begun: what steps with the
-    derivatives of all joints at once have found; steps go on with those of every number. progress: told the share that
-    is done.
-    """
+    """Drives of less error over windows, or the given ones where there are none near. begun: what steps with the
+    derivatives of all joints at once have found; steps go on with those of every number."""
     windows = simulated.windows
     together, damping, slopes = begun is None and not windows.walking, FIRST, None
     if begun is None:
@@ -189,10 +185,7 @@ def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray
 
 
 def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
-    """(p,) information of windows about each coordinate alone, times that of its prior.
-
-    simulated: windows of the logs. refined: what was found from them.
-    """
+    """(p,) information of windows about each coordinate alone, times that of its prior."""
     (error,) = simulated.errors([refined.moved], [refined.drives])
     slopes = refined.slopes or _slopes(simulated, refined.moved, refined.unknowns, refined.x, together=False)
     cost = _Cost(refined.unknowns, simulated.windows, refined.x, error)

@@ -34,19 +34,13 @@ ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
 
 
 def step_for(rate: float) -> float:
-    """Step of the simulation of a log.
-
-    rate: its samples a second, Hz. Returns s.
-    """
+    """Step, s, of the simulation of a log with samples at a rate, Hz."""
     return float(np.clip(1 / (STEPS_A_SAMPLE * rate), FINEST, COARSEST))
 
 
 def unbounded(robot: Robot, recordings: Sequence[Recorded]) -> tuple[Robot, tuple[str, ...]]:
-    """A robot without the position limits that recordings exceed by far: a simulation would push joints back there, as
-    real stops do, which yield a little.
-
-    Returns the Robot, and a note for each joint whose limits were taken away.
-    """
+    """A robot without the position limits that recordings exceed by far, and a note for each: a simulation would push
+    joints back there, as real stops do, which yield a little."""
     lowest, highest = (np.stack([f(own.joints, axis=0) for own in recordings]) for f in (np.min, np.max))
     spans = dict(zip(robot.dof_names, zip(lowest.min(axis=0), highest.max(axis=0), strict=True), strict=True))
     notes, joints = [], []

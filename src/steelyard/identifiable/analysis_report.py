@@ -231,11 +231,8 @@ def document(
 
 
 def coupled_motors(result: Identifiability, coupling) -> Iterator[str]:
-    """One line a column of the couplings: known on its own account, or which columns it is one with.
-
-    result: of an experiment in which the robot, as it stands, moves freely and all joint torques are measured.
-    coupling: see `accumulate`. Raises OptionError for other experiments and unknown joints.
-    """
+    """One line a column of the couplings: known on its own account, or which columns it is one with. Raises OptionError
+    unless the robot moves freely and all joint torques are measured, and for unknown joints."""
     setup = result.setup
     if setup.base is not None or setup.locked or setup.motion != "dynamic" or setup.sensors != ("joints",):
         raise OptionError(

@@ -146,10 +146,7 @@ def _bias(robot: Robot, frames, kinds, q, v):
 
 
 def hidden_behind(robot: Robot, stances: Stances, rows, known, unknown) -> Hidden:
-    """What contacts hide.
-
-    rows (n, p): of `contact_states`. known, unknown (p, d): null spaces with forces that are known, and in contact.
-    """
+    """What contacts hide. known, unknown (p, d): null spaces with forces that are known, and in contact."""
     found, sentences = [], []
     size = np.linalg.norm(rows, axis=0)
     bodies = size[: 10 * robot.nb].reshape(-1, 10)

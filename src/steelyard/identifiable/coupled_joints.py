@@ -38,19 +38,14 @@ def _rates() -> np.ndarray:
 
 
 def momentum(V, U):
-    """Coefficients of `u^T M(theta) v` for all pairs of columns (paper C, `Mom`, eq. 52).
-
-    V: (..., 6, n), U: (..., 6, k). Returns (..., 10, n k).
-    """
+    """Coefficients (..., 10, n k) of `u^T M(theta) v` for all pairs of columns (paper C, `Mom`, eq. 52)."""
     pairs = U[..., :, None, :, None] * V[..., None, :, None, :]
     return inertia_map().reshape(36, 10).T @ pairs.reshape(*pairs.shape[:-4], 36, -1)
 
 
 def transfer_rate(phi):
-    """A(phi): how parameters seen from the parent change as the joint moves along a twist (paper C, eq. 40).
-
-    phi: (..., 6). Returns (..., 10, 10) with `A theta = vee(crm(phi)^T M + M crm(phi))`.
-    """
+    """A(phi), (..., 10, 10): how parameters seen from the parent change as the joint moves along a twist (paper C, eq.
+    40)."""
     return np.tensordot(phi, _rates(), axes=1)
 
 

@@ -135,10 +135,7 @@ def _found(mechanism: Mechanism, field: str, name: str, what: str) -> int:
 
 
 def with_rotor_columns(robot: Robot, layout: ParameterLayout, basis: Basis) -> Basis:
-    """Basis in the columns of a layout with rotors.
-
-    basis: in the columns of a mechanism with motors, `[links | terms | numbers of each rotor]`.
-    """
+    """Basis, of a mechanism's columns `[links | terms | numbers of each rotor]`, in those of a layout with rotors."""
     reading, choice = _reading(robot, layout)
     columns = np.sort([choice[c] for c in basis.columns])
     expressed = basis.regrouping @ reading

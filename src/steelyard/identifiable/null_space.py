@@ -92,10 +92,7 @@ def null_blocks(
     *,
     share: float = THRESHOLDS.dependent_share,
 ) -> list[Block]:
-    """All blocks, children before parents. order (p,): place of each column in the order of preference.
-
-    share: see `expressible`.
-    """
+    """All blocks, children before parents. order (p,): place of each column in the order of preference."""
     decisions = recursion.decisions
     waiting: dict[int, list[_UnscaledBlock]] = {}
     for spin in mechanism.spins:  # mass, first moment and transverse inertia of a rotor are as good as its carrier's

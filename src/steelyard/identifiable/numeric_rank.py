@@ -32,11 +32,8 @@ LOOPS_METHOD = "numeric, closed loops"
 def random_regression(
     mechanism: Mechanism, *, dynamic: bool, rows: tuple[int, ...], wrenches: tuple[int, ...] = (), states=None
 ):
-    """Stacked regression (n, p) of random states, in the mechanism's units. Every rotor must be a node.
-
-    rows: coordinates whose torque is measured; wrenches: nodes in front of whose joint a six-axis sensor sits, WORLD
-    for one under the robot. states: how many, enough for the rank by default.
-    """
+    """Stacked regression (n, p) of random states, enough for the rank, in the mechanism's units; every rotor must be a
+    node. rows: whose torque is measured; wrenches: nodes behind a six-axis sensor, WORLD for one under the robot."""
     if mechanism.size > THRESHOLDS.most_dense_columns:
         raise OptionError(
             f"This analysis needs a dense matrix of {mechanism.size} columns (at most "
@@ -162,11 +159,8 @@ def sensor_rows(robot: Robot, choice: Choice, sensors: tuple[str, ...]) -> list[
 
 
 def with_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
-    """Basis of a layout with extras from the one without them.
-
-    Columns whose size evidence tells are kept as they are: which of them others express would change with the links,
-    and priors tell them apart.
-    """
+    """Basis of a layout with extras from the one without. Columns whose size evidence tells are kept as they are: which
+    of them others express would change with the links, and priors tell them apart."""
     whole, kept, layout = layout, [not extra.weighed for extra in layout.extras], layout.plain
     base = _among_extras(robot, layout, base) if layout.extras else base
     place = np.concatenate([np.arange(layout.extra.start), layout.extra.start + np.flatnonzero(kept)])

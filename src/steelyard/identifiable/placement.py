@@ -32,10 +32,7 @@ class Axis:
 
 
 def rounded(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node], float]:
-    """Nodes with such relations made exact, and the largest angle or offset that was changed.
-
-    gravity (6,): its direction in the world, or zeros. tolerance: largest angle [rad] or offset that is changed.
-    """
+    """Nodes with such relations, up to a tolerance in rad and m, made exact, and the largest change. gravity: (6,)."""
     ground = [Axis(gravity[:3], None)] if gravity.any() else []
     met, siblings, done, largest = [], {}, [], 0.0
     for node in nodes:

@@ -107,14 +107,7 @@ def scale_sentence(result: Analysis) -> str:
 
 
 def scale_lines(result: Analysis) -> Iterator[str]:
-    """All scales, and what would fix those that are open.
-
-    Args:
-        result: of `identifiability` with drives.
-
-    Returns:
-        Lines of text; those that belong to the one before are indented.
-    """
+    """Lines on all scales, and what would fix those that are open; those that belong to the one before are indented."""
     if not all(scale.fixed for scale in result.scales):
         yield (
             "Masses, friction and gains of joints whose scale is open, times one number, move alike; a fit takes the "

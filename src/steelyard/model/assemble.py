@@ -131,10 +131,8 @@ def ground(name: str) -> Segment:
 
 
 def segments_of(parts: Mapping[int, Part], joints: Iterable[SketchJoint], world: str | None = None) -> list[Segment]:
-    """Parts of a sketch, by number in the order of the file, with the joints that carry them.
-
-    A root that moves without a joint flies. world: name of what stands for the world; None where the one root does.
-    """
+    """Parts of a sketch, by number, with the joints that carry them; a root that moves without one flies. world: its
+    name."""
     carried: dict[int | None, list[Joint]] = {}
     for each in joints:
         if each.placed is not None:

@@ -93,10 +93,8 @@ OPEN = 1e9  # a limit that stands for none in a file that needs one
 
 
 def require_consistent(name: str, theta):
-    """Raise ModelError for a body that no distribution of mass has; points, rods and plates are limits of some.
-
-    theta: (10,).
-    """
+    """Raise ModelError for a body (10,) that no distribution of mass has; points, rods and plates are limits of
+    some."""
     if np.isfinite(theta).all() and theta[0] > 0:
         inertia = to_com_inertia(theta)[2]
         spread = np.linalg.eigvalsh(0.5 * np.trace(inertia) * np.eye(3) - inertia)

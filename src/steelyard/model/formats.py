@@ -231,12 +231,9 @@ def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:
 
 
 def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()) -> ModelDocument:
-    """A model file, whatever its suffix, with the folders in which files that it names may lie: its package, its own
-    folder, the further ones; first the folder around its own, where a model without a package names files there and
-    nowhere else outside. folders, arguments: as of `load`; formats that take none pass over them.
-
-    Raises ModelError for a named folder that is none, and a file that cannot be read.
-    """
+    """A model file, whatever its suffix, with the folders in which files that it names may lie: its package (else
+    the folder around its own, where it names files there), its own, further ones. Raises ModelError for no folder
+    or file."""
     path = Path(path)
     format, given = _format_of(path), arguments_of(arguments)
     given = given if format.arguments else {}

@@ -148,11 +148,8 @@ def _file_at(place: Path) -> Path | None:
 
 
 def read_files(path: Path, folders: tuple[Path, ...]) -> MjcfFiles:
-    """Index an MJCF file with the XML files that it names, at any depth. folders: as of `allowed_folders`.
-
-    Raises ModelError for a file outside of them, which is not opened, for one that is
-    not well formed, and for files that include each other in a circle, which MuJoCo refuses as well.
-    """
+    """Index an MJCF file with the XML files that it names, at any depth. Raises ModelError for one outside of the
+    folders, which is not opened, one that is not well formed, and circles."""
     main = read(path)
     files = MjcfFiles(main, folders)
     files.add(main)

@@ -74,10 +74,7 @@ def new_total(files: MjcfFiles, settings: CompilerSettings, inertials: dict[int,
 
 
 def plain_springs(joints: list[Node], settings: CompilerSettings, damped: set[int]) -> Iterator[Made]:
-    """Write the stiffness and damping of joints with `springdamper` themselves.
-
-    damped: places of joints whose damping is written anyway. Joints that generators make are left: reading back tells.
-    """
+    """Write stiffness and damping of joints with `springdamper` themselves; those that generators make are left."""
     for place, (stiffness, damping) in settings.springs.items():
         if place < len(joints):
             node = joints[place]

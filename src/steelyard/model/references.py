@@ -167,9 +167,8 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
 
 
 def package_folder(name: str, folders: tuple[Path, ...], start: Path) -> Path | None:
-    """The folder of a package: one that lies around the model or in one of the folders where its files may lie, else
-    one that is installed. start: folder of the model. None where there is none, and for a name that is no plain word.
-    """
+    """The folder of a package that lies around the model or in one of the folders, else one that is installed, or
+    None."""
     if not PLAIN.fullmatch(name):
         return None
     return next(iter(_homes(name, folders, start)[0]), None) or next(_renamed_beside(name, folders, start), None)
@@ -243,10 +242,8 @@ class Relocation:
         return os.path.realpath(self.old) == os.path.realpath(self.new)
 
     def moved(self, text: str | None) -> str | None:
-        """A relative path in the old folder as seen from the new one; None where it can stay as it is.
-
-        Absolute paths, URLs (`package://`) and paths that lead nowhere stay.
-        """
+        """A relative path in the old folder as seen from the new one; None where it can stay (absolute, a URL, or
+        nowhere)."""
         if not text or self.stays or "://" in text or Path(text).is_absolute() or not os.path.exists(self.old / text):  # noqa: PTH110
             return None
         seen = self.seen(self.old / text)

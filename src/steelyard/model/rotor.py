@@ -57,10 +57,7 @@ class Rotor(Card):
 
 
 def symmetric_content(axis) -> np.ndarray:
-    """(10, 4) parameters of a body symmetric about an axis (3,) through its origin: m, h along it, It, Im.
-
-    It, Im: transverse and axial moments of inertia.
-    """
+    """(10, 4) parameters of a body symmetric about an axis (3,) through its origin: m, h along it, It, Im."""
     along = np.outer(axis, axis)
     zero, none = np.zeros(3), np.zeros((3, 3))
     parts = ((1.0, zero, none), (0.0, axis, none), (0.0, zero, np.eye(3) - along), (0.0, zero, along))

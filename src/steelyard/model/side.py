@@ -28,14 +28,7 @@ LIMITS = {"lower": "nq", "upper": "nq", "velocity_limit": "nv", "effort_limit": 
 
 
 def side_path(model) -> Path:
-    """Where the side file of a model file is looked for: `arm.steelyard.toml` beside `arm.urdf`.
-
-    Args:
-        model: path of the model file.
-
-    Returns:
-        The path.
-    """
+    """Where the side file of a model file is looked for: `arm.steelyard.toml` beside `arm.urdf`."""
     model = Path(model)
     return model.with_name(model.stem + SUFFIX)
 
@@ -118,18 +111,8 @@ def _drive(table: Table) -> Drive:
 
 
 def read_known(path, robot: Robot) -> Known:
-    """What a side file knows of the robot's bodies.
-
-    Args:
-        path: of the `.steelyard.toml` file.
-        robot: the robot that it belongs to.
-
-    Returns:
-        The Known, as `fit.consistent` takes its fields.
-
-    Raises:
-        ModelError: as `read_side`.
-    """
+    """What a side file knows of the robot's bodies, as `fit.consistent` takes its fields. Raises ModelError as
+    `read_side`."""
     return known(_document(Path(path)).table("known"), robot)
 
 

@@ -59,10 +59,8 @@ def _primitive(kind: str, size: list[float]) -> tuple[str, tuple[float, ...]] | 
 
 
 def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[Part, ...]:
-    """Parts of a compiled model m, the world left out.
-
-    places: body name -> (place, index in `inertials`), for bodies written in the file; home: place of all others.
-    """
+    """Parts of a compiled model m, the world left out. places: of bodies written in the file, and index of their
+    inertial."""
     shapes: dict[int, list[Shape]] = {}
     for geom in range(m.ngeom):
         shape = _shape(m, geom, places, home)

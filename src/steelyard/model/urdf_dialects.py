@@ -60,10 +60,7 @@ def _above(element: Element) -> Iterator[Element]:
 
 
 def implicit_world(reader: Reader, links: dict[str, Element], joints: dict[str, Element]) -> None:
-    """Take `world` for a link, the first, where joints hang on it and the file has none, as Drake does.
-
-    links: by name, to which it is added.
-    """
+    """Take `world` for a link, the first, where joints hang on it and the file has none, as Drake does."""
     hung = next((joint for joint in joints.values() if _end(joint, "parent") == WORLD_LINK), None)
     if WORLD_LINK in links or hung is None or not links:
         return

@@ -329,10 +329,7 @@ def _tensor(scene: Scene, prim, six) -> np.ndarray:
 
 
 def inertial_of(scene: Scene, body: int, members: list[GprimSolid]) -> tuple[Inertial | None, bool]:
-    """Inertial of a body, None for one without any, and whether all of it is found from colliders.
-
-    members: its geometry.
-    """
+    """Inertial of a body, None for one without any, and whether all of it is found from colliders, its `members`."""
     prim, frame = scene.bodies[body], scene.frames[body]
     own = stated(scene, prim, frame.stretch)
     colliders = [each for each in members if each.collides]

@@ -100,10 +100,8 @@ def _report(path: Path, written: Draft) -> SaveReport:
 
 
 def format_of(robot: Robot, path: Path) -> str:
-    """Name of the `Format` of a file that is to be written; that of the robot's own stays where the suffix is its own.
-
-    Raises ModelError for a target that must not be written.
-    """
+    """Name of the `Format` of a file to be written, the robot's own where the suffix is. Raises ModelError: it must not
+    be."""
     suffix, source = path.suffix.lower(), robot.source
     writable = [each for each in FORMATS if each.new is not None]
     own = source and BY_NAME[source.format]
