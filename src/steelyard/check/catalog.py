@@ -32,8 +32,7 @@ DESTINATIONS = tuple(sorted({name for each in MISREAD for name in each.destinati
 """Simulators that there are rules for."""
 
 
-ERRORS, ALL = "errors", "all"
-"""What is repaired: findings of severity error, by default, or of any."""
+ERRORS, ALL = "errors", "all"  # what is repaired: findings of severity error, by default, or of any
 
 
 def selected(select=(), ignore=(), destinations: tuple[Destination, ...] = ()) -> tuple[Rule, ...]:

@@ -7,8 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from steelyard.errors import OptionError, choices
 
-ANY = "any"
-"""In the place of a version: all of them."""
+ANY = "any"  # in the place of a version: all of them
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,7 @@ def _wanted(word: str, programs: dict[str, set[str]]) -> Destination:
     return Destination(name, found, note)
 
 
-PACKAGES = {"pinocchio": "pin"}
-"""Programs whose package has another name."""
+PACKAGES = {"pinocchio": "pin"}  # programs whose package has another name
 
 
 def _installed(program: str) -> str:

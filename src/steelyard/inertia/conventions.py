@@ -47,10 +47,8 @@ class UrdfInertial(NamedTuple):
 
     mass: Any
     """(...) kg"""
-    xyz: Any
-    """(..., 3) m, centre of mass in the link frame"""
-    rpy: Any
-    """(..., 3) rad, axes of the inertial frame in the link frame: `Rz(yaw) Ry(pitch) Rx(roll)`"""
+    xyz: Any  # (..., 3) m, centre of mass in the link frame
+    rpy: Any  # (..., 3) rad, axes of the inertial frame in the link frame: `Rz(yaw) Ry(pitch) Rx(roll)`
     inertia: Any
     """(..., 6) kg m^2 `[ixx, ixy, ixz, iyy, iyz, izz]` about the centre of mass, in the axes of the inertial frame"""
 
@@ -82,10 +80,8 @@ class MujocoFull(NamedTuple):
 
     mass: Any
     """(...) kg"""
-    pos: Any
-    """(..., 3) m, centre of mass in the body frame"""
-    fullinertia: Any
-    """(..., 6) kg m^2 `[xx, yy, zz, xy, xz, yz]` about the centre of mass, in body axes"""
+    pos: Any  # (..., 3) m, centre of mass in the body frame
+    fullinertia: Any  # (..., 6) kg m^2 `[xx, yy, zz, xy, xz, yz]` about the centre of mass, in body axes
 
 
 def from_mujoco_full(mass, pos, fullinertia):
@@ -109,12 +105,9 @@ class MujocoDiagonal(NamedTuple):
 
     mass: Any
     """(...) kg"""
-    pos: Any
-    """(..., 3) m, centre of mass in the body frame"""
-    quat: Any
-    """(..., 4) `[w, x, y, z]`, principal axes in the body frame"""
-    diaginertia: Any
-    """(..., 3) kg m^2, principal moments"""
+    pos: Any  # (..., 3) m, centre of mass in the body frame
+    quat: Any  # (..., 4) `[w, x, y, z]`, principal axes in the body frame
+    diaginertia: Any  # (..., 3) kg m^2, principal moments
 
 
 def from_mujoco_diagonal(mass, pos, quat, diaginertia):

@@ -19,8 +19,7 @@ from steelyard.log.raw_channels import INDEX, NAMES, STEADY, Channel, Raw, ReadR
 from steelyard.log.signals import best_torques, computed_note, recognised
 from steelyard.log.table_columns import layout
 
-LIMIT = 2**31
-"""Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
+LIMIT = 2**31  # largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours
 EXPANSION = 1100  # zlib cannot make more out of a byte
 BANDWIDTH = "bandwidth"
 

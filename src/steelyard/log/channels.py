@@ -100,14 +100,11 @@ class Kind(IntEnum):
     """How well a signal is measured, best first."""
 
     MEASURED = 0
-    PLAIN = 1
-    """Without a word on it."""
+    PLAIN = 1  # without a word on it
     FILTERED = 2
     OF_CURRENT = 3
-    COMPUTED = 4
-    """By a controller's model, or asked for."""
-    OTHER = 5
-    """Part of a torque, or a limit of it."""
+    COMPUTED = 4  # by a controller's model, or asked for
+    OTHER = 5  # part of a torque, or a limit of it
 
 
 _QUALIFIED = {

@@ -13,8 +13,7 @@ from steelyard.errors import LogError
 from steelyard.log.findings import Finding, warning
 from steelyard.log.log import Log
 
-SATURATED = 0.01
-"""Share of samples at exactly the largest or smallest torque above which a channel counts as clipped."""
+SATURATED = 0.01  # share of samples at exactly the largest or smallest torque above which a channel counts as clipped
 
 
 def saturated(log: Log) -> NDArray[np.bool_]:

@@ -66,14 +66,12 @@ class ReadRequest:
 
     channels: Mapping[str, Any] = field(default_factory=dict)
     """Explicit mapping channel -> column or key; None switches a channel off."""
-    units: Mapping[str, str] = field(default_factory=dict)
-    """Unit of a channel, over anything the file says."""
+    units: Mapping[str, str] = field(default_factory=dict)  # unit of a channel, over anything the file says
     known: tuple[str, ...] = ()
     """Joint names expected, to read ambiguous headers rightly."""
     logs: tuple[str, ...] = ()
     """Of a file with several logs, those that are wanted; empty for all."""
-    rows: tuple[int, int] | None = None
-    """First sample and the one after the last that are wanted; None for all."""
+    rows: tuple[int, int] | None = None  # first sample and the one after the last that are wanted; None for all
 
     @property
     def step(self) -> float | None:
@@ -92,8 +90,7 @@ class ReadRequest:
 class Channel:
     """One signal of all joints the file has."""
 
-    values: NDArray[np.float64]
-    """(n, k), SI."""
+    values: NDArray[np.float64]  # (n, k), SI
     names: tuple[str, ...] | None = None
     """(k,) joint of each column, or None when the file only gives an order."""
 
@@ -102,19 +99,15 @@ class Channel:
 class Raw:
     """A log as read, joints in the file's order."""
 
-    t: NDArray[np.float64]
-    """(n,) s."""
+    t: NDArray[np.float64]  # (n,) s
     channels: Mapping[str, Channel]
     """`q`, `v`, `a`, `tau` and what drives say, as far as the file has them."""
     notes: tuple[str, ...] = ()
-    wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """(n, 6) by link, SI."""
-    bandwidth: float | None = None
-    """Cutoff that tau was filtered at, Hz, where the file says it."""
+    wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  # (n, 6) by link, SI
+    bandwidth: float | None = None  # cutoff that tau was filtered at, Hz, where the file says it
     base: str | None = None
     """Convention of a free base, where it is known; None for Steelyard's own."""
-    by_frame: ByFrame = field(default_factory=ByFrame)
-    """Contacts, external wrenches and inertial sensors."""
+    by_frame: ByFrame = field(default_factory=ByFrame)  # Contacts, external wrenches and inertial sensors
 
 
 class RobotNames(Protocol):

@@ -20,8 +20,7 @@ from steelyard.log.channels import CHANNEL_OF, QUALIFIERS, WORDS, Kind, count
 from steelyard.log.frame_channels import leaf
 from steelyard.log.raw_channels import ReadRequest
 
-COMPUTED = "tau: computed, not measured:"
-"""How readers start the note on torques that a controller computed."""
+COMPUTED = "tau: computed, not measured:"  # how readers start the note on torques that a controller computed
 _TORQUE = {*WORDS["tau"], "moment", "moments"}
 _NEUTRAL = {*_TORQUE, *QUALIFIERS[Kind.PLAIN], *QUALIFIERS[Kind.FILTERED]}
 _WRENCH = {"wrench", "ft", "force", "forces", "fts"}
@@ -30,8 +29,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _REST = re.compile(r"(?P<word>[A-Za-z]+)(?:(?P<number>\d+)|[_. ](?P<joint>.+))")
 _OF_MOTION = (Kind.MEASURED, Kind.FILTERED, Kind.COMPUTED)
 
-Groups = dict[Kind, dict[str, int]]
-"""Numbers of columns of one channel, by kind and joint."""
+Groups = dict[Kind, dict[str, int]]  # numbers of columns of one channel, by kind and joint
 
 
 def best_series(

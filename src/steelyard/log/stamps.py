@@ -14,8 +14,7 @@ from steelyard.log.channels import DRIVE
 from steelyard.log.findings import Finding, warning
 from steelyard.log.log import Log
 
-GAP = 5.0
-"""A step longer than this many median steps is a gap: nothing is interpolated or differentiated across it."""
+GAP = 5.0  # A step longer than this many median steps is a gap: nothing is interpolated or differentiated across it
 WINDOW = 0.1  # s, over which velocities are integrated and compared with changes of positions: immune to encoder steps
 FITS = 0.1  # share of the energy of these changes that velocities may miss: noise and filters of recorders
 NONE_FITS = 0.5  # the same where they have nothing to do with the positions

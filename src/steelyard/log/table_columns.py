@@ -62,10 +62,8 @@ class Layout:
     base: str | None = None
     of_frames: tuple[tuple[FrameChannel, tuple[int, ...]], ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)
-    step: float | None = None
-    """s a sample, of a table without time."""
-    index: int | None = None
-    """Column that numbers the episode of each row."""
+    step: float | None = None  # s a sample, of a table without time
+    index: int | None = None  # column that numbers the episode of each row
 
     @property
     def indices(self) -> list[int]:

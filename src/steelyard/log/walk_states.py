@@ -18,10 +18,8 @@ class BaseStates(Card):
     grows: only changes over short times are known. Height, tilt and twist are known throughout.
     """
 
-    t: NDArray[np.float64]
-    """(n,) stamps of the log, s."""
-    q: NDArray[np.float64]
-    """(n, nq) position of the base in the world, m, quaternion x y z w, joints, rad or m."""
+    t: NDArray[np.float64]  # (n,) stamps of the log, s
+    q: NDArray[np.float64]  # (n, nq) position of the base in the world, m, quaternion x y z w, joints, rad or m
     v: NDArray[np.float64]
     """(n, nv) twist `[v; w]` of the base in its own axes, m/s and rad/s, then joint velocities, rad/s or m/s."""
     covariance: NDArray[np.float64]
@@ -40,8 +38,7 @@ class BaseStates(Card):
     """s by which a source (`imu`, `pose`) came late against the encoders, and that was undone."""
     findings: tuple[Finding, ...] = ()
     """Faults that were found on the way."""
-    notes: tuple[str, ...] = ()
-    """What the states were made of, and what was assumed or left out."""
+    notes: tuple[str, ...] = ()  # what the states were made of, and what was assumed or left out
 
     def _title(self) -> str:
         return f"BaseStates({len(self.t)} samples)"

@@ -42,8 +42,7 @@ class Settings:
     seed: int = 0  # of random points
 
 
-Fit = tuple[np.ndarray, np.ndarray, tuple[str, ...]]
-"""theta (10,), its covariance (10, 10) and notes."""
+Fit = tuple[np.ndarray, np.ndarray, tuple[str, ...]]  # theta (10,), its covariance (10, 10) and notes
 
 
 @dataclass(frozen=True)
