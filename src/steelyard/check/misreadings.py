@@ -212,13 +212,6 @@ def follows(joint: SketchJoint) -> str:
     return f"should follow {leader}" if joint.mimics else ""
 
 
-def displaced(joint: SketchJoint) -> str:
-    offset = 0.0 if joint.placed is None else float(np.max(np.abs(joint.placed.offset), initial=0.0))
-    if not joint.mimics or offset == 0 or joint.kind in ("prismatic", "slide"):
-        return ""
-    return f"stands {np.degrees(offset) - offset:.3g} rad from its place"
-
-
 def rubs(joint: SketchJoint) -> str:
     friction = 0.0 if joint.placed is None else joint.placed.frictionloss
     return f"has a friction of {friction:g} N m" if friction > THRESHOLDS.rounding else ""
