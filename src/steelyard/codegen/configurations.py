@@ -99,8 +99,8 @@ def _head(known: Configured, *lines: str) -> list[str]:
     ]
 
 
-def _comment(lines: Iterable[str], mark: str = "#") -> list[str]:
-    return [f"{mark} {line}" for line in lines]
+def _comment(lines: Iterable[str]) -> list[str]:
+    return [f"# {line}" for line in lines]
 
 
 def _number(value: float) -> str:

@@ -198,11 +198,11 @@ def is_number(cell: str, comma: bool = False) -> bool:
     return True
 
 
-def has_commas(head: TableHead, used: list[int], searched: int = 10_000) -> bool:
+def has_commas(head: TableHead, used: list[int]) -> bool:
     """Whether decimals are written with a comma: the first number that has any in a used column decides."""
     if head.delimiter == ",":
         return False
-    for _, cells in islice(head.rows(), searched):
+    for _, cells in islice(head.rows(), 10_000):
         for cell in (cells[index] for index in used if index < len(cells)):
             if "." in cell or _COMMA.fullmatch(cell):
                 return "." not in cell
