@@ -37,14 +37,12 @@ class AxisDirections(Card):
     """Directions of axis errors, d of them: two tilts and two shifts of a revolute joint, two tilts of a prismatic one.
 
     Its own motion is no error: a revolute axis turned about itself or shifted along itself stays the same, and so does
-    a prismatic one wherever it is shifted. joint (d,): of `robot.joints`, cut joints of `robot.loops` behind them;
-    vectors (d, 6): unit eta in child axes (of a cut joint, in those of its frames), rad or m; deviation (d,): prior
-    standard deviation; names (d,).
+    a prismatic one wherever it is shifted.
     """
 
-    joint: np.ndarray
-    vectors: np.ndarray
-    deviation: np.ndarray
+    joint: np.ndarray  # (d,) of `robot.joints`, cut joints of `robot.loops` behind them
+    vectors: np.ndarray  # (d, 6) unit eta in child axes (of a cut joint, in those of its frames), rad or m
+    deviation: np.ndarray  # (d,) prior standard deviation; names (d,)
     names: tuple[str, ...]
     size: int  # number of joints of the robot and its loops
     held: tuple[str, ...] = ()  # names of directions left out, because loops would not close

@@ -137,18 +137,15 @@ def _store(path: Path, models: Sequence[Checked]):
 
 @dataclass(frozen=True)
 class _CheckOutcome:
-    """What was found in all models, known findings of a baseline left out.
-
-    found, remaining: before and after repairs. gone: findings of the baseline that there are no more.
-    """
+    """What was found in all models, known findings of a baseline left out."""
 
     models: Sequence[Checked]
-    found: Findings
+    found: Findings  # with remaining: before and after repairs
     remaining: Findings
     repairs: Sequence["Repair"]
     errors: Sequence[str]
     known: Baseline | None
-    gone: Sequence[str]
+    gone: Sequence[str]  # findings of the baseline that there are no more
 
     def text(self, format: str, status: int, *, details: bool, by_rule: bool) -> str:
         """In one of the formats. status: exit code; details, by_rule: of text, as of `check_models`."""

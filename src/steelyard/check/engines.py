@@ -80,16 +80,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class EngineReading:
-    """One model in one engine.
-
-    bodies, joints: compared.
-    """
+    """One model in one engine."""
 
     engine: str
     version: str = ""
     differences: tuple[Difference, ...] = ()  # above the engine's tolerance, largest first
     largest_equal: float = 0.0  # relative, of what counts as rounding
-    bodies: int = 0
+    bodies: int = 0  # with joints: compared
     joints: int = 0
     refused: str = ""  # why the engine has not read the file
     notes: tuple[str, ...] = ()  # what it was given instead of it

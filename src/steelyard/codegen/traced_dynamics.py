@@ -60,12 +60,9 @@ class MotionColumn:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A joint's child, in its own axes at its origin.
+    """A joint's child, in its own axes at its origin."""
 
-    rotation, position: in the parent.
-    """
-
-    rotation: list
+    rotation: list  # with position: in the parent
     position: list
     spins: tuple[list, list]  # w by v and by the reference, the same list where that is v
     velocities: tuple[list, list]  # of the origin alike

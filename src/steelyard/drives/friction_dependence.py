@@ -22,16 +22,13 @@ WIDE = 2.0  # of the largest by the smallest of a quantity: what varies less sta
 
 @dataclass(frozen=True)
 class FrictionLaw:
-    """Friction of a joint that changes with a quantity.
-
-    low, high: the quantity in a tenth of the windows or less, and in a tenth or more.
-    """
+    """Friction of a joint that changes with a quantity."""
 
     joint: str  # its name
     by: str  # "load" (torque of gravity, N m or N) or "speed" (rad/s or m/s)
     slope: float  # change of the friction, N m or N, per unit of the quantity
     deviation: float  # standard deviation of the slope
-    low: float
+    low: float  # with high: the quantity in a tenth of the windows or less, and in a tenth or more
     high: float
 
     def __str__(self) -> str:

@@ -93,16 +93,13 @@ def runs(chosen) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Windows of recordings, all of `steps` steps of a simulation.
-
-    q, v: (k, nq), (k, nv) smoothed state at its beginning, and a its acceleration.
-    """
+    """Windows of recordings, all of `steps` steps of a simulation."""
 
     recordings: tuple[Recorded, ...]
     source: np.ndarray  # (k,) the recording of each
     first: np.ndarray  # (k,) its first sample
     counts: np.ndarray  # (k,) samples that it covers
-    q: np.ndarray
+    q: np.ndarray  # with v: (k, nq), (k, nv) smoothed state at its beginning, and a its acceleration
     v: np.ndarray
     a: np.ndarray
     spread: np.ndarray  # (2, k, nv) standard deviations of the state

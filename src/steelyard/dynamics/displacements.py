@@ -36,16 +36,15 @@ from steelyard.namespaces import array_namespace
 class Composite:
     """Sums over the bodies behind every joint, world axes and origin.
 
-    mass (nj,); first (nj, 3, n); inertia (nj, 3, 3, n); momentum (nj, 3, n); turning (nj, 3, 3, n): E; wrench
-    (nj, 6, n): what the joint transmits.
+    mass (nj,); first (nj, 3, n); inertia (nj, 3, 3, n); momentum (nj, 3, n).
     """
 
     mass: Any
     first: Any
     inertia: Any
     momentum: Any
-    turning: Any
-    wrench: Any
+    turning: Any  # (nj, 3, 3, n) E
+    wrench: Any  # (nj, 6, n) what the joint transmits
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,14 +146,12 @@ def of_joints(array, joint):
 
 @dataclass(frozen=True, eq=False)
 class Displacements:
-    """Small changes of joints, k of them. joint (k,): which. x1, x2 (k, 6, n): see above; displacement (k, 6, n): of
-    everything behind the joint, None where nothing moves.
-    """
+    """Small changes of joints, k of them. x1, x2 (k, 6, n): see above."""
 
-    joint: np.ndarray
+    joint: np.ndarray  # (k,) which
     x1: Any
     x2: Any
-    displacement: Any = None
+    displacement: Any = None  # (k, 6, n) of everything behind the joint, None where nothing moves
 
 
 def positions(state: DisplacedTree) -> Displacements:

@@ -126,12 +126,10 @@ Parts = Mapping[str, Sequence[Part]]
 
 @dataclass(frozen=True, eq=False)
 class GeometryGradient:
-    """Gradient of a scalar of all torques. parts: body name -> one `PartGradient` a part; twist (nj, 6): of the joint
-    axes, the motors that sit on them included.
-    """
+    """Gradient of a scalar of all torques."""
 
-    parts: dict[str, tuple[PartGradient, ...]]
-    twist: np.ndarray
+    parts: dict[str, tuple[PartGradient, ...]]  # body name -> one `PartGradient` a part
+    twist: np.ndarray  # (nj, 6) of the joint axes, the motors that sit on them included
 
 
 def with_parts(robot: Robot, parts: Parts) -> Robot:

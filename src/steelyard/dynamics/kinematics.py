@@ -27,8 +27,7 @@ class Tree:
     """Constants of a robot that every pass needs; computed once a robot.
 
     row_bodies: per coordinate of v, the slice of bodies its torque depends on (wider than a subtree where mimic joints
-    share a coordinate). scalar: indices of one-degree joints; scalar_R (4, ns, 3, 3), scalar_p (4, ns, 3): their pose
-    coefficients.
+    share a coordinate). scalar_R (4, ns, 3, 3), scalar_p (4, ns, 3): their pose coefficients.
     """
 
     ancestors: np.ndarray  # (nj, nt) 1 where degree t of the tree moves joint j's child
@@ -38,7 +37,7 @@ class Tree:
     row_bodies: tuple[slice, ...]
     coordinates: np.ndarray  # (nt,) index into v
     ratios: np.ndarray  # (nt,) speed of the degree over v
-    scalar: tuple[int, ...]
+    scalar: tuple[int, ...]  # indices of one-degree joints
     scalar_q: np.ndarray
     scalar_ratio: np.ndarray
     scalar_offset: np.ndarray
@@ -50,14 +49,13 @@ class Tree:
 class TreeMotion:
     """State of the tree for n samples; world axes, world origin.
 
-    rotation (k, 3, 3, n), position (k, 3, n): poses of the bodies, or of the children of all joints. axes (nt, 6, n):
-    joint axes `[v; w]`; axis_rates (nt, 6, n) their derivatives in time. twist (k, 6, n), acceleration (k, 6, n): of
-    the same k frames, the latter proper (gravity subtracted).
+    rotation (k, 3, 3, n), position (k, 3, n): poses of the bodies, or of the children of all joints. twist (k, 6, n),
+    acceleration (k, 6, n): of the same k frames, the latter proper (gravity subtracted).
     """
 
     rotation: Any
     position: Any
-    axes: Any
+    axes: Any  # (nt, 6, n) joint axes `[v; w]`; axis_rates (nt, 6, n) their derivatives in time
     axis_rates: Any
     twist: Any
     acceleration: Any

@@ -23,16 +23,13 @@ STATIC = "standing still"  # bodies that carry the geometry of the base and of w
 
 @dataclass(frozen=True, eq=False)
 class NearPairs:
-    """Pairs that are too near.
-
-    first, second: (c,) bodies, below zero what stands still. normal, point: (c, 3) world, normal from first to second.
-    """
+    """Pairs that are too near."""
 
     sample: np.ndarray  # (c,) pose
-    first: np.ndarray
+    first: np.ndarray  # with second: (c,) bodies, below zero what stands still
     second: np.ndarray
     room: np.ndarray  # (c,) m of distance beyond what the pair needs
-    normal: np.ndarray
+    normal: np.ndarray  # with point: (c, 3) world, normal from first to second
     point: np.ndarray
 
     def gradient(self, robot: Robot, state: TreeMotion, fixed: int = 2) -> np.ndarray:

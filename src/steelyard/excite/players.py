@@ -23,12 +23,11 @@ STEP = 0.04  # s between the knots, as of URScript's pieces
 class Player:
     """A maker's interface.
 
-    name, title: as of `--player`, and in words. settings: further names of the script's plan, of the joints' names.
-    motors: the same where one command is for all motors of a robot, `motors` by joint among them; joints that stay
-    still are then held by it, too.
+    settings: further names of the script's plan, of the joints' names. motors: the same where one command is for all
+    motors of a robot, `motors` by joint among them; joints that stay still are then held by it, too.
     """
 
-    name: str
+    name: str  # with title: as of `--player`, and in words
     title: str
     rate: float  # Hz of commands
     parts: Sequence[str]  # `player_parts` that make its `Robot`

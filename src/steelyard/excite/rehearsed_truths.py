@@ -42,20 +42,19 @@ OTHERWISE = 10.0  # s of the random motion that judges
 class IdentifiedTruth:
     """One truth, identified.
 
-    names, units: of what was identified. truth, found, lower, upper, size: (c,) each, size: natural, of which errors
-    are shares. shown: (c,) whether the data decide it. given, left: error on unlike motion of the model and of what was
+    truth, found, lower, upper, size: (c,) each. given, left: error on unlike motion of the model and of what was
     identified: RMS over RMS torque; of commands rad (m) in windows, and of a robot that goes where it is told. notes:
     on what nothing says, such as the scale of gains: numbers are then compared at that of the gain that was found.
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # with units: of what was identified
     units: tuple[str, ...]
     truth: np.ndarray
     found: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    size: np.ndarray
-    shown: np.ndarray
+    size: np.ndarray  # natural, of which errors are shares
+    shown: np.ndarray  # (c,) whether the data decide it
     given: float
     left: float
     notes: tuple[str, ...] = ()

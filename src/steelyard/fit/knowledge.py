@@ -48,15 +48,12 @@ class Tied:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What a fit takes as known besides the data.
-
-    regularizer, weight: how the prior counts.
-    """
+    """What a fit takes as known besides the data."""
 
     prior: np.ndarray  # (nb, 10) consistent inertial parameters that the fit stays near
     constraints: tuple[Constraint, ...]  # equalities first
     notes: tuple[str, ...]  # what was assumed or repaired
-    regularizer: Regularizer
+    regularizer: Regularizer  # with weight: how the prior counts
     weight: float
     noise: np.ndarray | None = None  # (g,) standard deviations of the row groups where they are known [N m or N]
     lower_bounds: np.ndarray | None = None  # (p,) of friction and armature, -inf where there is none

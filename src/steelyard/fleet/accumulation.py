@@ -69,19 +69,15 @@ class RunSums(Card):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Accumulation(Card):
-    """Sums of a fleet.
-
-    fitted, held: Information of all samples to fit, and of all held out. computed, reused: partitions of this call and
-    of earlier ones.
-    """
+    """Sums of a fleet."""
 
     job: Job
     robot: Robot
     runs: tuple[RunSums, ...]  # those with samples in the sums, by robot and time
-    fitted: Information
+    fitted: Information  # with held: Information of all samples to fit, and of all held out
     held: Information
     failures: tuple[Failure, ...]  # every log, or part of one, that is not in the sums
-    computed: int
+    computed: int  # with reused: partitions of this call and of earlier ones
     reused: int
     bytes: int  # of the files used; seconds: of work, of all workers together
     where: str  # who worked

@@ -117,18 +117,14 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """A cause's test.
-
-    statistic, degrees: of freedom. amount, deviation: (m,) estimated change of the cause's columns, NaN where the data
-    cannot tell.
-    """
+    """A cause's test."""
 
     cause: Cause
-    statistic: float
+    statistic: float  # with degrees: of freedom
     degrees: int
     log_p: float  # natural logarithm of the probability of so much by chance
     log_fit: float  # the same as if variances were known, which compares causes
-    amount: np.ndarray
+    amount: np.ndarray  # with deviation: (m,) estimated change of the cause's columns, NaN where the data cannot tell
     deviation: np.ndarray
 
 

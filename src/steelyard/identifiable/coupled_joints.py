@@ -128,15 +128,12 @@ def _cluster(mechanism: Mechanism, members: set[int]) -> Cluster:
 
 @dataclass(frozen=True, eq=False)
 class ClusterMotion:
-    """Sampled motion: X (m, s, 6, 6) member from parent, B (m, s, 10, 10) parent from member, J (m, s, 6, k).
-
-    at_zero (m, 10, 10): B at zero coordinates.
-    """
+    """Sampled motion: X (m, s, 6, 6) member from parent, B (m, s, 10, 10) parent from member, J (m, s, 6, k)."""
 
     X: np.ndarray
     B: np.ndarray
     J: np.ndarray
-    at_zero: np.ndarray
+    at_zero: np.ndarray  # (m, 10, 10) B at zero coordinates
 
 
 def cluster_motion(mechanism: Mechanism, cluster: Cluster, samples: int) -> ClusterMotion:

@@ -227,8 +227,7 @@ class JointKind:
     Its pose follows: the product of the exponentials of the columns of Phi, each times its coordinate, and the rotation
     of a quaternion about the anchor of the last three columns.
 
-    urdf, mujoco: its type in the formats, None where they have none. pieces: name and kind of one-degree joints that
-    stand for it in MuJoCo, each a column of Phi, outermost first.
+    pieces: name and kind of one-degree joints that stand for it in MuJoCo, each a column of Phi, outermost first.
     """
 
     title: str  # it in messages
@@ -237,7 +236,7 @@ class JointKind:
     rate: Callable = lambda q, v: v  # of q at q and v
     has_axis: bool = True  # whether an axis says how it moves
     quaternion: bool = False  # whether q ends with one, in the place of the last three
-    urdf: str | None = None
+    urdf: str | None = None  # with mujoco: its type in the formats, None where they have none
     mujoco: str | None = None
     pieces: tuple[tuple[str, str], ...] = ()
     told: str = ""  # what they are in words

@@ -62,14 +62,11 @@ class Contact:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame(Card):
-    """A place that the model file names, riding on a body (or on the world).
-
-    body: index of its body, WORLD when it cannot move. rotation, position: its pose in the body frame.
-    """
+    """A place that the model file names, riding on a body (or on the world)."""
 
     name: str
-    body: int
-    rotation: np.ndarray
+    body: int  # index of its body, WORLD when it cannot move
+    rotation: np.ndarray  # with position: its pose in the body frame
     position: np.ndarray
 
 

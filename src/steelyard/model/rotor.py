@@ -13,7 +13,6 @@ from steelyard.inertia import from_origin_inertia, rotational_inertia
 class Rotor(Card):
     """A rotor driven by a joint, or by several.
 
-    carrier: name of the body the motor housing is fixed to, None when it stands on the ground. axis (3,): unit vector;
     rotation (3, 3), position (3,): rotor frame, all in the carrier's frame (the world's for None) at rest. symmetric:
     whether its inertia does not change as it spins (only m, the first moment along the axis and two moments of inertia
     are then free).
@@ -21,8 +20,8 @@ class Rotor(Card):
 
     joint: str  # name of the joint whose speed, times `gear_ratio`, is the rotor's speed about `axis`
     gear_ratio: float
-    carrier: str | None
-    axis: np.ndarray
+    carrier: str | None  # name of the body the motor housing is fixed to, None when it stands on the ground
+    axis: np.ndarray  # (3,) unit vector
     rotation: np.ndarray
     position: np.ndarray
     theta: np.ndarray  # (10,) inertial parameters in the rotor frame, zeros when unknown

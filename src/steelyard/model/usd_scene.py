@@ -45,12 +45,11 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class PrimFrame:
-    """rotation (3, 3), position (3,) m: of a prim in the world. stretch (3, 3): stage units of a coordinate in the
-    prim's own frame, along the axes of the rotation."""
+    """rotation (3, 3), position (3,) m: of a prim in the world."""
 
     rotation: np.ndarray
     position: np.ndarray
-    stretch: np.ndarray
+    stretch: np.ndarray  # (3, 3) stage units of a coordinate in the prim's own frame, along the axes of the rotation
 
     def seen(self, other: "PrimFrame") -> "PrimFrame":
         R = self.rotation.T

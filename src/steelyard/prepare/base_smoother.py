@@ -31,15 +31,12 @@ TIED = 1e-5  # m and rad, of what an unmeasured first pose counts from
 
 @dataclass(frozen=True, eq=False)
 class InertialReadings:
-    """What an inertial sensor measured, in axes of the base.
+    """What an inertial sensor measured, in axes of the base."""
 
-    gyro, acceleration: (n, 3) rad/s, m/s^2, less gravity. gyro_noise, acceleration_noise: of a sample.
-    """
-
-    gyro: NDArray[np.float64]
+    gyro: NDArray[np.float64]  # with acceleration: (n, 3) rad/s, m/s^2, less gravity
     acceleration: NDArray[np.float64]
     lever: NDArray[np.float64]  # (3,) m, place of the sensor
-    gyro_noise: float
+    gyro_noise: float  # with acceleration_noise: of a sample
     acceleration_noise: float
 
 
@@ -105,12 +102,11 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class _Normal:
-    """The normal equations. diagonal (n, m, m), lower (n - 1, m, m): blocks of samples; side (n, m, r): of samples and
-    border; corner (r, r); gradient (n, m), edge (r,)."""
+    """The normal equations. diagonal (n, m, m), lower (n - 1, m, m): blocks of samples."""
 
     diagonal: NDArray[np.float64]
     lower: NDArray[np.float64]
-    side: NDArray[np.float64]
+    side: NDArray[np.float64]  # (n, m, r) of samples and border; corner (r, r); gradient (n, m), edge (r,)
     corner: NDArray[np.float64]
     gradient: NDArray[np.float64]
     edge: NDArray[np.float64]
@@ -118,19 +114,14 @@ class _Normal:
 
 @dataclass(frozen=True, eq=False)
 class Eliminated:
-    """What elimination finds.
+    """What elimination finds."""
 
-    free (n, m): step of samples if the border stays, border (r,): its own. pivots (n, m, m): what is left of the blocks
-    of samples, gains (n - 1, m, m): change of a sample by the next one. lever (n, m, r): change of samples by the
-    border, common (r, r): covariance of the border.
-    """
-
-    free: NDArray[np.float64]
-    border: NDArray[np.float64]
-    pivots: NDArray[np.float64]
-    gains: NDArray[np.float64]
-    lever: NDArray[np.float64]
-    common: NDArray[np.float64]
+    free: NDArray[np.float64]  # (n, m) step of samples if the border stays
+    border: NDArray[np.float64]  # (r,) its own
+    pivots: NDArray[np.float64]  # (n, m, m) what is left of the blocks of samples
+    gains: NDArray[np.float64]  # (n - 1, m, m) change of a sample by the next one
+    lever: NDArray[np.float64]  # (n, m, r) change of samples by the border
+    common: NDArray[np.float64]  # (r, r) covariance of the border
 
 
 def hats(t: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -93,12 +93,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A section of an identification's report with the numbers that it adds to the summary.
+    """A section of an identification's report with the numbers that it adds to the summary."""
 
-    title, anchor: of its `Section`.
-    """
-
-    title: str
+    title: str  # with anchor: of its `Section`
     anchor: str
     numbers: Callable[[Result, dict], dict]  # keys of the summary, from a result and the keys of the chapters before
     parts: Callable[[dict], Iterable[Part]]  # text, tables and figures, from the whole summary

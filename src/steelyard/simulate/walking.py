@@ -53,17 +53,14 @@ GAITS = {
 
 @dataclass(frozen=True)
 class Legs:
-    """Legs of a quadruped: an ab/ad joint about x, hip and knee about y, and a foot.
+    """Legs of a quadruped: an ab/ad joint about x, hip and knee about y, and a foot."""
 
-    hip_x, hip_y: m from the trunk's origin to the ab/ad joints, ahead and aside. side: m from there to the hip.
-    upper, lower: m of thigh and shank. signs: (3,) of the joints, 1 where they turn about +x, +y, +y."""
-
-    hip_x: float
+    hip_x: float  # with hip_y: m from the trunk's origin to the ab/ad joints, ahead and aside
     hip_y: float
-    side: float
-    upper: float
+    side: float  # m from there to the hip
+    upper: float  # with lower: m of thigh and shank
     lower: float
-    signs: tuple[float, float, float]
+    signs: tuple[float, float, float]  # (3,) of the joints, 1 where they turn about +x, +y, +y
 
     @classmethod
     def of(cls, robot: Robot) -> "Legs":

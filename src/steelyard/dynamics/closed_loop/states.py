@@ -27,17 +27,16 @@ CLEAR = 0.05  # of the assembled pose's clearance: below, a configuration is nea
 class Transmission:
     """What the independent coordinates do to all others at n configurations.
 
-    K (n, m, nv): the constraints' Jacobian. gamma (n, nv, ni): `v = gamma v_independent`. passive (n, nd, m): dependent
-    coordinates per unit of each constraint equation. clearance (n,): smallest over largest singular value of K in the
-    dependent coordinates; 0 is a singular configuration. loose (n, nd): the dependent motion nearest to being free.
+    clearance (n,): smallest over largest singular value of K in the dependent coordinates; 0 is a singular
+    configuration.
     """
 
     at: Placed
-    K: np.ndarray
-    gamma: np.ndarray
-    passive: np.ndarray
+    K: np.ndarray  # (n, m, nv) the constraints' Jacobian
+    gamma: np.ndarray  # (n, nv, ni) `v = gamma v_independent`
+    passive: np.ndarray  # (n, nd, m) dependent coordinates per unit of each constraint equation
     clearance: np.ndarray
-    loose: np.ndarray
+    loose: np.ndarray  # (n, nd) the dependent motion nearest to being free
 
 
 @dataclass(frozen=True, eq=False)
