@@ -223,7 +223,6 @@ def _ungrouped(info: Information) -> Information:
 
 
 def _regrouped(point: _AxesFit) -> Estimate:
-    """The fit in terms of the base parameters of its own axes."""
     estimate, basis = point.estimate, point.info.basis
     weights = point.info.independence / estimate.noise**2
     weakest = weak_directions(whiten(point.info.base.weighted(weights)), estimate.layout, basis)

@@ -116,7 +116,6 @@ def _of_tree(robot: Robot, layout: ParameterLayout, directions: AxisDirections, 
 
 
 def _of_loops(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int):
-    """The same of independent joints at random closed states."""
     choice = choose_independent(robot)
     at = random_closed_states(robot, choice, 20 + 3 * unknowns // len(choice.independent), seed=0)
     J = loop_axis_columns(robot, directions.basis, at, coulomb_width=COULOMB_WIDTH)

@@ -188,7 +188,6 @@ def _outcome(
 
 
 def _whole(models: Iterable[Checked]) -> Findings:
-    """Findings of all models that could be checked."""
     return reduce(Findings.merged, (each.findings for each in models), NOTHING)
 
 
@@ -220,7 +219,6 @@ def _repair_of(fix, out) -> tuple[str | tuple[str, ...], Path | None]:
 
 
 def _models(given: Sequence[Path], errors: list[str]) -> list[tuple[Path, Path]]:
-    """Models, each once, with the folder each was found from."""
     models: dict[str, tuple[Path, Path]] = {}
     for path in given:
         try:

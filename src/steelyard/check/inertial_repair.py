@@ -91,7 +91,6 @@ def label_of(sketch: Sketch, index: int) -> str:
 
 
 def _part_of(sketch: Sketch, finding: Finding) -> int | None:
-    """The part whose inertial a finding is about."""
     name = finding.element.split(" > ")[0].removeprefix(f"{sketch.word} '").removesuffix("'")
     return sketch.parts_by_name.get(name)
 
@@ -137,7 +136,6 @@ def _repaired(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, st
 
 
 def _converted(inertial: Inertial, w: ShapedInertial | None, codes: set[str]) -> tuple[Inertial, str] | None:
-    """Units, axes and reference point put right."""
     if "SY402" in codes:
         if com_in_millimetres(inertial, w):
             return replace(inertial, com=inertial.com / 1000), "centre of mass from mm to m"

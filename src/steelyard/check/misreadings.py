@@ -273,7 +273,6 @@ def _apart(wrong: np.ndarray, right: np.ndarray) -> float:
 
 
 def _usable(sketch: Sketch) -> Iterator[tuple[Part, Inertial]]:
-    """Parts with a stated inertial of numbers."""
     return ((part, each) for _, part, each in sketch.stated() if each.usable and not each.is_point)
 
 
@@ -292,5 +291,4 @@ def _summed(sketch: Sketch, members: list[int]) -> np.ndarray:
 
 
 def _total(sketch: Sketch) -> float:
-    """kg of all parts."""
     return sum(float(part.mass) for part in sketch.parts if np.isfinite(part.mass))

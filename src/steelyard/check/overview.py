@@ -60,7 +60,6 @@ def _links(group: list[Finding]) -> Finding:
 
 
 def _elements(group: list[Finding]) -> tuple[set[str], list[str]]:
-    """Kinds of the elements, and their names, each once."""
     found = [NAME.match(each.element) for each in group]
     if not all(found):
         return set(), []
@@ -73,7 +72,6 @@ def _listed(names: list[str]) -> str:
 
 
 def _home(file: str) -> str:
-    """Where a file is, in words."""
     package = package_named(file)
     if package:
         return f"of package '{package}'"

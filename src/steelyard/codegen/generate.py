@@ -158,7 +158,6 @@ def _left_out(robot: Robot, rotors: bool) -> Iterator[str]:
 
 
 def _tables(robot: Robot, base: BaseParameters) -> dict[str, int | list[float]]:
-    """Constants of the file by name."""
     return {
         "NQ": robot.nq,
         "NV": robot.nv,
@@ -173,7 +172,6 @@ def _tables(robot: Robot, base: BaseParameters) -> dict[str, int | list[float]]:
 def _about(
     robot: Robot, base: BaseParameters, made: Sequence[GeneratedFunction], rotors: bool, more: list[str]
 ) -> list[str]:
-    """Lines of the comment above the code."""
     source = f", from {harmless(Path(robot.source.path).name)}" if robot.source and robot.source.path else ""
     told = {
         "gravity": "torques that hold the robot at rest in q",
@@ -271,7 +269,6 @@ def _by_c(
 
 
 def _require_equal(robot: Robot, found, expected, base_parameters, language: str) -> None:
-    """Raise ModelError where code and library differ."""
     for name, wanted in expected.items():
         got = found[name] @ base_parameters if name == "regressor" else found[name]
         error = np.abs(got - wanted).max()

@@ -74,7 +74,6 @@ class _Told:
 
 
 def _by_motion(summary: dict) -> tuple[_Told, tuple[str, ...]]:
-    """What a fit to motion says, and notes."""
     numbers, left_out = {}, {}
     for joint, own in summary["drives"].items():
         known = {key: number for key, number in own.items() if key in (*OF_JOINTS, *OF_DRIVES)}
@@ -96,7 +95,6 @@ def _by_motion(summary: dict) -> tuple[_Told, tuple[str, ...]]:
 
 
 def _by_torques(summary: dict) -> tuple[_Told, tuple[str, ...]]:
-    """The same of a fit to torques."""
     stated = {each.stated: name for name, each in TERMS.items() if each.stated}
     numbers, left_out = {}, {}
     for own in summary["joints"]:

@@ -51,7 +51,6 @@ def _alike(off) -> Iterable[tuple[int, int]]:
 
 
 def _swing(robot: Robot, own: Recorded, off: np.ndarray) -> Recorded | None:
-    """The stretch up to where it rests, if its joints swing."""
     q, v, _, _ = smoothed(own)
     speed = np.abs(v[:, off]).max(axis=1)
     own = own[: int(np.flatnonzero(speed >= SLIGHT * speed.max())[-1]) + 1]

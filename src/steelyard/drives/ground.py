@@ -142,7 +142,6 @@ def _converted(read: _Read) -> tuple[Any, dict]:
 
 
 def _geom(spec: Any, body: Any, m: Any, geom: int, link: Any) -> Any:
-    """A geom of the file, on the body of its link."""
     import mujoco
 
     kinds = mujoco.mjtGeom

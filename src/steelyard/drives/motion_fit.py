@@ -295,7 +295,6 @@ def _loaded(simulation: Simulation, windows: Windows, base: DriveArrays, known) 
 
 
 def _numbers(drives: DriveArrays) -> dict[str, np.ndarray]:
-    """All that joints have of their own."""
     return {name: getattr(drives, name) for name in NUMBERS}
 
 
@@ -372,7 +371,6 @@ def _of_ground(shown: Shown) -> tuple[float, float]:
 
 
 def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:
-    """Of intervals by Student's t."""
     half = stdtrit(shown.freedom, UPPER) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
     found = {}
     for name in free.free:

@@ -105,7 +105,6 @@ def _mirror(one, other, here, there) -> np.ndarray | None:
 
 
 def _places(robot: Robot) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rotation and position of each body in the base, at rest."""
     frames: list[tuple[np.ndarray, np.ndarray]] = []
     for joint, parent in zip(robot.joints, robot.parents.tolist(), strict=True):
         if parent < 0:

@@ -346,7 +346,6 @@ def _by_frame(robot: Robot, array):
 
 
 def _first(array):
-    """Samples first."""
     return array_namespace(array).moveaxis(array, -1, 0)
 
 

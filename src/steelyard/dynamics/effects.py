@@ -120,7 +120,6 @@ def friction_curve(layout: ParameterLayout, values, dof: int, v) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _bodies(robot: Robot) -> Robot:
-    """The robot without armature."""
     return robot.with_joint_properties(armature=np.zeros(robot.nv))
 
 
@@ -181,7 +180,6 @@ def extra_rows(
 
 
 def _position_of(robot: Robot, dof: int) -> int:
-    """Index in q of a joint of one degree of freedom."""
     joint = next(j for j, where in enumerate(robot.v_slices) if where.start == dof)
     return robot.q_slices[joint].start
 

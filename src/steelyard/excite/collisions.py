@@ -121,7 +121,6 @@ def _among(pair, listed) -> np.ndarray:
 
 
 def _shares(found: NearPairs, poses: int) -> dict[tuple[int, int], float]:
-    """Share of the poses in which each pair was found."""
     pairs = np.stack([found.sample, np.minimum(found.first, found.second), np.maximum(found.first, found.second)])
     listed, often = np.unique(np.unique(pairs.T, axis=0)[:, 1:], axis=0, return_counts=True)
     return {(int(a), int(b)): count / poses for (a, b), count in zip(listed, often, strict=True)}

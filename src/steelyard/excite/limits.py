@@ -219,7 +219,6 @@ def _own_limits(robot: Robot, scalar) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _own_velocity(robot: Robot) -> np.ndarray:
-    """Speed limits (nv,) of the model, those of followers included."""
     velocity = robot.velocity_limits.copy()
     for joint, master in _followers(robot):
         velocity[master] = min(velocity[master], joint.velocity_limit[0] / abs(joint.ratio))

@@ -259,7 +259,6 @@ def _scalars(bounds: MotionBounds, q) -> np.ndarray:
 
 
 def _blocked(robot: Robot, bounds: MotionBounds, scene: CollisionScene | None, start: np.ndarray) -> str | None:
-    """Why a motion cannot start in a pose (nv,), None where it can."""
     for i in bounds.moving:
         if not bounds.lower[i] <= start[i] <= bounds.upper[i]:
             return (

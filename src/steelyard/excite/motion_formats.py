@@ -153,7 +153,6 @@ def _stamp(t: float) -> dict[str, int]:
 
 
 def _trajectory(design: Design, rate: float) -> dict:
-    """A `trajectory_msgs/JointTrajectory`."""
     points = [
         {
             "positions": [float(f"{x:{SHORT}}") for x in q],

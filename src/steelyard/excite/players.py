@@ -248,7 +248,6 @@ def _model(design: Design) -> list[str]:
 
 
 def _locks(design: Design, recorded: Sequence[int]) -> list[str]:
-    """Joints that stay still and that the log does not have."""
     robot, start = design.robot, design.start
     still = {robot.dof_names[i]: start[c] for i, c in robot.scalar_positions.items() if i not in recorded}
     if robot.source is not None:

@@ -99,7 +99,6 @@ def _screen(found: Rehearsal) -> Screen:
 
 
 def _by_part(found: Rehearsal) -> Sheet:
-    """A row a link or joint."""
     rows = []
     own = np.array([name.rpartition(".")[0] for name in found.names])
     for part in dict.fromkeys(own):

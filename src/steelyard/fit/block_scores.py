@@ -231,7 +231,6 @@ def _partial(blocks: Sequence[Information], scores: Sandwich) -> _Partial | None
 
 
 def _selected(found: _Partial) -> list[int]:
-    """Columns that the data asks for, the clearest first."""
     limit = THRESHOLDS.by_chance / max(int(found.telling.sum()), 1)
     chosen: list[int] = []
     while len(chosen) < len(found.moment) // 2:

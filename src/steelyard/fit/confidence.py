@@ -319,7 +319,6 @@ def _shrunk(scores) -> np.ndarray:
 
 
 def _check(estimate: Estimate, blocks: Sequence[Information], level: float):
-    """Raises as `uncertainty`."""
     require_type(Estimate, estimate=estimate)
     require_type(Sequence, blocks=blocks)
     if not 0 < level < 1:

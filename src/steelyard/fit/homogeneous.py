@@ -199,7 +199,6 @@ def _scale_information(R, layout: ParameterLayout, base, scaled) -> float:
 
 
 def _is_free(scaled, directions) -> bool:
-    """Whether parameters may be multiplied by a factor."""
     if directions is None or len(directions) == directions.shape[1]:
         return True
     size = np.linalg.norm(directions, axis=1)

@@ -81,7 +81,6 @@ def _predicted(name: str, info: Information, base, covariance, noise) -> Predict
 
 
 def _parts(blocks: Mapping[str, Sequence[Information]]) -> dict[str, list[Information]]:
-    """Logs, or quarters of a single log."""
     if len(blocks) > 1:
         return {name: list(each) for name, each in blocks.items()}
     ((name, own),) = blocks.items()

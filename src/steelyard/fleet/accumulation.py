@@ -241,7 +241,6 @@ def _totals(robot: Robot, parts: Sequence[Part | str]) -> tuple[Information, Inf
 
 
 def _runs(robot: Robot, work: list[Partition], done) -> tuple[RunSums, ...]:
-    """Partitions of one log are one run again."""
     by_run: dict[Run, list[tuple[Head, Part | str]]] = {}
     for partition in work:
         if partition in done:

@@ -77,7 +77,6 @@ def _fit(member: Member, study: Study, common: Estimate, options: dict[str, Any]
 
 
 def _error(held: Information, base) -> float:
-    """RMS residual over RMS torque of held-out samples."""
     held = held.base
     return float(np.sqrt(held.residual_energy(base).sum() / max(held.energy.sum(), np.finfo(float).tiny)))
 

@@ -25,13 +25,11 @@ from steelyard.model import Robot
 class Scale:
     """One common factor of masses, friction and gains that commands and motion do not show.
 
-    Attributes: joints: that share it.
-
     gains: by joint, the number of its drive that would fix it: kp, kd or gain. limits: by joint, the stated limit of
     its drive, N m: reached in a log, it would fix it.
     """
 
-    joints: tuple[str, ...]
+    joints: tuple[str, ...]  # that share it
     bodies: tuple[str, ...]  # that their torques depend on
     fixed_by: tuple[str, ...] = ()  # what says it, each by itself if not `together`; empty where nothing does
     together: bool = False  # whether all of `fixed_by` are needed

@@ -151,7 +151,6 @@ def analyze_report(
 
 
 def _paragraph(sentences: Iterable[str], width: int | None, format: str) -> str:
-    """The opening, a line a sentence."""
     if format == "html":
         return f"<p>{'<br>'.join(map(escape, sentences))}</p>"
     if format == "latex":

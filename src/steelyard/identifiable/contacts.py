@@ -187,7 +187,6 @@ def _candidates(robot: Robot, body: int, stances: Stances):
 
 
 def _point_masses(points) -> np.ndarray:
-    """(c, 10) unit point masses."""
     unit = np.eye(10)[0]
     return np.stack([transform(unit, np.eye(3), point) for point in points])
 
@@ -304,7 +303,6 @@ def _spans(mechanism: Mechanism, robot: Robot, frame: str) -> dict[str, np.ndarr
 
 
 def _unit(columns) -> np.ndarray:
-    """Columns of length one, without those that are zero."""
     size = np.linalg.norm(columns, axis=0)
     kept = size > NEGLIGIBLE * size.max(initial=0.0)
     return columns[:, kept] / size[kept]

@@ -203,7 +203,6 @@ class _Open:
         return self.result.setup.drives
 
     def _sources(self) -> dict[str, int | Fact]:
-        """What says a size, by its words."""
         gains = {_known_torque(name, self.drives.get(name)): i for i, name in enumerate(self.rows.names)}
         return {words: i for words, i in gains.items() if words} | {f.words: f for f in self.facts if len(f.sizes)}
 
@@ -225,7 +224,6 @@ class _Open:
         return freedom(self.rows.sampled, columns, truth, self.rows.owners, count)
 
     def _after(self, sources) -> Freedom:
-        """What is left open by several sources."""
         gains = [self.open.shares[i : i + 1] for i in sources if isinstance(i, int)]
         known = [fact.sizes for fact in sources if isinstance(fact, Fact)]
         return self.open.where(*gains, self._told(self.open, [*(fact.ratios for fact in self.facts), *known]))

@@ -82,7 +82,6 @@ def aligned(direction, others: Sequence[Axis], tolerance: float) -> np.ndarray:
 
 
 def _placed(node: Node, own: Axis, above: Sequence[Axis], tolerance: float):
-    """Rotation and position of a node, and the largest change."""
     before = node.rotation @ own.direction
     after = aligned(before, above, tolerance)
     W = skew(np.cross(before, after))

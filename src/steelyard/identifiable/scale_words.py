@@ -50,7 +50,6 @@ def balance_fact(layout: ParameterLayout, name: str) -> Fact:
 
 
 def _kept(layout: ParameterLayout, values, name: str, parts) -> Fact:
-    """Parts of a body as in the model."""
     span = _span(layout, name, "fixed")
     parts = PARTS if parts == ALL else (parts,) if isinstance(parts, str) else tuple(parts)
     if not parts or any(part not in PARTS for part in parts):
@@ -136,7 +135,6 @@ def _of(scale: Scale) -> Iterator[str]:
 
 
 def _measurements(scale: Scale) -> Iterator[str]:
-    """Cheapest first."""
     if scale.loaded:
         yield f"a further log with a payload of known mass on {_some(scale.loaded)} (--load {scale.loaded[0]}=KG:LOG)"
     if scale.weighed:

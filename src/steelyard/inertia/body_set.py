@@ -239,7 +239,6 @@ def _margin(rows, theta):
 
 
 def _without_aux(rows):
-    """The cones of a set that no auxiliary variable touches."""
     own = [(kind, n, block) for kind, n, block in rows.blocks() if not rows.A_aux[block].any()]
     index = np.concatenate([np.arange(block.start, block.stop) for _, _, block in own]) if own else np.zeros(0, int)
     return ConeRows(

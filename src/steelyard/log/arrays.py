@@ -114,7 +114,6 @@ def _by_word(keys) -> dict[str, str]:
 
 
 def _wrenches(arrays: Arrays) -> dict[str, NDArray[np.float64]]:
-    """Arrays `wrench_LINK` (n, 6), N and N m, by link."""
     found = {key: arrays[key] for key in arrays.keys if key.startswith(WRENCH_WORD)}
     return {
         key.removeprefix(WRENCH_WORD): array.astype(np.float64)
@@ -229,7 +228,6 @@ def read_given(source: Any, request: ReadRequest) -> Raw:
 
 
 def _column(source: Any, name: str) -> NDArray[np.float64]:
-    """(n,) numbers of a column. Raises LogError naming it."""
     try:
         values = source[name]
         found = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values, dtype=np.float64)

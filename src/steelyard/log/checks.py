@@ -121,7 +121,6 @@ def time(log: Log) -> Iterator[Finding]:
 
 
 def _repeated_stamps(log: Log) -> tuple[str, tuple[str, ...]]:
-    """What to do about stamps that repeat, and the option for it."""
     if not is_coarse(log):
         return "Keep one sample of each time stamp.", ()
     stamps = len(np.unique(log.t))
@@ -270,7 +269,6 @@ def _label(log: Log, key: str, column: int) -> str:
 
 
 def _remedy(log: Log, key: str, bad: np.ndarray) -> str:
-    """What to do about values (n,) or (n, k) that are no numbers."""
     if key == "t" or not bad.any(axis=1).all():
         rows = f"numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}"
         return f"Leave these samples out: delete the lines, or in Python log[{rows}]."

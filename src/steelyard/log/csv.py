@@ -230,7 +230,6 @@ def _sizes(joints: Sequence[str]) -> list[int]:
 
 
 def _meanings(t: NDArray, blocks: list[NDArray], count: int) -> dict[str, int]:
-    """Number of the block of each channel."""
     missed = {
         (i, j): _missed(t, blocks[i], blocks[j]) for i in range(len(blocks)) for j in range(len(blocks)) if i != j
     }
@@ -300,7 +299,6 @@ def sparse_columns(head: TableHead, plan: Layout) -> tuple[list[NDArray[np.float
 
 
 def _signals(plan: Layout) -> dict[str, list[int]]:
-    """Places among the used columns of each signal."""
     result: dict[str, list[int]] = {}
     for place, column in enumerate(plan.columns):
         result.setdefault(column.channel, []).append(place)

@@ -142,7 +142,6 @@ def _holds_numbers(text: str, header: str) -> bool:
 
 
 def _cells(text: str, delimiter: str | None) -> list[str]:
-    """Cells of a line of numbers."""
     return text.split() if delimiter is None else cells_of(text, delimiter)
 
 

@@ -106,7 +106,6 @@ def _finding(log: Log, each: False_) -> Finding:
 
 
 def _long(mask: Mask, most: int = SHORT) -> Mask:
-    """Runs of more samples than `most`."""
     result = np.zeros_like(mask)
     for j in np.flatnonzero(mask.any(axis=0)):
         for start, stop in runs(mask[:, j]):

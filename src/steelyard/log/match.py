@@ -121,7 +121,6 @@ def _add_base(channels: dict[str, Channel], robot: RobotNames | None, sensors: C
 
 
 def _on_base(robot: RobotNames | None) -> tuple[str, ...]:
-    """Joints of a robot whose base is free; none of others."""
     joints = tuple(getattr(robot, "dof_names", ()))[TWIST:]
     free = getattr(robot, "floating", False) and len(joints) + POSE == getattr(robot, "nq", 0)
     return joints if free else ()

@@ -34,7 +34,6 @@ def derivatives(t: NDArray, x: NDArray, cutoff: float, degree: int, count: int) 
 
 
 def _derivative(t: NDArray, x: NDArray, cutoff: float, degree: int, derivative: int) -> NDArray[np.float64]:
-    """(n, k): one of them."""
     step = float(np.median(np.diff(t)))
     half = half_width(cutoff, degree, step, derivative)
     if t[-1] < 2 * half:

@@ -87,7 +87,6 @@ def _named(channel: str, group: Mapping[str, int]) -> dict[int, str]:
 
 
 def _asked_torques(names: Sequence[str], known: Collection[str]) -> dict[int, str]:
-    """Torques that were asked for, beside measured ones, by number."""
     torques = _torques(names, known)
     asked = {i: plain for i, (kind, plain) in torques.items() if kind == Kind.COMPUTED}
     measured = any(kind < Kind.COMPUTED for kind, _ in torques.values())

@@ -290,7 +290,6 @@ def free_joint(name: str = FLOATING_BASE) -> Joint:
 
 
 def _based(parts: list[Segment], floating) -> list[Segment]:
-    """Parts with the base the caller asked for."""
     if floating is None:
         return parts
     if floating and not _has_free(parts):
@@ -384,7 +383,6 @@ def without_massless(robot: Robot, shown: set[str]) -> tuple[Robot, tuple[str, .
 
 
 def _empty(robot: Robot, shown: set[str]) -> Iterator[int]:
-    """Bodies that only hold a joint apart from another."""
     named = {name for loop in robot.loops for name in loop.bodies} | {rotor.carrier for rotor in robot.rotors}
     for body, name in enumerate(robot.body_names):
         index = int(robot.body_joints[body])

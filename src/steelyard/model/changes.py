@@ -151,7 +151,6 @@ def _receiver(reference: Robot, body: int, riders: list[int], hosts) -> int:
 
 
 def _total(links: Iterable[Link]):
-    """Inertia of links together, in the frame of their body."""
     return sum((transform(link.theta, link.rotation, link.position) for link in links), np.zeros(10))
 
 

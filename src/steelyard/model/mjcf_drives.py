@@ -319,7 +319,6 @@ class Actuators:
         yield node, edits, words
 
     def _plain(self, new: NewElement) -> NewElement:
-        """An actuator that no defaults of all actuators change."""
         if not any(each.element.tag in ACTUATORS for each in self._children("default")):
             return new
         return NewElement(new.tag, OWN_PLAIN.get(new.tag, PLAIN) | new.attributes)

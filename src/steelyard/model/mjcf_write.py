@@ -272,7 +272,6 @@ def _driven(actuators: Actuators, changes: Changes, reference: Robot) -> Iterato
 
 
 def _collect(edits: dict[Document, list[Edit]], made: Iterable[Made]) -> list[str]:
-    """Add edits to those of each file; one line for each element."""
     lines = []
     for node, own, what in made:
         edits.setdefault(node.document, []).extend(own)

@@ -191,7 +191,6 @@ def _homes(name: str, folders: tuple[Path, ...], start: Path) -> tuple[list[Path
 
 
 def _around_model(name: str, folders: tuple[Path, ...], here: Path) -> list[Path]:
-    """Folders around the model that are the package of this name."""
     user = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111
     above = (here, *here.parents, *folders)
     beside = [home for each in above for home in (each, each / name) if home.name == name]

@@ -245,6 +245,5 @@ class SdfFiles:
 
 
 def _version(text: str) -> tuple[int, int]:
-    """Version 1.x of a text, (0, 0) for none."""
     numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", text)
     return (1, int(numbers[1])) if numbers else (0, 0)

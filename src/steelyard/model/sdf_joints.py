@@ -169,7 +169,6 @@ def _limits(item: Item, axis: Element, label: str, kind: str) -> dict[str, float
 
 
 def _fields(files: SdfFiles, item: Item, axis: Element | None, label: str, limits, kind: str) -> dict:
-    """Limits and properties of a `Joint` of one degree."""
     lower, upper = limits.get("lower", -np.inf), limits.get("upper", np.inf)
     if kind in BOUNDED and lower == upper:
         where = f"{item.sheet.document.path.name}, line {item.sheet.document.line(item.element)}"
@@ -196,7 +195,6 @@ def gear_of(item: Item) -> float:
 
 
 def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, own: str) -> dict:
-    """Fields of a joint that `<mimic>` states, of SDF or of Drake."""
     item, reader, label = joint.item, joint.item.sheet.reader, f"{label} > mimic"
     stated = None if axis is None else axis.find("mimic")
     numbers = {"multiplier": 1.0, "offset": 0.0, "reference": 0.0}

@@ -108,7 +108,6 @@ def _scopes(scope: FrameScope) -> Iterator[FrameScope]:
 
 
 def _connection(scope: FrameScope, item: Item, places: dict[Item, int]) -> SdfJoint | None:
-    """A joint, None where its ends are no frames."""
     ends, reader, element = [], item.sheet.reader, item.element
     for tag in ("parent", "child"):
         found = element.find(tag)

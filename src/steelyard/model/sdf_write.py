@@ -226,7 +226,6 @@ def _pose(sheet: SdfUse, element: Element, inertial: Inertial) -> list[Edit]:
 
 
 def _numbers(words: list[str]) -> list[float]:
-    """Numbers of words; none where one is no number."""
     try:
         return [to_float(word) for word in words]
     except ValueError:

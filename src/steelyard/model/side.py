@@ -188,7 +188,6 @@ def with_limits(robot: Robot, other: Robot) -> Robot:
 
 
 def _values(table: Table, key: str, count: int) -> np.ndarray | None:
-    """(count,) numbers: a list, or one for all."""
     if isinstance(table.values.get(key), list):
         return table.numbers(key, count)
     number = table.number(key)

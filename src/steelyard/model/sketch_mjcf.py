@@ -247,7 +247,6 @@ def _compiled(files: MjcfFiles, faults):
 
 
 def _make_harmless(spec):
-    """Give the bodies of an MjSpec inertials that MuJoCo takes."""
     for body in spec.bodies:
         if body.explicitinertial:
             if np.isfinite(body.fullinertia).all():
@@ -258,12 +257,10 @@ def _make_harmless(spec):
 
 
 def _weighs(body) -> bool:
-    """Whether a body or what is fixed to it has geoms to weigh."""
     return bool(body.geoms) or any(not child.joints and _weighs(child) for child in body.bodies)
 
 
 def _line_in(complaint: str) -> int:
-    """Line number MuJoCo mentions, 1 when it mentions none."""
     words = complaint.replace(",", " ").replace(".", " ").split()
     lines = [int(b) for a, b in pairwise(words) if a == "line" and b.isdigit()]
     return lines[0] if lines else 1

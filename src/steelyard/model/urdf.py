@@ -151,7 +151,6 @@ def _named(reader: Reader, tag: str) -> dict[str, Element]:
 
 
 def _incoming(reader: Reader, links, joints) -> dict[str, tuple[Element, str]]:
-    """Child link -> its joint and parent link."""
     incoming: dict[str, tuple[Element, str]] = {}
     for joint in joints.values():
         label = label_of(joint)
@@ -294,7 +293,6 @@ def _joint(reader: Reader, element: Element, part: int | None, joints, armature)
 
 
 def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
-    """Unit axis (3,) of a joint, x where it has none."""
     axis = joint.find("axis")
     if axis is None:
         return np.array([1.0, 0.0, 0.0])
@@ -309,7 +307,6 @@ def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
 
 
 def _mimicked(reader: Reader, joint: Element, label: str, joints) -> dict[str, Any]:
-    """Fields of a joint that `<mimic>` states."""
     mimic = joint.find("mimic")
     if mimic is None:
         return {}

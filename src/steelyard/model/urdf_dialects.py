@@ -52,7 +52,6 @@ def _leftover(document: Document, element: Element) -> str:
 
 
 def _above(element: Element) -> Iterator[Element]:
-    """Elements around one, the innermost first, without the root."""
     owner = element.parent
     while owner is not None and owner.parent is not None:
         yield owner
@@ -111,7 +110,6 @@ def unread_loops(reader: Reader, links: dict[str, Element], roots: set[str]) -> 
 
 
 def _is_loop(element: Element) -> bool:
-    """Drake's <loop_joint>, or a joint of SDF inside <gazebo>."""
     inside = element.parent is not None and element.parent.parent is not None
     return element.tag in LOOPS or (element.tag == "joint" and inside)
 

@@ -315,7 +315,6 @@ def _tree(scene: Scene, connections: list[Connection]) -> Forest:
 
 
 def _chosen(scene: Scene, connections: list[Connection], roots: list) -> set[int]:
-    """Numbers of the bodies that make the robot."""
     sets = Ties()
     for each in connections:
         if WORLD not in each.bodies:

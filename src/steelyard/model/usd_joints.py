@@ -118,7 +118,6 @@ def _connection(scene: Scene, prim, name: str) -> Connection | None:
 
 
 def _end(scene: Scene, prim, number: int) -> tuple[int, PrimFrame] | None:
-    """Body of one end of a joint, and the joint's frame in it."""
     targets = prim.GetRelationship(f"physics:body{number}").GetTargets()
     if len(targets) > 1:
         scene.fault("SY505", prim, f"physics:body{number} names {len(targets)} prims; a joint has one.", remedy="")
@@ -252,7 +251,6 @@ def limits_of(scene: Scene, connection: Connection) -> dict[str, float]:
 
 
 def _actuator_range(scene: Scene, prim) -> float | None:
-    """`mjc:actuatorfrcrange` where it counts."""
     low, high = (scene.number(prim, f"mjc:actuatorfrcrange:{end}") or 0.0 for end in ("min", "max"))
     limited = value(prim, "mjc:actuatorfrclimited") or "auto"
     return high if limited == "true" or (limited == "auto" and low < high) else None
@@ -370,7 +368,6 @@ def _drive(scene: Scene, connection: Connection) -> Drive | None:
 
 
 def _actuator(scene: Scene, prim, connection: Connection) -> Drive | None:
-    """As of an actuator in MuJoCo's schema."""
     kinds = [
         value(prim, f"mjc:{each}Type") or fallback
         for each, fallback in (("gain", "fixed"), ("bias", "none"), ("dyn", "none"))

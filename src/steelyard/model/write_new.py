@@ -91,7 +91,6 @@ def mjcf_text(robot: Robot) -> str:
 
 
 def _counts(robot: Robot, found: Robot, pieces: tuple[Piece, ...]) -> Iterator[str]:
-    """How many of each kind a new file holds."""
     roles = [piece.role for piece in pieces]
     numbers = {
         "bodies": robot.nb,

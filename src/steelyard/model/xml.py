@@ -97,7 +97,6 @@ def _kept(content: bytes, encoding: str) -> str | None:
 
 
 def _undecodable(content: bytes) -> int:
-    """Index of the first byte that is no UTF-8."""
     try:
         content.decode()
     except UnicodeDecodeError as error:

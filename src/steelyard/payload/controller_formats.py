@@ -102,7 +102,6 @@ def _abb(mass, com, inertia):
 
 
 def _ros(mass, com, inertia):
-    """YAML of a `geometry_msgs/msg/Inertia`."""
     xx, xy, xz, yy, yz, zz = inertia[np.triu_indices(3)]
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     moments = "\n".join(f"{name}: {_n(value)}" for name, value in zip(names, (xx, xy, xz, yy, yz, zz), strict=True))

@@ -153,7 +153,6 @@ def _divided(centers, steps, spacing, target) -> tuple[np.ndarray, float]:
 
 
 def _thinned(filled, inner, wanted, rng) -> tuple[np.ndarray, float]:
-    """Fewer of the points where they are nearer than wanted."""
     if wanted <= 1.3 * inner:
         return filled, inner
     keep = max(10, round(len(filled) * (inner / wanted) ** 3))

@@ -339,7 +339,6 @@ def _notes(read: Sequence[Prepared]) -> Iterator[str]:
 
 
 def _swung(free: Sequence[Recorded]) -> tuple[str, ...]:
-    """A note on swings that were fitted."""
     if not free:
         return ()
     length = sum(own.t[-1] - own.t[0] for own in free)
@@ -373,7 +372,6 @@ def require_windows(train: list[Recorded], test: list[Recorded]) -> None:
 
 
 def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -> Robot:
-    """The robot with what was found."""
     plain = {
         name: Drive(**{key: value for key, value in vars(each).items() if key in Drive.__dataclass_fields__})
         for name, each in named.items()

@@ -53,7 +53,6 @@ def job_of(model, logs=(), **options) -> Job:
 
 
 def _model_word(model) -> str:
-    """The file of a robot, or its name in <> where it has none."""
     if not isinstance(model, Robot):
         return str(model)
     return in_memory(model.name) if model.source is None else str(model.source.path)
@@ -71,7 +70,6 @@ def _log_words(logs: Sequence) -> tuple[str, ...]:
 
 
 def _plain(name: str, value):
-    """A value as the field of its name holds it."""
     each, how = options_of(Job)[name]
     if isinstance(each.default, tuple) or (how.joined and value is not None):
         return _words(value)

@@ -135,7 +135,6 @@ def _proven(last: Reader, first: Reader, robot: Robot, start: Corrections, found
 
 
 def _words(start: Corrections, found: Corrections) -> Iterator[tuple[str, str]]:
-    """Name and word of each correction that is new."""
     for each in fields(Corrections):
         old, now = getattr(start, each.name), getattr(found, each.name)
         if isinstance(now, tuple):

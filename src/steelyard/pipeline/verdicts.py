@@ -209,7 +209,6 @@ def _unread(result: Result) -> Iterator[Reason]:
 
 
 def _disagreements(found: Generalization) -> Iterator[Reason]:
-    """Parts of the data that the rest does not predict."""
     parts = [each for each in found.parts if _surprises(each)]
     if parts:
         worst = max(parts, key=lambda each: each.ratio)
@@ -233,7 +232,6 @@ def _surprises(part: Prediction) -> bool:
 
 
 def _limits(result: Result) -> Iterator[Reason]:
-    """What this data cannot promise."""
     if result.expected is None:
         return
     written = result.expected[1].value

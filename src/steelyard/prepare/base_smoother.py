@@ -294,7 +294,6 @@ def _add_legs(feet: Feet, path: Path, sums: _Normal):
 
 
 def _own(i: int) -> slice:
-    """Columns of a foot's point."""
     return slice(BASE + 3 * i, BASE + 3 * i + 3)
 
 

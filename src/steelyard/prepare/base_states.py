@@ -204,7 +204,6 @@ def _rates(path: Path, joints) -> NDArray[np.float64]:
 
 
 def _states(log: Log, joints, sources: BaseSources, fit: BaseFit, stands, radius, given) -> BaseStates:
-    """Everything in axes of the base, with what was found."""
     evidence, path = fit.evidence, fit.path
     own = covariances(fit.last, fit.common)
     change = np.zeros_like(own)
@@ -243,7 +242,6 @@ def _states(log: Log, joints, sources: BaseSources, fit: BaseFit, stands, radius
 
 
 def _findings(sources: BaseSources, bias, contacts, slips) -> Iterator[Finding]:
-    """What deserves a look."""
     for source, late in sources.delays.items():
         what = f"The inertial sensor {sources.sensor}" if source == "imu" else "The recorded pose of the base"
         yield warning(
@@ -278,7 +276,6 @@ def _eroded(on) -> NDArray[np.bool_]:
 def _notes(
     sources: BaseSources, evidence: WalkEvidence, path: Path, contacts, slips, common, placed, given
 ) -> Iterator[str]:
-    """What the state is made of."""
     told = [f"the inertial sensor {sources.sensor}"] if sources.sensor else []
     told += [f"{len(contacts)} feet"] if contacts else []
     told += ["recorded poses"] if placed else ["recorded orientations"] if evidence.poses is not None else []

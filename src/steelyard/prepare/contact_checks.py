@@ -193,7 +193,6 @@ def contact_faults(robot: Robot, log: Log, *, found: bool = False) -> Iterator[F
 
 
 def _carrying(log: Log, seen: _Seen, rows: Sequence[int], *, found: bool) -> Iterator[Finding]:
-    """Feet that carry much where nothing says that they touch."""
     if seen.force is None:
         return
     free = ~seen.flags[rows] & ~near_changes(log, seen.flags[rows], int(np.ceil(EVEN * log.rate)))
@@ -213,7 +212,6 @@ def _carrying(log: Log, seen: _Seen, rows: Sequence[int], *, found: bool) -> Ite
 
 
 def _without_flags(log: Log, seen: _Seen) -> Iterator[Finding]:
-    """Feet that carry and are never flagged."""
     rests = dict(zip(seen.motion.frames, zip(seen.flags, seen.rests, seen.motion.touching, strict=True), strict=True))
     carry = {
         f: np.mean(touch) for f, (on, own, touch) in rests.items() if not on.any() and np.mean(own & touch) > CARRIES
@@ -252,7 +250,6 @@ def _flying(seen: _Seen, row: int) -> float:
 
 
 def _ground(log: Log, seen: _Seen, rows: Sequence[int]) -> Iterator[Finding]:
-    """Feet that slide, and ground that gives way."""
     settled = ~near_changes(log, seen.flags[rows], int(np.ceil(EVEN * log.rate)))
     stands = seen.flags[rows] & seen.rests[rows] & settled
     slides = _share(seen.motion.speed[rows] > SLOW, stands)

@@ -131,7 +131,6 @@ def read_recorded(
 
 
 def _gravity(one: Corrections, other: Corrections) -> bool:
-    """Whether both add gravity to torques."""
     return all(each.gravity_compensated or each.gravity_model is not None for each in (one, other))
 
 
@@ -175,7 +174,6 @@ def write_log_side(beside: LogSide, why: Mapping[str, str] | None = None) -> Non
 
 
 def _spoken(corrections: Corrections) -> list[str]:
-    """`scale tau:joint3=-1`, word by word."""
     words = " ".join(words_of(corrections, INSPECT)).split("--")
     return [word.strip() for word in words if word.strip()]
 
@@ -283,7 +281,6 @@ def without_unrecorded(robot: Robot, error: UnrecordedJoints) -> Robot:
 
 
 def _below(robot: Robot, name: str) -> list[str]:
-    """Joints with coordinates of their own that a joint carries."""
     first = next(i for i, joint in enumerate(robot.joints) if joint.name == name)
     inside = {first}
     for i in range(first + 1, robot.nj):
@@ -312,7 +309,6 @@ def _with_held_base(robot: Robot, log: Log) -> Robot:
 
 
 def _without_base(held: Robot, log: Log) -> Log:
-    """The columns of the joints alone."""
     present = {key: x for key in ("v", "a", "tau", *DRIVE) if (x := getattr(log, key)) is not None}
     parts = {key: x[:, TWIST:] if x.shape[1] == log.nv else x for key, x in present.items()}
     names = held.joint_names if len(held.joint_names) == held.nv else ()

@@ -214,7 +214,6 @@ def number_of(text: str, word: str) -> float:
 
 
 def _columns(log: Log, joint: str) -> np.ndarray:
-    """(nv,) True for the columns that a word speaks of."""
     if joint != ALL and joint not in log.labels:
         raise OptionError(f"There is no joint {joint!r}; joints of the log are {choices(log.labels)}, or {ALL}.")
     return np.array([joint in (ALL, label) for label in log.labels])

@@ -54,7 +54,6 @@ def comparison_summary(
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """The shortest ends of the paths that tell them apart."""
     parts = [Path(folder).absolute().parts for folder in folders]
     for length in range(1, max(map(len, parts)) + 1):
         names = ["/".join(each[-length:]) for each in parts]
@@ -89,7 +88,6 @@ def _joints(summaries: Sequence[dict]) -> Iterator[dict]:
 
 
 def _masses(summaries: Sequence[dict]) -> Iterator[dict]:
-    """Mass of each link in every run, with interval."""
     if summaries[0]["kind"] != "identification":
         return
     found = [{each["name"]: each for each in summary["parameters"]} for summary in summaries]
@@ -130,7 +128,6 @@ def _of_payload(found: dict) -> dict[str, tuple]:
 
 
 def _same(row: tuple | None, first: tuple) -> bool:
-    """Whether two combinations of one name are the same sum."""
     if row is None:
         return False
     mine, other = ({name: factor for factor, name in each[3]} for each in (row, first))
@@ -223,7 +220,6 @@ def _sections(found: dict) -> list[Section]:
 
 
 def _result_sheet(summary: dict) -> Sheet:
-    """One row a result."""
     rows = [
         (
             each["name"],
@@ -255,7 +251,6 @@ def _result_sheet(summary: dict) -> Sheet:
 
 
 def _joint_sheet(summary: dict) -> Sheet:
-    """Held-out error of each joint in every result."""
     return sheet(
         "Error of each joint",
         "Over the RMS of the measured torque, on held-out samples.",
@@ -296,7 +291,6 @@ def _value_sheet(summary: dict) -> Sheet:
 
 
 def _mass_sheet(summary: dict) -> Sheet:
-    """Mass of each link in every result."""
     rows = [(each["name"], *map(_mass, each["runs"])) for each in summary["masses"]]
     return sheet(
         "Mass of each link",
@@ -322,7 +316,6 @@ def _error_figure(summary: dict):
 
 
 def _mass_figure(summary: dict):
-    """Mass of every link in each result, with its interval."""
     links = summary["masses"]
     found = [[each["runs"][k] for each in links] for k in range(len(summary["runs"]))]
     rows = [[None if each is None else each["value"] for each in row] for row in found]

@@ -127,7 +127,6 @@ def headline(result: Result, judged: Verdict) -> str:
 
 
 def _links_expected(result: Result) -> str:
-    """Torque errors of links in ordinary use, in a sentence."""
     if result.expected is None:
         return ""
     given, written = (

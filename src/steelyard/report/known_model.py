@@ -58,7 +58,6 @@ class Unstated:
 
 
 def _layout(robot: Robot, entries: Sequence[Mapping]) -> ParameterLayout:
-    """Columns of entries of the summary, and others."""
     motors = {each["name"].rpartition(".")[0]: each["ratios"] for each in entries if each["term"] in COUPLED}
     motors = {name: ratios for name, ratios in motors.items() if set(ratios) <= set(robot.dof_names)}
     return layout_of(robot, coupling=list(motors.values()), friction=SHAPED_FRICTION, nuisances=NUISANCES)

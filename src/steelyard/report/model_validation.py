@@ -119,7 +119,6 @@ class ModelValidation:
 
 
 def _errors(found: Validation | Motion) -> dict[str, float]:
-    """Of all joints, by their keys."""
     if isinstance(found, Motion):
         return dict(zip(("windows", "whole"), found.pooled, strict=True))
     return {"relative_error": found.relative_error}
@@ -130,14 +129,12 @@ def _error(found: Validation | Motion) -> float:
 
 
 def _of_joints(found: Validation | Motion) -> dict[str, np.ndarray]:
-    """(nv,) by their keys."""
     if isinstance(found, Motion):
         return {"windows": found.windows, "whole": found.whole}
     return {"torque_rms": _torque(found), "rms": found.rms, "relative": found.relative}
 
 
 def _cells(found: Validation | Motion) -> list[str]:
-    """Errors of each joint, in words."""
     if isinstance(found, Motion):
         return [f"{number(1e3 * a)} / {number(1e3 * b)}" for a, b in zip(found.windows, found.whole, strict=True)]
     return [f"{number(a)} ({percent(b)})" for a, b in zip(found.rms.tolist(), found.relative.tolist(), strict=True)]
@@ -299,7 +296,6 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> ModelV
 
 
 def _moving_subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot]:
-    """What to read a model and its logs by, and the model."""
     job = Job(model=str(model_in(path)), logs=tuple(map(str, logs)), **options)
     if Path(path).is_dir():
         told = read(path).summary["job"]

@@ -99,7 +99,6 @@ def _parts(path) -> list[Path]:
 
 
 def _inputs(found: dict) -> Sheet:
-    """Files the result was computed from."""
     rows = [(each["path"], each["role"], size(each["bytes"]), each["sha256"]) for each in found["inputs"]]
     return sheet(
         "Input files",

@@ -148,7 +148,6 @@ def load_curves(path) -> Curves:
 
 
 def _require_whole(found: Curves) -> None:
-    """Raises ValueError for a figure that lacks a signal."""
     for kind, index, _ in found:
         missing = [name for name in SERIES.get(kind, ()) if (kind, index, name) not in found]
         if missing:

@@ -307,7 +307,6 @@ def _compiled(robot: Robot):
 
 
 def _sensed(truth: Log, sensors: Sensors, rng) -> Log:
-    """A log as the sensors would have it."""
     if sensors.encoder_resolution == 0 and sensors.torque_noise == 0 and sensors.delay == 0:
         return truth
     q = truth.q

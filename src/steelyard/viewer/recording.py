@@ -165,7 +165,6 @@ def _urdf(robot: Robot) -> str:
 
 
 def _word(name: str) -> str:
-    """A name as a part of a topic or path."""
     return re.sub(r"\W+", "_", Path(name).name).strip("_") or "model"
 
 
@@ -223,7 +222,6 @@ def _rerun(played: Playback, path: Path) -> None:
 
 
 def _model(played: Playback, stream, rr) -> None:
-    """Meshes of the robot's links, and where they are."""
     robot = played.robot
     seen = looks(robot)
     role = "visual" if any(part.role == "visual" for part in seen.parts) else "collision"

@@ -108,7 +108,6 @@ class MessageFile:
         topic.data += data
 
     def _unpacked(self, topic: Topic, received: Sequence[int], data: Sequence[bytes]) -> tuple[list[int], list[bytes]]:
-        """Times and content of the messages that decompress."""
         with extra("Reading compressed messages"):
             from zstandard import ZstdDecompressor, ZstdError, frame_content_size
 

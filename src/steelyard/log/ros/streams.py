@@ -94,7 +94,6 @@ def streams(topic: Topic, recording: MessageFile) -> list[MessageStream]:
 
 
 def _groups(found: list[LayoutMessages]) -> list[list[LayoutMessages]]:
-    """Blocks that differ in nothing but their size and frame."""
     groups: dict[tuple, list[LayoutMessages]] = {}
     for block in _in_one_order(found):
         shape = tuple((path, values.shape[1]) for path, values in block.numbers.items())
