@@ -185,9 +185,8 @@ def placements(state: DisplacedTree) -> Displacements:
 
 
 def attachments(state: DisplacedTree) -> Displacements:
-    """How everything behind every joint hangs on it: six changes each, `T(q) exp(xi)` in the child's frame; the
-    joint's own axes stay.
-    """
+    """How everything behind every joint hangs on it, its axes staying: six changes each, `T(q) exp(xi)` in the child's
+    frame."""
     joint = np.repeat(np.arange(state.robot.nj), 6)
     frames = state.joints
     twists = frame_twists(frames.rotation, frames.position)

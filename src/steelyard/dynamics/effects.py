@@ -139,16 +139,7 @@ def lean_axes(gravity) -> np.ndarray:
 
 
 def leaned(gravity, x: float, y: float) -> np.ndarray:
-    """Gravity against which a base leans.
-
-    Args:
-        gravity: (3,) of the model.
-        x: lean along the first of `lean_axes`, rad.
-        y: along the second.
-
-    Returns:
-        (3,) of the same size.
-    """
+    """Gravity (3,) against which a base leans by x and y, rad, along the two of `lean_axes`."""
     size = np.linalg.norm(gravity)
     turned = gravity + size * np.array([x, y]) @ lean_axes(gravity)
     return turned * size / max(np.linalg.norm(turned), np.finfo(float).tiny)

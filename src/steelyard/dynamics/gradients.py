@@ -50,10 +50,8 @@ class Gradient(Card):
 
 
 def torque_gradient(robot: Robot, q, v, a, weights, external=None) -> Gradient:
-    """Gradient of `weights . tau`: q (..., nq), v, a, weights (..., nv), external (..., 6) by frame.
-
-    Raises OptionError for wrong widths.
-    """
+    """Gradient of `weights . tau`: q (..., nq), v, a, weights (..., nv), external (..., 6) by frame. Raises
+    OptionError."""
     if weights.ndim == 0 or weights.shape[-1] != robot.nv:
         raise OptionError(f"weights has shape {tuple(weights.shape)}; one a torque is needed, (..., {robot.nv}).")
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1], weights.shape[:-1])

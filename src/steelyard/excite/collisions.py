@@ -127,10 +127,8 @@ def _shares(found: NearPairs, poses: int) -> dict[tuple[int, int], float]:
 
 
 def scene_within(robot: Robot, bounds: MotionBounds, limits: Limits, poses) -> CollisionScene | None:
-    """Scene of what limits of collisions, floor or Cartesian speed look at, None where there are none or no geometry.
-
-    poses: (n, nq) random ones, see `scene_of`.
-    """
+    """Scene of what limits look at, None without any or without geometry. poses: (n, nq) random ones, see
+    `scene_of`."""
     if not limits.collisions and limits.floor is None and limits.cartesian_speed is None:
         return None
     around = obstacles(limits)
@@ -146,11 +144,8 @@ def scene_within(robot: Robot, bounds: MotionBounds, limits: Limits, poses) -> C
 
 
 def obstacles(limits: Limits) -> list[dict]:
-    """What is said to stand around a robot, as of `ModelDocument.surroundings`.
-
-    limits: with boxes and the path of a scene. Raises OptionError: boxes without volume, or a scene in which nothing
-    stands; ModelError: a scene that cannot be read.
-    """
+    """What is said to stand around a robot, as of `ModelDocument.surroundings`: boxes, and a scene. Raises OptionError:
+    boxes without volume, or a scene in which nothing stands; ModelError: one that cannot be read."""
     import mujoco
 
     found = []
@@ -192,12 +187,9 @@ def scene_of(
     moving=None,
     obstacles: Sequence[dict] = (),
 ) -> CollisionScene | None:
-    """Scene of a robot read from a file, None where it has no geometry.
-
-    poses: (n, nq) random ones, which tell the pairs that always touch (hulls fill hollows). clearance: m. floor: height
-    m or None. moving: (nv,) degrees that move, all by default; bodies that no such joint moves against each other are
-    left aside, and so are neighbours. obstacles: as of `ModelDocument.surroundings`, beside those of the file.
-    """
+    """Scene of a robot read from a file, None where it has no geometry. poses: (n, nq) random ones, which tell the
+    pairs that always touch (hulls fill hollows). clearance, floor: m. moving: (nv,) degrees that move; bodies that none
+    moves against each other, and neighbours, are left aside. obstacles: beside those of the file."""
     import mujoco
 
     solids, notes = solids_of(robot)

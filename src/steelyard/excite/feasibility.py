@@ -159,10 +159,7 @@ class Feasible:
 def best_feasible(
     runs: Sequence[Run], *, workers: int = 1, progress: Progress | None = None, seconds=np.inf
 ) -> Feasible:
-    """The best of several runs, each optimised to the end in so many processes; the first wins a draw.
-
-    Raises OptionError where none keeps the limits.
-    """
+    """The best of several runs, each optimised to the end. Raises OptionError where none keeps the limits."""
     if workers > 1 and len(runs) > 1:
         ends = _at_once(runs, min(workers, len(runs)), seconds)
     else:

@@ -197,10 +197,8 @@ def _require_single(owners, still):
 
 
 def _own_limits(robot: Robot, scalar) -> tuple[np.ndarray, np.ndarray]:
-    """Position limits (nv,) of the model, those of followers included; none for degrees of joints with several.
-
-    Raises OptionError where a follower's limits leave its master nothing.
-    """
+    """Position limits (nv,) of the model, followers' included. Raises OptionError where these leave their master
+    nothing."""
     own = scalar >= 0
     lower = np.where(own, robot.lower[np.maximum(scalar, 0)], -np.inf)
     upper = np.where(own, robot.upper[np.maximum(scalar, 0)], np.inf)
@@ -297,11 +295,8 @@ def require_strength(robot: Robot, bounds: MotionBounds, q):
 
 
 def by_joint(robot: Robot, text: str, option: str) -> np.ndarray:
-    """Numbers of an option: one for all, or `JOINT=NUMBER` with commas, joints by name or pattern.
-
-    robot: whose joints are named. text: the option. option: its name, for messages. Returns (nv,), NaN for joints that
-    are not named. Raises OptionError: words that are no numbers, and joints that the robot does not have.
-    """
+    """(nv,) numbers of an option: one for all, or `JOINT=NUMBER` with commas, joints by name or pattern; NaN for
+    others. Raises OptionError: words that are no numbers, and joints that the robot does not have."""
     found = np.full(robot.nv, np.nan)
     for word in filter(None, (word.strip() for word in text.split(","))):
         name, _, number = word.rpartition("=")

@@ -81,10 +81,7 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
 
 
 def write_all(design: Design, folder) -> list[Path]:
-    """Write a design as `motion` in every format that fits the robot.
-
-    folder: of the files; made where there is none.
-    """
+    """Write a design as `motion` in every format that fits the robot, into a folder that is made if need be."""
     return [
         write(design, Path(folder) / f"motion{form.ending}")
         for form in FORMATS

@@ -150,10 +150,8 @@ PLAYERS = (
 
 
 def script(player: Player, design: Design, name: str, rate: float) -> str:
-    """The text of a script.
-
-    player: whose robot it drives. name: of the files that it records, without time and suffix. rate: Hz of commands.
-    """
+    """The text of a player's script. name: of the files that it records, without time and suffix. rate: Hz of
+    commands."""
     robot, settings = design.robot, player.motors(design) if player.motors else {}
     driven = [i for i in robot.scalar_positions if robot.dof_names[i] in settings.get("motors", ())]
     moving = driven or list(design.moving)

@@ -191,11 +191,8 @@ def rehearse(
 
 
 def course_of(log: Log, robot: Robot) -> Trajectory:
-    """The motion of a log, to be driven again.
-
-    log: a file of `sy.excite.write`, or any recording of positions, whose noise is filtered. robot: that moves. Returns
-    the Trajectory, from 0 s on. Raises LogError: too few samples.
-    """
+    """The motion of a log, from 0 s on, to be driven again; noise of positions is filtered. Raises LogError: too few
+    samples."""
     if log.v is None or log.a is None:
         log = prepare(log, robot).log
     if len(log) < 20:

@@ -42,10 +42,7 @@ class Solution:
 
 
 def minimum(program: Objective, *, like: Solution | None = None, rough: bool = False) -> Solution:
-    """The global minimum. like: solution of a similar program, whose constraints are likely to bind here.
-
-    rough: a gap of ROUGH will do, which Clarabel reaches quickly. Raises Infeasible where no point inside is found.
-    """
+    """The global minimum. like: solution of a similar program. rough: a gap of ROUGH will do. Raises Infeasible."""
     rows = ConstraintRows(tuple(each for each in program.constraints if not each.equality))
     entered = rows.free.copy()
     if program.entropic_weight:  # the cost itself keeps bodies consistent, as a rule by far

@@ -54,10 +54,8 @@ class Ratios:
         )
 
     def after(self, info: Information, base) -> "Ratios | None":
-        """What follows a fit that found base parameters (r,); None where it may stay.
-
-        The reference moves there; where it hardly moves, rows that no ratios meet are left out for good.
-        """
+        """What follows a fit of base parameters (r,), the reference moved there, or rows that no ratios meet left out;
+        None if it may stay."""
         if not self.reference.any():  # bodies that the other rows show to be lighter than the prior: no row is silent
             groups = self.groups & (_rms(info) <= THRESHOLDS.silent * reach(info, base))
             return replace(self, groups=groups, reference=base, believed=np.ones_like(groups))

@@ -249,9 +249,7 @@ def fixed_words(fixed: Mapping | Iterable[str]) -> tuple[str, ...]:
 
 
 def fixed_constraints(layout: ParameterLayout, theta0, fixed: Mapping[str, str | Iterable[str]]) -> list[Constraint]:
-    """Parts of bodies that keep the prior's values: "mass", "com", "inertia" (about the centre of mass), several, or
-    "all".
-    """
+    """Parts of bodies that keep the prior's values: "mass", "com", "inertia" (about it), several, or "all"."""
     made = []
     for name, parts in fixed.items():
         i = layout.bodies.index(name)
@@ -369,10 +367,7 @@ def effect_bounds(layout: ParameterLayout, bounds: Mapping[str, tuple[float, flo
 
 
 def bound_constraints(layout: ParameterLayout, lower, upper, size) -> list[Constraint]:
-    """Bounds of single columns, one constraint each side and column, or an equality where both sides are the same.
-
-    size: (p,) typical size of each column.
-    """
+    """Bounds of single columns of typical size (p,), one constraint a side, or an equality where both are the same."""
     made = []
     for column in np.flatnonzero(lower == upper):
         row = np.eye(layout.size)[column : column + 1] / size[column]

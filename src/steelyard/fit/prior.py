@@ -67,10 +67,7 @@ REGULARIZERS = {
 
 def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """(body_count, 10) physically consistent parameters of links, then rotors if the regression has them, and notes on
-    repairs.
-
-    prior: a Robot, an array (nb, 10) of the links or None (the robot's own). robot: of the regression, or None.
-    """
+    repairs. prior: a Robot, an array (nb, 10) of the links or None (the robot's own)."""
     source = robot if prior is None else prior
     theta = source.inertias if isinstance(source, Robot) else source
     links = body_count if robot is None else robot.nb

@@ -34,10 +34,8 @@ class Whitened:
         return len(self.r)
 
     def solve(self) -> np.ndarray:
-        """(r,) least-squares solution of least scaled norm: the rows of R are orthogonal in units of the scales.
-
-        Raises FitError where no row says anything.
-        """
+        """(r,) least squares of least scaled norm: rows of R are orthogonal in units of the scales. Raises FitError: no
+        row says anything."""
         if not self.rank:
             raise FitError("The regression is identically zero: the robot does not move or every row weight is zero.")
         kept = len(self.eigenvalues) - self.rank
@@ -51,10 +49,7 @@ class Whitened:
 
 
 def whiten(info: Information) -> Whitened:
-    """Whitened problem of an Information in base columns, with its own row weights.
-
-    Triangular factors are used as they are, so that their condition number is never squared.
-    """
+    """Whitened problem of an Information in base columns with its row weights; triangular factors are never squared."""
     return _whitened_sums(info) if info.factors is None else _whitened_factors(info.factors, info.weights)
 
 

@@ -145,11 +145,8 @@ class BodySet(ABC):
 
     @abstractmethod
     def cone_rows(self, eps=EPS) -> ConeRows:
-        """The set as linear cone constraints, kept away from singular bodies: `J >= eps m 1` in the set's frame, eps
-        unitless.
-
-        Only the positive-definiteness rows are tightened; with eps = 0 the rows describe the closed set.
-        """
+        """The set as linear cone constraints, kept away from singular bodies: `J >= eps m 1` in its frame; eps = 0: the
+        closed set."""
 
     def size(self, theta):
         """Largest entry of the pseudo-inertia in the set's frame, in kg: what violations are relative to. theta: (...,

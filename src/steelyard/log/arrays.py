@@ -206,10 +206,7 @@ def is_frame(source: Any) -> bool:
 
 
 def read_given(source: Any, request: ReadRequest) -> Raw:
-    """A mapping from names to arrays, of (n, columns) or of one column each (None: not there), or a data frame.
-
-    Raises LogError.
-    """
+    """A mapping of names to arrays (n, columns) or (n,) (None: not there), or a data frame. Raises LogError."""
     if isinstance(source, Mapping):
         source = {str(key): value for key, value in source.items() if value is not None}
         if any(np.ndim(value) == 2 for value in source.values()):

@@ -206,10 +206,7 @@ def _first_fault(head: TableHead, used: Sequence[int], comma: bool, times: Seque
 
 
 def channels_of_columns(columns: NDArray[np.float64], joints: Sequence[str]) -> Mapping[str, list[int] | int]:
-    """Column numbers by channel, of a table (n, k) of a robot with these joints.
-
-    Raises LogError where the numbers do not tell.
-    """
+    """Column numbers by channel of a table (n, k) of these joints. Raises LogError where the numbers do not tell."""
     count = columns.shape[1]
     t, rest = columns[:, 0], columns[:, 1:]
     if len(t) < 3 or not np.all(np.diff(t) > 0):

@@ -64,10 +64,7 @@ def to_log(
 
 
 def _leave_out_odd(channels: dict[str, Channel], robot: RobotNames | None, in_order: bool, notes: list[str]):
-    """What drives say of other joints than those that were measured is not used, and nothing is refused for it.
-
-    in_order: whether names of the columns are given by their order, over those that they have.
-    """
+    """What drives say of other joints than those that were measured is not used, and nothing is refused for it."""
     q, joints = channels.get("q"), set(_on_base(robot))
     widths = {channels[key].values.shape[1] for key in MOTION if key in channels}
     if joints and q is not None and q.values.shape[1] == len(joints) + POSE:
@@ -85,11 +82,8 @@ def _leave_out_odd(channels: dict[str, Channel], robot: RobotNames | None, in_or
 
 
 def _leave_out_rates(channels: dict[str, Channel], known: Collection[str], notes: list[str]):
-    """Velocities and accelerations of fewer joints than the positions are not used, as positions give those of all: a
-    joint without them was recorded, and did not stand still.
-
-    known: joints of the robot; empty where there is none.
-    """
+    """Velocities and accelerations of fewer joints than the positions are not used: a joint without was recorded, and
+    moved."""
     measured = channels["q"].names if "q" in channels else None
     for key in ("v", "a"):
         if measured and (told := channels.get(key)) is not None and told.names:

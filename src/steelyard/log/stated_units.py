@@ -160,10 +160,7 @@ def registers(x: NDArray[np.float64], coding: Coding) -> NDArray[np.bool_]:
 
 
 def certain(x: NDArray[np.float64]) -> Coding | None:
-    """The coding of registers (n, k), by the joints that pass zero; None where no coding is certain.
-
-    All joints of a channel have the same servos, so those that never pass zero follow the others.
-    """
+    """The coding of registers (n, k), of one servo, by the joints that pass zero; None where no coding is certain."""
     for coding in CODINGS.values():
         columns = registers(x, coding)
         passages, regular, quiet = _passages(x[:, columns], coding)

@@ -47,10 +47,8 @@ def volume(vertices, faces) -> float:
 
 
 def _lattice_inside(vertices, faces, spacing, rng):
-    """Lattice points (n, 3) with an odd number of crossings below them, and the lattice's spacing (3,).
-
-    The lattice divides the bounding box evenly; a minute random offset keeps its lines off edges.
-    """
+    """Lattice points (n, 3) with an odd number of crossings below them, and the spacing; a minute offset keeps lines
+    off edges."""
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
     sides = np.maximum(1.0, np.ceil((upper - lower) / spacing - 0.5))
     if np.prod(sides) > MOST_CELLS:

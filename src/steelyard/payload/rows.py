@@ -176,11 +176,9 @@ def evidence(before: RowsFit, after: RowsFit, unknowns: int = 0) -> float:
 
 
 def score_spread(columns, residual, deviation, *, reach: float) -> float:
-    """Variance of what residuals pull at theta over what residuals of this noise alike at all times would, at least 1
-    (the sandwich of Newey and West 1987): errors of motion are largest where the motion shows most.
-
-    columns: (n, k, 10), residual: (n, k), deviation: (k,), reach: samples over which residuals remember.
-    """
+    """Variance of what residuals (n, k) pull at theta over what residuals of this noise alike at all times would, at
+    least 1 (the sandwich of Newey and West 1987, over `reach` samples): errors of motion are largest where the motion
+    shows most."""
     rows = columns / deviation[:, None]
     values, axes = np.linalg.eigh(np.einsum("nij,nik->jk", rows, rows))
     seen = values > NEGLIGIBLE * values[-1]
@@ -219,11 +217,8 @@ def _upward(axis):
 
 
 def of_torques(arm: Robot, log: Log, frame: str | None, noise=None) -> Rows:
-    """Rows of an arm's joints, its own torque taken off, thinned to what a filtered log holds.
-
-    log: with q, v, a and tau; samples of weight zero are left out. noise: (nv,) RMS of what the arm's model leaves of
-    an empty run.
-    """
+    """Rows of an arm's joints, its own torque taken off, thinned to what a filtered log holds; samples of weight zero
+    are left out. noise: (nv,) RMS of what the arm's model leaves of an empty run."""
     rate = log.rate if log.bandwidth is None else min(log.rate, OVERSAMPLED * 2 * log.bandwidth)
     every = max(1, int(log.rate / max(rate, 1e-9)))
     q, v, a, tau = (x[::every] for x in log.require("q", "v", "a", "tau"))

@@ -100,10 +100,8 @@ def random_closed_states(robot: Robot, choice: Choice, count: int, *, seed: int,
 
 
 def closed_configurations(robot: Robot, choice: Choice, q, start=None):
-    """(n, nq) configurations in which the loops are closed. Raises LoopError where they cannot be.
-
-    q: (n, nq), passive joints as guesses, or (n, independent), which follows one branch from `start` (nq,), the
-    assembled pose by default."""
+    """(n, nq) configurations in which the loops are closed. q: with guesses of passive joints, or (n, independent),
+    which follows one branch from `start`. Raises LoopError."""
     if not len(q):
         return np.zeros((0, robot.nq))
     if q.shape[1] == robot.nq:

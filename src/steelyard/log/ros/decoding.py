@@ -200,10 +200,8 @@ _Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, tuple[str, ...]], ...
 
 
 def json_blocks(data: Sequence[bytes], topic: str) -> tuple[list[LayoutMessages], int]:
-    """Blocks of the messages of one topic, and how many messages were damaged.
-
-    Raises LogError for messages of too many layouts, or too many that are no JSON.
-    """
+    """Blocks of one topic's messages, and how many were damaged. Raises LogError: too many layouts, or messages that
+    are no JSON."""
     groups: dict[_Key, tuple[list[int], list[NDArray[np.float64]]]] = {}
     damaged = 0
     for row, text in enumerate(data):

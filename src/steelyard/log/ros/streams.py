@@ -162,8 +162,7 @@ def is_trajectory(stream: MessageStream) -> bool:
 
 
 def with_points(found: list[MessageStream], asked: bool) -> list[MessageStream]:
-    """Streams of a recording without joint states, with the points of its trajectory as samples; of several
-    trajectories, none of which is a log, only where `asked`: where the caller says which field the positions are.
+    """Streams without joint states, with the points of their trajectory as samples; of several, only where `asked`.
     Raises LogError for nothing but several trajectories, or one whose points have no times."""
     planned = [stream for stream in found if is_trajectory(stream)]
     rest = [stream for stream in found if not is_trajectory(stream)]
