@@ -168,11 +168,9 @@ class AxisSums:
 def axis_sums(
     robot: Robot, layout: ParameterLayout, logs, directions: AxisDirections, z, *, weights, width, sample_weights=None
 ):
-    """Sums over logs for a robot whose axes stand at z (d,), with its inertias the ones to differentiate at.
-
-    weights: (nv,) of the torques; width: coulomb width; sample_weights: a function of a log. Torques are those left
-    after effects that are no columns.
-    """
+    """Sums over logs for a robot whose axes stand at z (d,), with its inertias the ones to differentiate at, of torques
+    left after effects that are no columns. weights: (nv,) of torques; width: of Coulomb friction; sample_weights: of a
+    log."""
     r, size = layout.size, layout.size + directions.count + 1
     rates = directions.rates(z)
     gram = np.zeros((size, size))

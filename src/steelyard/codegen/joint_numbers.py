@@ -44,12 +44,9 @@ class Configured:
 
 
 def configured(robot: Robot, source: str | Path) -> Configured:
-    """What a model states, or, of a result or a model file in one, what was identified or stated there.
-
-    robot: with drives. source: its model file, or the folder of a result. Returns the Configured. Numbers of a result
-    that the logs do not determine are left out, with the reason. Raises OptionError: a robot without a joint of one
-    degree of freedom, and a result of another robot.
-    """
+    """What a model states, or, of a result's folder or a model file in one, what was identified or stated there; what
+    the logs do not determine is left out. Raises OptionError: no joint of one degree of freedom, and another robot's
+    result."""
     told, notes = _Told(), ()
     folder = Path(source) if Path(source).is_dir() else Path(source).parent
     summary = read(folder).summary if (folder / SUMMARY).is_file() else None

@@ -82,10 +82,8 @@ def _error(held: Information, base) -> float:
 
 
 def with_population(info: Information, people: Population) -> Information:
-    """A robot's Information and the population's (`Population.prior`) as rows of its own, dealt evenly to row groups.
-
-    A fit divides by the noise of each row group, so these rows are multiplied by it first.
-    """
+    """A robot's Information and the population's as rows of its own, times the noise of each row group, that a fit
+    divides by."""
     noise = weigh_by_noise(info)[1]
     info = info.base
     share = noise**2 / (info.independence * len(noise))

@@ -134,9 +134,7 @@ def _member(name, runs, found, evidence: Evidence, people: Population, apart: bo
 
 
 def _unknown(variance, apart, usual) -> np.ndarray:
-    """(r,) share of what sets robots apart that is open for one of them; 0 for what a usual run does not tell either.
-
-    variance: of this robot's estimates; apart: between robots; usual: of a usual run's estimates.
-    """
+    """(r,) share of the variance between robots (`apart`) that is open for one of them; 0 for what no usual run
+    tells."""
     telling = apart > TELLING * usual
     return np.where(telling, np.clip(variance / np.where(telling, apart, 1.0), 0.0, 1.0), 0.0)

@@ -155,12 +155,9 @@ class BodySet(ABC):
         return np.abs(T @ pseudo.to_matrix(theta) @ T.T).max(axis=(-1, -2))
 
     def margin(self, theta):
-        """How deep inside the set a body lies, relative to its size: the smallest eigenvalue over all cones; negative
-        outside.
-
-        theta: (..., 10). Returns (...), unitless. Sets with auxiliary variables solve one small cone program a body,
-        and report no depth: 0 inside, up to about 1e-9.
-        """
+        """(...) how deep inside the set bodies (..., 10) lie, over their size: the smallest eigenvalue of all cones,
+        negative outside; with auxiliary variables one small cone program a body, and no depth: 0 inside, up to about
+        1e-9."""
         theta = _finite(theta)
         return _margin(self.cone_rows(0.0), theta / _nonzero(self.size(theta))[..., None])
 

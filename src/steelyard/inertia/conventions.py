@@ -62,10 +62,8 @@ def from_urdf(mass, xyz, rpy, inertia):
 
 
 def to_urdf(theta, *, rpy=(0.0, 0.0, 0.0)):
-    """`UrdfInertial` of theta (..., 10); inertial axes along the link's, or at `rpy` (..., 3) to keep a file's.
-
-    Raises InertiaError if a body has a first moment but no mass.
-    """
+    """`UrdfInertial` of theta (..., 10), axes the link's, or at `rpy` (..., 3). Raises InertiaError: first moment, no
+    mass."""
     theta = batches.as_vector(theta, "theta")
     xp = array_namespace(theta)
     mass, com, central = parameters.to_com_inertia(theta)
@@ -111,10 +109,8 @@ class MujocoDiagonal(NamedTuple):
 
 
 def from_mujoco_diagonal(mass, pos, quat, diaginertia):
-    """theta: (..., 10) in the body frame, of the fields of `MujocoDiagonal`. `quat` is normalised, as MuJoCo does.
-
-    Raises InertiaError for a quaternion without direction (zero or not finite).
-    """
+    """theta (..., 10) in the body frame of the fields of `MujocoDiagonal`. Raises InertiaError: a quaternion without
+    direction."""
     quat = batches.as_vector(quat, "quat", size=4)
     moments = batches.as_vector(diaginertia, "diaginertia", size=3)
     xp = array_namespace(quat)
@@ -131,10 +127,8 @@ def from_mujoco_diagonal(mass, pos, quat, diaginertia):
 
 
 def to_mujoco_diagonal(theta):
-    """`MujocoDiagonal` of theta (..., 10), with the principal axes nearest the body's (any order of moments is valid).
-
-    Raises InertiaError if a body has a first moment but no mass.
-    """
+    """`MujocoDiagonal` of theta (..., 10), principal axes nearest the body's. Raises InertiaError: first moment, no
+    mass."""
     theta = batches.as_vector(theta, "theta")
     xp = array_namespace(theta)
     mass, com, central = parameters.to_com_inertia(theta)

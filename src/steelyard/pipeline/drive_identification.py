@@ -93,15 +93,7 @@ class DriveResult(Card):
         return self.draws()
 
     def draws(self, count: int = COUNT, *, seed: int = 0) -> Draws:
-        """Samples of what the motion leaves open.
-
-        Args:
-            count: of samples.
-            seed: of random numbers.
-
-        Returns:
-            The Draws.
-        """
+        """Samples of what the motion leaves open."""
         values = draws(self.fit, count, seed)
         inertias, ground = values.pop("inertias"), values.pop("ground", None)
         if ground is not None:

@@ -161,9 +161,8 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
 
 
 def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, cutoff: float | None = None):
-    """What can be said of a log without a model, as an Inspection. findings: of `checks.check`; ready: the log with
-    filtered v and a, whose motion is described; cutoff: of `spectral_cutoff`. Raises LogError for fewer than
-    two samples."""
+    """What can be said of a log without a model. findings: of `checks.check`; ready: filtered, whose motion is
+    described; cutoff: of `spectral_cutoff`. Raises LogError for fewer than two samples."""
     if len(log) < 2:
         raise LogError(f"log {log.name!r} has {len(log)} samples; at least 2 are needed to say anything of it")
     usable, steps = filterable(findings), np.diff(log.t[np.isfinite(log.t)])

@@ -141,10 +141,8 @@ class Run:
 def begin(
     job: Job, robot: Robot | None, logs: Sequence | None, progress: Progress, refuse: Callable[[Job, Robot], None]
 ) -> Run:
-    """The run of a job, its logs read. Raises SteelyardError.
-
-    robot, logs: in the place of the files that the job names. progress: told what is read, and the share of the logs
-    that is. refuse: raises for what this kind of run cannot do, before any log is read."""
+    """The run of a job, its logs read, or a robot and logs in their place. refuse: raises for what this kind of run
+    cannot do, before any log is read. Raises SteelyardError."""
     require_model_first(job)
     whole = with_motors(load_with_side(job, robot))
     knowledge_of(job, whole)
@@ -155,10 +153,7 @@ def begin(
 
 
 def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
-    """The nominal robot, with the rotors and loops of its side file where the job uses it, and locked joints.
-
-    robot: instead of that of the job's model file.
-    """
+    """The nominal robot, with the rotors and loops of its side file where the job uses it, and locked joints."""
     if robot is None:
         robot = load(
             job.model, floating=job.floating, gravity=job.gravity, folders=job.folders, arguments=job.arguments

@@ -42,9 +42,8 @@ class Repair:
 def fix_log(
     path, robot: Robot, *, channels: Mapping[str, Any] | None = None, given: Corrections = NOTHING
 ) -> tuple[Robot, list[str]]:
-    """Write the side file of a log with what is proven to be wrong with it; the log stays as it is. channels: as of
-    `read_log`; given: corrections that are known; both are written, too. Returns the robot as the log shows it, and
-    lines on what was written and what was not."""
+    """Write the side file of a log with what is proven to be wrong with it, channels and known corrections. Returns the
+    robot as the log shows it, and lines on what was written and what was not."""
     before = log_side(path)
     start = before.corrections.joined(given)
     write_of = replace(before, channels={**before.channels, **(channels or {})}, corrections=start)

@@ -35,10 +35,8 @@ Fit = Callable[..., Estimate]
 def posterior_of(
     robot: Robot, logs: Sequence[Log], fit: Fit, options: Mapping[str, Any], near: Estimate | None = None
 ) -> tuple[Estimate, list[tuple[Information, ...]]]:
-    """The posterior of several logs, and the sums of their blocks, by log, as they were fitted.
-
-    robot: with the links of the file. fit: as `fit.posterior`, of an Information and its options. options: of
-    `accumulate`. near: the posterior of nearly the same logs."""
+    """The posterior of several logs, by a fit such as `fit.posterior`, and sums of their blocks, by log. near: of
+    nearly the same logs."""
     logs = [log[:: _step(log)] for log in logs]
     edges = [np.linspace(0, len(log), min(BLOCKS, len(log)) + 1).astype(int) for log in logs]
 

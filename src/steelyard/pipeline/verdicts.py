@@ -34,10 +34,7 @@ LOST, WORSE = "lost_scale", "worse"  # what forbids the use of a model that expl
 
 
 def verdict(result: Result, written: Sequence[str] = ()) -> Verdict:
-    """Verdict of a run. Certificates hold already: a fit that fails its own check is an error, not a result.
-
-    written: what the written model has that nobody asked for, such as other masses of a gripper that stood still.
-    """
+    """Verdict of a run, whose certificates hold already. written: what the model has that nobody asked for."""
     return Verdict((*(Reason("written", words) for words in written), *_reasons(result)))
 
 

@@ -70,10 +70,8 @@ class BaseSources:
 def sources_of(
     robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callable[[FootPoints, NDArray], NDArray]
 ) -> BaseSources:
-    """The sources of a log, with delays undone. Raises LogError for neither a sensor nor poses.
-
-    log: base columns that are not finite were not recorded. kinds: of contacts by frame, "point", "line" or "flat".
-    stands: from legs and the verticals (n, 3) in axes of the base to (f, n) shares to which points stand."""
+    """The sources of a log, with delays undone; columns of the base that are not finite were not recorded. stands: from
+    legs and verticals (n, 3) in axes of the base to (f, n) shares. Raises LogError for neither a sensor nor poses."""
     legs, sensor = _legs(robot, log.q, kinds), on_base(robot, log)
     poses = recorded_poses(log, ALONE if sensor is None else POSED)
     inertial = None if sensor is None else _inertial(robot, log, sensor)
@@ -230,11 +228,8 @@ def _turned_earlier(poses: Poses, late: float) -> NDArray[np.float64]:
 
 
 def jitter_of(sources: BaseSources) -> NDArray[np.float64]:
-    """(n - 1, 12) standard deviations of changes between samples that integration leaves open, as of `WalkEvidence`.
-
-    With a sensor: its noise, and what its second differences say that the trapezoidal rule misses. Without one: white
-    accelerations.
-    """
+    """(n - 1, 12) as of `WalkEvidence`: a sensor's noise, and what its second differences say that the trapezoidal rule
+    misses; without one, white accelerations."""
     step, sensor = np.diff(sources.t)[:, None], sources.inertial
     jitter = np.empty((len(step), 12))
     if sensor is None:

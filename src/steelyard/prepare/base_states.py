@@ -36,25 +36,11 @@ SEARCHES = 2  # for contacts in the motion that they give, and rounds of each
 def base_states(
     robot: Robot, log: Log, *, contacts: Sequence[str] | Mapping[str, str] | None = None, radius: float = 0.0
 ) -> BaseStates:
-    """The state of a walking robot's base at each sample of a log, by a fixed-interval smoother.
-
-    Args:
-        robot: on a free base.
-        log: positions of joints; as far as recorded, an inertial sensor on the base, flags of contact and the base's
-            pose (not finite where it is not known; a position that never changes is not used).
-        contacts: frames of feet, by their kinds ("point", "line", "flat") if not points; or words as of
-            `with_contacts`. None: frames that the log flags, or links named as feet. Flags of the log are used, unless
-            a word is "auto"; contacts of other frames are found from the motion.
-        radius: m, of round feet about their frames, which roll.
-
-    Returns:
-        The BaseStates.
-
-    Raises:
-        LogError: no orientation can be known, or joint positions or the sensor hold no numbers.
-        OptionError: a robot on a fixed base, or unknown kinds.
-        ModelError: unknown frames.
-    """
+    """The state of a walking robot's base at each sample of a log, by a fixed-interval smoother of joints and, as far
+    as recorded, of an inertial sensor, flags and poses (not finite where unknown). contacts: frames of feet, by their
+    kinds if not points, or words as of `with_contacts`; None: frames that are flagged, or links named as feet. radius:
+    m, of round feet, which roll. Raises LogError: no orientation can be known, or no numbers; OptionError: a fixed
+    base, or unknown kinds; ModelError: unknown frames."""
     if not robot.floating:
         raise OptionError(f"robot '{robot.name}' has a fixed base, whose state is known: load it with floating=True.")
     if np.any(robot.gravity[:2]) or robot.gravity[2] >= 0:

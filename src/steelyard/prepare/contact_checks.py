@@ -151,10 +151,8 @@ def alike(robot: Robot, frames: Sequence[str]) -> tuple[str, ...]:
 
 
 def contact_faults(robot: Robot, log: Log, *, found: bool = False) -> Iterator[Finding]:
-    """What contradicts the flags of a log; findings that bias masses are fatal.
-
-    log: with contacts, and v; with a and tau, torques are asked, too. found: whether flags are those that the motion
-    shows, with which it agrees of course."""
+    """What contradicts the flags of a log, asked of torques, too; findings that bias masses are fatal. found: by the
+    motion."""
     flagged = tuple(log.contacts)
     if not (robot.floating and flagged):
         return

@@ -23,11 +23,9 @@ FEET = ("foot", "toe", "ankle_roll", "sole")  # ends of names of links that stan
 
 
 def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
-    """The log with the contacts that are asked for, and in its notes where they are from.
-
-    words: "auto", "none", or frames, also with commas, which must have flags; with auto, frames to look at. Empty: as
-    recorded. Raises OptionError for words that do not go together, or `auto` for a robot that has no ground, LogError
-    for frames without flags, ModelError for unknown ones."""
+    """The log with the contacts asked for ("auto", "none", or frames, which must have flags, with auto those to look
+    at), and in its notes where they are from. Raises OptionError, LogError for frames without flags, ModelError for
+    unknown ones."""
     words = parted(words)
     if not words:
         return log

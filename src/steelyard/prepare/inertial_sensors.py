@@ -34,10 +34,7 @@ def on_base(robot: Robot, log: Log) -> str | None:
 
 
 def with_angular_velocity(robot: Robot, log: Log) -> Log:
-    """The log, recorded, with the angular velocity of its base as the sensor measured it, less a constant bias.
-
-    robot: the log's. log: with v; without a sensor on the base it is left as it is.
-    """
+    """The log, recorded, with the angular velocity of its base as a sensor measured it, less a constant bias."""
     name = on_base(robot, log)
     if name is None or log.v is None:
         return log
