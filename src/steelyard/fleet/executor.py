@@ -25,7 +25,6 @@ from steelyard.errors import OptionError, SteelyardError
 from steelyard.extras import extra
 
 LOCAL, PROCESSES = "local", "processes"
-ANSWER = 10.0  # seconds that a scheduler has to answer
 AHEAD = 4  # pieces of work a worker has waiting
 
 
@@ -70,7 +69,7 @@ class WorkerPool:
             cluster = LocalCluster(n_workers=self.count, **options)
             return self._stack.enter_context(Client(self._stack.enter_context(cluster)))
         try:
-            return self._stack.enter_context(Client(scheduler, timeout=ANSWER))
+            return self._stack.enter_context(Client(scheduler))
         except (OSError, ValueError) as error:
             raise OptionError(
                 f"No Dask scheduler answers at {scheduler}: {error}. Start one, or use 'local'."
