@@ -86,7 +86,7 @@ class EngineReading:
     version: str = ""
     differences: tuple[Difference, ...] = ()  # above the engine's tolerance, largest first
     largest_equal: float = 0.0  # relative, of what counts as rounding
-    bodies: int = 0  # with joints: compared
+    bodies: int = 0  # compared, as `joints` are
     joints: int = 0
     refused: str = ""  # why the engine has not read the file
     notes: tuple[str, ...] = ()  # what it was given instead of it

@@ -293,10 +293,8 @@ def _uri(path: str) -> str:
 
 
 def github(findings: Findings, errors: Sequence[str] = ()) -> str:
-    """Workflow commands of GitHub Actions, which show findings beside the lines of a pull request; paths are as given.
-
-    Source: GitHub's page "Workflow commands for GitHub Actions".
-    """
+    """Workflow commands of GitHub Actions (its page of that name), which show findings beside the lines of a pull
+    request."""
     kinds = {"error": "error", "warning": "warning", "info": "notice"}
     lines = []
     for f in merged(findings):

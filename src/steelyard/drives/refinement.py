@@ -121,14 +121,9 @@ class Shown:
 
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
-    """Covariance of the coordinates: what leaving out one window after the other, the prior, and a step change.
-
-    The jackknife of clusters and its degrees of freedom (Bell and McCaffrey 2002), as errors within a window are alike.
-    Long logs leave less than what simulators differ by: armatures by half a step times the damping, delays by half a
-    step.
-
-    simulated: windows of the logs. refined: what was found from them.
-    """
+    """Covariance of the coordinates: what leaving out one window after the other (jackknife of clusters, Bell and
+    McCaffrey 2002: errors within one are alike), the prior, and a step change. Long logs leave less than what
+    simulators differ by: armatures by half a step times the damping, delays by half a step."""
     unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
     (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x, together=False)

@@ -60,12 +60,9 @@ class Recorded:
 def stretches(
     robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive], bases: Iterable[BaseStates | None] | None = None
 ) -> list[Recorded]:
-    """What logs recorded of motion and commands, each stretch without gaps in which all drives are on.
-
-    logs: with q and what the drives take, one column a joint. drives: by joint, all of them. bases: states of a free
-    base, one of each log; None: bases stand. Returns the stretches, in order; those too short to start from are left
-    out. Of a walking robot they end where a foot slips for long. Raises LogError: a log lacks what a drive takes.
-    """
+    """What logs recorded of motion and commands: stretches without gaps in which all drives are on, long enough to
+    start from; of a walking robot they end where a foot slips for long. bases: states of a free base, one of each log;
+    None: bases stand. Raises LogError: a log lacks what a drive takes."""
     found = []
     logs = list(logs)
     for log, base in zip(logs, [None] * len(logs) if bases is None else bases, strict=True):
@@ -234,11 +231,7 @@ class Windows:
 
 
 def windows_of(recordings: Sequence[Recorded], step: float, length: float | None, *, lead: float = 0.0) -> Windows:
-    """Windows of recordings, one after the other.
-
-    step: of the simulation, s. length: of a window, s; None: one a recording, all of it. lead: steps by which simulated
-    positions are ahead of their time, as of `Windows`.
-    """
+    """Windows of recordings, one after the other, of a length in s (None: one a recording). lead: as of `Windows`."""
     source, first, counts, q, v, a, spread = [], [], [], [], [], [], []
     for number, own in enumerate(recordings):
         position, speed, acceleration, left = smoothed(own)
@@ -286,10 +279,7 @@ def _calmest(t, rough, time: float, reach: float) -> int:
 
 
 def cuts(own: Recorded, times) -> list[int]:
-    """Samples near some times, at which a recording is best begun anew.
-
-    times: within it, s.
-    """
+    """Samples near some times, s, at which a recording is best begun anew."""
     rough = smoothed(own)[3].sum(axis=1)
     return [_calmest(own.t, rough, time, NEAR) for time in times]
 

@@ -61,10 +61,8 @@ class DisplacedTree:
 
 
 def two_passes(robot: Robot, q, v, a, external=None) -> DisplacedTree:
-    """One pass down the tree and one up. q (nq, n), v, a (nv, n), external (6, n) by frame.
-
-    What acts on a link from outside moves with it: joints transmit less by it, and nothing else changes.
-    """
+    """One pass down the tree and one up, of (n) samples last. What acts on a link from outside (by frame) moves with
+    it: joints transmit less by it, and nothing else changes."""
     xp = array_namespace(q, v, a)
     joints = joint_motion(robot, q, v, a)
     still = xp.zeros_like(joints.twist[:1])

@@ -148,10 +148,8 @@ def leaned(gravity, x: float, y: float) -> np.ndarray:
 def extra_rows(
     robot: Robot, extra: Extra, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> np.ndarray:
-    """(len(extra.dofs), n) torque per unit of an extra column on each of its degrees. q: (nq, n), v, a: (nv, n);
-    direction: (n,) of the motion of a shared motor.
-
-    Raises OptionError for a user's column of another shape or with values that are not finite."""
+    """(len(extra.dofs), n) torque per unit of an extra column on each of its degrees. direction: (n,) of a shared
+    motor. Raises OptionError for a user's column of another shape or with values that are not finite."""
     if extra.function is not None:
         column = np.asarray(extra.function(q.T, v.T, a.T), dtype=float)
         if column.shape != v.T.shape or not np.isfinite(column).all():

@@ -131,10 +131,8 @@ class GeometryGradient:
 
 
 def with_parts(robot: Robot, parts: Parts) -> Robot:
-    """The robot with the inertias of the named bodies made up of parts, each placed in the body frame.
-
-    Raises ModelError for unknown bodies, InertiaError for meshes that enclose no solid.
-    """
+    """The robot with inertias of named bodies made up of parts in the body frame. Raises ModelError for unknown bodies,
+    InertiaError for meshes that enclose no solid."""
     theta = robot.inertias.copy()
     for body, pieces in parts.items():
         theta[robot.body_index(body)] = combine(pieces)
@@ -144,12 +142,9 @@ def with_parts(robot: Robot, parts: Parts) -> Robot:
 def geometry_gradient(
     robot: Robot, parts: Parts, gradient: Gradient, *, motors: Mapping[str, tuple[str, int]] | None = None
 ) -> GeometryGradient:
-    """Gradient with respect to geometry from the one with respect to torques' inputs, summed over all states.
-
-    parts: as in `with_parts`. motors: joint name -> (body, index of a part of it): parts that move with the axis of
-    that joint; the body is the joint's parent (a stator) or its child (a rotor or gear). Raises ModelError for
-    unknown bodies, joints and parts, and for a motor on a body that its joint does not touch.
-    """
+    """Gradient with respect to geometry (`with_parts`) from that with respect to torques' inputs, summed over states.
+    motors: joint -> (body, index of a part) that moves with its axis: of the joint's parent (a stator) or its child (a
+    rotor). Raises ModelError for unknown ones, and a motor on a body that its joint does not touch."""
     by_theta = gradient.theta.reshape(-1, robot.nb, 10).sum(axis=0)
     found = {
         body: tuple(pull_back(part, by_theta[robot.body_index(body)]) for part in pieces)

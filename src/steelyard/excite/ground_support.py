@@ -49,11 +49,8 @@ class Support:
 
 
 def support_of(robot: Robot, bounds: MotionBounds, feet, *, margin: float) -> Support:
-    """Support of a robot on some links, where they are in the pose of its locked joints.
-
-    feet: names of links; margin: m to stay inside the polygon. Raises OptionError for links that move or have no
-    geometry, gravity that is not along z, and a polygon that leaves no room.
-    """
+    """Support of a robot on some links in the pose of its locked joints, a margin in m inside their polygon. Raises
+    OptionError for links that move or have no geometry, gravity not along z, and a polygon that leaves no room."""
     from scipy.spatial import ConvexHull, QhullError
 
     if np.linalg.norm(robot.gravity[:2]) > 1e-9 or not robot.gravity[2] < 0:

@@ -107,13 +107,9 @@ class MotionBounds:
 
 
 def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None) -> MotionBounds:
-    """Bounds of a robot.
-
-    locked: joints that do not move, by name or pattern (`left_*`). moved: joints that alone move, likewise; all by
-    default. rest: (nv,) or (nq,) where the others stay, rad or m; neutral by default. Raises OptionError for joints
-    without range, limits that leave nothing, free bases, joints of several degrees that are not locked, and closed
-    loops.
-    """
+    """Bounds of a robot. locked: joints that do not move, by name or pattern (`left_*`); moved: those that alone do;
+    rest: (nv,) or (nq,) where the others stay. Raises OptionError for joints without range, limits that leave nothing,
+    free bases and joints of several degrees that are not locked, and closed loops."""
     require_tree(robot, "The design of motions")
     locked = _locked(robot, locked, moved)
     owners = [j for j in robot.free_joints for _ in range(j.nv)]

@@ -228,10 +228,8 @@ def home_poses(robot: Robot, bounds: MotionBounds, profile: Profile | None = Non
 def start_pose(
     robot: Robot, bounds: MotionBounds, scene: CollisionScene | None, start, profile: Profile | None = None
 ) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """Pose (nv,) to start from, None for any, and what to say of it. start: as of `design`.
-
-    Raises OptionError for a pose that is given and lies outside of the bounds or in collision.
-    """
+    """Pose (nv,) to start from, None for any, and what to say of it. Raises OptionError: given, and out of bounds or
+    colliding."""
     if start is None:
         return None, ()
     usual = isinstance(start, str) and start == HOME

@@ -99,12 +99,8 @@ class Sandwich:
 
 
 def sandwich(blocks: Sequence[Information], *, noise=None, about=None) -> Sandwich:
-    """Scores of contiguous blocks at their common least-squares solution.
-
-    noise: (g,) by which row groups are weighted; by default what least squares leaves. about: (r,) base parameters
-    about which rows without torque tell ratios (`fit.homogeneous`); by default those of least squares. Raises FitError
-    for fewer than four blocks or too few samples.
-    """
+    """Scores of contiguous blocks at their common least-squares solution, row groups weighted by noise (g,), ratios of
+    rows without torque about base parameters (r,). Raises FitError for fewer than four blocks or too few samples."""
     if len(blocks) < THRESHOLDS.fewest_blocks:
         raise FitError(
             f"{len(blocks)} blocks cannot tell how large the errors are; give at least {THRESHOLDS.fewest_blocks}."

@@ -167,12 +167,9 @@ def equality(label: str, A, b) -> Constraint:
 def model_facts(
     robot: Robot, side: Path | None, *, rotors: bool, within=GEOMETRY, centers=None, masses=None, fixed=None, tied=()
 ) -> dict:
-    """What the files of a model know of its bodies, as options of `consistent`: its geometry and its side file.
-
-    rotors: whether rotors are bodies of the fit; else what is known of them is left out. The others: what is known
-    besides; of a body it counts more. Raises OptionError for another word, ModelError for a side file that cannot be
-    read.
-    """
+    """What the files of a model know of its bodies, as options of `consistent`: geometry and side file; what else is
+    known counts more. rotors: whether they are bodies of the fit. Raises OptionError for another word, ModelError for a
+    side file."""
     if isinstance(within, str) and within not in WORDS:
         raise OptionError(f"within is {within!r}. Choose from {choices(WORDS)}.")
     known = SideFacts() if side is None else read_known(side, robot)
@@ -345,11 +342,8 @@ def _sizes(theta) -> np.ndarray:
 
 
 def effect_bounds(layout: ParameterLayout, bounds: Mapping[str, tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds (p,) of friction, armature and extras; infinite where free.
-
-    bounds: by term ("viscous") or by column ("joint3.viscous"), the column's own counting more. Parameters that
-    cannot be negative are not unless bounds say so.
-    """
+    """Lower and upper bounds (p,) of friction, armature and extras, infinite where free, by term ("viscous") or,
+    counting more, by column ("joint3.viscous"); what cannot be negative is not unless bounds say so."""
     lower, upper = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
     lower[layout.nonnegative] = 0.0
     names = layout.names

@@ -259,11 +259,9 @@ def build(info: Information, known: Known = TOLD_NOTHING, **more) -> Program:
 
 
 def assembled(info: Information, knowledge: Knowledge, *, ratios: Ratios, noise=None, around=None) -> Program:
-    """The program of an Information and what is known, at a noise (g,).
-
-    ratios: what its rows without torque tell. around: (p,) parameters of bodies that can exist, where unknowns are zero
-    and which tell how large they are; the prior's by default. Raises FitError where equalities contradict each other.
-    """
+    """The program of an Information and what is known, at a noise (g,). around: (p,) bodies that can exist, where
+    unknowns are zero and which tell how large they are, by default the prior's. Raises FitError where equalities
+    contradict each other."""
     if noise is None:
         noise = first_noise(ratios.of(info)) if knowledge.noise is None else knowledge.noise
     data = _weighed(info, ratios, noise)

@@ -93,12 +93,8 @@ TOGETHER = 16  # fits that one thread takes at a time
 
 
 def constrained(model: Posterior, free, *, last: float = LAST) -> np.ndarray:
-    """(m, p) constrained optima z nearest to the unconstrained ones free (n, p), see `Posterior.factors`.
-
-    last: mu, the weight of the barrier that is left.
-
-    Rows for which Newton's method does not get there are left out; raises FitError when half of them are.
-    """
+    """(m, p) constrained optima z nearest to the free ones (n, p), see `Posterior.factors`, at a barrier of weight
+    `last`; rows where Newton's method fails are left out. Raises FitError when half of them are."""
     inside = np.zeros(free.shape[1])
     bounded = _bounded(model)
     inside[bounded] = np.maximum(model.lower[bounded - 10 * model.bodies] + 1.0, 0.0)

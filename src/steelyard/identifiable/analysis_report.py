@@ -183,13 +183,9 @@ def _folded(line: str, width: int | None, *, sum: bool = False) -> str:
 def document(
     result: Identifiability, *, links: Iterable[str] = (), motors: Iterable[str] = (), data: Excitation | None = None
 ) -> dict:
-    """All that the table and its sections say. links: those explained in words; motors: sentences on shared ones; data:
-    excitation by a log.
-
-    base_parameters: expression may end in how many more terms there are; regroups has them all, factor and name.
-    parameters: status is a name of `Status` (ALONE, BASE, COMBINED, UNIDENTIFIABLE), value what the model states;
-    scaled, there and of base parameters: whether it shows only up to one of the `scales` that nothing fixes.
-    """
+    """All that the table and its sections say, with links explained in words, sentences on shared motors and excitation
+    by data. regroups of base parameters has all terms; status is a name of `Status`, value what the model states,
+    scaled whether it shows only up to one of the `scales` that nothing fixes."""
     parameters = zip(result.names, result.units, result.values, result.status, result.scaled, strict=True)
     factors, least = result.basis.regrouping, THRESHOLDS.negligible  # below, factors are rounding
     sizes = np.abs(factors) * result.mechanism.scale

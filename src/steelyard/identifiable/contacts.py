@@ -276,10 +276,8 @@ def _in_pose(robot: Robot, frame: str, q) -> dict[str, np.ndarray]:
 
 
 def _spans(mechanism: Mechanism, robot: Robot, frame: str) -> dict[str, np.ndarray]:
-    """(6, r) twists of the frame that each degree can make in some pose, in the frame's own axes.
-
-    Of a coordinate that several joints between ground and frame share, by random poses.
-    """
+    """(6, r) twists of the frame that each degree can make in some pose, in its own axes; of shared coordinates by
+    random poses."""
     at, found = robot.frame(frame), {}
     body = robot.body_names[at.body]
     node = next(i for i, each in enumerate(mechanism.nodes) if each.name == body and len(each.columns))

@@ -45,8 +45,7 @@ def to_order(theta, order):
 class UrdfInertial(NamedTuple):
     """`<inertial>` of a URDF link: `<origin xyz rpy/>`, `<mass/>`, `<inertia ixx ixy ixz iyy iyz izz/>`."""
 
-    mass: Any
-    """(...) kg"""
+    mass: Any  # (...) kg
     xyz: Any  # (..., 3) m, centre of mass in the link frame
     rpy: Any  # (..., 3) rad, axes of the inertial frame in the link frame: `Rz(yaw) Ry(pitch) Rx(roll)`
     inertia: Any
@@ -76,8 +75,7 @@ def to_urdf(theta, *, rpy=(0.0, 0.0, 0.0)):
 class MujocoFull(NamedTuple):
     """`<inertial mass pos fullinertia/>` of an MJCF body."""
 
-    mass: Any
-    """(...) kg"""
+    mass: Any  # (...) kg
     pos: Any  # (..., 3) m, centre of mass in the body frame
     fullinertia: Any  # (..., 6) kg m^2 `[xx, yy, zz, xy, xz, yz]` about the centre of mass, in body axes
 
@@ -101,8 +99,7 @@ def to_mujoco_full(theta):
 class MujocoDiagonal(NamedTuple):
     """`<inertial mass pos quat diaginertia/>` of an MJCF body; `body_mass`, `ipos`, `iquat`, `inertia` of `MjModel`."""
 
-    mass: Any
-    """(...) kg"""
+    mass: Any  # (...) kg
     pos: Any  # (..., 3) m, centre of mass in the body frame
     quat: Any  # (..., 4) `[w, x, y, z]`, principal axes in the body frame
     diaginertia: Any  # (..., 3) kg m^2, principal moments

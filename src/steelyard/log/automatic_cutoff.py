@@ -131,8 +131,7 @@ def acceleration_noise(noise: float, rate: float, cutoff: float) -> float:
 
 def bandwidth(log: Log, *, smoother: str = BUTTERWORTH, order: int | None = None) -> Bandwidth:
     """The cutoff with the least expected error of a fit to what `filters.differentiate` makes of a log, common to all
-    joints. log: with q; with v as well the cutoff is the higher one, of the channel that shows more of the motion.
-    Raises LogError for a log too short to tell."""
+    joints; with v the higher one, of the channel that shows more. Raises LogError for a log too short to tell."""
     part, options = longest(log), {"smoother": smoother, "order": order}
     found = []
     if log.nq == log.nv:

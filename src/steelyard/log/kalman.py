@@ -41,12 +41,9 @@ class Smoothed:
 def smooth(
     t: ArrayLike, x: ArrayLike, *, cutoff: float | None = None, noise: ArrayLike | None = None, causal: bool = False
 ) -> Smoothed:
-    """Smooth signals x (n,) or (n, k), measured at times t (n,), s; stretches between gaps each on their own.
-
-    cutoff: Hz, common to all columns; None takes the most likely one (`most_likely`). noise: standard deviation of the
-    measurements, one or (k,); None takes what the innovations say. causal: filter only, as online. Raises LogError for
-    stamps that do not increase, or no stretch of 10 samples.
-    """
+    """Smooth signals x (n,) or (n, k) at times t, stretches between gaps each on their own. cutoff: Hz; None: the most
+    likely one. noise: None: what innovations say. causal: filter only, as online. Raises LogError for stamps that do
+    not increase, or no stretch of 10 samples."""
     t, x = np.asarray(t, dtype=np.float64), np.asarray(x, dtype=np.float64)
     x = x[:, None] if x.ndim == 1 else x
     if t.shape != x.shape[:1] or not np.all(np.diff(t) > 0):

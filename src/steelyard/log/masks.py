@@ -56,9 +56,8 @@ def saturation(log: Log) -> Iterator[Finding]:
 
 
 def masked(filtered: Log, raw: Log, mask: ArrayLike, cutoff: float, *, name: str = "masked torques") -> Log:
-    """A filtered log with weights, in which torques do not count where a mask of the raw one reaches them through the
-    filter. Several masks may follow each other. mask: (n, nv) of raw, True for torques that do not count; cutoff: Hz of
-    the filter, 0 for none; name: of the mask, in notes. Raises LogError for a mask of another shape."""
+    """A filtered log in which torques do not count where a mask (n, nv) of the raw one reaches them through the filter
+    of a cutoff, Hz; several may follow each other. Raises LogError for a mask of another shape."""
     mask = np.asarray(mask, dtype=bool)
     if mask.shape != (len(raw), raw.nv):
         raise LogError(f"a mask of log {raw.name!r} has shape {mask.shape}, expected {(len(raw), raw.nv)}")

@@ -21,11 +21,8 @@ MOTION = ("q", "v", "a", "tau")
 def to_log(
     raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None, name: str, base: str | None = None
 ) -> Log:
-    """Name, select and order the columns. `joint_names` names the file's columns, over any names it has; base is the
-    convention of its free base, over any that it is known to have.
-
-    Raises LogError listing both sets of names when the file lacks a joint of the robot.
-    """
+    """Name, select and order the columns; `joint_names` and `base` count over what the file has. Raises LogError
+    listing both sets of names when the file lacks a joint of the robot."""
     notes: list[str] = list(raw.notes)
     channels = dict(raw.channels)
     shared = {key: channels.pop(key) for key in COMMON if key in channels and channels[key].values.shape[1] == 1}

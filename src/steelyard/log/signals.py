@@ -207,12 +207,8 @@ LEROBOT = next(recorder for recorder in RECORDERS if recorder.name == "LeRobot")
 
 
 def recognised(names: Sequence[str], request: ReadRequest) -> tuple[ReadRequest, str | None, tuple[str, ...]]:
-    """The request with the channels of the program that wrote a file, the convention of its free base, and a note; the
-    request as it was where no program is known.
-
-    names: of arrays, or of columns, which are those of one signal where they differ in a number at their end alone.
-    What the request says of a channel counts more, and nothing is said where it says everything.
-    """
+    """The request with the channels of the program that wrote a file, the convention of its free base, and a note,
+    where one is known by the names of its columns or arrays; what the request says of a channel counts more."""
     signals = _signals(names)
     for recorder in RECORDERS:
         if not all(mark in signals for mark in recorder.marks):

@@ -176,11 +176,8 @@ def repeats(log: Log) -> Iterator[Finding]:
 
 
 def restamp(log: Log) -> Log:
-    """The log without held-over samples, the others evenly spaced in time between its gaps.
-
-    Right for a robot that reports at a steady rate which is not that of the log. A log without repeats is returned as
-    it is.
-    """
+    """The log without held-over samples, the others evenly spaced between its gaps: right for a robot that reports at a
+    steady rate which is not that of the log."""
     held = repeated(log)
     if not held.any():
         return log

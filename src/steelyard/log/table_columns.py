@@ -193,11 +193,9 @@ def _channels_of(names: Iterable[str], channel: str) -> list[tuple[str, str]]:
 
 
 def _understood(stated: list[tuple[str, str | None]], known: Iterable[str], beside: Collection[int]):
-    """(name, unit) and (channel, joint) of each column, the latter None where nothing fits, as the style has it that
-    explains the header best: channel before or behind the joint, and both once more with what only decorates left out.
-
-    beside: columns that do not count there, as they are read only where they are asked for.
-    """
+    """(name, unit) and (channel, joint) of each column, None where nothing fits, in the style that explains the
+    header best: channel before or behind the joint, or with what only decorates left out. beside: columns that do
+    not count."""
     expected = set(known)
     bare = [_undecorated(name, unit) for name, unit in stated]
     readings = [(each, _read_as(each, style)) for each in (stated, bare) for style in (_prefixed, _suffixed)]

@@ -182,12 +182,9 @@ def assemble(
     closures: Iterable[Closure] = (),
     places: Iterable[tuple[str, str | None, Pose]] = (),
 ) -> Robot:
-    """Build a Robot from parts in file order with exactly one root.
-
-    floating: None keeps the base the file describes, True puts a free joint under the root, False welds free joints
-    where the file places them. gravity: (3,) m/s^2. places: name, part that carries it or None, and pose in that.
-    Raises ModelError when nothing can move.
-    """
+    """Build a Robot from parts in file order with exactly one root. floating: None keeps the base of the file, True
+    puts a free joint under the root, False welds free joints. places: name, part or None, and pose in it. Raises
+    ModelError when nothing can move."""
     gravity = np.asarray(gravity, dtype=float)
     if gravity.shape != (3,) or not np.isfinite(gravity).all():
         raise ModelError(f"gravity is a finite vector of 3 in the world frame, m/s^2; got {gravity.tolist()}.")

@@ -49,13 +49,9 @@ def find_changes(
     drives: Mapping[str, Drive],
     obstacle: Callable[[str], str | None] = lambda joint: None,
 ) -> Changes:
-    """Compare a robot with its file as read afresh (`reference`, of the same structure).
-
-    hosts: whether the format lets a link, by index, have an inertial. writable: whether it has a place for a property
-    of a joint. drives: of the robot, those that the format can hold, as they read back. obstacle: why that of a joint
-    cannot be written, None where it can. Raises ModelError for a changed body that no distribution of mass can have,
-    and for negative joint properties.
-    """
+    """Compare a robot with its file as read afresh (`reference`). hosts: whether the format lets a link have an
+    inertial; writable: whether it has a place for a property of a joint; obstacle: why a drive cannot be written, or
+    None. Raises ModelError for a changed body that cannot exist, and for negative joint properties."""
     inertials: dict[int, np.ndarray] = {}
     rescaled: list[str] = []
     for body in range(robot.nb):
@@ -110,12 +106,8 @@ def require_consistent(name: str, theta):
 
 
 def divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.ndarray], list[str]]:
-    """Inertials of the links of one body whose inertia became another, (10,) by index of a link in its frame, and a
-    line where fixed links had to follow.
-
-    theta: (10,) of the body in its frame; reference: the robot with the inertias that its links add up to; hosts: as of
-    `find_changes`.
-    """
+    """Inertials (10,) by link of one body whose inertia became theta (10,), and a line where fixed links had to follow.
+    hosts: as of `find_changes`."""
     links = reference.links
     riders = [i for i, link in enumerate(links) if link.body == body]
     receiver = _receiver(reference, body, riders, hosts)

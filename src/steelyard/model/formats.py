@@ -283,12 +283,8 @@ def _with_folders(document: ModelDocument, folders) -> ModelDocument:
 
 
 def models_in(path) -> list[Path]:
-    """The model files a path stands for: itself, for a folder every model in it, and for a pattern such as
-    "models/*.urdf" (`**` for any depth) what it matches. Hidden files, links out of the folder, parts of models and XML
-    files that are no models are left out.
-
-    Raises ModelError for a folder without models, and a pattern that matches nothing.
-    """
+    """The model files of a path: itself, every model in a folder, or what a pattern such as "models/*.urdf" matches,
+    but for hidden files, links out of the folder and parts of models. Raises ModelError for none."""
     require_path(path)
     path = Path(path)
     if has_magic(str(path)) and not os.path.lexists(path):

@@ -87,11 +87,9 @@ def endless(limit, most: float = ENDLESS) -> np.ndarray:
 
 
 def bounds_of(stated: dict[str, float], *, ranged: bool = True) -> dict[str, float]:
-    """Limits of a one-degree `Joint` that a file states as "lower", "upper", "effort" and "velocity".
-
-    A range without width, and a speed or an effort of nothing, are what exporters write for "unknown": a joint that
-    cannot move would be fixed. MuJoCo ignores such ranges, too. ranged: whether the joint has a range at all.
-    """
+    """Limits of a one-degree `Joint` stated as "lower", "upper", "effort" and "velocity". Ranges without width and
+    speeds or efforts of nothing are what exporters write for "unknown", and MuJoCo ignores, too. ranged: whether it has
+    a range at all."""
     lower, upper = stated.get("lower", -np.inf), stated.get("upper", np.inf)
     bounds = {"lower": lower, "upper": upper} if ranged and lower < upper else {}
     return bounds | {f"{key}_limit": stated[key] for key in ("effort", "velocity") if stated.get(key, 0.0) > 0}

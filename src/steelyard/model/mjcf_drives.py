@@ -147,9 +147,8 @@ def direct_drives(m) -> Iterator[tuple[int, int]]:
 
 
 def actuator_drive(m, actuator: int) -> Drive | None:
-    """The drive that an actuator of an MjModel on a joint of one degree is; None for one that is none of those known.
-    It is in units of the joint: gear ratios are in its numbers, and a command divided by the gear is one of the joint's
-    position or speed."""
+    """The drive, in units of the joint, that an actuator on a joint of one degree is, its gear in its numbers; None for
+    unknown ones."""
     import mujoco
 
     direct = m.actuator_dyntype[actuator] == mujoco.mjtDyn.mjDYN_NONE

@@ -206,11 +206,8 @@ def _compilable(theta):
 
 
 def _inertial(body: Body, theta, form=None, *, own_axes=None) -> tuple[Document, list[Edit]]:
-    """The file and the edits that give a body its inertial, in the spelling the file has (`diaginertia` or full).
-
-    theta: (10,). form: mass, centre of mass and inertia about it in the body's axes, of theta unless given. own_axes:
-    (3,) moments in the axes that the file states, where those can stay.
-    """
+    """The file and edits that give a body theta (10,), in the spelling the file has. form: mass, centre of mass and
+    inertia about it instead. own_axes: (3,) moments in the axes that the file states, where those can stay."""
     if body.inertial is None:
         return body.node.document, insert(body.node.document, body.node.element, new_inertial(theta))
     document, element = body.inertial.document, body.inertial.element

@@ -147,11 +147,8 @@ def resolve(text: str, starts: list[Path], folders: tuple[Path, ...]) -> Resolve
 
 
 def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Resolved:
-    """A file of a package: one that lies around the model or in one of the folders, else one that is installed.
-
-    A folder of that name counts where it is a package, holds the model, or lies in one of the folders: in "/", any
-    folder of the computer would be one.
-    """
+    """A file of a package around the model or in one of the folders, else an installed one. A folder of that name
+    counts where it is a package, holds the model, or lies in one of the folders: in "/", any folder would be one."""
     name, _, rest = unquote(text.split("://", 1)[1]).partition("/")
     if not name:
         return Resolved(None, "missing", f"'{text[:120]}' names no package before its third slash.")

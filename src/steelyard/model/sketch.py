@@ -141,19 +141,15 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """A model file, read without refusing anything.
-
-    format: name of a `Format`; word: what that calls a part. parts: parents before children. faults: what the reader
-    could not make sense of. notes: what was not read, and why.
-    """
+    """A model file, read without refusing anything."""
 
     path: Path
-    format: str
-    word: str
-    parts: tuple[Part, ...]
+    format: str  # name of a `Format`
+    word: str  # what that calls a part
+    parts: tuple[Part, ...]  # parents before children
     joints: tuple[SketchJoint, ...]
-    faults: tuple[ScanFault, ...]
-    notes: tuple[str, ...] = ()
+    faults: tuple[ScanFault, ...]  # what the reader could not make sense of
+    notes: tuple[str, ...] = ()  # what was not read, and why
     parts_by_name: dict[str, int] = field(init=False)
     memo: dict[str, Any] = field(init=False, default_factory=dict)
 

@@ -153,11 +153,8 @@ def _side(
 
 
 def _left_as_it_is(whole: Robot, found: Robot, path: Path, said: str, precision: float) -> str:
-    """What to say of a side file that somebody else wrote: of one that belongs to the source, or that is true of the
-    new model but for limits.
-
-    Raises ModelError for another one.
-    """
+    """What to say of somebody else's side file that belongs to the source, or is true of the new model but for limits.
+    Raises ModelError for another one."""
     target, source = side_path(path), whole.source
     try:
         given = read_side(target, found)

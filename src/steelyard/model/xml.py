@@ -312,11 +312,8 @@ class Reader:
         self.refusals.append(f"{self.document.where(element)}: {message} {remedy}".strip())
 
     def numbers(self, element: Element, name: str, count: int, text: str, **options) -> np.ndarray:
-        """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite.
-
-        options: default. code: of that fault; None where only a strict reader needs the numbers. strict: what that
-        takes: "finite" numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
-        """
+        """Attribute as (count,) floats; NaN and a fault (code) when missing without default, unreadable or not finite,
+        where a strict reader needs "finite" numbers, any "number", or "" for everything."""
         written = f"'{name}'", f'{name}="', '"'
         return self._numbers(element, element.attributes.get(name), written, count, text, **options)
 

@@ -38,13 +38,11 @@ class MessageFile:
     wanted: Callable[[Topic], bool]
     topics: dict[tuple[str, str], Topic] = field(default_factory=dict)  # by name and type, over all parts
     kept: dict[int, Topic] = field(default_factory=dict)  # those wanted, by their number in the present part
-    known: set[int] = field(default_factory=set)
-    """Numbers of all topics of the present part."""
+    known: set[int] = field(default_factory=set)  # numbers of all topics of the present part
     undeclared: int = 0  # messages of no topic that the part declares
     notes: list[str] = field(default_factory=list)  # what was damaged
     seen: int = 0  # messages of all topics
-    before: int = 0
-    """Those of the parts before the present one."""
+    before: int = 0  # those of the parts before the present one
     expanded: int = 0
     defined: int = 0
     bytes_kept: int = 0
