@@ -54,10 +54,8 @@ def parted(words: Sequence[str]) -> list[str]:
 
 
 def _found(robot: Robot, log: Log, frames: Sequence[str]) -> Log:
-    """With flags from the motion: of the frames asked for, those of the log and their like, or links named as feet.
-
-    They are wider than the motion says: forces that are allowed for in vain cost rows, missing ones falsify masses.
-    """
+    """With flags from the motion, of frames asked for, the log's and their like, or links named as feet; wider than it
+    says: forces that are allowed for in vain cost rows, missing ones falsify masses."""
     from scipy.ndimage import binary_dilation
 
     if not robot.floating:

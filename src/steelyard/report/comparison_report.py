@@ -23,10 +23,8 @@ APART = 0.5  # width that the results of one name share
 def comparison_summary(
     records: Sequence[Record], folders: Sequence[Path], *, out=None, files: Sequence[str] = ()
 ) -> dict:
-    """Summary of kind `comparison` (schema in `report.schema`) of two results or more, all of one kind.
-
-    folders: where the records come from; they name the runs. Raises OptionError for one result, or for kinds mixed.
-    """
+    """Summary of kind `comparison` of two results or more, named by folders. Raises OptionError for one, or kinds
+    mixed."""
     if len(records) < 2 or len({record.kind for record in records}) > 1:
         raise OptionError(
             "A comparison takes two results or more, all of robots or all of payloads; got "

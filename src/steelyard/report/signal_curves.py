@@ -52,11 +52,8 @@ def screen_curves(kind: str, t, series: Mapping[str, np.ndarray]) -> Iterator[tu
 
 
 def thin(t, y, limit: int = 2000):
-    """Reduce a signal to the smallest and largest sample of each stretch, at most about `limit` points, so that no peak
-    is lost; NaN where time has a gap, so that a drawn line breaks there.
-
-    t: (n,), increasing; y: (n,). Returns t (k,), y (k,).
-    """
+    """Smallest and largest sample of each stretch of a signal y at times t, about `limit` points at most, so that no
+    peak is lost; NaN where time has a gap."""
     keep = _extremes(np.asarray(y), limit)
     broken = np.searchsorted(keep, gaps(t), side="right") if len(t) > 2 else np.zeros(0, dtype=int)
     broken = np.unique(broken[(broken > 0) & (broken < len(keep))])

@@ -187,10 +187,7 @@ def _room(robot: Robot):
 
 
 def _sines(t, frequency, amplitude, phase):
-    """Sum of sines and its derivatives.
-
-    t: (n,), frequency: (h,) rad/s, amplitude, phase: (nv, h). Returns three (n, nv).
-    """
+    """Sum of sines of frequencies (h,) rad/s, amplitudes and phases (nv, h), and its derivatives, each (n, nv)."""
     angle = t[:, None, None] * frequency + phase
     sine, cosine = np.sin(angle), np.cos(angle)
     return (

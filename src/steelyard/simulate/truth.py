@@ -97,12 +97,8 @@ def on_ground(
     radius: float,
     sole: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),),
 ):
-    """The MjSpec of a robot with servos on a floor, as a user has it.
-
-    robot: with a free base, and drives. feet: frames under which spheres touch the ground. sensors: further frames.
-    ground: the floor. radius: m, of the spheres. sole: m, where they are in the frame of a foot. Returns a MjSpec; its
-    geoms are the floor and the feet, and frames that are no bodies are its sites.
-    """
+    """The MjSpec of a robot with servos on a floor, as a user has it: geoms are floor and feet, spheres under frames,
+    and frames that are no bodies its sites. sole: m, where spheres are in the frame of a foot."""
     import mujoco
 
     spec = mujoco.MjSpec.from_string(mjcf_text(replace(robot, drives={})))

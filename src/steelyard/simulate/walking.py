@@ -64,10 +64,8 @@ class Legs:
 
     @classmethod
     def of(cls, robot: Robot) -> "Legs":
-        """Read from a robot that stands with straight legs at zero angles.
-
-        Raises ModelError for a robot without four such legs under a free trunk.
-        """
+        """Read from a robot that stands with straight legs at zero. Raises ModelError: no four such legs under a free
+        trunk."""
         found = [_leg(robot, foot, ahead, aside) for foot, ahead, aside in zip(FEET, AHEAD, ASIDE, strict=True)]
         first = found[0]
         if not robot.floating or any(not np.allclose(each, first, atol=1e-6) for each in found):

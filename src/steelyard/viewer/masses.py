@@ -59,10 +59,8 @@ def mass_of(theta, center_covariance=None) -> dict:
 
 
 def read_outcome(path, robot: Robot) -> Found:
-    """Identified inertias and covariances of the centres of mass from the folder of a result, or its `summary.json`.
-
-    Raises OptionError for what is no result, and one of another robot.
-    """
+    """Identified inertias and covariances of centres of mass of a result. Raises OptionError for no result, or another
+    robot's."""
     from steelyard.report.record import SUMMARY, read
 
     path = Path(path)

@@ -87,10 +87,7 @@ def scene(
 
 
 def side_by_side(first: dict, motion: PlayedMotion, other: PlayedMotion, name: str) -> dict:
-    """A scene with its robot twice, moving at once.
-
-    first: scene of the robot. other: of the robot beside it, in the time of the first. name: what the other is called.
-    """
+    """The scene of a robot twice, called so, moving at once in the time of the first."""
     joints, count, bodies = first["joints"], len(first["q"]), len(first["bodies"])
     reach = sum(float(np.linalg.norm(joint["frame"][3::4])) for joint in joints if joint["parent"] != WORLD)
     shift = BESIDE * max(reach, SMALLEST)

@@ -105,9 +105,8 @@ def text(array, dtype: str) -> str:
 
 
 def looks(robot: Robot) -> Looks:
-    """Geometry of the file a robot was read from. What cannot be read is named in `gaps`, and never an error, as long
-    as the file still is a model.
-    """
+    """Geometry of the file a robot was read from; what cannot be read is named in `gaps` as long as the file is a
+    model."""
     document = document_of(robot)
     if document is None:
         return Looks(gaps=("The robot was not read from a file: it has no meshes.",))
