@@ -169,8 +169,7 @@ def axis_sums(
     robot: Robot, layout: ParameterLayout, logs, directions: AxisDirections, z, *, weights, width, sample_weights=None
 ):
     """Sums over logs for a robot whose axes stand at z (d,), with its inertias the ones to differentiate at, of torques
-    left after effects that are no columns. weights: (nv,) of torques; width: of Coulomb friction; sample_weights: of a
-    log."""
+    left after effects that are no columns. weights: (nv,); sample_weights: of a log."""
     r, size = layout.size, layout.size + directions.count + 1
     rates = directions.rates(z)
     gram = np.zeros((size, size))

@@ -55,11 +55,8 @@ class Fitness:
 
 
 def evidence_of(blocks: Sequence[Information], total: Information) -> tuple[Evidence, Fitness]:
-    """Evidence of a run from the Informations of its contiguous blocks, their sum being `total`.
-
-    Residuals correlated in time count for less: precision is divided by the inflation that block scores show
-    (`fit.sandwich`). Raises FitError for too few samples.
-    """
+    """Evidence of a run from Informations of its contiguous blocks, of sum `total`: precision over the inflation that
+    block scores show, as residuals are correlated. Raises FitError for too few samples."""
     weighted, noise = weigh_by_noise(total)
     scores = independent_blocks(sandwich(blocks, noise=noise))
     inflation = max(1.0, float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))))
@@ -141,12 +138,9 @@ def change_along(evidences: Sequence[Evidence], u) -> Change:
 def score_test(
     change: Change, cause: Cause, *, noise: Change | None = None, spread_degrees: float = np.inf
 ) -> Explained:
-    """The test of one cause.
-
-    noise: the change without the estimated spread that `change` has in it; spread_degrees: degrees of freedom of that
-    spread. The more of a direction's variance is spread, the fewer degrees its variance has, and chi-square becomes F
-    (Satterthwaite 1946).
-    """
+    """The test of one cause. noise: the change without the estimated spread, of `spread_degrees`, that it has in it:
+    the more of a direction's variance is spread, the fewer degrees it has, and chi-square becomes F (Satterthwaite
+    1946)."""
     H = cause.directions
     V, U = H.T @ change.precision @ H, H.T @ change.score
     root, lost = _inverse_root(V)
@@ -163,10 +157,8 @@ def score_test(
 
 
 def log_tail(statistic: float, degrees: int, below: float = np.inf) -> float:
-    """Logarithm of the probability that a chi-square exceeds `statistic`; 0 for no degrees of freedom.
-
-    below: degrees of freedom of the variance that it was divided by: `statistic / degrees` is F then.
-    """
+    """Logarithm of the probability that a chi-square exceeds `statistic`, or F where the variance that it was divided
+    by has `below` degrees of freedom."""
     from scipy.special import betainc, betaln, gammaincc, gammaln
 
     if degrees == 0:

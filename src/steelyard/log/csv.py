@@ -261,9 +261,8 @@ def _refusal(count: int, why: str) -> LogError:
 
 
 def sparse_columns(head: TableHead, plan: Layout) -> tuple[list[NDArray[np.float64]], str] | None:
-    """Columns (n,) at the rows of the positions, from a table where the cells of a signal may be empty together, and a
-    note; None for what is no such table. Other signals lie on lines between their own samples, what holds has its last
-    value, and NaN stands where there is no sample near."""
+    """Columns (n,) at the rows of the positions of a table where cells of a signal may be empty together, and a note,
+    or None: others lie on lines between their samples, what holds has its last value, NaN where there is none near."""
     signals = _signals(plan)
     cells = _cells(head, plan.indices)
     if cells is None or "t" not in signals or "q" not in signals:

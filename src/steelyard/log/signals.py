@@ -35,10 +35,9 @@ Groups = dict[Kind, dict[str, int]]  # numbers of columns of one channel, by kin
 def best_series(
     names: Sequence[str], known: Collection[str], prefixed: Callable[[str], tuple[str, str] | None]
 ) -> tuple[dict[int, str], set[int], tuple[str, ...]]:
-    """The series of positions, velocities and accelerations that are read, and commands among them and torques: what
-    headers stand for, by their number; numbers of those that are read only where they are asked for; and notes on
-    commands. Empty where no word tells series apart. known: joints, whose names mean themselves; prefixed: makes
-    (channel, joint) of a name that starts with the word of a channel."""
+    """The series of motion, commands and torques that are read, by number of the header; numbers of those read only
+    where they are asked for; and notes on commands. Empty where no word tells series apart. prefixed: makes (channel,
+    joint) of a name that starts with the word of a channel."""
     hits = [prefixed(name) for name in names]
     found: dict[str, Groups] = {"q": {}, "v": {}, "a": {}}
     for i, hit in enumerate(hits):

@@ -72,9 +72,8 @@ def _lattice_inside(vertices, faces, spacing, rng):
 
 
 def _crossings(corners, x, y):
-    """Which vertical lines of the grid x, y cross which faces (f, 3, 3): index of the line and height of the crossing,
-    some faces at a time. Raises InertiaError for faces that lie above each other a thousand times.
-    """
+    """Line and height where vertical lines of the grid x, y cross faces (f, 3, 3). Raises InertiaError for faces above
+    each other a thousand times."""
     lower, upper = corners[:, :, :2].min(axis=1), corners[:, :, :2].max(axis=1)
     first = np.stack([np.searchsorted(grid, lower[:, k]) for k, grid in enumerate((x, y))], axis=1)
     spans = np.stack([np.searchsorted(grid, upper[:, k], "right") for k, grid in enumerate((x, y))], axis=1) - first

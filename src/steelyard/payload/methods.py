@@ -185,13 +185,9 @@ def method_named(name: str) -> Method:
 
 
 def fitted_body(A, b, prior, *, weight: float, regularizer: str = "pullback", within: BodySet | None = None) -> Fit:
-    """The body nearest to data `||A theta - b||^2` and a prior, by `fit.consistent`; constraints that bind are left
-    aside in its covariance.
-
-    It is fitted as the body W of `J = L W L^T` with the prior's `J0 = L L^T`, so that a prior as thin as a sheet is as
-    well scaled as a ball. A: (k, 10), b: (k,) in units of the noise; prior: (10,); within: the set that holds its mass.
-    Raises InertiaError for a prior that is not physically consistent.
-    """
+    """The body nearest to data `||A theta - b||^2` and a prior (10,), by `fit.consistent`, fitted as the W of `J = L W
+    L^T` with the prior's `J0 = L L^T`, so that sheets are as well scaled as balls; constraints that bind are left aside
+    in its covariance. Raises InertiaError for a prior that is not physically consistent."""
     to_theta = unit_basis(np.asarray(prior, dtype=float)) @ FROM_UNIT
     info = summed((A @ to_theta)[:, None], b[:, None], layout=ParameterLayout((BODY,)))
     held = None if within is None else {BODY: _Relative(within, to_theta)}
@@ -218,10 +214,8 @@ class _Relative(BodySet):
 
 
 def compact_body(mass, com) -> np.ndarray:
-    """(10,) of a body with radius of gyration `(m / 1000 kg/m^3)^(1/3)`: elongated, and about as dense as water.
-
-    mass: kg, positive; com: (3,) in m, pulled in where it is farther than such a body can be held.
-    """
+    """(10,) of a body with radius of gyration `(m / 1000 kg/m^3)^(1/3)`: elongated, and about as dense as water; com
+    (3,) pulled in."""
     radius = (mass / WATER) ** (1 / 3)
     com = np.asarray(com, dtype=float)
     com = com * min(1.0, FARTHEST_RADII * radius / max(float(np.linalg.norm(com)), 1e-12))

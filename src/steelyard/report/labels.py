@@ -38,12 +38,8 @@ def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
 
 
 def sizes(robot: Robot, estimate) -> np.ndarray:
-    """(p,) natural size of every parameter: how large it could well be, so that zero is a value like any other.
-
-    No product of inertia or first moment of a body can exceed the geometric mean of the second moments it mixes; these,
-    averaged over the given and the identified model, are the sizes. A joint's armature is measured by its
-    link, friction by itself: 0 where there is none.
-    """
+    """(p,) natural size of every parameter, so that zero is a value like any other: of bodies the geometric means of
+    the second moments that one mixes, averaged over both models; of armature its link's; of friction its own."""
     layout = estimate.layout
     given, found = model_parameters(robot, layout), estimate.parameters
     size = (np.abs(given) + np.abs(found)) / 2

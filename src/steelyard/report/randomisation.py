@@ -31,9 +31,8 @@ KEY, TITLE = "randomisation", "Ranges to randomise simulations in"
 
 
 def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]) -> list[dict]:
-    """Records of the ranges of samples, one a number, as the schema says; each contains the robot's own number. robot:
-    that is randomised: masses are multiples of its own, centres offsets from its own. sources: by group and name
-    `FOUND`, `PRIOR` or `GIVEN`; those that are missing are given."""
+    """Records of the ranges of samples, one a number, each with the robot's own in it: masses are multiples of its own,
+    centres offsets. sources: by group and name `FOUND` or `PRIOR`; others are given."""
     found = body_ranges(draws, robot.inertias, sources)
     for group, values in draws.values.items():
         for dof in robot.driven_dofs:

@@ -207,13 +207,9 @@ def _drive(
     controller: JointPD | None = None,
     unstated: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> dict:
-    """Track a reference in MuJoCo, by computed torque or a controller. Returns t, q, v, a, tau of every step.
-
-    Leapfrog: positions at the steps, velocities between them. The velocity at a step is found together with the
-    acceleration that it decides, so torque and all states of a row belong to one instant; `mj_step` would have
-    velocities, and the friction that follows from them, half a step late. unstated: (nv,) parameters of
-    friction terms that the robot's model does not state, such as offsets, by term.
-    """
+    """Track a reference in MuJoCo: t, q, v, a, tau of every step, torque and states of a row of one instant
+    (leapfrog; `mj_step` would have velocities half a step late). unstated: (nv,) by friction term that the model
+    does not state."""
     import mujoco
 
     m = _compiled(robot)

@@ -38,10 +38,8 @@ def found_in(estimate: Estimate | Uncertainty | Robot, robot: Robot) -> Found:
 
 
 def mass_of(theta, center_covariance=None) -> dict:
-    """JSON-ready mass [kg], centre of mass [m], `ellipsoid`: (9,) the semi-axes [m] of a solid of the same mass and
-    inertia, in the columns of a matrix in row order, and `region`: those of the 95 % region of the centre of mass.
-    None for what there is not. theta: (10,).
-    """
+    """JSON-ready mass [kg], centre of mass [m], `ellipsoid` (9,): semi-axes of a solid of the same mass and inertia, in
+    columns, and `region`: of the 95 % region of the centre; None for what there is not."""
     theta = np.asarray(theta, dtype=float)
     com = theta[1:4] / theta[0] if theta[0] > 0 else np.full(3, np.nan)
     if not np.isfinite(com).all():  # without mass, or with 1e-320 kg

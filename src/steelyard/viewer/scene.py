@@ -17,10 +17,8 @@ from steelyard.viewer.simplify import within_budget
 
 
 def joint_tree(robot: Robot) -> list[dict]:
-    """One entry a joint, parents first. frame: (12,) pose of the child in the parent at zero, `[R | p]` in row order;
-    subspace: (nv, 6) columns of Phi, `[v; w]` in child axes; start: where it reads q, of length `count`: `slides`
-    travels and `angles`, in this order, and a quaternion where more are left.
-    """
+    """One entry a joint, parents first: frame (12,) of the child in the parent at zero, `[R | p]`; subspace (nv, 6);
+    where it reads q (start, count): `slides`, then `angles`, and a quaternion where more are left."""
     return [
         {
             "name": joint.name,
