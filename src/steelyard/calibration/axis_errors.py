@@ -42,7 +42,7 @@ class AxisDirections(Card):
 
     joint: np.ndarray  # (d,) of `robot.joints`, cut joints of `robot.loops` behind them
     vectors: np.ndarray  # (d, 6) unit eta in child axes (of a cut joint, in those of its frames), rad or m
-    deviation: np.ndarray  # (d,) prior standard deviation; names (d,)
+    deviation: np.ndarray  # (d,) prior standard deviation
     names: tuple[str, ...]
     size: int  # number of joints of the robot and its loops
     held: tuple[str, ...] = ()  # names of directions left out, because loops would not close

@@ -140,7 +140,7 @@ class _CheckOutcome:
     """What was found in all models, known findings of a baseline left out."""
 
     models: Sequence[Checked]
-    found: Findings  # with remaining: before and after repairs
+    found: Findings  # and `remaining`: before and after repairs
     remaining: Findings
     repairs: Sequence["Repair"]
     errors: Sequence[str]

@@ -62,7 +62,7 @@ class MotionColumn:
 class Body:
     """A joint's child, in its own axes at its origin."""
 
-    rotation: list  # with position: in the parent
+    rotation: list  # and `position`: in the parent
     position: list
     spins: tuple[list, list]  # w by v and by the reference, the same list where that is v
     velocities: tuple[list, list]  # of the origin alike

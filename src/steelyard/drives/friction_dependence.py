@@ -28,7 +28,7 @@ class FrictionLaw:
     by: str  # "load" (torque of gravity, N m or N) or "speed" (rad/s or m/s)
     slope: float  # change of the friction, N m or N, per unit of the quantity
     deviation: float  # standard deviation of the slope
-    low: float  # with high: the quantity in a tenth of the windows or less, and in a tenth or more
+    low: float  # and `high`: the quantity in a tenth of the windows or less, and in a tenth or more
     high: float
 
     def __str__(self) -> str:

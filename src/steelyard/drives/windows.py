@@ -96,7 +96,7 @@ class Windows:
     source: np.ndarray  # (k,) the recording of each
     first: np.ndarray  # (k,) its first sample
     counts: np.ndarray  # (k,) samples that it covers
-    q: np.ndarray  # with v: (k, nq), (k, nv) smoothed state at its beginning, and a its acceleration
+    q: np.ndarray  # and `v`: (k, nq), (k, nv) smoothed state at its beginning, and a its acceleration
     v: np.ndarray
     a: np.ndarray
     spread: np.ndarray  # (2, k, nv) standard deviations of the state

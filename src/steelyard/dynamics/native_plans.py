@@ -101,7 +101,7 @@ def _places(count: int, listed) -> np.ndarray:
 class SumPlan:
     """What the core sums for each degree: a Gram matrix of its row's body columns, effects and torque."""
 
-    tree: Any  # with rows: of the core
+    tree: Any  # and `rows`: of the core
     rows: Any
     own: tuple[np.ndarray, ...]  # for each degree, the body columns of its row that are not zero by construction
     padded: np.ndarray  # (nv,) widths of rows, a multiple of four; the square of each begins at gram_start (nv + 1,)

@@ -26,10 +26,10 @@ class NearPairs:
     """Pairs that are too near."""
 
     sample: np.ndarray  # (c,) pose
-    first: np.ndarray  # with second: (c,) bodies, below zero what stands still
+    first: np.ndarray  # and `second`: (c,) bodies, below zero what stands still
     second: np.ndarray
     room: np.ndarray  # (c,) m of distance beyond what the pair needs
-    normal: np.ndarray  # with point: (c, 3) world, normal from first to second
+    normal: np.ndarray  # and `point`: (c, 3) world, normal from first to second
     point: np.ndarray
 
     def gradient(self, robot: Robot, state: TreeMotion, fixed: int = 2) -> np.ndarray:

@@ -30,10 +30,10 @@ SHAPE_SHARE = 0.7  # share of the time that is left for the shape, before limits
 class Margin:
     """Use of one limit of one joint, body or pair of bodies."""
 
-    limit_name: str  # with where: what is limited, and of which joint, body or pair
+    limit_name: str  # and `where`: what is limited, and of which joint, body or pair
     where: str
     used: float  # share of what the margins leave, 1 is all
-    value: float  # with limit: in `unit`; for clearances value is the distance beyond what the pair needs, and limit 0
+    value: float  # and `limit`: in `unit`; for clearances value is the distance beyond what the pair needs, and limit 0
     limit: float
     unit: str
     time: float  # s at which the value is reached

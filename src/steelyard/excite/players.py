@@ -27,7 +27,7 @@ class Player:
     motors of a robot, `motors` by joint among them; joints that stay still are then held by it, too.
     """
 
-    name: str  # with title: as of `--player`, and in words
+    name: str  # and `title`: as of `--player`, and in words
     title: str
     rate: float  # Hz of commands
     parts: Sequence[str]  # `player_parts` that make its `Robot`

@@ -47,7 +47,7 @@ class IdentifiedTruth:
     on what nothing says, such as the scale of gains: numbers are then compared at that of the gain that was found.
     """
 
-    names: tuple[str, ...]  # with units: of what was identified
+    names: tuple[str, ...]  # and `units`: of what was identified
     units: tuple[str, ...]
     truth: np.ndarray
     found: np.ndarray

@@ -53,7 +53,7 @@ class Knowledge:
     prior: np.ndarray  # (nb, 10) consistent inertial parameters that the fit stays near
     constraints: tuple[Constraint, ...]  # equalities first
     notes: tuple[str, ...]  # what was assumed or repaired
-    regularizer: Regularizer  # with weight: how the prior counts
+    regularizer: Regularizer  # and `weight`: how the prior counts
     weight: float
     noise: np.ndarray | None = None  # (g,) standard deviations of the row groups where they are known [N m or N]
     lower_bounds: np.ndarray | None = None  # (p,) of friction and armature, -inf where there is none

@@ -74,10 +74,10 @@ class Accumulation(Card):
     job: Job
     robot: Robot
     runs: tuple[RunSums, ...]  # those with samples in the sums, by robot and time
-    fitted: Information  # with held: Information of all samples to fit, and of all held out
+    fitted: Information  # and `held`: Information of all samples to fit, and of all held out
     held: Information
     failures: tuple[Failure, ...]  # every log, or part of one, that is not in the sums
-    computed: int  # with reused: partitions of this call and of earlier ones
+    computed: int  # and `reused`: partitions of this call and of earlier ones
     reused: int
     bytes: int  # of the files used; seconds: of work, of all workers together
     where: str  # who worked

@@ -117,11 +117,11 @@ class Explained:
     """A cause's test."""
 
     cause: Cause
-    statistic: float  # with degrees: of freedom
+    statistic: float  # and `degrees`: of freedom
     degrees: int
     log_p: float  # natural logarithm of the probability of so much by chance
     log_fit: float  # the same as if variances were known, which compares causes
-    amount: np.ndarray  # with deviation: (m,) estimated change of the cause's columns, NaN where the data cannot tell
+    amount: np.ndarray  # and `deviation`: (m,) estimated change of the cause's columns, NaN where the data cannot tell
     deviation: np.ndarray
 
 

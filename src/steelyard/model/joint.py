@@ -234,7 +234,7 @@ class JointKind:
     rate: Callable = lambda q, v: v  # of q at q and v
     has_axis: bool = True  # whether an axis says how it moves
     quaternion: bool = False  # whether q ends with one, in the place of the last three
-    urdf: str | None = None  # with mujoco: its type in the formats, None where they have none
+    urdf: str | None = None  # and `mujoco`: its type in the formats, None where they have none
     mujoco: str | None = None
     pieces: tuple[tuple[str, str], ...] = ()
     told: str = ""  # what they are in words

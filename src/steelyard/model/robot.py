@@ -66,7 +66,7 @@ class Frame(Card):
 
     name: str
     body: int  # index of its body, WORLD when it cannot move
-    rotation: np.ndarray  # with position: its pose in the body frame
+    rotation: np.ndarray  # and `position`: its pose in the body frame
     position: np.ndarray
 
 

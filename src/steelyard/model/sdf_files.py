@@ -33,7 +33,7 @@ class SdfFiles:
 
     main: Document
     folders: tuple[Path, ...]
-    faults: list[ScanFault] = field(default_factory=list)  # with refusals: as of a `Reader`, of all files together
+    faults: list[ScanFault] = field(default_factory=list)  # and `refusals`: as of a `Reader`, of all files together
     refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # what is odd
     missing: list[str] = field(default_factory=list)

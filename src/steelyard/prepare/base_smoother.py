@@ -33,10 +33,10 @@ TIED = 1e-5  # m and rad, of what an unmeasured first pose counts from
 class InertialReadings:
     """What an inertial sensor measured, in axes of the base."""
 
-    gyro: NDArray[np.float64]  # with acceleration: (n, 3) rad/s, m/s^2, less gravity
+    gyro: NDArray[np.float64]  # and `acceleration`: (n, 3) rad/s, m/s^2, less gravity
     acceleration: NDArray[np.float64]
     lever: NDArray[np.float64]  # (3,) m, place of the sensor
-    gyro_noise: float  # with acceleration_noise: of a sample
+    gyro_noise: float  # and `acceleration_noise`: of a sample
     acceleration_noise: float
 
 

@@ -167,7 +167,7 @@ class Filter:
     robot: Robot | None
     smoother: str
     coupling: tuple
-    cutoff: float | None = None  # with torque_cutoff: as of `Prepared`
+    cutoff: float | None = None  # and `torque_cutoff`: as of `Prepared`
     torque_cutoff: float = 0.0
     imu: bool = False  # whether a sensor tells the motion of the base
     contacts: tuple[str, ...] | None = None

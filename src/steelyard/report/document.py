@@ -95,7 +95,7 @@ class Section:
 class Chapter:
     """A section of an identification's report with the numbers that it adds to the summary."""
 
-    title: str  # with anchor: of its `Section`
+    title: str  # and `anchor`: of its `Section`
     anchor: str
     numbers: Callable[[Result, dict], dict]  # keys of the summary, from a result and the keys of the chapters before
     parts: Callable[[dict], Iterable[Part]]  # text, tables and figures, from the whole summary

@@ -55,10 +55,10 @@ GAITS = {
 class Legs:
     """Legs of a quadruped: an ab/ad joint about x, hip and knee about y, and a foot."""
 
-    hip_x: float  # with hip_y: m from the trunk's origin to the ab/ad joints, ahead and aside
+    hip_x: float  # and `hip_y`: m from the trunk's origin to the ab/ad joints, ahead and aside
     hip_y: float
     side: float  # m from there to the hip
-    upper: float  # with lower: m of thigh and shank
+    upper: float  # and `lower`: m of thigh and shank
     lower: float
     signs: tuple[float, float, float]  # (3,) of the joints, 1 where they turn about +x, +y, +y
 
