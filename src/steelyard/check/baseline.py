@@ -14,8 +14,8 @@ from pathlib import Path
 from steelyard import storage
 from steelyard.check.rule import Finding, Findings, Rule
 from steelyard.errors import OptionError
+from steelyard.storage import SCHEMA_VERSION
 
-VERSION = 1
 Key = tuple[str, str, str, str]
 """Path of the model from the baseline's folder, rule code, element, and file that it is about."""
 
@@ -57,7 +57,7 @@ def read_baseline(path: Path) -> Baseline:
     remedy = f"Write one with --write-baseline {path}."
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        if found["steelyard_baseline"] != VERSION:
+        if found["steelyard_baseline"] != SCHEMA_VERSION:
             raise OptionError(f"Baseline {path} is of version {found['steelyard_baseline']!r}. {remedy}")
         keys = [
             (str(each["path"]), str(each["code"]), str(each["element"]), str(each["file"]))
@@ -75,7 +75,7 @@ def write_baseline(path: Path, findings: Findings) -> None:
     fields = ("path", "code", "element", "file")
     known = [dict(zip(fields, _key(each, path), strict=True)) for each in findings]
     known.sort(key=lambda each: tuple(each.values()))
-    text = json.dumps({"steelyard_baseline": VERSION, "findings": known}, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps({"steelyard_baseline": SCHEMA_VERSION, "findings": known}, indent=1, ensure_ascii=False) + "\n"
     try:
         storage.write_bytes(path, text.encode())
     except OSError as error:

@@ -25,6 +25,7 @@ from steelyard.errors import OptionError, SteelyardError
 from steelyard.extras import extra
 
 LOCAL, PROCESSES = "local", "processes"
+ANSWER = 10.0  # seconds that a scheduler has to answer
 AHEAD = 4  # pieces of work a worker has waiting
 
 
@@ -69,7 +70,7 @@ class WorkerPool:
             cluster = LocalCluster(n_workers=self.count, **options)
             return self._stack.enter_context(Client(self._stack.enter_context(cluster)))
         try:
-            return self._stack.enter_context(Client(scheduler))
+            return self._stack.enter_context(Client(scheduler, timeout=ANSWER))
         except (OSError, ValueError) as error:
             raise OptionError(
                 f"No Dask scheduler answers at {scheduler}: {error}. Start one, or use 'local'."
