@@ -8,6 +8,8 @@ from steelyard.inertia.hull import hull_of
 from steelyard.model import Robot
 from steelyard.model.formats import read_sketch
 
+FEW_CORNERS = 4  # vertices of the least solid
+
 
 @dataclass(frozen=True, eq=False)
 class ConvexSolid:
@@ -33,7 +35,7 @@ def solids_of(robot: Robot) -> tuple[list[ConvexSolid], tuple[str, ...]]:
             continue
         shapes = [s for s in part.shapes if s.role == "collision"] or list(part.shapes)
         for shape in shapes:
-            if shape.vertices is not None and len(shape.vertices):
+            if shape.vertices is not None and len(shape.vertices) >= FEW_CORNERS:
                 vertices = hull_vertices(shape.vertices) @ link.rotation.T + link.position
                 solids.append(ConvexSolid(link.body, part.name, vertices, i in carriers))
         if part.partial:
