@@ -6,7 +6,6 @@ from importlib.util import find_spec
 
 from steelyard.errors import OptionError
 
-PATIENCE = 300  # s that other programs get: compilers, and engines that compile kernels when they first run
 #: By extra, the modules it brings; `pyproject.toml` lists the packages.
 EXTRAS = {
     "logs": ("pyarrow", "h5py", "rosbags", "mcap", "lz4", "zstandard"),

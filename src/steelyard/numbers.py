@@ -13,8 +13,6 @@ ROUNDING = 1e-12  # of sums and products in double precision
 NEGLIGIBLE = 1e-9  # of decompositions: directions that nothing shows, equations that repeat others
 SAME = 1e-6  # of files, which often keep six digits, and of differences that nobody means
 
-FALSE_ALARM = 0.05  # probability of any in a whole run
-SURE = 4.0  # standard deviations that chance does not reach: in one of 16,000 cases
 SEED = 20260103  # of states that any other would do for
 STEPS = 100  # of an iteration that converges long before
 ROUNDS = 10  # of alternations, of which two or three are usual

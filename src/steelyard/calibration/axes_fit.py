@@ -21,7 +21,6 @@ from steelyard.cards import Card
 from steelyard.dynamics.closed_loop.projection import with_motors
 from steelyard.errors import LoopError, OptionError, SteelyardError
 from steelyard.fit import Estimate, Status, consistent
-from steelyard.fit.noisy_motion import TOLERANCE
 from steelyard.fit.prior import prior_precision
 from steelyard.fit.whitening import weak_directions, whiten
 from steelyard.identifiable.basis import from_null_space
@@ -31,6 +30,7 @@ from steelyard.log import Log
 from steelyard.model import Robot, with_moved_axes
 from steelyard.numbers import ROUNDING, ROUNDS
 
+SMALL = 0.03  # standard deviations: a step below it changes nothing that matters
 STALLED = 0.5  # the same where no step improves the fit any more: the inertial prior, a constraint or rounding decides
 MEASURED = 0.5  # of its prior deviation: below it a direction was decided by the log
 
@@ -176,7 +176,7 @@ def calibrate(
         steps += 1
         moved = _improved(point, step, fitted)
         stalled, point = moved is point, moved
-        converged = bool(np.all(np.abs(step) < (STALLED if stalled else TOLERANCE) * np.sqrt(np.diag(covariance))))
+        converged = bool(np.all(np.abs(step) < (STALLED if stalled else SMALL) * np.sqrt(np.diag(covariance))))
         if stalled:
             break
     _, covariance = _step(point, logs, directions, prior, weight, sample_weights)

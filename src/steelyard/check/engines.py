@@ -23,13 +23,13 @@ from steelyard.check import engine_adapters
 from steelyard.check.engine_adapters import ABSENT, ENVIRONMENT, MODULES
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError, choices
-from steelyard.extras import PATIENCE
 from steelyard.inertia import from_com_inertia, to_com_inertia, transform
 from steelyard.model.formats import document_of, load
 from steelyard.model.robot import WORLD, Robot
 from steelyard.numbers import NEGLIGIBLE, SAME
 
 ADAPTERS = engine_adapters.__file__
+LIMIT = 180.0  # s: Newton compiles its kernels when it first runs
 RESTING, MOVING = 3, 3  # random states
 LEAST = 1e-3  # of a robot's largest torque: a joint with less is judged by that
 
@@ -122,7 +122,7 @@ class Comparison(Card):
         return {each.title: each.refused or f"{len(each.differences)} differences" for each in self.readings}
 
 
-def compare_engines(path, *, engines: Iterable[str] = (), folders=(), limit: float = PATIENCE) -> Comparison:
+def compare_engines(path, *, engines: Iterable[str] = (), folders=(), limit: float = LIMIT) -> Comparison:
     """Compare the readings of a model by installed engines with the robot that `load` makes of it.
 
     Args:

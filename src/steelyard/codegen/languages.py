@@ -10,6 +10,7 @@ from steelyard.codegen.statements import Statement, pieces, statements
 from steelyard.codegen.tracing import Traced, TracedProgram
 
 LONGEST = 60  # characters of a name in a comment
+MANY = 16  # zeros
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
@@ -142,9 +143,9 @@ def _c_functions(prefix: str, functions: Sequence[GeneratedFunction]) -> Iterato
 
 
 def _c_constants(function: GeneratedFunction) -> Iterator[str]:
-    """Entries that no motion changes. Zeros are one loop, which compilers make fast."""
+    """Entries that no motion changes. Many zeros are one loop, which compilers make fast."""
     left = {i: float(value) for i, value in enumerate(function.outputs) if not isinstance(value, Traced)}
-    if sum(value == 0 for value in left.values()) > 1:
+    if sum(value == 0 for value in left.values()) > MANY:
         yield f"    for (int i = 0; i < {len(function.outputs)}; i++)\n        out[i] = 0;"
         left = {i: value for i, value in left.items() if value}
     yield from (f"    out[{i}] = {C.number(value)};" for i, value in left.items())

@@ -32,6 +32,7 @@ NEARER = ((0.7, 0.84, 1.2, 1.4), (0.92, 0.96, 1.04, 1.08))  # times the best of 
 ARMATURES = (0.3, 3.0, 10.0)  # times that of the start
 FASTEST = 0.995  # quantile of speeds
 MUCH = 0.5  # of the mean square error of the first start, that another one needs to be taken
+EARLY = 0.1  # relative change of it, from which on a joint is believed to be stamped before it was measured
 VANISHED = 0.01  # times the inertia of a joint, below which there is as good as no armature
 LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing is left where they are not shown
 TELLS = 0.02  # relative change of the mean square error of a joint, below which a value is undetermined
@@ -41,7 +42,7 @@ LOADED = ((0.2, 0.1), (0.5, 0.25))  # friction per torque of the drive, and per 
 HOPE = 2.5  # times the mean square error, from which on refinement is not expected to help
 UNLOADED = 0.1  # of the constant friction, that is left then
 STRONGER = (0.6, 1.0, 1.6, 2.5, 4.0)  # times the gain, as friction takes more of the torque
-FELT = 0.1  # of the mean square error of a joint, that friction under load, or stamps too early, have to take away
+FELT = 0.1  # of the mean square error of a joint, that friction under load has to take away to be refined with others
 PROVEN = 0.9  # times the error on windows that no step has seen, below which it is believed
 TORQUES = ("gain", "damping", "frictionloss", "armature")  # all of the scale that a known mass or gain fixes
 NUMBERS = (*TORQUES, *LIMITING, *LOAD_FRICTION, "delay")
@@ -359,7 +360,7 @@ def _early(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.
     """(nv,) joints that are clearly seen to act before they are told: stamped sooner than they were taken."""
     soonest = drives.changed(delay=np.maximum(drives.delay, 0.0))
     own, other = (np.mean(e**2, axis=0) for e in errors_of(simulation, [windows], [drives, soonest]))
-    return (drives.delay < 0) & (other > (1 + FELT) * own)
+    return (drives.delay < 0) & (other > (1 + EARLY) * own)
 
 
 def _of_ground(shown: Shown) -> tuple[float, float]:

@@ -19,7 +19,6 @@ from steelyard.excite.profiles import profile_for
 from steelyard.excite.rehearsed_truths import Commands, IdentifiedTruth, Play, Torques
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.numbers import SEED
 from steelyard.pipeline.job_run import Progress
 from steelyard.prepare import prepare
 from steelyard.simulate import Sensors
@@ -28,6 +27,7 @@ from steelyard.simulate.trajectories import Trajectory
 WRONG = 0.2  # standard deviation of the logarithms of masses and lengths, that the model has wrong
 ENOUGH, LITTLE = 1.2, {False: 5e-4, True: 2e-3}  # times the error after the whole motion, and of torque or rad, m: what
 # a shorter one may leave. Friction of another shape makes torque errors 20 to 60 times larger: to some per cent
+UNLIKE = 1000  # added to the seed of a truth, for that motion
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,7 +178,7 @@ def rehearse(
     found, played = [], []
     for k in range(trials):
         own = play.truth(np.random.default_rng([seed, k]), wrong)
-        log, unlike = play.recorded(own, motion, seed + k), play.unlike(own, SEED + seed + k)
+        log, unlike = play.recorded(own, motion, seed + k), play.unlike(own, UNLIKE + seed + k)
         found.append(play.judged(own, play.identified(log), unlike))
         played.append((own, log, unlike))
         report(f"truth {k + 1} of {trials}", 0.2 + 0.5 * (k + 1) / trials)

@@ -8,12 +8,14 @@ from steelyard.cards import Card
 from steelyard.errors import OptionError
 from steelyard.excite.collisions import scene_notes, scene_within
 from steelyard.excite.design_goal import goal_of
-from steelyard.excite.limits import STATES, Limits, bounds_of, random_states
+from steelyard.excite.limits import Limits, bounds_of, random_states
 from steelyard.excite.measured_rows import base_rows
 from steelyard.excite.optimality import Goal
 from steelyard.model import Robot
 from steelyard.motion_options import Aim
 from steelyard.numbers import ROUNDS
+
+CANDIDATES = 400
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,14 +68,14 @@ def poses(
         raise OptionError(f"count={count}: a set has one pose or more.")
     states = random_states(robot, bounds)
     rng = np.random.default_rng(seed)
-    x = rng.uniform(bounds.lower, bounds.upper, size=(STATES, robot.nv))
+    x = rng.uniform(bounds.lower, bounds.upper, size=(CANDIDATES, robot.nv))
     x[:, bounds.locked] = bounds.rest[bounds.locked]
     q = bounds.positions(x.T).T
     scene = scene_within(robot, bounds, replace(limits, cartesian_speed=None), states[0].T)
     q = q if scene is None else np.delete(q, np.unique(scene.contacts(q).sample), axis=0)
     if len(q) < count:
         raise OptionError(
-            f"Of {STATES} random poses only {len(q)} are free of collisions; {count} are wanted. Widen the "
+            f"Of {CANDIDATES} random poses only {len(q)} are free of collisions; {count} are wanted. Widen the "
             "position limits, or lower clearance or floor."
         )
     still = np.zeros((robot.nv, len(q)))

@@ -12,7 +12,6 @@ import numpy as np
 from steelyard import native
 from steelyard.errors import FitError
 from steelyard.fit.block_scores import Sandwich
-from steelyard.fit.newton import HALVINGS
 from steelyard.fit.prior import congruence, effect_pull, prior_parameters
 from steelyard.numbers import STEPS
 
@@ -89,6 +88,7 @@ SHRINK = 0.03  # of mu, once Newton's method is close
 FIRST = 10.0  # mu where the paths of a batch part: above what the noise of right-hand sides can upset
 CLOSE = 1.0  # Newton decrement over sqrt(mu) below which mu falls
 REACH, LONGEST = 0.9, 10.0  # share of the way to the border, and Newton steps, that a step may go
+HALVINGS = 12
 TOGETHER = 16  # fits that one thread takes at a time
 
 

@@ -24,10 +24,10 @@ from steelyard.fleet.evidence import (
     rivals,
     score_test,
 )
-from steelyard.fleet.population import FEWEST
 
 STEP, DRIFT = "step", "drift"
 LATEST = 12  # runs back to which a look searches for a step
+DRIFTING = 4  # runs that a drift needs
 EFFICIENCY = 0.37  # of a variance by the median of squares, over one by their mean
 
 
@@ -90,7 +90,7 @@ def _look(both, times, start: int, causes, share: float, false_alarm: float, spr
     shapes = [
         (STEP, k, (np.arange(start, n + 1) >= k).astype(float)) for k in range(max(start + 1, n + 1 - LATEST), n + 1)
     ]
-    if n + 1 - start >= FEWEST:
+    if n + 1 - start >= DRIFTING:
         u = np.asarray(times[start : n + 1], dtype=float)
         shapes.append((DRIFT, n, (u - u[0]) / max(u[-1] - u[0], np.finfo(float).tiny)))
     results = []

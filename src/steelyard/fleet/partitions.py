@@ -19,7 +19,6 @@ from steelyard.errors import LogError, SteelyardError
 from steelyard.fleet.evidence import Evidence, Fitness, evidence_of
 from steelyard.fleet.runs import Run
 from steelyard.information import Information, accumulate, accumulate_blocks
-from steelyard.information.blocks import FEWEST
 from steelyard.job import Job
 from steelyard.log.parquet import length
 from steelyard.model import Robot
@@ -33,6 +32,7 @@ FORMAT = "steelyard run 1.0"
 PIECE = 2**18  # rows of a piece: a few hundred megabytes while an arm's log is filtered and summed
 MARGIN = 2048  # rows beside a piece that the filter looks at; 20 periods of 10 Hz at 1 kHz
 PARQUET = (".parquet", ".pq")
+BLOCKS = 16  # of a partition, that tell how much correlation in time inflates variances: more cost more than they tell
 UNEXPLAINED = 0.7  # share of the torque's RMS that least squares leaves, above which a log is of another robot
 
 
@@ -134,7 +134,7 @@ def partition_sums(job: Job, robot: Robot, partition: Partition) -> Part:
     log, findings, read = _usable(job, robot, partition)
     options = job.columns | weights_of(job, robot)
     kept, held = HeldOut(job.validation).parts(log)
-    blocks = accumulate_blocks(robot, kept, count=FEWEST, **options)
+    blocks = accumulate_blocks(robot, kept, count=BLOCKS, **options)
     total = reduce(add, blocks)
     evidence, fitness = evidence_of(blocks, total)
     if fitness.unexplained > UNEXPLAINED:

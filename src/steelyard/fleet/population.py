@@ -25,10 +25,11 @@ from steelyard.fleet.evidence import (
     rivals,
     score_test,
 )
-from steelyard.numbers import ROUNDING, ROUNDS, STEPS, SURE
+from steelyard.numbers import ROUNDING, ROUNDS, STEPS
 
 SETTLED = 1e-3  # relative change at which the fixed point for the spread ends
-FEWEST = 4  # robots, or runs: fewer have no spread, and no drift, to speak of
+SUSPECT = 4.0  # deviations from the middle, from which a robot is left out before the first look
+FEWEST = 4  # robots: fewer have no spread to speak of
 FIRST = 1e-4  # of the variance of values: the smallest spread to begin with
 
 
@@ -101,7 +102,7 @@ def _suspects(distance, variance) -> set[int]:
     """Robots far from the middle in any parameter, at most half of them: left out before the first look, so that an
     outlier does not hide by pulling the mean and the spread its way."""
     far = np.max(np.abs(distance) / np.sqrt(variance), axis=1)
-    return set(np.flatnonzero(far > max(SURE, float(np.median(far)))).tolist())
+    return set(np.flatnonzero(far > max(SUSPECT, float(np.median(far)))).tolist())
 
 
 def _likeliest(robots: Sequence[Evidence], variance, scale):

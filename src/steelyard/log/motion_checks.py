@@ -8,7 +8,6 @@ from math import degrees, pi, radians
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.log.automatic_cutoff import SHORTEST
 from steelyard.log.channels import factor as unit_factor
 from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
@@ -226,6 +225,7 @@ def velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.float
 
 
 LONGEST = {"ms": 100.0, "us": 1e5, "ns": np.inf}  # steps in each unit of a log of 10 Hz, the slowest that is likely
+FEWEST = 50  # samples, which smoothness takes
 
 
 def time_unit(log: Log) -> Iterator[Finding]:
@@ -243,7 +243,7 @@ def time_unit(log: Log) -> Iterator[Finding]:
         yield fatal("time_unit", f"{said} the median step would be {step:.6g}. Give {remedy}.", options=options)
     # Samples of smooth motion are suspect at half a second, where no joint moves at a speed that anybody would record:
     # 0.02 rad/s, or m/s, is the quickest motion of a robot at 20 rad/s, were its milliseconds seconds.
-    elif step >= 0.5 and len(log) >= SHORTEST and _speed(log) < 0.02 and any(_smooth(log, k) for k in (1, 5, 25)):
+    elif step >= 0.5 and len(log) >= FEWEST and _speed(log) < 0.02 and any(_smooth(log, k) for k in (1, 5, 25)):
         yield fatal(
             "time_unit",
             f"{said} and no joint exceeds {_speed(log):.2g} rad/s (or m/s), though samples follow each other smoothly: "
@@ -279,7 +279,7 @@ def _speed(log: Log) -> float:
 def _smooth(log: Log, every: int) -> bool:
     """Whether every `every`-th sample lies on a cubic through its neighbours, in a joint that moves."""
     t, q = log.t[::every], log.q[::every]
-    if len(t) < SHORTEST:
+    if len(t) < FEWEST:
         return False
     moved = np.median(np.abs(np.diff(q, axis=0)), axis=0)
     moves = moved > 0

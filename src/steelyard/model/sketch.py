@@ -14,10 +14,10 @@ import numpy as np
 
 from steelyard.inertia import from_com_inertia
 from steelyard.model.joint import Joint
-from steelyard.numbers import SAME
 
 # rules that report what `model.references` says is wrong with a file
 FILE_RULES = {"missing": "SY601", "unreadable": "SY602", "outside": "SY603", "unchecked": "SY604"}
+POINT = 1e-12  # m^2: squared radius of gyration of a point
 SMALL = 0.02  # of a rigid body's mass: a part lighter than that (frames of sensors, tools) matters little to it
 
 
@@ -69,7 +69,7 @@ class Inertial:
     @property
     def is_point(self) -> bool:
         """Whether the tensor is zero but for rounding: a point mass."""
-        return bool(np.isfinite(self.moments).all() and np.abs(self.moments).max() <= SAME**2 * abs(self.mass))
+        return bool(np.isfinite(self.moments).all() and np.abs(self.moments).max() <= POINT * abs(self.mass))
 
     @property
     def spread(self) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.inertia import transform_matrix
-from steelyard.numbers import NEGLIGIBLE, ROUNDING, SAME, STEPS
+from steelyard.numbers import ROUNDING, SAME, STEPS
 from steelyard.payload.solid_shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import Problem
@@ -23,6 +23,8 @@ from steelyard.payload.wrench_sums import accumulate, eliminated, triangle
 
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
 DYNAMISM = (1.0, 1.0, 0.5)  # n1, n2, n3 of (4): m/s^2, rad/s^2, rad/s, as published
+CONVERGED = 1e-7  # relative duality gap that ends the iteration of the norms
+NORM_STEPS = 300
 
 
 def dynamism(log: WrenchLog, scale=DYNAMISM) -> np.ndarray:
@@ -86,7 +88,7 @@ def solve_point_masses(d: Discretisation) -> PointMassFit:
     norms = np.array([abs(d.reduced_b[-1]), abs(d.full_b[-1]), mass / np.sqrt(len(d.points))])
     z = np.zeros(min(11, len(right)))
     norms, m, gap = np.maximum(norms, ROUNDING * np.linalg.norm(right)), np.zeros(P.shape[1]), np.inf
-    for _ in range(STEPS):
+    for _ in range(NORM_STEPS):
         a1, a2, a3 = 1 / norms[0], 1 / norms[1], d.weight / norms[2]
         root = np.sqrt(np.concatenate([np.full(split, a1), np.full(len(right) - split, a2)]))
         joined = triangle(root[:, None] * both)
@@ -96,7 +98,7 @@ def solve_point_masses(d: Discretisation) -> PointMassFit:
         new = np.array([np.linalg.norm(r[:split]), np.linalg.norm(r[split:]), np.linalg.norm(m)])
         new = np.maximum(new, ROUNDING * np.linalg.norm(right))
         gap = _norm_gap(stack, right, split, P, m, d.weight)
-        if gap <= NEGLIGIBLE or np.abs(new - norms).max() <= ROUNDING * norms.max():
+        if gap <= CONVERGED or np.abs(new - norms).max() <= ROUNDING * norms.max():
             break
         norms = new
     if gap > SAME:

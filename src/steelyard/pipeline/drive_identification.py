@@ -49,9 +49,9 @@ from steelyard.pipeline.drive_estimates import (
 )
 from steelyard.pipeline.job_run import Progress, Run, begin, require_motion
 from steelyard.prepare import Prepared, prepare
-from steelyard.prepare.reading import STANDS
 
 EVIDENCE = 1.1  # times as large an error of faster motion must drives of twins make together to be fitted one by one
+HELD = 5e-3  # m and rad, that the base of a walking robot moves at least
 FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 
 
@@ -191,7 +191,7 @@ def _recorded(robot: Robot, read: Prepared, drives: Mapping[str, Drive]) -> list
 def require_walking(robot: Robot, recordings: Sequence[Recorded]) -> None:
     """Raise OptionError for a free base that is held: a simulation would let it fall."""
     poses = np.concatenate([apart(own.q, own.q[:1], robot.nv)[:, :TWIST] for own in recordings])
-    if np.abs(poses).max(initial=0.0) < STANDS:
+    if np.abs(poses).max(initial=0.0) < HELD:
         base = robot.joints[0].name
         raise OptionError(
             f"The base of '{robot.name}' is free (joint '{base}') and does not move in the logs. If it was held, as on "

@@ -18,7 +18,6 @@ from steelyard.fit import consistent, validate
 from steelyard.information import accumulate
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.numbers import ROUNDS
 from steelyard.pipeline.inspection import Inspection, inspect
 from steelyard.pipeline.posterior_of_logs import REAL
 from steelyard.prepare import prepare
@@ -26,6 +25,7 @@ from steelyard.prepare.reading import log_side, read_logs, read_undone, write_lo
 
 HELD_OUT = HeldOut(0.5)  # corrections are chosen on the first half of the log; the rest proves them
 GROSS = ("model_class", "limits")  # warnings that may hide several mistakes at once
+ROUNDS = 4  # corrections that are found one after the other
 Reader = Callable[[Corrections], Log]
 
 

@@ -19,15 +19,16 @@ from steelyard.log import Log
 from steelyard.log.checks import USUAL
 from steelyard.log.masks import clipped_sides, masked, saturated
 from steelyard.model import Robot
-from steelyard.numbers import SAME, SEED
-from steelyard.pipeline.posterior_of_logs import REAL
 from steelyard.prepare import Prepared
 from steelyard.simulate import rich_motion
 
 CODE = "record_longer"
+LITTLE = 1.05  # ratio of errors below which nothing is said
 SPEEDS = np.arange(0.95, 0.09, -0.05)  # tried, over that of the log, the slowest last
 OVER = 1e-3  # share of a joint's torques beyond its limit that counts as none
 NEXT_DURATION, NEXT_RATE = 10.0, 100.0  # s, Hz of the motion that stands for all that could be recorded next
+NEXT_SEED = 1
+STEADY = 1e-6  # of the torque: clipped torques that differ by more had something added, and tell no limit
 
 
 def costs(estimate: Estimate, found: Prepared) -> Iterator[Fault]:
@@ -56,7 +57,7 @@ def _slow(case: Case, raw: Log, count: float) -> Iterator[Fault]:
     duration, rate = USUAL
     left = (case.target - case.regression.predicted(base)) / noise[:, None]
     times = duration * rate / len(raw) / lasting(case, left)
-    if np.sqrt(times) < 1 + REAL:
+    if np.sqrt(times) < LITTLE:
         return
     error = expected_error(case.regression.rows, noise, share=count / len(case))
     error = error / np.sqrt(case.information.energy.sum())
@@ -76,7 +77,7 @@ def _clipped(case: Case, raw: Log, kept: NDArray[np.bool_]) -> Iterator[Fault]:
     noise, motion = case.free[1], replace(case.regression, believed=np.ones((1, 1)))
     rows = motion.rows
     found = information_loss(rows * kept[:, :, None], rows, noise)
-    if found.ratio < 1 + REAL and not found.lost:
+    if found.ratio < LITTLE and not found.lost:
         return
     evidence = {
         "share_clipped": 1 - kept.mean(),
@@ -133,7 +134,7 @@ def _limits(raw: Log) -> tuple[NDArray, NDArray] | None:
         limits.append(np.full(raw.nv, side * np.inf))
         for j in np.flatnonzero((sides == side).any(axis=0)):
             clipped = tau[sides[:, j] == side, j]
-            if np.ptp(clipped) > SAME * np.abs(clipped).max():
+            if np.ptp(clipped) > STEADY * np.abs(clipped).max():
                 return None
             limits[-1][j] = clipped[0]
     return limits[0], limits[1]
@@ -146,7 +147,7 @@ def narrowing(robot: Robot, found: Uncertainty, samples: float, columns) -> np.n
     if robot.loops:
         return None
     try:
-        motion = rich_motion(robot, duration=NEXT_DURATION, seed=SEED)
+        motion = rich_motion(robot, duration=NEXT_DURATION, seed=NEXT_SEED)
     except OptionError:
         return None
     t = np.arange(round(NEXT_DURATION * NEXT_RATE)) / NEXT_RATE

@@ -18,15 +18,7 @@ from steelyard.model import Robot
 from steelyard.native import one_blas_thread
 from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, BaseFit, begun, settled, speeds
 from steelyard.prepare.base_smoother import BASE, Path, WalkEvidence, covariances
-from steelyard.prepare.base_sources import (
-    POSED,
-    SETTLED,
-    BaseSources,
-    FootPoints,
-    orientations,
-    recorded_poses,
-    sources_of,
-)
+from steelyard.prepare.base_sources import POSED, BaseSources, FootPoints, orientations, recorded_poses, sources_of
 from steelyard.prepare.contact_checks import OFTEN, SLOW, foot_motion
 from steelyard.prepare.contact_flags import AUTO, NONE, parted, standing_frames
 from steelyard.prepare.inertial_sensors import BIASED
@@ -37,6 +29,7 @@ __all__ = ["BaseStates", "base_states", "with_base"]
 LOWEST = 0.02  # m over the lowest foot, within which feet stand to begin with
 LANDING = 4  # samples of a stance at either end, in which feet move
 PIECE = 24000  # samples that are smoothed at once: 1 GB
+SHARED = 2.0  # s that neighbouring pieces have in common
 SEARCHES = 2  # for contacts in the motion that they give, and rounds of each
 
 
@@ -89,7 +82,7 @@ def _smoothed(robot: Robot, log: Log, kinds: Mapping[str, str], flags, radius: f
 
 def _pieces(log: Log) -> list[slice]:
     """Parts of a log that are smoothed on their own, for memory's sake; neighbours share some samples."""
-    shared = max(2, round(SETTLED * log.rate)) if len(log) > PIECE else 0
+    shared = max(2, round(SHARED * log.rate)) if len(log) > PIECE else 0
     count = max(1, -(-(len(log) - shared) // (PIECE - shared)))
     edges = np.linspace(0, len(log) - shared, count + 1).astype(int)
     return [slice(int(a), int(b) + shared) for a, b in pairwise(edges)]

@@ -100,6 +100,7 @@ EVEN = 0.02  # s, within which flags and forces begin together as well as they c
 AGREES = 0.4  # correlation of flags with what they should be, below which no delay is told
 HEAVY, CARRIED = 0.2, 0.05  # of the weight, and of the samples without flags in which a foot may carry as much
 OFTEN = 0.10  # share of samples above which flags and motion contradict each other
+CARRIES = 0.15  # share of a log's samples in which a foot without flags must carry
 SOFT = 0.015  # m by which standing feet may rise and sink, by errors of the base's pose
 CHANGES = 4  # of a flag, from which on it can be early or late
 
@@ -211,7 +212,7 @@ def _carrying(log: Log, seen: _Seen, rows: Sequence[int], *, found: bool) -> Ite
 def _without_flags(log: Log, seen: _Seen) -> Iterator[Finding]:
     rests = dict(zip(seen.motion.frames, zip(seen.flags, seen.rests, seen.motion.touching, strict=True), strict=True))
     carry = {
-        f: np.mean(touch) for f, (on, own, touch) in rests.items() if not on.any() and np.mean(own & touch) > OFTEN
+        f: np.mean(touch) for f, (on, own, touch) in rests.items() if not on.any() and np.mean(own & touch) > CARRIES
     }
     for what, has_flags in (("is never flagged", True), ("has no flags of contact", False)):
         if frames := [f for f in carry if (f in log.contacts) == has_flags]:

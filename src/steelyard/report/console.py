@@ -1,6 +1,5 @@
 """Reports on the terminal. Names from models and logs are shown as they are, never read as markup."""
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +19,7 @@ from steelyard.report.log_data import decided
 from steelyard.report.torques import error_sheet
 from steelyard.sheets import Cell, Sheet
 
+UNBOUNDED = 10_000  # characters
 LONGEST = 24  # characters of a name that is not broken
 COLORS = {"good": "green", "care": "yellow", "keep": "red"}
 
@@ -90,7 +90,7 @@ class FittedTable(Table):
     """A table whose cells stand closer where they would not fit side by side otherwise."""
 
     def __rich_console__(self, console, options):
-        if Measurement.get(console, options.update(max_width=sys.maxsize), self).maximum > options.max_width:
+        if Measurement.get(console, options.update(max_width=UNBOUNDED), self).maximum > options.max_width:
             self.padding = 0
         yield from super().__rich_console__(console, options)
 

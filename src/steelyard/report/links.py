@@ -10,7 +10,6 @@ from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
 from steelyard.inertia.parameters import DIAGONAL_FIRST, TENSOR
 from steelyard.numbers import DASH, NEGLIGIBLE, ROUNDING, number, percent, plus_minus, some, unit
 from steelyard.pipeline import Result
-from steelyard.pipeline.verdicts import SAME
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Robot, RotorEstimate
 from steelyard.report.labels import knowledge
@@ -158,6 +157,7 @@ TOLD = {
     "Iyz": "inertia yz",
 }
 MEASURED = ("data-determined", "model-dependent")
+LEAST = 0.01  # share of the torque, below which a wrong value matters to nobody
 
 
 def key_tables(summary: dict) -> tuple[Sheet, ...]:
@@ -178,7 +178,7 @@ def contradicted(summary: dict) -> Sheet | None:
         if all(name in links for _, name in each["regroups"])  # else armature may be what the file lacks
         and each["label"] in MEASURED
         and not each["lower"] <= each["prior"] <= each["upper"]
-        and each.get("effect", 0.0) > SAME  # summaries of earlier versions have none
+        and each.get("effect", 0.0) > LEAST  # summaries of earlier versions have none
     ]
     if not wrong:
         return None

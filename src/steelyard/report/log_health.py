@@ -13,7 +13,6 @@ from steelyard.decisions.verdict import GOOD, LOG, USE, Reason, Verdict
 from steelyard.errors import LogError
 from steelyard.log import Log
 from steelyard.log.automatic_cutoff import bandwidth
-from steelyard.log.checks import JITTER
 from steelyard.log.stamps import GAP
 from steelyard.numbers import number, plural, spread
 from steelyard.pipeline.inspection import Inspection
@@ -28,6 +27,7 @@ from steelyard.report.torques import FEW
 from steelyard.sheets import Sheet, sheet
 
 BINS = 60
+NARROW = 0.02  # of the median step: what a histogram shows at least
 
 
 def health_view(found: Inspection, log: Log) -> View:
@@ -148,7 +148,7 @@ def _sections(summary: dict, spectra: int) -> Iterator[Section]:
 def _steps(t, rate: float) -> dict:
     """How often each time step occurs, over the median step. Steps that are gaps are in the last bar."""
     ratio = np.diff(t) * rate
-    ends = max(min(ratio.min(), 1 - JITTER), 0.0), min(max(ratio.max(), 1 + JITTER), GAP)
+    ends = max(min(ratio.min(), 1 - NARROW), 0.0), min(max(ratio.max(), 1 + NARROW), GAP)
     count, edges = np.histogram(np.clip(ratio, *ends), bins=BINS, range=ends)
     bars = {
         "type": "bar",

@@ -9,7 +9,6 @@ import numpy as np
 from steelyard.extras import extra
 from steelyard.model import Joint, Robot
 from steelyard.model.robot import WORLD
-from steelyard.storage import SCHEMA_VERSION
 from steelyard.viewer.masses import Found, mass_of
 from steelyard.viewer.played_motion import PlayedMotion
 from steelyard.viewer.shape import Part, looks, packed_shape, text
@@ -59,6 +58,7 @@ def start_pose(robot: Robot) -> np.ndarray:
     return np.where(outside, np.where(finite, middle, np.clip(q, robot.lower, robot.upper)), q)
 
 
+VERSION = 1
 BESIDE, SMALLEST = 0.7, 0.1  # times the length of its links, m, that a second robot stands aside; and the least length
 TRIANGLES = 60_000  # of all shapes together: less than a megabyte of page
 
@@ -72,7 +72,7 @@ def scene(
     parts = [_placed(part, links, robot) for part in seen.parts if part.link in links]
     far = [part["link"] for part in parts if not np.isfinite(part["frame"]).all()]
     return {
-        "version": SCHEMA_VERSION,
+        "version": VERSION,
         "name": robot.name,
         "joints": joint_tree(robot),
         "q": start_pose(robot).tolist() if motion is None else motion.q[0].tolist(),

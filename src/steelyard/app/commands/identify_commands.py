@@ -11,7 +11,8 @@ from steelyard.app.options import Export, FleetOptions, IdentifyOptions, Json, M
 from steelyard.app.terminal import console, finish, progress_bar, subcommand
 from steelyard.errors import OptionError
 from steelyard.job import Job
-from steelyard.numbers import FALSE_ALARM
+
+FALSE_ALARM = 0.05
 
 
 @subcommand(
