@@ -321,7 +321,7 @@ def test_pieces_of_a_long_log_go_on_in_each_other(monkeypatch, posed):
     log = walk.log if posed else without_pose(walk.log)
     whole = base_states(walk.nominal, log)
     monkeypatch.setattr(base_states_module, "PIECE", 500)
-    monkeypatch.setattr(base_states_module, "SETTLED", 0.5)
+    monkeypatch.setattr(base_states_module, "SHARED", 0.5)
     states, error, _ = of_walk(walk, log)
     assert "in pieces that begin at" in states.notes[-1] and len(states) == len(log)
     assert np.all(rms(error) < 1.3 * LEANING)
