@@ -11,17 +11,13 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class DriveNumber:
-    """A number that a drive or its joint has.
+    """A number that a drive or its joint has."""
 
-    units: where the joint turns, and where it slides. least: what it has to be, in words; fits: whether it is.
-    scaled: whether it counts in masses where nothing else says the scale. shown: whether results have it.
-    """
-
-    units: tuple[str, str]
-    least: str = "zero or positive"
-    fits: Callable[[float], bool] = lambda value: value >= 0
-    scaled: bool = False
-    shown: bool = True
+    units: tuple[str, str]  # where the joint turns, and where it slides
+    least: str = "zero or positive"  # what it has to be, in words
+    fits: Callable[[float], bool] = lambda value: value >= 0  # whether it is
+    scaled: bool = False  # whether it counts in masses where nothing else says the scale
+    shown: bool = True  # whether results have it
 
 
 _POSITIVE: dict[str, Any] = {"least": "positive", "fits": lambda value: value > 0}
@@ -68,32 +64,24 @@ def _voltage(log, drive, dof: int):
 class DriveKind:
     """What is particular to one kind of drive.
 
-    gain: the number of a `Drive` that is its torque per unit of what it takes; unstated: its value where a drive leaves
-    it open, if that is known. numbers: those of a `Drive` that this kind alone has or a fit finds of it. follows_q:
-    whether it takes positions of the joint, and its torque their difference from q. coordinate: whether it takes
-    positions or speeds of the joint, which a gear multiplies.
-    taken: what it takes, (n,), of a log, a drive and the number of a degree of freedom; channel: of the log that says
-    so; measured: channel that may have it measured, beside what was commanded; late: whether it may come late, as what
-    is measured does not.
-    told: whether an affine actuator of MuJoCo reads as this kind, of a, b, c; of several kinds the first one counts.
-    element: of MJCF, whose attributes state a, b, c as `attributes` says. note: what a script that commands it has to
-    know. damping: what its kd is called where only its sum with that of the joint shows.
+    taken: what it takes, (n,), of a log, a drive and the number of a degree of freedom. told: whether an affine
+    actuator of MuJoCo reads as this kind, of a, b, c; of several kinds the first one counts.
     """
 
-    gain: str
-    numbers: tuple[str, ...]
+    gain: str  # the number of a `Drive` that is its torque per unit of what it takes
+    numbers: tuple[str, ...]  # those of a `Drive` that this kind alone has or a fit finds of it
     taken: Callable[[Any, Any, int], Any] = _commanded
-    channel: str = "command"
-    unstated: float | None = None
-    follows_q: bool = False
-    coordinate: bool = False
-    measured: str = ""
-    late: bool = True
+    channel: str = "command"  # of the log that says so
+    unstated: float | None = None  # its value where a drive leaves it open, if that is known
+    follows_q: bool = False  # whether it takes positions of the joint, and its torque their difference from q
+    coordinate: bool = False  # whether it takes positions or speeds of the joint, which a gear multiplies
+    measured: str = ""  # channel that may have it measured, beside what was commanded
+    late: bool = True  # whether it may come late, as what is measured does not
     told: Callable[[float, float, float], bool] = lambda a, b, c: False
-    element: str = "general"
+    element: str = "general"  # of MJCF, whose attributes state a, b, c as `attributes` says
     attributes: Callable[[float, float, float], dict[str, tuple[float, ...]]] = _general
-    note: str = ""
-    damping: str = ""
+    note: str = ""  # what a script that commands it has to know
+    damping: str = ""  # what its kd is called where only its sum with that of the joint shows
 
 
 DRIVE_KINDS = {

@@ -1,5 +1,7 @@
 """Every error Steelyard raises on purpose. A message says what was found, what was expected and what to do."""
 
+DONE, FINDINGS, REFUSED = 0, 1, 2  # exit statuses of commands
+
 
 class SteelyardError(Exception):
     """Base of all errors caused by input that Steelyard refuses; the command line prints it and exits 2."""

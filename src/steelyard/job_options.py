@@ -17,29 +17,24 @@ AUTO, NONE = "auto", "none"
 class Option:
     """How the field of a record is told from outside.
 
-    help: one sentence or two; more: what the page of the command line adds, in Markdown. metavar, name: on the command
-    line, name where it is not the field's; off: the name that says no to a field that is true or None. unit: of a
-    number. choices: words that are allowed. scope: what the option decides: "log" the sums of a log, "fit" what is
-    fitted to them, "output" neither: which files are read and where. commands: subcommands that take it. unset: what
-    None means, in words. auto: the word for None where it is a choice of its own. path: whether the text names a
-    file or folder. joined: whether words stand in one argument with commas. accepts: the type that Python takes where
-    it is wider than the field's.
+    scope: what the option decides: "log" the sums of a log, "fit" what is fitted to them, "output" neither: which files
+    are read and where.
     """
 
-    help: str
-    more: str = ""
-    metavar: str = ""
+    help: str  # one sentence or two
+    more: str = ""  # what the page of the command line adds, in Markdown
+    metavar: str = ""  # on the command line; `name` where it is not the field's
     name: str = ""
-    off: str = ""
-    unit: str = ""
-    choices: tuple[str, ...] = ()
+    off: str = ""  # the name that says no to a field that is true or None
+    unit: str = ""  # of a number
+    choices: tuple[str, ...] = ()  # words that are allowed
     scope: str = FIT
-    commands: tuple[str, ...] = (IDENTIFY,)
-    unset: str = ""
-    auto: str = ""
-    path: bool = False
-    joined: bool = False
-    accepts: str = ""
+    commands: tuple[str, ...] = (IDENTIFY,)  # subcommands that take it
+    unset: str = ""  # what None means, in words
+    auto: str = ""  # the word for None where it is a choice of its own
+    path: bool = False  # whether the text names a file or folder
+    joined: bool = False  # whether words stand in one argument with commas
+    accepts: str = ""  # the type that Python takes where it is wider than the field's
 
 
 def option(default: Any, help: str, **about) -> Any:

@@ -51,9 +51,8 @@ class Course:
 class Aim:
     """What is to be known, by which criterion, and how it will be measured.
 
-    noise: one number or one a measured row; rate: independent samples a second; after: Information of earlier logs, or
-    a payload that was identified; weight: of the prior. Raises OptionError for a criterion that there is not and a
-    negative share of noise.
+    noise: one number or one a measured row. weight: of the prior. Raises OptionError for a criterion that there is not
+    and a negative share of noise.
     """
 
     criterion: str = _own("D", "D, A, E, prediction or condition.", metavar="NAME")
@@ -77,8 +76,8 @@ class Aim:
         commands=(EXCITE,),
     )
     noise_share: float = _own(0.0, "Further noise, as a share of each joint's RMS torque.", metavar="SHARE")
-    rate: float = 100.0
-    after: Any = None
+    rate: float = 100.0  # independent samples a second
+    after: Any = None  # Information of earlier logs, or a payload that was identified
     weight: float = 1.0
 
     def __post_init__(self):

@@ -18,6 +18,7 @@ from steelyard.errors import OptionError, SteelyardError
 from steelyard.extras import extra, require_extra
 
 URL = "://"
+SCHEMA_VERSION = 1  # of JSON for other programs
 OLD = 3600.0  # s: drafts that nothing was written to for so long were left by killed processes
 
 

@@ -25,25 +25,22 @@ COULOMB_WIDTH = 0.05
 class Term:
     """A friction or drive term: what each driven degree of freedom adds to its torque, one parameter a degree.
 
-    name: in options, columns and summaries. units: of the parameter where the joint turns and where it slides. column:
-    torque per unit of the parameter, function of v, a and the direction of motion (the smoothed sign of v), arrays of
-    one shape. rates: derivatives of that torque with v and a, function of v, a, the direction and its slope over v.
-    stated: the attribute of a Robot, and of MJCF joints, that keeps the value (URDF has `damping` and, as `friction`,
-    `frictionloss`); None where no model file has a place for it. nonnegative: whether the parameter cannot be negative.
-    odd: whether the torque changes sign with the direction of time; odd torques dissipate, and no motion confuses them
-    with those of bodies. inertial: whether the torque is the rate of a momentum `parameter * v`. directed: whether the
-    column depends on the direction of motion.
+    column: torque per unit of the parameter, function of v, a and the direction of motion (the smoothed sign of v),
+    arrays of one shape. rates: derivatives of that torque with v and a, function of v, a, the direction and its slope
+    over v. stated: the attribute of a Robot, and of MJCF joints, that keeps the value (URDF has `damping` and, as
+    `friction`, `frictionloss`); None where no model file has a place for it. odd: whether the torque changes sign with
+    the direction of time; odd torques dissipate, and no motion confuses them with those of bodies.
     """
 
-    name: str
-    units: tuple[str, str]
+    name: str  # in options, columns and summaries
+    units: tuple[str, str]  # of the parameter where the joint turns and where it slides
     column: Callable[[Any, Any, Any], Any]
     rates: Callable[[Any, Any, Any, Any], tuple[Any, Any]]
     stated: str | None = None
-    nonnegative: bool = True
+    nonnegative: bool = True  # whether the parameter cannot be negative
     odd: bool = True
-    inertial: bool = False
-    directed: bool = False
+    inertial: bool = False  # whether the torque is the rate of a momentum `parameter * v`
+    directed: bool = False  # whether the column depends on the direction of motion
 
 
 def _constant(v, a, direction):
@@ -126,16 +123,15 @@ class UserColumn:
 class ParameterLayout(Card):
     """Columns of a regression.
 
-    body_names: one block of ten each. dof_names, dofs: name and index in v of the degrees that friction and armature
-    act on (not those of a free base). terms: the terms present, in the order of `TERMS`. extras: one column each.
+    dof_names, dofs: name and index in v of the degrees that friction and armature act on (not those of a free base).
     rotor_names: motor rotors that are bodies of the regression, ten columns each behind those of the links.
     """
 
-    body_names: tuple[str, ...]
+    body_names: tuple[str, ...]  # one block of ten each
     dof_names: tuple[str, ...] = ()
     dofs: tuple[int, ...] = ()
-    terms: tuple[str, ...] = ()
-    extras: tuple[Extra, ...] = ()
+    terms: tuple[str, ...] = ()  # the terms present, in the order of `TERMS`
+    extras: tuple[Extra, ...] = ()  # one column each
     rotor_names: tuple[str, ...] = ()
 
     @property

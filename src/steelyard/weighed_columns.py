@@ -26,10 +26,8 @@ class Extra:
     """One column beyond bodies and terms of single joints.
 
     kind: a term of the speed `sum ratio * v` of a shared motor, which acts on each degree times its ratio; "spring"
-    (torque `q`); "user"; or one of `WEIGHED`. function: of a user's column; nonnegative: its value cannot be negative.
-    number: of a bump, 0 and up for odd ones of speed, `BUMPS` a step, -1 and down for even ones; of the axis across
-    gravity; of a zero's degree. weighed: whether its size is told by evidence (`fit.posterior`), and other fits do
-    without it.
+    (torque `q`); "user"; or one of `WEIGHED`. number: of a bump, 0 and up for odd ones of speed, `BUMPS` a step, -1 and
+    down for even ones; of the axis across gravity; of a zero's degree.
     """
 
     name: str
@@ -37,10 +35,10 @@ class Extra:
     kind: str
     dofs: tuple[int, ...]
     ratios: tuple[float, ...] = (1.0,)
-    function: Callable[[Any, Any, Any], Any] | None = None
-    nonnegative: bool = False
+    function: Callable[[Any, Any, Any], Any] | None = None  # of a user's column
+    nonnegative: bool = False  # its value cannot be negative
     number: int = 0
-    weighed: bool = False
+    weighed: bool = False  # whether its size is told by evidence (`fit.posterior`), and other fits do without it
 
 
 class Size(NamedTuple):

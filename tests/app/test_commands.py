@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from small_runs import JOINTS, motion, torques, write_case, write_log, write_model
 from steelyard.app import app
-from steelyard.app.endings import DONE, FINDINGS, REFUSED
+from steelyard.errors import DONE, FINDINGS, REFUSED
 
 pytestmark = pytest.mark.claim("pipeline.refusals", "bad models and logs end in a message; the output folder stays")
 

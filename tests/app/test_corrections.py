@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from small_runs import JOINTS, torques, write_log, write_model
 from steelyard.app import app
-from steelyard.app.endings import DONE, FINDINGS, REFUSED
+from steelyard.errors import DONE, FINDINGS, REFUSED
 from steelyard.report.log_data import decided
 
 pytestmark = pytest.mark.claim("logs.faults")

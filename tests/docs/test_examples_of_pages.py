@@ -4,6 +4,8 @@ import re
 import shlex
 import shutil
 import tomllib
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +15,7 @@ from doc_blocks import PAGES, ROOT, Block, blocks_of, names_used
 from doc_excerpts import EXCERPTS, LANGUAGES, PROGRAMS
 from doc_supplies import DEMO, FILES, FILES_ON_PAGE, Supplies
 from steelyard.app import app
+from steelyard.simulate import record
 
 pytestmark = pytest.mark.claim("report.commands")
 
@@ -39,7 +42,7 @@ def supplies(tmp_path_factory):
 def quick(monkeypatch):
     """Motions are searched for as briefly as can be, the demo records for six seconds, and no browser opens."""
     search_briefly(monkeypatch)
-    monkeypatch.setattr("steelyard.app.demo_job.DURATION", 6.0)
+    monkeypatch.setattr("steelyard.app.demo_job.simulate", SimpleNamespace(record=partial(record, duration=6.0)))
     monkeypatch.setattr("typer.launch", lambda *_: 0)
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import steelyard as sy
 from small_runs import JOINTS
 from steelyard.app import app
-from steelyard.app.endings import REFUSED
+from steelyard.errors import REFUSED
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 import steelyard as sy
 from small_runs import write_case, write_log
 from steelyard.app import app
-from steelyard.app.endings import REFUSED
 from steelyard.corrections import Corrections
-from steelyard.errors import OptionError
+from steelyard.errors import REFUSED, OptionError
 from steelyard.pipeline.log_repair import repair
 from steelyard.prepare.reading import LogSide, log_side, log_side_path, read_undone, write_log_side
 from steelyard.prepare.undo import corrected

@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 import steelyard as sy
 from small_runs import write_case, write_log, write_model
 from steelyard.app import app
-from steelyard.app.endings import DONE, FINDINGS, REFUSED
-from steelyard.errors import OptionError
+from steelyard.errors import DONE, FINDINGS, REFUSED, OptionError
 from steelyard.report.model_validation import validate_models
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import steelyard as sy
 from small_runs import write_case
 from steelyard.app import app
-from steelyard.app.endings import REFUSED
+from steelyard.errors import REFUSED
 
 BOX = '</inertial><collision><origin xyz="{} 0 0"/><geometry><box size="{} 0.3 0.3"/></geometry></collision>'.format
 SIDE = """version = 1

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from steelyard.app.commands import Subcommands
-from steelyard.app.endings import DONE, FINDINGS, REFUSED, endings
+from steelyard.app.endings import endings
 from steelyard.app.terminal import examples
+from steelyard.errors import DONE, FINDINGS, REFUSED
 
 __all__ = ["DONE", "FINDINGS", "REFUSED", "app", "main"]
 

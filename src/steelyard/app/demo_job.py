@@ -22,7 +22,6 @@ from steelyard.sheets import Sheet, sheet
 from steelyard.storage import require_report_folder
 
 MODEL, LOG = "puma560.urdf", "puma560_run.csv"
-DURATION = 20.0  # s of recorded motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ def demo(out, *, progress: Progress | None = None, seed: int = 0) -> Demo:
     report = progress or (lambda stage, share: None)
     truth = library.puma560()
     report("recording the motion in MuJoCo", 0.0)
-    recording = simulate.record(truth, duration=DURATION, seed=seed)
+    recording = simulate.record(truth, seed=seed)
     report("writing the wrong model and the log", 0.35)
     save(mistaken(truth, seed=seed), out / MODEL)
     write_csv(recording.log, out / LOG)

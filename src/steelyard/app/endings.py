@@ -14,9 +14,8 @@ from pathlib import Path
 
 import typer
 
-from steelyard.errors import SteelyardError
+from steelyard.errors import REFUSED, SteelyardError
 
-DONE, FINDINGS, REFUSED = 0, 1, 2
 SIGNALS = ("SIGTERM", "SIGHUP")  # a Ctrl-C already is an exception
 READER_GONE = 141  # 128 + SIGPIPE
 STOPPED = (129, 130, 143)
@@ -76,7 +75,6 @@ def _stop(number, frame):
 
 
 def _reader_gone(error: BaseException | None) -> bool:
-    """Whether what is raised came of a pipe that nobody reads."""
     while error is not None and not isinstance(error, BrokenPipeError):
         error = error.__context__
     return error is not None
@@ -90,5 +88,4 @@ def _say(text: str):
 
 
 def _silence():
-    """What is still buffered goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

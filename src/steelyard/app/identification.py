@@ -261,7 +261,6 @@ def python_type(each: Field, how: Option) -> str:
 
 
 def _argument(name: str, how: Option) -> list[str]:
-    """Lines of an option in a docstring."""
     text = LINK.sub(r"\1", f"{how.help} {how.more}".strip())
     text += f" None means {how.auto or how.unset}." if how.auto or how.unset else ""
     unit = f" [{how.unit}]" if how.unit else ""

@@ -74,7 +74,6 @@ def _model_of(result: Path) -> tuple[Path, Path]:
 
 
 def _written(draws: Draws, index: int, robot: Robot, path: Path) -> str:
-    """Name of the model of one row."""
     variant = draws.robot(index, robot)
     save(variant, path)
     written = load(path)

@@ -151,7 +151,6 @@ def _is_group(kind) -> bool:
 
 
 def _parameter(name: str, each: Field, how: Option) -> Parameter:
-    """The parameter of which Typer makes the option of a field."""
     kind, default = _typed(each, how)
     many = isinstance(each.default, tuple) and not how.joined
     text = how.help.removesuffix(".") + ("; repeatable." if many else ".")
@@ -178,7 +177,6 @@ def _typed(each: Field, how: Option) -> tuple[Any, Any]:
 
 
 def _value(name: str, text, each: Field, how: Option):
-    """Value of a field from its words. Raises OptionError."""
     if how.auto:
         return number_or_auto(text, flag(name, how), how)
     if how.joined:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from steelyard.app.endings import DONE, FINDINGS
 from steelyard.cards import FEW
+from steelyard.errors import DONE, FINDINGS
+from steelyard.storage import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-SCHEMA_VERSION = 1  # of the JSON of subcommands that write no summary
 NARROW = 76  # characters of an example, which help indents by two
 
 

@@ -39,25 +39,22 @@ MEASURED = 0.5  # of its prior deviation: below it a direction was decided by th
 class Calibration(Card):
     """Joint axes and inertial parameters fitted together.
 
-    robot: the model with corrected axes and identified values. estimate: the fit of inertial parameters and friction
-    at these axes. eta: (nj, 6) correction of each joint's twist, `Ad_exp(eta)` in its child's frame, m and rad;
-    of a robot with loops (nj + L, 6), joints that were cut behind the others, in the frames of their closures.
-    covariance: (d, d) of the directions, in their prior standard deviations. rms_before, rms: (nv,) of the torque
-    residual with the model's own axes and with these, inertial parameters fitted in both. converged: whether the last
-    step was small beside its standard deviation. visibility: what any log could show.
+    eta: (nj, 6) correction of each joint's twist, `Ad_exp(eta)` in its child's frame, m and rad; of a robot with loops
+    (nj + L, 6), joints that were cut behind the others, in the frames of their closures. rms_before, rms: (nv,) of the
+    torque residual with the model's own axes and with these, inertial parameters fitted in both.
     """
 
-    robot: Robot
-    estimate: Estimate
+    robot: Robot  # the model with corrected axes and identified values
+    estimate: Estimate  # the fit of inertial parameters and friction at these axes
     eta: np.ndarray
     z: np.ndarray
-    covariance: np.ndarray
+    covariance: np.ndarray  # (d, d) of the directions, in their prior standard deviations
     directions: AxisDirections
-    visibility: AxisVisibility
+    visibility: AxisVisibility  # what any log could show
     rms_before: np.ndarray
     rms: np.ndarray
     iterations: int
-    converged: bool
+    converged: bool  # whether the last step was small beside its standard deviation
 
     def _rows(self):
         before, after = (float((x**2).mean() ** 0.5) for x in (self.rms_before, self.rms))
@@ -226,7 +223,6 @@ def _ungrouped(info: Information) -> Information:
 
 
 def _regrouped(point: _AxesFit) -> Estimate:
-    """The fit in terms of the base parameters of its own axes."""
     estimate, basis = point.estimate, point.info.basis
     weights = point.info.independence / estimate.noise**2
     weakest = weak_directions(whiten(point.info.base.weighted(weights)), estimate.layout, basis)

@@ -37,18 +37,15 @@ class AxisDirections(Card):
     """Directions of axis errors, d of them: two tilts and two shifts of a revolute joint, two tilts of a prismatic one.
 
     Its own motion is no error: a revolute axis turned about itself or shifted along itself stays the same, and so does
-    a prismatic one wherever it is shifted. joint (d,): of `robot.joints`, cut joints of `robot.loops` behind them;
-    vectors (d, 6): unit eta in child axes (of a cut joint, in those of its frames), rad or m; deviation (d,): prior
-    standard deviation; names (d,). size: number of joints of the robot and its loops. held: names of directions left
-    out, because loops would not close.
+    a prismatic one wherever it is shifted.
     """
 
-    joint: np.ndarray
-    vectors: np.ndarray
-    deviation: np.ndarray
+    joint: np.ndarray  # (d,) of `robot.joints`, cut joints of `robot.loops` behind them
+    vectors: np.ndarray  # (d, 6) unit eta in child axes (of a cut joint, in those of its frames), rad or m
+    deviation: np.ndarray  # (d,) prior standard deviation
     names: tuple[str, ...]
-    size: int
-    held: tuple[str, ...] = ()
+    size: int  # number of joints of the robot and its loops
+    held: tuple[str, ...] = ()  # names of directions left out, because loops would not close
 
     @property
     def count(self) -> int:
@@ -171,11 +168,8 @@ class AxisSums:
 def axis_sums(
     robot: Robot, layout: ParameterLayout, logs, directions: AxisDirections, z, *, weights, width, sample_weights=None
 ):
-    """Sums over logs for a robot whose axes stand at z (d,), with its inertias the ones to differentiate at.
-
-    weights: (nv,) of the torques; width: coulomb width; sample_weights: a function of a log. Torques are those left
-    after effects that are no columns.
-    """
+    """Sums over logs for a robot whose axes stand at z (d,), with its inertias the ones to differentiate at, of torques
+    left after effects that are no columns. weights: (nv,); sample_weights: of a log."""
     r, size = layout.size, layout.size + directions.count + 1
     rates = directions.rates(z)
     gram = np.zeros((size, size))

@@ -13,14 +13,13 @@ from steelyard.dynamics.closed_loop.states import random_closed_states
 from steelyard.dynamics.effects import effect_column
 from steelyard.identifiable import regression_basis
 from steelyard.identifiable.numeric_rank import robot_states
+from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.model.side_mechanism import rest_poses
 from steelyard.numbers import SAME
 from steelyard.spatial import adjoint
 from steelyard.terms import COULOMB_WIDTH, ParameterLayout
-
-RANK = 1e-8  # of the largest singular value of unit columns; what inertial parameters take up is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,9 +81,7 @@ class AxisVisibility(Card):
         return "\n".join(lines)
 
 
-def axis_visibility(
-    robot: Robot, layout: ParameterLayout, directions: AxisDirections, *, seed: int = 0
-) -> AxisVisibility:
+def axis_visibility(robot: Robot, layout: ParameterLayout, directions: AxisDirections) -> AxisVisibility:
     """Numeric rank of the torques' derivatives with respect to axis directions, beside all columns of a layout.
 
     Random states decide, not a log: what is hidden here no motion shows. Inertias are the robot's own.
@@ -92,7 +89,7 @@ def axis_visibility(
     basis = regression_basis(robot, layout)
     d, r = directions.count, basis.count
     stacked = _of_loops if robot.loops else _of_tree
-    Y, J = stacked(robot, layout, directions, d + r, seed)
+    Y, J = stacked(robot, layout, directions, d + r)
     Y, J = Y.reshape(-1, layout.size)[:, basis.columns], J.reshape(-1, d)
     orthonormal = np.linalg.qr(Y / np.linalg.norm(Y, axis=0))[0]
     scale = np.linalg.norm(J, axis=0)
@@ -101,15 +98,15 @@ def axis_visibility(
     for _ in range(2):  # twice is enough: what is left then is orthogonal to rounding
         left = left - orthonormal @ (orthonormal.T @ left)
     _, singular, Vt = np.linalg.svd(left)
-    hidden = Vt[int(np.count_nonzero(singular > RANK)) :].T / scale[:, None]
+    hidden = Vt[int(np.count_nonzero(singular > THRESHOLDS.numeric_rank)) :].T / scale[:, None]
     hidden = np.linalg.qr(hidden)[0]
     return AxisVisibility(directions.names, hidden, _moves_of_the_base(robot, directions, hidden))
 
 
-def _of_tree(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int, seed: int):
+def _of_tree(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int):
     """Columns (n, nv, p) and directions (n, nv, d) at random states, three rows an unknown."""
     n = 20 + 3 * unknowns // robot.nv
-    q, v, a = (x.T for x in robot_states(robot, n, seed))
+    q, v, a = (x.T for x in robot_states(robot, n, seed=0))
     rows = np.zeros((n, robot.nv, layout.size))
     rows[..., layout.inertial] = regressor(robot, q, v, a)
     for term in layout.terms:
@@ -118,10 +115,9 @@ def _of_tree(robot: Robot, layout: ParameterLayout, directions: AxisDirections, 
     return rows, axis_columns(robot, directions.basis, q, v, a)
 
 
-def _of_loops(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int, seed: int):
-    """The same of independent joints at random closed states."""
+def _of_loops(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int):
     choice = choose_independent(robot)
-    at = random_closed_states(robot, choice, 20 + 3 * unknowns // len(choice.independent), seed=seed)
+    at = random_closed_states(robot, choice, 20 + 3 * unknowns // len(choice.independent), seed=0)
     J = loop_axis_columns(robot, directions.basis, at, coulomb_width=COULOMB_WIDTH)
     return columns(robot, layout, at), J
 

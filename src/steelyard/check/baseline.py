@@ -14,8 +14,8 @@ from pathlib import Path
 from steelyard import storage
 from steelyard.check.rule import Finding, Findings, Rule
 from steelyard.errors import OptionError
+from steelyard.storage import SCHEMA_VERSION
 
-VERSION = 1
 Key = tuple[str, str, str, str]
 """Path of the model from the baseline's folder, rule code, element, and file that it is about."""
 
@@ -28,10 +28,7 @@ class Baseline:
     known: Counter[Key]
 
     def new(self, findings: Findings) -> Findings:
-        """The findings that are not known.
-
-        findings: of a check. Returns those of them; of a finding that is there more often than it was, the surplus.
-        """
+        """The findings that are not known; of one that is there more often than it was, the surplus."""
         left = Counter(self.known)
         fresh: list[Finding] = []
         for each in findings:
@@ -43,11 +40,8 @@ class Baseline:
         return replace(findings, items=tuple(fresh))
 
     def fixed(self, findings: Findings, rules: Iterable[Rule]) -> list[str]:
-        """Known findings that are gone, in words, so that the baseline can shrink.
-
-        findings: of a check; what is known of models that it did not look at is not gone. rules: by which it looked.
-        Returns one line each.
-        """
+        """Known findings that are gone, a line each, so that the baseline can shrink; what was not looked at is not
+        gone."""
         codes = {rule.code for rule in rules}
         looked = {_relative(str(path), self.path) for path in findings.files}
         gone = self.known - Counter(_key(each, self.path) for each in findings)
@@ -59,14 +53,11 @@ class Baseline:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Known findings of a file.
-
-    path: of a file that `write_baseline` wrote. Raises OptionError: it cannot be read, or is no baseline.
-    """
+    """Known findings of a file of `write_baseline`. Raises OptionError: it cannot be read, or is no baseline."""
     remedy = f"Write one with --write-baseline {path}."
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        if found["steelyard_baseline"] != VERSION:
+        if found["steelyard_baseline"] != SCHEMA_VERSION:
             raise OptionError(f"Baseline {path} is of version {found['steelyard_baseline']!r}. {remedy}")
         keys = [
             (str(each["path"]), str(each["code"]), str(each["element"]), str(each["file"]))
@@ -80,14 +71,11 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def write_baseline(path: Path, findings: Findings) -> None:
-    """Write findings as known.
-
-    path: of the file; it is replaced whole. findings: of a check. Raises OptionError: it cannot be written.
-    """
+    """Write findings as known to a file, which is replaced whole. Raises OptionError: it cannot be written."""
     fields = ("path", "code", "element", "file")
     known = [dict(zip(fields, _key(each, path), strict=True)) for each in findings]
     known.sort(key=lambda each: tuple(each.values()))
-    text = json.dumps({"steelyard_baseline": VERSION, "findings": known}, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps({"steelyard_baseline": SCHEMA_VERSION, "findings": known}, indent=1, ensure_ascii=False) + "\n"
     try:
         storage.write_bytes(path, text.encode())
     except OSError as error:

@@ -32,16 +32,12 @@ DESTINATIONS = tuple(sorted({name for each in MISREAD for name in each.destinati
 """Simulators that there are rules for."""
 
 
-ERRORS, ALL = "errors", "all"
-"""What is repaired: findings of severity error, by default, or of any."""
+ERRORS, ALL = "errors", "all"  # what is repaired: findings of severity error, by default, or of any
 
 
 def selected(select=(), ignore=(), destinations: tuple[Destination, ...] = ()) -> tuple[Rule, ...]:
     """Rules whose code starts with one of `select` (all when empty) and with none of `ignore`, those of destinations
-    for these only.
-
-    Raises OptionError for a code or prefix that matches no rule, or none without a destination.
-    """
+    for these only. Raises OptionError for a code that matches no rule, or none without a destination."""
     for prefix in (*select, *ignore):
         if not prefix or not any(code.startswith(prefix) for code in BY_CODE):
             raise OptionError(f"'{prefix}' is no rule code and no beginning of one. Codes: {choices(BY_CODE)}.")
@@ -54,12 +50,9 @@ def selected(select=(), ignore=(), destinations: tuple[Destination, ...] = ()) -
 
 
 def repairable(what, destinations: tuple[Destination, ...] = ()) -> Callable[[Finding], bool]:
-    """Whether a finding is to be repaired. what: "errors", "all", or codes and beginnings of codes of any severity.
-
-    A warning may be about a right model that is drawn in part, so it is repaired only when asked for; what destinations
-    misread always, as that leaves the robot as it is.
-    Raises OptionError for an unknown word or code, and for one of destinations without any.
-    """
+    """Whether a finding is to be repaired: of "errors", "all", or codes of any severity. A warning may be about a right
+    model, so it is repaired only when asked for; what destinations misread always. Raises OptionError for an unknown
+    word, and for a code of destinations without any."""
     if what == ERRORS:
         return lambda finding: finding.severity == "error" or BY_CODE[finding.code].mend is not None
     prefixes = () if what == ALL else (what,) if isinstance(what, str) else tuple(what)

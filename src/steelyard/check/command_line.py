@@ -15,13 +15,12 @@ from steelyard.check.baseline import write_baseline as write
 from steelyard.check.catalog import ALL, BY_CODE, ERRORS, destinations_of, look, selected, with_engines
 from steelyard.check.overview import Checked
 from steelyard.check.rule import SEVERITIES, Findings, Rule
-from steelyard.errors import ModelError, OptionError, SteelyardError, choices
+from steelyard.errors import DONE, FINDINGS, REFUSED, ModelError, OptionError, SteelyardError, choices
 from steelyard.model.formats import models_in, read_sketch, require_takers
 
 if TYPE_CHECKING:
     from steelyard.check.repaired_copy import Repair
 
-CLEAN, FOUND, REFUSED = 0, 1, 2
 NOTHING = Findings((), ())
 
 
@@ -91,7 +90,7 @@ def check_models(
         errors.append(str(error))
     outcome = _outcome(looks, notes, errors, known, rules)
     failed = write_baseline is None and not errors and outcome.remaining.failed("info" if strict else fail_on)
-    status = REFUSED if errors else FOUND if failed else CLEAN
+    status = REFUSED if errors else FINDINGS if failed else DONE
     sys.stdout.write(outcome.text(format, status, details=details, by_rule=summary))
     for error in errors:
         sys.stderr.write(f"steelyard: {' '.join(error.split())}\n")
@@ -111,10 +110,8 @@ class _CheckedModel:
 def _looked(
     model: Path, rules: tuple[Rule, ...], target: Callable[[], Path] | None, mending: dict, engines, reading: dict
 ) -> _CheckedModel:
-    """Look at a model, and at its repaired copy where `target` says where it goes.
-
-    mending, reading: options of `repair`, and those with which models are read.
-    """
+    """Look at a model, and at its repaired copy where `target` says where it goes; options of `repair` and of
+    reading."""
     checked, mended = None, None
     try:
         sketch = read_sketch(model, **reading)
@@ -140,18 +137,15 @@ def _store(path: Path, models: Sequence[Checked]):
 
 @dataclass(frozen=True)
 class _CheckOutcome:
-    """What was found in all models, known findings of a baseline left out.
-
-    found, remaining: before and after repairs. gone: findings of the baseline that there are no more.
-    """
+    """What was found in all models, known findings of a baseline left out."""
 
     models: Sequence[Checked]
-    found: Findings
+    found: Findings  # and `remaining`: before and after repairs
     remaining: Findings
     repairs: Sequence["Repair"]
     errors: Sequence[str]
     known: Baseline | None
-    gone: Sequence[str]
+    gone: Sequence[str]  # findings of the baseline that there are no more
 
     def text(self, format: str, status: int, *, details: bool, by_rule: bool) -> str:
         """In one of the formats. status: exit code; details, by_rule: of text, as of `check_models`."""
@@ -194,7 +188,6 @@ def _outcome(
 
 
 def _whole(models: Iterable[Checked]) -> Findings:
-    """Findings of all models that could be checked."""
     return reduce(Findings.merged, (each.findings for each in models), NOTHING)
 
 
@@ -226,7 +219,6 @@ def _repair_of(fix, out) -> tuple[str | tuple[str, ...], Path | None]:
 
 
 def _models(given: Sequence[Path], errors: list[str]) -> list[tuple[Path, Path]]:
-    """Models, each once, with the folder each was found from."""
     models: dict[str, tuple[Path, Path]] = {}
     for path in given:
         try:

@@ -7,25 +7,19 @@ from importlib.metadata import PackageNotFoundError, version
 
 from steelyard.errors import OptionError, choices
 
-ANY = "any"
-"""In the place of a version: all of them."""
+ANY = "any"  # in the place of a version: all of them
 
 
 @dataclass(frozen=True)
 class Misread:
-    """Versions of a program that read models of some formats in a way of their own.
+    """Versions of a program that read models of some formats in a way of their own."""
 
-    destinations: simulators that users reach through it. program: whose versions, as its package is called. formats:
-    names of `Format`s. reference: report of it, project#number, or "measured". first: version affected, empty where the
-    fault is as old as what was tried; mended: first version without it, empty where the newest has it.
-    """
-
-    destinations: tuple[str, ...]
-    program: str
-    formats: tuple[str, ...]
-    reference: str
-    first: str = ""
-    mended: str = ""
+    destinations: tuple[str, ...]  # simulators that users reach through it
+    program: str  # whose versions, as its package is called
+    formats: tuple[str, ...]  # names of `Format`s
+    reference: str  # report of it, project#number, or "measured"
+    first: str = ""  # version affected, empty where the fault is as old as what was tried
+    mended: str = ""  # first version without it, empty where the newest has it
 
     @property
     def versions(self) -> str:
@@ -50,12 +44,11 @@ class Misread:
 
 @dataclass(frozen=True)
 class Destination:
-    """A simulator that a model is for. versions: program -> version, of those that are known; others count in all their
-    versions. note: in words, where a version was not stated."""
+    """A simulator that a model is for."""
 
     name: str
-    versions: dict[str, str]
-    note: str = ""
+    versions: dict[str, str]  # program -> version, of those that are known; others count in all their versions
+    note: str = ""  # in words, where a version was not stated
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -97,8 +90,7 @@ def _wanted(word: str, programs: dict[str, set[str]]) -> Destination:
     return Destination(name, found, note)
 
 
-PACKAGES = {"pinocchio": "pin"}
-"""Programs whose package has another name."""
+PACKAGES = {"pinocchio": "pin"}  # programs whose package has another name
 
 
 def _installed(program: str) -> str:

@@ -21,8 +21,7 @@ import numpy as np
 
 ENVIRONMENT = "STEELYARD_ENGINES"
 """Variable that names another Python, whose engines are asked where the one of Steelyard has none."""
-ABSENT = 3
-"""Exit status where the engine is not installed."""
+ABSENT = 3  # exit status where the engine is not installed
 
 
 def mujoco(task: dict) -> dict:
@@ -312,8 +311,7 @@ def newton(task: dict) -> dict:
 
 ENGINES = {each.__name__: each for each in (mujoco, pinocchio, drake, pybullet, idyntree, dartpy, newton)}
 
-MODULES = {"drake": "pydrake"}
-"""Names of engines' modules, where they are others."""
+MODULES = {"drake": "pydrake"}  # names of engines' modules, where they are others
 
 
 def _states(task: dict):

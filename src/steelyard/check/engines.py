@@ -36,18 +36,14 @@ LEAST = 1e-3  # of a robot's largest torque: a joint with less is judged by that
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine that models are handed to.
+    """An engine that models are handed to."""
 
-    name: in the table. formats: names of the formats that it reads. adapter: function of `engine_adapters`. tolerance:
-    relative differences below are rounding. options: of the adapter. usual: whether it is asked when none is named.
-    """
-
-    name: str
-    formats: tuple[str, ...]
-    adapter: str = ""
-    tolerance: float = 1e-6
-    options: Mapping[str, Any] = field(default_factory=dict)
-    usual: bool = True
+    name: str  # in the table
+    formats: tuple[str, ...]  # names of the formats that it reads
+    adapter: str = ""  # function of `engine_adapters`
+    tolerance: float = 1e-6  # relative differences below are rounding
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the adapter
+    usual: bool = True  # whether it is asked when none is named
 
 
 ENGINES = (
@@ -74,32 +70,26 @@ BY_NAME = {each.name: each for each in ENGINES}
 
 @dataclass(frozen=True)
 class Difference:
-    """What an engine has otherwise. element: such as "link 'arm'"; quantity: mass, centre of mass, inertia, placement,
-    gravity torque or inverse dynamics; relative: size of the difference; told: both values in words."""
+    """What an engine has otherwise."""
 
-    element: str
-    quantity: str
-    relative: float
-    told: str
+    element: str  # such as "link 'arm'"
+    quantity: str  # mass, centre of mass, inertia, placement, gravity torque or inverse dynamics
+    relative: float  # size of the difference
+    told: str  # both values in words
 
 
 @dataclass(frozen=True)
 class EngineReading:
-    """One model in one engine.
-
-    differences: above the engine's tolerance, largest first. largest_equal: relative, of
-    what counts as rounding. bodies, joints: compared. refused: why the engine has not read the file; notes: what it was
-    given instead of it.
-    """
+    """One model in one engine."""
 
     engine: str
     version: str = ""
-    differences: tuple[Difference, ...] = ()
-    largest_equal: float = 0.0
-    bodies: int = 0
+    differences: tuple[Difference, ...] = ()  # above the engine's tolerance, largest first
+    largest_equal: float = 0.0  # relative, of what counts as rounding
+    bodies: int = 0  # compared, as `joints` are
     joints: int = 0
-    refused: str = ""
-    notes: tuple[str, ...] = ()
+    refused: str = ""  # why the engine has not read the file
+    notes: tuple[str, ...] = ()  # what it was given instead of it
 
     @property
     def title(self) -> str:

@@ -48,10 +48,7 @@ class Change:
 def repair_inertials(
     sketch: Sketch, rules: tuple[Rule, ...], wanted: Callable[[Finding], bool]
 ) -> tuple[Sketch, dict[int, Change]]:
-    """The sketch with its inertials repaired where rules with a repair ask for it, and the changes by part.
-
-    wanted: whether a finding is to be repaired.
-    """
+    """The sketch with its inertials repaired where a `wanted` finding has a repair, and the changes by part."""
     rules = tuple(rule for rule in rules if rule.repairs)
     mends = {rule.code: rule.mend for rule in rules if rule.mend is not None}
     told = {rule.code: rule.repairs.rstrip(".") for rule in rules}
@@ -94,7 +91,6 @@ def label_of(sketch: Sketch, index: int) -> str:
 
 
 def _part_of(sketch: Sketch, finding: Finding) -> int | None:
-    """The part whose inertial a finding is about."""
     name = finding.element.split(" > ")[0].removeprefix(f"{sketch.word} '").removesuffix("'")
     return sketch.parts_by_name.get(name)
 
@@ -140,7 +136,6 @@ def _repaired(sketch: Sketch, index: int, codes: set[str]) -> tuple[Inertial, st
 
 
 def _converted(inertial: Inertial, w: ShapedInertial | None, codes: set[str]) -> tuple[Inertial, str] | None:
-    """Units, axes and reference point put right."""
     if "SY402" in codes:
         if com_in_millimetres(inertial, w):
             return replace(inertial, com=inertial.com / 1000), "centre of mass from mm to m"

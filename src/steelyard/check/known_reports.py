@@ -111,15 +111,6 @@ REPORTS = (
         m.merged,
     ),
     _report(
-        "SY714 mimic-in-radians warning",
-        m.joints(m.displaced, ""),
-        (Misread(("newton",), "newton", (USD,), "newton#3596", mended="1.5.0"),),
-        "The offset of a joint that follows another is taken in radians.",
-        "USD states it in degrees; the joint stands 57 times as far from its place.",
-        "float newton:mimicCoef0 = 30",
-        "Choose zero positions of the joints at which the offset is zero.",
-    ),
-    _report(
         "SY716 principal-axes-conjugated warning",
         m.tensors(m.conjugated, "with its principal axes inverted"),
         (Misread(("newton", "isaac"), CONVERTER, (URDF,), f"{CONVERTER}#118", mended="0.3.0"),),
@@ -148,15 +139,6 @@ REPORTS = (
         "the real one.",
         '<dynamics damping="0.5" friction="0.2"/>',
         "State them in the configuration of the articulation: damping, friction.",
-    ),
-    _report(
-        "SY722 friction-by-force warning",
-        m.joints(m.rubs, ", which becomes a coefficient"),
-        (Misread(("isaac",), "isaaclab", (URDF, MJCF, USD), "IsaacLab#3410", mended="6.0.0"),),
-        "Joint friction is multiplied by the force that the joint transmits.",
-        "PhysX takes the number as a coefficient, not as a torque. A friction loss in N m becomes anything.",
-        '<dynamics friction="0.2"/>',
-        "Leave the friction of the file out, and state a torque where the simulator has a place for one.",
     ),
     _report(
         "SY731 inertia-recomputed warning",

@@ -212,13 +212,6 @@ def follows(joint: SketchJoint) -> str:
     return f"should follow {leader}" if joint.mimics else ""
 
 
-def displaced(joint: SketchJoint) -> str:
-    offset = 0.0 if joint.placed is None else float(np.max(np.abs(joint.placed.offset), initial=0.0))
-    if not joint.mimics or offset == 0 or joint.kind in ("prismatic", "slide"):
-        return ""
-    return f"stands {np.degrees(offset) - offset:.3g} rad from its place"
-
-
 def rubs(joint: SketchJoint) -> str:
     friction = 0.0 if joint.placed is None else joint.placed.frictionloss
     return f"has a friction of {friction:g} N m" if friction > THRESHOLDS.rounding else ""
@@ -280,7 +273,6 @@ def _apart(wrong: np.ndarray, right: np.ndarray) -> float:
 
 
 def _usable(sketch: Sketch) -> Iterator[tuple[Part, Inertial]]:
-    """Parts with a stated inertial of numbers."""
     return ((part, each) for _, part, each in sketch.stated() if each.usable and not each.is_point)
 
 
@@ -299,5 +291,4 @@ def _summed(sketch: Sketch, members: list[int]) -> np.ndarray:
 
 
 def _total(sketch: Sketch) -> float:
-    """kg of all parts."""
     return sum(float(part.mass) for part in sketch.parts if np.isfinite(part.mass))

@@ -27,10 +27,7 @@ NAME = re.compile(r"^(\w+) '(.*?)'")  # of an element such as link 'arm' > inert
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, those of one rule in one model as one, in the line of the first.
-
-    Files are put together by the package or folder that they are of.
-    """
+    """The findings, those of one rule in one model as one; its files are put together by package or folder."""
     groups: dict[tuple, list[Finding]] = {}
     for each in findings:
         home = _home(each.file) if each.file and each.code in WORDS else ""
@@ -63,7 +60,6 @@ def _links(group: list[Finding]) -> Finding:
 
 
 def _elements(group: list[Finding]) -> tuple[set[str], list[str]]:
-    """Kinds of the elements, and their names, each once."""
     found = [NAME.match(each.element) for each in group]
     if not all(found):
         return set(), []
@@ -76,7 +72,6 @@ def _listed(names: list[str]) -> str:
 
 
 def _home(file: str) -> str:
-    """Where a file is, in words."""
     package = package_named(file)
     if package:
         return f"of package '{package}'"
@@ -97,13 +92,12 @@ def _files(group: list[Finding], home: str) -> Finding:
 
 @dataclass(frozen=True)
 class Checked:
-    """One model of many. bodies: links or bodies that its file has. findings: of it; problem: why it has none, in
-    words."""
+    """One model of many."""
 
     path: Path
-    bodies: int
-    findings: Findings
-    problem: str = ""
+    bodies: int  # links or bodies that its file has
+    findings: Findings  # of it
+    problem: str = ""  # why it has none, in words
 
     @property
     def worst(self) -> str:

@@ -10,9 +10,8 @@ from steelyard.check.thresholds import THRESHOLDS
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, mesh, minimum_volume_ellipsoid
 from steelyard.inertia.hull import Hull, convex_surface, hull_of
+from steelyard.model.bounding import LOOSE
 from steelyard.model.sketch import Shape, Sketch
-
-COARSE = 1e-3  # excess of an enclosing volume, where drawings are rough
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +25,11 @@ class Outline:
 
 @dataclass(frozen=True, eq=False)
 class PartGeometry:
-    """Geometry of a part and of what is rigidly fixed to it, in the frame of the part.
+    """Geometry of a part and of what is rigidly fixed to it, in the frame of the part."""
 
-    own: shapes of the part; all: shapes of the rigid body, or of the part again. outline: of a shape.
-    """
-
-    own: tuple[Shape, ...]
-    all: tuple[Shape, ...]
-    outline: Callable[[Shape], Outline]
+    own: tuple[Shape, ...]  # shapes of the part
+    all: tuple[Shape, ...]  # shapes of the rigid body, or of the part again
+    outline: Callable[[Shape], Outline]  # of a shape
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -76,7 +72,7 @@ class PartGeometry:
         if self.hull is None:
             return None
         try:
-            return minimum_volume_ellipsoid(self.hull.points[self.hull.vertices], tolerance=COARSE)
+            return minimum_volume_ellipsoid(self.hull.points[self.hull.vertices], tolerance=LOOSE)
         except InertiaError:
             return None
 

@@ -113,11 +113,8 @@ def to_json(
     status: int = 0,
     engines: Sequence["Comparison"] = (),
 ) -> str:
-    """One JSON object, `schema` 1. Numbers that are not finite are null.
-
-    models: each by itself. fixed: findings of a baseline that are gone. status: exit status of the command.
-    engines: a comparison a model.
-    """
+    """One JSON object, `schema` 1: models each by itself, fixed findings of a baseline. Numbers that are not finite are
+    null."""
     items = [vars(f) | {"name": BY_CODE[f.code].name, "file": f.file or None} for f in findings]
     document = {
         "schema": 1,
@@ -296,10 +293,8 @@ def _uri(path: str) -> str:
 
 
 def github(findings: Findings, errors: Sequence[str] = ()) -> str:
-    """Workflow commands of GitHub Actions, which show findings beside the lines of a pull request; paths are as given.
-
-    Source: GitHub's page "Workflow commands for GitHub Actions".
-    """
+    """Workflow commands of GitHub Actions (its page of that name), which show findings beside the lines of a pull
+    request."""
     kinds = {"error": "error", "warning": "warning", "info": "notice"}
     lines = []
     for f in merged(findings):

@@ -32,10 +32,7 @@ class Effect:
 
 
 def effect(before: Path, after: Path, folders, arguments=()) -> tuple[Effect, ...] | None:
-    """Effect of a repair on every degree of freedom; None when one of the files cannot be used as a robot.
-
-    folders: whose files they may name. arguments: of the first.
-    """
+    """Effect of a repair on every degree of freedom; None when one of the files cannot be used as a robot."""
     try:
         old, new = load(before, folders=folders, arguments=arguments), load(after, folders=folders)
     except ModelError:

@@ -119,14 +119,13 @@ def counted(counts: dict[str, int]) -> str:
 
 @dataclass(frozen=True)
 class Hit:
-    """One thing a rule found. severity: where it differs from the rule's. file: that it is about, as the model names
-    it."""
+    """One thing a rule found."""
 
     place: Place
     message: str
     remedy: str
-    severity: str | None = None
-    file: str = ""
+    severity: str | None = None  # where it differs from the rule's
+    file: str = ""  # that it is about, as the model names it
 
 
 Mend = Callable[[Sketch, int], dict[int, Inertial]]
@@ -135,21 +134,19 @@ Mend = Callable[[Sketch, int], dict[int, Inertial]]
 
 @dataclass(frozen=True)
 class Rule:
-    """code, name and default severity are stable. repairs: how `fix` repairs it ("" when it does not). text: its
-    documentation.
+    """code, name and default severity are stable.
 
-    misread: for a rule of destinations, who reads models so; empty for rules on the model itself. mend: repair that
-    leaves the robot as it is, where there is one.
+    misread: for a rule of destinations, who reads models so; empty for rules on the model itself.
     """
 
     code: str
     name: str
     severity: str
-    repairs: str
+    repairs: str  # how `fix` repairs it ("" when it does not)
     look: Callable[[Sketch], Iterator[Hit]]
-    text: str
+    text: str  # its documentation
     misread: tuple[Misread, ...] = ()
-    mend: Mend | None = None
+    mend: Mend | None = None  # repair that leaves the robot as it is, where there is one
 
     @property
     def title(self) -> str:

@@ -113,7 +113,6 @@ def massless_leaf(sketch: Sketch) -> Iterator[Hit]:
 
 
 def _physical(sketch: Sketch) -> Iterator[tuple[str, Inertial]]:
-    """Parts with a mass and a tensor of numbers."""
     for _, part, inertial in sketch.stated():
         if np.isfinite(inertial.moments).all() and inertial.mass != 0 and not inertial.is_point:
             yield part.name, inertial

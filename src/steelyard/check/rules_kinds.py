@@ -40,7 +40,6 @@ def left_name(name: str, known: Container[str]) -> str | None:
 
 
 def _turned(name: str, sides: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """The name with one word replaced that tells a side."""
     words = WORD.findall(name)
     for i, word in enumerate(words):
         for one, other in sides:
@@ -314,7 +313,6 @@ _REFLECTIONS = (np.eye(3), *(np.diag(1.0 - 2.0 * np.eye(3)[k]) for k in range(3)
 
 
 def _mirror(pair: _Pair) -> int | None:
-    """The axis in which a pair is mirrored, None where it is not."""
     for axis, S in enumerate(_REFLECTIONS[1:]):
         if abs(pair.a[axis]) > THRESHOLDS.thin and _apart(S @ pair.a, pair.b) == 0:
             return axis

@@ -139,7 +139,6 @@ def copies(sketch: Sketch) -> Iterator[Hit]:
 
 
 def _stem(source: str) -> str:
-    """A shape's source without what tells left from right."""
     text = source.lower()
     for side in ("left", "right"):
         text = text.replace(side, "")

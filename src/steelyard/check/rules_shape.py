@@ -166,10 +166,8 @@ def _in_parent(sketch: Sketch, w: ShapedInertial) -> bool:
 
 
 def other_axes(w: ShapedInertial) -> tuple[str, np.ndarray] | None:
-    """How to turn the tensor so that it fits, and the tensor (3, 3) in the part's axes; None when it is fine as it is.
-
-    The size is left out of the comparison: hollow parts are alike in shape, not in size.
-    """
+    """How to turn the tensor so that it fits (hollow parts in shape, not in size), and it in the part's axes; None if
+    fine."""
     solid = w.solid_tensor
     if solid is None or not w.centred or not w.part.shapes or not 1 / 3 < w.gyration < 3:
         return None

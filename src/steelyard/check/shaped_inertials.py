@@ -80,10 +80,8 @@ class ShapedInertial:
 
     @cached_property
     def excess(self) -> float:
-        """Share of second moments beyond what the hull's ellipsoid holds; negative if all fits (B, Theorem 4).
-
-        A centre of mass outside the geometry is another fault: then only the moments about it are counted.
-        """
+        """Share of second moments beyond what the hull's ellipsoid holds, negative if all fits (B, Theorem 4), about a
+        centre of mass outside, which is another fault."""
         if self._like_solid:
             return -1.0
         ellipsoid = self.geometry.ellipsoid(THRESHOLDS.growth)

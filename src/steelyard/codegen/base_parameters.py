@@ -16,16 +16,15 @@ from steelyard.numbers import ROUNDING
 class BaseParameters:
     """Base parameters of a tree (Khalil and Kleinfinger 1987).
 
-    robot: the tree, with rotors as bodies where they count. joints: whose child each parameter is of. contents: its
-    inertial parameters (10,) a unit. values: SI. names: each of the first of those that it regroups. symmetric: joints
-    whose child does not change as it turns, so that its axes may stay with the carrier and need no sine.
+    symmetric: joints whose child does not change as it turns, so that its axes may stay with the carrier and need no
+    sine.
     """
 
-    robot: Robot
-    joints: list[int]
-    contents: list[list[float]]
-    values: list[float]
-    names: tuple[str, ...]
+    robot: Robot  # the tree, with rotors as bodies where they count
+    joints: list[int]  # whose child each parameter is of
+    contents: list[list[float]]  # its inertial parameters (10,) a unit
+    values: list[float]  # SI
+    names: tuple[str, ...]  # each of the first of those that it regroups
     symmetric: frozenset[int]
 
     def of_joint(self, joint: int) -> list[int]:

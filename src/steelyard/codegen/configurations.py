@@ -27,18 +27,14 @@ STEP = "PHYSICS_STEP = 0.005  # s, of your simulation: delays are counted in its
 
 @dataclass(frozen=True)
 class Destination:
-    """A program whose configuration is written.
+    """A program whose configuration is written."""
 
-    name: as users say it. suffix: of the file. text: what is written, in a few words. write: the text of the file, of
-    what is known. reader: what tests read the file with. voltages: whether it knows motors that take volts.
-    """
-
-    name: str
-    suffix: str
-    text: str
-    write: Callable[[Configured], str]
-    reader: str
-    voltages: bool = False
+    name: str  # as users say it
+    suffix: str  # of the file
+    text: str  # what is written, in a few words
+    write: Callable[[Configured], str]  # the text of the file, of what is known
+    reader: str  # what tests read the file with
+    voltages: bool = False  # whether it knows motors that take volts
 
 
 def configuration(robot: Robot, source, destination: str, path) -> tuple[Path, tuple[str, ...]]:
@@ -83,7 +79,6 @@ def _braked(joint: JointNumbers) -> JointNumbers:
 
 
 def _left_out(joints: Iterable[JointNumbers]) -> Iterator[str]:
-    """What is not known, in sentences."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for joint in joints:
         for key, reason in joint.left_out.items():
@@ -93,7 +88,6 @@ def _left_out(joints: Iterable[JointNumbers]) -> Iterator[str]:
 
 
 def _head(known: Configured, *lines: str) -> list[str]:
-    """Lines of the comment above a configuration."""
     return [
         f"Robot {harmless(known.robot.name)}, from {harmless(known.source)}. {MARK} {version('steelyard')}.",
         *lines,
@@ -103,8 +97,8 @@ def _head(known: Configured, *lines: str) -> list[str]:
     ]
 
 
-def _comment(lines: Iterable[str], mark: str = "#") -> list[str]:
-    return [f"{mark} {line}" for line in lines]
+def _comment(lines: Iterable[str]) -> list[str]:
+    return [f"# {line}" for line in lines]
 
 
 def _number(value: float) -> str:
@@ -119,12 +113,10 @@ def _alike(joints: Iterable[JointNumbers], key: Callable[[JointNumbers], object]
 
 
 def _pattern(names: Sequence[str]) -> list[str]:
-    """Regular expressions that match these names and no others."""
     return [re.escape(name) for name in names]
 
 
 def _values(joints: Sequence[JointNumbers], values: Sequence[float]) -> str:
-    """One number for all, or a dictionary by joint."""
     if len(set(values)) == 1:
         return _number(values[0])
     pairs = zip(_pattern([each.name for each in joints]), values, strict=True)
@@ -140,7 +132,6 @@ ISAAC_LAB = {  # of joints, whatever drives them
 
 
 def _isaac_lab(known: Configured) -> str:
-    """`isaaclab.actuators` of Isaac Lab 3."""
 
     def key(joint: JointNumbers):
         return joint.kind, joint.numbers.get("delay", 0.0) > 0, frozenset(joint.numbers), joint.numbers.get("delay")
@@ -191,7 +182,6 @@ def _actuators(known: Configured, head: Iterable[str], imports: str, brackets: s
 
 
 def _title(group: Sequence[JointNumbers]) -> str:
-    """A name of a group, that no other group has."""
     return group[0].name if len(group) == 1 else f"{group[0].name} and {len(group) - 1} more"
 
 
@@ -206,7 +196,6 @@ MJLAB = {"armature": "armature", "frictionloss": "frictionloss", "damping": "vis
 
 
 def _mjlab(known: Configured) -> str:
-    """`mjlab.actuator`."""
     blocks, used = [], set()
     for group in _alike(known.joints, lambda joint: (joint.kind, tuple(sorted(joint.numbers.items())))):
         first, names = group[0], tuple(_pattern([each.name for each in group]))
@@ -282,7 +271,6 @@ def configure(builder):
 
 
 def _newton(known: Configured) -> str:
-    """A function that sets arrays of `newton.ModelBuilder`."""
     lines = []
     for joint in known.joints:
         numbers = {name: _number(joint.numbers[key]) for key, name in NEWTON.items() if key in joint.numbers}
@@ -297,7 +285,6 @@ def _newton(known: Configured) -> str:
 
 
 def _delays(known: Configured) -> Iterator[str]:
-    """Delays of commands that a destination has no place for."""
     for joint in known.joints:
         if joint.numbers.get("delay"):
             yield f"{harmless(joint.name)}: delay its commands by {_number(joint.numbers['delay'])} s yourself."
@@ -405,7 +392,6 @@ def _chain(robot: Robot) -> tuple[str, str] | None:
 
 
 def _yaml(text: str) -> str:
-    """A YAML scalar in double quotes, which JSON's are."""
     return json.dumps(text)
 
 

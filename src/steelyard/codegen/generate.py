@@ -38,16 +38,14 @@ PATIENCE = 300  # s for a compiler
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ControllerCode(Card):
-    """What was written. path: of the file. functions: their names. operations: arithmetic ones of a call, by function.
-    base_names: parameters of the regressor's columns. compiled: whether C was compiled here and compared; NumPy was.
-    left_out: what the robot may have and the code has not."""
+    """What was written."""
 
-    path: Path
-    functions: tuple[str, ...]
-    operations: dict[str, int]
-    base_names: tuple[str, ...]
-    compiled: bool
-    left_out: tuple[str, ...] = ()
+    path: Path  # of the file
+    functions: tuple[str, ...]  # their names
+    operations: dict[str, int]  # arithmetic ones of a call, by function
+    base_names: tuple[str, ...]  # parameters of the regressor's columns
+    compiled: bool  # whether C was compiled here and compared; NumPy was
+    left_out: tuple[str, ...] = ()  # what the robot may have and the code has not
 
     def _title(self) -> str:
         return f"Wrote {self.path}, which agrees with the library{' as C' * self.compiled}."
@@ -160,7 +158,6 @@ def _left_out(robot: Robot, rotors: bool) -> Iterator[str]:
 
 
 def _tables(robot: Robot, base: BaseParameters) -> dict[str, int | list[float]]:
-    """Constants of the file by name."""
     return {
         "NQ": robot.nq,
         "NV": robot.nv,
@@ -175,7 +172,6 @@ def _tables(robot: Robot, base: BaseParameters) -> dict[str, int | list[float]]:
 def _about(
     robot: Robot, base: BaseParameters, made: Sequence[GeneratedFunction], rotors: bool, more: list[str]
 ) -> list[str]:
-    """Lines of the comment above the code."""
     source = f", from {harmless(Path(robot.source.path).name)}" if robot.source and robot.source.path else ""
     told = {
         "gravity": "torques that hold the robot at rest in q",
@@ -273,7 +269,6 @@ def _by_c(
 
 
 def _require_equal(robot: Robot, found, expected, base_parameters, language: str) -> None:
-    """Raise ModelError where code and library differ."""
     for name, wanted in expected.items():
         got = found[name] @ base_parameters if name == "regressor" else found[name]
         error = np.abs(got - wanted).max()

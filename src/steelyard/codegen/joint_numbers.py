@@ -24,17 +24,13 @@ OF_DRIVES = ("kp", "kd", "gain", "limit", "delay", "slope_limit")
 
 @dataclass(frozen=True, eq=False)
 class JointNumbers:
-    """A joint of one degree of freedom.
+    """A joint of one degree of freedom."""
 
-    name: of the joint. slides: whether it slides. kind: of its drive, None without one. numbers: SI units, by the names
-    of `drive_kinds.DRIVE_NUMBERS`. left_out: reasons by the names of numbers that are not known.
-    """
-
-    name: str
-    slides: bool
-    kind: str | None
-    numbers: Mapping[str, float]
-    left_out: Mapping[str, str]
+    name: str  # of the joint
+    slides: bool  # whether it slides
+    kind: str | None  # of its drive, None without one
+    numbers: Mapping[str, float]  # SI units, by the names of `drive_kinds.DRIVE_NUMBERS`
+    left_out: Mapping[str, str]  # reasons by the names of numbers that are not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +44,9 @@ class Configured:
 
 
 def configured(robot: Robot, source: str | Path) -> Configured:
-    """What a model states, or, of a result or a model file in one, what was identified or stated there.
-
-    robot: with drives. source: its model file, or the folder of a result. Returns the Configured. Numbers of a result
-    that the logs do not determine are left out, with the reason. Raises OptionError: a robot without a joint of one
-    degree of freedom, and a result of another robot.
-    """
+    """What a model states, or, of a result's folder or a model file in one, what was identified or stated there; what
+    the logs do not determine is left out. Raises OptionError: no joint of one degree of freedom, and another robot's
+    result."""
     told, notes = _Told(), ()
     folder = Path(source) if Path(source).is_dir() else Path(source).parent
     summary = read(folder).summary if (folder / SUMMARY).is_file() else None
@@ -78,7 +71,6 @@ class _Told:
 
 
 def _by_motion(summary: dict) -> tuple[_Told, tuple[str, ...]]:
-    """What a fit to motion says, and notes."""
     numbers, left_out = {}, {}
     for joint, own in summary["drives"].items():
         known = {key: number for key, number in own.items() if key in (*OF_JOINTS, *OF_DRIVES)}
@@ -100,7 +92,6 @@ def _by_motion(summary: dict) -> tuple[_Told, tuple[str, ...]]:
 
 
 def _by_torques(summary: dict) -> tuple[_Told, tuple[str, ...]]:
-    """The same of a fit to torques."""
     stated = {each.stated: name for name, each in TERMS.items() if each.stated}
     numbers, left_out = {}, {}
     for own in summary["joints"]:

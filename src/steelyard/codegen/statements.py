@@ -16,17 +16,13 @@ ALONE = "sin", "cos", "sqrt", "div"  # get a name
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A step that gets a name, or is an output, or both.
+    """A step that gets a name, or is an output, or both."""
 
-    step: its number. reads: named steps of its expression. operations: of its expression. outputs: numbers of the
-    entries that it fills. named: whether other statements, or several outputs, read it.
-    """
-
-    step: int
-    reads: frozenset[int]
-    operations: int
-    outputs: tuple[int, ...]
-    named: bool
+    step: int  # its number
+    reads: frozenset[int]  # named steps of its expression
+    operations: int  # of its expression
+    outputs: tuple[int, ...]  # numbers of the entries that it fills
+    named: bool  # whether other statements, or several outputs, read it
 
 
 def statements(program: TracedProgram, outputs: list) -> list[Statement]:

@@ -60,20 +60,16 @@ class MotionColumn:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A joint's child, in its own axes at its origin.
+    """A joint's child, in its own axes at its origin."""
 
-    rotation, position: in the parent. spins: w by v and by the reference, the same list where that is v; velocities: of
-    the origin alike; turning: aw; fall: d; field: B (3, 3). axes: of its joint.
-    """
-
-    rotation: list
+    rotation: list  # and `position`: in the parent
     position: list
-    spins: tuple[list, list]
-    velocities: tuple[list, list]
-    turning: list
-    fall: list
-    field: list
-    axes: list[MotionColumn]
+    spins: tuple[list, list]  # w by v and by the reference, the same list where that is v
+    velocities: tuple[list, list]  # of the origin alike
+    turning: list  # aw
+    fall: list  # d
+    field: list  # B (3, 3)
+    axes: list[MotionColumn]  # of its joint
 
 
 def torques(base: BaseParameters, q, v, a) -> list[Value]:

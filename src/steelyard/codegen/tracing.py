@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-ROUNDING = 1e-15  # of a rotation's entries, that files and trigonometry leave where 0 or 1 is meant
+from steelyard.numbers import ROUNDING
 
 
 @dataclass(eq=False)

@@ -20,16 +20,13 @@ from steelyard.prepare.undo import corrected
 
 @dataclass(frozen=True)
 class Decision:
-    """Something that a run decides.
-
-    code: its name. what: it is. reason: why. option: that decides otherwise. evidence: figures behind it, by name.
-    """
+    """Something that a run decides."""
 
     code: str
     what: str
     reason: str = ""
-    option: str = ""
-    evidence: Mapping[str, float] = field(default_factory=dict)
+    option: str = ""  # that decides otherwise
+    evidence: Mapping[str, float] = field(default_factory=dict)  # figures behind it, by name
 
     @property
     def words(self) -> str:
@@ -40,12 +37,9 @@ class Decision:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Which samples of logs are fitted, and which judge.
+    """Which samples of logs are fitted, and which judge."""
 
-    share: of each log, at its end, that judges.
-    """
-
-    share: float
+    share: float  # of each log, at its end, that judges
 
     def parts(self, log: Log, gap: float = 0.0) -> tuple[Log, Log]:
         """The part of a log that is fitted and the one that judges. gap: s between them, over which filters and slow
@@ -72,25 +66,19 @@ def together(judging: Sequence[Log]) -> Log:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FitPlan(Card):
-    """What is fitted, and how.
-
-    read: the logs. fit: an Information, with options. drives: by joint, of logs of commands. loads: link, mass in kg
-    and log of the robot with that load. shape: columns of `accumulate` in the place of the job's; weights: how much
-    samples count; rows: those that contacts ask for. gains: (nv,) N m per unit of the torques as they were read.
-    made: the decisions.
-    """
+    """What is fitted, and how."""
 
     job: Job
     robot: Robot
-    read: tuple[Prepared, ...]
-    fit: Callable[..., Estimate] = consistent
-    drives: Mapping[str, Drive] = field(default_factory=dict)
-    loads: tuple[tuple[str, float, Log], ...] = ()
-    shape: Mapping[str, Any] = field(default_factory=dict)
-    weights: Mapping[str, Any] = field(default_factory=dict)
-    rows: Mapping[str, Any] = field(default_factory=dict)
-    gains: np.ndarray | None = None
-    made: tuple[Decision, ...] = ()
+    read: tuple[Prepared, ...]  # the logs
+    fit: Callable[..., Estimate] = consistent  # an Information, with options
+    drives: Mapping[str, Drive] = field(default_factory=dict)  # by joint, of logs of commands
+    loads: tuple[tuple[str, float, Log], ...] = ()  # link, mass in kg and log of the robot with that load
+    shape: Mapping[str, Any] = field(default_factory=dict)  # columns of `accumulate` in the place of the job's
+    weights: Mapping[str, Any] = field(default_factory=dict)  # how much samples count
+    rows: Mapping[str, Any] = field(default_factory=dict)  # those that contacts ask for
+    gains: np.ndarray | None = None  # (nv,) N m per unit of the torques as they were read
+    made: tuple[Decision, ...] = ()  # the decisions
 
     @property
     def logs(self) -> list[Log]:

@@ -31,6 +31,7 @@ from steelyard.job import FRICTION, Job
 from steelyard.log import Log, filters
 from steelyard.log.masks import clipped_sides, masked, saturated
 from steelyard.model import Robot
+from steelyard.numbers import ROUNDS
 from steelyard.prepare.prepared import Prepared
 from steelyard.prepare.undo import shifted
 from steelyard.terms import COULOMB_WIDTH, TERMS
@@ -86,21 +87,16 @@ def contact_rows(plan: FitPlan) -> Made:
         yield Decision("contact_forces", what, "Faults of wiring are not looked for in such logs."), {"rows": rows}
 
 
-FILLINGS = 6  # rounds of filling clipped torques in, at most
 SETTLED = 0.05  # of the noise: RMS change of filled torques, below which another round changes nothing
 
 
 def unclipped(robot: Robot, logs: Sequence[Prepared], *, held_out: HeldOut, options: Mapping) -> list[Log]:
-    """Filtered logs in which torques do not count only where they are clipped themselves.
-
-    logs: without all torques that filters mix with clipped ones. held_out: what the fits which fill are not shown.
-    options: of `accumulate`.
-    """
+    """Logs in which torques do not count only where they are clipped, not all that filters mix with those."""
     motions = [filters.differentiate(x.raw, x.cutoff, smoother=x.require_filter().smoother, drop=0) for x in logs]
     sides = [clipped_sides(each.raw) for each in logs]
     masks = [side != 0 for side in sides]
     result, before = [each.log for each in logs], None
-    for _ in range(FILLINGS):
+    for _ in range(ROUNDS):
         estimate = consistent(accumulate(robot, held_out.fitted(result), **options))
         filled, noise = _filled(estimate, [each.raw for each in logs], motions, sides)
         result = [
@@ -114,9 +110,7 @@ def unclipped(robot: Robot, logs: Sequence[Prepared], *, held_out: HeldOut, opti
 
 
 def _filled(estimate: Estimate, raw: Sequence[Log], motions: Sequence[Log], sides) -> tuple[list[NDArray], NDArray]:
-    """Torques (n, nv) of each raw log with clipped ones replaced, and noise (nv,) of those that are not clipped.
-
-    motions: q, v and a filtered at every stamp of raw."""
+    """Torques (n, nv) of each raw log with clipped ones replaced, and noise (nv,) of the others."""
     predicted = [predict(estimate, *motion.require("q", "v", "a")) for motion in motions]
     measured = [log.require("tau")[0] for log in raw]
     kept = np.concatenate(sides) == 0

@@ -15,7 +15,6 @@ from steelyard.numbers import SAME
 
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
 FAR = 100.0  # s
-LEVEL = (0.0, 0.0, 0.0)
 LOAD_FRICTION = ("load_friction_motor", "load_friction_external")
 
 
@@ -23,32 +22,30 @@ LOAD_FRICTION = ("load_friction_motor", "load_friction_external")
 class DriveArrays:
     """Drives of all joints and what they move, as the simulation takes them; arrays (nv,).
 
-    The torque of a joint is `clip(gain (command - follows_q q) - kd v, +-limit)`, for a position servo with
-    follows_q = 1, for a velocity servo with gain = kd, for voltage, current and torque with kd = 0; against it stand
-    damping and friction of the joint. kd and damping share their column: only their sum shows.
+    The torque of a joint is `clip(gain (command - follows_q q) - kd v, +-limit)`, for a position servo with follows_q =
+    1, for a velocity servo with gain = kd, for voltage, current and torque with kd = 0; against it stand damping and
+    friction of the joint. kd and damping share their column: only their sum shows.
 
-    gain: torque per unit of the command. kd: N m s/rad. limit: N m, inf where unknown. delay: s, by which commands
-    come late by the stamps of the log: negative where positions are stamped before they were taken. slope_limit: of
-    the command, its unit per s, inf where unknown. damping, frictionloss, armature:
-    of the joints, N m s/rad, N m, kg m^2. inertias: (nb, 10) of the bodies. load_friction_motor,
+    delay: s, by which commands come late by the stamps of the log: negative where positions are stamped before they
+    were taken. damping, frictionloss, armature: of the joints, N m s/rad, N m, kg m^2. load_friction_motor,
     load_friction_external: friction loss per torque of the drive, and of gravity and speeds, beside the constant one.
     ground: how the one that a robot walks on differs from that of its file: height, m, and logarithms of factors of
     friction and of the time constant. A free base has no drive: zeros, without limits.
     """
 
     follows_q: np.ndarray
-    gain: np.ndarray
-    kd: np.ndarray
-    limit: np.ndarray
+    gain: np.ndarray  # torque per unit of the command
+    kd: np.ndarray  # N m s/rad
+    limit: np.ndarray  # N m, inf where unknown
     delay: np.ndarray
-    slope_limit: np.ndarray
+    slope_limit: np.ndarray  # of the command, its unit per s, inf where unknown
     damping: np.ndarray
     frictionloss: np.ndarray
     armature: np.ndarray
-    inertias: np.ndarray
+    inertias: np.ndarray  # (nb, 10) of the bodies
     load_friction_motor: np.ndarray | float = 0.0
     load_friction_external: np.ndarray | float = 0.0
-    ground: tuple[float, float, float] = LEVEL
+    ground: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self):
         for name in LOAD_FRICTION:
@@ -73,12 +70,8 @@ class DriveArrays:
 
 
 def commanded(drives: DriveArrays, recordings, source, starts, step: float, steps: int) -> np.ndarray:
-    """What drives follow in several windows, (k, steps, nv): the commands that have arrived, their slope limited.
-
-    Each is the mean over a step, so that a delay may be any share of one.
-    recordings: with t (n,) and command (n, nv), which holds until the next one. source, starts: (k,) the recording of
-    each window, and its first sample.
-    """
+    """What drives follow in windows (k,) of recordings, (k, steps, nv): commands that arrived, their slope limited, as
+    the mean over a step, so that a delay may be any share of one."""
     lead = int(np.ceil(LEAD / step)) if np.isfinite(drives.slope_limit).any() else 0
     edges = step * np.arange(-lead, steps + 1)
     found = np.empty((len(source), len(edges) - 1, len(drives.delay)))
@@ -103,11 +96,8 @@ def _integral(t, command) -> tuple[np.ndarray, np.ndarray]:
 
 
 def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
-    """The drives of all joints, with friction, armature and inertias of the model.
-
-    drives: by joint, with a kind each; a torque per unit of command is needed, other numbers that are None are zero or
-    without limit. Raises OptionError: joints without a drive, or without its gain.
-    """
+    """The drives of all joints, with friction, armature and inertias of the model; what is None is zero or without
+    limit. Raises OptionError: joints without a drive, or without its gain."""
     require_driven(robot, drives)
     driven = list(robot.driven_dofs)
     own = [drives[robot.dof_names[dof]] for dof in driven]
@@ -150,10 +140,7 @@ def arrays_of(robot: Robot, drives: Mapping[str, Drive]) -> DriveArrays:
 
 
 def require_driven(robot: Robot, drives: Mapping[str, Drive]) -> None:
-    """Refuse robots with joints that no drive is known of.
-
-    drives: by joint. Raises OptionError: that names them, with what to do.
-    """
+    """Raises OptionError for robots with joints that no drive is known of."""
     absent = [robot.dof_names[dof] for dof in robot.driven_dofs if robot.dof_names[dof] not in drives]
     if absent:
         raise OptionError(
@@ -177,12 +164,8 @@ def told(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
 
 
 def effort(robot: Robot, log: Log, drives: Mapping[str, Drive]) -> np.ndarray:
-    """What torques of drives are proportional to, but for their damping, which acts as that of the joint does.
-
-    log: with q and what the drives take; with tau where a joint has no drive. drives: by joint. Returns (n, nv) at the
-    samples of the log: torques, clipped to known limits, where a gain is known or a joint has no drive; else in units
-    of what the drive takes. Commands come as late as the drive says. Raises LogError: a channel is missing.
-    """
+    """(n, nv) torques of drives but for their damping, clipped to known limits, where a gain is known or a joint has no
+    drive; else in units of what the drive takes, as late as it says. Raises LogError: a channel is missing."""
     columns, q = [], of_joints(log.q, robot.nv)
     for dof, name in enumerate(robot.dof_names):
         if name not in drives:  # nothing pushes a free base but the ground

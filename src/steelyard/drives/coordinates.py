@@ -19,12 +19,11 @@ from steelyard.numbers import SAME
 
 @dataclass(frozen=True)
 class JointNumber:
-    """A number that every joint has. change: that its derivative is taken over; spread: standard deviation of its
-    prior; unit: that of one motor about the mean of its kind; all of the logarithm, where it has one."""
+    """A number that every joint has."""
 
-    change: float
-    spread: float
-    unit: float
+    change: float  # that its derivative is taken over
+    spread: float  # standard deviation of its prior
+    unit: float  # that of one motor about the mean of its kind; all of the logarithm, where it has one
     logarithm: bool = True
 
 
@@ -54,21 +53,20 @@ class Unknowns:
     other, then of the bodies, and last, where it may change, the three of the ground.
 
     bodies: (k, nb, 10) what each of their coordinates adds to the logarithm of mass, to the centre of mass, m, and to
-    the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz.
-    known: names and (nv,) of the joints whose value stays as it is. soonest: s, below which delays do not go, one or
-    (nv,). weights: (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its scale:
-    their product with the group's inertias stays 1. groups: joints each with the same motor. shared: (nv,) which of the
-    coordinates of a name each joint has, -1 for none; None: each has its own. active: (p,) those whose derivatives are
-    taken; the others stay with the prior. None: all.
+    the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz. known: names and (nv,) of the joints whose value
+    stays as it is. weights: (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its
+    scale: their product with the group's inertias stays 1. shared: (nv,) which of the coordinates of a name each joint
+    has, -1 for none; None: each has its own. active: (p,) those whose derivatives are taken; the others stay with the
+    prior. None: all.
     """
 
     drives: DriveArrays
     free: tuple[str, ...]
     bodies: np.ndarray
     known: Mapping[str, np.ndarray] = field(default_factory=dict)
-    soonest: float | np.ndarray = 0.0
+    soonest: float | np.ndarray = 0.0  # s, below which delays do not go, one or (nv,)
     weights: tuple[np.ndarray, ...] = ()
-    groups: tuple[np.ndarray, ...] = ()
+    groups: tuple[np.ndarray, ...] = ()  # joints each with the same motor
     shared: np.ndarray | None = None
     ground: bool = False
     active: np.ndarray | None = None
@@ -174,10 +172,8 @@ class Unknowns:
         return found, found.within(x)
 
     def changes(self, *, together: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,).
-
-        together: all joints at once, each answering to its own coordinate alone; else one coordinate after the other.
-        """
+        """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,): all
+        joints together, each answering to its own alone, or one coordinate after the other."""
         n, joints, found = self.each, len(self.places), []
         for i, name in enumerate(self.free):
             at = i * n + np.arange(n)
@@ -239,17 +235,9 @@ def unknowns(
     groups: Sequence[np.ndarray] = (),
     soonest: float | np.ndarray = 0.0,
 ) -> Unknowns:
-    """What a log shows of the numbers of drives and of the bodies.
-
-    Directions of the bodies are those that the torques of the motion feel most, as far as the prior lets them go.
-
-    drives: where they begin. free: names of `KINDS`; those of which no joint has one that is finite stay as they are.
-    windows: that the robot moved through. bodies: whether masses and centres of mass may change. inertias: whether
-    inertias about these may change on their own, too: hardly told apart from armature. known: by name, (nv,) the joints
-    whose value stays. weighed: (nb,) bodies whose mass stays; None: of none. weights: of groups of bodies whose scale
-    is open, as `weights_of` gives them. groups: (k,) joints each with the same motor, whose numbers are drawn towards
-    those of the group. soonest: least delay, s: negative where samples may be stamped sooner than they were taken.
-    """
+    """What a log shows of the numbers of drives (of the names `free`) and of bodies, in directions that the torques of
+    the motion feel most, as far as the prior lets them go. known: (nv,) joints whose value stays. weighed: (nb,) bodies
+    whose mass stays. weights: of `weights_of`. groups: joints with the same motor. soonest: least delay, s."""
     free = tuple(
         name
         for name in free
@@ -274,11 +262,8 @@ def unknowns(
 
 
 def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """How many times as much torque at rest, on the whole, bodies take as those of the model do.
-
-    q: (n, nq) positions where the robot was. groups: (nb,) bool of each group of bodies whose scale is open. Returns
-    (nb, 10) of each group, whose product with inertias is that number; with what takes no torque, of masses.
-    """
+    """(nb, 10) of each group (nb,) of bodies whose scale is open: its product with inertias is how many times as much
+    torque at rest they take as those of the model do, at positions q; what takes none counts by mass."""
     still, found = np.zeros((len(q), robot.nv)), []
     rows = regressor(robot, q, still, still).reshape(-1, robot.nb, 10)
     for group in groups:
@@ -292,10 +277,7 @@ def weights_of(robot: Robot, q, groups: Sequence[np.ndarray]) -> tuple[np.ndarra
 
 
 def total_mass(inertias) -> np.ndarray:
-    """Weights as of `weights_of` that keep the mass of all bodies together.
-
-    inertias: (nb, 10). Returns (nb, 10).
-    """
+    """Weights (nb, 10), as of `weights_of`, that keep the mass of all bodies together."""
     return np.outer(np.ones(len(inertias)), np.eye(10)[0]) / np.sum(inertias[:, 0])
 
 
@@ -312,11 +294,7 @@ def at_scale(inertias, weights: Iterable[np.ndarray]) -> np.ndarray:
 def finite(
     drives: DriveArrays, free: Iterable[str], known: dict, some: Sequence[int] | slice = slice(None)
 ) -> tuple[DriveArrays, dict]:
-    """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero.
-
-    drives: where they begin. free: names of `KINDS`. known: by name, (nv,) the joints whose value stays. some: degrees
-    of freedom that have drives.
-    """
+    """Drives whose endless limits are far instead, and stay there; logarithms need numbers above zero."""
     values = {}
     for name in free:
         own = np.array(getattr(drives, name), dtype=float)

@@ -20,15 +20,9 @@ SIDES |= {a + b for a in "frhbl" for b in "lrfhb"}  # FL, RR, HL, lf, ...
 
 
 def drives_of(robot: Robot, words: Sequence[str] = ()) -> dict[str, Drive]:
-    """The drives of a robot's joints.
-
-    robot: whose `drives` are those of its MJCF actuators and, over them, of its side file (`read_side`). words: of a
-    job: a kind for all joints, such as "position", "JOINT=KIND" for one, which counts more, or "model" for the kinds
-    that `robot.drives` have. Numbers of `robot.drives` count where the kind is the same. Returns Drive by name of the
-    degree of freedom, in the robot's order, each with a kind; joints that no word speaks of are not among them. Raises
-    OptionError: a word that cannot be read, a kind or joint that is not there, or a joint whose kind the model does not
-    say.
-    """
+    """The drives of a robot's joints by name: those of its MJCF actuators and, over them, of its side file. words: a
+    kind for all joints, "JOINT=KIND" for one, or "model"; joints that no word speaks of are not among them. Raises
+    OptionError: a word that cannot be read, a kind or joint that is not there or not said."""
     names = [robot.dof_names[dof] for dof in robot.driven_dofs]
     every: str | None = None
     single: dict[str, str] = {}
@@ -62,12 +56,8 @@ def _drive(robot: Robot, name: str, kind: str) -> Drive:
 
 
 def twins(robot: Robot, drives: Mapping[str, Drive]) -> tuple[np.ndarray, ...]:
-    """Groups of joints with the same motor.
-
-    drives: by joint. Those of one `group` belong together; those that state none where names are equal but for sides,
-    and limits, friction, armature and what is stated of drives are equal, too. Returns for each group of two joints or
-    more, their degrees of freedom.
-    """
+    """Degrees of freedom of two joints or more with the same motor: of one `group`, or with names equal but for sides,
+    and equal limits, friction, armature and drives."""
     ranges = {joint.name: float(joint.upper[0] - joint.lower[0]) for joint in robot.free_joints}
     found: list[tuple[object, np.ndarray, list[int]]] = []
     for dof in robot.driven_dofs:

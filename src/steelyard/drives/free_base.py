@@ -9,10 +9,7 @@ from steelyard.spatial import POSE, TWIST, rotate, rotation_from_quaternion
 
 
 def moved(q, change) -> np.ndarray:
-    """Positions after a change.
-
-    q: (..., nq). change: (..., nv). Returns (..., nq).
-    """
+    """Positions (..., nq) after a change (..., nv)."""
     if np.shape(q)[-1] == np.shape(change)[-1]:
         return np.asarray(q + change)
     position = q[..., :3] + rotate(rotation_from_quaternion(q[..., 3:POSE]), change[..., :3])
@@ -23,10 +20,7 @@ def moved(q, change) -> np.ndarray:
 
 
 def apart(q, other, nv: int) -> np.ndarray:
-    """The change (..., nv) that moves other positions to these.
-
-    q: (..., nq). other: (..., nq). nv: degrees of freedom. Returns (..., nv).
-    """
+    """The change (..., nv) that moves other positions (..., nq) to these."""
     if np.shape(q)[-1] == nv:
         return np.asarray(q - other)
     R = rotation_from_quaternion(other[..., 3:POSE])
@@ -42,10 +36,7 @@ def apart(q, other, nv: int) -> np.ndarray:
 
 
 def of_joints(q, nv: int) -> np.ndarray:
-    """(..., nv) positions of joints, zero in the place of a base.
-
-    q: (..., nq). nv: degrees of freedom. Returns (..., nv).
-    """
+    """(..., nv) positions of joints, zero in the place of a base."""
     if np.shape(q)[-1] == nv:
         return np.asarray(q)
     return np.concatenate([np.zeros((*np.shape(q)[:-1], TWIST)), q[..., POSE:]], axis=-1)

@@ -27,11 +27,8 @@ SLIGHT = 0.02  # of the fastest speed, below which a swing has ended; rad or m, 
 
 
 def swings(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
-    """Stretches in which some drives are off and their joints swing, up to where they rest.
-
-    logs: with q, what the drives take, and `enable`, one column a joint. drives: by joint, all of them. Returns the
-    stretches, in order. Raises LogError: a log lacks what a drive takes.
-    """
+    """Stretches, in order, in which some drives are off (`enable`) and their joints swing, up to where they rest.
+    Raises LogError: a log lacks what a drive takes."""
     found = []
     for log in logs:
         if log.enable is None:
@@ -54,7 +51,6 @@ def _alike(off) -> Iterable[tuple[int, int]]:
 
 
 def _swing(robot: Robot, own: Recorded, off: np.ndarray) -> Recorded | None:
-    """The stretch up to where it rests, if its joints swing."""
     q, v, _, _ = smoothed(own)
     speed = np.abs(v[:, off]).max(axis=1)
     own = own[: int(np.flatnonzero(speed >= SLIGHT * speed.max())[-1]) + 1]

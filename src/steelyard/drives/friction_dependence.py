@@ -22,18 +22,13 @@ WIDE = 2.0  # of the largest by the smallest of a quantity: what varies less sta
 
 @dataclass(frozen=True)
 class FrictionLaw:
-    """Friction of a joint that changes with a quantity.
+    """Friction of a joint that changes with a quantity."""
 
-    joint: its name. by: "load" (torque of gravity, N m or N) or "speed" (rad/s or m/s). slope: change of the friction,
-    N m or N, per unit of the quantity. deviation: standard deviation of the slope. low, high: the quantity in a tenth
-    of the windows or less, and in a tenth or more.
-    """
-
-    joint: str
-    by: str
-    slope: float
-    deviation: float
-    low: float
+    joint: str  # its name
+    by: str  # "load" (torque of gravity, N m or N) or "speed" (rad/s or m/s)
+    slope: float  # change of the friction, N m or N, per unit of the quantity
+    deviation: float  # standard deviation of the slope
+    low: float  # and `high`: the quantity in a tenth of the windows or less, and in a tenth or more
     high: float
 
     def __str__(self) -> str:
@@ -49,11 +44,7 @@ class FrictionLaw:
 def friction_laws(
     robot: Robot, unknowns: Unknowns, drives: DriveArrays, windows: Windows, shown: Shown
 ) -> tuple[FrictionLaw, ...]:
-    """Joints whose friction is seen to change with load or speed.
-
-    unknowns: whose coordinates were found. drives: that were found. windows: that they were found from. shown: by the
-    windows. Returns the FrictionLaws, none where friction is as good as constant.
-    """
+    """Joints whose friction is seen to change with load or speed; none where it is as good as constant."""
     if "frictionloss" not in unknowns.free:
         return ()
     if windows.walking:  # joints carry the ground's forces, too

@@ -29,13 +29,12 @@ FLOOR = "The file has no ground: a plane at z = 0 of the world is added, with Mu
 
 @dataclass(frozen=True)
 class Ground:
-    """What was added to a model. options: of the file, by name. centers: (3,) of mass of links that are fixed to
-    others, by name: the softness of their contacts follows from them; their mass is that of the others. notes: in
-    words."""
+    """What was added to a model. centers: (3,) of mass of links that are fixed to others, by name: the softness of
+    their contacts follows from them; their mass is that of the others."""
 
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the file, by name
     centers: Mapping[str, np.ndarray] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # in words
 
     def settle(self, m: Any) -> None:
         """Set in the compiled model what its text has no place for."""
@@ -46,11 +45,8 @@ class Ground:
 
 
 def with_ground(spec: Any, robot: Robot) -> Ground:
-    """Add to bodies of a robot what they touch with, and the ground.
-
-    spec: MjSpec of the robot's moving bodies. robot: read from a file with geometry. Returns what else to set. Raises
-    ModelError: nothing of the robot can touch anything.
-    """
+    """Add to the MjSpec of a robot's moving bodies what they touch with, and the ground. Raises ModelError: nothing
+    can."""
     if robot.source is None:
         raise ModelError(NO_FILE.format(robot.name))
     m, links = _compiled(robot)
@@ -93,11 +89,7 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
 
 
 def radius_of_feet(robot: Robot, frames: Collection[str]) -> float:
-    """Radius of round feet.
-
-    robot: on a free base, read from a file with geometry. frames: of feet. Returns m, of the spheres of its geometry
-    about these frames; 0 where feet are not round, or not all alike.
-    """
+    """Radius, m, of the spheres about frames of feet; 0 where feet are not round, or not all alike."""
     import mujoco
 
     if robot.source is None:
@@ -150,7 +142,6 @@ def _converted(read: _Read) -> tuple[Any, dict]:
 
 
 def _geom(spec: Any, body: Any, m: Any, geom: int, link: Any) -> Any:
-    """A geom of the file, on the body of its link."""
     import mujoco
 
     kinds = mujoco.mjtGeom

@@ -66,10 +66,7 @@ class Judges:
 
 
 def judges_of(recordings: Sequence[Recorded], step: float) -> Judges:
-    """Judges of recordings.
-
-    recordings: that no fit has seen. step: of the simulation, s.
-    """
+    """Judges of recordings that no fit has seen. step: of the simulation, s."""
     length, whole = (STRIDE, WALKED) if recordings[0].walking else (WINDOW, None)
     return Judges(windows_of(recordings, step, length), windows_of(recordings, step, whole))
 
@@ -108,10 +105,7 @@ class Proven:
 
 
 def proven_by(motion: tuple[Motion, ...], slow: Sequence[Recorded], fast: Sequence[Recorded]) -> Proven:
-    """What a fit to the slower part of logs proves.
-
-    motion: its errors on the faster part, the first, and of robots that do nothing. slow, fast: the parts.
-    """
+    """What a fit to the slower part of logs proves. motion: its errors on the faster part, and those of rivals."""
     return Proven(motion, _reached(slow), _reached(fast))
 
 
@@ -121,11 +115,8 @@ def _reached(recordings: Sequence[Recorded]) -> np.ndarray:
 
 
 def parted(recordings: Sequence[Recorded], share: float) -> tuple[list[Recorded], list[Recorded]]:
-    """The beginning and the end of each block of the logs: of many, as logs that grow faster have no end like their
-    beginning.
-
-    share: of every block that judges. Returns the recordings to fit, and those to judge by.
-    """
+    """Recordings to fit, and to judge by: beginning and end of each block, as logs that grow faster have no end like
+    their beginning."""
     train, test = [], []
     for own in recordings:
         count = max(1, round((own.t[-1] - own.t[0]) / BLOCK))
@@ -138,11 +129,7 @@ def parted(recordings: Sequence[Recorded], share: float) -> tuple[list[Recorded]
 
 
 def parted_by_speed(recordings: Sequence[Recorded], share: float) -> tuple[list[Recorded], list[Recorded]]:
-    """The slower and the faster pieces of all logs, as joints move on the whole.
-
-    recordings: of all logs. share: of the samples that are the faster ones. Returns the recordings to fit, and those to
-    judge by; pieces side by side are one.
-    """
+    """Recordings to fit, and to judge by: the slower and the faster pieces of all logs; pieces side by side are one."""
     pieces = []
     for number, own in enumerate(recordings):
         count = max(1, round((own.t[-1] - own.t[0]) / PIECE))

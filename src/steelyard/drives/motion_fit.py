@@ -52,39 +52,33 @@ NUMBERS = (*TORQUES, *LIMITING, *LOAD_FRICTION, "delay")
 class MotionFit:
     """Drives that move as logs do.
 
-    drives: after the refinement. half_width: by name of `FREE`, (nv,) half of 95 % intervals in units of the value,
-    next to nothing where it is known. undetermined: by name, (nv,) bool: the motion does not show the value.
-    covariance: of the coordinates that were refined. friction: (nv,) friction loss, N m or N, the mean over the motion
-    where it grows with load. ground_half_width: of friction and time constant of the ground that the robot walked on,
-    in units of these. laws: friction that changes with load or speed, which the drives leave out. refined: the steps.
-    windows: that they were made from.
+    half_width: by name of `FREE`, (nv,) half of 95 % intervals in units of the value, next to nothing where it is
+    known. ground_half_width: of friction and time constant of the ground that the robot walked on, in units of these.
     """
 
-    drives: DriveArrays
+    drives: DriveArrays  # after the refinement
     half_width: Mapping[str, np.ndarray]
-    undetermined: Mapping[str, np.ndarray]
-    covariance: np.ndarray
-    friction: np.ndarray
+    undetermined: Mapping[str, np.ndarray]  # by name, (nv,) bool: the motion does not show the value
+    covariance: np.ndarray  # of the coordinates that were refined
+    friction: np.ndarray  # (nv,) friction loss, N m or N, the mean over the motion where it grows with load
     ground_half_width: tuple[float, float]
-    laws: tuple[FrictionLaw, ...]
-    refined: Refined
-    windows: Windows
+    laws: tuple[FrictionLaw, ...]  # friction that changes with load or speed, which the drives leave out
+    refined: Refined  # the steps
+    windows: Windows  # that they were made from
 
 
 @dataclass(frozen=True, eq=False)
 class Stated:
     """What is known of drives and bodies before motion is looked at.
 
-    known: by name of `FREE`, (nv,) the joints whose value is known and stays. weighed: (nb,) bodies whose mass is known
-    and stays. scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their
-    scale. groups: joints each with the same motor. total: whether the mass of all bodies together is known.
+    scaled: (nb,) bool of each group of bodies whose weight is taken for true, as nothing else says their scale.
     """
 
-    known: Mapping[str, np.ndarray]
-    weighed: np.ndarray | None = None
+    known: Mapping[str, np.ndarray]  # by name of `FREE`, (nv,) the joints whose value is known and stays
+    weighed: np.ndarray | None = None  # (nb,) bodies whose mass is known and stays
     scaled: Sequence[np.ndarray] = ()
-    groups: tuple[np.ndarray, ...] = ()
-    total: bool = False
+    groups: tuple[np.ndarray, ...] = ()  # joints each with the same motor
+    total: bool = False  # whether the mass of all bodies together is known
 
 
 def search(
@@ -96,12 +90,8 @@ def search(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[Refined, DriveArrays]:
-    """Drives, friction, armature and bodies near those that move most as recordings do.
-
-    starts: drives to start from: the one whose end moves best counts, on windows that no step has seen. stated: what is
-    known. recordings: to fit. step: of the simulation, s. progress: told the share that is done. Returns the end that
-    moves best, where none moves better than where it began the latter; and the start that it is from.
-    """
+    """Drives, friction, armature and bodies near those of `starts` that move most as recordings do, on windows that no
+    step has seen; where none moves better than where it began, that; and the start that it is from."""
     simulation, known = Simulation(robot, step, centred=True), stated.known
     windows = windows_of(recordings, step, window_of(robot), lead=simulation.lead)
     seen, unseen, _ = _shared(windows, least=1 if len(windows) < FEW else 2)
@@ -180,12 +170,8 @@ def fit_motion(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> MotionFit:
-    """Fit drives, friction, armature and bodies to motion (output error), with their intervals.
-
-    near: what a search has found. stated: what is known. recordings: to fit. step: of the search's simulation, s; less
-    for what is found in the end. progress: told the share that is done. Returns the MotionFit, on windows that no step
-    has seen no worse than where it began.
-    """
+    """Fit drives, friction, armature and bodies to motion (output error), with their intervals, on windows that no step
+    has seen no worse than where it began. step: of the search, s; less for what is found in the end."""
     simulation, free, length = Simulation(robot, step, centred=True), near.unknowns, window_of(robot)
     seen, _, chosen = _shared(windows_of(recordings, step, length, lead=simulation.lead))
     finest = step / (8 if np.isfinite(near.drives.limit).any() else 4)  # limits turn on and off within a step
@@ -309,7 +295,6 @@ def _loaded(simulation: Simulation, windows: Windows, base: DriveArrays, known) 
 
 
 def _numbers(drives: DriveArrays) -> dict[str, np.ndarray]:
-    """All that joints have of their own."""
     return {name: getattr(drives, name) for name in NUMBERS}
 
 
@@ -386,7 +371,6 @@ def _of_ground(shown: Shown) -> tuple[float, float]:
 
 
 def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:
-    """Of intervals by Student's t."""
     half = stdtrit(shown.freedom, UPPER) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
     found = {}
     for name in free.free:

@@ -65,12 +65,8 @@ def refine(
     begun: Refined | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Refined:
-    """Drives of less error over windows, or the given ones where there are none near.
-
-    simulated: windows of the logs. unknowns: what may change, and where it begins. begun: what steps with the
-    derivatives of all joints at once have found; steps go on with those of every number. progress: told the share that
-    is done.
-    """
+    """Drives of less error over windows, or the given ones where there are none near. begun: what steps with the
+    derivatives of all joints at once have found; steps go on with those of every number."""
     windows = simulated.windows
     together, damping, slopes = begun is None and not windows.walking, FIRST, None
     if begun is None:
@@ -113,29 +109,21 @@ def refine(
 class Shown:
     """What windows say of the coordinates that were found.
 
-    covariance: (p, p).
     freedom: (p,) its degrees of freedom: few windows may show most of a coordinate. Of walks, they are within it.
-    wanted: (k, p) by how much each window alone would change each coordinate alone.
-    curvature: (k, p) of its cost there.
     correction: (p,) by how much infinitely fine steps would change each coordinate: contacts of walks need them.
     """
 
-    covariance: np.ndarray
+    covariance: np.ndarray  # (p, p)
     freedom: np.ndarray
-    wanted: np.ndarray
-    curvature: np.ndarray
+    wanted: np.ndarray  # (k, p) by how much each window alone would change each coordinate alone
+    curvature: np.ndarray  # (k, p) of its cost there
     correction: np.ndarray
 
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
-    """Covariance of the coordinates: what leaving out one window after the other, the prior, and a step change.
-
-    The jackknife of clusters and its degrees of freedom (Bell and McCaffrey 2002), as errors within a window are alike.
-    Long logs leave less than what simulators differ by: armatures by half a step times the damping, delays by half a
-    step.
-
-    simulated: windows of the logs. refined: what was found from them.
-    """
+    """Covariance of the coordinates: what leaving out one window after the other (jackknife of clusters, Bell and
+    McCaffrey 2002: errors within one are alike), the prior, and a step change. Long logs leave less than what
+    simulators differ by: armatures by half a step times the damping, delays by half a step."""
     unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
     (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x, together=False)
@@ -192,10 +180,7 @@ def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray
 
 
 def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
-    """(p,) information of windows about each coordinate alone, times that of its prior.
-
-    simulated: windows of the logs. refined: what was found from them.
-    """
+    """(p,) information of windows about each coordinate alone, times that of its prior."""
     (error,) = simulated.errors([refined.moved], [refined.drives])
     slopes = refined.slopes or _slopes(simulated, refined.moved, refined.unknowns, refined.x, together=False)
     cost = _Cost(refined.unknowns, simulated.windows, refined.x, error)

@@ -59,10 +59,7 @@ class Rollout(Card):
 
 
 def as_recorded(log: Log) -> BaseStates:
-    """The state of a free base as it is in a log.
-
-    log: with q and v of a robot on a free base. Raises LogError: there is no v.
-    """
+    """The state of a free base as it is in a log. Raises LogError: there is no v."""
     q, v = log.require("q", "v")
     size = np.repeat([1e-3, 5e-4, 1e-2, 3e-3], 3)  # m, rad, m/s, rad/s
     covariance = np.broadcast_to(np.diag(size**2), (len(log), 2 * TWIST, 2 * TWIST))

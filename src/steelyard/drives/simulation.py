@@ -18,6 +18,7 @@ from steelyard.drives.windows import Recorded
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import to_com_inertia
 from steelyard.model import Robot, from_mujoco, mjcf_text
+from steelyard.model.changes import OPEN
 from steelyard.model.mjcf_compile import captured_warnings
 from steelyard.model.mjcf_drives import IMPEDANCE
 from steelyard.model.mjcf_write import principal_moments
@@ -27,26 +28,19 @@ from steelyard.native import threads
 from steelyard.numbers import SAME
 
 FINEST, COARSEST, STEPS_A_SAMPLE = 2e-3, 5e-3, 2  # s, s, of the simulation
-ENDLESS = 1e30  # N m, of drives whose limit is unknown
 NEAR_GROUND, TOUCHING = 0.2, 5e-3  # m
 GIVE = 0.05  # of the range of a joint, by which its stops may yield
 ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
 
 
 def step_for(rate: float) -> float:
-    """Step of the simulation of a log.
-
-    rate: its samples a second, Hz. Returns s.
-    """
+    """Step, s, of the simulation of a log with samples at a rate, Hz."""
     return float(np.clip(1 / (STEPS_A_SAMPLE * rate), FINEST, COARSEST))
 
 
 def unbounded(robot: Robot, recordings: Sequence[Recorded]) -> tuple[Robot, tuple[str, ...]]:
-    """A robot without the position limits that recordings exceed by far: a simulation would push joints back there, as
-    real stops do, which yield a little.
-
-    Returns the Robot, and a note for each joint whose limits were taken away.
-    """
+    """A robot without the position limits that recordings exceed by far, and a note for each: a simulation would push
+    joints back there, as real stops do, which yield a little."""
     lowest, highest = (np.stack([f(own.joints, axis=0) for own in recordings]) for f in (np.min, np.max))
     spans = dict(zip(robot.dof_names, zip(lowest.min(axis=0), highest.max(axis=0), strict=True), strict=True))
     notes, joints = [], []
@@ -84,7 +78,7 @@ class Simulation:
         for name in names:
             actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
-            actuator.forcelimited, actuator.forcerange = True, [-ENDLESS, ENDLESS]
+            actuator.forcelimited, actuator.forcerange = True, [-OPEN, OPEN]
         self.robot, self.step, self.model = robot, step, spec.compile()
         self.notes, self.lead = ground.notes, 0.5 if centred else 0.0
         ground.settle(self.model)
@@ -125,7 +119,7 @@ class Simulation:
         m.actuator_gainprm[at, 0] = (drives.gain * on)[own]
         m.actuator_biasprm[at, 1] = (-drives.gain * drives.follows_q * on)[own]
         m.actuator_biasprm[at, 2] = (-drives.kd * on)[own]
-        most = np.minimum(drives.limit, ENDLESS)[own]
+        most = np.minimum(drives.limit, OPEN)[own]
         m.actuator_forcerange[at] = np.stack([-most, most], axis=1)
         m.dof_damping[self.dofs], m.dof_frictionloss[self.dofs] = drives.damping[own], drives.frictionloss[own]
         more = self.lead * self.step * (drives.damping + drives.kd * on)

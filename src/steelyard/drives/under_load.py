@@ -24,15 +24,12 @@ COPIED = ("actuator_gainprm", "actuator_biasprm", "actuator_forcerange", *_CHANG
 
 @dataclass(frozen=True, eq=False)
 class Driven:
-    """A robot with drives in MuJoCo.
+    """A robot with drives in MuJoCo."""
 
-    model: the MjModel. drives: of its joints. robot: with the bodies of these. on: (nv,) joints whose drive is on.
-    """
-
-    model: Any
-    drives: DriveArrays
-    robot: Robot
-    on: np.ndarray
+    model: Any  # the MjModel
+    drives: DriveArrays  # of its joints
+    robot: Robot  # with the bodies of these
+    on: np.ndarray  # (nv,) joints whose drive is on
 
     def friction(self, q, v, command) -> np.ndarray:
         """Friction loss (k, nv) in states: positions, speeds and commands (k, nv)."""

@@ -33,12 +33,7 @@ def walking_unknowns(
     soonest: float = 0.0,
     weights: tuple[np.ndarray, ...] = (),
 ) -> Unknowns:
-    """What the log of a walking robot may show.
-
-    robot: on a free base. drives: where they begin. free: names of `KINDS`; those that are known of all joints stay.
-    known: by name, (nv,) the joints whose value stays. weighed: (nb,) bodies whose mass stays; None: of none. groups:
-    joints each with the same motor. soonest, weights: as of `unknowns`.
-    """
+    """What the log of a walking robot may show; options as of `unknowns`."""
     driven = list(robot.driven_dofs)
     free = tuple(name for name in free if not np.all(np.broadcast_to(known.get(name, False), robot.nv)[driven]))
     drives, known = finite(drives, free, dict(known), driven)
@@ -60,11 +55,7 @@ def walking_unknowns(
 
 def single(free: Unknowns, x, groups: Sequence[np.ndarray], felt: np.ndarray) -> tuple[Unknowns, np.ndarray]:
     """Coordinates with a number of its own for each joint, drawn towards those of its group, without derivatives of
-    what is hardly felt.
-
-    free: with shared numbers. x: (p,) of these. groups: joints each with the same motor. felt: (p,) what windows say of
-    each, times what the prior says. Returns the Unknowns, and their coordinates.
-    """
+    what windows hardly say (`felt`, times what the prior says)."""
     driven = np.flatnonzero(free.places >= 0)
     alone = np.full(len(free.places), -1)
     alone[driven] = np.arange(len(driven))
@@ -114,7 +105,6 @@ def _mirror(one, other, here, there) -> np.ndarray | None:
 
 
 def _places(robot: Robot) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rotation and position of each body in the base, at rest."""
     frames: list[tuple[np.ndarray, np.ndarray]] = []
     for joint, parent in zip(robot.joints, robot.parents.tolist(), strict=True):
         if parent < 0:

@@ -52,11 +52,8 @@ class Simulated:
 
 
 def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequence[DriveArrays]) -> list[np.ndarray]:
-    """Errors of several sets of drives, as many simulated at once as memory has room for.
-
-    windows: of the logs, of each set, alike but for where they begin; one for all. Returns (m, nv) simulated minus
-    measured positions of each.
-    """
+    """(m, nv) simulated minus measured positions of each of several sets of drives, as many at once as memory has room
+    for. windows: of each set, alike but for where they begin; one for all."""
     windows = list(windows) * (len(drives) if len(windows) == 1 else 1)
     together, found = simulation.together(windows[0]), []
     for first in range(0, len(drives), together):
@@ -72,10 +69,8 @@ def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequen
 
 
 def levelled(simulation: Simulation, windows: Windows, drives: DriveArrays) -> DriveArrays:
-    """Drives whose ground is as high as the feet of windows are.
-
-    Returns of a robot that walks, the drives on the height at which it moves most like the windows; else the same.
-    """
+    """Drives on the height of the ground at which a robot that walks moves most like the windows; of others the
+    same."""
     if not windows.walking:
         return drives
     touching = float(np.median(simulation.gap(windows.q)))

@@ -24,14 +24,13 @@ SMOOTHED = 7  # samples of the quadratic that a window starts from: noise of pos
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Positions (n, nq) at times t (n,), and commands (n, nv) that hold from their time on. off: (nv,) joints whose
-    drive is switched off, None: of none. twist: (n, 6) of a free base, in its own axes, None: the base stands; and
-    covariance (n, 12, 12) of its pose and twist."""
+    """Positions (n, nq) at times t (n,), and commands (n, nv) that hold from their time on. twist: (n, 6) of a free
+    base, in its own axes, None: the base stands; and covariance (n, 12, 12) of its pose and twist."""
 
     t: np.ndarray
     q: np.ndarray
     command: np.ndarray
-    off: np.ndarray | None = None
+    off: np.ndarray | None = None  # (nv,) joints whose drive is switched off, None: of none
     twist: np.ndarray | None = None
     covariance: np.ndarray | None = None
 
@@ -61,12 +60,9 @@ class Recorded:
 def stretches(
     robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive], bases: Iterable[BaseStates | None] | None = None
 ) -> list[Recorded]:
-    """What logs recorded of motion and commands, each stretch without gaps in which all drives are on.
-
-    logs: with q and what the drives take, one column a joint. drives: by joint, all of them. bases: states of a free
-    base, one of each log; None: bases stand. Returns the stretches, in order; those too short to start from are left
-    out. Of a walking robot they end where a foot slips for long. Raises LogError: a log lacks what a drive takes.
-    """
+    """What logs recorded of motion and commands: stretches without gaps in which all drives are on, long enough to
+    start from; of a walking robot they end where a foot slips for long. bases: states of a free base, one of each log;
+    None: bases stand. Raises LogError: a log lacks what a drive takes."""
     found = []
     logs = list(logs)
     for log, base in zip(logs, [None] * len(logs) if bases is None else bases, strict=True):
@@ -94,24 +90,19 @@ def runs(chosen) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Windows of recordings, all of `steps` steps of a simulation.
-
-    source: (k,) the recording of each; first: (k,) its first sample; counts: (k,) samples that it covers.
-    q, v: (k, nq), (k, nv) smoothed state at its beginning, and a its acceleration. spread: (2, k, nv) standard
-    deviations of the state. lead: steps by which positions of the simulation are ahead of their time.
-    """
+    """Windows of recordings, all of `steps` steps of a simulation."""
 
     recordings: tuple[Recorded, ...]
-    source: np.ndarray
-    first: np.ndarray
-    counts: np.ndarray
-    q: np.ndarray
+    source: np.ndarray  # (k,) the recording of each
+    first: np.ndarray  # (k,) its first sample
+    counts: np.ndarray  # (k,) samples that it covers
+    q: np.ndarray  # and `v`: (k, nq), (k, nv) smoothed state at its beginning, and a its acceleration
     v: np.ndarray
     a: np.ndarray
-    spread: np.ndarray
+    spread: np.ndarray  # (2, k, nv) standard deviations of the state
     step: float
     steps: int
-    lead: float = 0.0
+    lead: float = 0.0  # steps by which positions of the simulation are ahead of their time
 
     def __len__(self) -> int:
         return len(self.source)
@@ -240,11 +231,7 @@ class Windows:
 
 
 def windows_of(recordings: Sequence[Recorded], step: float, length: float | None, *, lead: float = 0.0) -> Windows:
-    """Windows of recordings, one after the other.
-
-    step: of the simulation, s. length: of a window, s; None: one a recording, all of it. lead: steps by which simulated
-    positions are ahead of their time, as of `Windows`.
-    """
+    """Windows of recordings, one after the other, of a length in s (None: one a recording). lead: as of `Windows`."""
     source, first, counts, q, v, a, spread = [], [], [], [], [], [], []
     for number, own in enumerate(recordings):
         position, speed, acceleration, left = smoothed(own)
@@ -292,10 +279,7 @@ def _calmest(t, rough, time: float, reach: float) -> int:
 
 
 def cuts(own: Recorded, times) -> list[int]:
-    """Samples near some times, at which a recording is best begun anew.
-
-    times: within it, s.
-    """
+    """Samples near some times, s, at which a recording is best begun anew."""
     rough = smoothed(own)[3].sum(axis=1)
     return [_calmest(own.t, rough, time, NEAR) for time in times]
 

@@ -141,10 +141,8 @@ class InverseDynamicsDerivatives(Card):
         return LinkDerivatives(dV, dA, dF, **link_columns(self.robot))
 
     def vjp(self, weights) -> Gradient:
-        """Gradient of `sum_k weights_k tau_k` with respect to all of these, without forming a Jacobian.
-
-        weights: (..., nv). Costs as much as two to three inverse dynamics.
-        """
+        """Gradient of `sum_k weights_k tau_k` with respect to all of these, at the cost of two to three inverse
+        dynamics."""
         return torque_gradient(self.robot, self.q, self.v, self.a, weights, self.external)
 
     @cached_property
@@ -346,7 +344,6 @@ def _by_frame(robot: Robot, array):
 
 
 def _first(array):
-    """Samples first."""
     return array_namespace(array).moveaxis(array, -1, 0)
 
 

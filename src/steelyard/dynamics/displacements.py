@@ -36,16 +36,15 @@ from steelyard.namespaces import array_namespace
 class Composite:
     """Sums over the bodies behind every joint, world axes and origin.
 
-    mass (nj,); first (nj, 3, n); inertia (nj, 3, 3, n); momentum (nj, 3, n); turning (nj, 3, 3, n): E; wrench
-    (nj, 6, n): what the joint transmits.
+    mass (nj,); first (nj, 3, n); inertia (nj, 3, 3, n); momentum (nj, 3, n).
     """
 
     mass: Any
     first: Any
     inertia: Any
     momentum: Any
-    turning: Any
-    wrench: Any
+    turning: Any  # (nj, 3, 3, n) E
+    wrench: Any  # (nj, 6, n) what the joint transmits
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +61,8 @@ class DisplacedTree:
 
 
 def two_passes(robot: Robot, q, v, a, external=None) -> DisplacedTree:
-    """One pass down the tree and one up. q (nq, n), v, a (nv, n), external (6, n) by frame.
-
-    What acts on a link from outside moves with it: joints transmit less by it, and nothing else changes.
-    """
+    """One pass down the tree and one up, of (n) samples last. What acts on a link from outside (by frame) moves with
+    it: joints transmit less by it, and nothing else changes."""
     xp = array_namespace(q, v, a)
     joints = joint_motion(robot, q, v, a)
     still = xp.zeros_like(joints.twist[:1])
@@ -147,14 +144,12 @@ def of_joints(array, joint):
 
 @dataclass(frozen=True, eq=False)
 class Displacements:
-    """Small changes of joints, k of them. joint (k,): which. x1, x2 (k, 6, n): see above; displacement (k, 6, n): of
-    everything behind the joint, None where nothing moves.
-    """
+    """Small changes of joints, k of them. x1, x2 (k, 6, n): see above."""
 
-    joint: np.ndarray
+    joint: np.ndarray  # (k,) which
     x1: Any
     x2: Any
-    displacement: Any = None
+    displacement: Any = None  # (k, 6, n) of everything behind the joint, None where nothing moves
 
 
 def positions(state: DisplacedTree) -> Displacements:
@@ -188,9 +183,8 @@ def placements(state: DisplacedTree) -> Displacements:
 
 
 def attachments(state: DisplacedTree) -> Displacements:
-    """How everything behind every joint hangs on it: six changes each, `T(q) exp(xi)` in the child's frame; the
-    joint's own axes stay.
-    """
+    """How everything behind every joint hangs on it, its axes staying: six changes each, `T(q) exp(xi)` in the child's
+    frame."""
     joint = np.repeat(np.arange(state.robot.nj), 6)
     frames = state.joints
     twists = frame_twists(frames.rotation, frames.position)

@@ -120,7 +120,6 @@ def friction_curve(layout: ParameterLayout, values, dof: int, v) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _bodies(robot: Robot) -> Robot:
-    """The robot without armature."""
     return robot.with_joint_properties(armature=np.zeros(robot.nv))
 
 
@@ -140,16 +139,7 @@ def lean_axes(gravity) -> np.ndarray:
 
 
 def leaned(gravity, x: float, y: float) -> np.ndarray:
-    """Gravity against which a base leans.
-
-    Args:
-        gravity: (3,) of the model.
-        x: lean along the first of `lean_axes`, rad.
-        y: along the second.
-
-    Returns:
-        (3,) of the same size.
-    """
+    """Gravity (3,) against which a base leans by x and y, rad, along the two of `lean_axes`."""
     size = np.linalg.norm(gravity)
     turned = gravity + size * np.array([x, y]) @ lean_axes(gravity)
     return turned * size / max(np.linalg.norm(turned), np.finfo(float).tiny)
@@ -158,10 +148,8 @@ def leaned(gravity, x: float, y: float) -> np.ndarray:
 def extra_rows(
     robot: Robot, extra: Extra, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
 ) -> np.ndarray:
-    """(len(extra.dofs), n) torque per unit of an extra column on each of its degrees. q: (nq, n), v, a: (nv, n);
-    direction: (n,) of the motion of a shared motor.
-
-    Raises OptionError for a user's column of another shape or with values that are not finite."""
+    """(len(extra.dofs), n) torque per unit of an extra column on each of its degrees. direction: (n,) of a shared
+    motor. Raises OptionError for a user's column of another shape or with values that are not finite."""
     if extra.function is not None:
         column = np.asarray(extra.function(q.T, v.T, a.T), dtype=float)
         if column.shape != v.T.shape or not np.isfinite(column).all():
@@ -181,7 +169,6 @@ def extra_rows(
 
 
 def _position_of(robot: Robot, dof: int) -> int:
-    """Index in q of a joint of one degree of freedom."""
     joint = next(j for j, where in enumerate(robot.v_slices) if where.start == dof)
     return robot.q_slices[joint].start
 

@@ -18,10 +18,8 @@ from steelyard.namespaces import array_namespace
 
 
 def external_rows(robot: Robot, batch: tuple[int, ...], external: Mapping[str, Any] | None, like) -> dict[str, Any]:
-    """Wrenches `[f; n]` (..., 6) on frames as (6, n) by frame, checked against the robot and the samples.
-
-    batch: shape of the samples; like: array of the samples, of whose library and kind the result is. Raises ModelError
-    for a frame that there is not, OptionError for another shape."""
+    """Wrenches `[f; n]` (..., 6) on frames as (6, n) by frame, for samples of a shape and of arrays like one. Raises
+    ModelError for a frame that there is not, OptionError for another shape."""
     xp = array_namespace(like)
     found: dict[str, Any] = {}
     for name, wrench in (external or {}).items():

@@ -149,7 +149,6 @@ def _path(robot: Robot, joint: int) -> np.ndarray:
 
 
 def _moved(robot: Robot, q, v, name: str):
-    """Twist and bias acceleration (6, n) of a frame."""
     xp = array_namespace(q, v)
     state = joint_motion(robot, q, v, xp.zeros_like(v))
     _, p, joint = frame_pose(robot, name, state.rotation, state.position)

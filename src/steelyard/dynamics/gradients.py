@@ -50,10 +50,8 @@ class Gradient(Card):
 
 
 def torque_gradient(robot: Robot, q, v, a, weights, external=None) -> Gradient:
-    """Gradient of `weights . tau`: q (..., nq), v, a, weights (..., nv), external (..., 6) by frame.
-
-    Raises OptionError for wrong widths.
-    """
+    """Gradient of `weights . tau`: q (..., nq), v, a, weights (..., nv), external (..., 6) by frame. Raises
+    OptionError."""
     if weights.ndim == 0 or weights.shape[-1] != robot.nv:
         raise OptionError(f"weights has shape {tuple(weights.shape)}; one a torque is needed, (..., {robot.nv}).")
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1], weights.shape[:-1])
@@ -126,19 +124,15 @@ Parts = Mapping[str, Sequence[Part]]
 
 @dataclass(frozen=True, eq=False)
 class GeometryGradient:
-    """Gradient of a scalar of all torques. parts: body name -> one `PartGradient` a part; twist (nj, 6): of the joint
-    axes, the motors that sit on them included.
-    """
+    """Gradient of a scalar of all torques."""
 
-    parts: dict[str, tuple[PartGradient, ...]]
-    twist: np.ndarray
+    parts: dict[str, tuple[PartGradient, ...]]  # body name -> one `PartGradient` a part
+    twist: np.ndarray  # (nj, 6) of the joint axes, the motors that sit on them included
 
 
 def with_parts(robot: Robot, parts: Parts) -> Robot:
-    """The robot with the inertias of the named bodies made up of parts, each placed in the body frame.
-
-    Raises ModelError for unknown bodies, InertiaError for meshes that enclose no solid.
-    """
+    """The robot with inertias of named bodies made up of parts in the body frame. Raises ModelError for unknown bodies,
+    InertiaError for meshes that enclose no solid."""
     theta = robot.inertias.copy()
     for body, pieces in parts.items():
         theta[robot.body_index(body)] = combine(pieces)
@@ -148,12 +142,9 @@ def with_parts(robot: Robot, parts: Parts) -> Robot:
 def geometry_gradient(
     robot: Robot, parts: Parts, gradient: Gradient, *, motors: Mapping[str, tuple[str, int]] | None = None
 ) -> GeometryGradient:
-    """Gradient with respect to geometry from the one with respect to torques' inputs, summed over all states.
-
-    parts: as in `with_parts`. motors: joint name -> (body, index of a part of it): parts that move with the axis of
-    that joint; the body is the joint's parent (a stator) or its child (a rotor or gear). Raises ModelError for
-    unknown bodies, joints and parts, and for a motor on a body that its joint does not touch.
-    """
+    """Gradient with respect to geometry (`with_parts`) from that with respect to torques' inputs, summed over states.
+    motors: joint -> (body, index of a part) that moves with its axis: of the joint's parent (a stator) or its child (a
+    rotor). Raises ModelError for unknown ones, and a motor on a body that its joint does not touch."""
     by_theta = gradient.theta.reshape(-1, robot.nb, 10).sum(axis=0)
     found = {
         body: tuple(pull_back(part, by_theta[robot.body_index(body)]) for part in pieces)

@@ -26,21 +26,18 @@ from steelyard.namespaces import array_namespace
 class Tree:
     """Constants of a robot that every pass needs; computed once a robot.
 
-    ancestors: (nj, nt) 1 where degree t of the tree moves joint j's child. degree_joint: (nt,) joint of each degree.
-    subtree_bodies: per joint, the slice of bodies behind it; row_bodies: per coordinate of v, the slice of bodies its
-    torque depends on (wider than a subtree where mimic joints share a coordinate). coordinates: (nt,) index into v;
-    ratios: (nt,) speed of the degree over v. scalar: indices of one-degree joints; scalar_R (4, ns, 3, 3), scalar_p
-    (4, ns, 3): their pose coefficients.
+    row_bodies: per coordinate of v, the slice of bodies its torque depends on (wider than a subtree where mimic joints
+    share a coordinate). scalar_R (4, ns, 3, 3), scalar_p (4, ns, 3): their pose coefficients.
     """
 
-    ancestors: np.ndarray
-    degree_joint: np.ndarray
+    ancestors: np.ndarray  # (nj, nt) 1 where degree t of the tree moves joint j's child
+    degree_joint: np.ndarray  # (nt,) joint of each degree
     subspace: np.ndarray
-    subtree_bodies: tuple[slice, ...]
+    subtree_bodies: tuple[slice, ...]  # per joint, the slice of bodies behind it
     row_bodies: tuple[slice, ...]
-    coordinates: np.ndarray
-    ratios: np.ndarray
-    scalar: tuple[int, ...]
+    coordinates: np.ndarray  # (nt,) index into v
+    ratios: np.ndarray  # (nt,) speed of the degree over v
+    scalar: tuple[int, ...]  # indices of one-degree joints
     scalar_q: np.ndarray
     scalar_ratio: np.ndarray
     scalar_offset: np.ndarray
@@ -52,14 +49,13 @@ class Tree:
 class TreeMotion:
     """State of the tree for n samples; world axes, world origin.
 
-    rotation (k, 3, 3, n), position (k, 3, n): poses of the bodies, or of the children of all joints. axes (nt, 6, n):
-    joint axes `[v; w]`; axis_rates (nt, 6, n) their derivatives in time. twist (k, 6, n), acceleration (k, 6, n): of
-    the same k frames, the latter proper (gravity subtracted).
+    rotation (k, 3, 3, n), position (k, 3, n): poses of the bodies, or of the children of all joints. twist (k, 6, n),
+    acceleration (k, 6, n): of the same k frames, the latter proper (gravity subtracted).
     """
 
     rotation: Any
     position: Any
-    axes: Any
+    axes: Any  # (nt, 6, n) joint axes `[v; w]`; axis_rates (nt, 6, n) their derivatives in time
     axis_rates: Any
     twist: Any
     acceleration: Any

@@ -99,19 +99,14 @@ def _places(count: int, listed) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class SumPlan:
-    """What the core sums for each degree: a Gram matrix of its row's body columns, effects and torque.
+    """What the core sums for each degree: a Gram matrix of its row's body columns, effects and torque."""
 
-    tree, rows: of the core. own: for each degree, the body columns of its row that are not zero by construction.
-    padded (nv,): widths of rows, a multiple of four; the square of each begins at gram_start (nv + 1,). parameters:
-    (ne,) of the products of a degree's axis and a body's wrench.
-    """
-
-    tree: Any
+    tree: Any  # and `rows`: of the core
     rows: Any
-    own: tuple[np.ndarray, ...]
-    padded: np.ndarray
+    own: tuple[np.ndarray, ...]  # for each degree, the body columns of its row that are not zero by construction
+    padded: np.ndarray  # (nv,) widths of rows, a multiple of four; the square of each begins at gram_start (nv + 1,)
     gram_start: np.ndarray
-    parameters: np.ndarray
+    parameters: np.ndarray  # (ne,) of the products of a degree's axis and a body's wrench
 
 
 def sum_plan(robot: Robot, columns, effects) -> SumPlan:

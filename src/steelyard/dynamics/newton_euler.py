@@ -306,11 +306,8 @@ def body_regressor(V, a_g):
 
 
 def newton_euler_entries(d, w, aw):
-    """Entries of the body regressor. d, w, aw: three arrays each (one a component, any shape).
-
-    Returns (force, torque): force 3 x 4 (columns m, h), torque 3 x 9 (columns h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz),
-    nested lists of arrays shaped like the components.
-    """
+    """(force 3 x 4, columns m, h; torque 3 x 9, columns h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) of the body regressor: nested
+    lists of arrays like the components, three each, of d, w and aw."""
     dx, dy, dz = d
     x, y, z = w
     a, b, c = aw

@@ -33,10 +33,8 @@ class RobotWithRotors:
 
 @lru_cache(maxsize=64)
 def with_rotor_bodies(robot: Robot) -> RobotWithRotors:
-    """The robot with its rotors as bodies, each before the bodies its carrier carries, so that subtrees stay slices.
-
-    Raises ModelError for a rotor on a joint of several degrees, or a joint or carrier that the robot does not have.
-    """
+    """The robot with its rotors as bodies, each before those its carrier carries, so that subtrees stay slices. Raises
+    ModelError for a rotor on a joint of several degrees, or of an unknown joint or carrier."""
     places = {}
     for r, rotor in enumerate(robot.rotors):
         joint = WORLD if rotor.carrier is None else int(robot.body_joints[robot.body_index(rotor.carrier)])

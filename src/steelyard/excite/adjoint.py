@@ -30,11 +30,8 @@ class StateGradient:
 
 
 def regressor_gradient(axes: Axes, joints: TreeMotion, bodies: TreeMotion, wrenches, v, a, weights) -> StateGradient:
-    """Gradient of `sum(rows * weights)` per sample, by the coordinates of joints of one degree (others get nonsense).
-
-    joints, bodies: the motion of all joints and of the bodies. wrenches: regressors of the bodies' wrenches, as of
-    `body_wrench_regressors`. v, a: (nv, n). weights: per row of the axes (10 k, n), for its `row_bodies`.
-    """
+    """Gradient of `sum(rows * weights)` per sample, by coordinates of joints of one degree (others get nonsense), from
+    wrenches as of `body_wrench_regressors`. weights: per row of the axes (10 k, n), for its `row_bodies`."""
     robot, constants = axes.robot, tree(axes.robot)
     measured = axes.along(bodies)
     W, below = _gathered(axes, measured, wrenches, weights)

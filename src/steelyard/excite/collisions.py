@@ -23,19 +23,13 @@ STATIC = "standing still"  # bodies that carry the geometry of the base and of w
 
 @dataclass(frozen=True, eq=False)
 class NearPairs:
-    """Pairs that are too near.
+    """Pairs that are too near."""
 
-    sample: (c,) pose.
-    first, second: (c,) bodies, below zero what stands still.
-    room: (c,) m of distance beyond what the pair needs.
-    normal, point: (c, 3) world, normal from first to second.
-    """
-
-    sample: np.ndarray
-    first: np.ndarray
+    sample: np.ndarray  # (c,) pose
+    first: np.ndarray  # and `second`: (c,) bodies, below zero what stands still
     second: np.ndarray
-    room: np.ndarray
-    normal: np.ndarray
+    room: np.ndarray  # (c,) m of distance beyond what the pair needs
+    normal: np.ndarray  # and `point`: (c, 3) world, normal from first to second
     point: np.ndarray
 
     def gradient(self, robot: Robot, state: TreeMotion, fixed: int = 2) -> np.ndarray:
@@ -55,20 +49,18 @@ class NearPairs:
 
 @dataclass(frozen=True, eq=False)
 class CollisionScene:
-    """Geometry of a robot. clearance: m that bodies keep. close: pairs of body numbers that stand nearer than the
-    clearance in most poses, which may come to touching. corners: per body (8, 3) of the box around its geometry, in
-    body axes. fixed: names of what stands still, of numbers -1 (WORLD), -2 (FLOOR), and on.
-    """
+    """Geometry of a robot. close: pairs of body numbers that stand nearer than the clearance in most poses, which may
+    come to touching."""
 
     robot: Robot
     model: Any
     data: Any
     bodies: np.ndarray
-    clearance: float = 0.0
+    clearance: float = 0.0  # m that bodies keep
     close: tuple[tuple[int, int], ...] = ()
-    corners: tuple[np.ndarray, ...] = ()
+    corners: tuple[np.ndarray, ...] = ()  # per body (8, 3) of the box around its geometry, in body axes
     notes: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = ("base", "floor")
+    fixed: tuple[str, ...] = ("base", "floor")  # names of what stands still, of numbers -1 (WORLD), -2 (FLOOR), and on
 
     def name(self, body: int) -> str:
         return self.robot.body_names[body] if body >= 0 else self.fixed[-1 - body]
@@ -129,17 +121,14 @@ def _among(pair, listed) -> np.ndarray:
 
 
 def _shares(found: NearPairs, poses: int) -> dict[tuple[int, int], float]:
-    """Share of the poses in which each pair was found."""
     pairs = np.stack([found.sample, np.minimum(found.first, found.second), np.maximum(found.first, found.second)])
     listed, often = np.unique(np.unique(pairs.T, axis=0)[:, 1:], axis=0, return_counts=True)
     return {(int(a), int(b)): count / poses for (a, b), count in zip(listed, often, strict=True)}
 
 
 def scene_within(robot: Robot, bounds: MotionBounds, limits: Limits, poses) -> CollisionScene | None:
-    """Scene of what limits of collisions, floor or Cartesian speed look at, None where there are none or no geometry.
-
-    poses: (n, nq) random ones, see `scene_of`.
-    """
+    """Scene of what limits look at, None without any or without geometry. poses: (n, nq) random ones, see
+    `scene_of`."""
     if not limits.collisions and limits.floor is None and limits.cartesian_speed is None:
         return None
     around = obstacles(limits)
@@ -155,11 +144,8 @@ def scene_within(robot: Robot, bounds: MotionBounds, limits: Limits, poses) -> C
 
 
 def obstacles(limits: Limits) -> list[dict]:
-    """What is said to stand around a robot, as of `ModelDocument.surroundings`.
-
-    limits: with boxes and the path of a scene. Raises OptionError: boxes without volume, or a scene in which nothing
-    stands; ModelError: a scene that cannot be read.
-    """
+    """What is said to stand around a robot, as of `ModelDocument.surroundings`: boxes, and a scene. Raises OptionError:
+    boxes without volume, or a scene in which nothing stands; ModelError: one that cannot be read."""
     import mujoco
 
     found = []
@@ -201,12 +187,9 @@ def scene_of(
     moving=None,
     obstacles: Sequence[dict] = (),
 ) -> CollisionScene | None:
-    """Scene of a robot read from a file, None where it has no geometry.
-
-    poses: (n, nq) random ones, which tell the pairs that always touch (hulls fill hollows). clearance: m. floor: height
-    m or None. moving: (nv,) degrees that move, all by default; bodies that no such joint moves against each other are
-    left aside, and so are neighbours. obstacles: as of `ModelDocument.surroundings`, beside those of the file.
-    """
+    """Scene of a robot read from a file, None where it has no geometry. poses: (n, nq) random ones, which tell the
+    pairs that always touch (hulls fill hollows). clearance, floor: m. moving: (nv,) degrees that move; bodies that none
+    moves against each other, and neighbours, are left aside. obstacles: beside those of the file."""
     import mujoco
 
     solids, notes = solids_of(robot)

@@ -100,7 +100,6 @@ def _layout_of(robot: Robot, aim: Aim) -> ParameterLayout:
 
 
 def _unknowns(robot: Robot, layout: ParameterLayout, basis: Basis, focus) -> tuple[np.ndarray, np.ndarray]:
-    """Columns that are unknown, and which of them count."""
     everything = np.arange(layout.size)
     if focus is None:
         return everything, everything

@@ -28,21 +28,15 @@ SHAPE_SHARE = 0.7  # share of the time that is left for the shape, before limits
 
 @dataclass(frozen=True)
 class Margin:
-    """Use of one limit of one joint, body or pair of bodies.
+    """Use of one limit of one joint, body or pair of bodies."""
 
-    limit_name, where: what is limited, and of which joint, body or pair.
-    used: share of what the margins leave, 1 is all.
-    value, limit: in `unit`; for clearances value is the distance beyond what the pair needs, and limit 0.
-    time: s at which the value is reached.
-    """
-
-    limit_name: str
+    limit_name: str  # and `where`: what is limited, and of which joint, body or pair
     where: str
-    used: float
-    value: float
+    used: float  # share of what the margins leave, 1 is all
+    value: float  # and `limit`: in `unit`; for clearances value is the distance beyond what the pair needs, and limit 0
     limit: float
     unit: str
-    time: float
+    time: float  # s at which the value is reached
 
     @property
     def satisfied(self) -> bool:
@@ -165,10 +159,7 @@ class Feasible:
 def best_feasible(
     runs: Sequence[Run], *, workers: int = 1, progress: Progress | None = None, seconds=np.inf
 ) -> Feasible:
-    """The best of several runs, each optimised to the end in so many processes; the first wins a draw.
-
-    Raises OptionError where none keeps the limits.
-    """
+    """The best of several runs, each optimised to the end. Raises OptionError where none keeps the limits."""
     if workers > 1 and len(runs) > 1:
         ends = _at_once(runs, min(workers, len(runs)), seconds)
     else:

@@ -20,16 +20,14 @@ from steelyard.model.robot import WORLD
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Polygon on the ground at height z = `height`. centre: (2,) of it; normals: (k, 2) outward; room: (k,) m from the
-    centre to each edge, the margin taken off. held: (6,) wrench that holds what rides on the base itself; weight: N.
-    """
+    """Polygon on the ground at height z = `height`."""
 
-    centre: np.ndarray
-    normals: np.ndarray
-    room: np.ndarray
+    centre: np.ndarray  # (2,) of it
+    normals: np.ndarray  # (k, 2) outward
+    room: np.ndarray  # (k,) m from the centre to each edge, the margin taken off
     height: float
-    held: np.ndarray
-    weight: float
+    held: np.ndarray  # (6,) wrench that holds what rides on the base itself
+    weight: float  # N
 
     def points(self, wrench) -> tuple[np.ndarray, np.ndarray]:
         """Zero-moment points (2, n) and vertical forces (n,). wrench: (6, n) on the moving bodies, at the origin."""
@@ -51,11 +49,8 @@ class Support:
 
 
 def support_of(robot: Robot, bounds: MotionBounds, feet, *, margin: float) -> Support:
-    """Support of a robot on some links, where they are in the pose of its locked joints.
-
-    feet: names of links; margin: m to stay inside the polygon. Raises OptionError for links that move or have no
-    geometry, gravity that is not along z, and a polygon that leaves no room.
-    """
+    """Support of a robot on some links in the pose of its locked joints, a margin in m inside their polygon. Raises
+    OptionError for links that move or have no geometry, gravity not along z, and a polygon that leaves no room."""
     from scipy.spatial import ConvexHull, QhullError
 
     if np.linalg.norm(robot.gravity[:2]) > 1e-9 or not robot.gravity[2] < 0:

@@ -13,13 +13,12 @@ FEW_CORNERS = 4  # vertices of the least solid
 
 @dataclass(frozen=True, eq=False)
 class ConvexSolid:
-    """Vertices (n, 3) of a convex solid in the frame of its body. body: WORLD for what does not move; name: of its
-    link; carrier: whether a joint of the robot hangs on the link, which makes it the robot's own base."""
+    """Vertices (n, 3) of a convex solid in the frame of its body."""
 
-    body: int
-    name: str
+    body: int  # WORLD for what does not move
+    name: str  # of its link
     vertices: np.ndarray
-    carrier: bool = True
+    carrier: bool = True  # whether a joint of the robot hangs on the link, which makes it the robot's own base
 
 
 def solids_of(robot: Robot) -> tuple[list[ConvexSolid], tuple[str, ...]]:

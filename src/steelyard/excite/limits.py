@@ -72,11 +72,7 @@ class Limits(Card):
 
 @dataclass(frozen=True, eq=False)
 class MotionBounds:
-    """What one robot may do, margins taken off, each (nv,). Infinite where nothing limits.
-
-    locked: degrees that stay at `rest`; those of joints of several degrees all do, at `pose` (nq,). scalar: column of q
-    of each other degree, -1 for theirs. turning: whether a degree is an angle.
-    """
+    """What one robot may do, margins taken off, each (nv,). Infinite where nothing limits."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -84,11 +80,11 @@ class MotionBounds:
     acceleration: np.ndarray
     jerk: np.ndarray
     effort: np.ndarray
-    locked: np.ndarray
+    locked: np.ndarray  # degrees that stay at `rest`; those of joints of several degrees all do, at `pose` (nq,)
     rest: np.ndarray
     pose: np.ndarray
-    scalar: np.ndarray
-    turning: np.ndarray
+    scalar: np.ndarray  # column of q of each other degree, -1 for theirs
+    turning: np.ndarray  # whether a degree is an angle
 
     def positions(self, x) -> np.ndarray:
         """q (nq, n) of degrees x (nv, n)."""
@@ -111,13 +107,9 @@ class MotionBounds:
 
 
 def bounds_of(robot: Robot, limits: Limits, *, locked=(), moved=None, rest=None) -> MotionBounds:
-    """Bounds of a robot.
-
-    locked: joints that do not move, by name or pattern (`left_*`). moved: joints that alone move, likewise; all by
-    default. rest: (nv,) or (nq,) where the others stay, rad or m; neutral by default. Raises OptionError for joints
-    without range, limits that leave nothing, free bases, joints of several degrees that are not locked, and closed
-    loops.
-    """
+    """Bounds of a robot. locked: joints that do not move, by name or pattern (`left_*`); moved: those that alone do;
+    rest: (nv,) or (nq,) where the others stay. Raises OptionError for joints without range, limits that leave nothing,
+    free bases and joints of several degrees that are not locked, and closed loops."""
     require_tree(robot, "The design of motions")
     locked = _locked(robot, locked, moved)
     owners = [j for j in robot.free_joints for _ in range(j.nv)]
@@ -201,10 +193,8 @@ def _require_single(owners, still):
 
 
 def _own_limits(robot: Robot, scalar) -> tuple[np.ndarray, np.ndarray]:
-    """Position limits (nv,) of the model, those of followers included; none for degrees of joints with several.
-
-    Raises OptionError where a follower's limits leave its master nothing.
-    """
+    """Position limits (nv,) of the model, followers' included. Raises OptionError where these leave their master
+    nothing."""
     own = scalar >= 0
     lower = np.where(own, robot.lower[np.maximum(scalar, 0)], -np.inf)
     upper = np.where(own, robot.upper[np.maximum(scalar, 0)], np.inf)
@@ -223,7 +213,6 @@ def _own_limits(robot: Robot, scalar) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _own_velocity(robot: Robot) -> np.ndarray:
-    """Speed limits (nv,) of the model, those of followers included."""
     velocity = robot.velocity_limits.copy()
     for joint, master in _followers(robot):
         velocity[master] = min(velocity[master], joint.velocity_limit[0] / abs(joint.ratio))
@@ -302,11 +291,8 @@ def require_strength(robot: Robot, bounds: MotionBounds, q):
 
 
 def by_joint(robot: Robot, text: str, option: str) -> np.ndarray:
-    """Numbers of an option: one for all, or `JOINT=NUMBER` with commas, joints by name or pattern.
-
-    robot: whose joints are named. text: the option. option: its name, for messages. Returns (nv,), NaN for joints that
-    are not named. Raises OptionError: words that are no numbers, and joints that the robot does not have.
-    """
+    """(nv,) numbers of an option: one for all, or `JOINT=NUMBER` with commas, joints by name or pattern; NaN for
+    others. Raises OptionError: words that are no numbers, and joints that the robot does not have."""
     found = np.full(robot.nv, np.nan)
     for word in filter(None, (word.strip() for word in text.split(","))):
         name, _, number = word.rpartition("=")

@@ -23,18 +23,14 @@ JOINTS = "joints"
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """Axes of a robot's joints, one a degree of the tree, and behind them those of wrench sensors, six each.
-
-    joint: (na,) joint whose child carries the axis, WORLD under the robot. row: (na,) row of the regression it belongs
-    to, ratio: (na,) its share. row_bodies: per row, the bodies it depends on. sensors: frames of the sensors.
-    """
+    """Axes of a robot's joints, one a degree of the tree, and behind them those of wrench sensors, six each."""
 
     robot: Robot
-    joint: np.ndarray
-    row: np.ndarray
-    ratio: np.ndarray
-    row_bodies: tuple[slice, ...]
-    sensors: tuple[SensorFrame, ...] = ()
+    joint: np.ndarray  # (na,) joint whose child carries the axis, WORLD under the robot
+    row: np.ndarray  # (na,) row of the regression it belongs to
+    ratio: np.ndarray  # (na,) its share
+    row_bodies: tuple[slice, ...]  # per row, the bodies it depends on
+    sensors: tuple[SensorFrame, ...] = ()  # frames of the sensors
 
     @property
     def rows(self) -> int:

@@ -20,16 +20,13 @@ from steelyard.terms import ParameterLayout, stated_values, term_of
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRegression:
-    """What is measured and which base columns each row has; `at` gives the rows of a motion.
-
-    rows: one a row of the axes, empty for torques that no sensor measures. width: of smoothed Coulomb friction.
-    """
+    """What is measured and which base columns each row has; `at` gives the rows of a motion."""
 
     axes: Axes
     layout: ParameterLayout
     basis: Basis
-    rows: tuple[Row, ...]
-    width: float
+    rows: tuple[Row, ...]  # one a row of the axes, empty for torques that no sensor measures
+    width: float  # of smoothed Coulomb friction
 
     @property
     def robot(self) -> Robot:

@@ -15,20 +15,16 @@ from steelyard.motion_options import Course
 PERIODS = (1, 2, 3)  # tried by default
 ORDERS = 4  # position, velocity, acceleration, jerk
 DEGREE = 5  # of splines: jerk is continuous
-HELD = 4  # control points together at each end: no velocity, acceleration and jerk there
 
 
 @dataclass(frozen=True)
 class Fourier:
-    """Offset, sines and cosines of `harmonics` multiples of `periods` turns (Swevers et al. 1997) of one path.
+    """Offset, sines and cosines of `harmonics` multiples of `periods` turns (Swevers et al. 1997) of one path."""
 
-    duration: s, ramps included; ramp: s that the phase takes to start and again to stop.
-    """
-
-    duration: float
+    duration: float  # s, ramps included
     harmonics: int = 5
     periods: int = 1
-    ramp: float = 1.0
+    ramp: float = 1.0  # s that the phase takes to start and again to stop
 
     def __post_init__(self):
         if self.harmonics < 1 or self.periods < 1:
@@ -99,12 +95,9 @@ class Fourier:
 
 @dataclass(frozen=True)
 class Spline:
-    """Quintic B-spline of `points` free control points, equally spaced; it ends where it starts, in the first.
+    """Quintic B-spline of `points` free control points, equally spaced; it ends where it starts, in the first."""
 
-    duration: s.
-    """
-
-    duration: float
+    duration: float  # s
     points: int = 12
 
     def __post_init__(self):
@@ -126,11 +119,11 @@ class Spline:
         """t (n,) s. Returns (4, n, size): positions, velocities, accelerations and jerks per coefficient."""
         from scipy.interpolate import BSpline
 
-        count = self.points + 1 + 2 * (HELD - 1)
+        count = self.points + 1 + 2 * (ORDERS - 1)
         inner = np.linspace(0, self.duration, count - DEGREE + 1)
         knots = np.concatenate([np.zeros(DEGREE), inner, np.full(DEGREE, self.duration)])
         held = np.zeros((count, self.points))
-        held[np.arange(count), np.clip(np.arange(count) - (HELD - 1), 0, self.points) % self.points] = 1.0
+        held[np.arange(count), np.clip(np.arange(count) - (ORDERS - 1), 0, self.points) % self.points] = 1.0
         curve = BSpline(knots, held, DEGREE)
         at = np.clip(np.asarray(t, dtype=float), 0.0, self.duration)
         return np.stack([curve(at, nu=order) for order in range(ORDERS)])

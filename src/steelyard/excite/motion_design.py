@@ -26,7 +26,6 @@ from steelyard.model.formats import document_of
 from steelyard.motion_options import Aim, Course, Search
 
 HOME = "home"  # start of a design: the first of `home_poses` that is free
-OPENING_SHARE = 0.3  # of a time limit, for the choice of where to start
 
 
 def design(
@@ -148,7 +147,7 @@ def _best(
     problem: Problem, curves, coefficients, search: Search, target: float | None, clock: "_Clock", progress
 ) -> tuple[Feasible, float, tuple[str, ...]]:
     """The best motion that keeps all limits, the condition number of the first one, and what to say of the search."""
-    runs = first_runs(problem, curves, search, warm=coefficients, deadline=clock.after(OPENING_SHARE))
+    runs = first_runs(problem, curves, search, warm=coefficients, deadline=clock.after(1 - SHAPE_SHARE))
     before = condition_of(replace(runs[0], z=runs[0].first))
     best = best_feasible(runs[: search.starts], workers=search.workers, progress=progress, seconds=clock.left)
     best, notes = pursue_target(best, target, seconds=clock.left)
@@ -229,10 +228,8 @@ def home_poses(robot: Robot, bounds: MotionBounds, profile: Profile | None = Non
 def start_pose(
     robot: Robot, bounds: MotionBounds, scene: CollisionScene | None, start, profile: Profile | None = None
 ) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """Pose (nv,) to start from, None for any, and what to say of it. start: as of `design`.
-
-    Raises OptionError for a pose that is given and lies outside of the bounds or in collision.
-    """
+    """Pose (nv,) to start from, None for any, and what to say of it. Raises OptionError: given, and out of bounds or
+    colliding."""
     if start is None:
         return None, ()
     usual = isinstance(start, str) and start == HOME
@@ -260,7 +257,6 @@ def _scalars(bounds: MotionBounds, q) -> np.ndarray:
 
 
 def _blocked(robot: Robot, bounds: MotionBounds, scene: CollisionScene | None, start: np.ndarray) -> str | None:
-    """Why a motion cannot start in a pose (nv,), None where it can."""
     for i in bounds.moving:
         if not bounds.lower[i] <= start[i] <= bounds.upper[i]:
             return (

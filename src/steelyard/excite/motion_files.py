@@ -46,31 +46,11 @@ def design_files(
     show: Callable[[Design], Iterable[str]] = lambda made: (),
     **options,
 ) -> tuple[str, bool]:
-    """Design a motion for a model file and write it, as `steelyard excite` does.
-
-    Args:
-        model: path of the model.
-        out: files to write, each in the format of its suffix, and folders, for every format that fits the robot.
-        players: makers' interfaces, for a script each beside the first of these files.
-        limits: fields of `Limits`; rates as words, one number or JOINT=NUMBER with commas.
-        profile: of the robot's make, as of `profile_for`.
-        home: JOINT=POSITION with commas, where the motion starts and ends; as `start` of `design` for joints that it
-            does not name.
-        after: earlier logs and saved Information.
-        warm: a log to start from.
-        explain: whether the text is the whole description of the design.
-        held: whether a free base stays where the model has it.
-        gravity, folders, arguments: as of `load`.
-        read: reads and prepares a log of `after` for the robot, as it is by default.
-        show: writes pictures of the design and returns lines that say which.
-        options: of `design`.
-
-    Returns:
-        The text to show, and whether a target was missed.
-
-    Raises:
-        SteelyardError: before anything is written.
-    """
+    """Design a motion for a model file and write it, as `steelyard excite` does: to files by their suffix and to
+    folders, with scripts of players. limits: fields of `Limits`, rates as words. home: JOINT=POSITION with commas, over
+    `start` of `design`. after: earlier logs and saved Information, which `read` prepares. show: writes pictures and
+    returns lines that say which. options: of `design`. Returns the text to show, and whether a target was missed.
+    Raises SteelyardError before anything is written."""
     out, scripts = list(out), [of_player(name).ending for name in players]
     if scripts and not out:
         raise OptionError("--player writes a script beside the motion: give -o, a folder or a file.")
@@ -132,10 +112,7 @@ def _prepared(path: Path, robot: Robot) -> Log:
 
 
 def prepared_for_design(log: Log, robot: Robot, corrections: Corrections = NOTHING) -> Log:
-    """An earlier log as identification would use it; velocities and accelerations that it has are taken as recorded.
-
-    log: the earlier log. corrections: of mistakes in the log. Returns the prepared log.
-    """
+    """An earlier log as identification would use it; velocities and accelerations that it has are taken as recorded."""
     recorded = log.v is not None and log.a is not None
     return prepare(log, robot, corrections=corrections, cutoff=0.0 if recorded else None).log
 

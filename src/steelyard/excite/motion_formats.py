@@ -28,17 +28,15 @@ SHORT = ".9g"  # where velocities and accelerations are given beside positions
 
 @dataclass(frozen=True)
 class MotionFormat:
-    """One kind of file. ending: of its name; title: in words; rate: Hz of its samples. write: puts a design at a rate
-    into a file. turning: whether joints that move have to be revolute. joints: number of those that must move, None for
-    any. makes: profiles of the robots that it is for, empty for any."""
+    """One kind of file."""
 
-    ending: str
-    title: str
-    rate: float
-    write: Callable[[Design, Path, float], object]
-    joints: int | None = None
-    makes: tuple[str, ...] = ()
-    turning: bool = False
+    ending: str  # of its name
+    title: str  # in words
+    rate: float  # Hz of its samples
+    write: Callable[[Design, Path, float], object]  # puts a design at a rate into a file
+    joints: int | None = None  # number of those that must move, None for any
+    makes: tuple[str, ...] = ()  # profiles of the robots that it is for, empty for any
+    turning: bool = False  # whether joints that move have to be revolute
 
     def fits(self, design: Design) -> bool:
         """Whether the joints that move are as many, and of such a kind, as the file is for."""
@@ -83,10 +81,7 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
 
 
 def write_all(design: Design, folder) -> list[Path]:
-    """Write a design as `motion` in every format that fits the robot.
-
-    folder: of the files; made where there is none.
-    """
+    """Write a design as `motion` in every format that fits the robot, into a folder that is made if need be."""
     return [
         write(design, Path(folder) / f"motion{form.ending}")
         for form in FORMATS
@@ -155,7 +150,6 @@ def _stamp(t: float) -> dict[str, int]:
 
 
 def _trajectory(design: Design, rate: float) -> dict:
-    """A `trajectory_msgs/JointTrajectory`."""
     points = [
         {
             "positions": [float(f"{x:{SHORT}}") for x in q],

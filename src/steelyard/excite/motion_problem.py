@@ -24,21 +24,17 @@ SPARSE = 2  # every so many samples are looked at for collisions
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Cost of coefficients and its gradient. scene: None where collisions do not count. start: (nv,) pose at t = 0.
-
-    cartesian_speed: m/s or None. colliding: whether the scene is also kept from touching. support: what the robot
-    stands on, None where its base is held.
-    """
+    """Cost of coefficients and its gradient."""
 
     robot: Robot
     goal: Goal
     curve: Curve
     bounds: MotionBounds
-    scene: CollisionScene | None = None
-    cartesian_speed: float | None = None
-    start: np.ndarray | None = None
-    colliding: bool = True
-    support: Support | None = None
+    scene: CollisionScene | None = None  # None where collisions do not count
+    cartesian_speed: float | None = None  # m/s or None
+    start: np.ndarray | None = None  # (nv,) pose at t = 0
+    colliding: bool = True  # whether the scene is also kept from touching
+    support: Support | None = None  # what the robot stands on, None where its base is held
 
     @cached_property
     def grid(self) -> np.ndarray:

@@ -25,40 +25,28 @@ SHARP = 6.0  # power of the norms that stand for largest eigenvalues
 class Goal:
     """Which unknowns matter, and the cost of what a motion leaves of their uncertainty.
 
-    noise: (rows,) standard deviation of each row, N m (N).
-    rate: independent samples a second.
-    criterion: one of `CRITERIA`.
-    spread: (r, c) base parameters of one unit of each unknown, a unit being what the prior leaves open.
-    precision: (c, c) information of the unknowns before the motion.
-    wanted: (w,) columns of the regression that count.
     selection: (w, c) what of each wanted column the unknowns make up, in units of its prior; `contrasts` span it.
-    unit_selection: (w, c) the same with the prior of each column scaled to one.
-    rank: number of base directions that some allowed motion shows.
-    earlier: (r, r) information of earlier logs.
     reference: (k, c) deviations of torques (of what sensors feel where torques are not measured) that one unit of each
-        unknown makes in random motions, over what is typical of each row; their squares add up to their mean.
-    noise_share: further noise, as a share of the RMS of a row along the motion.
-    coulomb_width: rad/s (m/s) of smoothed Coulomb friction.
-    kinds: of rows that are measured.
+    unknown makes in random motions, over what is typical of each row; their squares add up to their mean.
     """
 
     robot: Robot
     layout: ParameterLayout
     basis: Basis
-    noise: np.ndarray
-    rate: float
-    criterion: str
-    spread: np.ndarray
-    precision: np.ndarray
-    wanted: np.ndarray
+    noise: np.ndarray  # (rows,) standard deviation of each row, N m (N)
+    rate: float  # independent samples a second
+    criterion: str  # one of `CRITERIA`
+    spread: np.ndarray  # (r, c) base parameters of one unit of each unknown, a unit being what the prior leaves open
+    precision: np.ndarray  # (c, c) information of the unknowns before the motion
+    wanted: np.ndarray  # (w,) columns of the regression that count
     selection: np.ndarray
-    unit_selection: np.ndarray
-    rank: int
-    earlier: np.ndarray
+    unit_selection: np.ndarray  # (w, c) the same with the prior of each column scaled to one
+    rank: int  # number of base directions that some allowed motion shows
+    earlier: np.ndarray  # (r, r) information of earlier logs
     reference: np.ndarray
-    noise_share: float = 0.0
-    coulomb_width: float = COULOMB_WIDTH
-    kinds: tuple[str, ...] = (JOINTS,)
+    noise_share: float = 0.0  # further noise, as a share of the RMS of a row along the motion
+    coulomb_width: float = COULOMB_WIDTH  # rad/s (m/s) of smoothed Coulomb friction
+    kinds: tuple[str, ...] = (JOINTS,)  # of rows that are measured
 
     @property
     def measured(self) -> slice:

@@ -44,10 +44,8 @@ def aimed_shares() -> dict[str, float]:
 def first_runs(
     problem: Problem, curves: list[Curve], search: Search, *, warm=None, deadline: float = np.inf
 ) -> list[Run]:
-    """Short runs from the best of several random motions, the best first, as many as there are starts or more.
-
-    curves: forms of motion to try; warm: coefficients of `problem.curve` to start from instead.
-    """
+    """Short runs from the best of several random motions, the best first, as many as there are starts or more. warm:
+    coefficients of `problem.curve` to start from instead."""
     if warm is not None:
         z = problem.variables(warm)
         return [improved(Run(problem, z, z, {}, PENALTY, aimed_shares()), FIRST, deadline)]

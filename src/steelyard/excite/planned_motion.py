@@ -105,10 +105,7 @@ class Design(Trajectory):
 def warm_start(
     warm: Design | Log | None, robot: Robot, bounds: MotionBounds, curves: list[Curve]
 ) -> tuple[list[Curve], np.ndarray | None]:
-    """Curves to try, and coefficients (size, nv) to start from: those of a design, or of the curve nearest to a log.
-
-    Raises OptionError for motions of other joints.
-    """
+    """Curves to try, and coefficients (size, nv) to start from. Raises OptionError for motions of other joints."""
     if warm is None:
         return curves, None
     moved = warm.q.shape[1] if isinstance(warm, Log) else warm.coefficients.shape[1]

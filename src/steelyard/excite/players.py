@@ -23,24 +23,20 @@ STEP = 0.04  # s between the knots, as of URScript's pieces
 class Player:
     """A maker's interface.
 
-    name, title: as of `--player`, and in words. rate: Hz of commands. parts: `player_parts` that make its `Robot`.
-    following: rad (m) that a joint may be beyond all that was commanded in the last `lag` s. stale: s without a new
-    measurement after which the connection is lost. drive: kind of drive that the log is identified with, None where it
-    has joint torques. joints: number of joints that the interface takes, None for any. turning: whether these are
-    revolute. settings: further names of the script's plan, of the joints' names. motors: the same where one command is
-    for all motors of a robot, `motors` by joint among them; joints that stay still are then held by it, too.
+    settings: further names of the script's plan, of the joints' names. motors: the same where one command is for all
+    motors of a robot, `motors` by joint among them; joints that stay still are then held by it, too.
     """
 
-    name: str
+    name: str  # and `title`: as of `--player`, and in words
     title: str
-    rate: float
-    parts: Sequence[str]
-    following: float
+    rate: float  # Hz of commands
+    parts: Sequence[str]  # `player_parts` that make its `Robot`
+    following: float  # rad (m) that a joint may be beyond all that was commanded in the last `lag` s
     lag: float
-    stale: float
-    drive: str | None = None
-    joints: int | None = None
-    turning: bool = True
+    stale: float  # s without a new measurement after which the connection is lost
+    drive: str | None = None  # kind of drive that the log is identified with, None where it has joint torques
+    joints: int | None = None  # number of joints that the interface takes, None for any
+    turning: bool = True  # whether these are revolute
     settings: Callable[[Sequence[str]], Mapping] = lambda names: {}
     motors: Callable[[Design], Mapping] | None = None
 
@@ -154,10 +150,8 @@ PLAYERS = (
 
 
 def script(player: Player, design: Design, name: str, rate: float) -> str:
-    """The text of a script.
-
-    player: whose robot it drives. name: of the files that it records, without time and suffix. rate: Hz of commands.
-    """
+    """The text of a player's script. name: of the files that it records, without time and suffix. rate: Hz of
+    commands."""
     robot, settings = design.robot, player.motors(design) if player.motors else {}
     driven = [i for i in robot.scalar_positions if robot.dof_names[i] in settings.get("motors", ())]
     moving = driven or list(design.moving)
@@ -252,7 +246,6 @@ def _model(design: Design) -> list[str]:
 
 
 def _locks(design: Design, recorded: Sequence[int]) -> list[str]:
-    """Joints that stay still and that the log does not have."""
     robot, start = design.robot, design.start
     still = {robot.dof_names[i]: start[c] for i, c in robot.scalar_positions.items() if i not in recorded}
     if robot.source is not None:

@@ -20,19 +20,17 @@ HAND = re.compile("finger|gripper|hand|knuckle")  # in names of joints that no a
 class Profile:
     """Limits and home of one make of robot, a number each for its `joints`, rad and s.
 
-    name, title: as of `--profile`, and in words. model: regular expression of the names of models, for robots whose
-    joints are called alike. joints: regular expressions of the ends of the joints' names, in order. velocity,
-    acceleration, jerk: limits, None where the maker states none. home: pose to rest in. position: (lower, upper) where
-    the limits hold that the model's need not be. source: where the numbers come from.
+    name, title: as of `--profile`, and in words. velocity, acceleration, jerk: limits, None where the maker states
+    none. position: (lower, upper) where the limits hold that the model's need not be.
     """
 
     name: str
     title: str
-    model: str
-    joints: tuple[str, ...]
+    model: str  # regular expression of the names of models, for robots whose joints are called alike
+    joints: tuple[str, ...]  # regular expressions of the ends of the joints' names, in order
     velocity: tuple[float, ...]
-    home: tuple[float, ...]
-    source: str
+    home: tuple[float, ...]  # pose to rest in
+    source: str  # where the numbers come from
     acceleration: tuple[float, ...] | None = None
     jerk: tuple[float, ...] | None = None
     position: tuple[tuple[float, ...], tuple[float, ...]] | None = None

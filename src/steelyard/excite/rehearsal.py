@@ -34,17 +34,16 @@ UNLIKE = 1000  # added to the seed of a truth, for that motion
 class Rehearsal(Card):
     """What a motion would show of a robot.
 
-    robot: the model. duration: s of the motion. trials: the truths. shorter: (share of the motion, error that it alone
-    leaves on unlike motion), of the first truth, the whole last; None where it could not be identified.
-    moved: whether errors are of motion, not of torque. sensors: that recorded.
+    shorter: (share of the motion, error that it alone leaves on unlike motion), of the first truth, the whole last;
+    None where it could not be identified.
     """
 
-    robot: Robot
-    duration: float
-    trials: tuple[IdentifiedTruth, ...]
+    robot: Robot  # the model
+    duration: float  # s of the motion
+    trials: tuple[IdentifiedTruth, ...]  # the truths
     shorter: tuple[tuple[float, float | None], ...]
-    moved: bool
-    sensors: Sensors
+    moved: bool  # whether errors are of motion, not of torque
+    sensors: Sensors  # that recorded
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,11 +191,8 @@ def rehearse(
 
 
 def course_of(log: Log, robot: Robot) -> Trajectory:
-    """The motion of a log, to be driven again.
-
-    log: a file of `sy.excite.write`, or any recording of positions, whose noise is filtered. robot: that moves. Returns
-    the Trajectory, from 0 s on. Raises LogError: too few samples.
-    """
+    """The motion of a log, from 0 s on, to be driven again; noise of positions is filtered. Raises LogError: too few
+    samples."""
     if log.v is None or log.a is None:
         log = prepare(log, robot).log
     if len(log) < 20:

@@ -19,10 +19,7 @@ SMALLEST = 1e-5  # of natural sizes, that figures show
 
 
 def rehearsal_view(found: Rehearsal) -> View:
-    """The report.
-
-    Returns the View, with a table and two figures.
-    """
+    """The report, with a table and two figures."""
     screen = _screen(found)
     parts = (Part(sheet=_by_part(found)), Part(figures=(("promise", 0),)), Part(sheet=_table(found)))
     shorter = Section("How much of the motion is needed", "shorter", (Part(figures=(("shorter", 0),)),))
@@ -37,11 +34,7 @@ def rehearsal_view(found: Rehearsal) -> View:
 
 
 def write_rehearsal_page(found: Rehearsal, path: Path, *, inputs=()) -> Path:
-    """The report as a page.
-
-    path: to write, as a whole or not at all. inputs: files that it must not replace. Raises OptionError: it cannot be
-    written, or is one of `inputs`.
-    """
+    """The report as a page, whole or not at all. Raises OptionError: it cannot be written, or is one of `inputs`."""
     from steelyard.report.rendering import page
 
     return write_file(path, page(rehearsal_view(found)).encode(), what="Page", inputs=inputs)
@@ -99,7 +92,6 @@ def _screen(found: Rehearsal) -> Screen:
 
 
 def _by_part(found: Rehearsal) -> Sheet:
-    """A row a link or joint."""
     rows = []
     own = np.array([name.rpartition(".")[0] for name in found.names])
     for part in dict.fromkeys(own):

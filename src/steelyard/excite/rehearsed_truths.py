@@ -42,20 +42,19 @@ OTHERWISE = 10.0  # s of the random motion that judges
 class IdentifiedTruth:
     """One truth, identified.
 
-    names, units: of what was identified. truth, found, lower, upper, size: (c,) each, size: natural, of which errors
-    are shares. shown: (c,) whether the data decide it. given, left: error on unlike motion of the model and of what was
+    truth, found, lower, upper, size: (c,) each. given, left: error on unlike motion of the model and of what was
     identified: RMS over RMS torque; of commands rad (m) in windows, and of a robot that goes where it is told. notes:
     on what nothing says, such as the scale of gains: numbers are then compared at that of the gain that was found.
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # and `units`: of what was identified
     units: tuple[str, ...]
     truth: np.ndarray
     found: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    size: np.ndarray
-    shown: np.ndarray
+    size: np.ndarray  # natural, of which errors are shares
+    shown: np.ndarray  # (c,) whether the data decide it
     given: float
     left: float
     notes: tuple[str, ...] = ()
@@ -102,17 +101,15 @@ def _otherwise(robot: Robot, motion: Trajectory, seed: int) -> Trajectory:
 @dataclass(frozen=True, eq=False)
 class _Rehearsed:
     """What is rehearsed. A play has `truth` (a robot), `recorded` of a motion (a log), `unlike` (another motion, that
-    judges), `identified` of a log, and, of what was identified, `judged` beside the truth and the error `left`.
-
-    moved: whether errors are of motion. trials: truths. shares: of the motion, tried alone."""
+    judges), `identified` of a log, and, of what was identified, `judged` beside the truth and the error `left`."""
 
     robot: Robot
     motion: Trajectory
     sensors: Sensors
     options: dict
-    moved: ClassVar[bool]
-    trials: ClassVar[int]
-    shares: ClassVar[tuple[float, ...]]
+    moved: ClassVar[bool]  # whether errors are of motion
+    trials: ClassVar[int]  # truths
+    shares: ClassVar[tuple[float, ...]]  # of the motion, tried alone
 
 
 @dataclass(frozen=True, eq=False)

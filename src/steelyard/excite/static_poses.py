@@ -20,20 +20,13 @@ CANDIDATES = 400
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoseSet(Card):
-    """Poses to hold at rest.
+    """Poses to hold at rest."""
 
-    poses: (k, nq) rad or m, the most telling first.
-    goal: what was to be known.
-    gram: (r, r) their information in base columns.
-    condition: condition number of the regressor with unit columns, of what poses can show.
-    notes: what a reader has to know of the result.
-    """
-
-    poses: np.ndarray
-    goal: Goal
-    gram: np.ndarray
-    condition: float
-    notes: tuple[str, ...] = ()
+    poses: np.ndarray  # (k, nq) rad or m, the most telling first
+    goal: Goal  # what was to be known
+    gram: np.ndarray  # (r, r) their information in base columns
+    condition: float  # condition number of the regressor with unit columns, of what poses can show
+    notes: tuple[str, ...] = ()  # what a reader has to know of the result
 
 
 def poses(

@@ -36,17 +36,13 @@ from steelyard.model import Robot
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Sums of all samples so far, older ones counting less.
-
-    memory: samples after which data counts 1/e; None never forgets. filter: of rows of momentum, None of joints. pose:
-    (nq,) where closed loops were last.
-    """
+    """Sums of all samples so far, older ones counting less."""
 
     spec: RegressionSpec
-    memory: float | None
-    filter: RowFilter | None
+    memory: float | None  # samples after which data counts 1/e; None never forgets
+    filter: RowFilter | None  # of rows of momentum, None of joints
     information: Information | None = None
-    pose: np.ndarray | None = None
+    pose: np.ndarray | None = None  # (nq,) where closed loops were last
 
     @classmethod
     def of(cls, robot: Robot, told: Columns, memory: float | None) -> "Stream":

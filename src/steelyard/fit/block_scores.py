@@ -30,23 +30,17 @@ from steelyard.terms import TERMS, ParameterLayout
 
 @dataclass(frozen=True, eq=False)
 class Sandwich:
-    """Scores of K blocks in whitened coordinates `z`, in which the data's information is the identity.
+    """Scores of K blocks in whitened coordinates `z`, in which the data's information is the identity."""
 
-    to_base: (r, k), `x = to_base @ z`; solution: (k,) least squares; gram: (K, k, k), adding up to 1; score: (K, k),
-    adding up to 0. weighted: the total Information with row weights 1 / noise^2; noise: (g,). scale: (r,) of base
-    parameters; shown: (r, k) directions that the data reveals at all, orthonormal when scaled. first: (K,) the first of
-    the given blocks in each.
-    """
-
-    to_base: np.ndarray
-    solution: np.ndarray
-    gram: np.ndarray
-    score: np.ndarray
-    weighted: Information
-    noise: np.ndarray
-    scale: np.ndarray
-    shown: np.ndarray
-    first: np.ndarray
+    to_base: np.ndarray  # (r, k), `x = to_base @ z`
+    solution: np.ndarray  # (k,) least squares
+    gram: np.ndarray  # (K, k, k), adding up to 1
+    score: np.ndarray  # (K, k), adding up to 0
+    weighted: Information  # the total Information with row weights 1 / noise^2
+    noise: np.ndarray  # (g,)
+    scale: np.ndarray  # (r,) of base parameters
+    shown: np.ndarray  # (r, k) directions that the data reveals at all, orthonormal when scaled
+    first: np.ndarray  # (K,) the first of the given blocks in each
 
     def merged(self, size: int) -> "Sandwich":
         """The same data in blocks of `size` neighbours, the last of them with the rest."""
@@ -105,12 +99,8 @@ class Sandwich:
 
 
 def sandwich(blocks: Sequence[Information], *, noise=None, about=None) -> Sandwich:
-    """Scores of contiguous blocks at their common least-squares solution.
-
-    noise: (g,) by which row groups are weighted; by default what least squares leaves. about: (r,) base parameters
-    about which rows without torque tell ratios (`fit.homogeneous`); by default those of least squares. Raises FitError
-    for fewer than four blocks or too few samples.
-    """
+    """Scores of contiguous blocks at their common least-squares solution, row groups weighted by noise (g,), ratios of
+    rows without torque about base parameters (r,). Raises FitError for fewer than four blocks or too few samples."""
     if len(blocks) < THRESHOLDS.fewest_blocks:
         raise FitError(
             f"{len(blocks)} blocks cannot tell how large the errors are; give at least {THRESHOLDS.fewest_blocks}."
@@ -156,12 +146,11 @@ def neighbour_correlation(blocks: Sandwich) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ModelDiscrepancy:
-    """What a fit with further columns finds. lacking: the columns (joint, name). shift: (k,) what the fit without them
-    has too much, in whitened coordinates; spread: (k, K) what each block's noise adds to the fit with them."""
+    """What a fit with further columns finds."""
 
-    lacking: tuple[tuple[str, str], ...]
-    shift: np.ndarray
-    spread: np.ndarray
+    lacking: tuple[tuple[str, str], ...]  # the columns (joint, name)
+    shift: np.ndarray  # (k,) what the fit without them has too much, in whitened coordinates
+    spread: np.ndarray  # (k, K) what each block's noise adds to the fit with them
 
     def friction(self, layout: ParameterLayout) -> list[int]:
         """Columns of friction that depend on the model whatever shifts: of every joint where one has another shape, as
@@ -195,15 +184,12 @@ def find_discrepancy(blocks: Sequence[Information], scores: Sandwich) -> ModelDi
 
 @dataclass(frozen=True, eq=False)
 class _Partial:
-    """Candidates beside the whitened columns, block by block.
+    """Candidates beside the whitened columns, block by block."""
 
-    cross: (K, M, k) with them; squares: (K, M, M) and moment: (K, M) once what the fitted columns explain is taken off;
-    telling: (M,) whether enough is left to tell."""
-
-    cross: np.ndarray
-    squares: np.ndarray
+    cross: np.ndarray  # (K, M, k) with them
+    squares: np.ndarray  # (K, M, M) and moment: (K, M) once what the fitted columns explain is taken off
     moment: np.ndarray
-    telling: np.ndarray
+    telling: np.ndarray  # (M,) whether enough is left to tell
 
     @property
     def total(self) -> np.ndarray:
@@ -241,7 +227,6 @@ def _partial(blocks: Sequence[Information], scores: Sandwich) -> _Partial | None
 
 
 def _selected(found: _Partial) -> list[int]:
-    """Columns that the data asks for, the clearest first."""
     limit = THRESHOLDS.by_chance / max(int(found.telling.sum()), 1)
     chosen: list[int] = []
     while len(chosen) < len(found.moment) // 2:

@@ -78,14 +78,13 @@ def _arrow(n: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """A block at slacks and multipliers, the pair (2, c, n, n). eigenvalues: (c, n) of both when scaled; to: (c, n, n)
-    `R`; back: its inverse."""
+    """A block at slacks and multipliers, the pair (2, c, n, n)."""
 
     block: ConeBlock
     pair: np.ndarray
-    eigenvalues: np.ndarray
-    to: np.ndarray
-    back: np.ndarray
+    eigenvalues: np.ndarray  # (c, n) of both when scaled
+    to: np.ndarray  # (c, n, n) `R`
+    back: np.ndarray  # its inverse
 
     @classmethod
     def at(cls, block: ConeBlock, pair) -> "Scaled":

@@ -31,22 +31,18 @@ MARGIN = 10.0  # times the tolerance: kept clear of every border, so that the to
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Minimiser w (k,), auxiliary variables of the constraints that have some, certified duality gap relative to the
-    cost (at least 1), cost, and the triangular factor F of its Hessian. entered: which inequalities were looked at.
-    """
+    cost (at least 1), cost, and the triangular factor F of its Hessian."""
 
     w: np.ndarray
     aux: tuple[np.ndarray, ...]
     gap: float
     cost: float
     F: np.ndarray
-    entered: np.ndarray
+    entered: np.ndarray  # which inequalities were looked at
 
 
 def minimum(program: Objective, *, like: Solution | None = None, rough: bool = False) -> Solution:
-    """The global minimum. like: solution of a similar program, whose constraints are likely to bind here.
-
-    rough: a gap of ROUGH will do, which Clarabel reaches quickly. Raises Infeasible where no point inside is found.
-    """
+    """The global minimum. like: solution of a similar program. rough: a gap of ROUGH will do. Raises Infeasible."""
     rows = ConstraintRows(tuple(each for each in program.constraints if not each.equality))
     entered = rows.free.copy()
     if program.entropic_weight:  # the cost itself keeps bodies consistent, as a rule by far

@@ -154,9 +154,7 @@ class Uncertainty(Card):
 
 def posterior_uncertainty(estimate: Estimate, *, level: float = 0.95) -> Uncertainty:
     """Intervals and labels of `fit.posterior`, whose covariance has data, prior and the correlation of its residuals.
-
-    level: probability of the two-sided intervals. Raises FitError for an estimate that is no posterior.
-    """
+    level: of the two-sided intervals. Raises FitError for an estimate that is no posterior."""
     from scipy.special import ndtri
 
     found, layout, root = estimate.require_weighed().promised(VOUCHED), estimate.layout, estimate.root
@@ -319,7 +317,6 @@ def _shrunk(scores) -> np.ndarray:
 
 
 def _check(estimate: Estimate, blocks: Sequence[Information], level: float):
-    """Raises as `uncertainty`."""
     require_type(Estimate, estimate=estimate)
     require_type(Sequence, blocks=blocks)
     if not 0 < level < 1:

@@ -17,17 +17,14 @@ from steelyard.inertia.cones import COARSE, minimise
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """Rows `b - A x - A_aux aux in K` on all parameters x (p,) in SI units, and what they say in words.
-
-    definite: whether this is `J >= THRESHOLDS.eigenvalue J0` of a body, which an entropic cost implies.
-    """
+    """Rows `b - A x - A_aux aux in K` on all parameters x (p,) in SI units, and what they say in words."""
 
     label: str
     A: np.ndarray
     A_aux: np.ndarray
     b: np.ndarray
     cones: tuple[tuple[str, int], ...]
-    definite: bool = False
+    definite: bool = False  # whether this is `J >= THRESHOLDS.eigenvalue J0` of a body, which an entropic cost implies
 
     @property
     def equality(self) -> bool:

@@ -114,11 +114,8 @@ def _drawn(drive: Drive, row: Mapping[str, float]) -> Drive:
 def drawn(
     joint: JointNormal, layout: ParameterLayout, robot: Robot | None, lower, *, count: int | None = None, seed: int = 0
 ) -> Draws:
-    """Samples of a posterior, equalities met, as Draws.
-
-    robot: that the parameters are of; None for a raw regression. lower: (p,) bounds of friction and armature. count: by
-    default `COUNT`, of large robots `FEWER`. Raises OptionError for a count below one.
-    """
+    """Samples of a posterior, equalities met, as Draws. lower: (p,) bounds of friction and armature. count: by default
+    `COUNT`, of large robots `FEWER`. Raises OptionError for a count below one."""
     if layout is not layout.plain:  # of the others nothing is drawn
         columns = layout.in_plain
         joint, layout = joint.of_columns(columns), layout.plain

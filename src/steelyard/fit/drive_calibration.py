@@ -182,7 +182,6 @@ def _parts(info: Information, known: dict[str, float], loads: Sequence[Load]) ->
 
 
 def _span(columns) -> np.ndarray:
-    """Orthonormal basis of the span of columns (r, c)."""
     size = np.linalg.norm(columns, axis=0)
     columns = columns[:, size > 0] / size[size > 0]
     U, singular, _ = np.linalg.svd(columns, full_matrices=False)

@@ -22,14 +22,12 @@ from steelyard.terms import ParameterLayout
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """What homogeneous rows say of ratios. groups: (g,) whether a row group measures no torque; reference: (r,) base
-    parameters about which they are linear; share: (g,) of their samples that count, so that bias is no information;
-    believed: (g,) whether they count at all."""
+    """What homogeneous rows say of ratios."""
 
-    groups: np.ndarray
-    reference: np.ndarray
-    share: np.ndarray
-    believed: np.ndarray
+    groups: np.ndarray  # (g,) whether a row group measures no torque
+    reference: np.ndarray  # (r,) base parameters about which they are linear
+    share: np.ndarray  # (g,) of their samples that count, so that bias is no information
+    believed: np.ndarray  # (g,) whether they count at all
 
     def of(self, info: Information) -> Information:
         """The Information in base columns, its homogeneous rows as ratios."""
@@ -56,10 +54,8 @@ class Ratios:
         )
 
     def after(self, info: Information, base) -> "Ratios | None":
-        """What follows a fit that found base parameters (r,); None where it may stay.
-
-        The reference moves there; where it hardly moves, rows that no ratios meet are left out for good.
-        """
+        """What follows a fit of base parameters (r,), the reference moved there, or rows that no ratios meet left out;
+        None if it may stay."""
         if not self.reference.any():  # bodies that the other rows show to be lighter than the prior: no row is silent
             groups = self.groups & (_rms(info) <= THRESHOLDS.silent * reach(info, base))
             return replace(self, groups=groups, reference=base, believed=np.ones_like(groups))
@@ -201,7 +197,6 @@ def _scale_information(R, layout: ParameterLayout, base, scaled) -> float:
 
 
 def _is_free(scaled, directions) -> bool:
-    """Whether parameters may be multiplied by a factor."""
     if directions is None or len(directions) == directions.shape[1]:
         return True
     size = np.linalg.norm(directions, axis=1)

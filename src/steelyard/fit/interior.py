@@ -18,9 +18,8 @@ import numpy as np
 from steelyard.fit.cone_blocks import ConeBlock, Scaled, products
 from steelyard.fit.qr import Factors, least_squares
 from steelyard.inertia import cones
-from steelyard.numbers import NEGLIGIBLE, ROUNDING
+from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
 
-STEPS = 60  # the median problem takes 15, one in ten more than 30
 BACK = 0.99  # of the way to the border that a step may go
 CENTRE = 0.02  # of that mean, which a step aims at, at least: half as many steps where constraints nearly bind
 CENTRED = 1e-3  # smallest eigenvalue of all `S Z`, relative to their mean, that a step leaves
@@ -336,13 +335,12 @@ class _Iterate:
 
 @dataclass(frozen=True, eq=False)
 class _Direction:
-    """Change of x, and changes (2, c, n, n) of slacks and multipliers of each block, scaled. removed: share of the
-    residuals that goes; room: share of the way to the border that it covers."""
+    """Change of x, and changes (2, c, n, n) of slacks and multipliers of each block, scaled."""
 
     x: np.ndarray
-    removed: float
+    removed: float  # share of the residuals that goes
     pairs: list[np.ndarray]
-    room: float
+    room: float  # share of the way to the border that it covers
 
 
 def _along(blocks: Sequence[Scaled], changes, length: float) -> list[Scaled]:

@@ -26,14 +26,13 @@ TIED = 1e-4  # deviations, to which slacks of inequalities are met
 class JointNormal:
     """Parameters before constraints, SI units.
 
-    mean: (p,). root: (p, s) of the covariance `root @ root.T`. bodies: (nb, 10) that can exist, whose sizes are units
-    of the computation. within: constraints that samples meet: equalities, and inequalities of one row, such as those
-    of a body inside an ellipsoid; others are left aside.
+    within: constraints that samples meet: equalities, and inequalities of one row, such as those of a body inside an
+    ellipsoid; others are left aside.
     """
 
-    mean: np.ndarray
-    root: np.ndarray
-    bodies: np.ndarray
+    mean: np.ndarray  # (p,)
+    root: np.ndarray  # (p, s) of the covariance `root @ root.T`
+    bodies: np.ndarray  # (nb, 10) that can exist, whose sizes are units of the computation
     within: tuple[Constraint, ...] = ()
 
     def of_columns(self, columns) -> "JointNormal":

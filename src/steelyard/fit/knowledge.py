@@ -48,20 +48,15 @@ class Tied:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What a fit takes as known besides the data.
+    """What a fit takes as known besides the data."""
 
-    prior: (nb, 10) consistent inertial parameters that the fit stays near. constraints: equalities first. notes: what
-    was assumed or repaired. regularizer, weight: how the prior counts. noise: (g,) standard deviations of the row
-    groups where they are known [N m or N]. lower_bounds: (p,) of friction and armature, -inf where there is none.
-    """
-
-    prior: np.ndarray
-    constraints: tuple[Constraint, ...]
-    notes: tuple[str, ...]
-    regularizer: Regularizer
+    prior: np.ndarray  # (nb, 10) consistent inertial parameters that the fit stays near
+    constraints: tuple[Constraint, ...]  # equalities first
+    notes: tuple[str, ...]  # what was assumed or repaired
+    regularizer: Regularizer  # and `weight`: how the prior counts
     weight: float
-    noise: np.ndarray | None = None
-    lower_bounds: np.ndarray | None = None
+    noise: np.ndarray | None = None  # (g,) standard deviations of the row groups where they are known [N m or N]
+    lower_bounds: np.ndarray | None = None  # (p,) of friction and armature, -inf where there is none
 
     def without_margins(self) -> "Knowledge":
         """Without the margins that keep bodies off the border: an entropic cost does, however near data drives them."""
@@ -172,12 +167,9 @@ def equality(label: str, A, b) -> Constraint:
 def model_facts(
     robot: Robot, side: Path | None, *, rotors: bool, within=GEOMETRY, centers=None, masses=None, fixed=None, tied=()
 ) -> dict:
-    """What the files of a model know of its bodies, as options of `consistent`: its geometry and its side file.
-
-    rotors: whether rotors are bodies of the fit; else what is known of them is left out. The others: what is known
-    besides; of a body it counts more. Raises OptionError for another word, ModelError for a side file that cannot be
-    read.
-    """
+    """What the files of a model know of its bodies, as options of `consistent`: geometry and side file; what else is
+    known counts more. rotors: whether they are bodies of the fit. Raises OptionError for another word, ModelError for a
+    side file."""
     if isinstance(within, str) and within not in WORDS:
         raise OptionError(f"within is {within!r}. Choose from {choices(WORDS)}.")
     known = SideFacts() if side is None else read_known(side, robot)
@@ -254,9 +246,7 @@ def fixed_words(fixed: Mapping | Iterable[str]) -> tuple[str, ...]:
 
 
 def fixed_constraints(layout: ParameterLayout, theta0, fixed: Mapping[str, str | Iterable[str]]) -> list[Constraint]:
-    """Parts of bodies that keep the prior's values: "mass", "com", "inertia" (about the centre of mass), several, or
-    "all".
-    """
+    """Parts of bodies that keep the prior's values: "mass", "com", "inertia" (about it), several, or "all"."""
     made = []
     for name, parts in fixed.items():
         i = layout.bodies.index(name)
@@ -352,11 +342,8 @@ def _sizes(theta) -> np.ndarray:
 
 
 def effect_bounds(layout: ParameterLayout, bounds: Mapping[str, tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds (p,) of friction, armature and extras; infinite where free.
-
-    bounds: by term ("viscous") or by column ("joint3.viscous"), the column's own counting more. Parameters that
-    cannot be negative are not unless bounds say so.
-    """
+    """Lower and upper bounds (p,) of friction, armature and extras, infinite where free, by term ("viscous") or,
+    counting more, by column ("joint3.viscous"); what cannot be negative is not unless bounds say so."""
     lower, upper = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
     lower[layout.nonnegative] = 0.0
     names = layout.names
@@ -374,10 +361,7 @@ def effect_bounds(layout: ParameterLayout, bounds: Mapping[str, tuple[float, flo
 
 
 def bound_constraints(layout: ParameterLayout, lower, upper, size) -> list[Constraint]:
-    """Bounds of single columns, one constraint each side and column, or an equality where both sides are the same.
-
-    size: (p,) typical size of each column.
-    """
+    """Bounds of single columns of typical size (p,), one constraint a side, or an equality where both are the same."""
     made = []
     for column in np.flatnonzero(lower == upper):
         row = np.eye(layout.size)[column : column + 1] / size[column]

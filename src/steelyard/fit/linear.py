@@ -65,21 +65,17 @@ def unconstrained(method: str, info: Information, problem: Whitened, base, noise
     )
 
 
-def nonnegative_least_squares(A, b, free=None) -> tuple[np.ndarray, float]:
+def nonnegative_least_squares(A, b) -> tuple[np.ndarray, float]:
     """Minimise `||A x - b||` with x >= 0 by active sets (Lawson and Hanson 1974, chapter 23); the import of SciPy's
     takes longer than all uses in a job.
 
-    A: (m, k), of any rank. free: (k,) unknowns that may be negative all the same. Returns x (k,) and the sum of squared
-    residuals.
+    A: (m, k), of any rank. Returns x (k,) and the sum of squared residuals.
     """
     size = np.linalg.norm(A, axis=0)
     usable = size > 0
     scale = np.where(usable, size, 1.0)
     A = A / scale
-    free = np.zeros(A.shape[1], dtype=bool) if free is None else np.asarray(free, dtype=bool) & usable
-    x, passive = np.zeros(A.shape[1]), free.copy()
-    if free.any():
-        x[free] = np.linalg.lstsq(A[:, free], b)[0]
+    x, passive = np.zeros(A.shape[1]), np.zeros(A.shape[1], dtype=bool)
     least = ROUNDING * max(float(np.linalg.norm(b)), 1e-300)
     for _ in range(ROUNDS * A.shape[1]):
         slope = np.where(passive | ~usable, -np.inf, A.T @ (b - A @ x))
@@ -90,12 +86,12 @@ def nonnegative_least_squares(A, b, free=None) -> tuple[np.ndarray, float]:
         while True:
             trial = np.zeros_like(x)
             trial[passive] = np.linalg.lstsq(A[:, passive], b)[0]
-            below = passive & ~free & (trial <= 0)
+            below = passive & (trial <= 0)
             if not below.any():
                 break
             step = np.min(x[below] / np.maximum(x[below] - trial[below], 1e-300))
             x = x + step * (trial - x)
-            passive &= free | (x > least)
+            passive &= x > least
         x = trial
     left = b - A @ x
     return x / scale, float(left @ left)

@@ -30,10 +30,8 @@ FITS: dict[str, Fit] = {"least_squares": least_squares, "consistent": consistent
 
 
 def fit_of(fit: str | Fit) -> Fit:
-    """A fit by name, or the function given: any that takes an Information and returns an Estimate.
-
-    Options go in with the function: `functools.partial(sy.fit.consistent, weight=0.1)`. Raises OptionError.
-    """
+    """A fit by name, or the given function of an Information to an Estimate, such as
+    `functools.partial(sy.fit.consistent, weight=0.1)`. Raises OptionError."""
     if callable(fit):
         return fit
     if fit not in FITS:

@@ -197,7 +197,6 @@ def instrumental(
 
 
 def _stages(robot, logs, instruments, sample_weights, columns) -> tuple[Information, Information]:
-    """The plain Information and its projection."""
     logs = repeatable(logs)
     plain = accumulate(robot, logs, sample_weights=sample_weights, **columns).base.as_gram()
     measured, moved = ([each] if isinstance(each, Log) else list(each) for each in (logs, instruments))
@@ -225,7 +224,6 @@ def _half(ZZ, right):
 
 
 def _weak(plain: Information, info: Information):
-    """A line on columns that the instruments barely explain."""
     weighted = weigh_by_noise(info)[0]
     whole = np.diag(plain.weighted(weighted.weights).G)
     explained = np.diag(weighted.G) / np.where(whole > 0, whole, 1.0)
@@ -288,6 +286,5 @@ def output_torque(
 
 
 def _swapped(motion: Log, log: Log) -> Log:
-    """The simulated motion with the measured torque."""
     require_same_samples(log, motion)
     return motion.replace(tau=log.tau)

@@ -23,12 +23,11 @@ PARTS = 4  # of a single log, each predicted from the others
 
 @dataclass(frozen=True)
 class Prediction:
-    """Torque error of samples that a fit has not seen, over their torque. name: of the part of the data; expected: from
-    the noise and the covariance of the fit."""
+    """Torque error of samples that a fit has not seen, over their torque."""
 
-    name: str
+    name: str  # of the part of the data
     met: float
-    expected: float
+    expected: float  # from the noise and the covariance of the fit
 
     @property
     def ratio(self) -> float:
@@ -82,7 +81,6 @@ def _predicted(name: str, info: Information, base, covariance, noise) -> Predict
 
 
 def _parts(blocks: Mapping[str, Sequence[Information]]) -> dict[str, list[Information]]:
-    """Logs, or quarters of a single log."""
     if len(blocks) > 1:
         return {name: list(each) for name, each in blocks.items()}
     ((name, own),) = blocks.items()

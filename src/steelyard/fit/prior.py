@@ -23,12 +23,11 @@ TRIANGLES = cones.units(4)  # (10, 4, 4) orthonormal symmetric matrices
 class Moved:
     """How far unknowns w (k,) move bodies from the prior, each `constant + change @ w`.
 
-    relative: of the second moments relative to the prior's, ten a body (see `program.Program`); absolute: of the
-    inertial parameters in SI units.
+    relative: of the second moments relative to the prior's, ten a body (see `program.Program`).
     """
 
     relative: tuple[np.ndarray, np.ndarray]
-    absolute: tuple[np.ndarray, np.ndarray]
+    absolute: tuple[np.ndarray, np.ndarray]  # of the inertial parameters in SI units
 
 
 @dataclass(frozen=True)
@@ -36,13 +35,12 @@ class Regularizer:
     """A way in which bodies far from the prior cost. One record is all that another one needs.
 
     squares: (Moved, weight) to the squared norms of the cost, each as (root of its weight, constant, change).
-    divergence: share of the weight with which `tr Y - log det(1 + Y)` of every body is added, a barrier.
     """
 
     name: str
     meaning: str
     squares: Callable[[Moved, float], list[tuple]]
-    divergence: float = 0.0
+    divergence: float = 0.0  # share of the weight with which `tr Y - log det(1 + Y)` of every body is added, a barrier
 
 
 def _pullback(moved: Moved, weight: float) -> list[tuple]:
@@ -69,10 +67,7 @@ REGULARIZERS = {
 
 def consistent_prior(prior, robot: Robot | None, body_count: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """(body_count, 10) physically consistent parameters of links, then rotors if the regression has them, and notes on
-    repairs.
-
-    prior: a Robot, an array (nb, 10) of the links or None (the robot's own). robot: of the regression, or None.
-    """
+    repairs. prior: a Robot, an array (nb, 10) of the links or None (the robot's own)."""
     source = robot if prior is None else prior
     theta = source.inertias if isinstance(source, Robot) else source
     links = body_count if robot is None else robot.nb

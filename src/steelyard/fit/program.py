@@ -61,12 +61,11 @@ class Residual:
 class Coordinates:
     """Unknowns that are free of units and of order one: parameters `start + directions @ y` of y (p,).
 
-    prior: (p,) parameters of the prior. start: (p,) where all unknowns are zero, the prior or others. bodies: (nb, 10,
-    10) and effects: (e,) directions of the unknowns from there, of bodies as in `prior.congruence`.
+    bodies: (nb, 10, 10) and effects: (e,) directions of the unknowns from there, of bodies as in `prior.congruence`.
     """
 
-    prior: np.ndarray
-    start: np.ndarray
+    prior: np.ndarray  # (p,) parameters of the prior
+    start: np.ndarray  # (p,) where all unknowns are zero, the prior or others
     bodies: np.ndarray
     effects: np.ndarray
 
@@ -109,17 +108,14 @@ class Objective:
 
     Parameters are `x = start + directions @ w`, the relative change of the bodies' second moments is `Y = offset +
     spread @ w`, ten numbers a body.
-
-    knowledge: prior, its weight, and all that is known. residual: weighed data and the quadratic part of the prior.
-    start: (p,), directions: (p, k), offset: (10 nb,), spread: (10 nb, k).
     """
 
-    knowledge: Knowledge
-    residual: Residual
-    start: np.ndarray
-    directions: np.ndarray
-    offset: np.ndarray
-    spread: np.ndarray
+    knowledge: Knowledge  # prior, its weight, and all that is known
+    residual: Residual  # weighed data and the quadratic part of the prior
+    start: np.ndarray  # (p,)
+    directions: np.ndarray  # (p, k)
+    offset: np.ndarray  # (10 nb,)
+    spread: np.ndarray  # (10 nb, k)
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -263,11 +259,9 @@ def build(info: Information, known: Known = TOLD_NOTHING, **more) -> Program:
 
 
 def assembled(info: Information, knowledge: Knowledge, *, ratios: Ratios, noise=None, around=None) -> Program:
-    """The program of an Information and what is known, at a noise (g,).
-
-    ratios: what its rows without torque tell. around: (p,) parameters of bodies that can exist, where unknowns are zero
-    and which tell how large they are; the prior's by default. Raises FitError where equalities contradict each other.
-    """
+    """The program of an Information and what is known, at a noise (g,). around: (p,) bodies that can exist, where
+    unknowns are zero and which tell how large they are, by default the prior's. Raises FitError where equalities
+    contradict each other."""
     if noise is None:
         noise = first_noise(ratios.of(info)) if knowledge.noise is None else knowledge.noise
     data = _weighed(info, ratios, noise)

@@ -18,19 +18,15 @@ from steelyard.numbers import STEPS
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """`||data y - target||^2 + ||pull * y||^2` over coordinates y (p,), with parameters `start + directions @ y`.
+    """`||data y - target||^2 + ||pull * y||^2` over coordinates y (p,), with parameters `start + directions @ y`."""
 
-    data: (k, p) in the whitened coordinates of a Sandwich; pull: (p,) square root of the prior's precision.
-    lower: (e,) least values of the effects' coordinates, -inf where free. bodies: how many.
-    """
-
-    data: np.ndarray
+    data: np.ndarray  # (k, p) in the whitened coordinates of a Sandwich
     target: np.ndarray
-    pull: np.ndarray
+    pull: np.ndarray  # (p,) square root of the prior's precision
     start: np.ndarray
     directions: np.ndarray
-    lower: np.ndarray
-    bodies: int
+    lower: np.ndarray  # (e,) least values of the effects' coordinates, -inf where free
+    bodies: int  # how many
 
     @cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -97,12 +93,8 @@ TOGETHER = 16  # fits that one thread takes at a time
 
 
 def constrained(model: Posterior, free, *, last: float = LAST) -> np.ndarray:
-    """(m, p) constrained optima z nearest to the unconstrained ones free (n, p), see `Posterior.factors`.
-
-    last: mu, the weight of the barrier that is left.
-
-    Rows for which Newton's method does not get there are left out; raises FitError when half of them are.
-    """
+    """(m, p) constrained optima z nearest to the free ones (n, p), see `Posterior.factors`, at a barrier of weight
+    `last`; rows where Newton's method fails are left out. Raises FitError when half of them are."""
     inside = np.zeros(free.shape[1])
     bounded = _bounded(model)
     inside[bounded] = np.maximum(model.lower[bounded - 10 * model.bodies] + 1.0, 0.0)

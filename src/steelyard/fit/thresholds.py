@@ -15,18 +15,15 @@ class Thresholds:
     """Smallest eigenvalue of a pseudo-inertia, relative to the prior's, of a body that can exist."""
     gives_way: float = 0.5e-5
     """How far a constraint gives way, relative to its size, to be named in a conflict: a mass that must vanish does."""
-    accurate: float = 1e-6
-    """Relative duality gap: parameters are then right to far below their standard deviations."""
-    active: float = 1e-6
-    """Depth of a constraint, in units of what it bounds, below which it is active."""
+    accurate: float = 1e-6  # relative duality gap: parameters are then right to far below their standard deviations
+    active: float = 1e-6  # depth of a constraint, in units of what it bounds, below which it is active
 
     # Noise and prior
     noise_floor: float = 1e-6
     """Noise over torque of a row: no sensor is better, and noise-free simulated logs would weigh infinitely."""
     few_equations: float = 2.0
     """Independent equations an identifiable combination: below, least squares follows the noise of some joints."""
-    untold_noise: float = 0.01
-    """Noise over RMS torque that is then assumed first; a fit with a prior finds what it is."""
+    untold_noise: float = 0.01  # noise over RMS torque that is then assumed first; a fit with a prior finds what it is
     overfitted: float = 1.3
     """Factor between residuals and assumed noise: least squares had fitted what the constraints do not."""
     effect_spread: float = 10.0
@@ -35,8 +32,7 @@ class Thresholds:
     euclidean_pullback: float = 1e-8
     """Weight of a pullback prior beside a Euclidean one. To that a body of a gram weighs nothing: where data does not
     see it either, a fit would let it grow to tons for the smallest gain elsewhere."""
-    thinnest: float = 1e-3
-    """Smallest second moment of a prior, relative to the largest: thinner than any real link."""
+    thinnest: float = 1e-3  # smallest second moment of a prior, relative to the largest: thinner than any real link
     weak: float = 1e-8
     """Eigenvalue of the unit-diagonal Gram matrix of a weakly excited direction: a condition of 1e4 of the regressor,
     where noise drowns the direction."""
@@ -54,14 +50,12 @@ class Thresholds:
     """Residual in the same measure that the best of motions leave: rows without torque are never exact."""
     near_reference: float = 0.1
     """Change of the parameters in the same measure, below which the reference is good enough to judge by."""
-    settled_reference: float = 1e-3
-    """Change of the parameters in the same measure that needs no further reference."""
+    settled_reference: float = 1e-3  # change of the parameters in the same measure that needs no further reference
     lost_scale: float = 9.0
     """Weighted cost of taking the bodies away; below it their common factor is uncertain by more than a third."""
 
     # Uncertainty
-    fewest_blocks: int = 4
-    """Blocks of a log: fewer have next to no degrees of freedom."""
+    fewest_blocks: int = 4  # blocks of a log: fewer have next to no degrees of freedom
     correlated: float = 0.05
     """Correlation of neighbouring blocks that may stay: variances are then at most a tenth too small."""
     blocks_left: int = 12
@@ -78,14 +72,11 @@ class Thresholds:
     """Largest square of what a discrepancy of the model shifts, over the variance: intervals of 95 % then hold 94 %."""
     gone_share: float = 0.3
     """Largest share of a variance that is gone once the model has what it lacks: intervals of 95 % hold 98 % then."""
-    unmoved: float = 0.98
-    """Share of the prior's variance that is left when data says nothing."""
+    unmoved: float = 0.98  # share of the prior's variance that is left when data says nothing
 
     # Choices among models
-    outlier: float = 0.3
-    """Robust weight below which a sample is counted as an outlier."""
-    weak_instrument: float = 0.1
-    """Share of a column's energy that its instruments must explain."""
+    outlier: float = 0.3  # robust weight below which a sample is counted as an outlier
+    weak_instrument: float = 0.1  # share of a column's energy that its instruments must explain
     links_share: float = 0.7
     """Share of a joint's current beside friction that the given links must explain to find its gain."""
     fixes_scale: float = 1e-6

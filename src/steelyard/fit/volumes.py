@@ -93,10 +93,8 @@ def _counted(some: int, whole: int) -> str:
 
 
 def around_prior(held: Volumes, theta0, bodies: Sequence[str], fixed: Mapping[str, str | Iterable[str]]) -> Volumes:
-    """The same with what it means for bodies whose own inertia, of theta0 (nb, 10), no mass inside their geometry has.
-
-    One that keeps more than its mass (`fixed`) is not bounded: what somebody says counts more than a picture.
-    """
+    """The same for bodies whose own inertia no mass inside their geometry has; one that keeps more than its mass
+    (`fixed`) is not bounded: what somebody says counts more than a picture."""
     found = [
         name
         for name, theta in zip(bodies, theta0, strict=True)

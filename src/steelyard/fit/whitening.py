@@ -20,25 +20,22 @@ PIVOT = 1e-4  # smallest of Cholesky's pivots of a unit-diagonal Gram matrix tha
 class Whitened:
     """Least-squares problem in base columns.
 
-    R: (k, r), r: (k,) with `||R x - r||^2` equal to the weighted residual but for a constant; k is the numerical rank.
-    scale: (r,) column scales; eigenvalues: (r,) of the unit-diagonal Gram matrix, ascending; directions: (r, r) theirs.
+    r: (k,) with `||R x - r||^2` equal to the weighted residual but for a constant; k is the numerical rank.
     """
 
-    R: np.ndarray
+    R: np.ndarray  # (k, r)
     r: np.ndarray
-    scale: np.ndarray
-    eigenvalues: np.ndarray
-    directions: np.ndarray
+    scale: np.ndarray  # (r,) column scales
+    eigenvalues: np.ndarray  # (r,) of the unit-diagonal Gram matrix, ascending
+    directions: np.ndarray  # (r, r) theirs
 
     @property
     def rank(self) -> int:
         return len(self.r)
 
     def solve(self) -> np.ndarray:
-        """(r,) least-squares solution of least scaled norm: the rows of R are orthogonal in units of the scales.
-
-        Raises FitError where no row says anything.
-        """
+        """(r,) least squares of least scaled norm: rows of R are orthogonal in units of the scales. Raises FitError: no
+        row says anything."""
         if not self.rank:
             raise FitError("The regression is identically zero: the robot does not move or every row weight is zero.")
         kept = len(self.eigenvalues) - self.rank
@@ -52,10 +49,7 @@ class Whitened:
 
 
 def whiten(info: Information) -> Whitened:
-    """Whitened problem of an Information in base columns, with its own row weights.
-
-    Triangular factors are used as they are, so that their condition number is never squared.
-    """
+    """Whitened problem of an Information in base columns with its row weights; triangular factors are never squared."""
     return _whitened_sums(info) if info.factors is None else _whitened_factors(info.factors, info.weights)
 
 

@@ -29,14 +29,13 @@ REFUSED, FAILED = "refused", "failed"
 
 @dataclass(frozen=True)
 class Failure:
-    """A log, or rows of one, that is not in the sums. kind: "refused" for what the log is, "failed" for what happened
-    (reading, a worker's death); attempts: how often it was tried."""
+    """A log, or rows of one, that is not in the sums."""
 
     run: Run
     rows: tuple[int, int] | None
-    kind: str
+    kind: str  # "refused" for what the log is, "failed" for what happened (reading, a worker's death)
     reason: str
-    attempts: int
+    attempts: int  # how often it was tried
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,23 +69,18 @@ class RunSums(Card):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Accumulation(Card):
-    """Sums of a fleet.
-
-    runs: those with samples in the sums, by robot and time. fitted, held: Information of all samples to fit, and of all
-    held out. failures: every log, or part of one, that is not in the sums. computed, reused: partitions of this call
-    and of earlier ones; bytes: of the files used; seconds: of work, of all workers together; where: who worked.
-    """
+    """Sums of a fleet."""
 
     job: Job
     robot: Robot
-    runs: tuple[RunSums, ...]
-    fitted: Information
+    runs: tuple[RunSums, ...]  # those with samples in the sums, by robot and time
+    fitted: Information  # and `held`: Information of all samples to fit, and of all held out
     held: Information
-    failures: tuple[Failure, ...]
-    computed: int
+    failures: tuple[Failure, ...]  # every log, or part of one, that is not in the sums
+    computed: int  # and `reused`: partitions of this call and of earlier ones
     reused: int
-    bytes: int
-    where: str
+    bytes: int  # of the files used; seconds: of work, of all workers together
+    where: str  # who worked
 
     @cached_property
     def samples(self) -> Samples:
@@ -247,7 +241,6 @@ def _totals(robot: Robot, parts: Sequence[Part | str]) -> tuple[Information, Inf
 
 
 def _runs(robot: Robot, work: list[Partition], done) -> tuple[RunSums, ...]:
-    """Partitions of one log are one run again."""
     by_run: dict[Run, list[tuple[Head, Part | str]]] = {}
     for partition in work:
         if partition in done:

@@ -33,19 +33,14 @@ EFFICIENCY = 0.37  # of a variance by the median of squares, over one by their m
 
 @dataclass(frozen=True, eq=False)
 class Alarm:
-    """A change of a robot.
+    """A change of a robot."""
 
-    first: place of the first run that differs (of a drift: of the first run it is seen in); seen: of the run at whose
-    look it was found; shape: "step" or "drift"; best: the cause that explains it best; rivals: others that nearly do;
-    probability: of an alarm so clear anywhere in the fleet by chance, at most.
-    """
-
-    first: int
-    seen: int
-    shape: str
-    best: Explained
-    rivals: tuple[Cause, ...]
-    probability: float
+    first: int  # place of the first run that differs (of a drift: of the first run it is seen in)
+    seen: int  # of the run at whose look it was found
+    shape: str  # "step" or "drift"
+    best: Explained  # the cause that explains it best
+    rivals: tuple[Cause, ...]  # others that nearly do
+    probability: float  # of an alarm so clear anywhere in the fleet by chance, at most
 
 
 def run_spread(robots: Sequence[Sequence[Evidence]], size: int) -> tuple[np.ndarray, int]:

@@ -21,7 +21,6 @@ from steelyard.information import Information
 from steelyard.numbers import NEGLIGIBLE, STEPS
 from steelyard.terms import TERMS, ParameterLayout
 
-MANY = 1e4  # degrees of freedom below from which F is chi-square
 MIXED = 1e-4  # share of unseen directions in a parameter, above which it is not told
 RIVAL = np.log(100.0)  # causes whose probability is no more than a hundred times the best's are named beside it
 LOAD, FRICTION, GEARBOX, OTHER = "load", "friction", "gearbox", "other"
@@ -48,20 +47,16 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Fitness:
-    """How a run was weighed. noise: (g,) of the row groups; unexplained: share of the torque's RMS that least squares
-    leaves, 0 to 1; inflation: deviations over those of noise as independent as the Information says."""
+    """How a run was weighed."""
 
-    noise: np.ndarray
-    unexplained: float
-    inflation: float
+    noise: np.ndarray  # (g,) of the row groups
+    unexplained: float  # share of the torque's RMS that least squares leaves, 0 to 1
+    inflation: float  # deviations over those of noise as independent as the Information says
 
 
 def evidence_of(blocks: Sequence[Information], total: Information) -> tuple[Evidence, Fitness]:
-    """Evidence of a run from the Informations of its contiguous blocks, their sum being `total`.
-
-    Residuals correlated in time count for less: precision is divided by the inflation that block scores show
-    (`fit.sandwich`). Raises FitError for too few samples.
-    """
+    """Evidence of a run from Informations of its contiguous blocks, of sum `total`: precision over the inflation that
+    block scores show, as residuals are correlated. Raises FitError for too few samples."""
     weighted, noise = weigh_by_noise(total)
     scores = independent_blocks(sandwich(blocks, noise=noise))
     inflation = max(1.0, float(np.sqrt(np.mean(np.sum(scores.adjusted**2, axis=0)))))
@@ -76,15 +71,12 @@ class Cause:
     """What can happen to a robot, as directions in which its base parameters would change.
 
     kind: "load" (mass on a link, gained or lost), "friction" or "gearbox" of a joint, "other" for anything at all.
-
-    place: link or joint; columns: (m,) parameters that change; directions: (r, m), base parameters of a change of
-    each.
     """
 
     kind: str
-    place: str
-    columns: tuple[int, ...]
-    directions: np.ndarray
+    place: str  # link or joint
+    columns: tuple[int, ...]  # (m,) parameters that change
+    directions: np.ndarray  # (r, m), base parameters of a change of each
 
     @property
     def name(self) -> str:
@@ -122,19 +114,14 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """A cause's test.
-
-    statistic, degrees: of freedom; log_p: natural logarithm of the probability of so much by chance; log_fit: the same
-    as if variances were known, which compares causes. amount, deviation: (m,) estimated change of the cause's columns,
-    NaN where the data cannot tell.
-    """
+    """A cause's test."""
 
     cause: Cause
-    statistic: float
+    statistic: float  # and `degrees`: of freedom
     degrees: int
-    log_p: float
-    log_fit: float
-    amount: np.ndarray
+    log_p: float  # natural logarithm of the probability of so much by chance
+    log_fit: float  # the same as if variances were known, which compares causes
+    amount: np.ndarray  # and `deviation`: (m,) estimated change of the cause's columns, NaN where the data cannot tell
     deviation: np.ndarray
 
 
@@ -151,12 +138,9 @@ def change_along(evidences: Sequence[Evidence], u) -> Change:
 def score_test(
     change: Change, cause: Cause, *, noise: Change | None = None, spread_degrees: float = np.inf
 ) -> Explained:
-    """The test of one cause.
-
-    noise: the change without the estimated spread that `change` has in it; spread_degrees: degrees of freedom of that
-    spread. The more of a direction's variance is spread, the fewer degrees its variance has, and chi-square becomes F
-    (Satterthwaite 1946).
-    """
+    """The test of one cause. noise: the change without the estimated spread, of `spread_degrees`, that it has in it:
+    the more of a direction's variance is spread, the fewer degrees it has, and chi-square becomes F (Satterthwaite
+    1946)."""
     H = cause.directions
     V, U = H.T @ change.precision @ H, H.T @ change.score
     root, lost = _inverse_root(V)
@@ -173,16 +157,14 @@ def score_test(
 
 
 def log_tail(statistic: float, degrees: int, below: float = np.inf) -> float:
-    """Logarithm of the probability that a chi-square exceeds `statistic`; 0 for no degrees of freedom.
-
-    below: degrees of freedom of the variance that it was divided by: `statistic / degrees` is F then.
-    """
+    """Logarithm of the probability that a chi-square exceeds `statistic`, or F where the variance that it was divided
+    by has `below` degrees of freedom."""
     from scipy.special import betainc, betaln, gammaincc, gammaln
 
     if degrees == 0:
         return 0.0
     half, a, tiny = statistic / 2, degrees / 2, np.finfo(float).tiny
-    if below < MANY:
+    if np.isfinite(below):
         b, rest = below / 2, below / (below + statistic)
         p, far = betainc(b, a, rest), b * np.log(rest) - np.log(b) - betaln(a, b)
     else:

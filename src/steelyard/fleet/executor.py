@@ -89,11 +89,9 @@ class WorkerPool:
         self.executor = self._make()
 
     def results(self, function: Callable, tasks: Sequence[tuple], *, retries: int) -> Iterator[tuple[int, Any, int]]:
-        """(place, result or exception, attempts) of `function(*task)` for every task, as they are done.
-
-        What a task itself refuses (SteelyardError) is final; anything else (a read that failed, a worker that died) is
-        tried `retries` times more, on its own, so that one task that kills its worker takes no others along.
-        """
+        """(place, result or exception, attempts) of `function(*task)`, as they are done. A SteelyardError is final;
+        anything else is tried `retries` times more, on its own, so that one that kills its worker takes no others
+        along."""
         waiting, attempts = deque(range(len(tasks))), [0] * len(tasks)
         again: deque[int] = deque()
         flying: dict[Future, int] = {}

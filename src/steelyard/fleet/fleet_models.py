@@ -24,11 +24,10 @@ from steelyard.pipeline.job_run import knowledge_of
 
 @dataclass(frozen=True, eq=False)
 class RobotFit:
-    """A robot's model. estimate: None where the fit was refused, and refusal says why. errors: held-out torque error
-    over torque with the "given" model, the "fleet"'s and its "own"."""
+    """A robot's model."""
 
-    estimate: Estimate | None
-    errors: dict[str, float]
+    estimate: Estimate | None  # None where the fit was refused, and refusal says why
+    errors: dict[str, float]  # held-out torque error over torque with the "given" model, the "fleet"'s and its "own"
     refusal: str = ""
 
 
@@ -78,16 +77,13 @@ def _fit(member: Member, study: Study, common: Estimate, options: dict[str, Any]
 
 
 def _error(held: Information, base) -> float:
-    """RMS residual over RMS torque of held-out samples."""
     held = held.base
     return float(np.sqrt(held.residual_energy(base).sum() / max(held.energy.sum(), np.finfo(float).tiny)))
 
 
 def with_population(info: Information, people: Population) -> Information:
-    """A robot's Information and the population's (`Population.prior`) as rows of its own, dealt evenly to row groups.
-
-    A fit divides by the noise of each row group, so these rows are multiplied by it first.
-    """
+    """A robot's Information and the population's as rows of its own, times the noise of each row group, that a fit
+    divides by."""
     noise = weigh_by_noise(info)[1]
     info = info.base
     share = noise**2 / (info.independence * len(noise))

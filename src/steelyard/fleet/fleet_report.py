@@ -81,7 +81,6 @@ def overview(found: dict) -> Group:
 
 
 def _first(table: Sheet) -> Sheet:
-    """The first rows of a table, and how many more there are."""
     more = f" {len(table.rows) - ROWS} more are in the report." if len(table.rows) > ROWS else ""
     return replace(table, caption=table.caption + more, rows=table.rows[:ROWS])
 
@@ -154,12 +153,10 @@ def _screen(found: dict) -> Screen:
 
 
 def _tables(title: str, anchor: str, table: Sheet, nothing: str = "") -> Section:
-    """A section of one table, or of the words for one without rows."""
     return Section(title, anchor, (Part(sheet=table) if table.rows or not nothing else Part(text=nothing),))
 
 
 def _changes(found: dict) -> Iterator[Part]:
-    """What is known of each change, its numbers and its course."""
     rows = _all_changes(found)
     if not rows:
         yield Part(text="No robot changed between its runs.")

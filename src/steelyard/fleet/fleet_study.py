@@ -23,21 +23,19 @@ TELLING = 4.0  # variance between robots over that of a usual run, from which su
 class Member(Card):
     """A robot of the fleet.
 
-    runs: of it, in order of time; alarms: changes between them; since: place of the first run since the last change,
-    on from which it is as it is now. prior: what the fleet says of it; base: (r,) estimates from its own runs and
-    that; covariance: (r, r). unknown: of all combinations that a usual run tells and robots differ in, the largest
-    share of the difference that its runs leave open, 0 to 1; weakest: those least known.
+    unknown: of all combinations that a usual run tells and robots differ in, the largest share of the difference that
+    its runs leave open, 0 to 1.
     """
 
     name: str
-    runs: tuple[RunSums, ...]
-    alarms: tuple[Alarm, ...]
-    since: int
-    prior: Population
-    base: np.ndarray
-    covariance: np.ndarray
+    runs: tuple[RunSums, ...]  # of it, in order of time
+    alarms: tuple[Alarm, ...]  # changes between them
+    since: int  # place of the first run since the last change, on from which it is as it is now
+    prior: Population  # what the fleet says of it
+    base: np.ndarray  # (r,) estimates from its own runs and that
+    covariance: np.ndarray  # (r, r)
     unknown: float
-    weakest: tuple[str, ...]
+    weakest: tuple[str, ...]  # those least known
 
     @property
     def current(self) -> tuple[RunSums, ...]:
@@ -53,19 +51,17 @@ class Member(Card):
 class Study(Card):
     """Answers about a fleet.
 
-    members: by name. population: what its robots have in common, places of outliers are those of members. run_spread:
-    (r,) standard deviations by which runs of one robot differ beyond noise, told by `pairs` of runs. false_alarm:
-    probability of any false alarm among changes, and of any among outliers. silent: robots without one usable run.
+    run_spread: (r,) standard deviations by which runs of one robot differ beyond noise, told by `pairs` of runs.
     """
 
     accumulation: Accumulation
-    members: tuple[Member, ...]
-    population: Population
+    members: tuple[Member, ...]  # by name
+    population: Population  # what its robots have in common, places of outliers are those of members
     causes: tuple[Cause, ...]
     run_spread: np.ndarray
     pairs: int
-    false_alarm: float
-    silent: tuple[str, ...]
+    false_alarm: float  # probability of any false alarm among changes, and of any among outliers
+    silent: tuple[str, ...]  # robots without one usable run
 
     @cached_property
     def base_names(self) -> tuple[str, ...]:
@@ -138,9 +134,7 @@ def _member(name, runs, found, evidence: Evidence, people: Population, apart: bo
 
 
 def _unknown(variance, apart, usual) -> np.ndarray:
-    """(r,) share of what sets robots apart that is open for one of them; 0 for what a usual run does not tell either.
-
-    variance: of this robot's estimates; apart: between robots; usual: of a usual run's estimates.
-    """
+    """(r,) share of the variance between robots (`apart`) that is open for one of them; 0 for what no usual run
+    tells."""
     telling = apart > TELLING * usual
     return np.where(telling, np.clip(variance / np.where(telling, apart, 1.0), 0.0, 1.0), 0.0)

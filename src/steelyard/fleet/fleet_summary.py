@@ -215,6 +215,5 @@ def _population(study: Study, units) -> list[dict]:
 
 
 def _held_out(fits: Fits) -> dict:
-    """Median over robots of their held-out errors."""
     errors = [fit.errors for fit in fits.members.values() if len(fit.errors) == len(ERRORS)]
     return {name: float(np.median([each[name] for each in errors])) if errors else None for name in ERRORS}

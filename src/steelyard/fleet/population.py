@@ -25,25 +25,23 @@ from steelyard.fleet.evidence import (
     rivals,
     score_test,
 )
-from steelyard.numbers import ROUNDS, STEPS
+from steelyard.numbers import ROUNDING, ROUNDS, STEPS
 
 SETTLED = 1e-3  # relative change at which the fixed point for the spread ends
 SUSPECT = 4.0  # deviations from the middle, from which a robot is left out before the first look
 FEWEST = 4  # robots: fewer have no spread to speak of
 MANY = 30  # robots whose spread is known to an eighth
 FIRST = 1e-4  # of the variance of values: the smallest spread to begin with
-LEAST = 1e-10  # of the variance of values: the smallest spread
 
 
 @dataclass(frozen=True, eq=False)
 class Outlier:
-    """A robot that the others do not explain. best: the cause that does; rivals: others that nearly do; probability:
-    of so clear an outlier anywhere in the fleet by chance, at most."""
+    """A robot that the others do not explain."""
 
     robot: int
-    best: Explained
-    rivals: tuple[Cause, ...]
-    probability: float
+    best: Explained  # the cause that does
+    rivals: tuple[Cause, ...]  # others that nearly do
+    probability: float  # of so clear an outlier anywhere in the fleet by chance, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +148,7 @@ def _likeliest(robots: Sequence[Evidence], variance, scale):
         mean_taken = np.einsum("kij,jl,kli->i", precision, pseudo_inverse(total), precision, optimize=True)
         learned = variance * (np.diag(total) - mean_taken)
         now = np.sum(deviation**2, axis=0) / np.maximum(learned, 1e-9)
-        now = np.maximum(np.minimum(now, 10 * variance), np.maximum(LEAST * size, variance / 10))
+        now = np.maximum(np.minimum(now, 10 * variance), np.maximum(ROUNDING * size, variance / 10))
         settled = np.all(np.abs(now - variance) <= SETTLED * variance)
         variance = now
         own, total, mean = _pooled(robots, variance)

@@ -127,7 +127,6 @@ def _relative(rows: Iterable[dict], table: str) -> list[dict]:
 
 
 def _run(row: Mapping, place: int) -> Run:
-    """A run of a row. Raises OptionError that names the row."""
     unknown = set(row) - set(COLUMNS) - {None}
     if unknown or not row.get("log"):
         problem = f"has {choices(sorted(map(str, unknown)))}" if unknown else "names no log"

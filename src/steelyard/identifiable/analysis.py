@@ -25,27 +25,18 @@ from steelyard.model import Robot
 class Scale:
     """One common factor of masses, friction and gains that commands and motion do not show.
 
-    Attributes:
-        joints: that share it.
-        bodies: that their torques depend on.
-        fixed_by: what says it, each by itself if not `together`; empty where nothing does.
-        together: whether all of `fixed_by` are needed.
-        parameters: base parameters that are known only up to it; empty where it is fixed.
-        loaded: bodies on which a payload of known mass in one more log would fix it, tips first.
-        weighed: bodies, or "all", whose mass alone would fix it.
-        balanced: bodies whose mass and centre of mass together would fix it, tips first.
-        gains: by joint, the number of its drive that would fix it: kp, kd or gain.
-        limits: by joint, the stated limit of its drive, N m: reached in a log, it would fix it.
+    gains: by joint, the number of its drive that would fix it: kp, kd or gain. limits: by joint, the stated limit of
+    its drive, N m: reached in a log, it would fix it.
     """
 
-    joints: tuple[str, ...]
-    bodies: tuple[str, ...]
-    fixed_by: tuple[str, ...] = ()
-    together: bool = False
-    parameters: tuple[str, ...] = ()
-    loaded: tuple[str, ...] = ()
-    weighed: tuple[str, ...] = ()
-    balanced: tuple[str, ...] = ()
+    joints: tuple[str, ...]  # that share it
+    bodies: tuple[str, ...]  # that their torques depend on
+    fixed_by: tuple[str, ...] = ()  # what says it, each by itself if not `together`; empty where nothing does
+    together: bool = False  # whether all of `fixed_by` are needed
+    parameters: tuple[str, ...] = ()  # base parameters that are known only up to it; empty where it is fixed
+    loaded: tuple[str, ...] = ()  # bodies on which a payload of known mass in one more log would fix it, tips first
+    weighed: tuple[str, ...] = ()  # bodies, or "all", whose mass alone would fix it
+    balanced: tuple[str, ...] = ()  # bodies whose mass and centre of mass together would fix it, tips first
     gains: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
 
@@ -70,8 +61,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """The options of `identifiability`, as given; drives: by joint, of logs of commands; contacts: None for forces that
-    are known."""
+    """The options of `identifiability`, as given;"""
 
     base: str | ArrayLike | None = None
     motion: str = "dynamic"
@@ -81,8 +71,8 @@ class Setup:
     friction: tuple[str, ...] = ()
     armature: bool = False
     tolerance: float = THRESHOLDS.axis_rounding
-    drives: Mapping[str, Drive] = field(default_factory=dict)
-    contacts: Stances | None = None
+    drives: Mapping[str, Drive] = field(default_factory=dict)  # by joint, of logs of commands
+    contacts: Stances | None = None  # None for forces that are known
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,6 @@ def analyze_report(
 
 
 def _paragraph(sentences: Iterable[str], width: int | None, format: str) -> str:
-    """The opening, a line a sentence."""
     if format == "html":
         return f"<p>{'<br>'.join(map(escape, sentences))}</p>"
     if format == "latex":
@@ -184,13 +183,9 @@ def _folded(line: str, width: int | None, *, sum: bool = False) -> str:
 def document(
     result: Identifiability, *, links: Iterable[str] = (), motors: Iterable[str] = (), data: Excitation | None = None
 ) -> dict:
-    """All that the table and its sections say. links: those explained in words; motors: sentences on shared ones; data:
-    excitation by a log.
-
-    base_parameters: expression may end in how many more terms there are; regroups has them all, factor and name.
-    parameters: status is a name of `Status` (ALONE, BASE, COMBINED, UNIDENTIFIABLE), value what the model states;
-    scaled, there and of base parameters: whether it shows only up to one of the `scales` that nothing fixes.
-    """
+    """All that the table and its sections say, with links explained in words, sentences on shared motors and excitation
+    by data. regroups of base parameters has all terms; status is a name of `Status`, value what the model states,
+    scaled whether it shows only up to one of the `scales` that nothing fixes."""
     parameters = zip(result.names, result.units, result.values, result.status, result.scaled, strict=True)
     factors, least = result.basis.regrouping, THRESHOLDS.negligible  # below, factors are rounding
     sizes = np.abs(factors) * result.mechanism.scale
@@ -231,11 +226,8 @@ def document(
 
 
 def coupled_motors(result: Identifiability, coupling) -> Iterator[str]:
-    """One line a column of the couplings: known on its own account, or which columns it is one with.
-
-    result: of an experiment in which the robot, as it stands, moves freely and all joint torques are measured.
-    coupling: see `accumulate`. Raises OptionError for other experiments and unknown joints.
-    """
+    """One line a column of the couplings: known on its own account, or which columns it is one with. Raises OptionError
+    unless the robot moves freely and all joint torques are measured, and for unknown joints."""
     setup = result.setup
     if setup.base is not None or setup.locked or setup.motion != "dynamic" or setup.sensors != ("joints",):
         raise OptionError(

@@ -73,15 +73,11 @@ def null_space_of(rows, decisions: RankDecisions):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Basis(Card):
-    """Identifiable combinations of p parameters.
+    """Identifiable combinations of p parameters."""
 
-    columns: (r,) the base columns, ascending. regrouping: (r, p), identity on the base columns: `Y theta = Y[:,
-    columns] @ regrouping @ theta`. null_space: (p, p - r), changes of theta that no motion reveals.
-    """
-
-    columns: np.ndarray
-    regrouping: np.ndarray
-    null_space: np.ndarray
+    columns: np.ndarray  # (r,) the base columns, ascending
+    regrouping: np.ndarray  # (r, p), identity on the base columns: `Y theta = Y[:, columns] @ regrouping @ theta`
+    null_space: np.ndarray  # (p, p - r), changes of theta that no motion reveals
 
     @property
     def count(self) -> int:

@@ -61,13 +61,12 @@ class Stances:
 
 @dataclass(frozen=True)
 class Hidden:
-    """What contacts hide. combinations: how many that known forces would show; sentences: what they are, by body;
-    untold: how many of them no sentence accounts for; flying: whether nothing ever touches."""
+    """What contacts hide."""
 
-    combinations: int
-    sentences: tuple[tuple[str, str], ...]
-    untold: int
-    flying: bool
+    combinations: int  # how many that known forces would show
+    sentences: tuple[tuple[str, str], ...]  # what they are, by body
+    untold: int  # how many of them no sentence accounts for
+    flying: bool  # whether nothing ever touches
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -147,10 +146,7 @@ def _bias(robot: Robot, frames, kinds, q, v):
 
 
 def hidden_behind(robot: Robot, stances: Stances, rows, known, unknown) -> Hidden:
-    """What contacts hide.
-
-    rows (n, p): of `contact_states`. known, unknown (p, d): null spaces with forces that are known, and in contact.
-    """
+    """What contacts hide. known, unknown (p, d): null spaces with forces that are known, and in contact."""
     found, sentences = [], []
     size = np.linalg.norm(rows, axis=0)
     bodies = size[: 10 * robot.nb].reshape(-1, 10)
@@ -191,7 +187,6 @@ def _candidates(robot: Robot, body: int, stances: Stances):
 
 
 def _point_masses(points) -> np.ndarray:
-    """(c, 10) unit point masses."""
     unit = np.eye(10)[0]
     return np.stack([transform(unit, np.eye(3), point) for point in points])
 
@@ -203,15 +198,14 @@ COMPONENTS = "fx", "fy", "fz", "nx", "ny", "nz"
 class IdentifiableWrench(Card):
     """What joint torques say of a wrench `[f; n]` on a frame, in its axes at its origin, N and N m.
 
-    blind: (6, d) basis of the wrenches without any torque, in reduced echelon form. joints: by degree that feels the
-    frame, how many components its torque depends on, over all poses or in the one asked for; all others feel nothing.
-    pose: whether it is one.
+    joints: by degree that feels the frame, how many components its torque depends on, over all poses or in the one
+    asked for; all others feel nothing.
     """
 
     frame: str
-    blind: np.ndarray
+    blind: np.ndarray  # (6, d) basis of the wrenches without any torque, in reduced echelon form
     joints: Mapping[str, int]
-    pose: bool
+    pose: bool  # whether it is one
 
     @property
     def count(self) -> int:
@@ -282,10 +276,8 @@ def _in_pose(robot: Robot, frame: str, q) -> dict[str, np.ndarray]:
 
 
 def _spans(mechanism: Mechanism, robot: Robot, frame: str) -> dict[str, np.ndarray]:
-    """(6, r) twists of the frame that each degree can make in some pose, in the frame's own axes.
-
-    Of a coordinate that several joints between ground and frame share, by random poses.
-    """
+    """(6, r) twists of the frame that each degree can make in some pose, in its own axes; of shared coordinates by
+    random poses."""
     at, found = robot.frame(frame), {}
     body = robot.body_names[at.body]
     node = next(i for i, each in enumerate(mechanism.nodes) if each.name == body and len(each.columns))
@@ -309,7 +301,6 @@ def _spans(mechanism: Mechanism, robot: Robot, frame: str) -> dict[str, np.ndarr
 
 
 def _unit(columns) -> np.ndarray:
-    """Columns of length one, without those that are zero."""
     size = np.linalg.norm(columns, axis=0)
     kept = size > NEGLIGIBLE * size.max(initial=0.0)
     return columns[:, kept] / size[kept]

@@ -16,9 +16,10 @@ from functools import cache, partial
 import numpy as np
 
 from steelyard.identifiable.basis import span_union
-from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
+from steelyard.identifiable.mechanism import NO_COLUMN, Experiment, Mechanism
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import from_spatial_inertia, to_spatial_inertia, transform_matrix
+from steelyard.model.robot import WORLD
 from steelyard.numbers import SEED
 from steelyard.spatial import adjoint, crm, product_of_exponentials
 
@@ -37,19 +38,14 @@ def _rates() -> np.ndarray:
 
 
 def momentum(V, U):
-    """Coefficients of `u^T M(theta) v` for all pairs of columns (paper C, `Mom`, eq. 52).
-
-    V: (..., 6, n), U: (..., 6, k). Returns (..., 10, n k).
-    """
+    """Coefficients (..., 10, n k) of `u^T M(theta) v` for all pairs of columns (paper C, `Mom`, eq. 52)."""
     pairs = U[..., :, None, :, None] * V[..., None, :, None, :]
     return inertia_map().reshape(36, 10).T @ pairs.reshape(*pairs.shape[:-4], 36, -1)
 
 
 def transfer_rate(phi):
-    """A(phi): how parameters seen from the parent change as the joint moves along a twist (paper C, eq. 40).
-
-    phi: (..., 6). Returns (..., 10, 10) with `A theta = vee(crm(phi)^T M + M crm(phi))`.
-    """
+    """A(phi), (..., 10, 10): how parameters seen from the parent change as the joint moves along a twist (paper C, eq.
+    40)."""
     return np.tensordot(phi, _rates(), axes=1)
 
 
@@ -70,14 +66,13 @@ class Transfer:
     """Changes of parameters that go unnoticed as transfers across one joint (or cluster of joints).
 
     members, shares: nodes and the (10, d) changes of each. columns (e,), extras (e, d): changes of other parameters.
-    parent: the node that (10, d) `received` is added to.
     """
 
     members: tuple[int, ...]
     shares: tuple[np.ndarray, ...]
     columns: np.ndarray
     extras: np.ndarray
-    parent: int
+    parent: int  # the node that (10, d) `received` is added to
     received: np.ndarray
 
     @property
@@ -119,7 +114,7 @@ def _touch(mechanism: Mechanism, one: set[int], other: set[int]) -> bool:
 
 def _hull(mechanism: Mechanism, nodes: set[int]) -> set[int]:
     """Nodes and all those between them and their last common ancestor."""
-    paths = [[*mechanism.path(mechanism.nodes[i].parent), GROUND] for i in nodes]
+    paths = [[*mechanism.path(mechanism.nodes[i].parent), WORLD] for i in nodes]
     common = set(paths[0]).intersection(*map(set, paths[1:]))
     between = {step for path in paths for step in path} - common
     return nodes | between
@@ -133,15 +128,12 @@ def _cluster(mechanism: Mechanism, members: set[int]) -> Cluster:
 
 @dataclass(frozen=True, eq=False)
 class ClusterMotion:
-    """Sampled motion: X (m, s, 6, 6) member from parent, B (m, s, 10, 10) parent from member, J (m, s, 6, k).
-
-    at_zero (m, 10, 10): B at zero coordinates.
-    """
+    """Sampled motion: X (m, s, 6, 6) member from parent, B (m, s, 10, 10) parent from member, J (m, s, 6, k)."""
 
     X: np.ndarray
     B: np.ndarray
     J: np.ndarray
-    at_zero: np.ndarray
+    at_zero: np.ndarray  # (m, 10, 10) B at zero coordinates
 
 
 def cluster_motion(mechanism: Mechanism, cluster: Cluster, samples: int) -> ClusterMotion:

@@ -22,14 +22,13 @@ from steelyard.dynamics.closed_loop.assembly import choose_independent
 from steelyard.dynamics.closed_loop.projection import columns
 from steelyard.dynamics.closed_loop.states import random_closed_states
 from steelyard.identifiable.analysis import Analysis, Scale
+from steelyard.identifiable.coupled_joints import CHECKS
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Mechanism, sensors_of
 from steelyard.identifiable.numeric_rank import EXTRA_STATES, random_regression, sensor_rows
 from steelyard.identifiable.scale_words import ALL, Fact, balance_fact, facts_of, mass_fact
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.numbers import SAME, SEED
-
-CHECKS = 4  # states that only check
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,16 +101,12 @@ FREE_BASE, WRENCH = "the free base", "a wrench sensor"
 
 @dataclass(frozen=True, eq=False)
 class TorqueRows:
-    """Rows of an experiment, in the units of a mechanism: a parameter is `scale` (p,) times its value here.
+    """Rows of an experiment, in the units of a mechanism: a parameter is `scale` (p,) times its value here."""
 
-    names: of the gains: of each joint, of what acts on a free base, of wrench sensors. owners: (rows,) number of the
-    gain of each row. sampled: makes rows (s, rows, p) of s random states.
-    """
-
-    names: tuple[str, ...]
-    owners: np.ndarray
+    names: tuple[str, ...]  # of the gains: of each joint, of what acts on a free base, of wrench sensors
+    owners: np.ndarray  # (rows,) number of the gain of each row
     scale: np.ndarray
-    sampled: Callable[[int], np.ndarray]
+    sampled: Callable[[int], np.ndarray]  # makes rows (s, rows, p) of s random states
 
     @cached_property
     def _sizes(self) -> np.ndarray:
@@ -208,7 +203,6 @@ class _Open:
         return self.result.setup.drives
 
     def _sources(self) -> dict[str, int | Fact]:
-        """What says a size, by its words."""
         gains = {_known_torque(name, self.drives.get(name)): i for i, name in enumerate(self.rows.names)}
         return {words: i for words, i in gains.items() if words} | {f.words: f for f in self.facts if len(f.sizes)}
 
@@ -230,7 +224,6 @@ class _Open:
         return freedom(self.rows.sampled, columns, truth, self.rows.owners, count)
 
     def _after(self, sources) -> Freedom:
-        """What is left open by several sources."""
         gains = [self.open.shares[i : i + 1] for i in sources if isinstance(i, int)]
         known = [fact.sizes for fact in sources if isinstance(fact, Fact)]
         return self.open.where(*gains, self._told(self.open, [*(fact.ratios for fact in self.facts), *known]))

@@ -10,10 +10,10 @@ import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.analysis import Analysis, Status, relative_regrouping
-from steelyard.identifiable.mechanism import GROUND
 from steelyard.identifiable.scale_words import CAPTION
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia.parameters import NAMES
+from steelyard.model.robot import WORLD
 from steelyard.numbers import NEGLIGIBLE
 
 LARGEST_DENOMINATOR = 4
@@ -47,8 +47,8 @@ def expressions(result) -> tuple[str, ...]:
 
 
 def _homes(mechanism) -> list[int]:
-    """(p,) the node that each inertial column belongs to, GROUND for others."""
-    home = [GROUND] * mechanism.size
+    """(p,) the node that each inertial column belongs to, WORLD for others."""
+    home = [WORLD] * mechanism.size
     for i, node in enumerate(mechanism.nodes):
         for column in node.columns:
             home[column] = i
@@ -189,7 +189,7 @@ def _transfers(result: Analysis, link: str, again: Again) -> list[str]:
     if not count:
         return []
     node = next(n for n in result.mechanism.nodes if n.name == link and len(n.columns))
-    parent = "the ground" if node.parent == GROUND else result.mechanism.nodes[node.parent].name
+    parent = "the ground" if node.parent == WORLD else result.mechanism.nodes[node.parent].name
     text = f"Why not more: inertia can pass between {link} and {parent} in {count} ways that nothing measured shows"
     free = again(base="floating", motion="dynamic", sensors=("joints",), locked=())  # everything below moves freely
     own = None if free.dimensions is None else {d.body: d.transfers for d in free.dimensions}[link]

@@ -15,13 +15,9 @@ BODY_POWERS = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # of length in each iner
 def mechanism_of(
     robot: Robot, *, base=None, locked=(), motors: bool = False, reduce: bool = True, terms=(), tolerance: float = 0.0
 ) -> Mechanism:
-    """Mechanism of a robot.
-
-    base: None (as the robot has it), "fixed", "floating", "planar", or (6, k) columns of twists `[v; w]` that the base
-    body may have, in its frame. locked: names of joints that never move, or {name: coordinate}. motors: whether the
-    robot's rotors are bodies of their own; reduce: see `with_motors`. terms: of `TERMS`.
-    tolerance: of `snapping`, 0 to leave axes as they are. Raises OptionError and ModelError.
-    """
+    """Mechanism of a robot. base: None (as it is), "fixed", "floating", "planar", or (6, k) twists `[v; w]` of the base
+    body. locked: joints that never move, or {name: coordinate}. motors: rotors are bodies; reduce: see `with_motors`.
+    tolerance: of `snapping`. Raises OptionError and ModelError."""
     joints, names = joints_at_zero(robot, locked_at(robot, locked))
     joints, names = with_base(robot, joints, names, base)
     length = _characteristic_length(joints)

@@ -12,9 +12,9 @@ import numpy as np
 
 from steelyard.errors import OptionError, choices
 from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.terms import ParameterLayout
 
-GROUND = -1
 NO_COLUMN = -1
 ALL_JOINTS, UNDER_ROBOT, WRENCH = "joints", "base", "wrench:"
 
@@ -23,21 +23,18 @@ ALL_JOINTS, UNDER_ROBOT, WRENCH = "joints", "base", "wrench:"
 class Node:
     """A rigid body (or the massless frame between two joints of a compound one) and the joint that carries it.
 
-    parent: index of its parent node or GROUND. rotation (3, 3), position (3,): pose in the parent at zero
-    coordinates. subspace (6, k): motion per unit of each coordinate, in the node's frame; coordinates (k,): which ones
-    (empty when the node is fixed to its parent). content (10, c): which inertial parameters it can have; columns (c,):
-    their columns in the regression.
+    rotation (3, 3), position (3,): pose in the parent at zero coordinates.
     """
 
     name: str
     joint: str
-    parent: int
+    parent: int  # index of its parent node or WORLD
     rotation: np.ndarray
     position: np.ndarray
-    subspace: np.ndarray
-    coordinates: np.ndarray
-    content: np.ndarray
-    columns: np.ndarray
+    subspace: np.ndarray  # (6, k) motion per unit of each coordinate, in the node's frame
+    coordinates: np.ndarray  # (k,) which ones (empty when the node is fixed to its parent)
+    content: np.ndarray  # (10, c) which inertial parameters it can have
+    columns: np.ndarray  # (c,) their columns in the regression
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,25 +59,22 @@ class Spin:
 class Mechanism:
     """Nodes (parents first), spins, gravity and columns; see the module text for units.
 
-    gravity (6,): unit vector in the world or zeros. term_columns: of each of `TERMS`, (nc,) the column of every
-    coordinate or NO_COLUMN. scale (p,): a parameter is `scale` times its value here. names, units, values (p,): of all
-    columns; values are the model's. length: metres. stands_on_node: whether the base, fixed in the model, is node 0
-    here. rounded: largest angle or offset taken as zero.
+    names, units, values (p,): of all columns; values are the model's.
     """
 
     nodes: tuple[Node, ...]
     spins: tuple[Spin, ...]
-    gravity: np.ndarray
+    gravity: np.ndarray  # (6,) unit vector in the world or zeros
     coordinate_names: tuple[str, ...]
-    term_columns: Mapping[str, np.ndarray]
-    scale: np.ndarray
+    term_columns: Mapping[str, np.ndarray]  # of each of `TERMS`, (nc,) the column of every coordinate or NO_COLUMN
+    scale: np.ndarray  # (p,) a parameter is `scale` times its value here
     names: tuple[str, ...]
     units: tuple[str, ...]
     values: np.ndarray
     layout: ParameterLayout
-    length: float
-    stands_on_node: bool = False
-    rounded: float = 0.0
+    length: float  # metres
+    stands_on_node: bool = False  # whether the base, fixed in the model, is node 0 here
+    rounded: float = 0.0  # largest angle or offset taken as zero
     notes: tuple[str, ...] = ()
 
     @property
@@ -108,7 +102,7 @@ class Mechanism:
     def path(self, node: int) -> list[int]:
         """A node and its ancestors, the node first."""
         steps = []
-        while node != GROUND:
+        while node != WORLD:
             steps.append(node)
             node = self.nodes[node].parent
         return steps
@@ -118,12 +112,11 @@ class Mechanism:
 class Experiment:
     """What moves and what is measured.
 
-    dynamic: whether joints move, or only hold poses. joints: whether joint torques are measured (all of them).
-    wrenches: nodes in front of whose joint a six-axis sensor sits, GROUND for one under the robot.
+    wrenches: nodes in front of whose joint a six-axis sensor sits, WORLD for one under the robot.
     """
 
-    dynamic: bool = True
-    joints: bool = True
+    dynamic: bool = True  # whether joints move, or only hold poses
+    joints: bool = True  # whether joint torques are measured (all of them)
     wrenches: tuple[int, ...] = ()
 
 
@@ -155,7 +148,7 @@ def sensors_of(mechanism: Mechanism, robot: Robot, sensors: str | Iterable[str])
         if name == ALL_JOINTS:
             rows |= set(range(len(mechanism.coordinate_names)))
         elif name == UNDER_ROBOT:
-            wrenches.append(GROUND)
+            wrenches.append(WORLD)
         elif name in coordinates:
             rows |= set(coordinates[name])
         else:
@@ -175,7 +168,7 @@ def _sensor_node(mechanism: Mechanism, robot: Robot, name: str, coordinates) -> 
             raise OptionError(f"Joint '{link}' does not move in this experiment, so its torque is not a sensor of it.")
         raise OptionError(f"'{name}' is no sensor of robot '{robot.name}'. {_valid(robot, coordinates)}")
     at = next(i for i, node in enumerate(mechanism.nodes) if node.name == link and len(node.columns))
-    while mechanism.nodes[at].parent != GROUND and not len(mechanism.nodes[mechanism.nodes[at].parent].columns):
+    while mechanism.nodes[at].parent != WORLD and not len(mechanism.nodes[mechanism.nodes[at].parent].columns):
         at = mechanism.nodes[at].parent
     return at
 

@@ -11,11 +11,12 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.identifiable.basis import Basis, from_dependence
 from steelyard.identifiable.coupled_joints import clusters
-from steelyard.identifiable.mechanism import GROUND, Mechanism, Node, Spin
+from steelyard.identifiable.mechanism import Mechanism, Node, Spin
 from steelyard.identifiable.placement import Axis, aligned, own_axis
 from steelyard.inertia import transform_matrix
 from steelyard.inertia.parameters import NAMES, UNITS
 from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.model.rotor import Rotor
 from steelyard.spatial import skew
 from steelyard.terms import ParameterLayout
@@ -108,7 +109,7 @@ def _made(mechanism: Mechanism, robot: Robot, rotor: Rotor, content, columns, si
 def _aligned(mechanism: Mechanism, rotor: Rotor, tolerance: float) -> Rotor:
     """The rotor with its axis exactly along or across those of its carrier and of the joints there, if it nearly is."""
     carrier = _carrier(mechanism, rotor)
-    axes = [own_axis(mechanism.nodes[carrier])] if carrier != GROUND else []
+    axes = [own_axis(mechanism.nodes[carrier])] if carrier != WORLD else []
     for i in mechanism.children[carrier]:
         node = mechanism.nodes[i]
         own = own_axis(node)
@@ -122,7 +123,7 @@ def _aligned(mechanism: Mechanism, rotor: Rotor, tolerance: float) -> Rotor:
 def _carrier(mechanism: Mechanism, rotor: Rotor) -> int:
     """Node that holds the motor; what stood on the ground rides on the base where the experiment moves it."""
     if rotor.carrier is None:
-        return 0 if mechanism.stands_on_node else GROUND
+        return 0 if mechanism.stands_on_node else WORLD
     return _found(mechanism, "name", rotor.carrier, f"The rotor of joint '{rotor.joint}' rides on body")
 
 
@@ -134,10 +135,7 @@ def _found(mechanism: Mechanism, field: str, name: str, what: str) -> int:
 
 
 def with_rotor_columns(robot: Robot, layout: ParameterLayout, basis: Basis) -> Basis:
-    """Basis in the columns of a layout with rotors.
-
-    basis: in the columns of a mechanism with motors, `[links | terms | numbers of each rotor]`.
-    """
+    """Basis, of a mechanism's columns `[links | terms | numbers of each rotor]`, in those of a layout with rotors."""
     reading, choice = _reading(robot, layout)
     columns = np.sort([choice[c] for c in basis.columns])
     expressed = basis.regrouping @ reading

@@ -10,9 +10,10 @@ import numpy as np
 
 from steelyard.identifiable.basis import Basis, RankDecisions, expressible, from_dependence, null_space_of, rescaled
 from steelyard.identifiable.coupled_joints import Transfer, momentum
-from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
+from steelyard.identifiable.mechanism import NO_COLUMN, Experiment, Mechanism
 from steelyard.identifiable.recursion import Recursion, null_space_recursion
 from steelyard.identifiable.thresholds import THRESHOLDS
+from steelyard.model.robot import WORLD
 from steelyard.terms import TERMS
 
 PAPER_ORDER = np.array([0, 1, 2, 3, 4, 9, 5, 8, 7, 6])  # place in the paper's tables: m h Ixx Iyy Izz Iyz Ixz Ixy
@@ -91,10 +92,7 @@ def null_blocks(
     *,
     share: float = THRESHOLDS.dependent_share,
 ) -> list[Block]:
-    """All blocks, children before parents. order (p,): place of each column in the order of preference.
-
-    share: see `expressible`.
-    """
+    """All blocks, children before parents. order (p,): place of each column in the order of preference."""
     decisions = recursion.decisions
     waiting: dict[int, list[_UnscaledBlock]] = {}
     for spin in mechanism.spins:  # mass, first moment and transverse inertia of a rotor are as good as its carrier's
@@ -106,10 +104,10 @@ def null_blocks(
         raw, passed = _in_columns(mechanism, transfer, children, decisions)
         done += passed
         waiting.setdefault(raw.parent, []).append(raw)
-    done += _on_ground(mechanism, experiment, waiting.pop(GROUND, []), decisions)
+    done += _on_ground(mechanism, experiment, waiting.pop(WORLD, []), decisions)
     silent = _silent_columns(mechanism, experiment)
     if len(silent):
-        done.append(_UnscaledBlock(silent, np.eye(len(silent)), GROUND, np.zeros((10, len(silent)))))
+        done.append(_UnscaledBlock(silent, np.eye(len(silent)), WORLD, np.zeros((10, len(silent)))))
     return [_pivoted(raw, order, share) for raw in done if raw.entries.shape[1]]
 
 
@@ -168,14 +166,14 @@ def _on_ground(
     mechanism: Mechanism, experiment: Experiment, raws: list[_UnscaledBlock], decisions: RankDecisions
 ) -> list[_UnscaledBlock]:
     """What is handed to the ground goes unnoticed, unless a sensor under the robot weighs it."""
-    if GROUND not in experiment.wrenches or not raws:
+    if WORLD not in experiment.wrenches or not raws:
         return raws
     weighed = momentum(mechanism.gravity[:, None], np.eye(6)).T
     kept = null_space_of(weighed @ np.concatenate([raw.received for raw in raws], axis=1), decisions)
     parts = np.split(kept, np.cumsum([raw.entries.shape[1] for raw in raws])[:-1])
     columns = np.concatenate([raw.columns for raw in raws])
     entries = np.concatenate([raw.entries @ part for raw, part in zip(raws, parts, strict=True)])
-    return [_UnscaledBlock(columns, entries, GROUND, np.zeros((10, kept.shape[1])))]
+    return [_UnscaledBlock(columns, entries, WORLD, np.zeros((10, kept.shape[1])))]
 
 
 def _silent_columns(mechanism: Mechanism, experiment: Experiment) -> np.ndarray:
@@ -215,7 +213,7 @@ def regrouped(mechanism: Mechanism, blocks: Sequence[Block], theta) -> np.ndarra
     theta = np.array(theta, dtype=float)
     for block in blocks:
         moved = theta[..., block.columns[block.pivots]]
-        if block.parent != GROUND:
+        if block.parent != WORLD:
             theta[..., mechanism.nodes[block.parent].columns] -= moved @ block.received.T
         theta[..., block.columns] -= moved @ block.entries.T
         theta[..., block.columns[block.pivots]] = 0.0

@@ -17,9 +17,10 @@ from steelyard.dynamics.effects import effect_column, extra_rows
 from steelyard.dynamics.newton_euler import regressor_rows
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.basis import Basis, RankDecisions, from_dependence, from_null_space, rescaled
-from steelyard.identifiable.mechanism import ALL_JOINTS, GROUND, NO_COLUMN, Mechanism
+from steelyard.identifiable.mechanism import ALL_JOINTS, NO_COLUMN, Mechanism
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
+from steelyard.model.robot import WORLD
 from steelyard.numbers import SEED
 from steelyard.spatial import adjoint, crm, product_of_exponentials
 from steelyard.terms import TERMS, ParameterLayout
@@ -31,11 +32,8 @@ LOOPS_METHOD = "numeric, closed loops"
 def random_regression(
     mechanism: Mechanism, *, dynamic: bool, rows: tuple[int, ...], wrenches: tuple[int, ...] = (), states=None
 ):
-    """Stacked regression (n, p) of random states, in the mechanism's units. Every rotor must be a node.
-
-    rows: coordinates whose torque is measured; wrenches: nodes in front of whose joint a six-axis sensor sits, GROUND
-    for one under the robot. states: how many, enough for the rank by default.
-    """
+    """Stacked regression (n, p) of random states, enough for the rank, in the mechanism's units; every rotor must be a
+    node. rows: whose torque is measured; wrenches: nodes behind a six-axis sensor, WORLD for one under the robot."""
     if mechanism.size > THRESHOLDS.most_dense_columns:
         raise OptionError(
             f"This analysis needs a dense matrix of {mechanism.size} columns (at most "
@@ -83,7 +81,7 @@ def _of_states(mechanism: Mechanism, q, v, a, rows, wrenches):
         _, twist, acceleration = frames[j]
         wrench = body_regressor(twist, acceleration) @ node.content
         at = j
-        while at != GROUND:
+        while at != WORLD:
             here = mechanism.nodes[at]
             for phi, k in zip(here.subspace.T, here.coordinates, strict=True):
                 if int(k) in place:
@@ -92,8 +90,8 @@ def _of_states(mechanism: Mechanism, q, v, a, rows, wrenches):
                 _put(out, len(rows), wrenches.index(at), node.columns, wrench)
             wrench = np.swapaxes(frames[at][0], 1, 2) @ wrench
             at = here.parent
-        if GROUND in wrenches:
-            _put(out, len(rows), wrenches.index(GROUND), node.columns, wrench)
+        if WORLD in wrenches:
+            _put(out, len(rows), wrenches.index(WORLD), node.columns, wrench)
     for name, own in mechanism.term_columns.items():
         effect = TERMS[name].column(v, a, np.tanh(3 * v))
         for k in rows:
@@ -119,7 +117,7 @@ def _frames(mechanism: Mechanism, q, v, a):
         R, p = node.rotation @ R, p @ node.rotation.T + node.position
         Rt = np.swapaxes(R, 1, 2)
         X = adjoint(Rt, -(Rt @ p[..., None])[..., 0])
-        above = rest if node.parent == GROUND else frames[node.parent][1:]
+        above = rest if node.parent == WORLD else frames[node.parent][1:]
         twist, acceleration = ((X @ x[..., None])[..., 0] for x in above)
         moved = v[k].T @ node.subspace.T
         twist = twist + moved
@@ -161,11 +159,8 @@ def sensor_rows(robot: Robot, choice: Choice, sensors: tuple[str, ...]) -> list[
 
 
 def with_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
-    """Basis of a layout with extras from the one without them.
-
-    Columns whose size evidence tells are kept as they are: which of them others express would change with the links,
-    and priors tell them apart.
-    """
+    """Basis of a layout with extras from the one without. Columns whose size evidence tells are kept as they are: which
+    of them others express would change with the links, and priors tell them apart."""
     whole, kept, layout = layout, [not extra.weighed for extra in layout.extras], layout.plain
     base = _among_extras(robot, layout, base) if layout.extras else base
     place = np.concatenate([np.arange(layout.extra.start), layout.extra.start + np.flatnonzero(kept)])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable.mechanism import GROUND, Node
+from steelyard.identifiable.mechanism import Node
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import transform
 from steelyard.model import Robot
@@ -32,14 +32,11 @@ class Axis:
 
 
 def rounded(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node], float]:
-    """Nodes with such relations made exact, and the largest angle or offset that was changed.
-
-    gravity (6,): its direction in the world, or zeros. tolerance: largest angle [rad] or offset that is changed.
-    """
+    """Nodes with such relations, up to a tolerance in rad and m, made exact, and the largest change. gravity: (6,)."""
     ground = [Axis(gravity[:3], None)] if gravity.any() else []
     met, siblings, done, largest = [], {}, [], 0.0
     for node in nodes:
-        above = (ground if node.parent == GROUND else met[node.parent]) + siblings.setdefault(node.parent, [])
+        above = (ground if node.parent == WORLD else met[node.parent]) + siblings.setdefault(node.parent, [])
         own = own_axis(node)
         if own is not None:
             R, p, change = _placed(node, own, above, tolerance)
@@ -85,7 +82,6 @@ def aligned(direction, others: Sequence[Axis], tolerance: float) -> np.ndarray:
 
 
 def _placed(node: Node, own: Axis, above: Sequence[Axis], tolerance: float):
-    """Rotation and position of a node, and the largest change."""
     before = node.rotation @ own.direction
     after = aligned(before, above, tolerance)
     W = skew(np.cross(before, after))
@@ -127,10 +123,7 @@ BASE_BODY = "base"
 
 @dataclass(frozen=True, eq=False)
 class PlacedJoint:
-    """A joint before scaling: pose at zero coordinates, subspace (6, k) per unit of v, coordinates, body or None.
-
-    acts: whether it can have friction and armature, as a robot's joints do and a free base does not.
-    """
+    """A joint before scaling: pose at zero coordinates, subspace (6, k) per unit of v, coordinates, body or None."""
 
     name: str
     body: str | None
@@ -140,7 +133,7 @@ class PlacedJoint:
     subspace: np.ndarray
     coordinates: np.ndarray
     theta: np.ndarray
-    acts: bool
+    acts: bool  # whether it can have friction and armature, as a robot's joints do and a free base does not
 
 
 def locked_at(robot: Robot, locked) -> dict[str, float]:
@@ -219,7 +212,7 @@ def with_base(robot: Robot, joints: list[PlacedJoint], names: list[str], base):
     theta = sum((transform(x.theta, x.rotation, x.position) for x in robot.links if x.body == WORLD), np.zeros(10))
     pose = np.eye(3), np.zeros(3)
     root = PlacedJoint(
-        FLOATING_BASE, _base_name(robot), GROUND, *pose, subspace, np.arange(count), np.asarray(theta), False
+        FLOATING_BASE, _base_name(robot), WORLD, *pose, subspace, np.arange(count), np.asarray(theta), False
     )
     rest = [replace(joint, parent=joint.parent + 1, coordinates=joint.coordinates + count) for joint in joints]
     return [root, *rest], [*(f"{FLOATING_BASE}[{i}]" for i in range(count)), *names]

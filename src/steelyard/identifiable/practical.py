@@ -61,15 +61,13 @@ WORDS = 5  # parameters named in one direction
 class Excitation:
     """Excitation of r base parameters by data.
 
-    names (r,): base parameters. rms (r,): root mean square of each column, N m per unit. singular (r,): singular
-    values of the regressor with unit columns over the largest, descending; directions (r, r): rows, theirs. level (r,):
-    share of each column that no combination of the others imitates: 1 is perfect, 0 is not excited.
+    level (r,): share of each column that no combination of the others imitates: 1 is perfect, 0 is not excited.
     """
 
-    names: tuple[str, ...]
-    rms: np.ndarray
-    singular: np.ndarray
-    directions: np.ndarray
+    names: tuple[str, ...]  # (r,) base parameters
+    rms: np.ndarray  # (r,) root mean square of each column, N m per unit
+    singular: np.ndarray  # (r,) singular values of the regressor with unit columns over the largest, descending
+    directions: np.ndarray  # (r, r) rows, theirs
     level: np.ndarray
 
     @property

@@ -28,8 +28,9 @@ from steelyard.identifiable.coupled_joints import (
     momentum,
     transfer_rate,
 )
-from steelyard.identifiable.mechanism import GROUND, NO_COLUMN, Experiment, Mechanism
+from steelyard.identifiable.mechanism import NO_COLUMN, Experiment, Mechanism
 from steelyard.inertia import transform_matrix
+from steelyard.model.robot import WORLD
 from steelyard.spatial import adjoint, crm
 
 
@@ -94,11 +95,11 @@ class _NodeTransforms:
 
 def _seed(mechanism: Mechanism, experiment: Experiment, result: Recursion, parent: int):
     """V and K of a parent. The ground sees gravity; a wrench sensor under the robot makes it matter."""
-    if parent != GROUND:
+    if parent != WORLD:
         return result.V[parent], result.K[parent]
     V = np.append(-mechanism.gravity, 1.0)[:, None]  # proper acceleration at rest
     K = np.zeros((10, 0))
-    if GROUND in experiment.wrenches:
+    if WORLD in experiment.wrenches:
         K = span_union(K, momentum(mechanism.gravity[:, None], np.eye(6)), result.decisions)
     return V / np.linalg.norm(V), K
 
@@ -108,7 +109,7 @@ def _sensed(mechanism: Mechanism, experiment: Experiment) -> list[bool]:
     sensed = []
     for node in mechanism.nodes:
         at = node.parent
-        sensed.append(at in experiment.wrenches or (at != GROUND and sensed[at]))
+        sensed.append(at in experiment.wrenches or (at != WORLD and sensed[at]))
     return sensed
 
 

@@ -50,7 +50,6 @@ def balance_fact(layout: ParameterLayout, name: str) -> Fact:
 
 
 def _kept(layout: ParameterLayout, values, name: str, parts) -> Fact:
-    """Parts of a body as in the model."""
     span = _span(layout, name, "fixed")
     parts = PARTS if parts == ALL else (parts,) if isinstance(parts, str) else tuple(parts)
     if not parts or any(part not in PARTS for part in parts):
@@ -107,14 +106,7 @@ def scale_sentence(result: Analysis) -> str:
 
 
 def scale_lines(result: Analysis) -> Iterator[str]:
-    """All scales, and what would fix those that are open.
-
-    Args:
-        result: of `identifiability` with drives.
-
-    Returns:
-        Lines of text; those that belong to the one before are indented.
-    """
+    """Lines on all scales, and what would fix those that are open; those that belong to the one before are indented."""
     if not all(scale.fixed for scale in result.scales):
         yield (
             "Masses, friction and gains of joints whose scale is open, times one number, move alike; a fit takes the "
@@ -143,7 +135,6 @@ def _of(scale: Scale) -> Iterator[str]:
 
 
 def _measurements(scale: Scale) -> Iterator[str]:
-    """Cheapest first."""
     if scale.loaded:
         yield f"a further log with a payload of known mass on {_some(scale.loaded)} (--load {scale.loaded[0]}=KG:LOG)"
     if scale.weighed:

@@ -104,7 +104,6 @@ def render(result, format: str = "text") -> str:
 
 
 def _sheets(table: Grid) -> Iterator[Sheet]:
-    """Tables of at most WIDTH bodies each."""
     for start in range(0, len(table.bodies), WIDTH):
         cut = slice(start, start + WIDTH)
         columns = (("", "text"), *((body, "sign") for body in table.bodies[cut]))

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.errors import InertiaError, choices
 from steelyard.inertia import batches, cones, pseudo
 from steelyard.inertia.cones import COARSE, ConeRows, NoDigits, minimise
-from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
+from steelyard.numbers import NEGLIGIBLE, ROUNDING, SAME, STEPS
 
 
 def project_onto(rows, frame, theta, metric):
@@ -145,11 +145,8 @@ class BodySet(ABC):
 
     @abstractmethod
     def cone_rows(self, eps=EPS) -> ConeRows:
-        """The set as linear cone constraints, kept away from singular bodies: `J >= eps m 1` in the set's frame, eps
-        unitless.
-
-        Only the positive-definiteness rows are tightened; with eps = 0 the rows describe the closed set.
-        """
+        """The set as linear cone constraints, kept away from singular bodies: `J >= eps m 1` in its frame; eps = 0: the
+        closed set."""
 
     def size(self, theta):
         """Largest entry of the pseudo-inertia in the set's frame, in kg: what violations are relative to. theta: (...,
@@ -158,12 +155,9 @@ class BodySet(ABC):
         return np.abs(T @ pseudo.to_matrix(theta) @ T.T).max(axis=(-1, -2))
 
     def margin(self, theta):
-        """How deep inside the set a body lies, relative to its size: the smallest eigenvalue over all cones; negative
-        outside.
-
-        theta: (..., 10). Returns (...), unitless. Sets with auxiliary variables solve one small cone program a body,
-        and report no depth: 0 inside, up to about 1e-9.
-        """
+        """(...) how deep inside the set bodies (..., 10) lie, over their size: the smallest eigenvalue of all cones,
+        negative outside; with auxiliary variables one small cone program a body, and no depth: 0 inside, up to about
+        1e-9."""
         theta = _finite(theta)
         return _margin(self.cone_rows(0.0), theta / _nonzero(self.size(theta))[..., None])
 
@@ -188,7 +182,7 @@ class BodySet(ABC):
         )
         floor = np.array([ROUNDING if kind == "psd" else -NEGLIGIBLE for kind, _ in own.cones])
         inside = (values >= floor).all(axis=-1) & (theta[..., 0] > 0)
-        return inside & (_margin(rows, scaled) >= -cones.ACCURACY) if rows.aux else inside
+        return inside & (_margin(rows, scaled) >= -SAME) if rows.aux else inside
 
     def project(self, theta, *, metric="entropic", eps=EPS):
         """The nearest body of the set, kept `eps` away from singular ones (see `cone_rows`); a body already there is
@@ -239,7 +233,6 @@ def _margin(rows, theta):
 
 
 def _without_aux(rows):
-    """The cones of a set that no auxiliary variable touches."""
     own = [(kind, n, block) for kind, n, block in rows.blocks() if not rows.A_aux[block].any()]
     index = np.concatenate([np.arange(block.start, block.stop) for _, _, block in own]) if own else np.zeros(0, int)
     return ConeRows(

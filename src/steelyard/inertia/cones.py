@@ -22,18 +22,16 @@ from steelyard.inertia import pseudo
 # tolerances asked of the solver, one after the other: degenerate problems do not have the digits of the first
 FINE = (1e-11, 1e-9, 1e-8)
 COARSE = (1e-9, 1e-8, 1e-7, 1e-6)  # where a start or a yes or no is wanted
-ACCURACY = 1e-6  # to which membership of sets with auxiliary variables is decided, relative to the body's size
 
 
 @dataclass(frozen=True, eq=False)
 class ConeRows:
-    """Rows `b - A_theta theta - A_aux aux in K`. A_theta: (r, 10), A_aux: (r, k), b: (r,), cones: `(kind, n)` in row
-    order."""
+    """Rows `b - A_theta theta - A_aux aux in K`."""
 
-    A_theta: np.ndarray
-    A_aux: np.ndarray
-    b: np.ndarray
-    cones: tuple[tuple[str, int], ...]
+    A_theta: np.ndarray  # (r, 10)
+    A_aux: np.ndarray  # (r, k)
+    b: np.ndarray  # (r,)
+    cones: tuple[tuple[str, int], ...]  # `(kind, n)` in row order
 
     @property
     def aux(self):
@@ -60,10 +58,8 @@ def row_count(kind, n):
 
 
 def triangle(S):
-    """Upper triangle of symmetric matrices, column by column, off-diagonals times sqrt(2): keeps inner products.
-
-    S: (..., n, n). Returns (..., n (n + 1) / 2) in the order (0,0), (0,1), (1,1), (0,2), (1,2), (2,2), ...
-    """
+    """Upper triangle (..., n (n + 1) / 2) of symmetric (..., n, n), column by column, off-diagonals times sqrt(2):
+    keeps inner products."""
     n = S.shape[-1]
     return S.reshape(*S.shape[:-2], n * n).take(_upper(n).entries, axis=-1) * _upper(n).weight
 
@@ -185,10 +181,8 @@ def unit(kind, n):
 
 
 def by_clarabel(P, q, A, b, kinds, tolerance):
-    """Clarabel's solution of the problem of `minimise` at one tolerance: its `status`, `x` and multipliers `z`.
-
-    P: (n, n), A: (r, n), dense or sparse; kinds: `(kind, n)` in row order, `("exponential", 3)` among them.
-    """
+    """Clarabel's `status`, `x` and multipliers `z` of the problem of `minimise` at one tolerance; `exponential` cones,
+    too."""
     import clarabel
     from scipy import sparse
 
@@ -213,23 +207,8 @@ class NoDigits(InertiaError):
 
 
 def minimise(P, q, A, b, kinds, *, tolerances=FINE):
-    """The x that minimises `1/2 x^T P x + q^T x` subject to `b - A x` in the cones `kinds`.
-
-    Args:
-        P: (n, n), symmetric and positive semidefinite.
-        q: (n,).
-        A: (r, n).
-        b: (r,).
-        kinds: `(kind, n)` of the cones in the order of the rows.
-        tolerances: of gap and feasibility, tried in turn until one is met.
-
-    Returns:
-        x (n,).
-
-    Raises:
-        InertiaError: there is no such x.
-        NoDigits: no tolerance is met.
-    """
+    """The x (n,) that minimises `1/2 x^T P x + q^T x` subject to `b - A x` in the cones `kinds`, `(kind, n)` in the
+    order of rows. tolerances: tried in turn. Raises InertiaError: there is no such x; NoDigits: no tolerance is met."""
     stopped = []
     for tolerance in tolerances:
         solution = by_clarabel(P, q, A, b, kinds, tolerance)

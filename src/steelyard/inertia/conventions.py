@@ -45,12 +45,9 @@ def to_order(theta, order):
 class UrdfInertial(NamedTuple):
     """`<inertial>` of a URDF link: `<origin xyz rpy/>`, `<mass/>`, `<inertia ixx ixy ixz iyy iyz izz/>`."""
 
-    mass: Any
-    """(...) kg"""
-    xyz: Any
-    """(..., 3) m, centre of mass in the link frame"""
-    rpy: Any
-    """(..., 3) rad, axes of the inertial frame in the link frame: `Rz(yaw) Ry(pitch) Rx(roll)`"""
+    mass: Any  # (...) kg
+    xyz: Any  # (..., 3) m, centre of mass in the link frame
+    rpy: Any  # (..., 3) rad, axes of the inertial frame in the link frame: `Rz(yaw) Ry(pitch) Rx(roll)`
     inertia: Any
     """(..., 6) kg m^2 `[ixx, ixy, ixz, iyy, iyz, izz]` about the centre of mass, in the axes of the inertial frame"""
 
@@ -64,10 +61,8 @@ def from_urdf(mass, xyz, rpy, inertia):
 
 
 def to_urdf(theta, *, rpy=(0.0, 0.0, 0.0)):
-    """`UrdfInertial` of theta (..., 10); inertial axes along the link's, or at `rpy` (..., 3) to keep a file's.
-
-    Raises InertiaError if a body has a first moment but no mass.
-    """
+    """`UrdfInertial` of theta (..., 10), axes the link's, or at `rpy` (..., 3). Raises InertiaError: first moment, no
+    mass."""
     theta = batches.as_vector(theta, "theta")
     xp = array_namespace(theta)
     mass, com, central = parameters.to_com_inertia(theta)
@@ -80,12 +75,9 @@ def to_urdf(theta, *, rpy=(0.0, 0.0, 0.0)):
 class MujocoFull(NamedTuple):
     """`<inertial mass pos fullinertia/>` of an MJCF body."""
 
-    mass: Any
-    """(...) kg"""
-    pos: Any
-    """(..., 3) m, centre of mass in the body frame"""
-    fullinertia: Any
-    """(..., 6) kg m^2 `[xx, yy, zz, xy, xz, yz]` about the centre of mass, in body axes"""
+    mass: Any  # (...) kg
+    pos: Any  # (..., 3) m, centre of mass in the body frame
+    fullinertia: Any  # (..., 6) kg m^2 `[xx, yy, zz, xy, xz, yz]` about the centre of mass, in body axes
 
 
 def from_mujoco_full(mass, pos, fullinertia):
@@ -107,21 +99,15 @@ def to_mujoco_full(theta):
 class MujocoDiagonal(NamedTuple):
     """`<inertial mass pos quat diaginertia/>` of an MJCF body; `body_mass`, `ipos`, `iquat`, `inertia` of `MjModel`."""
 
-    mass: Any
-    """(...) kg"""
-    pos: Any
-    """(..., 3) m, centre of mass in the body frame"""
-    quat: Any
-    """(..., 4) `[w, x, y, z]`, principal axes in the body frame"""
-    diaginertia: Any
-    """(..., 3) kg m^2, principal moments"""
+    mass: Any  # (...) kg
+    pos: Any  # (..., 3) m, centre of mass in the body frame
+    quat: Any  # (..., 4) `[w, x, y, z]`, principal axes in the body frame
+    diaginertia: Any  # (..., 3) kg m^2, principal moments
 
 
 def from_mujoco_diagonal(mass, pos, quat, diaginertia):
-    """theta: (..., 10) in the body frame, of the fields of `MujocoDiagonal`. `quat` is normalised, as MuJoCo does.
-
-    Raises InertiaError for a quaternion without direction (zero or not finite).
-    """
+    """theta (..., 10) in the body frame of the fields of `MujocoDiagonal`. Raises InertiaError: a quaternion without
+    direction."""
     quat = batches.as_vector(quat, "quat", size=4)
     moments = batches.as_vector(diaginertia, "diaginertia", size=3)
     xp = array_namespace(quat)
@@ -138,10 +124,8 @@ def from_mujoco_diagonal(mass, pos, quat, diaginertia):
 
 
 def to_mujoco_diagonal(theta):
-    """`MujocoDiagonal` of theta (..., 10), with the principal axes nearest the body's (any order of moments is valid).
-
-    Raises InertiaError if a body has a first moment but no mass.
-    """
+    """`MujocoDiagonal` of theta (..., 10), principal axes nearest the body's. Raises InertiaError: first moment, no
+    mass."""
     theta = batches.as_vector(theta, "theta")
     xp = array_namespace(theta)
     mass, com, central = parameters.to_com_inertia(theta)

@@ -62,7 +62,6 @@ def _jacobian(gamma):
 
 
 def _symmetric(gamma):
-    """Symmetric matrix (..., 4, 4) of its upper triangle (..., 10)."""
     xp = array_namespace(gamma)
     rows = [[gamma[..., _PAIRS.index((min(i, j), max(i, j)))] for j in range(4)] for i in range(4)]
     return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)

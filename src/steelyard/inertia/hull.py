@@ -23,7 +23,7 @@ import numpy as np
 from steelyard.errors import InertiaError
 from steelyard.inertia.ellipsoid import Ellipsoid
 from steelyard.inertia.parameters import DIAGONAL_FIRST
-from steelyard.numbers import NEGLIGIBLE, STEPS
+from steelyard.numbers import NEGLIGIBLE, SAME, STEPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +88,6 @@ def _areas(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return u[:, _NEXT] * w[:, _LAST] - u[:, _LAST] * w[:, _NEXT]  # `numpy.cross` takes far longer
 
 
-FLAT = 1e-6  # ratio of smallest to largest extent below which a cloud counts as flat
-SHORTEST = 1e-6  # step length at which rounding, not the problem, is what stops it
 ANYWHERE = tuple(product(range(3), (0.3, 0.4, 0.5, 0.6, 0.7)))  # (principal axis, where on it): heads and handles
 SUPPORTS = 120  # directions whose farthest points stand for a piece while cuts are compared
 
@@ -121,9 +119,9 @@ def minimum_volume_ellipsoid(points, *, tolerance=1e-7) -> Ellipsoid:
         )
     middle = points.mean(axis=0)
     _, extents, axes = np.linalg.svd(points - middle, full_matrices=False)
-    if extents[2] <= FLAT * extents[0]:
+    if extents[2] <= SAME * extents[0]:
         raise InertiaError(
-            f"all {len(points)} points lie in a plane within {FLAT:g} of their extent, so no solid ellipsoid is "
+            f"all {len(points)} points lie in a plane within {SAME:g} of their extent, so no solid ellipsoid is "
             "smallest; add points off the plane (a thickness), or use Ellipsoid.from_box"
         )
     from_white = (axes.T * extents) / np.sqrt(len(points))  # the problem is affine invariant, its digits are not
@@ -177,7 +175,7 @@ def _interior_point(x, tolerance):
         step = -np.linalg.solve(hessian, gradient + push.T @ (center / slack))
         dual_step = (center + dual * (push @ step)) / slack - dual
         length = _step_length(p, step, dual, dual_step, x, center)
-        if length < SHORTEST:
+        if length < SAME:
             break
         p, dual = p + length * step, dual + length * dual_step
     return _matrix(p), p[6:]
@@ -211,7 +209,7 @@ def _step_length(p, step, dual, dual_step, x, center):
     length = min(1.0, 0.99 * (-dual[shrinking] / dual_step[shrinking]).min(initial=np.inf))
     before = _residual(p, dual, x, center)
     while (
-        length >= SHORTEST
+        length >= SAME
         and not _residual(p + length * step, dual + length * dual_step, x, center) <= (1 - 0.01 * length) * before
     ):
         length *= 0.5

@@ -33,11 +33,8 @@ def from_parameters(theta):
 
 
 def factor(theta, *, name="theta"):
-    """Upper triangular U with positive diagonal and `J = U U^T`. theta: (..., 10). Returns (..., 4, 4).
-
-    In closed form, last row first. Its squared pivots decide whether J is positive definite, whatever the units of
-    length and mass; InertiaError, with `name` for theta, where it is not.
-    """
+    """Upper triangular U (..., 4, 4), positive diagonal, `J = U U^T`, in closed form, last row first; its squared
+    pivots decide whether J is positive definite. Raises InertiaError, with `name` for theta."""
     theta = batches.as_vector(theta, name)
     xp = array_namespace(theta)
     clean, ok = batches.finite_bodies(theta)

@@ -212,11 +212,7 @@ def require_density(density):
 
 
 def require_solid(columns, faces, *, volume, thinnest_face):
-    """Refuse a mesh that encloses no solid; warn of an implausible size and of faces without area.
-
-    columns: (3, n) vertices; faces: (f, 3) as from `as_mesh`; volume: signed, m^3; thinnest_face: smallest squared
-    `|(v2-v1) x (v3-v1)|`.
-    """
+    """Refuse a mesh that encloses no solid; warn of an implausible size (volume, m^3) and of faces without area."""
     diagonal = float(np.linalg.norm(np.ptp(columns, axis=1)))
     if not is_closed(faces, columns.shape[1]):
         raise InertiaError(_describe_opening(faces))

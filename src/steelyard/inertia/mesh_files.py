@@ -189,7 +189,6 @@ def _components(path: Path, root) -> None:
 
 
 def _parsed(path: Path, content: bytes):
-    """Root element of XML; None for what is none."""
     with extra("Reading XML meshes"):
         from lxml import etree
 

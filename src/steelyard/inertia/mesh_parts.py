@@ -48,12 +48,10 @@ class Part:
 class PartDerivatives:
     """Derivatives of a part's parameters, (10,) in the body frame."""
 
-    density: np.ndarray
-    """(10,) per kg/m^3"""
+    density: np.ndarray  # (10,) per kg/m^3
     pose: np.ndarray
     """(10, 6) with respect to `eta = [dv; dw]` of the body frame, the part's pose becoming `exp(eta) T`"""
-    vertices: np.ndarray
-    """(10, n, 3) with respect to the vertices, in the mesh frame"""
+    vertices: np.ndarray  # (10, n, 3) with respect to the vertices, in the mesh frame
 
 
 def parameters(part: Part):

@@ -62,11 +62,7 @@ def jacobian(psi):
 
 
 def principal_axes(matrix):
-    """Eigen decomposition `matrix = R diag(values) R^T` with the proper rotation R nearest the identity.
-
-    matrix: (..., 3, 3), symmetric. Returns R: (..., 3, 3) and values: (..., 3). A body already in principal axes
-    keeps its axes and their order.
-    """
+    """Proper rotation R nearest the identity and values of symmetric `matrix = R diag(values) R^T` (..., 3, 3)."""
     xp = array_namespace(matrix)
     values, V = xp.linalg.eigh(matrix)
     V = V * xp.where(xp.linalg.det(V) < 0, -1.0, 1.0)[..., None, None]

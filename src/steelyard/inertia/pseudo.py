@@ -38,10 +38,7 @@ def bordered(second, h, m):
 
 
 def gradient_to_parameters(G):
-    """Gradient with respect to theta of a function of `J` (adjoint of `to_matrix`).
-
-    G: (..., 4, 4), the symmetric gradient with respect to J, `df = tr(G dJ)`. Returns (..., 10), `df = g . dtheta`.
-    """
+    """Gradient (..., 10) with respect to theta of `df = tr(G dJ)`, G (..., 4, 4) symmetric (adjoint of `to_matrix`)."""
     xp = array_namespace(G)
     xx, yy, zz = G[..., 0, 0], G[..., 1, 1], G[..., 2, 2]
     half_trace = 0.5 * (xx + yy + zz)

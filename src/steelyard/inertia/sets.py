@@ -30,7 +30,6 @@ def _frame_around(points):
 
 
 def _places(points, what, least=1):
-    """Finite points (n, 3), at least so many, or an InertiaError."""
     points = np.array(points, dtype=float)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < least or not np.isfinite(points).all():
         raise InertiaError(
@@ -40,7 +39,6 @@ def _places(points, what, least=1):
 
 
 def _convex_hull(vertices):
-    """Finite vertices (n, 3) and their hull, or an InertiaError."""
     vertices = _places(vertices, "vertices of a polyhedron")
     hull = hull_of(vertices)
     if hull is None:

@@ -19,8 +19,7 @@ from steelyard.log.raw_channels import INDEX, NAMES, STEADY, Channel, Raw, ReadR
 from steelyard.log.signals import best_torques, computed_note, recognised
 from steelyard.log.table_columns import layout
 
-LIMIT = 2**31
-"""Largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours."""
+LIMIT = 2**31  # largest array read, in bytes uncompressed: 30 columns at 1 kHz for 2.5 hours
 EXPANSION = 1100  # zlib cannot make more out of a byte
 BANDWIDTH = "bandwidth"
 
@@ -115,7 +114,6 @@ def _by_word(keys) -> dict[str, str]:
 
 
 def _wrenches(arrays: Arrays) -> dict[str, NDArray[np.float64]]:
-    """Arrays `wrench_LINK` (n, 6), N and N m, by link."""
     found = {key: arrays[key] for key in arrays.keys if key.startswith(WRENCH_WORD)}
     return {
         key.removeprefix(WRENCH_WORD): array.astype(np.float64)
@@ -208,10 +206,7 @@ def is_frame(source: Any) -> bool:
 
 
 def read_given(source: Any, request: ReadRequest) -> Raw:
-    """A mapping from names to arrays, of (n, columns) or of one column each (None: not there), or a data frame.
-
-    Raises LogError.
-    """
+    """A mapping of names to arrays (n, columns) or (n,) (None: not there), or a data frame. Raises LogError."""
     if isinstance(source, Mapping):
         source = {str(key): value for key, value in source.items() if value is not None}
         if any(np.ndim(value) == 2 for value in source.values()):
@@ -230,7 +225,6 @@ def read_given(source: Any, request: ReadRequest) -> Raw:
 
 
 def _column(source: Any, name: str) -> NDArray[np.float64]:
-    """(n,) numbers of a column. Raises LogError naming it."""
     try:
         values = source[name]
         found = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values, dtype=np.float64)

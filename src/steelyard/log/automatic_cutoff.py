@@ -90,18 +90,8 @@ class Bandwidth:
 def cutoff_for(
     log: Log, cutoff: float | None = None, *, smoother: str = BUTTERWORTH, order: int | None = None
 ) -> float:
-    """The cutoff of a log: the given one, or that of its spectrum.
-
-    Args:
-        log: what is filtered.
-        cutoff: Hz; None takes `bandwidth`, but at most `highest_cutoff`; the latter alone where no stretch
-            has 64 samples.
-        smoother: as of `filters.differentiate`.
-        order: as of `filters.differentiate`.
-
-    Returns:
-        Hz.
-    """
+    """Hz: the given cutoff of a log, or that of its spectrum, at most `highest_cutoff`; the latter alone where no
+    stretch has 64 samples. smoother, order: as of `filters.differentiate`."""
     if cutoff is not None:
         return cutoff
     highest = highest_cutoff(log)
@@ -112,16 +102,8 @@ def cutoff_for(
 
 
 def torque_cutoff_for(log: Log, cutoff: float | None = None, torque_cutoff: float | None = None) -> float:
-    """The cutoff of torques; see `bandwidth` for why it differs from that of positions.
-
-    Args:
-        log: what is filtered.
-        cutoff: of positions, as given; None is automatic.
-        torque_cutoff: Hz; None takes that of positions, or the highest where that is automatic.
-
-    Returns:
-        Hz.
-    """
+    """Hz: the given cutoff of torques, else that of positions, or the highest where that is automatic; see `bandwidth`
+    for why they differ."""
     if torque_cutoff is not None:
         return torque_cutoff
     return highest_cutoff(log) if cutoff is None else cutoff
@@ -149,8 +131,7 @@ def acceleration_noise(noise: float, rate: float, cutoff: float) -> float:
 
 def bandwidth(log: Log, *, smoother: str = BUTTERWORTH, order: int | None = None) -> Bandwidth:
     """The cutoff with the least expected error of a fit to what `filters.differentiate` makes of a log, common to all
-    joints. log: with q; with v as well the cutoff is the higher one, of the channel that shows more of the motion.
-    Raises LogError for a log too short to tell."""
+    joints; with v the higher one, of the channel that shows more. Raises LogError for a log too short to tell."""
     part, options = longest(log), {"smoother": smoother, "order": order}
     found = []
     if log.nq == log.nv:

@@ -43,9 +43,8 @@ _SPELLING = str.maketrans({"µ": "u", "μ": "u", "°": "deg", "²": "2"} | dict.
 
 
 def factor(channel: str, unit: str) -> float:
-    """SI units per unit of a channel. unit: spelled leniently (`N m`, `N*m`, `Nm`; `deg/s^2`, `°/s²`), or a number: SI
-    units of one step, such as 0.005 of samples counted at 200 Hz, or 0.00153398 of ticks of 2 pi/4096. Raises LogError
-    for a unit the channel cannot have."""
+    """SI units per unit of a channel, spelled leniently (`N m`, `N*m`, `Nm`; `deg/s^2`, `°/s²`), or a number, such as
+    0.00153398 of ticks of 2 pi/4096. Raises LogError for a unit the channel cannot have."""
     if unit == SI[channel]:
         return 1.0
     known = _FACTORS[channel]
@@ -100,14 +99,11 @@ class Kind(IntEnum):
     """How well a signal is measured, best first."""
 
     MEASURED = 0
-    PLAIN = 1
-    """Without a word on it."""
+    PLAIN = 1  # without a word on it
     FILTERED = 2
     OF_CURRENT = 3
-    COMPUTED = 4
-    """By a controller's model, or asked for."""
-    OTHER = 5
-    """Part of a torque, or a limit of it."""
+    COMPUTED = 4  # by a controller's model, or asked for
+    OTHER = 5  # part of a torque, or a limit of it
 
 
 _QUALIFIED = {

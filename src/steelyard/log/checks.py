@@ -21,12 +21,9 @@ from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wan
 from steelyard.log.stated_units import REGISTER, suspected
 from steelyard.spatial import TWIST
 
-SLOWEST = 25.0
-"""Hz below which a log is too slow for the motion of arms and legs."""
-USUAL = 20.0, 500.0
-"""s and Hz of a usual log of an arm: so many samples average noise enough."""
-MINIMUM = SHORTEST
-"""Fewer samples than this identify nothing: a joint has more parameters than that."""
+SLOWEST = 25.0  # Hz below which a log is too slow for the motion of arms and legs
+USUAL = 20.0, 500.0  # s and Hz of a usual log of an arm: so many samples average noise enough
+MINIMUM = SHORTEST  # fewer samples than this identify nothing: a joint has more parameters than that
 JITTER = 0.05
 """Standard deviation of the steps, relative to the median step, above which time stamps count as irregular."""
 NO_TORQUE = (
@@ -36,10 +33,8 @@ NO_TORQUE = (
 """What is missing without torques, and where they may be."""
 DRIVING = {"command": "commands", "duty": "duty cycles", "current": "motor currents"}
 """Channels that do in the place of torques, in words."""
-UNUSED = "columns not used"
-"""How readers start the note on columns that they found no place for."""
-CLOCK = "t: the clock of"
-"""How readers start the note on a topic whose clock drifts."""
+UNUSED = "columns not used"  # how readers start the note on columns that they found no place for
+CLOCK = "t: the clock of"  # how readers start the note on a topic whose clock drifts
 
 
 def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) -> tuple[Finding, ...]:
@@ -126,7 +121,6 @@ def time(log: Log) -> Iterator[Finding]:
 
 
 def _repeated_stamps(log: Log) -> tuple[str, tuple[str, ...]]:
-    """What to do about stamps that repeat, and the option for it."""
     if not is_coarse(log):
         return "Keep one sample of each time stamp.", ()
     stamps = len(np.unique(log.t))
@@ -291,7 +285,6 @@ def _label(log: Log, key: str, column: int) -> str:
 
 
 def _remedy(log: Log, key: str, bad: np.ndarray) -> str:
-    """What to do about values (n,) or (n, k) that are no numbers."""
     if key == "t" or not bad.any(axis=1).all():
         rows = f"numpy.isfinite(log.{key}){'.all(1)' * (key != 't')}"
         return f"Leave these samples out: delete the lines, or in Python log[{rows}]."

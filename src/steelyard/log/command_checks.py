@@ -11,8 +11,7 @@ from steelyard.log.log import Log
 from steelyard.log.raw_channels import RobotNames
 from steelyard.log.stamps import runs
 
-STILL = 1e-3
-"""A joint whose position spans less (rad or m) counts as never moved, and so does a command."""
+STILL = 1e-3  # A joint whose position spans less (rad or m) counts as never moved, and so does a command
 COPY_LAG = 10  # samples by which a copy may come late
 LONGEST_LAG = 0.3  # s between command and position that is looked for
 

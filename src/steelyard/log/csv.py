@@ -206,10 +206,7 @@ def _first_fault(head: TableHead, used: Sequence[int], comma: bool, times: Seque
 
 
 def channels_of_columns(columns: NDArray[np.float64], joints: Sequence[str]) -> Mapping[str, list[int] | int]:
-    """Column numbers by channel, of a table (n, k) of a robot with these joints.
-
-    Raises LogError where the numbers do not tell.
-    """
+    """Column numbers by channel of a table (n, k) of these joints. Raises LogError where the numbers do not tell."""
     count = columns.shape[1]
     t, rest = columns[:, 0], columns[:, 1:]
     if len(t) < 3 or not np.all(np.diff(t) > 0):
@@ -230,7 +227,6 @@ def _sizes(joints: Sequence[str]) -> list[int]:
 
 
 def _meanings(t: NDArray, blocks: list[NDArray], count: int) -> dict[str, int]:
-    """Number of the block of each channel."""
     missed = {
         (i, j): _missed(t, blocks[i], blocks[j]) for i in range(len(blocks)) for j in range(len(blocks)) if i != j
     }
@@ -265,9 +261,8 @@ def _refusal(count: int, why: str) -> LogError:
 
 
 def sparse_columns(head: TableHead, plan: Layout) -> tuple[list[NDArray[np.float64]], str] | None:
-    """Columns (n,) at the rows of the positions, from a table where the cells of a signal may be empty together, and a
-    note; None for what is no such table. Other signals lie on lines between their own samples, what holds has its last
-    value, and NaN stands where there is no sample near."""
+    """Columns (n,) at the rows of the positions of a table where cells of a signal may be empty together, and a note,
+    or None: others lie on lines between their samples, what holds has its last value, NaN where there is none near."""
     signals = _signals(plan)
     cells = _cells(head, plan.indices)
     if cells is None or "t" not in signals or "q" not in signals:
@@ -300,7 +295,6 @@ def sparse_columns(head: TableHead, plan: Layout) -> tuple[list[NDArray[np.float
 
 
 def _signals(plan: Layout) -> dict[str, list[int]]:
-    """Places among the used columns of each signal."""
     result: dict[str, list[int]] = {}
     for place, column in enumerate(plan.columns):
         result.setdefault(column.channel, []).append(place)

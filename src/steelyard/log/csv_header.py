@@ -26,18 +26,16 @@ BANDWIDTH = re.compile(
 
 @dataclass(frozen=True)
 class TableHead:
-    """How a table is to be read. delimiter: None is white space; skip: lines before the first one of numbers.
-    bandwidth: Hz of torques, where a comment says it, as `write_csv` does. bare: whether there is no header, and the
-    headers only count."""
+    """How a table is to be read."""
 
     path: Path
     encoding: str
     headers: list[str]
-    delimiter: str | None
-    skip: int
+    delimiter: str | None  # None is white space
+    skip: int  # lines before the first one of numbers
     notes: tuple[str, ...] = ()
-    bandwidth: float | None = None
-    bare: bool = False
+    bandwidth: float | None = None  # Hz of torques, where a comment says it, as `write_csv` does
+    bare: bool = False  # whether there is no header, and the headers only count
 
     def lines(self):
         """The file, line by line, ends of lines as they are."""
@@ -144,7 +142,6 @@ def _holds_numbers(text: str, header: str) -> bool:
 
 
 def _cells(text: str, delimiter: str | None) -> list[str]:
-    """Cells of a line of numbers."""
     return text.split() if delimiter is None else cells_of(text, delimiter)
 
 
@@ -200,11 +197,11 @@ def is_number(cell: str, comma: bool = False) -> bool:
     return True
 
 
-def has_commas(head: TableHead, used: list[int], searched: int = 10_000) -> bool:
+def has_commas(head: TableHead, used: list[int]) -> bool:
     """Whether decimals are written with a comma: the first number that has any in a used column decides."""
     if head.delimiter == ",":
         return False
-    for _, cells in islice(head.rows(), searched):
+    for _, cells in islice(head.rows(), 10_000):
         for cell in (cells[index] for index in used if index < len(cells)):
             if "." in cell or _COMMA.fullmatch(cell):
                 return "." not in cell

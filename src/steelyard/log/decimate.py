@@ -16,6 +16,7 @@ from steelyard.log.log import Log
 from steelyard.log.stamps import GAP, segments
 
 ATTENUATION = 80.0  # dB, of what would fold
+OVERSAMPLED = 2.5  # samples kept for each that the bandwidth asks for: they hold all of a filtered log
 PASSBAND = 0.8  # of half the new rate, kept
 _MIDDLE = (1 + PASSBAND) / 2  # of half the new rate: where the gain is one half
 

@@ -106,7 +106,6 @@ def _finding(log: Log, each: False_) -> Finding:
 
 
 def _long(mask: Mask, most: int = SHORT) -> Mask:
-    """Runs of more samples than `most`."""
     result = np.zeros_like(mask)
     for j in np.flatnonzero(mask.any(axis=0)):
         for start, stop in runs(mask[:, j]):
@@ -142,10 +141,8 @@ def _spikes(t: NDArray, x: NDArray, may: Mask) -> Mask:
 
 
 def _lost(t: NDArray, x: NDArray, may: Mask, far: tuple[float, float, float, float], most: int) -> Mask:
-    """(n, k) values of those that may be false, at most `most` in a row, that lie beyond all around them.
-
-    far: least distance over the column's noise, usual size and step, and over the largest of those around.
-    """
+    """(n, k) values that may be false, at most `most` in a row, and lie beyond all around them by the distances of
+    `far`."""
     result = np.zeros(x.shape, dtype=bool)
     for part in segments(t):
         if part.stop - part.start > 2 * AROUND and may[part].any():

@@ -71,10 +71,9 @@ def changed(log, change: Callable[[NDArray], NDArray], channels: Sequence[str] =
 
 
 def found_by_frame(names: Sequence[str], wanted: Mapping[str, Any], *, whole: bool) -> list[FrameChannel]:
-    """One FrameChannel for each frame whose components are all among the columns of a table, or the arrays of a file.
-    names: headers without units, or keys. wanted: `channels=` of a request: `{"contacts": {"FL_foot": "column"}}`, None
-    for none. whole: whether they are arrays (n,) or (n, 6), called by the last part of their path. Raises LogError for
-    columns that are asked for and are not there, or are not one or six."""
+    """One FrameChannel for each frame whose components are all among the columns of a table, or (`whole`) the arrays of
+    a file. wanted: `channels=` of a request, by kind and frame. Raises LogError for columns that are asked for and are
+    not there, or are not one or six."""
     found: dict[tuple[str, str, str], dict[str, str]] = {}
     for name in names:
         for channel, pattern in (_ARRAY if whole else _COLUMN).items():

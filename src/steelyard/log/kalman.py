@@ -25,8 +25,7 @@ _SPREAD = 100.0  # of the first state: noise, times this, times the cutoff's ang
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Estimates and standard deviations, each (n, k), of value, rate and acceleration. cutoff: -3 dB, Hz; noise: (k,)
-    standard deviation of the measurements; density: (k,) of the white jerk, unit^2/s^5."""
+    """Estimates and standard deviations, each (n, k), of value, rate and acceleration."""
 
     value: NDArray[np.float64]
     rate: NDArray[np.float64]
@@ -34,20 +33,17 @@ class Smoothed:
     value_deviation: NDArray[np.float64]
     rate_deviation: NDArray[np.float64]
     acceleration_deviation: NDArray[np.float64]
-    cutoff: float
-    noise: NDArray[np.float64]
-    density: NDArray[np.float64]
+    cutoff: float  # -3 dB, Hz
+    noise: NDArray[np.float64]  # (k,) standard deviation of the measurements
+    density: NDArray[np.float64]  # (k,) of the white jerk, unit^2/s^5
 
 
 def smooth(
     t: ArrayLike, x: ArrayLike, *, cutoff: float | None = None, noise: ArrayLike | None = None, causal: bool = False
 ) -> Smoothed:
-    """Smooth signals x (n,) or (n, k), measured at times t (n,), s; stretches between gaps each on their own.
-
-    cutoff: Hz, common to all columns; None takes the most likely one (`most_likely`). noise: standard deviation of the
-    measurements, one or (k,); None takes what the innovations say. causal: filter only, as online. Raises LogError for
-    stamps that do not increase, or no stretch of 10 samples.
-    """
+    """Smooth signals x (n,) or (n, k) at times t, stretches between gaps each on their own. cutoff: Hz; None: the most
+    likely one. noise: None: what innovations say. causal: filter only, as online. Raises LogError for stamps that do
+    not increase, or no stretch of 10 samples."""
     t, x = np.asarray(t, dtype=np.float64), np.asarray(x, dtype=np.float64)
     x = x[:, None] if x.ndim == 1 else x
     if t.shape != x.shape[:1] or not np.all(np.diff(t) > 0):

@@ -93,7 +93,6 @@ def _tables(root: Path) -> list[Path]:
 
 
 def _inside(root: Path, path: Path) -> Path:
-    """Raises LogError for a path that leads out of the data set."""
     if not path.resolve().is_relative_to(root.resolve()):
         raise LogError(f"{path} leads out of the data set, to {path.resolve()}; copy the file into it")
     return path

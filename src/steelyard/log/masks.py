@@ -13,8 +13,7 @@ from steelyard.errors import LogError
 from steelyard.log.findings import Finding, warning
 from steelyard.log.log import Log
 
-SATURATED = 0.01
-"""Share of samples at exactly the largest or smallest torque above which a channel counts as clipped."""
+SATURATED = 0.01  # share of samples at exactly the largest or smallest torque above which a channel counts as clipped
 
 HANGS = 0.05  # of its mean, that a torque changes by which stands still
 BOTH_WAYS, MOVES = 0.1, 0.1  # share of the samples in which a joint moves either way, and rad or m that it does
@@ -83,9 +82,8 @@ def saturation(log: Log) -> Iterator[Finding]:
 
 
 def masked(filtered: Log, raw: Log, mask: ArrayLike, cutoff: float, *, name: str = "masked torques") -> Log:
-    """A filtered log with weights, in which torques do not count where a mask of the raw one reaches them through the
-    filter. Several masks may follow each other. mask: (n, nv) of raw, True for torques that do not count; cutoff: Hz of
-    the filter, 0 for none; name: of the mask, in notes. Raises LogError for a mask of another shape."""
+    """A filtered log in which torques do not count where a mask (n, nv) of the raw one reaches them through the filter
+    of a cutoff, Hz; several may follow each other. Raises LogError for a mask of another shape."""
     mask = np.asarray(mask, dtype=bool)
     if mask.shape != (len(raw), raw.nv):
         raise LogError(f"a mask of log {raw.name!r} has shape {mask.shape}, expected {(len(raw), raw.nv)}")

@@ -88,7 +88,6 @@ class _Variables:
             raise ValueError("it ends within an element")
 
     def _matrix(self, body: memoryview, path: str, depth: int) -> None:
-        """Add a variable or a field of a structure."""
         if not len(body) or not depth:
             return
         parts = self._elements(body)
@@ -118,7 +117,6 @@ class _Variables:
             self.arrays[path] = values.reshape(shape, order="F")
 
     def _word(self, body: memoryview) -> str:
-        """Text of a cell, empty for a cell of something else."""
         parts = self._elements(body)
         flags = self._numbers(*next(parts))
         _, _, content = (next(parts) for _ in range(3))  # behind shape and name

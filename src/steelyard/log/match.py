@@ -21,11 +21,8 @@ MOTION = ("q", "v", "a", "tau")
 def to_log(
     raw: Raw, robot: RobotNames | None, joint_names: Sequence[str] | None, name: str, base: str | None = None
 ) -> Log:
-    """Name, select and order the columns. `joint_names` names the file's columns, over any names it has; base is the
-    convention of its free base, over any that it is known to have.
-
-    Raises LogError listing both sets of names when the file lacks a joint of the robot.
-    """
+    """Name, select and order the columns; `joint_names` and `base` count over what the file has. Raises LogError
+    listing both sets of names when the file lacks a joint of the robot."""
     notes: list[str] = list(raw.notes)
     channels = dict(raw.channels)
     shared = {key: channels.pop(key) for key in COMMON if key in channels and channels[key].values.shape[1] == 1}
@@ -64,10 +61,7 @@ def to_log(
 
 
 def _leave_out_odd(channels: dict[str, Channel], robot: RobotNames | None, in_order: bool, notes: list[str]):
-    """What drives say of other joints than those that were measured is not used, and nothing is refused for it.
-
-    in_order: whether names of the columns are given by their order, over those that they have.
-    """
+    """What drives say of other joints than those that were measured is not used, and nothing is refused for it."""
     q, joints = channels.get("q"), set(_on_base(robot))
     widths = {channels[key].values.shape[1] for key in MOTION if key in channels}
     if joints and q is not None and q.values.shape[1] == len(joints) + POSE:
@@ -85,11 +79,8 @@ def _leave_out_odd(channels: dict[str, Channel], robot: RobotNames | None, in_or
 
 
 def _leave_out_rates(channels: dict[str, Channel], known: Collection[str], notes: list[str]):
-    """Velocities and accelerations of fewer joints than the positions are not used, as positions give those of all: a
-    joint without them was recorded, and did not stand still.
-
-    known: joints of the robot; empty where there is none.
-    """
+    """Velocities and accelerations of fewer joints than the positions are not used: a joint without was recorded, and
+    moved."""
     measured = channels["q"].names if "q" in channels else None
     for key in ("v", "a"):
         if measured and (told := channels.get(key)) is not None and told.names:
@@ -121,7 +112,6 @@ def _add_base(channels: dict[str, Channel], robot: RobotNames | None, sensors: C
 
 
 def _on_base(robot: RobotNames | None) -> tuple[str, ...]:
-    """Joints of a robot whose base is free; none of others."""
     joints = tuple(getattr(robot, "dof_names", ()))[TWIST:]
     free = getattr(robot, "floating", False) and len(joints) + POSE == getattr(robot, "nq", 0)
     return joints if free else ()

@@ -31,7 +31,6 @@ def _in_degrees(log: Log, joints: NDArray[np.bool_]) -> tuple[str, tuple[str, ..
 
 
 def _as_units(log: Log, joints: NDArray[np.bool_], keys: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The same of some channels."""
     at = [""] if joints.all() else [f":{name}" for name, told in zip(log.labels, joints, strict=True) if told]
     words = [f"{key}{joint}={_ANGLES[key]}" for joint in at for key in keys]
     stated = "{" + ", ".join('"{}": "{}"'.format(*word.rpartition("=")[::2]) for word in words) + "}"
@@ -201,7 +200,6 @@ def _of_travel(label: str, lower: float, upper: float, largest: float) -> Findin
 
 
 def _bounds(log: Log, robot: RobotNames | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Position limits (nq,), infinite where there are none."""
     lower, upper = (getattr(robot, key, None) for key in ("lower", "upper"))
     if lower is None or upper is None:
         return np.full(log.nq, -np.inf), np.full(log.nq, np.inf)

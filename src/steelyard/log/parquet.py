@@ -54,7 +54,6 @@ def length(path: Path) -> int:
 
 @contextmanager
 def _opened(path: Path) -> "Iterator[ParquetFile]":
-    """A file; LogError for what is damaged in it."""
     with extra("Reading Parquet"):
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -85,7 +84,6 @@ def _widths(file: "ParquetFile") -> dict[str, int | None]:
 
 
 def _numeric_columns(field: "Field", name: str) -> Iterator[tuple[str, bool]]:
-    """(name, whether it holds lists) of the columns of numbers."""
     from pyarrow import types
 
     kind = field.type
@@ -133,7 +131,6 @@ def _column(table, name: str) -> "ChunkedArray":
 
 
 def _matrix(column: "ChunkedArray", width: int | None, where: str) -> NDArray[Any]:
-    """(n, width) numbers."""
     from pyarrow import types
 
     if column.null_count:

@@ -66,14 +66,11 @@ class ReadRequest:
 
     channels: Mapping[str, Any] = field(default_factory=dict)
     """Explicit mapping channel -> column or key; None switches a channel off."""
-    units: Mapping[str, str] = field(default_factory=dict)
-    """Unit of a channel, over anything the file says."""
-    known: tuple[str, ...] = ()
-    """Joint names expected, to read ambiguous headers rightly."""
+    units: Mapping[str, str] = field(default_factory=dict)  # unit of a channel, over anything the file says
+    known: tuple[str, ...] = ()  # joint names expected, to read ambiguous headers rightly
     logs: tuple[str, ...] = ()
     """Of a file with several logs, those that are wanted; empty for all."""
-    rows: tuple[int, int] | None = None
-    """First sample and the one after the last that are wanted; None for all."""
+    rows: tuple[int, int] | None = None  # first sample and the one after the last that are wanted; None for all
 
     @property
     def step(self) -> float | None:
@@ -92,29 +89,21 @@ class ReadRequest:
 class Channel:
     """One signal of all joints the file has."""
 
-    values: NDArray[np.float64]
-    """(n, k), SI."""
-    names: tuple[str, ...] | None = None
-    """(k,) joint of each column, or None when the file only gives an order."""
+    values: NDArray[np.float64]  # (n, k), SI
+    names: tuple[str, ...] | None = None  # (k,) joint of each column, or None when the file only gives an order
 
 
 @dataclass(frozen=True)
 class Raw:
     """A log as read, joints in the file's order."""
 
-    t: NDArray[np.float64]
-    """(n,) s."""
-    channels: Mapping[str, Channel]
-    """`q`, `v`, `a`, `tau` and what drives say, as far as the file has them."""
+    t: NDArray[np.float64]  # (n,) s
+    channels: Mapping[str, Channel]  # `q`, `v`, `a`, `tau` and what drives say, as far as the file has them
     notes: tuple[str, ...] = ()
-    wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """(n, 6) by link, SI."""
-    bandwidth: float | None = None
-    """Cutoff that tau was filtered at, Hz, where the file says it."""
-    base: str | None = None
-    """Convention of a free base, where it is known; None for Steelyard's own."""
-    by_frame: ByFrame = field(default_factory=ByFrame)
-    """Contacts, external wrenches and inertial sensors."""
+    wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  # (n, 6) by link, SI
+    bandwidth: float | None = None  # cutoff that tau was filtered at, Hz, where the file says it
+    base: str | None = None  # convention of a free base, where it is known; None for Steelyard's own
+    by_frame: ByFrame = field(default_factory=ByFrame)  # Contacts, external wrenches and inertial sensors
 
 
 class RobotNames(Protocol):
@@ -184,9 +173,8 @@ def following(count: int) -> str:
 
 
 def chosen(raw: Raw, index: NDArray, names: Sequence[str], wanted: Sequence[str]) -> Raw:
-    """The logs of a file that are wanted, in their order, with gaps between them. index: (n,) number of the log of each
-    row; names: by number, empty where logs have none but these; wanted: names or numbers, empty for all. Raises
-    LogError, with the logs that there are, for another one."""
+    """The logs of a file that are wanted, by names or numbers, in their order, with gaps between them. index: (n,)
+    number of the log of each row. Raises LogError, with the logs that there are, for another one."""
     called = {int(k): names[k] if 0 <= k < len(names) else str(k) for k in np.unique(index)}
     numbers = {name: k for k, name in called.items()}
     if lost := [name for name in wanted if name not in numbers]:

@@ -96,7 +96,6 @@ def read_log(
 
 
 def _finished(raw: Raw, name: str, told: StatedUnits, robot, joint_names, base) -> Log:
-    """The log of what a reader found."""
     return in_stated_units(to_log(decoded(restarted(raw), told), robot, joint_names, name, base), told)
 
 

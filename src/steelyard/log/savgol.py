@@ -24,17 +24,12 @@ SMOOTH = 2  # derivatives that the one curve has
 
 
 def derivatives(t: NDArray, x: NDArray, cutoff: float, degree: int, count: int) -> NDArray[np.float64]:
-    """(count + 1, n, k): x (n, k) at increasing times t (n,), s, filtered, and its first `count` derivatives, two at
-    most.
-
-    cutoff: -3 dB of each, Hz, at the median step. degree: of the polynomials of the acceleration. Raises LogError where
-    windows hold too few samples.
-    """
+    """(count + 1, n, k): x (n, k) at times t filtered at -3 dB, Hz, and its first derivatives, two at most, by
+    polynomials of a degree. Raises LogError where windows hold too few samples."""
     return np.stack([_derivative(t - t[0], x, cutoff, degree, each) for each in range(count + 1)])
 
 
 def _derivative(t: NDArray, x: NDArray, cutoff: float, degree: int, derivative: int) -> NDArray[np.float64]:
-    """(n, k): one of them."""
     step = float(np.median(np.diff(t)))
     half = half_width(cutoff, degree, step, derivative)
     if t[-1] < 2 * half:

@@ -20,8 +20,7 @@ from steelyard.log.channels import CHANNEL_OF, QUALIFIERS, WORDS, Kind, count
 from steelyard.log.frame_channels import leaf
 from steelyard.log.raw_channels import ReadRequest
 
-COMPUTED = "tau: computed, not measured:"
-"""How readers start the note on torques that a controller computed."""
+COMPUTED = "tau: computed, not measured:"  # how readers start the note on torques that a controller computed
 _TORQUE = {*WORDS["tau"], "moment", "moments"}
 _NEUTRAL = {*_TORQUE, *QUALIFIERS[Kind.PLAIN], *QUALIFIERS[Kind.FILTERED]}
 _WRENCH = {"wrench", "ft", "force", "forces", "fts"}
@@ -30,17 +29,15 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _REST = re.compile(r"(?P<word>[A-Za-z]+)(?:(?P<number>\d+)|[_. ](?P<joint>.+))")
 _OF_MOTION = (Kind.MEASURED, Kind.FILTERED, Kind.COMPUTED)
 
-Groups = dict[Kind, dict[str, int]]
-"""Numbers of columns of one channel, by kind and joint."""
+Groups = dict[Kind, dict[str, int]]  # numbers of columns of one channel, by kind and joint
 
 
 def best_series(
     names: Sequence[str], known: Collection[str], prefixed: Callable[[str], tuple[str, str] | None]
 ) -> tuple[dict[int, str], set[int], tuple[str, ...]]:
-    """The series of positions, velocities and accelerations that are read, and commands among them and torques: what
-    headers stand for, by their number; numbers of those that are read only where they are asked for; and notes on
-    commands. Empty where no word tells series apart. known: joints, whose names mean themselves; prefixed: makes
-    (channel, joint) of a name that starts with the word of a channel."""
+    """The series of motion, commands and torques that are read, by number of the header; numbers of those read only
+    where they are asked for; and notes on commands. Empty where no word tells series apart. prefixed: makes (channel,
+    joint) of a name that starts with the word of a channel."""
     hits = [prefixed(name) for name in names]
     found: dict[str, Groups] = {"q": {}, "v": {}, "a": {}}
     for i, hit in enumerate(hits):
@@ -89,7 +86,6 @@ def _named(channel: str, group: Mapping[str, int]) -> dict[int, str]:
 
 
 def _asked_torques(names: Sequence[str], known: Collection[str]) -> dict[int, str]:
-    """Torques that were asked for, beside measured ones, by number."""
     torques = _torques(names, known)
     asked = {i: plain for i, (kind, plain) in torques.items() if kind == Kind.COMPUTED}
     measured = any(kind < Kind.COMPUTED for kind, _ in torques.values())
@@ -189,17 +185,13 @@ TAUGHT = ("observation.state", "state", "action")  # signals of which each joint
 
 @dataclass(frozen=True)
 class Recorder:
-    """What a program writes, whose own names make it known.
-
-    channels: names of each channel, the first that a file has is taken. marks: the program is meant by a file that has
-    all of these. base: convention of a free base. computed: torques that are no measurements, though no word says so.
-    """
+    """What a program writes, whose own names make it known."""
 
     name: str
-    channels: Mapping[str, Sequence[str]]
-    marks: Sequence[str]
-    base: str | None
-    computed: Sequence[str]
+    channels: Mapping[str, Sequence[str]]  # names of each channel, the first that a file has is taken
+    marks: Sequence[str]  # the program is meant by a file that has all of these
+    base: str | None  # convention of a free base
+    computed: Sequence[str]  # torques that are no measurements, though no word says so
 
 
 def _recorder(line: str) -> Recorder:
@@ -214,12 +206,8 @@ LEROBOT = next(recorder for recorder in RECORDERS if recorder.name == "LeRobot")
 
 
 def recognised(names: Sequence[str], request: ReadRequest) -> tuple[ReadRequest, str | None, tuple[str, ...]]:
-    """The request with the channels of the program that wrote a file, the convention of its free base, and a note; the
-    request as it was where no program is known.
-
-    names: of arrays, or of columns, which are those of one signal where they differ in a number at their end alone.
-    What the request says of a channel counts more, and nothing is said where it says everything.
-    """
+    """The request with the channels of the program that wrote a file, the convention of its free base, and a note,
+    where one is known by the names of its columns or arrays; what the request says of a channel counts more."""
     signals = _signals(names)
     for recorder in RECORDERS:
         if not all(mark in signals for mark in recorder.marks):

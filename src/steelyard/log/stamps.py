@@ -14,8 +14,7 @@ from steelyard.log.channels import DRIVE
 from steelyard.log.findings import Finding, warning
 from steelyard.log.log import Log
 
-GAP = 5.0
-"""A step longer than this many median steps is a gap: nothing is interpolated or differentiated across it."""
+GAP = 5.0  # A step longer than this many median steps is a gap: nothing is interpolated or differentiated across it
 WINDOW = 0.1  # s, over which velocities are integrated and compared with changes of positions: immune to encoder steps
 FITS = 0.1  # share of the energy of these changes that velocities may miss: noise and filters of recorders
 NONE_FITS = 0.5  # the same where they have nothing to do with the positions
@@ -177,11 +176,8 @@ def repeats(log: Log) -> Iterator[Finding]:
 
 
 def restamp(log: Log) -> Log:
-    """The log without held-over samples, the others evenly spaced in time between its gaps.
-
-    Right for a robot that reports at a steady rate which is not that of the log. A log without repeats is returned as
-    it is.
-    """
+    """The log without held-over samples, the others evenly spaced between its gaps: right for a robot that reports at a
+    steady rate which is not that of the log."""
     held = repeated(log)
     if not held.any():
         return log

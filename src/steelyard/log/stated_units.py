@@ -26,13 +26,12 @@ BY_JOINT = ("q", "v", "a", "tau", "command", "current")
 
 @dataclass(frozen=True)
 class Coding:
-    """What the upper half of a register means. half: its first value; jump: of the register where the signal passes
-    zero; mirrored: whether values grow towards the other direction (sign and magnitude)."""
+    """What the upper half of a register means."""
 
     word: str
-    half: float
-    jump: float
-    mirrored: bool
+    half: float  # its first value
+    jump: float  # of the register where the signal passes zero
+    mirrored: bool  # whether values grow towards the other direction (sign and magnitude)
     meaning: str
 
     def decoded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -161,10 +160,7 @@ def registers(x: NDArray[np.float64], coding: Coding) -> NDArray[np.bool_]:
 
 
 def certain(x: NDArray[np.float64]) -> Coding | None:
-    """The coding of registers (n, k), by the joints that pass zero; None where no coding is certain.
-
-    All joints of a channel have the same servos, so those that never pass zero follow the others.
-    """
+    """The coding of registers (n, k), of one servo, by the joints that pass zero; None where no coding is certain."""
     for coding in CODINGS.values():
         columns = registers(x, coding)
         passages, regular, quiet = _passages(x[:, columns], coding)

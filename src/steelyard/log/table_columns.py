@@ -62,10 +62,8 @@ class Layout:
     base: str | None = None
     of_frames: tuple[tuple[FrameChannel, tuple[int, ...]], ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)
-    step: float | None = None
-    """s a sample, of a table without time."""
-    index: int | None = None
-    """Column that numbers the episode of each row."""
+    step: float | None = None  # s a sample, of a table without time
+    index: int | None = None  # column that numbers the episode of each row
 
     @property
     def indices(self) -> list[int]:
@@ -195,11 +193,9 @@ def _channels_of(names: Iterable[str], channel: str) -> list[tuple[str, str]]:
 
 
 def _understood(stated: list[tuple[str, str | None]], known: Iterable[str], beside: Collection[int]):
-    """(name, unit) and (channel, joint) of each column, the latter None where nothing fits, as the style has it that
-    explains the header best: channel before or behind the joint, and both once more with what only decorates left out.
-
-    beside: columns that do not count there, as they are read only where they are asked for.
-    """
+    """(name, unit) and (channel, joint) of each column, None where nothing fits, in the style that explains the
+    header best: channel before or behind the joint, or with what only decorates left out. beside: columns that do
+    not count."""
     expected = set(known)
     bare = [_undecorated(name, unit) for name, unit in stated]
     readings = [(each, _read_as(each, style)) for each in (stated, bare) for style in (_prefixed, _suffixed)]

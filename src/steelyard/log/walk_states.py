@@ -18,18 +18,15 @@ class BaseStates(Card):
     grows: only changes over short times are known. Height, tilt and twist are known throughout.
     """
 
-    t: NDArray[np.float64]
-    """(n,) stamps of the log, s."""
-    q: NDArray[np.float64]
-    """(n, nq) position of the base in the world, m, quaternion x y z w, joints, rad or m."""
+    t: NDArray[np.float64]  # (n,) stamps of the log, s
+    q: NDArray[np.float64]  # (n, nq) position of the base in the world, m, quaternion x y z w, joints, rad or m
     v: NDArray[np.float64]
     """(n, nv) twist `[v; w]` of the base in its own axes, m/s and rad/s, then joint velocities, rad/s or m/s."""
     covariance: NDArray[np.float64]
     """(n, 12, 12) of the errors of the base: position, m, rotation vector, rad, both in the base's axes; then twist."""
     ground: NDArray[np.float64]
     """(n,) height in the world of the ground below the base, m: of the plane through where feet stood."""
-    slope: NDArray[np.float64]
-    """(2,) rise of that plane per metre along x and y of the world."""
+    slope: NDArray[np.float64]  # (2,) rise of that plane per metre along x and y of the world
     contacts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """(n,) by frame of a foot: probability that it stands."""
     slips: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
@@ -38,10 +35,8 @@ class BaseStates(Card):
     """(6,) mean bias `[w; a]` of the inertial sensor in its own axes, rad/s and m/s^2; None without a sensor."""
     delays: Mapping[str, float] = field(default_factory=dict)
     """s by which a source (`imu`, `pose`) came late against the encoders, and that was undone."""
-    findings: tuple[Finding, ...] = ()
-    """Faults that were found on the way."""
-    notes: tuple[str, ...] = ()
-    """What the states were made of, and what was assumed or left out."""
+    findings: tuple[Finding, ...] = ()  # faults that were found on the way
+    notes: tuple[str, ...] = ()  # what the states were made of, and what was assumed or left out
 
     def _title(self) -> str:
         return f"BaseStates({len(self.t)} samples)"

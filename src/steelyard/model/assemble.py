@@ -112,13 +112,12 @@ def forest(
 class Segment:
     """A link or body as the file has it, with the joints that carry it.
 
-    parent: index of the parent part, WORLD for the one root. rotation, position: pose in the parent part when no
-    joint is between them. joints: placed joints between parent and part, outermost first; the first holds the pose,
-    further ones start where it ends.
+    rotation, position: pose in the parent part when no joint is between them. joints: placed joints between parent and
+    part, outermost first; the first holds the pose, further ones start where it ends.
     """
 
     name: str
-    parent: int
+    parent: int  # index of the parent part, WORLD for the one root
     rotation: np.ndarray
     position: np.ndarray
     joints: tuple[Joint, ...]
@@ -132,10 +131,8 @@ def ground(name: str) -> Segment:
 
 
 def segments_of(parts: Mapping[int, Part], joints: Iterable[SketchJoint], world: str | None = None) -> list[Segment]:
-    """Parts of a sketch, by number in the order of the file, with the joints that carry them.
-
-    A root that moves without a joint flies. world: name of what stands for the world; None where the one root does.
-    """
+    """Parts of a sketch, by number, with the joints that carry them; a root that moves without one flies. world: its
+    name."""
     carried: dict[int | None, list[Joint]] = {}
     for each in joints:
         if each.placed is not None:
@@ -185,12 +182,9 @@ def assemble(
     closures: Iterable[Closure] = (),
     places: Iterable[tuple[str, str | None, Pose]] = (),
 ) -> Robot:
-    """Build a Robot from parts in file order with exactly one root.
-
-    floating: None keeps the base the file describes, True puts a free joint under the root, False welds free joints
-    where the file places them. gravity: (3,) m/s^2. places: name, part that carries it or None, and pose in that.
-    Raises ModelError when nothing can move.
-    """
+    """Build a Robot from parts in file order with exactly one root. floating: None keeps the base of the file, True
+    puts a free joint under the root, False welds free joints. places: name, part or None, and pose in it. Raises
+    ModelError when nothing can move."""
     gravity = np.asarray(gravity, dtype=float)
     if gravity.shape != (3,) or not np.isfinite(gravity).all():
         raise ModelError(f"gravity is a finite vector of 3 in the world frame, m/s^2; got {gravity.tolist()}.")
@@ -293,7 +287,6 @@ def free_joint(name: str = FLOATING_BASE) -> Joint:
 
 
 def _based(parts: list[Segment], floating) -> list[Segment]:
-    """Parts with the base the caller asked for."""
     if floating is None:
         return parts
     if floating and not _has_free(parts):
@@ -387,7 +380,6 @@ def without_massless(robot: Robot, shown: set[str]) -> tuple[Robot, tuple[str, .
 
 
 def _empty(robot: Robot, shown: set[str]) -> Iterator[int]:
-    """Bodies that only hold a joint apart from another."""
     named = {name for loop in robot.loops for name in loop.bodies} | {rotor.carrier for rotor in robot.rotors}
     for body, name in enumerate(robot.body_names):
         index = int(robot.body_joints[body])

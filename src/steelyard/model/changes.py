@@ -49,13 +49,9 @@ def find_changes(
     drives: Mapping[str, Drive],
     obstacle: Callable[[str], str | None] = lambda joint: None,
 ) -> Changes:
-    """Compare a robot with its file as read afresh (`reference`, of the same structure).
-
-    hosts: whether the format lets a link, by index, have an inertial. writable: whether it has a place for a property
-    of a joint. drives: of the robot, those that the format can hold, as they read back. obstacle: why that of a joint
-    cannot be written, None where it can. Raises ModelError for a changed body that no distribution of mass can have,
-    and for negative joint properties.
-    """
+    """Compare a robot with its file as read afresh (`reference`). hosts: whether the format lets a link have an
+    inertial; writable: whether it has a place for a property of a joint; obstacle: why a drive cannot be written, or
+    None. Raises ModelError for a changed body that cannot exist, and for negative joint properties."""
     inertials: dict[int, np.ndarray] = {}
     rescaled: list[str] = []
     for body in range(robot.nb):
@@ -93,10 +89,8 @@ OPEN = 1e9  # a limit that stands for none in a file that needs one
 
 
 def require_consistent(name: str, theta):
-    """Raise ModelError for a body that no distribution of mass has; points, rods and plates are limits of some.
-
-    theta: (10,).
-    """
+    """Raise ModelError for a body (10,) that no distribution of mass has; points, rods and plates are limits of
+    some."""
     if np.isfinite(theta).all() and theta[0] > 0:
         inertia = to_com_inertia(theta)[2]
         spread = np.linalg.eigvalsh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
@@ -112,12 +106,8 @@ def require_consistent(name: str, theta):
 
 
 def divide(theta, body: int, reference: Robot, hosts) -> tuple[dict[int, np.ndarray], list[str]]:
-    """Inertials of the links of one body whose inertia became another, (10,) by index of a link in its frame, and a
-    line where fixed links had to follow.
-
-    theta: (10,) of the body in its frame; reference: the robot with the inertias that its links add up to; hosts: as of
-    `find_changes`.
-    """
+    """Inertials (10,) by link of one body whose inertia became theta (10,), and a line where fixed links had to follow.
+    hosts: as of `find_changes`."""
     links = reference.links
     riders = [i for i, link in enumerate(links) if link.body == body]
     receiver = _receiver(reference, body, riders, hosts)
@@ -153,7 +143,6 @@ def _receiver(reference: Robot, body: int, riders: list[int], hosts) -> int:
 
 
 def _total(links: Iterable[Link]):
-    """Inertia of links together, in the frame of their body."""
     return sum((transform(link.theta, link.rotation, link.position) for link in links), np.zeros(10))
 
 

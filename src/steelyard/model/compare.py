@@ -79,10 +79,8 @@ def value_difference(robot: Robot, other: Robot, tolerance: float = NEGLIGIBLE) 
 
 
 def whole_difference(robot: Robot, other: Robot, tolerance: float = NEGLIGIBLE) -> str | None:
-    """First difference of what two robots of the same structure have beyond it and `value_difference`: gravity, places,
-    loops, rotors and limits. Links and sites are of one kind here, and the other robot may have more of them.
-
-    tolerance: relative, m and rad."""
+    """First difference of two robots of the same structure beyond it and `value_difference`: gravity, places, loops,
+    rotors and limits, relative, m and rad. The other may have more links and sites, which are of one kind here."""
     if not _near(robot.gravity, other.gravity, tolerance):
         return f"gravity is {other.gravity.tolist()}, not {robot.gravity.tolist()}"
     for name, frame in robot.frames.items():

@@ -20,15 +20,11 @@ MAX_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class ModelDocument(ABC):
-    """A model file, opened. Each format has its own, and nobody else knows how its files are written.
+    """A model file, opened. Each format has its own, and nobody else knows how its files are written."""
 
-    path: of the file. folders: in which files that it names may lie, as of `allowed_folders`. arguments: of a xacro
-    file, by name; other formats have none.
-    """
-
-    path: Path
-    folders: tuple[Path, ...] = ()
-    arguments: Mapping[str, str] = field(default_factory=dict)
+    path: Path  # of the file
+    folders: tuple[Path, ...] = ()  # in which files that it names may lie, as of `allowed_folders`
+    arguments: Mapping[str, str] = field(default_factory=dict)  # of a xacro file, by name; other formats have none
 
     @property
     def whole(self) -> bool:
@@ -79,19 +75,15 @@ class ModelDocument(ABC):
         raise ModelError(f"{self.path}: files of this format are read, not edited. Choose another suffix.")
 
     def alone(self, *, geometry: bool) -> bytes | None:
-        """Content that reads the same in any folder, for programs that look for files in their own way; None where the
-        file itself is to be taken. geometry: whether bodies keep what can be touched; pictures are left out.
-
-        Raises ModelError where it names a file outside its folders.
-        """
+        """Content that reads the same in any folder, for programs that look for files in their own way, or None.
+        geometry: whether what can be touched stays. Raises ModelError where it names a file outside its folders."""
         for _ in self.referenced():
             pass
         return None
 
     def with_inertials(self, sketch: Sketch, inertials: dict[int, Inertial], target: Path) -> list[tuple[Path, bytes]]:
-        """Files of a copy with other inertials, each with its path, the model last; every byte that states no inertial
-        and no path stays. sketch: of this document; inertials: by index of a part. Raises ModelError where a part is
-        not written in the files."""
+        """Files of a copy with other inertials, by part, each with its path, the model last; every other byte but paths
+        stays. Raises ModelError where a part is not written in the files."""
         raise ModelError(f"{self.path}: inertials of this format cannot be edited.")
 
 

@@ -99,10 +99,8 @@ def _same(a: float | None, b: float | None, tolerance: float) -> bool:
 
 
 def of_affine(a: float, b: float, c: float, gear: float = 1.0, **about) -> Drive | None:
-    """The drive whose torque is `a command + b q + c v` behind a gear; None where there is none.
-
-    What a drive takes that is a position or speed of the joint, its actuator takes in units of its own.
-    """
+    """The drive whose torque is `a command + b q + c v` behind a gear, whose actuator has its own units; None if there
+    is none."""
     square = gear * gear
     for name, kind in DRIVE_KINDS.items():
         law = a * (square if kind.coordinate else gear), b * square, c * square

@@ -232,12 +232,9 @@ def arguments_of(words: Mapping[str, object] | Iterable[str]) -> dict[str, str]:
 
 
 def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = ()) -> ModelDocument:
-    """A model file, whatever its suffix, with the folders in which files that it names may lie: its package, its own
-    folder, the further ones; first the folder around its own, where a model without a package names files there and
-    nowhere else outside. folders, arguments: as of `load`; formats that take none pass over them.
-
-    Raises ModelError for a named folder that is none, and a file that cannot be read.
-    """
+    """A model file, whatever its suffix, with the folders in which files that it names may lie: its package (else
+    the folder around its own, where it names files there), its own, further ones. Raises ModelError for no folder
+    or file."""
     path = Path(path)
     format, given = _format_of(path), arguments_of(arguments)
     given = given if format.arguments else {}
@@ -287,12 +284,8 @@ def _with_folders(document: ModelDocument, folders) -> ModelDocument:
 
 
 def models_in(path) -> list[Path]:
-    """The model files a path stands for: itself, for a folder every model in it, and for a pattern such as
-    "models/*.urdf" (`**` for any depth) what it matches. Hidden files, links out of the folder, parts of models and XML
-    files that are no models are left out.
-
-    Raises ModelError for a folder without models, and a pattern that matches nothing.
-    """
+    """The model files of a path: itself, every model in a folder, or what a pattern such as "models/*.urdf" matches,
+    but for hidden files, links out of the folder and parts of models. Raises ModelError for none."""
     require_path(path)
     path = Path(path)
     if has_magic(str(path)) and not os.path.lexists(path):

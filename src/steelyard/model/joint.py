@@ -26,7 +26,6 @@ from steelyard.spatial import cross, exponential, rotate, rotation_from_quaterni
 # rad or m, their rates, N m or N: limits from these on say "none". They are beyond any joint (150 turns; 1 km;
 # 9,500 rpm; the slewing rings of large excavators), and files have 1e4, 1e10 or 1e308 where nobody knew one.
 ENDLESS, ENDLESS_EFFORT = 1e3, 1e6
-SHORTEST = 1e-9  # length of an axis that has a direction
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,11 +87,9 @@ def endless(limit, most: float = ENDLESS) -> np.ndarray:
 
 
 def bounds_of(stated: dict[str, float], *, ranged: bool = True) -> dict[str, float]:
-    """Limits of a one-degree `Joint` that a file states as "lower", "upper", "effort" and "velocity".
-
-    A range without width, and a speed or an effort of nothing, are what exporters write for "unknown": a joint that
-    cannot move would be fixed. MuJoCo ignores such ranges, too. ranged: whether the joint has a range at all.
-    """
+    """Limits of a one-degree `Joint` stated as "lower", "upper", "effort" and "velocity". Ranges without width and
+    speeds or efforts of nothing are what exporters write for "unknown", and MuJoCo ignores, too. ranged: whether it has
+    a range at all."""
     lower, upper = stated.get("lower", -np.inf), stated.get("upper", np.inf)
     bounds = {"lower": lower, "upper": upper} if ranged and lower < upper else {}
     return bounds | {f"{key}_limit": stated[key] for key in ("effort", "velocity") if stated.get(key, 0.0) > 0}
@@ -228,23 +225,19 @@ class JointKind:
     Its pose follows: the product of the exponentials of the columns of Phi, each times its coordinate, and the rotation
     of a quaternion about the anchor of the last three columns.
 
-    title: it in messages. turning: (nv,) whether each velocity is an angle's, not a length's; lengths come first.
-    subspace: Phi (6, nv) of a unit axis and an anchor, both (3,) in child axes. rate: of q at q and v. has_axis:
-    whether an axis says how it moves. quaternion: whether q ends with one, in the place of the last three. urdf,
-    mujoco: its type in the formats, None where they have none. pieces: name and kind of one-degree joints that stand
-    for it in MuJoCo, each a column of Phi, outermost first; told: what they are in words.
+    pieces: name and kind of one-degree joints that stand for it in MuJoCo, each a column of Phi, outermost first.
     """
 
-    title: str
-    turning: tuple[bool, ...]
-    subspace: Callable
-    rate: Callable = lambda q, v: v
-    has_axis: bool = True
-    quaternion: bool = False
-    urdf: str | None = None
+    title: str  # it in messages
+    turning: tuple[bool, ...]  # (nv,) whether each velocity is an angle's, not a length's; lengths come first
+    subspace: Callable  # Phi (6, nv) of a unit axis and an anchor, both (3,) in child axes
+    rate: Callable = lambda q, v: v  # of q at q and v
+    has_axis: bool = True  # whether an axis says how it moves
+    quaternion: bool = False  # whether q ends with one, in the place of the last three
+    urdf: str | None = None  # and `mujoco`: its type in the formats, None where they have none
     mujoco: str | None = None
     pieces: tuple[tuple[str, str], ...] = ()
-    told: str = ""
+    told: str = ""  # what they are in words
 
     @property
     def nq(self) -> int:

@@ -41,10 +41,8 @@ def cheetah3(*, floating: bool | None = None, gravity=None) -> Robot:
 
 
 def five_bar(*, floating: bool | None = None, gravity=None) -> Robot:
-    """A spherical five-bar linkage with two motors and one closed loop (structure of paper D, section 3; masses ours).
-
-    Options as in `load`.
-    """
+    """A spherical five-bar linkage with two motors and one closed loop (structure of paper D, section 3; masses
+    ours)."""
     return _bundled("five_bar", floating, gravity)
 
 

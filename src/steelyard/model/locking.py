@@ -119,7 +119,6 @@ def _segments(robot: Robot, positions: Mapping[str, np.ndarray]) -> list[Segment
 
 
 def _riding(each: Placed, on: list[Carrier]) -> Placed:
-    """A link or a frame on the body that is left."""
     if each.body == WORLD:
         return each
     body, *pose = on[each.body]
@@ -128,7 +127,6 @@ def _riding(each: Placed, on: list[Carrier]) -> Placed:
 
 
 def _still_turned(rotor: Rotor, gone: set[str]) -> Rotor | None:
-    """The rotor as the joints that are left turn it."""
     gears = tuple(each for each in rotor.gears if each[0] not in gone)
     return replace(rotor, joint=gears[0][0], gear_ratio=gears[0][1], also=gears[1:]) if gears else None
 

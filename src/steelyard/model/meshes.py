@@ -23,25 +23,23 @@ class Piece:
     """A piece of geometry of a link, as the model file names it; a mesh file is not read yet.
 
     role: "collision", "visual", or empty for what is neither shown nor touched. rotation (3, 3), position (3,): its
-    pose in the link's frame. key: equal for equal geometry. solid: of a primitive, its kind and sizes, as of
-    `inertia.solids.SIZES`. vertices: (n, 3) m in its own frame and faces: (f, 3), None
-    where the hull is meant; or file: a mesh, name: what the model calls it, scale: (3,) of its coordinates. color: red,
-    green, blue, opacity from 0 to 1. problem: why nothing else is known of it.
+    pose in the link's frame. solid: of a primitive, its kind and sizes, as of `inertia.solids.SIZES`. vertices: (n, 3)
+    m in its own frame and faces: (f, 3), None where the hull is meant; or file: a mesh.
     """
 
     link: str
     role: str
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    key: tuple = ()
+    key: tuple = ()  # equal for equal geometry
     solid: tuple[str, tuple[float, ...]] | None = None
     vertices: np.ndarray | None = None
     faces: np.ndarray | None = None
     file: Resolved | None = None
-    name: str = ""
-    scale: np.ndarray | None = None
-    color: tuple[float, ...] | None = None
-    problem: str = ""
+    name: str = ""  # what the model calls it
+    scale: np.ndarray | None = None  # (3,) of its coordinates
+    color: tuple[float, ...] | None = None  # red, green, blue, opacity from 0 to 1
+    problem: str = ""  # why nothing else is known of it
 
     def colored_mesh(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Vertices (n, 3) m, faces (f, 3) or None, and colours (f, 4) of the faces or None.
@@ -65,11 +63,10 @@ class Piece:
 
 @dataclass(eq=False)
 class Meshes:
-    """Meshes named by one model, whose relative paths start at its folder. folders: where meshes may lie, as of
-    `allowed_folders`."""
+    """Meshes named by one model, whose relative paths start at its folder."""
 
     folder: Path
-    folders: tuple[Path, ...]
+    folders: tuple[Path, ...]  # where meshes may lie, as of `allowed_folders`
     _read: dict[Path, tuple[np.ndarray, np.ndarray] | Resolved] = field(default_factory=dict)
 
     def find(self, text: str, starts: list[Path] | None = None) -> Resolved:

@@ -99,9 +99,8 @@ class MjcfDocument(ModelDocument):
 
 
 def robot_of_object(given, *, floating: bool | None, gravity) -> Robot:
-    """The robot of an MjModel or MjSpec, which stays as it is: the same as of its file, without that file, so that
-    `save` writes a new one. floating, gravity: as of `load`. Raises ModelError for another object of MuJoCo, and a spec
-    that does not compile."""
+    """The robot of an MjModel or MjSpec, as of its file but without one, so that `save` writes a new one. Raises
+    ModelError."""
     kind = type(given).__name__
     if kind == "MjSpec":
         m, warned = compile_spec(given, "the MjSpec")

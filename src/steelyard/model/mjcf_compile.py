@@ -51,10 +51,8 @@ def _tell(message: str) -> None:
 
 
 def compile_files(files: MjcfFiles, change: Callable = lambda spec: None):
-    """MuJoCo model of an MJCF file, and MuJoCo's warnings about it. change: is given the MjSpec before it is compiled.
-
-    Raises ModelError where the file does not compile; MuJoCo's own error is the cause.
-    """
+    """MuJoCo model of an MJCF file, its MjSpec changed before, and MuJoCo's warnings. Raises ModelError, with MuJoCo's
+    own."""
     for _ in files.named():  # none is outside the folders
         pass
     require_bounded(files)

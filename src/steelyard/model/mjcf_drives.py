@@ -147,9 +147,8 @@ def direct_drives(m) -> Iterator[tuple[int, int]]:
 
 
 def actuator_drive(m, actuator: int) -> Drive | None:
-    """The drive that an actuator of an MjModel on a joint of one degree is; None for one that is none of those known.
-    It is in units of the joint: gear ratios are in its numbers, and a command divided by the gear is one of the joint's
-    position or speed."""
+    """The drive, in units of the joint, that an actuator on a joint of one degree is, its gear in its numbers; None for
+    unknown ones."""
     import mujoco
 
     direct = m.actuator_dyntype[actuator] == mujoco.mjtDyn.mjDYN_NONE
@@ -190,13 +189,12 @@ OWN_PLAIN = {
 
 @dataclass(frozen=True, eq=False)
 class Actuators:
-    """Actuators of a model. m: as compiled from the files. joints: elements of its joints by name. ratios: numbers of
-    the actuators whose damping MuJoCo finds from inertias (`dampratio`)."""
+    """Actuators of a model."""
 
     files: MjcfFiles
-    m: Any
-    joints: Mapping[str, Node]
-    ratios: frozenset[int]
+    m: Any  # as compiled from the files
+    joints: Mapping[str, Node]  # elements of its joints by name
+    ratios: frozenset[int]  # numbers of the actuators whose damping MuJoCo finds from inertias (`dampratio`)
 
     @cached_property
     def listed(self) -> list[Node]:
@@ -320,7 +318,6 @@ class Actuators:
         yield node, edits, words
 
     def _plain(self, new: NewElement) -> NewElement:
-        """An actuator that no defaults of all actuators change."""
         if not any(each.element.tag in ACTUATORS for each in self._children("default")):
             return new
         return NewElement(new.tag, OWN_PLAIN.get(new.tag, PLAIN) | new.attributes)

@@ -56,13 +56,12 @@ class Body:
 class MjcfFiles:
     """Files of a model in the folders in which they may lie, each read once.
 
-    main: of the model. read: XML files that MuJoCo may read, by path, links resolved. includes: what each `<include>`
-    stands for, where that exists.
+    includes: what each `<include>` stands for, where that exists.
     """
 
-    main: Document
+    main: Document  # of the model
     folders: tuple[Path, ...]
-    read: dict[Path, Document] = field(default_factory=dict)
+    read: dict[Path, Document] = field(default_factory=dict)  # XML files that MuJoCo may read, by path, links resolved
     includes: dict[Element, Document] = field(default_factory=dict)
     _homes: dict[Path, None] = field(default_factory=dict)
     _asset_folders: dict[str, None] = field(default_factory=lambda: {"": None})
@@ -149,11 +148,8 @@ def _file_at(place: Path) -> Path | None:
 
 
 def read_files(path: Path, folders: tuple[Path, ...]) -> MjcfFiles:
-    """Index an MJCF file with the XML files that it names, at any depth. folders: as of `allowed_folders`.
-
-    Raises ModelError for a file outside of them, which is not opened, for one that is
-    not well formed, and for files that include each other in a circle, which MuJoCo refuses as well.
-    """
+    """Index an MJCF file with the XML files that it names, at any depth. Raises ModelError for one outside of the
+    folders, which is not opened, one that is not well formed, and circles."""
     main = read(path)
     files = MjcfFiles(main, folders)
     files.add(main)

@@ -208,7 +208,6 @@ def _section(tag: str, children) -> Iterator[NewElement]:
 
 
 def _is_ground(member: Member) -> bool:
-    """Whether a link is the world of MJCF."""
     return member.link.name == GROUND and not member.on and not member.joints and at_origin(member.link)
 
 

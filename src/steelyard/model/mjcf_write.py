@@ -36,16 +36,14 @@ from steelyard.numbers import ROUNDING, to_float
 class CompilerSettings:
     """What the compiler made of a file.
 
-    springs: (stiffness, damping) of each joint with `springdamper`, by its place among the joints of the file. total:
-    kg of all bodies, where `settotalmass` says so; scale: kg in the model for each kg in the file. ratios: actuators
-    with `dampratio`. m: the MjModel.
+    springs: (stiffness, damping) of each joint with `springdamper`, by its place among the joints of the file.
     """
 
     springs: dict[int, tuple[float, float]]
-    total: float | None
-    scale: float
-    ratios: frozenset[int]
-    m: Any
+    total: float | None  # kg of all bodies, where `settotalmass` says so
+    scale: float  # kg in the model for each kg in the file
+    ratios: frozenset[int]  # actuators with `dampratio`
+    m: Any  # the MjModel
 
 
 def settings_of(files: MjcfFiles) -> CompilerSettings:
@@ -76,10 +74,7 @@ def new_total(files: MjcfFiles, settings: CompilerSettings, inertials: dict[int,
 
 
 def plain_springs(joints: list[Node], settings: CompilerSettings, damped: set[int]) -> Iterator[Made]:
-    """Write the stiffness and damping of joints with `springdamper` themselves.
-
-    damped: places of joints whose damping is written anyway. Joints that generators make are left: reading back tells.
-    """
+    """Write stiffness and damping of joints with `springdamper` themselves; those that generators make are left."""
     for place, (stiffness, damping) in settings.springs.items():
         if place < len(joints):
             node = joints[place]
@@ -211,11 +206,8 @@ def _compilable(theta):
 
 
 def _inertial(body: Body, theta, form=None, *, own_axes=None) -> tuple[Document, list[Edit]]:
-    """The file and the edits that give a body its inertial, in the spelling the file has (`diaginertia` or full).
-
-    theta: (10,). form: mass, centre of mass and inertia about it in the body's axes, of theta unless given. own_axes:
-    (3,) moments in the axes that the file states, where those can stay.
-    """
+    """The file and edits that give a body theta (10,), in the spelling the file has. form: mass, centre of mass and
+    inertia about it instead. own_axes: (3,) moments in the axes that the file states, where those can stay."""
     if body.inertial is None:
         return body.node.document, insert(body.node.document, body.node.element, new_inertial(theta))
     document, element = body.inertial.document, body.inertial.element
@@ -277,7 +269,6 @@ def _driven(actuators: Actuators, changes: Changes, reference: Robot) -> Iterato
 
 
 def _collect(edits: dict[Document, list[Edit]], made: Iterable[Made]) -> list[str]:
-    """Add edits to those of each file; one line for each element."""
     lines = []
     for node, own, what in made:
         edits.setdefault(node.document, []).extend(own)

@@ -66,7 +66,6 @@ def from_mujoco(m, robot: Robot, qpos, qvel, qacc):
 
 
 def _places(m, joint):
-    """Slices of a joint in MuJoCo's qpos and qvel."""
     where = m.joint(joint.name)
     return tuple(slice(start[0], start[0] + n) for start, n in ((where.qposadr, joint.nq), (where.dofadr, joint.nv)))
 

@@ -104,11 +104,8 @@ class Form:
 
 
 def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()) -> Form:
-    """The robot, with the inertias that are to be written, as files of a format can say it. pieces: geometry of its
-    links.
-
-    Raises ModelError for what the format has no words for.
-    """
+    """The robot as files of a format, with the geometry of its links, can say it. Raises ModelError for what they
+    cannot."""
     notes: list[str] = []
     if abilities.compiled:
         robot, left_out = without_massless(robot, {piece.link for piece in pieces})

@@ -147,11 +147,8 @@ def resolve(text: str, starts: list[Path], folders: tuple[Path, ...]) -> Resolve
 
 
 def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Resolved:
-    """A file of a package: one that lies around the model or in one of the folders, else one that is installed.
-
-    A folder of that name counts where it is a package, holds the model, or lies in one of the folders: in "/", any
-    folder of the computer would be one.
-    """
+    """A file of a package around the model or in one of the folders, else an installed one. A folder of that name
+    counts where it is a package, holds the model, or lies in one of the folders: in "/", any folder would be one."""
     name, _, rest = unquote(text.split("://", 1)[1]).partition("/")
     if not name:
         return Resolved(None, "missing", f"'{text[:120]}' names no package before its third slash.")
@@ -167,9 +164,8 @@ def _in_named_package(text: str, folders: tuple[Path, ...], start: Path) -> Reso
 
 
 def package_folder(name: str, folders: tuple[Path, ...], start: Path) -> Path | None:
-    """The folder of a package: one that lies around the model or in one of the folders where its files may lie, else
-    one that is installed. start: folder of the model. None where there is none, and for a name that is no plain word.
-    """
+    """The folder of a package that lies around the model or in one of the folders, else one that is installed, or
+    None."""
     if not PLAIN.fullmatch(name):
         return None
     return next(iter(_homes(name, folders, start)[0]), None) or next(_renamed_beside(name, folders, start), None)
@@ -192,7 +188,6 @@ def _homes(name: str, folders: tuple[Path, ...], start: Path) -> tuple[list[Path
 
 
 def _around_model(name: str, folders: tuple[Path, ...], here: Path) -> list[Path]:
-    """Folders around the model that are the package of this name."""
     user = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111
     above = (here, *here.parents, *folders)
     beside = [home for each in above for home in (each, each / name) if home.name == name]
@@ -243,10 +238,8 @@ class Relocation:
         return os.path.realpath(self.old) == os.path.realpath(self.new)
 
     def moved(self, text: str | None) -> str | None:
-        """A relative path in the old folder as seen from the new one; None where it can stay as it is.
-
-        Absolute paths, URLs (`package://`) and paths that lead nowhere stay.
-        """
+        """A relative path in the old folder as seen from the new one; None where it can stay (absolute, a URL, or
+        nowhere)."""
         if not text or self.stays or "://" in text or Path(text).is_absolute() or not os.path.exists(self.old / text):  # noqa: PTH110
             return None
         seen = self.seen(self.old / text)

@@ -62,26 +62,20 @@ class Contact:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame(Card):
-    """A place that the model file names, riding on a body (or on the world).
-
-    body: index of its body, WORLD when it cannot move. rotation, position: its pose in the body frame.
-    """
+    """A place that the model file names, riding on a body (or on the world)."""
 
     name: str
-    body: int
-    rotation: np.ndarray
+    body: int  # index of its body, WORLD when it cannot move
+    rotation: np.ndarray  # and `position`: its pose in the body frame
     position: np.ndarray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Link(Frame):
-    """A rigid part as the model file names it.
+    """A rigid part as the model file names it."""
 
-    theta: (10,) its inertial parameters in its own frame, as read. has_inertial: whether the file states them.
-    """
-
-    theta: np.ndarray
-    has_inertial: bool
+    theta: np.ndarray  # (10,) its inertial parameters in its own frame, as read
+    has_inertial: bool  # whether the file states them
 
 
 @dataclass(frozen=True, eq=False)

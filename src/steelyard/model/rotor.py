@@ -13,24 +13,21 @@ from steelyard.inertia import from_origin_inertia, rotational_inertia
 class Rotor(Card):
     """A rotor driven by a joint, or by several.
 
-    joint: name of the joint whose speed, times `gear_ratio`, is the rotor's speed about `axis`. also: further
-    joints and their ratios, whose speeds add to it (a differential). number: of the rotors of the same joints.
-    carrier: name of the body the motor housing is fixed to, None when it stands on the ground. axis (3,): unit
-    vector; rotation (3, 3), position (3,): rotor frame, all in the carrier's frame (the world's for None) at rest.
-    theta: (10,) inertial parameters in the rotor frame, zeros when unknown. symmetric: whether its inertia does not
-    change as it spins (only m, the first moment along the axis and two moments of inertia are then free).
+    rotation (3, 3), position (3,): rotor frame, all in the carrier's frame (the world's for None) at rest. symmetric:
+    whether its inertia does not change as it spins (only m, the first moment along the axis and two moments of inertia
+    are then free).
     """
 
-    joint: str
+    joint: str  # name of the joint whose speed, times `gear_ratio`, is the rotor's speed about `axis`
     gear_ratio: float
-    carrier: str | None
-    axis: np.ndarray
+    carrier: str | None  # name of the body the motor housing is fixed to, None when it stands on the ground
+    axis: np.ndarray  # (3,) unit vector
     rotation: np.ndarray
     position: np.ndarray
-    theta: np.ndarray
+    theta: np.ndarray  # (10,) inertial parameters in the rotor frame, zeros when unknown
     symmetric: bool = True
-    also: tuple[tuple[str, float], ...] = ()
-    number: int = 1
+    also: tuple[tuple[str, float], ...] = ()  # further joints and their ratios, whose speeds add to it (a differential)
+    number: int = 1  # of the rotors of the same joints
 
     @property
     def gears(self) -> tuple[tuple[str, float], ...]:
@@ -59,10 +56,7 @@ class Rotor(Card):
 
 
 def symmetric_content(axis) -> np.ndarray:
-    """(10, 4) parameters of a body symmetric about an axis (3,) through its origin: m, h along it, It, Im.
-
-    It, Im: transverse and axial moments of inertia.
-    """
+    """(10, 4) parameters of a body symmetric about an axis (3,) through its origin: m, h along it, It, Im."""
     along = np.outer(axis, axis)
     zero, none = np.zeros(3), np.zeros((3, 3))
     parts = ((1.0, zero, none), (0.0, axis, none), (0.0, zero, np.eye(3) - along), (0.0, zero, along))

@@ -199,7 +199,6 @@ def _closure(tree: SdfTree, index: int) -> Closure | None:
 
 
 def _places(tree: SdfTree) -> Iterator[tuple[str, str | None, Pose]]:
-    """Frames that the file names, in the links that carry them."""
     known = {tree.named(index) for index in tree.chosen}
     for scope in dict.fromkeys(tree.bodies[index].scope for index in sorted(tree.chosen)):
         for item in scope.of("frame"):

@@ -28,18 +28,17 @@ SHADOW = "\0"  # in no name of a file
 class SdfFiles:
     """An SDF file with what it includes.
 
-    world: the scope of its models; a file without a world is taken for one that holds its models. gravity: (3,) of the
-    world, m/s^2, None without one. faults, refusals: as of a `Reader`, of all files together. notes: what is odd.
+    world: the scope of its models; a file without a world is taken for one that holds its models.
     """
 
     main: Document
     folders: tuple[Path, ...]
-    faults: list[ScanFault] = field(default_factory=list)
+    faults: list[ScanFault] = field(default_factory=list)  # and `refusals`: as of a `Reader`, of all files together
     refusals: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what is odd
     missing: list[str] = field(default_factory=list)
     sheets: list[SdfUse] = field(default_factory=list)
-    gravity: tuple[float, float, float] | None = None
+    gravity: tuple[float, float, float] | None = None  # (3,) of the world, m/s^2, None without one
     world: FrameScope = field(default_factory=lambda: FrameScope("", WORLD_FRAME))
     _read: dict[Path, Document] = field(default_factory=dict)
 
@@ -246,6 +245,5 @@ class SdfFiles:
 
 
 def _version(text: str) -> tuple[int, int]:
-    """Version 1.x of a text, (0, 0) for none."""
     numbers = re.fullmatch(r"\s*1\.(\d{1,3})\s*", text)
     return (1, int(numbers[1])) if numbers else (0, 0)

@@ -25,37 +25,29 @@ TRUE = ("true", "1")
 
 @dataclass(eq=False)
 class SdfUse:
-    """One use of an SDF file: the model's own, or that of an `<include>`, which is an element of the sheet `above`.
-
-    version: that it declares.
-    """
+    """One use of an SDF file: the model's own, or that of an `<include>`, which is an element of the sheet `above`."""
 
     document: Document
     reader: Reader
-    version: tuple[int, int]
+    version: tuple[int, int]  # that it declares
     above: "SdfUse | None" = None
     include: Element | None = None
 
 
 @dataclass(eq=False)
 class Item:
-    """What a scope has a name for. kind: "link", "joint", "frame" or "model".
+    """What a scope has a name for."""
 
-    pose: in the frame that `relative` names; attached: the name that a joint or frame moves with. model_frame: what
-    the frame of its own model is called, for names in it. scope: of a model, its own; placement: the name in there
-    whose pose it is.
-    """
-
-    kind: str
+    kind: str  # "link", "joint", "frame" or "model"
     name: str
     sheet: SdfUse
     element: Element
-    pose: Pose
+    pose: Pose  # in the frame that `relative` names
     relative: str
-    attached: str = ""
-    model_frame: str = MODEL_FRAME
-    scope: "FrameScope | None" = None
-    placement: str = ""
+    attached: str = ""  # the name that a joint or frame moves with
+    model_frame: str = MODEL_FRAME  # what the frame of its own model is called, for names in it
+    scope: "FrameScope | None" = None  # of a model, its own
+    placement: str = ""  # the name in there whose pose it is
 
     @property
     def label(self) -> str:
@@ -68,17 +60,13 @@ class Item:
 
 @dataclass(eq=False)
 class FrameScope:
-    """A model or a world: names, and poses in its own frame, which is called `frame`.
-
-    above: the scope that it is in, under its name. canonical: the link or model that its frame moves with, empty for
-    the first one.
-    """
+    """A model or a world: names, and poses in its own frame, which is called `frame`."""
 
     name: str
     frame: str
     static: bool = False
-    above: "FrameScope | None" = None
-    canonical: str = ""
+    above: "FrameScope | None" = None  # the scope that it is in, under its name
+    canonical: str = ""  # the link or model that its frame moves with, empty for the first one
     items: dict[str, Item] = field(default_factory=dict)
     _poses: dict[str, Pose] = field(default_factory=dict)
     _carriers: dict[str, "tuple[FrameScope, Item] | None"] = field(default_factory=dict)

@@ -65,7 +65,6 @@ def _piece(body: Body, element: Element, link: str, source: Meshes) -> tuple[Ele
 
 
 def _placed(body: Body, element: Element, label: str):
-    """Pose of a <collision> or <visual> in its link."""
     pose, relative = raw_pose(body.item.sheet, element, label)
     if not relative:
         return pose

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import choices
-from steelyard.model.joint import KINDS, SHORTEST, Joint, bounds_of, revolute_subspace
+from steelyard.model.joint import KINDS, Joint, bounds_of, revolute_subspace
 from steelyard.model.sdf_files import SdfFiles
 from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, text_of
 from steelyard.model.sdf_tree import COUPLING, FIXED, SdfJoint, SdfTree
 from steelyard.model.sketch import SketchJoint
 from steelyard.model.xml import Element
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.spatial import identity, inverse
 
 TYPES: dict[str, tuple[str, ...]] = {
@@ -110,7 +111,7 @@ def axis_of(joint: SdfJoint, tag: str) -> np.ndarray:
         return np.full(3, np.nan)
     vector = reader.content(axis, "xyz", 3, label, default=(0, 0, 1), code="SY506")
     length = np.linalg.norm(vector)
-    if np.isfinite(length) and length < SHORTEST:
+    if np.isfinite(length) and length < NEGLIGIBLE:
         said = "the joint's axis is zero: it has no direction."
         reader.fault("SY506", axis, label, said, remedy="Give it a nonzero vector.")
         return np.full(3, np.nan)
@@ -168,7 +169,6 @@ def _limits(item: Item, axis: Element, label: str, kind: str) -> dict[str, float
 
 
 def _fields(files: SdfFiles, item: Item, axis: Element | None, label: str, limits, kind: str) -> dict:
-    """Limits and properties of a `Joint` of one degree."""
     lower, upper = limits.get("lower", -np.inf), limits.get("upper", np.inf)
     if kind in BOUNDED and lower == upper:
         where = f"{item.sheet.document.path.name}, line {item.sheet.document.line(item.element)}"
@@ -195,7 +195,6 @@ def gear_of(item: Item) -> float:
 
 
 def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, own: str) -> dict:
-    """Fields of a joint that `<mimic>` states, of SDF or of Drake."""
     item, reader, label = joint.item, joint.item.sheet.reader, f"{label} > mimic"
     stated = None if axis is None else axis.find("mimic")
     numbers = {"multiplier": 1.0, "offset": 0.0, "reference": 0.0}

@@ -211,7 +211,6 @@ def _drawn(sheet: SdfDraft, pieces) -> Iterator[NewElement]:
 
 
 def _geometry(sheet: SdfDraft, piece: Piece) -> NewElement | None:
-    """The shape of a piece, None where SDF has no words for it."""
     if piece.solid is not None:
         kind, rest = piece.solid[0], iter(piece.solid[1])
         sheet.need(kind)

@@ -22,19 +22,17 @@ COUPLING = "gearbox"  # a joint that couples two others
 
 
 class Body(NamedTuple):
-    """A link of the file. path: names of the models that it is in, and its own. pose: in the world. static: whether it
-    belongs to a model that stands still."""
+    """A link of the file."""
 
     item: Item
     scope: FrameScope
-    path: tuple[str, ...]
-    pose: Pose
-    static: bool
+    path: tuple[str, ...]  # names of the models that it is in, and its own
+    pose: Pose  # in the world
+    static: bool  # whether it belongs to a model that stands still
 
 
 class SdfJoint(NamedTuple):
-    """A joint of the file. parent, child: indices of the bodies, WORLD for the world and static models. pose: of its
-    frame in the world."""
+    """A joint of the file. parent, child: indices of the bodies, WORLD for the world and static models."""
 
     item: Item
     scope: FrameScope
@@ -42,7 +40,7 @@ class SdfJoint(NamedTuple):
     kind: str
     parent: int
     child: int
-    pose: Pose
+    pose: Pose  # of its frame in the world
 
 
 @dataclass(eq=False)
@@ -110,7 +108,6 @@ def _scopes(scope: FrameScope) -> Iterator[FrameScope]:
 
 
 def _connection(scope: FrameScope, item: Item, places: dict[Item, int]) -> SdfJoint | None:
-    """A joint, None where its ends are no frames."""
     ends, reader, element = [], item.sheet.reader, item.element
     for tag in ("parent", "child"):
         found = element.find(tag)

@@ -49,10 +49,8 @@ class Copies:
         self.edits.setdefault(sheet, []).extend(edits)
 
     def files(self, sheets: list[SdfUse]) -> tuple[list[tuple[Path, bytes]], list[str]]:
-        """Path and content of each file, the model last, and what was renamed in them.
-
-        sheets: all of the model, outer ones first. Raises ModelError for a target that is one of them.
-        """
+        """Path and content of each file, the model last, and what was renamed. Raises ModelError for a target that is a
+        sheet."""
         if self.target.exists() and any(self.target.samefile(each.document.path) for each in sheets):
             raise ModelError(
                 f"{self.target} is a file of the model itself; input files are never changed. Choose another name."
@@ -228,7 +226,6 @@ def _pose(sheet: SdfUse, element: Element, inertial: Inertial) -> list[Edit]:
 
 
 def _numbers(words: list[str]) -> list[float]:
-    """Numbers of words; none where one is no number."""
     try:
         return [to_float(word) for word in words]
     except ValueError:

@@ -25,13 +25,12 @@ COLORED = (".obj", ".dae", ".ply", ".glb", ".gltf", ".3mf")  # mesh files that m
 class Shapes:
     """What of geometry a format states.
 
-    solids: kinds of primitives. problem: why its readers do not take a mesh file, of its name, content and role; empty
-    where they do. colored: whether they see colours that a mesh file states.
+    problem: why its readers do not take a mesh file, of its name, content and role; empty where they do.
     """
 
-    solids: tuple[str, ...]
+    solids: tuple[str, ...]  # kinds of primitives
     problem: Callable[[str, bytes, str], str]
-    colored: bool = True
+    colored: bool = True  # whether they see colours that a mesh file states
 
 
 def suffix_problem(suffixes: tuple[str, ...], title: str, name: str, content: bytes, role: str) -> str:
@@ -44,13 +43,12 @@ def suffix_problem(suffixes: tuple[str, ...], title: str, name: str, content: by
 class Output:
     """Geometry as a format states it.
 
-    pieces: of links; of a mesh that is written the `name` is that of its file, and it has no `file` yet. files: content
-    by name. notes: what is written otherwise, and what is lost.
+    pieces: of links; of a mesh that is written the `name` is that of its file, and it has no `file` yet.
     """
 
     pieces: tuple[Piece, ...]
-    files: dict[str, bytes]
-    notes: tuple[str, ...]
+    files: dict[str, bytes]  # content by name
+    notes: tuple[str, ...]  # what is written otherwise, and what is lost
 
     def in_folder(self, folder: Path) -> tuple[Piece, ...]:
         """The pieces, with written meshes in a folder."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.model.compare import PROPERTIES, loop_difference
+from steelyard.model.document import MAX_BYTES
 from steelyard.model.drive import KEYS, NUMBERS, Drive
 from steelyard.model.robot import Frame, Robot
 from steelyard.model.side_known import Known, known
@@ -21,21 +22,13 @@ from steelyard.model.side_table import Table
 
 SUFFIX = ".steelyard.toml"
 VERSION = 1
-MAX_BYTES = 2**20
 REST_KEYS = ("gravity", "sites", "joints")
 LIMITS = {"lower": "nq", "upper": "nq", "velocity_limit": "nv", "effort_limit": "nv"}
 """Limits of a joint, and the size of each."""
 
 
 def side_path(model) -> Path:
-    """Where the side file of a model file is looked for: `arm.steelyard.toml` beside `arm.urdf`.
-
-    Args:
-        model: path of the model file.
-
-    Returns:
-        The path.
-    """
+    """Where the side file of a model file is looked for: `arm.steelyard.toml` beside `arm.urdf`."""
     model = Path(model)
     return model.with_name(model.stem + SUFFIX)
 
@@ -118,18 +111,8 @@ def _drive(table: Table) -> Drive:
 
 
 def read_known(path, robot: Robot) -> Known:
-    """What a side file knows of the robot's bodies.
-
-    Args:
-        path: of the `.steelyard.toml` file.
-        robot: the robot that it belongs to.
-
-    Returns:
-        The Known, as `fit.consistent` takes its fields.
-
-    Raises:
-        ModelError: as `read_side`.
-    """
+    """What a side file knows of the robot's bodies, as `fit.consistent` takes its fields. Raises ModelError as
+    `read_side`."""
     return known(_document(Path(path)).table("known"), robot)
 
 
@@ -205,7 +188,6 @@ def with_limits(robot: Robot, other: Robot) -> Robot:
 
 
 def _values(table: Table, key: str, count: int) -> np.ndarray | None:
-    """(count,) numbers: a list, or one for all."""
     if isinstance(table.values.get(key), list):
         return table.numbers(key, count)
     number = table.number(key)

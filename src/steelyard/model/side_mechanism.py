@@ -4,12 +4,12 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import parameters, pseudo
-from steelyard.model.joint import SHORTEST, planar_subspace
+from steelyard.model.joint import planar_subspace
 from steelyard.model.loops import LOOP_KINDS, Loop
 from steelyard.model.robot import WORLD, Link, Robot
 from steelyard.model.rotor import Rotor
 from steelyard.model.side_table import Table
-from steelyard.numbers import SAME
+from steelyard.numbers import NEGLIGIBLE, SAME
 from steelyard.spatial import identity, inverse, rotation_from_rpy, then
 
 GROUND = "world"
@@ -91,7 +91,7 @@ def _placed(table: Table, robot: Robot, index: int):
     axis = table.numbers("axis", 3)
     if axis is None:
         along = R_joint @ (w if w.any() else v)
-    elif np.linalg.norm(axis) < SHORTEST:
+    elif np.linalg.norm(axis) < NEGLIGIBLE:
         table.refuse("axis", "a direction, so not all zeros")
     else:
         along = R_link @ axis / np.linalg.norm(axis)
@@ -203,7 +203,7 @@ def _frame(table: Table, prefix: str, kind: str):
     position, axis, rpy = (table.numbers(f"{prefix}{key}", 3) for key in ("position", "axis", "rotation"))
     if axis is not None and rpy is not None:
         table.refuse(f"{prefix}axis", f"either an axis or {prefix}rotation, not both")
-    if axis is not None and np.linalg.norm(axis) < SHORTEST:
+    if axis is not None and np.linalg.norm(axis) < NEGLIGIBLE:
         table.refuse(f"{prefix}axis", "a direction, so not all zeros")
     if axis is not None and kind == "weld":
         table.refuse(f"{prefix}axis", f"{prefix}rotation: a weld keeps the whole orientation, which no axis gives")

@@ -13,13 +13,10 @@ from steelyard.errors import ModelError, choices
 
 @dataclass(frozen=True)
 class Table:
-    """A TOML table that knows where it stands. Getters return None for an absent key and refuse wrong types.
-
-    where: file and key path, to start messages with, such as `arm.steelyard.toml: rotor[2]`.
-    """
+    """A TOML table that knows where it stands. Getters return None for an absent key and refuse wrong types."""
 
     values: dict
-    where: str
+    where: str  # file and key path, to start messages with, such as `arm.steelyard.toml: rotor[2]`
 
     def refuse_unknown(self, valid):
         for key in self.values:

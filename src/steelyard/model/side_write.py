@@ -50,8 +50,7 @@ def side_text(
     tolerance: float = NEGLIGIBLE,
 ) -> str:
     """Content of the side file of a robot. known, driven: as of `write_side`. written: the robot as its model file
-    reads, in the place of both; gravity, sites and what else of joints this lacks are written then, too. tolerance:
-    relative, to which the model file says a number."""
+    reads, in the place of both: what this lacks (gravity, sites, joints) to a relative tolerance is written."""
     if written is not None:
         known, driven = written.loop_names, written.drives
     top, joints = ([], []) if written is None else rest_lines(robot, written, tolerance)

@@ -42,13 +42,12 @@ class ScanFault:
 
 @dataclass(frozen=True, eq=False)
 class Inertial:
-    """Stated inertia of a part. mass: kg; com: (3,) m in the part's frame; tensor: (3, 3) kg m^2 about the centre of
-    mass, in axes placed by `rotation` (3, 3) in the part's frame. NaN where a number is missing or unreadable.
-    """
+    """Stated inertia of a part. tensor: (3, 3) kg m^2 about the centre of mass, in axes placed by `rotation` (3, 3) in
+    the part's frame. NaN where a number is missing or unreadable."""
 
     place: Place
-    mass: float
-    com: np.ndarray
+    mass: float  # kg
+    com: np.ndarray  # (3,) m in the part's frame
     rotation: np.ndarray
     tensor: np.ndarray
 
@@ -85,34 +84,29 @@ class Inertial:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A piece of geometry of a part. role: "collision" or "visual". vertices: (n, 3) m in the part's frame; faces:
-    (f, 3) or None when only the hull is meant. source: what tells two shapes apart (mesh path or kind and size).
-    """
+    """A piece of geometry of a part."""
 
     place: Place
-    role: str
-    vertices: np.ndarray
-    faces: np.ndarray | None
-    source: str
+    role: str  # "collision" or "visual"
+    vertices: np.ndarray  # (n, 3) m in the part's frame
+    faces: np.ndarray | None  # (f, 3) or None when only the hull is meant
+    source: str  # what tells two shapes apart (mesh path or kind and size)
 
 
 @dataclass(frozen=True, eq=False)
 class SketchJoint:
-    """A joint. part: index of the part it carries, None when unknown. limits: "lower", "upper", "effort", "velocity"
-    -> number, only those stated or said by the format. gear: largest transmission ratio on it. mimics:
-    whether it follows another joint. required_limits: those that the format asks of such a joint. placed: what a robot
-    has of it; None for a fixed one.
-    """
+    """A joint. limits: "lower", "upper", "effort", "velocity" -> number, only those stated or said by the format.
+    placed: what a robot has of it, for a reader that makes robots of sketches; None for a fixed one."""
 
     name: str
     place: Place
     kind: str
-    part: int | None
+    part: int | None  # index of the part it carries, None when unknown
     limits: dict[str, float]
     limit_place: Place | None = None
-    gear: float | None = None
-    mimics: bool = False
-    required_limits: tuple[str, ...] = ()
+    gear: float | None = None  # largest transmission ratio on it
+    mimics: bool = False  # whether it follows another joint
+    required_limits: tuple[str, ...] = ()  # those that the format asks of such a joint
     placed: Joint | None = None
 
 
@@ -146,19 +140,15 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """A model file, read without refusing anything.
-
-    format: name of a `Format`; word: what that calls a part. parts: parents before children. faults: what the reader
-    could not make sense of. notes: what was not read, and why.
-    """
+    """A model file, read without refusing anything."""
 
     path: Path
-    format: str
-    word: str
-    parts: tuple[Part, ...]
+    format: str  # name of a `Format`
+    word: str  # what that calls a part
+    parts: tuple[Part, ...]  # parents before children
     joints: tuple[SketchJoint, ...]
-    faults: tuple[ScanFault, ...]
-    notes: tuple[str, ...] = ()
+    faults: tuple[ScanFault, ...]  # what the reader could not make sense of
+    notes: tuple[str, ...] = ()  # what was not read, and why
     parts_by_name: dict[str, int] = field(init=False)
     memo: dict[str, Any] = field(init=False, default_factory=dict)
 

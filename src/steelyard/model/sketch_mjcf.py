@@ -59,10 +59,8 @@ def _primitive(kind: str, size: list[float]) -> tuple[str, tuple[float, ...]] | 
 
 
 def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[Part, ...]:
-    """Parts of a compiled model m, the world left out.
-
-    places: body name -> (place, index in `inertials`), for bodies written in the file; home: place of all others.
-    """
+    """Parts of a compiled model m, the world left out. places: of bodies written in the file, and index of their
+    inertial."""
     shapes: dict[int, list[Shape]] = {}
     for geom in range(m.ngeom):
         shape = _shape(m, geom, places, home)
@@ -249,7 +247,6 @@ def _compiled(files: MjcfFiles, faults):
 
 
 def _make_harmless(spec):
-    """Give the bodies of an MjSpec inertials that MuJoCo takes."""
     for body in spec.bodies:
         if body.explicitinertial:
             if np.isfinite(body.fullinertia).all():
@@ -260,12 +257,10 @@ def _make_harmless(spec):
 
 
 def _weighs(body) -> bool:
-    """Whether a body or what is fixed to it has geoms to weigh."""
     return bool(body.geoms) or any(not child.joints and _weighs(child) for child in body.bodies)
 
 
 def _line_in(complaint: str) -> int:
-    """Line number MuJoCo mentions, 1 when it mentions none."""
     words = complaint.replace(",", " ").replace(".", " ").split()
     lines = [int(b) for a, b in pairwise(words) if a == "line" and b.isdigit()]
     return lines[0] if lines else 1

@@ -16,13 +16,14 @@ from steelyard.errors import ModelError, choices
 from steelyard.lazy import later
 from steelyard.model.assemble import assemble, forest, segments_of
 from steelyard.model.document import ModelDocument
-from steelyard.model.joint import KINDS, SHORTEST, Joint, bounds_of
+from steelyard.model.joint import KINDS, Joint, bounds_of
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
 from steelyard.model.xml import Document, Element, Reader, rooted
+from steelyard.numbers import NEGLIGIBLE
 from steelyard.spatial import GRAVITY, identity
 
 ROOT = "robot"
@@ -43,16 +44,13 @@ LIMITS = ("lower", "upper", "effort", "velocity")
 
 
 class UrdfTree(NamedTuple):
-    """Elements of a file by name. incoming: child link -> its joint and parent link; order: links, parents first.
-
-    notes: what of the file is not read, or in its own way.
-    """
+    """Elements of a file by name."""
 
     links: dict[str, Element]
     joints: dict[str, Element]
-    incoming: dict[str, tuple[Element, str]]
-    order: list[str]
-    notes: tuple[str, ...]
+    incoming: dict[str, tuple[Element, str]]  # child link -> its joint and parent link
+    order: list[str]  # links, parents first
+    notes: tuple[str, ...]  # what of the file is not read, or in its own way
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +153,6 @@ def _named(reader: Reader, tag: str) -> dict[str, Element]:
 
 
 def _incoming(reader: Reader, links, joints) -> dict[str, tuple[Element, str]]:
-    """Child link -> its joint and parent link."""
     incoming: dict[str, tuple[Element, str]] = {}
     for joint in joints.values():
         label = label_of(joint)
@@ -298,14 +295,13 @@ def _joint(reader: Reader, element: Element, part: int | None, joints, armature)
 
 
 def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
-    """Unit axis (3,) of a joint, x where it has none."""
     axis = joint.find("axis")
     if axis is None:
         return np.array([1.0, 0.0, 0.0])
     label = f"{label} > axis"
     vector = reader.numbers(axis, "xyz", 3, label, default=(1, 0, 0), code="SY506")
     length = np.linalg.norm(vector)
-    if length >= SHORTEST or not np.isfinite(vector).all():
+    if length >= NEGLIGIBLE or not np.isfinite(vector).all():
         return vector / length
     remedy = "Give it a nonzero vector."
     reader.fault("SY506", axis, label, "the joint's axis is zero: it has no direction.", remedy=remedy)
@@ -313,7 +309,6 @@ def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
 
 
 def _mimicked(reader: Reader, joint: Element, label: str, joints) -> dict[str, Any]:
-    """Fields of a joint that `<mimic>` states."""
     mimic = joint.find("mimic")
     if mimic is None:
         return {}

@@ -52,7 +52,6 @@ def _leftover(document: Document, element: Element) -> str:
 
 
 def _above(element: Element) -> Iterator[Element]:
-    """Elements around one, the innermost first, without the root."""
     owner = element.parent
     while owner is not None and owner.parent is not None:
         yield owner
@@ -60,10 +59,7 @@ def _above(element: Element) -> Iterator[Element]:
 
 
 def implicit_world(reader: Reader, links: dict[str, Element], joints: dict[str, Element]) -> None:
-    """Take `world` for a link, the first, where joints hang on it and the file has none, as Drake does.
-
-    links: by name, to which it is added.
-    """
+    """Take `world` for a link, the first, where joints hang on it and the file has none, as Drake does."""
     hung = next((joint for joint in joints.values() if _end(joint, "parent") == WORLD_LINK), None)
     if WORLD_LINK in links or hung is None or not links:
         return
@@ -114,7 +110,6 @@ def unread_loops(reader: Reader, links: dict[str, Element], roots: set[str]) -> 
 
 
 def _is_loop(element: Element) -> bool:
-    """Drake's <loop_joint>, or a joint of SDF inside <gazebo>."""
     inside = element.parent is not None and element.parent.parent is not None
     return element.tag in LOOPS or (element.tag == "joint" and inside)
 

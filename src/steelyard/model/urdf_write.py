@@ -237,7 +237,6 @@ def _origin(position, rotation) -> NewElement:
 
 
 def _ends(member: Member, root: str) -> tuple[NewElement, ...]:
-    """What a joint ties, and where."""
     ends = NewElement("parent", {"link": member.on or root}), NewElement("child", {"link": member.link.name})
     return *ends, _origin(member.position, member.rotation)
 

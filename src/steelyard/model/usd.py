@@ -133,15 +133,14 @@ class UsdDocument(ModelDocument):
 
 @dataclass(frozen=True, eq=False)
 class SceneReading:
-    """A scene as it was understood. tree: of bodies and connections by number. inertials: of bodies by number, None
-    where there is none; inferred: numbers of those that state nothing, whose colliders weigh."""
+    """A scene as it was understood."""
 
     scene: Scene
     connections: list[Connection]
-    tree: Forest
+    tree: Forest  # of bodies and connections by number
     solids: dict[int | None, list[GprimSolid]]
-    inertials: dict[int, Inertial | None]
-    inferred: set[int]
+    inertials: dict[int, Inertial | None]  # of bodies by number, None where there is none
+    inferred: set[int]  # numbers of those that state nothing, whose colliders weigh
     mimics: dict[str, tuple[str, float, float]]
 
     @property
@@ -315,7 +314,6 @@ def _tree(scene: Scene, connections: list[Connection]) -> Forest:
 
 
 def _chosen(scene: Scene, connections: list[Connection], roots: list) -> set[int]:
-    """Numbers of the bodies that make the robot."""
     sets = Ties()
     for each in connections:
         if WORLD not in each.bodies:

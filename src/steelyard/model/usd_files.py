@@ -49,15 +49,11 @@ UNNEEDED = re.compile(rb'"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """What a stage is composed of.
+    """What a stage is composed of."""
 
-    opened: them, the root first; OpenUSD forgets those that nobody holds. paths: identifier of each layer -> its file.
-    missing: names of layers that are not there.
-    """
-
-    opened: tuple[Any, ...]
-    paths: dict[str, Path]
-    missing: tuple[str, ...]
+    opened: tuple[Any, ...]  # them, the root first; OpenUSD forgets those that nobody holds
+    paths: dict[str, Path]  # identifier of each layer -> its file
+    missing: tuple[str, ...]  # names of layers that are not there
 
     @property
     def root(self) -> Any:
@@ -95,12 +91,8 @@ def quiet() -> Iterator[Any]:
 
 
 def layers_of(path: Path, folders: tuple[Path, ...]) -> Layers:
-    """Layers of a stage, opened: its file's, and those that they name, with those that these name. folders: in which
-    they may lie.
-
-    Raises ModelError for a file that is no USD or is damaged, a layer outside the folders, and more or deeper ones than
-    a robot has.
-    """
+    """Layers of a stage, opened, with those that they name. Raises ModelError for a file that is no USD or is damaged,
+    a layer outside the folders, and more or deeper ones than a robot has."""
     with quiet(), opened_file(path, LARGEST):
         from pxr import Sdf
 
@@ -185,10 +177,8 @@ def _depth(text: bytes) -> int:
 
 @lru_cache(maxsize=64)  # a model is looked at several times on its way to a robot
 def _probe(files: tuple[tuple[str, int, int], ...]):
-    """Read binary layers in a process of its own. Raises ModelError for one that it does not survive.
-
-    files: identifier, bytes and time of change of each.
-    """
+    """Read binary layers (identifier, bytes, time) in a process of its own. Raises ModelError if it does not
+    survive."""
     names = [identifier for identifier, _, _ in files]
     command = [sys.executable, "-c", PROBE, *names]
     try:

@@ -43,13 +43,12 @@ TENSOR = "newton:inertia"
 
 @dataclass(frozen=True, eq=False)
 class GprimSolid:
-    """A gprim of a body. frame: in that of the body, stretch in m. kind: of `SIZES` or "Mesh". sizes: of a solid in the
-    prim's own units, about an axis z that `up` (3, 3) turns; points, faces: of a mesh."""
+    """A gprim of a body. points, faces: of a mesh."""
 
     prim: Any
-    frame: PrimFrame
-    kind: str
-    sizes: tuple[float, ...] = ()
+    frame: PrimFrame  # in that of the body, stretch in m
+    kind: str  # of `SIZES` or "Mesh"
+    sizes: tuple[float, ...] = ()  # of a solid in the prim's own units, about an axis z that `up` (3, 3) turns
     up: np.ndarray | None = None
     points: np.ndarray | None = None
     faces: np.ndarray | None = None
@@ -271,14 +270,13 @@ def surroundings_of(scene: Scene) -> list[dict]:
 
 @dataclass(frozen=True, eq=False)
 class StatedMass:
-    """What a prim states of its mass, SI, None for nothing. com: (3,) m, tensor: (3, 3) kg m^2 about it, both in the
-    prim's axes, tensor in those of rotation (3, 3)."""
+    """What a prim states of its mass, SI, None for nothing."""
 
     mass: float | None
     density: float | None
-    com: np.ndarray | None
+    com: np.ndarray | None  # (3,) m
     rotation: np.ndarray
-    tensor: np.ndarray | None
+    tensor: np.ndarray | None  # (3, 3) kg m^2 about it, both in the prim's axes, tensor in those of rotation (3, 3)
 
     @property
     def anything(self) -> bool:
@@ -331,10 +329,7 @@ def _tensor(scene: Scene, prim, six) -> np.ndarray:
 
 
 def inertial_of(scene: Scene, body: int, members: list[GprimSolid]) -> tuple[Inertial | None, bool]:
-    """Inertial of a body, None for one without any, and whether all of it is found from colliders.
-
-    members: its geometry.
-    """
+    """Inertial of a body, None for one without any, and whether all of it is found from colliders, its `members`."""
     prim, frame = scene.bodies[body], scene.frames[body]
     own = stated(scene, prim, frame.stretch)
     colliders = [each for each in members if each.collides]

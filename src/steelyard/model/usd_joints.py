@@ -43,16 +43,15 @@ SPEEDS = ("newton:velocityLimit", "physxJoint:maxJointVelocity", "{axis}maxJoint
 
 @dataclass(frozen=True, eq=False)
 class Connection:
-    """A joint prim. kind: of `KINDS`, None for a fixed one. bodies: their numbers, or WORLD; frames: of the joint in
-    each. axis: (3,) in its frame. mobile: whether it may be part of a tree."""
+    """A joint prim."""
 
     prim: Any
     name: str
-    kind: str | None
-    bodies: tuple[int, int]
-    frames: tuple[PrimFrame, PrimFrame]
-    axis: np.ndarray
-    mobile: bool
+    kind: str | None  # of `KINDS`, None for a fixed one
+    bodies: tuple[int, int]  # their numbers, or WORLD
+    frames: tuple[PrimFrame, PrimFrame]  # of the joint in each
+    axis: np.ndarray  # (3,) in its frame
+    mobile: bool  # whether it may be part of a tree
 
     @property
     def turns(self) -> bool:
@@ -119,7 +118,6 @@ def _connection(scene: Scene, prim, name: str) -> Connection | None:
 
 
 def _end(scene: Scene, prim, number: int) -> tuple[int, PrimFrame] | None:
-    """Body of one end of a joint, and the joint's frame in it."""
     targets = prim.GetRelationship(f"physics:body{number}").GetTargets()
     if len(targets) > 1:
         scene.fault("SY505", prim, f"physics:body{number} names {len(targets)} prims; a joint has one.", remedy="")
@@ -253,7 +251,6 @@ def limits_of(scene: Scene, connection: Connection) -> dict[str, float]:
 
 
 def _actuator_range(scene: Scene, prim) -> float | None:
-    """`mjc:actuatorfrcrange` where it counts."""
     low, high = (scene.number(prim, f"mjc:actuatorfrcrange:{end}") or 0.0 for end in ("min", "max"))
     limited = value(prim, "mjc:actuatorfrclimited") or "auto"
     return high if limited == "true" or (limited == "auto" and low < high) else None
@@ -371,7 +368,6 @@ def _drive(scene: Scene, connection: Connection) -> Drive | None:
 
 
 def _actuator(scene: Scene, prim, connection: Connection) -> Drive | None:
-    """As of an actuator in MuJoCo's schema."""
     kinds = [
         value(prim, f"mjc:{each}Type") or fallback
         for each, fallback in (("gain", "fixed"), ("bias", "none"), ("dyn", "none"))

@@ -109,7 +109,6 @@ class _Writer:
     # prims and attributes
 
     def _prim(self, parent: str, name: str, type_name: str) -> str:
-        """Path of a new prim, of that name as far as USD allows it."""
         from pxr import Tf
 
         plain = Tf.MakeValidIdentifier(name)
@@ -161,7 +160,6 @@ class _Writer:
         self.opinions.add(path, number_opinion("physics:gravityMagnitude", size))
 
     def _ground(self):
-        """What stands still, as one body."""
         links = [link for link in self.robot.links if link.body == WORLD]
         theta = sum((transform(each.theta, each.rotation, each.position) for each in links), np.zeros(10))
         still = list(filter(at_origin, links))

@@ -45,12 +45,11 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class PrimFrame:
-    """rotation (3, 3), position (3,) m: of a prim in the world. stretch (3, 3): stage units of a coordinate in the
-    prim's own frame, along the axes of the rotation."""
+    """rotation (3, 3), position (3,) m: of a prim in the world."""
 
     rotation: np.ndarray
     position: np.ndarray
-    stretch: np.ndarray
+    stretch: np.ndarray  # (3, 3) stage units of a coordinate in the prim's own frame, along the axes of the rotation
 
     def seen(self, other: "PrimFrame") -> "PrimFrame":
         R = self.rotation.T
@@ -78,17 +77,14 @@ def rotation_of(quaternion) -> np.ndarray:
 
 @dataclass(eq=False)
 class Scene:
-    """A stage as it is read. path: of its root layer. lines: of prims that the root layer has in text, by path.
-
-    faults: what makes no sense; refusals: for which no robot is made, in words; notes: what is not read or assumed.
-    """
+    """A stage as it is read."""
 
     stage: Any
-    path: Path
-    lines: dict[str, int]
-    faults: list[ScanFault] = field(default_factory=list)
-    refusals: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    path: Path  # of its root layer
+    lines: dict[str, int]  # of prims that the root layer has in text, by path
+    faults: list[ScanFault] = field(default_factory=list)  # what makes no sense
+    refusals: list[str] = field(default_factory=list)  # for which no robot is made, in words
+    notes: list[str] = field(default_factory=list)  # what is not read or assumed
 
     @cached_property
     def units(self) -> Units:

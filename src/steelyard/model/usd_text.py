@@ -17,29 +17,26 @@ INDENT = "    "
 
 @dataclass(eq=False)
 class PrimText:
-    """A prim in a text, by offsets. line: its first. head: where its metadata may start, just behind its name; meta:
-    that of "(" of its metadata, None where it has none; begin: behind its "{". values: of each attribute that has a
-    default, from its first character to behind its last. schemas: behind "[" of its apiSchemas, None where there are
-    none. depth: prims above it."""
+    """A prim in a text, by offsets. values: of each attribute that has a default, from its first character to behind
+    its last."""
 
-    line: int
-    head: int
-    begin: int
-    depth: int
-    meta: int | None = None
-    schemas: int | None = None
+    line: int  # its first
+    head: int  # where its metadata may start, just behind its name
+    begin: int  # behind its "{"
+    depth: int  # prims above it
+    meta: int | None = None  # that of "(" of its metadata, None where it has none
+    schemas: int | None = None  # behind "[" of its apiSchemas, None where there are none
     values: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """A value of an attribute. type: as USD calls it; text: the value as USD writes it; value: what Python's Sdf
-    takes."""
+    """A value of an attribute."""
 
     name: str
-    type: str
-    text: str
-    value: Any
+    type: str  # as USD calls it
+    text: str  # the value as USD writes it
+    value: Any  # what Python's Sdf takes
 
 
 @dataclass(eq=False)

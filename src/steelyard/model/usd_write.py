@@ -105,12 +105,9 @@ def vector_opinion(name: str, type: str, numbers: Iterable[float]) -> Opinion:
 
 
 def mass_opinions(form, units: Units, stretch: np.ndarray, axes: np.ndarray, *, tensor: bool) -> list[Opinion]:
-    """Opinions of `PhysicsMassAPI`, and `newton:inertia` where single precision is too coarse, of an inertial.
-
-    form: mass kg, centre of mass (3,) m and inertia (3, 3) kg m^2 about it, in the body's axes; stretch: (3, 3) units
-    per coordinate of the body's prim; axes: (3, 3) principal axes that stay, where the inertia is diagonal in them;
-    tensor: whether `newton:inertia` is written anyway.
-    """
+    """Opinions of `PhysicsMassAPI`, and `newton:inertia` where single precision is too coarse or `tensor`, of mass,
+    centre of mass and inertia about it in the body's axes. stretch: (3, 3) units per coordinate; axes: (3, 3) principal
+    ones that stay."""
     mass, com, inertia = form
     moments, R = _principal(inertia / units.inertia, axes)
     rounded = _feasible(moments)

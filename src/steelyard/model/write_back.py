@@ -26,15 +26,13 @@ from steelyard.model.write_new import new_file, read_back
 class SaveReport:
     """What was written.
 
-    path: the model file. changed: the elements that differ from the source, one line each. notes: what followed, was
-    converted or has no place in the format. files: every file written, the model last. rescaled: of the notes those on
-    links that could not keep their inertials, with their masses before and after.
+    rescaled: of the notes those on links that could not keep their inertials, with their masses before and after.
     """
 
-    path: Path
-    changed: tuple[str, ...]
-    notes: tuple[str, ...]
-    files: tuple[Path, ...]
+    path: Path  # the model file
+    changed: tuple[str, ...]  # the elements that differ from the source, one line each
+    notes: tuple[str, ...]  # what followed, was converted or has no place in the format
+    files: tuple[Path, ...]  # every file written, the model last
     rescaled: tuple[str, ...] = ()
 
 
@@ -102,10 +100,8 @@ def _report(path: Path, written: Draft) -> SaveReport:
 
 
 def format_of(robot: Robot, path: Path) -> str:
-    """Name of the `Format` of a file that is to be written; that of the robot's own stays where the suffix is its own.
-
-    Raises ModelError for a target that must not be written.
-    """
+    """Name of the `Format` of a file to be written, the robot's own where the suffix is. Raises ModelError: it must not
+    be."""
     suffix, source = path.suffix.lower(), robot.source
     writable = [each for each in FORMATS if each.new is not None]
     own = source and BY_NAME[source.format]

@@ -30,11 +30,8 @@ MARK = "# what {} has no place for, written by steelyard\n"
 
 
 def new_file(robot: Robot, path: Path, format: Format) -> Draft:
-    """Write a robot in a format to a path in a folder that exists; its source file gives geometry.
-
-    Raises ModelError, with nothing written, for what the format cannot hold, a result that does not read back as the
-    robot, and a side file in the way.
-    """
+    """Write a robot in a format, its source file giving geometry. Raises ModelError, with nothing written, for what the
+    format cannot hold, a result that does not read back as the robot, and a side file in the way."""
     assert format.new is not None and format.abilities is not None  # `format_of` gives writable formats only
     document = document_of(robot)
     there = document if document is not None and document.exists else None
@@ -94,7 +91,6 @@ def mjcf_text(robot: Robot) -> str:
 
 
 def _counts(robot: Robot, found: Robot, pieces: tuple[Piece, ...]) -> Iterator[str]:
-    """How many of each kind a new file holds."""
     roles = [piece.role for piece in pieces]
     numbers = {
         "bodies": robot.nb,
@@ -137,10 +133,8 @@ def read_back(
 def _side(
     whole: Robot, found: Robot, path: Path, place: Path, temporary: list[Path], precision: float
 ) -> tuple[bytes | None, tuple[str, ...]]:
-    """Content of the side file, None where there is nothing to say, and what is in it.
-
-    Raises ModelError where model and side file together are not the robot, and for another side file in the place.
-    """
+    """Content of the side file, None where there is nothing to say, and what is in it. Raises ModelError where both
+    files together are not the robot, and for another side file in the place."""
     target = side_path(path)
     text = side_text(whole, written=found, tolerance=precision)
     before = target.read_bytes().decode(errors="replace") if target.is_file() else None
@@ -159,11 +153,8 @@ def _side(
 
 
 def _left_as_it_is(whole: Robot, found: Robot, path: Path, said: str, precision: float) -> str:
-    """What to say of a side file that somebody else wrote: of one that belongs to the source, or that is true of the
-    new model but for limits.
-
-    Raises ModelError for another one.
-    """
+    """What to say of somebody else's side file that belongs to the source, or is true of the new model but for limits.
+    Raises ModelError for another one."""
     target, source = side_path(path), whole.source
     try:
         given = read_side(target, found)

@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, ClassVar
 
+from steelyard.cards import LINES
 from steelyard.errors import ModelError, choices
 from steelyard.model.changes import Draft
 from steelyard.model.document import MAX_BYTES, read_bytes
@@ -30,7 +31,6 @@ OLD = ("include", "macro", "if", "unless", "property")  # elements of xacro befo
 PACKAGE = "package://"  # what `$(find NAME)` becomes where that package is nowhere
 MAGIC = re.compile(r"[*?\[]")
 SECONDS = 30
-MOST_NOTES = 20
 
 
 class _Refused(Exception):
@@ -39,16 +39,12 @@ class _Refused(Exception):
 
 @dataclass(eq=False)
 class Files:
-    """What a xacro file names: includes and YAML, found in its package, beside it, or where the user says.
+    """What a xacro file names: includes and YAML, found in its package, beside it, or where the user says."""
 
-    main: the file itself; folders: in which others may lie, as of `allowed_folders`. read: real paths with what was
-    read; homes: folders of packages that were named.
-    """
-
-    main: Path
-    folders: tuple[Path, ...]
-    read: dict[Path, bytes] = field(default_factory=dict)
-    homes: dict[str, Path | None] = field(default_factory=dict)
+    main: Path  # the file itself
+    folders: tuple[Path, ...]  # in which others may lie, as of `allowed_folders`
+    read: dict[Path, bytes] = field(default_factory=dict)  # real paths with what was read
+    homes: dict[str, Path | None] = field(default_factory=dict)  # folders of packages that were named
 
     def package(self, name: str) -> str:
         """The folder that `$(find NAME)` stands for."""
@@ -174,7 +170,7 @@ def _expanded(path: Path, folders: tuple[Path, ...], arguments: Mapping[str, str
         has = f"It has {choices(said['arguments'])}." if said["arguments"] else "It has none."
         raise ModelError(f"{path} has no argument {choices(unknown)}. {has}")
     made = parsed(path, said["text"].encode())
-    notes = tuple(f"{path.name}: {each[:200]}" for each in dict.fromkeys(said["notes"]))[:MOST_NOTES]
+    notes = tuple(f"{path.name}: {each[:200]}" for each in dict.fromkeys(said["notes"]))[:LINES]
     written = ((Path(file), line) for file, line in said["places"])
     places = dict(zip(made.root.walk(), written, strict=False))
     return Expanded(path, made.body, made.encoding, made.bom, made.root, notes, files=files, places=places)

@@ -38,14 +38,13 @@ LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost whe
 
 @dataclass(frozen=True)
 class Text:
-    """A file. body: as UTF-8 without byte order mark; `bom + body` in its encoding are the bytes of the file. start:
-    of what a parser is to see: behind the declaration. notes: what is odd about it."""
+    """A file."""
 
-    body: bytes
+    body: bytes  # as UTF-8 without byte order mark; `bom + body` in its encoding are the bytes of the file
     encoding: str
     bom: bytes
-    start: int
-    notes: tuple[str, ...] = ()
+    start: int  # of what a parser is to see: behind the declaration
+    notes: tuple[str, ...] = ()  # what is odd about it
 
 
 def decoded(content: bytes, path: Path) -> Text:
@@ -99,7 +98,6 @@ def _kept(content: bytes, encoding: str) -> str | None:
 
 
 def _undecodable(content: bytes) -> int:
-    """Index of the first byte that is no UTF-8."""
     try:
         content.decode()
     except UnicodeDecodeError as error:
@@ -155,17 +153,14 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """An XML file. body: its text as UTF-8 without byte order mark, whatever its own encoding; spans count in it.
-
-    notes: what is odd about the file.
-    """
+    """An XML file."""
 
     path: Path
-    body: bytes
+    body: bytes  # its text as UTF-8 without byte order mark, whatever its own encoding; spans count in it
     encoding: str
     bom: bytes
     root: Element
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what is odd about the file
 
     @cached_property
     def _line_ends(self) -> list[int]:
@@ -325,11 +320,8 @@ class Reader:
         self.refusals.append(f"{self.document.where(element)}: {message} {remedy}".strip())
 
     def numbers(self, element: Element, name: str, count: int, text: str, **options) -> np.ndarray:
-        """Attribute as (count,) floats; NaN and a fault when missing without default, unreadable or not finite.
-
-        options: default. code: of that fault; None where only a strict reader needs the numbers. strict: what that
-        takes: "finite" numbers, any "number", or "" for everything. Infinite ones that it takes are returned.
-        """
+        """Attribute as (count,) floats; NaN and a fault (code) when missing without default, unreadable or not finite,
+        where a strict reader needs "finite" numbers, any "number", or "" for everything."""
         written = f"'{name}'", f'{name}="', '"'
         return self._numbers(element, element.attributes.get(name), written, count, text, **options)
 

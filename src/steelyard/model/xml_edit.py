@@ -169,7 +169,6 @@ def _short(value: float) -> str:
 
 
 def _quote(document: Document, element: Element) -> str:
-    """The quotation mark in use nearest to an element."""
     owner: Element | None = element
     while owner is not None:
         if owner.spans:

@@ -23,13 +23,12 @@ TIE = 0.05  # of the best evidence, within which others explain about as well: m
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What mistakes are looked for in. beside: (n, k, m) columns that are fitted in any case, such as a bias. head:
-    nats that these have won, where they are a mistake themselves; said: what is said of them before any other."""
+    """What mistakes are looked for in."""
 
     rows: Rows
-    beside: np.ndarray
-    head: float = 0.0
-    said: str = ""
+    beside: np.ndarray  # (n, k, m) columns that are fitted in any case, such as a bias
+    head: float = 0.0  # nats that these have won, where they are a mistake themselves
+    said: str = ""  # what is said of them before any other
 
     @cached_property
     def plain(self) -> RowsFit:
@@ -56,30 +55,28 @@ def look_at(rows: Rows, beside=None) -> Look:
 class PayloadMistake:
     """A mistake that may have been made, and how it is undone.
 
-    name: in a few words. words: of the fit with it undone, with the remedy; None where its figures are too small.
-    columns: (n, k, m) that it adds; rows: without it. kept: samples that those rows have; with columns those that the
-    payload is judged by. unknowns: of its undoing beside columns. harmless: whether the result stands in spite of it.
+    words: of the fit with it undone, with the remedy; None where its figures are too small. kept: samples that those
+    rows have; with columns those that the payload is judged by.
     """
 
-    name: str
+    name: str  # in a few words
     words: Callable[[RowsFit], str | None]
-    columns: np.ndarray | None = None
-    rows: Rows | None = None
+    columns: np.ndarray | None = None  # (n, k, m) that it adds
+    rows: Rows | None = None  # without it
     kept: slice | np.ndarray | None = None
-    unknowns: int = 0
-    harmless: bool = False
+    unknowns: int = 0  # of its undoing beside columns
+    harmless: bool = False  # whether the result stands in spite of it
 
 
 @dataclass(frozen=True, eq=False)
 class MisfitCause:
-    """A mistake that explains a log. left: share of the signal beyond noise when it is undone. won: nats. moves:
-    whether it moves mass or centre of mass by what matters."""
+    """A mistake that explains a log."""
 
     name: str
     words: str
-    left: float
-    won: float
-    moves: bool
+    left: float  # share of the signal beyond noise when it is undone
+    won: float  # nats
+    moves: bool  # whether it moves mass or centre of mass by what matters
 
 
 def causes_of(look: Look, mistakes: Iterable[PayloadMistake]) -> list[MisfitCause]:

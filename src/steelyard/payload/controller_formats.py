@@ -102,7 +102,6 @@ def _abb(mass, com, inertia):
 
 
 def _ros(mass, com, inertia):
-    """YAML of a `geometry_msgs/msg/Inertia`."""
     xx, xy, xz, yy, yz, zz = inertia[np.triu_indices(3)]
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     moments = "\n".join(f"{name}: {_n(value)}" for name, value in zip(names, (xx, xy, xz, yy, yz, zz), strict=True))
@@ -136,12 +135,11 @@ def _of_body(written: Callable[..., str]) -> Callable[[np.ndarray], str]:
 
 @dataclass(frozen=True)
 class ControllerFormat:
-    """How a controller or model file takes a payload. comment: a line of its language around `{}`; write: text of theta
-    (10,), kg, m and kg m^2."""
+    """How a controller or model file takes a payload."""
 
     name: str
-    comment: str
-    write: Callable[[np.ndarray], str]
+    comment: str  # a line of its language around `{}`
+    write: Callable[[np.ndarray], str]  # text of theta (10,), kg, m and kg m^2
 
 
 FORMATS = {

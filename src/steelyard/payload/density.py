@@ -61,10 +61,8 @@ class DensityFit:
 
 
 def density_fit(A, b, solid: Solid, mass: float) -> DensityFit:
-    """Condition the random density on `A theta ~ b` (k, 10), in units of the noise. mass: kg, from forces.
-
-    Raises FitError for a mass that is not positive.
-    """
+    """Condition the random density on `A theta ~ b` (k, 10), in units of the noise. Raises FitError: no positive
+    mass."""
     if not (np.isfinite(mass) and mass > 0):
         raise FitError(
             f"the forces give a mass of {mass:.4g} kg, so there is nothing to spread over the shape. Nothing is held, "

@@ -69,10 +69,8 @@ def entropic_fits(gram, moment, prior, *, weight=1.0) -> EntropicFits:
 
 
 def unit_basis(reference) -> np.ndarray:
-    """(..., 10, 10) from coordinates w of `J = L W L^T`, W the unit for the reference (..., 10), to theta.
-
-    Raises InertiaError for a reference that is not physically consistent.
-    """
+    """(..., 10, 10) from coordinates w of `J = L W L^T` to theta, W 1 for the reference. Raises InertiaError: none of a
+    body."""
     try:
         return cones.relative_basis(np.linalg.cholesky(pseudo.to_matrix(reference)))
     except np.linalg.LinAlgError as error:

@@ -47,10 +47,8 @@ def volume(vertices, faces) -> float:
 
 
 def _lattice_inside(vertices, faces, spacing, rng):
-    """Lattice points (n, 3) with an odd number of crossings below them, and the lattice's spacing (3,).
-
-    The lattice divides the bounding box evenly; a minute random offset keeps its lines off edges.
-    """
+    """Lattice points (n, 3) with an odd number of crossings below them, and the spacing; a minute offset keeps lines
+    off edges."""
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
     sides = np.maximum(1.0, np.ceil((upper - lower) / spacing - 0.5))
     if np.prod(sides) > MOST_CELLS:
@@ -74,9 +72,8 @@ def _lattice_inside(vertices, faces, spacing, rng):
 
 
 def _crossings(corners, x, y):
-    """Which vertical lines of the grid x, y cross which faces (f, 3, 3): index of the line and height of the crossing,
-    some faces at a time. Raises InertiaError for faces that lie above each other a thousand times.
-    """
+    """Line and height where vertical lines of the grid x, y cross faces (f, 3, 3). Raises InertiaError for faces above
+    each other a thousand times."""
     lower, upper = corners[:, :, :2].min(axis=1), corners[:, :, :2].max(axis=1)
     first = np.stack([np.searchsorted(grid, lower[:, k]) for k, grid in enumerate((x, y))], axis=1)
     spans = np.stack([np.searchsorted(grid, upper[:, k], "right") for k, grid in enumerate((x, y))], axis=1) - first
@@ -153,7 +150,6 @@ def _divided(centers, steps, spacing, target) -> tuple[np.ndarray, float]:
 
 
 def _thinned(filled, inner, wanted, rng) -> tuple[np.ndarray, float]:
-    """Fewer of the points where they are nearer than wanted."""
     if wanted <= 1.3 * inner:
         return filled, inner
     keep = max(10, round(len(filled) * (inner / wanted) ** 3))

@@ -26,7 +26,6 @@ from steelyard.payload.rows import Rows, fitted, memory_of, of_torques, score_sp
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_sums import eliminated, of_body, weighed_fit
-from steelyard.terms import COULOMB_WIDTH
 
 ZERO = 2.0  # standard deviations within which a mass is none: an empty hand, in 95 of 100 logs
 ARM = 0.1  # share of the torque that an arm's own model may leave, for an empty hand to be one
@@ -37,10 +36,10 @@ DRIVEN = (
 )
 
 
-def carried_information(robot: Robot, log: Log, *, coulomb_width: float = COULOMB_WIDTH) -> Information:
+def carried_information(robot: Robot, log: Log) -> Information:
     """Information of a log with q, v, a and tau about all bodies of an arm, friction and armature at the model's
     values."""
-    return accumulate(robot, log, friction=(), armature=False, columns="all", coulomb_width=coulomb_width)
+    return accumulate(robot, log, friction=(), armature=False, columns="all")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +47,12 @@ class PayloadTorques:
     """What joints feel of a payload in its frame.
 
     info: ten columns of it and those of what drives the joints, where these are fitted beside, a row group a joint.
-    whole: (g,) squared torque with the arm's own. memory: (g,) samples that one independent sample is worth. least:
-    (g,) deviations that noise has at least.
     """
 
     info: Information
-    whole: np.ndarray
-    memory: np.ndarray
-    least: np.ndarray
+    whole: np.ndarray  # (g,) squared torque with the arm's own
+    memory: np.ndarray  # (g,) samples that one independent sample is worth
+    least: np.ndarray  # (g,) deviations that noise has at least
 
     @cached_property
     def fitted(self) -> tuple[np.ndarray, np.ndarray]:

@@ -164,7 +164,6 @@ def _require_options(method: Method, shape, noise, points):
 
 
 def _choose(method: Method, solid: Solid | None, log) -> tuple[Method, str]:
-    """The method that is used, and why."""
     if method.name != "auto":
         return method, "as asked for"
     motion = "the log has motion" if log.moving else "the log is static"

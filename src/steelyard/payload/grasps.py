@@ -216,7 +216,6 @@ def _linear(robot, body, joints, q, v, a):
 
 
 def _poses(grasps):
-    """Names and poses of grasps."""
     if not isinstance(grasps, Mapping):
         grasps = {f"grasp {i}": each for i, each in enumerate(grasps if isinstance(grasps, Iterable) else ())}
     if not grasps:
@@ -268,7 +267,6 @@ def _motion(robot: Robot, count: int, t, q, v, a):
 
 
 def _limits(robot: Robot, joints, limits) -> np.ndarray:
-    """Limits of the joints that carry the payload."""
     given = np.asarray(robot.effort_limits if limits is None else limits, dtype=float)
     if given.shape != (robot.nv,):
         raise OptionError(f"limits has shape {given.shape}; one a joint of {robot.name!r} is needed, ({robot.nv},).")

@@ -95,10 +95,8 @@ def doubt(strength: Strength) -> Finding:
 
 
 def strength_of(log: WrenchLog, *, bias: bool = False, noise=None) -> Strength | None:
-    """What the log tells of gravity's strength; None where it was given as zero. bias, noise: as for `identify`.
-
-    The likelihood is that of the best payload (and constant wrench) at each strength.
-    """
+    """What the log tells of gravity's strength, by the best payload (and constant wrench) at each; None where given as
+    zero."""
     given = float(np.linalg.norm(log.gravity))
     if not given > 0:
         return None

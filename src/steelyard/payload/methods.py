@@ -33,40 +33,29 @@ WEIGHT = 1e-2  # of the prior of a constrained fit: it decides what the data lea
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of the estimators. points, c1, dynamism: of point masses; weight: of prior or regularisation, None for
-    the estimator's own; seed: of random points."""
+    """Options of the estimators. points, c1, dynamism: of point masses."""
 
     points: int = PMD_POINTS
     c1: float = C1
     dynamism: tuple[float, float, float] = DYNAMISM
-    weight: float | None = None
-    seed: int = 0
+    weight: float | None = None  # of prior or regularisation, None for the estimator's own
+    seed: int = 0  # of random points
 
 
-Fit = tuple[np.ndarray, np.ndarray, tuple[str, ...]]
-"""theta (10,), its covariance (10, 10) and notes."""
+Fit = tuple[np.ndarray, np.ndarray, tuple[str, ...]]  # theta (10,), its covariance (10, 10) and notes
 
 
 @dataclass(frozen=True)
 class Method:
-    """One estimator.
+    """One estimator."""
 
-    name: as users write it.
-    fit: function of a problem and settings.
-    summary: what it does, with its source.
-    held_to: which bodies a result can be.
-    needs_shape: whether it needs the shape of what is held.
-    smooths: whether noisy motion is smoothed first; estimators as published take it as it was measured.
-    needs_mass: whether the forces have to give a positive mass.
-    """
-
-    name: str
-    fit: Callable[[Problem, Settings], Fit]
-    summary: str
-    held_to: str
-    needs_shape: bool = False
-    smooths: bool = True
-    needs_mass: bool = True
+    name: str  # as users write it
+    fit: Callable[[Problem, Settings], Fit]  # function of a problem and settings
+    summary: str  # what it does, with its source
+    held_to: str  # which bodies a result can be
+    needs_shape: bool = False  # whether it needs the shape of what is held
+    smooths: bool = True  # whether noisy motion is smoothed first; estimators as published take it as it was measured
+    needs_mass: bool = True  # whether the forces have to give a positive mass
 
 
 def _automatic(problem: Problem, settings: Settings) -> Fit:
@@ -196,13 +185,9 @@ def method_named(name: str) -> Method:
 
 
 def fitted_body(A, b, prior, *, weight: float, regularizer: str = "pullback", within: BodySet | None = None) -> Fit:
-    """The body nearest to data `||A theta - b||^2` and a prior, by `fit.consistent`; constraints that bind are left
-    aside in its covariance.
-
-    It is fitted as the body W of `J = L W L^T` with the prior's `J0 = L L^T`, so that a prior as thin as a sheet is as
-    well scaled as a ball. A: (k, 10), b: (k,) in units of the noise; prior: (10,); within: the set that holds its mass.
-    Raises InertiaError for a prior that is not physically consistent.
-    """
+    """The body nearest to data `||A theta - b||^2` and a prior (10,), by `fit.consistent`, fitted as the W of `J = L W
+    L^T` with the prior's `J0 = L L^T`, so that sheets are as well scaled as balls; constraints that bind are left aside
+    in its covariance. Raises InertiaError for a prior that is not physically consistent."""
     to_theta = unit_basis(np.asarray(prior, dtype=float)) @ FROM_UNIT
     info = summed((A @ to_theta)[:, None], b[:, None], layout=ParameterLayout((BODY,)))
     held = None if within is None else {BODY: _Relative(within, to_theta)}
@@ -229,10 +214,8 @@ class _Relative(BodySet):
 
 
 def compact_body(mass, com) -> np.ndarray:
-    """(10,) of a body with radius of gyration `(m / 1000 kg/m^3)^(1/3)`: elongated, and about as dense as water.
-
-    mass: kg, positive; com: (3,) in m, pulled in where it is farther than such a body can be held.
-    """
+    """(10,) of a body with radius of gyration `(m / 1000 kg/m^3)^(1/3)`: elongated, and about as dense as water; com
+    (3,) pulled in."""
     radius = (mass / WATER) ** (1 / 3)
     com = np.asarray(com, dtype=float)
     com = com * min(1.0, FARTHEST_RADII * radius / max(float(np.linalg.norm(com)), 1e-12))

@@ -75,7 +75,6 @@ def of_torques(look: Look) -> Iterator[PayloadMistake]:
 
 
 def _of_any(look: Look) -> Iterator[PayloadMistake]:
-    """Mistakes that every sensor can have."""
     rows, time = look.rows, (look.rows.t - look.rows.t[0])[:, None, None]
     growing = time * rows.constant()
     drifting = growing if look.beside.size else np.concatenate([rows.constant(), growing], axis=2)
@@ -162,7 +161,6 @@ def _scaled(what: str, fit: RowsFit) -> str | None:
 
 
 def _crossed(rows: Rows, theta) -> Iterator[PayloadMistake]:
-    """A force that shows on another axis, too."""
     expected = rows.columns @ theta
     for i, j in permutations(range(3), 2):
         words = partial(_shown, f"f{'xyz'[j]} shows in f{'xyz'[i]}")
@@ -238,7 +236,6 @@ def _shifted(look: Look) -> Iterator[PayloadMistake]:
 
 
 def _touched(look: Look) -> Iterator[PayloadMistake]:
-    """Stretches of time in which something else acts."""
     rows, own = look.rows, look.rows.constant()
     columns = in_stretches(own, spans := stretches_of(rows, look.beside, own))
     touched = np.asarray(columns.any(axis=(1, 2)))

@@ -53,11 +53,8 @@ def turning_rate(log: WrenchLog) -> NDArray[np.float64]:
 
 
 def with_motion(log: WrenchLog, fewest: int) -> WrenchLog:
-    """A log that may be fitted. Without motion signals that is a list of poses, taken as it is; of a stream in which
-    the sensor turns the motion comes from its poses, and where there are no positions the samples at rest are left.
-
-    Raises LogError where fewer than `fewest` samples are at rest: gravity alone does not explain the others.
-    """
+    """A log that may be fitted: a list of poses as it is; of a stream in which the sensor turns the motion comes from
+    its poses, or the samples at rest are left. Raises LogError where fewer than `fewest` are."""
     if log.moving or not streamed(log):
         return log
     rate = turning_rate(log)

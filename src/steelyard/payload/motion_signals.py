@@ -88,11 +88,8 @@ def filter_motion(
 
 
 def motion_from_poses(log: WrenchLog) -> WrenchLog:
-    """The log with motion smoothed from its poses (`filter_motion`), without the samples at either end, of which the
-    smoother sees one side only: as many as its impulse response is long, and a twentieth of the log at most.
-
-    Raises LogError: no positions, or too few samples.
-    """
+    """The log with motion smoothed from its poses (`filter_motion`), without as many samples at either end as the
+    impulse response is long, a twentieth at most. Raises LogError: no positions, or too few samples."""
     noise, step = tune(log), float(np.median(np.diff(log.t)))
     slowest = min((q / (sigma**2 * step)) ** (1 / 6) for sigma, q in zip(noise.pose, noise.jerk, strict=True))  # rad/s
     ends = min(round(RESPONSE / (slowest * step)), len(log) // 20)

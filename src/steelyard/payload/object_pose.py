@@ -121,7 +121,6 @@ def _unskew(R):
 
 
 def _distinct(rotations):
-    """Those that are not the same as an earlier one."""
     kept: list[np.ndarray] = []
     for R in rotations:
         if all(np.linalg.norm(to_vector(R.T @ other)) > 1e-6 for other in kept):

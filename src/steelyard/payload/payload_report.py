@@ -65,7 +65,6 @@ def _sections(summary: dict) -> list[Section]:
 
 
 def _value_sheet(summary: dict) -> Sheet:
-    """Mass, centre of mass and inertia with deviations."""
     found = summary["payload"]
     rows = [("mass", plus_minus(found["mass"], found["mass_deviation"]), "kg")]
     for i, axis in enumerate("xyz"):
@@ -87,7 +86,6 @@ def _thousand(value):
 
 
 def _channel_sheet(summary: dict) -> Sheet:
-    """How well each measured signal is explained."""
     rows = [
         (each["name"], number(each["rms"]), number(each["rms_error"]), share(each["relative_error"]), each["unit"])
         for each in summary["channels"]

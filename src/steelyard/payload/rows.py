@@ -14,6 +14,7 @@ from steelyard.dynamics.effects import friction_torque as stated_friction
 from steelyard.inertia import parameters
 from steelyard.information import Information
 from steelyard.log import Log
+from steelyard.log.decimate import OVERSAMPLED
 from steelyard.model import Robot
 from steelyard.numbers import NEGLIGIBLE, ROUNDS, SAME
 from steelyard.payload.carried import frame_of
@@ -24,35 +25,26 @@ LEVER = 0.05  # m: torques count relative to the force at this lever at least; i
 SMALL = 0.3  # of the loudest joint: what a payload does at others counts relative to that at least
 SURE = 6.0  # over sqrt(samples): how much more of noise's energy is still noise; four deviations of the median's
 REMEMBERED = 200  # samples over which residuals may remember each other
-OVERSAMPLED = 2.5  # samples a period of the filter's bandwidth that hold all of a filtered log
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Samples of channels that a payload explains, `measured = (push + pull . gravity) theta`.
+    """Samples of channels that a payload explains, `measured = (push + pull . gravity) theta`."""
 
-    t: (n,) s. measured: (n, k), N or N m. push: (n, k, 10) columns without gravity. pull: (n, k, 10, 3) columns for
-    gravity of 1 m/s^2 along each axis of the world. gravity: (3,) m/s^2. groups: (k,) of channels with one noise.
-    noise: (g,) deviations that are known to be none of the payload's: white noise, the arm's own errors.
-    moving: whether push is known; streamed: whether samples are close in time.
-    own: (n, k) what was taken off, of the arm itself; weight: (n, k, 3) of it for gravity of 1 m/s^2 along each axis.
-    drive: (n, k, m) columns of what drives its joints.
-    """
-
-    t: np.ndarray
-    measured: np.ndarray
-    push: np.ndarray
-    pull: np.ndarray
-    gravity: np.ndarray
-    groups: np.ndarray
+    t: np.ndarray  # (n,) s
+    measured: np.ndarray  # (n, k), N or N m
+    push: np.ndarray  # (n, k, 10) columns without gravity
+    pull: np.ndarray  # (n, k, 10, 3) columns for gravity of 1 m/s^2 along each axis of the world
+    gravity: np.ndarray  # (3,) m/s^2
+    groups: np.ndarray  # (k,) of channels with one noise
     names: tuple[str, ...]
-    noise: np.ndarray
-    moving: bool = True
-    streamed: bool = True
+    noise: np.ndarray  # (g,) deviations that are known to be none of the payload's: white noise, the arm's own errors
+    moving: bool = True  # whether push is known
+    streamed: bool = True  # whether samples are close in time
     log: WrenchLog | None = None
-    own: np.ndarray | None = None
-    weight: np.ndarray | None = None
-    drive: np.ndarray | None = None
+    own: np.ndarray | None = None  # (n, k) what was taken off, of the arm itself
+    weight: np.ndarray | None = None  # (n, k, 3) of it for gravity of 1 m/s^2 along each axis
+    drive: np.ndarray | None = None  # (n, k, m) columns of what drives its joints
     signal: np.ndarray = field(init=False)
 
     def __post_init__(self):
@@ -98,16 +90,15 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class RowsFit:
-    """Least squares of rows, each group weighed by its residual. theta: (10,). beside: (m,) of further columns, with
-    deviations (m,) of white noise. noise: (g,) residual deviations. share: of the signal that is left beyond noise."""
+    """Least squares of rows, each group weighed by its residual."""
 
     rows: Rows
-    theta: np.ndarray
-    beside: np.ndarray
+    theta: np.ndarray  # (10,)
+    beside: np.ndarray  # (m,) of further columns, with deviations (m,) of white noise
     deviation: np.ndarray
     residual: np.ndarray
-    noise: np.ndarray
-    share: float
+    noise: np.ndarray  # (g,) residual deviations
+    share: float  # of the signal that is left beyond noise
 
 
 def sums_of(rows: Rows, beside=None) -> Information:
@@ -185,11 +176,9 @@ def evidence(before: RowsFit, after: RowsFit, unknowns: int = 0) -> float:
 
 
 def score_spread(columns, residual, deviation, *, reach: float) -> float:
-    """Variance of what residuals pull at theta over what residuals of this noise alike at all times would, at least 1
-    (the sandwich of Newey and West 1987): errors of motion are largest where the motion shows most.
-
-    columns: (n, k, 10), residual: (n, k), deviation: (k,), reach: samples over which residuals remember.
-    """
+    """Variance of what residuals (n, k) pull at theta over what residuals of this noise alike at all times would, at
+    least 1 (the sandwich of Newey and West 1987, over `reach` samples): errors of motion are largest where the motion
+    shows most."""
     rows = columns / deviation[:, None]
     values, axes = np.linalg.eigh(np.einsum("nij,nik->jk", rows, rows))
     seen = values > NEGLIGIBLE * values[-1]
@@ -228,11 +217,8 @@ def _upward(axis):
 
 
 def of_torques(arm: Robot, log: Log, frame: str | None, noise=None) -> Rows:
-    """Rows of an arm's joints, its own torque taken off, thinned to what a filtered log holds.
-
-    log: with q, v, a and tau; samples of weight zero are left out. noise: (nv,) RMS of what the arm's model leaves of
-    an empty run.
-    """
+    """Rows of an arm's joints, its own torque taken off, thinned to what a filtered log holds; samples of weight zero
+    are left out. noise: (nv,) RMS of what the arm's model leaves of an empty run."""
     rate = log.rate if log.bandwidth is None else min(log.rate, OVERSAMPLED * 2 * log.bandwidth)
     every = max(1, int(log.rate / max(rate, 1e-9)))
     q, v, a, tau = (x[::every] for x in log.require("q", "v", "a", "tau"))

@@ -269,8 +269,7 @@ def _place(log, solid):
 
 
 def _explanation(log: WrenchLog, strength: Strength | None, *, bias: bool = False, noise=None) -> Iterator[Finding]:
-    """Findings of a log that a rigid payload does not explain. strength: what the log tells of gravity; bias: a
-    constant wrench is fitted beside; noise: (2,) known deviations of force [N] and torque [N m], by default told from
+    """Findings of a log that a rigid payload does not explain. noise: (2,) known deviations, by default told from
     misfit by their roughness in time."""
     rows = _rows(log, bias, noise)
     look = look_at(rows, rows.constant() if bias else None)

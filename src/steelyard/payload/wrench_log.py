@@ -185,7 +185,6 @@ def _from_quaternions(quaternion, name, notes):
 
 
 def _rotations(rotation, name, notes):
-    """Rotations made orthonormal when they are so up to rounding."""
     if not len(rotation):
         return rotation
     off = np.abs(rotation.transpose(0, 2, 1) @ rotation - np.eye(3)).max(axis=(1, 2))

@@ -17,19 +17,17 @@ from steelyard.payload.wrench_sums import accumulate, bias_of, eliminated, freed
 class Problem:
     """A log made ready for fitting.
 
-    log: as used (compensated, smoothed); information: its sums; noise: (2,) standard deviations of force [N] and torque
-    [N m]; memory: (2,) samples that one independent sample is worth, from the residuals' autocorrelation (errors of a
-    motion filter are not white); bias: whether a constant wrench is estimated beside, or "drift"; solid: the shape,
-    None when unknown; prior: (10,) parameters that the user expects, None for none.
+    memory: (2,) samples that one independent sample is worth, from the residuals' autocorrelation (errors of a motion
+    filter are not white).
     """
 
-    log: WrenchLog
-    information: Information
-    noise: np.ndarray
+    log: WrenchLog  # as used (compensated, smoothed)
+    information: Information  # its sums
+    noise: np.ndarray  # (2,) standard deviations of force [N] and torque [N m]
     memory: np.ndarray
-    bias: bool | str = False
-    solid: Solid | None = None
-    prior: np.ndarray | None = None
+    bias: bool | str = False  # whether a constant wrench is estimated beside, or "drift"
+    solid: Solid | None = None  # the shape, None when unknown
+    prior: np.ndarray | None = None  # (10,) parameters that the user expects, None for none
 
     @cached_property
     def whitened(self) -> tuple[np.ndarray, np.ndarray]:

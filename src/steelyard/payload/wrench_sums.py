@@ -59,10 +59,8 @@ def of_body(info: Information, mixing) -> Information:
 
 
 def weighed_fit(info: Information) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Parameters (k,) of least squares weighed by noise, their deviations (k,) in white noise, and the noise (g,).
-
-    Zeros where no row says anything, as of poses at rest without gravity.
-    """
+    """Parameters (k,) of least squares weighed by noise, zeros where no row says anything; deviations (k,), and noise
+    (g,)."""
     if not info.squares.flat.any():
         return np.zeros(len(info.columns)), np.zeros(len(info.columns)), signal_rms(info)
     weighted, noise = weigh_rows(info)  # a force of zero is a measurement, and no ratio

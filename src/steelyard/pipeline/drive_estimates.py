@@ -93,16 +93,13 @@ LARGEST = 50.0  # logarithm of a factor
 
 @dataclass(frozen=True)
 class DriveEstimate(Drive):
-    """A drive and the friction of its joint, with 95 % intervals by name of what was found; what has none is given.
-
-    undetermined: names of what the motion does not show.
-    """
+    """A drive and the friction of its joint, with 95 % intervals by name of what was found; what has none is given."""
 
     damping: float = 0.0
     frictionloss: float = 0.0
     armature: float = 0.0
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    undetermined: tuple[str, ...] = ()
+    undetermined: tuple[str, ...] = ()  # names of what the motion does not show
 
 
 def named_drives(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> dict[str, DriveEstimate]:

@@ -59,38 +59,33 @@ FOUND, START, GIVEN = "identified", "where the refinement began", "given model"
 class DriveResult(Card):
     """Outcome of a run from commands: a robot with drives that moves as its logs do.
 
-    job: what was asked for. prior: the given model. robot: the model with new drives, friction, armature and bodies.
-    drives: by joint. start: the fit to torques of drives that the refinement began with; None of a walking robot, whose
-    refinement begins with the given model. motion: errors of motion on held-out blocks: of what the others show, where
-    it began, the given model where its drives are known, and of a robot that goes where it is told or stays. Then all
-    samples were fitted. proven: how motion is predicted that is faster than what was fitted, and up to where. scale:
-    what says the common scale of masses, friction and gains, and what would, in words. scaled: joints whose numbers
-    count in masses of the given model, as nothing else says their scale. fit: the refinement. ground: what contacts of
-    feet with it have, as the motion shows; None unless the robot walks, and where they are of several kinds.
-    `robot.floor` is the same where the file has a place for it. held_out: samples that judge. overlay: of these, times,
+    start: the fit to torques of drives that the refinement began with; None of a walking robot, whose refinement begins
+    with the given model. motion: errors of motion on held-out blocks: of what the others show, where it began, the
+    given model where its drives are known, and of a robot that goes where it is told or stays. Then all samples were
+    fitted. ground: what contacts of feet with it have, as the motion shows; None unless the robot walks, and where they
+    are of several kinds. `robot.floor` is the same where the file has a place for it. overlay: of these, times,
     measured and simulated positions of each block in one piece, and commanded ones, None where commands are no
-    positions; of a free base displacement and rotation vector. findings: of the logs. notes: on what was done.
-    log_names: of the files. window: s of those windows of `motion`. step: of the simulation, s.
+    positions; of a free base displacement and rotation vector.
     """
 
-    job: Job
-    prior: Robot
-    robot: Robot
-    drives: Mapping[str, DriveEstimate]
+    job: Job  # what was asked for
+    prior: Robot  # the given model
+    robot: Robot  # the model with new drives, friction, armature and bodies
+    drives: Mapping[str, DriveEstimate]  # by joint
     start: Estimate | None
     motion: tuple[Motion, ...]
-    proven: Proven
-    scale: tuple[str, ...]
-    scaled: tuple[str, ...]
-    fit: MotionFit
+    proven: Proven  # how motion is predicted that is faster than what was fitted, and up to where
+    scale: tuple[str, ...]  # what says the common scale of masses, friction and gains, and what would, in words
+    scaled: tuple[str, ...]  # joints whose numbers count in masses of the given model, as nothing else says their scale
+    fit: MotionFit  # the refinement
     ground: Contact | None
-    held_out: tuple[Recorded, ...]
+    held_out: tuple[Recorded, ...]  # samples that judge
     overlay: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
-    log_names: tuple[str, ...]
-    window: float = WINDOW
-    step: float = STEP
+    findings: tuple[Finding, ...]  # of the logs
+    notes: tuple[str, ...]  # on what was done
+    log_names: tuple[str, ...]  # of the files
+    window: float = WINDOW  # s of those windows of `motion`
+    step: float = STEP  # of the simulation, s
 
     @cached_property
     def samples(self) -> Draws:
@@ -98,15 +93,7 @@ class DriveResult(Card):
         return self.draws()
 
     def draws(self, count: int = COUNT, *, seed: int = 0) -> Draws:
-        """Samples of what the motion leaves open.
-
-        Args:
-            count: of samples.
-            seed: of random numbers.
-
-        Returns:
-            The Draws.
-        """
+        """Samples of what the motion leaves open."""
         values = draws(self.fit, count, seed)
         inertias, ground = values.pop("inertias"), values.pop("ground", None)
         if ground is not None:
@@ -344,7 +331,6 @@ def _notes(read: Sequence[Prepared]) -> Iterator[str]:
 
 
 def _swung(free: Sequence[Recorded]) -> tuple[str, ...]:
-    """A note on swings that were fitted."""
     if not free:
         return ()
     length = sum(own.t[-1] - own.t[0] for own in free)
@@ -378,7 +364,6 @@ def require_windows(train: list[Recorded], test: list[Recorded]) -> None:
 
 
 def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -> Robot:
-    """The robot with what was found."""
     plain = {
         name: Drive(**{key: value for key, value in vars(each).items() if key in Drive.__dataclass_fields__})
         for name, each in named.items()

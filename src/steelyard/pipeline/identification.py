@@ -191,13 +191,10 @@ def _refuse(job: Job, robot: Robot) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """The fit to the training part of all logs.
-
-    by_log: sums of blocks, by log.
-    """
+    """The fit to the training part of all logs."""
 
     plan: FitPlan
-    by_log: dict[str, tuple[Information, ...]]
+    by_log: dict[str, tuple[Information, ...]]  # sums of blocks, by log
     estimate: Estimate
 
     @cached_property

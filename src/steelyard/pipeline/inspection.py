@@ -110,17 +110,15 @@ SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
 
 @dataclass(frozen=True, repr=False)
 class Motion(Card):
-    """How a joint moved. span: rad or m. speed, acceleration: RMS of the filtered motion. moving: share of the time
-    above 0.01 rad/s or m/s. reversals: changes of direction. tenths: RMS speed in each tenth of the log, over
-    `speed`."""
+    """How a joint moved. speed, acceleration: RMS of the filtered motion."""
 
     joint: str
-    span: float
+    span: float  # rad or m
     speed: float
     acceleration: float
-    moving: float
-    reversals: int
-    tenths: tuple[float, ...]
+    moving: float  # share of the time above 0.01 rad/s or m/s
+    reversals: int  # changes of direction
+    tenths: tuple[float, ...]  # RMS speed in each tenth of the log, over `speed`
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,10 +126,8 @@ class Inspection(Card):
     """name, samples, duration [s], rate [Hz], jitter (spread of the steps over their median), gaps (start, length), s;
     None where time stamps do not tell.
 
-    cutoff: Hz that the spectrum asks for, torque_cutoff: Hz of torques beside it; None when they cannot be told. With a
-    model, of the joints whose torques tell, with standard deviations: delays, s, positive for torque that comes late;
-    zeros, rad or m that positions lack. findings: mistakes in words with what to do; faults: those that a model
-    shows.
+    torque_cutoff: Hz of torques beside it; None when they cannot be told. With a model, of the joints whose torques
+    tell, with standard deviations: delays, s, positive for torque that comes late; zeros, rad or m that positions lack.
     """
 
     name: str
@@ -140,14 +136,14 @@ class Inspection(Card):
     rate: float | None
     jitter: float | None
     gaps: tuple[tuple[float, float], ...]
-    cutoff: float | None
+    cutoff: float | None  # Hz that the spectrum asks for
     torque_cutoff: float | None
     signals: tuple[Signal, ...]
     motion: tuple[Motion, ...]
     delays: dict[str, tuple[float, float]]
     zeros: dict[str, tuple[float, float]]
-    findings: tuple[Finding, ...]
-    faults: tuple[Fault, ...]
+    findings: tuple[Finding, ...]  # mistakes in words with what to do
+    faults: tuple[Fault, ...]  # those that a model shows
     notes: tuple[str, ...]
 
 
@@ -165,9 +161,8 @@ def inspect(log: Log, robot: Robot | None = None) -> Inspection:
 
 
 def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, cutoff: float | None = None):
-    """What can be said of a log without a model, as an Inspection. findings: of `checks.check`; ready: the log with
-    filtered v and a, whose motion is described; cutoff: of `spectral_cutoff`. Raises LogError for fewer than
-    two samples."""
+    """What can be said of a log without a model. findings: of `checks.check`; ready: filtered, whose motion is
+    described; cutoff: of `spectral_cutoff`. Raises LogError for fewer than two samples."""
     if len(log) < 2:
         raise LogError(f"log {log.name!r} has {len(log)} samples; at least 2 are needed to say anything of it")
     usable, steps = filterable(findings), np.diff(log.t[np.isfinite(log.t)])

@@ -53,7 +53,6 @@ def job_of(model, logs=(), **options) -> Job:
 
 
 def _model_word(model) -> str:
-    """The file of a robot, or its name in <> where it has none."""
     if not isinstance(model, Robot):
         return str(model)
     return in_memory(model.name) if model.source is None else str(model.source.path)
@@ -71,7 +70,6 @@ def _log_words(logs: Sequence) -> tuple[str, ...]:
 
 
 def _plain(name: str, value):
-    """A value as the field of its name holds it."""
     each, how = options_of(Job)[name]
     if isinstance(each.default, tuple) or (how.joined and value is not None):
         return _words(value)
@@ -143,10 +141,8 @@ class Run:
 def begin(
     job: Job, robot: Robot | None, logs: Sequence | None, progress: Progress, refuse: Callable[[Job, Robot], None]
 ) -> Run:
-    """The run of a job, its logs read. Raises SteelyardError.
-
-    robot, logs: in the place of the files that the job names. progress: told what is read, and the share of the logs
-    that is. refuse: raises for what this kind of run cannot do, before any log is read."""
+    """The run of a job, its logs read, or a robot and logs in their place. refuse: raises for what this kind of run
+    cannot do, before any log is read. Raises SteelyardError."""
     require_model_first(job)
     whole = with_motors(load_with_side(job, robot))
     knowledge_of(job, whole)
@@ -157,10 +153,7 @@ def begin(
 
 
 def load_with_side(job: Job, robot: Robot | None = None) -> Robot:
-    """The nominal robot, with the rotors and loops of its side file where the job uses it, and locked joints.
-
-    robot: instead of that of the job's model file.
-    """
+    """The nominal robot, with the rotors and loops of its side file where the job uses it, and locked joints."""
     if robot is None:
         robot = load(
             job.model, floating=job.floating, gravity=job.gravity, folders=job.folders, arguments=job.arguments

@@ -19,11 +19,11 @@ from steelyard.information import accumulate
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.pipeline.inspection import Inspection, inspect
+from steelyard.pipeline.posterior_of_logs import REAL
 from steelyard.prepare import prepare
 from steelyard.prepare.reading import log_side, read_logs, read_undone, write_log_side
 
 HELD_OUT = HeldOut(0.5)  # corrections are chosen on the first half of the log; the rest proves them
-REAL = 0.05  # share of the held-out torque error that a correction must take off
 GROSS = ("model_class", "limits")  # warnings that may hide several mistakes at once
 ROUNDS = 4  # corrections that are found one after the other
 Reader = Callable[[Corrections], Log]
@@ -42,9 +42,8 @@ class Repair:
 def fix_log(
     path, robot: Robot, *, channels: Mapping[str, Any] | None = None, given: Corrections = NOTHING
 ) -> tuple[Robot, list[str]]:
-    """Write the side file of a log with what is proven to be wrong with it; the log stays as it is. channels: as of
-    `read_log`; given: corrections that are known; both are written, too. Returns the robot as the log shows it, and
-    lines on what was written and what was not."""
+    """Write the side file of a log with what is proven to be wrong with it, channels and known corrections. Returns the
+    robot as the log shows it, and lines on what was written and what was not."""
     before = log_side(path)
     start = before.corrections.joined(given)
     write_of = replace(before, channels={**before.channels, **(channels or {})}, corrections=start)
@@ -135,7 +134,6 @@ def _proven(last: Reader, first: Reader, robot: Robot, start: Corrections, found
 
 
 def _words(start: Corrections, found: Corrections) -> Iterator[tuple[str, str]]:
-    """Name and word of each correction that is new."""
     for each in fields(Corrections):
         old, now = getattr(start, each.name), getattr(found, each.name)
         if isinstance(now, tuple):

@@ -22,11 +22,11 @@ from steelyard.errors import SteelyardError
 from steelyard.fit import Estimate, validate
 from steelyard.information import Information, accumulate, reversal_weights
 from steelyard.log import Log
+from steelyard.log.decimate import OVERSAMPLED
 from steelyard.model import Robot
 
 ROUNDS = 4  # at most, each about the links of the one before
 SETTLED = 0.3  # deviations of the noise, by which torques of two rounds differ, below which the last one stays
-OVERSAMPLED = 2.5  # samples kept for each that the bandwidth of torques asks for
 BLOCKS = 8  # of a log, whose quarters are predicted from one another
 WINDOW = 5.0  # times of correlation, over which it is summed
 Fit = Callable[..., Estimate]
@@ -35,10 +35,8 @@ Fit = Callable[..., Estimate]
 def posterior_of(
     robot: Robot, logs: Sequence[Log], fit: Fit, options: Mapping[str, Any], near: Estimate | None = None
 ) -> tuple[Estimate, list[tuple[Information, ...]]]:
-    """The posterior of several logs, and the sums of their blocks, by log, as they were fitted.
-
-    robot: with the links of the file. fit: as `fit.posterior`, of an Information and its options. options: of
-    `accumulate`. near: the posterior of nearly the same logs."""
+    """The posterior of several logs, by a fit such as `fit.posterior`, and sums of their blocks, by log. near: of
+    nearly the same logs."""
     logs = [log[:: _step(log)] for log in logs]
     edges = [np.linspace(0, len(log), min(BLOCKS, len(log)) + 1).astype(int) for log in logs]
 

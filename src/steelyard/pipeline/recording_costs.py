@@ -32,10 +32,8 @@ STEADY = 1e-6  # of the torque: clipped torques that differ by more had somethin
 
 
 def costs(estimate: Estimate, found: Prepared) -> Iterator[Fault]:
-    """How much longer to record, where findings of a log say that it was logged slowly or clipped.
-
-    estimate: of this log, or of more. Nothing is said of closed loops.
-    """
+    """How much longer to record, where findings of a log say that it was logged slowly or clipped; nothing of closed
+    loops."""
     codes, robot = {finding.code for finding in found.findings}, estimate.require_robot()
     if robot.loops or not codes & {"slow_logging", "saturation"}:
         return
@@ -143,13 +141,9 @@ def _limits(raw: Log) -> tuple[NDArray, NDArray] | None:
 
 
 def narrowing(robot: Robot, found: Uncertainty, samples: float, columns) -> np.ndarray | None:
-    """(r,) standard deviations of the base parameters after another motion, over those now.
-
-    The motion is a random one that uses position and velocity limits of all joints; it is as noisy as the logs.
-
-    robot: as fitted. found: how sure the fit is. samples: independent ones of the motion. columns: options of
-    `accumulate` of the fit. None for robots whose joints cannot all be moved so: free bases, balls, loops.
-    """
+    """(r,) standard deviations of base parameters after a random motion of so many independent samples that uses all
+    limits, as noisy as the logs, over those now; None for robots whose joints cannot all be moved so: free bases,
+    balls, loops."""
     if robot.loops:
         return None
     try:

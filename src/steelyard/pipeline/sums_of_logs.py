@@ -142,7 +142,6 @@ def _is_ready(source) -> bool:
 
 
 def _streamed(robot: Robot, sources: Iterable, coupling) -> Iterator[Log]:
-    """Logs of an iterator, each made ready when it is asked for."""
     for source in sources:
         _, (log,) = _ready(robot, [source], coupling)
         if log.contacts:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from steelyard.cards import MEMBERS
 from steelyard.decisions.verdict import GOOD, USE, Reason, Verdict, of_findings
 from steelyard.diagnose import Fault
 from steelyard.dynamics.effects import leaned
@@ -29,16 +30,11 @@ NOTHING = 1.0  # held-out error over torque that a model without any mass and fr
 # Error of a part of the data over that expected: see docs/evidence/adversary/strangers.md for what healthy jobs and
 # others have.
 TWICE = 2.0
-RIGHT = 0.02  # expected torque error of links that are as right as anyone needs
-NAMED = 4  # links or combinations in one sentence
 LOST, WORSE = "lost_scale", "worse"  # what forbids the use of a model that explains torques
 
 
 def verdict(result: Result, written: Sequence[str] = ()) -> Verdict:
-    """Verdict of a run. Certificates hold already: a fit that fails its own check is an error, not a result.
-
-    written: what the written model has that nobody asked for, such as other masses of a gripper that stood still.
-    """
+    """Verdict of a run, whose certificates hold already. written: what the model has that nobody asked for."""
     return Verdict((*(Reason("written", words) for words in written), *_reasons(result)))
 
 
@@ -127,7 +123,7 @@ def _imitated(result: Result) -> Iterator[Reason]:
         are, they = ("is another body", "it carries") if len(names) == 1 else ("are other bodies", "they carry")
         yield Reason(
             "other_bodies",
-            f"{some(names, NAMED)} {are} than in the file: {they} what the file lacks, or a mistake of the "
+            f"{some(names, MEMBERS)} {are} than in the file: {they} what the file lacks, or a mistake of the "
             "log that links imitate, such as units, signs or a load.",
             forbids,
         )
@@ -210,7 +206,6 @@ def _unread(result: Result) -> Iterator[Reason]:
 
 
 def _disagreements(found: Generalization) -> Iterator[Reason]:
-    """Parts of the data that the rest does not predict."""
     parts = [each for each in found.parts if _surprises(each)]
     if parts:
         worst = max(parts, key=lambda each: each.ratio)
@@ -234,11 +229,10 @@ def _surprises(part: Prediction) -> bool:
 
 
 def _limits(result: Result) -> Iterator[Reason]:
-    """What this data cannot promise."""
     if result.expected is None:
         return
     written = result.expected[1].value
-    if written > max(RIGHT, result.after.relative_error):
+    if written > max(SAME, result.after.relative_error):
         yield Reason(
             "narrow_motion",
             f"This data promises little beyond motion like its own: in the joints' whole range the torque of the links "

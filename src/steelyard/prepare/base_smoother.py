@@ -31,62 +31,54 @@ TIED = 1e-5  # m and rad, of what an unmeasured first pose counts from
 
 @dataclass(frozen=True, eq=False)
 class InertialReadings:
-    """What an inertial sensor measured, in axes of the base.
+    """What an inertial sensor measured, in axes of the base."""
 
-    gyro, acceleration: (n, 3) rad/s, m/s^2, less gravity. lever: (3,) m, place of the sensor. gyro_noise,
-    acceleration_noise: of a sample.
-    """
-
-    gyro: NDArray[np.float64]
+    gyro: NDArray[np.float64]  # and `acceleration`: (n, 3) rad/s, m/s^2, less gravity
     acceleration: NDArray[np.float64]
-    lever: NDArray[np.float64]
-    gyro_noise: float
+    lever: NDArray[np.float64]  # (3,) m, place of the sensor
+    gyro_noise: float  # and `acceleration_noise`: of a sample
     acceleration_noise: float
 
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """Poses of the base as something else measured them. position: (n, 3) m, rotation: (n, 3, 3). weights: (n, 2)
-    inverse variances of both, zero where there is none."""
+    """Poses of the base as something else measured them."""
 
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    position: NDArray[np.float64]  # (n, 3) m
+    rotation: NDArray[np.float64]  # (n, 3, 3)
+    weights: NDArray[np.float64]  # (n, 2) inverse variances of both, zero where there is none
 
 
 @dataclass(frozen=True, eq=False)
 class Feet:
     """Points of feet.
 
-    points: (f, n, 3) m, in axes of the base at its origin. noise: (f,) m, of each. rolled: (f, n - 1, 3) m by which
-    each moves in the world as its foot rolls. stays: (f, n - 1, 3) inverse variances of the way of a point between
-    samples less that, 1/m^2, along the world's axes; zero where it is free. ground: (f, n) inverse variances of the
-    height of a point over the plane, 1/m^2.
+    stays: (f, n - 1, 3) inverse variances of the way of a point between samples less that, 1/m^2, along the world's
+    axes; zero where it is free.
     """
 
-    points: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    rolled: NDArray[np.float64]
+    points: NDArray[np.float64]  # (f, n, 3) m, in axes of the base at its origin
+    noise: NDArray[np.float64]  # (f,) m, of each
+    rolled: NDArray[np.float64]  # (f, n - 1, 3) m by which each moves in the world as its foot rolls
     stays: NDArray[np.float64]
-    ground: NDArray[np.float64]
+    ground: NDArray[np.float64]  # (f, n) inverse variances of the height of a point over the plane, 1/m^2
 
 
 @dataclass(frozen=True, eq=False)
 class WalkEvidence:
     """All that is known of a walk.
 
-    t: (n,) s. feet, inertial, poses: see there; the latter two None where there are none. gravity: (3,) m/s^2. jitter:
-    (n - 1, 12) standard deviations of the changes of position, rotation, velocity and angular velocity between samples
-    that integration leaves open. flat: standard deviation that the slope of the ground has from a level one.
+    feet, inertial, poses: see there; the latter two None where there are none. jitter: (n - 1, 12) standard deviations
+    of the changes of position, rotation, velocity and angular velocity between samples that integration leaves open.
     """
 
-    t: NDArray[np.float64]
+    t: NDArray[np.float64]  # (n,) s
     feet: Feet
     inertial: InertialReadings | None
     poses: Poses | None
-    gravity: NDArray[np.float64]
+    gravity: NDArray[np.float64]  # (3,) m/s^2
     jitter: NDArray[np.float64]
-    flat: float
+    flat: float  # standard deviation that the slope of the ground has from a level one
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +102,11 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class _Normal:
-    """The normal equations. diagonal (n, m, m), lower (n - 1, m, m): blocks of samples; side (n, m, r): of samples and
-    border; corner (r, r); gradient (n, m), edge (r,)."""
+    """The normal equations. diagonal (n, m, m), lower (n - 1, m, m): blocks of samples."""
 
     diagonal: NDArray[np.float64]
     lower: NDArray[np.float64]
-    side: NDArray[np.float64]
+    side: NDArray[np.float64]  # (n, m, r) of samples and border; corner (r, r); gradient (n, m), edge (r,)
     corner: NDArray[np.float64]
     gradient: NDArray[np.float64]
     edge: NDArray[np.float64]
@@ -123,19 +114,14 @@ class _Normal:
 
 @dataclass(frozen=True, eq=False)
 class Eliminated:
-    """What elimination finds.
+    """What elimination finds."""
 
-    free (n, m): step of samples if the border stays, border (r,): its own. pivots (n, m, m): what is left of the blocks
-    of samples, gains (n - 1, m, m): change of a sample by the next one. lever (n, m, r): change of samples by the
-    border, common (r, r): covariance of the border.
-    """
-
-    free: NDArray[np.float64]
-    border: NDArray[np.float64]
-    pivots: NDArray[np.float64]
-    gains: NDArray[np.float64]
-    lever: NDArray[np.float64]
-    common: NDArray[np.float64]
+    free: NDArray[np.float64]  # (n, m) step of samples if the border stays
+    border: NDArray[np.float64]  # (r,) its own
+    pivots: NDArray[np.float64]  # (n, m, m) what is left of the blocks of samples
+    gains: NDArray[np.float64]  # (n - 1, m, m) change of a sample by the next one
+    lever: NDArray[np.float64]  # (n, m, r) change of samples by the border
+    common: NDArray[np.float64]  # (r, r) covariance of the border
 
 
 def hats(t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -308,7 +294,6 @@ def _add_legs(feet: Feet, path: Path, sums: _Normal):
 
 
 def _own(i: int) -> slice:
-    """Columns of a foot's point."""
     return slice(BASE + 3 * i, BASE + 3 * i + 3)
 
 

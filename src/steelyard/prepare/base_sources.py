@@ -42,11 +42,10 @@ POINTS = {"point": np.zeros((1, 3)), "line": 0.05 * np.array([[1, 0, 0], [-1, 0,
 
 @dataclass(frozen=True, eq=False)
 class FootPoints:
-    """Points of feet over a log. frames: (f,) of each point; points: (f, n, 3) m and rotations (f, n, 3, 3) of what
-    carries them, in axes of the base."""
+    """Points of feet over a log."""
 
-    frames: tuple[str, ...]
-    points: NDArray[np.float64]
+    frames: tuple[str, ...]  # (f,) of each point
+    points: NDArray[np.float64]  # (f, n, 3) m and rotations (f, n, 3, 3) of what carries them, in axes of the base
     rotations: NDArray[np.float64]
 
     def in_world(self, path: Path) -> NDArray[np.float64]:
@@ -56,26 +55,23 @@ class FootPoints:
 
 @dataclass(frozen=True, eq=False)
 class BaseSources:
-    """What a log says of a base. inertial, poses: None where there are none; sensor: frame of the former, mount: (3, 3)
-    its axes in the base; delays: s by which each came late, which is undone."""
+    """What a log says of a base. inertial, poses: None where there are none."""
 
     t: NDArray[np.float64]
     gravity: NDArray[np.float64]
     legs: FootPoints
     inertial: InertialReadings | None
     poses: Poses | None
-    sensor: str | None
-    mount: NDArray[np.float64]
-    delays: Mapping[str, float]
+    sensor: str | None  # frame of the former
+    mount: NDArray[np.float64]  # (3, 3) its axes in the base
+    delays: Mapping[str, float]  # s by which each came late, which is undone
 
 
 def sources_of(
     robot: Robot, log: Log, kinds: Mapping[str, str], stands: Callable[[FootPoints, NDArray], NDArray]
 ) -> BaseSources:
-    """The sources of a log, with delays undone. Raises LogError for neither a sensor nor poses.
-
-    log: base columns that are not finite were not recorded. kinds: of contacts by frame, "point", "line" or "flat".
-    stands: from legs and the verticals (n, 3) in axes of the base to (f, n) shares to which points stand."""
+    """The sources of a log, with delays undone; columns of the base that are not finite were not recorded. stands: from
+    legs and verticals (n, 3) in axes of the base to (f, n) shares. Raises LogError for neither a sensor nor poses."""
     legs, sensor = _legs(robot, log.q, kinds), on_base(robot, log)
     poses = recorded_poses(log, ALONE if sensor is None else POSED)
     inertial = None if sensor is None else _inertial(robot, log, sensor)
@@ -232,11 +228,8 @@ def _turned_earlier(poses: Poses, late: float) -> NDArray[np.float64]:
 
 
 def jitter_of(sources: BaseSources) -> NDArray[np.float64]:
-    """(n - 1, 12) standard deviations of changes between samples that integration leaves open, as of `WalkEvidence`.
-
-    With a sensor: its noise, and what its second differences say that the trapezoidal rule misses. Without one: white
-    accelerations.
-    """
+    """(n - 1, 12) as of `WalkEvidence`: a sensor's noise, and what its second differences say that the trapezoidal rule
+    misses; without one, white accelerations."""
     step, sensor = np.diff(sources.t)[:, None], sources.inertial
     jitter = np.empty((len(step), 12))
     if sensor is None:

@@ -19,7 +19,7 @@ from steelyard.native import one_blas_thread
 from steelyard.prepare.base_fit import BETWEEN, LEVEL, ROUNDS, BaseFit, begun, settled, speeds
 from steelyard.prepare.base_smoother import BASE, Path, WalkEvidence, covariances
 from steelyard.prepare.base_sources import POSED, BaseSources, FootPoints, orientations, recorded_poses, sources_of
-from steelyard.prepare.contact_checks import foot_motion
+from steelyard.prepare.contact_checks import OFTEN, SLOW, foot_motion
 from steelyard.prepare.contact_flags import AUTO, NONE, parted, standing_frames
 from steelyard.prepare.inertial_sensors import BIASED
 from steelyard.spatial import POSE, TWIST, rotate, skew
@@ -27,9 +27,7 @@ from steelyard.spatial import POSE, TWIST, rotate, skew
 __all__ = ["BaseStates", "base_states", "with_base"]
 
 LOWEST = 0.02  # m over the lowest foot, within which feet stand to begin with
-SLIDES = 0.1  # m/s, of feet that slip
 LANDING = 4  # samples of a stance at either end, in which feet move
-OFTEN = 0.1  # share of the standing samples
 PIECE = 24000  # samples that are smoothed at once: 1 GB
 SHARED = 2.0  # s that neighbouring pieces have in common
 SEARCHES = 2  # for contacts in the motion that they give, and rounds of each
@@ -38,25 +36,11 @@ SEARCHES = 2  # for contacts in the motion that they give, and rounds of each
 def base_states(
     robot: Robot, log: Log, *, contacts: Sequence[str] | Mapping[str, str] | None = None, radius: float = 0.0
 ) -> BaseStates:
-    """The state of a walking robot's base at each sample of a log, by a fixed-interval smoother.
-
-    Args:
-        robot: on a free base.
-        log: positions of joints; as far as recorded, an inertial sensor on the base, flags of contact and the base's
-            pose (not finite where it is not known; a position that never changes is not used).
-        contacts: frames of feet, by their kinds ("point", "line", "flat") if not points; or words as of
-            `with_contacts`. None: frames that the log flags, or links named as feet. Flags of the log are used, unless
-            a word is "auto"; contacts of other frames are found from the motion.
-        radius: m, of round feet about their frames, which roll.
-
-    Returns:
-        The BaseStates.
-
-    Raises:
-        LogError: no orientation can be known, or joint positions or the sensor hold no numbers.
-        OptionError: a robot on a fixed base, or unknown kinds.
-        ModelError: unknown frames.
-    """
+    """The state of a walking robot's base at each sample of a log, by a fixed-interval smoother of joints and, as far
+    as recorded, of an inertial sensor, flags and poses (not finite where unknown). contacts: frames of feet, by their
+    kinds if not points, or words as of `with_contacts`; None: frames that are flagged, or links named as feet. radius:
+    m, of round feet, which roll. Raises LogError: no orientation can be known, or no numbers; OptionError: a fixed
+    base, or unknown kinds; ModelError: unknown frames."""
     if not robot.floating:
         raise OptionError(f"robot '{robot.name}' has a fixed base, whose state is known: load it with floating=True.")
     if np.any(robot.gravity[:2]) or robot.gravity[2] >= 0:
@@ -206,7 +190,6 @@ def _rates(path: Path, joints) -> NDArray[np.float64]:
 
 
 def _states(log: Log, joints, sources: BaseSources, fit: BaseFit, stands, radius, given) -> BaseStates:
-    """Everything in axes of the base, with what was found."""
     evidence, path = fit.evidence, fit.path
     own = covariances(fit.last, fit.common)
     change = np.zeros_like(own)
@@ -219,7 +202,7 @@ def _states(log: Log, joints, sources: BaseSources, fit: BaseFit, stands, radius
     at = legs.in_world(path)
     at[:, 1:] -= np.cumsum(evidence.feet.rolled, axis=1)
     at[..., 2] = 0  # soft ground gives way, which is no slip
-    fast = (speeds(sources.t, at) > SLIDES) & (stands > 0.5)
+    fast = (speeds(sources.t, at) > SLOW) & (stands > 0.5)
     fast = median_filter(fast.astype(np.uint8), size=(1, 3)) > 0 if fast.size else fast
     placed = evidence.poses is not None and bool(np.any(evidence.poses.weights[:, 0]))
     lift = 0.0 if placed else radius
@@ -245,7 +228,6 @@ def _states(log: Log, joints, sources: BaseSources, fit: BaseFit, stands, radius
 
 
 def _findings(sources: BaseSources, bias, contacts, slips) -> Iterator[Finding]:
-    """What deserves a look."""
     for source, late in sources.delays.items():
         what = f"The inertial sensor {sources.sensor}" if source == "imu" else "The recorded pose of the base"
         yield warning(
@@ -267,7 +249,7 @@ def _findings(sources: BaseSources, bias, contacts, slips) -> Iterator[Finding]:
         told = ", ".join(f"{frame} {share:.0%}" for frame, share in often.items())
         yield warning(
             "contact_slip",
-            f"Standing feet move faster than {SLIDES} m/s, of their samples: {told}. The state of the base does not "
+            f"Standing feet move faster than {SLOW} m/s, of their samples: {told}. The state of the base does not "
             "rely on them there. Walk on ground that holds.",
         )
 
@@ -280,7 +262,6 @@ def _eroded(on) -> NDArray[np.bool_]:
 def _notes(
     sources: BaseSources, evidence: WalkEvidence, path: Path, contacts, slips, common, placed, given
 ) -> Iterator[str]:
-    """What the state is made of."""
     told = [f"the inertial sensor {sources.sensor}"] if sources.sensor else []
     told += [f"{len(contacts)} feet"] if contacts else []
     told += ["recorded poses"] if placed else ["recorded orientations"] if evidence.poses is not None else []

@@ -18,29 +18,25 @@ from steelyard.log import Finding, Log
 from steelyard.log.findings import fatal, warning
 from steelyard.log.stamps import segments
 from steelyard.model import Robot
+from steelyard.numbers import ROUNDS
 from steelyard.spatial import TWIST
 
 SLOW, FAST = 0.15, 0.25  # m/s: a foot that rolls on its edge is slow, one that swings fast
 LOW, HIGH = 0.008, 0.016  # m above the ground, with what soft ground and estimators of poses leave open
 WIDE = 0.05  # m that standing frames must be apart for the ground to show its slope
 FLAT = 1e-3  # m, lever below which a torque tells no force
-ROUNDS = 4  # of the fit of the ground, each without what lay off the one before
 
 
 @dataclass(frozen=True)
 class FootMotion:
-    """Motion of frames over a log, and the ground below them.
+    """Motion of frames over a log, and the ground below them."""
 
-    frames: their names. position: (f, n, 3) m. speed: (f, n) m/s. height: (f, n) m above the ground. slope: (2,) of the
-    ground, its rise per metre along x and y. touching: (f, n) whether each rests on it, by its motion alone.
-    """
-
-    frames: tuple[str, ...]
-    position: NDArray[np.float64]
-    speed: NDArray[np.float64]
-    height: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    touching: NDArray[np.bool_]
+    frames: tuple[str, ...]  # their names
+    position: NDArray[np.float64]  # (f, n, 3) m
+    speed: NDArray[np.float64]  # (f, n) m/s
+    height: NDArray[np.float64]  # (f, n) m above the ground
+    slope: NDArray[np.float64]  # (2,) of the ground, its rise per metre along x and y
+    touching: NDArray[np.bool_]  # (f, n) whether each rests on it, by its motion alone
 
 
 def foot_motion(robot: Robot, log: Log, frames: Sequence[str]) -> FootMotion:
@@ -155,10 +151,8 @@ def alike(robot: Robot, frames: Sequence[str]) -> tuple[str, ...]:
 
 
 def contact_faults(robot: Robot, log: Log, *, found: bool = False) -> Iterator[Finding]:
-    """What contradicts the flags of a log; findings that bias masses are fatal.
-
-    log: with contacts, and v; with a and tau, torques are asked, too. found: whether flags are those that the motion
-    shows, with which it agrees of course."""
+    """What contradicts the flags of a log, asked of torques, too; findings that bias masses are fatal. found: by the
+    motion."""
     flagged = tuple(log.contacts)
     if not (robot.floating and flagged):
         return
@@ -197,7 +191,6 @@ def contact_faults(robot: Robot, log: Log, *, found: bool = False) -> Iterator[F
 
 
 def _carrying(log: Log, seen: _Seen, rows: Sequence[int], *, found: bool) -> Iterator[Finding]:
-    """Feet that carry much where nothing says that they touch."""
     if seen.force is None:
         return
     free = ~seen.flags[rows] & ~near_changes(log, seen.flags[rows], int(np.ceil(EVEN * log.rate)))
@@ -217,7 +210,6 @@ def _carrying(log: Log, seen: _Seen, rows: Sequence[int], *, found: bool) -> Ite
 
 
 def _without_flags(log: Log, seen: _Seen) -> Iterator[Finding]:
-    """Feet that carry and are never flagged."""
     rests = dict(zip(seen.motion.frames, zip(seen.flags, seen.rests, seen.motion.touching, strict=True), strict=True))
     carry = {
         f: np.mean(touch) for f, (on, own, touch) in rests.items() if not on.any() and np.mean(own & touch) > CARRIES
@@ -256,7 +248,6 @@ def _flying(seen: _Seen, row: int) -> float:
 
 
 def _ground(log: Log, seen: _Seen, rows: Sequence[int]) -> Iterator[Finding]:
-    """Feet that slide, and ground that gives way."""
     settled = ~near_changes(log, seen.flags[rows], int(np.ceil(EVEN * log.rate)))
     stands = seen.flags[rows] & seen.rests[rows] & settled
     slides = _share(seen.motion.speed[rows] > SLOW, stands)

@@ -13,22 +13,19 @@ from steelyard.dynamics import frame_velocity
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log import Log
 from steelyard.model import Robot
-from steelyard.prepare.contact_checks import SLOW, alike, foot_motion, near_changes
+from steelyard.prepare.contact_checks import EVEN, SLOW, alike, foot_motion, near_changes
 
 AUTO, NONE = "auto", "none"
 LEAST = 2  # samples left out on either side of a change
 REACH = 1.5, 1.0, 0.5  # periods of the cutoff left out on either side: forces that come and go smear over them
 LEFT = 0.1  # share of the samples that is to be left; the most periods that leave it are taken
-MARGIN = 0.02  # s by which a contact may begin before, and end after, what the motion shows
 FEET = ("foot", "toe", "ankle_roll", "sole")  # ends of names of links that stand, in files of legged robots
 
 
 def with_contacts(robot: Robot, log: Log, words: Sequence[str]) -> Log:
-    """The log with the contacts that are asked for, and in its notes where they are from.
-
-    words: "auto", "none", or frames, also with commas, which must have flags; with auto, frames to look at. Empty: as
-    recorded. Raises OptionError for words that do not go together, or `auto` for a robot that has no ground, LogError
-    for frames without flags, ModelError for unknown ones."""
+    """The log with the contacts asked for ("auto", "none", or frames, which must have flags, with auto those to look
+    at), and in its notes where they are from. Raises OptionError, LogError for frames without flags, ModelError for
+    unknown ones."""
     words = parted(words)
     if not words:
         return log
@@ -57,10 +54,8 @@ def parted(words: Sequence[str]) -> list[str]:
 
 
 def _found(robot: Robot, log: Log, frames: Sequence[str]) -> Log:
-    """With flags from the motion: of the frames asked for, those of the log and their like, or links named as feet.
-
-    They are wider than the motion says: forces that are allowed for in vain cost rows, missing ones falsify masses.
-    """
+    """With flags from the motion, of frames asked for, the log's and their like, or links named as feet; wider than it
+    says: forces that are allowed for in vain cost rows, missing ones falsify masses."""
     from scipy.ndimage import binary_dilation
 
     if not robot.floating:
@@ -69,7 +64,7 @@ def _found(robot: Robot, log: Log, frames: Sequence[str]) -> Log:
     if not chosen:
         raise OptionError("contacts auto finds no link named as a foot; name them: --contacts auto,FL_foot,FR_foot,...")
     motion = foot_motion(robot, log, chosen)
-    flags = binary_dilation(motion.touching, np.ones((1, 2 * round(MARGIN * log.rate) + 1)))
+    flags = binary_dilation(motion.touching, np.ones((1, 2 * round(EVEN * log.rate) + 1)))
     shares = ", ".join(f"{f} {share:.0%}" for f, share in zip(chosen, flags.mean(axis=1), strict=True))
     tilt = np.degrees(np.arctan(np.linalg.norm(motion.slope)))
     return log.replace(contacts=dict(zip(chosen, flags.astype(float), strict=True))).noted(

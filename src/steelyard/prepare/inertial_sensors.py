@@ -34,10 +34,7 @@ def on_base(robot: Robot, log: Log) -> str | None:
 
 
 def with_angular_velocity(robot: Robot, log: Log) -> Log:
-    """The log, recorded, with the angular velocity of its base as the sensor measured it, less a constant bias.
-
-    robot: the log's. log: with v; without a sensor on the base it is left as it is.
-    """
+    """The log, recorded, with the angular velocity of its base as a sensor measured it, less a constant bias."""
     name = on_base(robot, log)
     if name is None or log.v is None:
         return log
@@ -48,10 +45,7 @@ def with_angular_velocity(robot: Robot, log: Log) -> Log:
 
 
 def with_acceleration(robot: Robot, log: Log) -> Log:
-    """The log, filtered, with the acceleration of its base as the sensor measured it, less a constant bias.
-
-    robot: the log's. log: with q, v and a; without a sensor on the base it is left as it is.
-    """
+    """The log, filtered, with the acceleration of its base as a sensor on it measured it, less a constant bias."""
     name = on_base(robot, log)
     if name is None:
         return log
@@ -62,10 +56,8 @@ def with_acceleration(robot: Robot, log: Log) -> Log:
 
 
 def sensor_faults(robot: Robot, recorded: Log, log: Log) -> Iterator[Finding]:
-    """What contradicts the inertial sensor on a base.
-
-    recorded: as read. log: the same filtered, less samples at its ends, its base's motion from the estimate alone.
-    """
+    """What contradicts the inertial sensor on a base, as read, by the same log filtered, its base's motion from the
+    estimate."""
     others = [name for name in recorded.imu if robot.floating and robot.frame(name).body != 0]
     if others:
         yield warning("imu_unused", f"Inertial sensors of {choices(others)} are not on the base and were not used.")

@@ -161,16 +161,15 @@ def prepare(
 class Filter:
     """What makes the filtered log of a raw one.
 
-    cutoff, torque_cutoff: as of `Prepared`. imu: whether a sensor tells the motion of the base. contacts: words for
-    flags of contact, of whose steady stretches alone samples are kept; None keeps all.
+    contacts: words for flags of contact, of whose steady stretches alone samples are kept; None keeps all.
     """
 
     robot: Robot | None
     smoother: str
     coupling: tuple
-    cutoff: float | None = None
+    cutoff: float | None = None  # and `torque_cutoff`: as of `Prepared`
     torque_cutoff: float = 0.0
-    imu: bool = False
+    imu: bool = False  # whether a sensor tells the motion of the base
     contacts: tuple[str, ...] | None = None
 
     def __call__(self, log: Log) -> Log:

@@ -63,20 +63,14 @@ class LogSide:
 
 
 def log_side_path(log: str | Path) -> Path:
-    """Where the side file of a log is looked for: `run.csv.steelyard.toml` beside `run.csv`.
-
-    log: path of a file or a folder.
-    """
+    """Where the side file of a log (a file or folder) is looked for: `run.csv.steelyard.toml` beside `run.csv`."""
     log = Path(log)
     log = log.resolve() if log.name in ("", "..") else log  # the folder one stands in
     return log.with_name(log.name + SUFFIX)
 
 
 def log_side(log: str | Path) -> LogSide:
-    """What the side file of a log says, nothing where there is none.
-
-    log: path of a file or a folder. Raises OptionError, which names the file, for what cannot be read.
-    """
+    """What the side file of a log says, nothing where there is none. Raises OptionError for what cannot be read."""
     path = log_side_path(log)
     if not os.path.isfile(path):  # noqa: PTH113  False for names that cannot be
         return LogSide(path, {})
@@ -114,11 +108,8 @@ def read_recorded(
     rows: tuple[int, int] | None = None,
     beside: LogSide | None = None,
 ) -> tuple[Log, LogSide]:
-    """A log as recorded, and what its side file says, which `undone` does. Channels and units are of the reading.
-
-    path, robot, channels, rows: as of `read_log`; channels count more than the side file's. corrections: those that
-    will be made besides; what they say of reading counts more, too. beside: in the place of the side file that is
-    there."""
+    """A log as recorded, and what its side file (or `beside` in its place) says, which `undone` does; channels and what
+    corrections say of reading count more. Others as of `read_log`."""
     if beside is None:
         beside = log_side(path) if isinstance(path, str | Path) else LogSide(Path(), {})
     if corrections.base is not None:  # it says of the same log what its base is
@@ -131,15 +122,11 @@ def read_recorded(
 
 
 def _gravity(one: Corrections, other: Corrections) -> bool:
-    """Whether both add gravity to torques."""
     return all(each.gravity_compensated or each.gravity_model is not None for each in (one, other))
 
 
 def undone(robot: Robot | None, log: Log, beside: LogSide) -> Log:
-    """A log with the corrections of its side file made, and a note that says so.
-
-    robot: whose columns the log has. log, beside: of `read_recorded`.
-    """
+    """A log with the corrections of its side file, of `read_recorded`, made, and a note that says so."""
     if not beside.said:
         return log
     return corrected(robot, log, beside.corrections).noted(f"{beside.path.name} beside the log: {beside.said}")
@@ -152,11 +139,8 @@ def read_undone(path: Any, robot: Robot | None = None, **options) -> Log:
 
 
 def write_log_side(beside: LogSide, why: Mapping[str, str] | None = None) -> None:
-    """Write a side file, whole or not at all.
-
-    beside: its path and content. why: the reason of a correction by its word, such as `tau:joint3=-1`. Raises
-    OptionError for a model outside of its folder and package, which could not be read back.
-    """
+    """Write a side file, whole or not at all, with the reason of a correction by its word, such as `tau:joint3=-1`.
+    Raises OptionError for a model outside of its folder and package, which could not be read back."""
     if beside.corrections.gravity_model is not None:
         folder = beside.path.parent
         named = Relocation(folder, folder).seen(
@@ -175,7 +159,6 @@ def write_log_side(beside: LogSide, why: Mapping[str, str] | None = None) -> Non
 
 
 def _spoken(corrections: Corrections) -> list[str]:
-    """`scale tau:joint3=-1`, word by word."""
     words = " ".join(words_of(corrections, INSPECT)).split("--")
     return [word.strip() for word in words if word.strip()]
 
@@ -192,12 +175,9 @@ def read_logs(
     corrections: Corrections = NOTHING,
     progress: Callable[[str, float], None] | None = None,
 ) -> tuple[Robot, list[Log]]:
-    """Logs of one robot, as they are but for what their side files undo, and the robot as they show it: with joints
-    locked that no log has recorded or whose free base stands.
-
-    sources: paths, Logs, or what else `read_log` takes. channels, corrections: of the reading. progress: called with a
-    stage and the share of files read. Raises LogError as `read_log`, and for a joint between others that was not
-    recorded."""
+    """Logs of one robot (paths, Logs, or what else `read_log` takes), but for what side files undo, and the robot as
+    they show it: joints locked that no log recorded or whose free base stands. Raises LogError as `read_log`, and for a
+    joint between others that was not recorded."""
     sources, logs, beside = list(sources), [], {}
     while len(logs) < len(sources):
         source = sources[len(logs)]
@@ -220,10 +200,8 @@ def read_logs(
 
 
 def in_order(log: Log, robot: Robot) -> Log:
-    """A Log with the columns of a robot's joints in their order, by name where it has names.
-
-    Raises LogError for other joints or another number of columns.
-    """
+    """A Log with the columns of a robot's joints in their order. Raises LogError for other joints or numbers of
+    columns."""
     names, held = robot.dof_names, log.joint_names
     if held and held != names and log.nq == log.nv:
         if missing := tuple(name for name in robot.joint_names if name not in held):
@@ -239,10 +217,8 @@ def in_order(log: Log, robot: Robot) -> Log:
 
 
 def lock_words(words: Sequence[str], robot: Robot) -> dict[str, np.ndarray]:
-    """Positions by joint, of words such as `finger=0.02` or `finger`, which is at zero or the limit nearest to it.
-
-    Raises OptionError for words that cannot be read, and for joints that the robot does not have.
-    """
+    """Positions by joint of words such as `finger=0.02` or `finger`: zero or the limit nearest to it. Raises
+    OptionError."""
     found = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -283,7 +259,6 @@ def without_unrecorded(robot: Robot, error: UnrecordedJoints) -> Robot:
 
 
 def _below(robot: Robot, name: str) -> list[str]:
-    """Joints with coordinates of their own that a joint carries."""
     first = next(i for i, joint in enumerate(robot.joints) if joint.name == name)
     inside = {first}
     for i in range(first + 1, robot.nj):
@@ -312,7 +287,6 @@ def _with_held_base(robot: Robot, log: Log) -> Robot:
 
 
 def _without_base(held: Robot, log: Log) -> Log:
-    """The columns of the joints alone."""
     present = {key: x for key in ("v", "a", "tau", *DRIVE) if (x := getattr(log, key)) is not None}
     parts = {key: x[:, TWIST:] if x.shape[1] == log.nv else x for key, x in present.items()}
     names = held.joint_names if len(held.joint_names) == held.nv else ()

@@ -36,13 +36,9 @@ IN_TORQUES = 0.5, 2.0  # times the gravity torque of the nominal model
 def corrected(
     robot: Robot | None, log: Log, corrections: Corrections, drives: Mapping[str, Drive] | None = None
 ) -> Log:
-    """A log of a robot as read, with mistakes undone: all but `unit` and `saturation`, which belong to reading and
-    filtering, and `delay="auto"`, which needs a fit.
-
-    drives: by joint; commands of position servos count from where positions do.
-    Positions of joints that turn without limits are unwrapped, as their jumps by a full turn say nothing.
-    Raises OptionError for words that cannot be read, or joints that the log does not have.
-    """
+    """A log of a robot as read, with mistakes undone: all but `unit` and `saturation` (of reading and filtering) and
+    `delay="auto"` (needs a fit); joints without limits are unwrapped. Commands of position servos count from where
+    positions do. Raises OptionError for words that cannot be read, or unknown joints."""
     if corrections.base is not None:
         log = from_convention(log, convention_of(corrections.base))
     for word in corrections.order:
@@ -80,11 +76,8 @@ def corrected(
 
 
 def without(log: Log, words: Sequence[str]) -> Log:
-    """The log with torques that do not count between some times.
-
-    words: `FROM:TO` in s, or `NAME=FROM:TO` of a log of this name. Raises OptionError for words that cannot be read, or
-    between whose times there is no sample.
-    """
+    """The log with torques that do not count between times: `FROM:TO` in s, or `NAME=FROM:TO`. Raises OptionError for
+    words that cannot be read, or between whose times there is no sample."""
     for span, gone in left_out(log.name, log.t, words):
         weights = np.ones((len(log), log.nv)) if log.weights is None else log.weights.copy()
         weights[gone] = 0.0
@@ -214,7 +207,6 @@ def number_of(text: str, word: str) -> float:
 
 
 def _columns(log: Log, joint: str) -> np.ndarray:
-    """(nv,) True for the columns that a word speaks of."""
     if joint != ALL and joint not in log.labels:
         raise OptionError(f"There is no joint {joint!r}; joints of the log are {choices(log.labels)}, or {ALL}.")
     return np.array([joint in (ALL, label) for label in log.labels])
@@ -232,11 +224,9 @@ def with_gravity(robot: Robot, log: Log) -> Log:
 
 
 def with_gravity_of(path: str, robot: Robot | None, log: Log) -> Log:
-    """The same of the model file that the controller uses, in the gravity of the given robot, or the file's own.
-
-    Joints are matched by name; the file may name others in the same folders as the robot. Raises ModelError for a file
-    that cannot be read, OptionError for a model with other joints, or whose positions are not one number a joint.
-    """
+    """The same of the model file that the controller uses, with joints matched by name, in the robot's gravity, or
+    the file's. Raises ModelError for a file that cannot be read, OptionError for other joints, or several numbers a
+    joint."""
     known = {} if robot is None else {"gravity": robot.gravity, "folders": robot.source.folders if robot.source else ()}
     used = load(path, **known)
     names = log.labels if robot is None else robot.dof_names

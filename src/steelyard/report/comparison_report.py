@@ -1,8 +1,10 @@
 """Several results side by side: which predicts best, and whether their numbers agree within their deviations."""
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
 
+from steelyard.cards import SEVERAL
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
 from steelyard.numbers import DASH, SAME, in_percent, interval, number, plural, plus_minus, share, times, unit
@@ -12,8 +14,6 @@ from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import ROWS, Cell, Sheet, sheet
 
-MANY = 1e6  # degrees of freedom of a deviation whose blocks are not told apart
-MOST = 8  # reasons
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
 DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
 LEVELS = {"good": "use it", "care": "with care", "keep": "not yet"}
@@ -23,10 +23,8 @@ APART = 0.5  # width that the results of one name share
 def comparison_summary(
     records: Sequence[Record], folders: Sequence[Path], *, out=None, files: Sequence[str] = ()
 ) -> dict:
-    """Summary of kind `comparison` (schema in `report.schema`) of two results or more, all of one kind.
-
-    folders: where the records come from; they name the runs. Raises OptionError for one result, or for kinds mixed.
-    """
+    """Summary of kind `comparison` of two results or more, named by folders. Raises OptionError for one, or kinds
+    mixed."""
     if len(records) < 2 or len({record.kind for record in records}) > 1:
         raise OptionError(
             "A comparison takes two results or more, all of robots or all of payloads; got "
@@ -54,7 +52,6 @@ def comparison_summary(
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """The shortest ends of the paths that tell them apart."""
     parts = [Path(folder).absolute().parts for folder in folders]
     for length in range(1, max(map(len, parts)) + 1):
         names = ["/".join(each[-length:]) for each in parts]
@@ -89,7 +86,6 @@ def _joints(summaries: Sequence[dict]) -> Iterator[dict]:
 
 
 def _masses(summaries: Sequence[dict]) -> Iterator[dict]:
-    """Mass of each link in every run, with interval."""
     if summaries[0]["kind"] != "identification":
         return
     found = [{each["name"]: each for each in summary["parameters"]} for summary in summaries]
@@ -114,7 +110,7 @@ def _measured(found: dict) -> dict[str, tuple]:
     if found["kind"] == "payload":
         return _of_payload(found["payload"])
     return {
-        each["name"]: (each["identified"], each["deviation"], each["degrees"] or MANY, each["regroups"])
+        each["name"]: (each["identified"], each["deviation"], each["degrees"] or inf, each["regroups"])
         for each in found["base_parameters"]
         if each["label"] in DETERMINED and each["deviation"]
     }
@@ -126,11 +122,10 @@ def _of_payload(found: dict) -> dict[str, tuple]:
         values[f"com {axis}"] = found["com"][i], found["com_deviation"][i]
     for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
         values[f"I{'xyz'[i]}{'xyz'[j]}"] = found["inertia"][i][j], found["inertia_deviation"][i][j]
-    return {key: (*value, MANY, [[1.0, key]]) for key, value in values.items() if value[1]}
+    return {key: (*value, inf, [[1.0, key]]) for key, value in values.items() if value[1]}
 
 
 def _same(row: tuple | None, first: tuple) -> bool:
-    """Whether two combinations of one name are the same sum."""
     if row is None:
         return False
     mine, other = ({name: factor for factor, name in each[3]} for each in (row, first))
@@ -191,7 +186,7 @@ def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -
             "Results whose own verdict is to use them, perhaps with care.",
         ),
     )
-    reasons = () if found is None else tuple(found.explain())[:MOST]
+    reasons = () if found is None else tuple(found.explain())[:SEVERAL]
     return Screen("good" if agree else "care", headline, advice, reasons, questions)
 
 
@@ -223,7 +218,6 @@ def _sections(found: dict) -> list[Section]:
 
 
 def _result_sheet(summary: dict) -> Sheet:
-    """One row a result."""
     rows = [
         (
             each["name"],
@@ -255,7 +249,6 @@ def _result_sheet(summary: dict) -> Sheet:
 
 
 def _joint_sheet(summary: dict) -> Sheet:
-    """Held-out error of each joint in every result."""
     return sheet(
         "Error of each joint",
         "Over the RMS of the measured torque, on held-out samples.",
@@ -296,7 +289,6 @@ def _value_sheet(summary: dict) -> Sheet:
 
 
 def _mass_sheet(summary: dict) -> Sheet:
-    """Mass of each link in every result."""
     rows = [(each["name"], *map(_mass, each["runs"])) for each in summary["masses"]]
     return sheet(
         "Mass of each link",
@@ -322,7 +314,6 @@ def _error_figure(summary: dict):
 
 
 def _mass_figure(summary: dict):
-    """Mass of every link in each result, with its interval."""
     links = summary["masses"]
     found = [[each["runs"][k] for each in links] for k in range(len(summary["runs"]))]
     rows = [[None if each is None else each["value"] for each in row] for row in found]

@@ -9,6 +9,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.cards import LINES, MEMBERS
 from steelyard.numbers import percent, plural, some
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Screen, View
@@ -19,8 +20,6 @@ from steelyard.report.torques import error_sheet
 from steelyard.sheets import Cell, Sheet
 
 UNBOUNDED = 10_000  # characters
-SHOWN = 4  # reasons of a first screen
-MOST_FILES = 12  # that are named
 LONGEST = 24  # characters of a name that is not broken
 COLORS = {"good": "green", "care": "yellow", "keep": "red"}
 
@@ -61,7 +60,7 @@ def shown(
     notes: Sequence[str] = (),
     about: str = "Notes",
     files: Mapping[str, Any] = MappingProxyType({}),
-    most: int = SHOWN,
+    most: int = MEMBERS,
 ) -> Group:
     """A first screen and what belongs to it on the terminal: tables, lines, notes as a list below `about`, and the
     files that a summary names. most: reasons that are shown, those of most weight first."""
@@ -72,7 +71,7 @@ def shown(
     if notes:
         found += [Text(f"\n{about}", style="bold"), *(Text(f"- {note}") for note in notes)]
     if names := files.get("files"):
-        found.append(Text(f"\nWritten to {files['out']}: {some(names, MOST_FILES)}"))
+        found.append(Text(f"\nWritten to {files['out']}: {some(names, LINES)}"))
     return Group(*found)
 
 

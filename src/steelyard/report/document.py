@@ -28,15 +28,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Screen:
-    """The first screen of a report: what was found, whether it may be used, and what to look at first.
+    """The first screen of a report: what was found, whether it may be used, and what to look at first."""
 
-    level: `good`, `care` (use it with care) or `keep` (do not use it). reasons: empty when good.
-    """
-
-    level: str
+    level: str  # `good`, `care` (use it with care) or `keep` (do not use it)
     headline: str
     advice: str = ""
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()  # empty when good
     questions: tuple[Question, ...] = ()
 
     @classmethod
@@ -96,19 +93,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A section of an identification's report with the numbers that it adds to the summary.
+    """A section of an identification's report with the numbers that it adds to the summary."""
 
-    title, anchor: of its `Section`. numbers: keys of the summary, from a result and the keys of the chapters before.
-    parts: text, tables and figures, from the whole summary.
-
-    derived: whether its numbers follow from those of all others, so that they are computed last.
-    """
-
-    title: str
+    title: str  # and `anchor`: of its `Section`
     anchor: str
-    numbers: Callable[[Result, dict], dict]
-    parts: Callable[[dict], Iterable[Part]]
-    derived: bool = False
+    numbers: Callable[[Result, dict], dict]  # keys of the summary, from a result and the keys of the chapters before
+    parts: Callable[[dict], Iterable[Part]]  # text, tables and figures, from the whole summary
+    derived: bool = False  # whether its numbers follow from those of all others, so that they are computed last
 
     def section(self, summary: dict) -> Section:
         """The section of a summary."""

@@ -63,7 +63,6 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
 
 
 def _drive(result: DriveResult, name: str, dof: int) -> dict:
-    """Kind, and of each number its value, interval and unit."""
     own, prismatic = result.drives[name], dof_units(result.prior)[dof]["q"] == "m"
     numbers = {}
     for key, what in DRIVE_NUMBERS.items():
@@ -289,7 +288,6 @@ def drive_curves(result: DriveResult) -> Curves:
 
 
 def _film(t, measured, simulated) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The first seconds, at the rate of a slow film."""
     last = np.flatnonzero((np.diff(t) <= 0) | (np.diff(t) > GAP))
     n = min(int(last[0]) + 1 if len(last) else len(t), int(np.searchsorted(t - t[0], FILMED)))
     some = np.linspace(0, n - 1, min(n, FRAMES)).astype(int)

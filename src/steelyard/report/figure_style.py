@@ -23,15 +23,13 @@ LINES = {
 }
 SERIES_NAMES = {"measured": "measured", "given": "nominal", "identified": "identified"}  # of the keys of curves
 POINTS = {"nominal": (NOMINAL, "circle-open"), "identified": (IDENTIFIED, "circle")}
+VISIBLE = 1e-3  # of the largest of a figure, below which nothing can be seen
 LONGEST = 14  # letters of a name below an axis
 
 
 def drawn(traces: list[dict], title: str, x: dict, y: dict, **layout) -> dict:
-    """A figure as a dictionary that Plotly understands: title, axes with units, quiet grid.
-
-    traces: each with its `type`; x, y: of the axes, with `title`. Dictionaries cost a hundredth of Plotly's objects,
-    and a report has many figures; `steelyard.plot` makes objects of them.
-    """
+    """A figure as a dictionary that Plotly understands, of traces with `type`, and axes with `title`: dictionaries cost
+    a hundredth of Plotly's objects, and a report has many."""
     axis = {"gridcolor": "#e3e3e3", "zerolinecolor": "#c4c4c4", "automargin": True}
     return {
         "data": traces,

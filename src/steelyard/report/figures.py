@@ -12,6 +12,7 @@ from steelyard.report.figure_style import (
     OTHER_COLOR,
     POINTS,
     SERIES_NAMES,
+    VISIBLE,
     box,
     drawn,
     line_across,
@@ -24,7 +25,6 @@ from steelyard.report.figure_style import (
 from steelyard.report.parameters import UNCERTAIN
 from steelyard.report.record import Record
 
-VISIBLE = 0.1  # percent, below which nothing can be seen of a bar
 TOP = 1000.0  # percent, where the drawn uncertainty ends: beyond it nothing is known anyway
 
 
@@ -67,7 +67,7 @@ def contributions(record: Record):
     traces = []
     for effect in EFFECTS:
         share = [100 * (joint["contributions"].get(effect) or 0.0) for joint in joints]
-        if max(share, default=0.0) > VISIBLE:
+        if max(share, default=0.0) > 100 * VISIBLE:
             traces.append(
                 {
                     "type": "bar",

@@ -12,8 +12,6 @@ from steelyard.job import Job
 from steelyard.pipeline.inspection import Motion, Signal
 from steelyard.report.document import Question
 
-SCHEMA_VERSION = 1
-
 
 def told(text: str) -> Meta:
     """What a key is."""

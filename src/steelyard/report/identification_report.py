@@ -43,11 +43,8 @@ CHAPTERS = (TORQUES, UNKNOWN, LINKS, FRICTION, PARAMETERS, RANGES, RESIDUALS, DE
 def summary(
     result: Result, *, out=None, files: Sequence[str] = (), notes: Sequence[str] = (), written: Sequence[str] = ()
 ) -> dict:
-    """Summary of a run, as the schema of kind `identification` says: plain values, no NaN and no infinity (null
-    instead). Reads the input files once, for their hashes.
-
-    out: folder the files were written to; files: their names in it; notes: of writing them; written: of these, what
-    changed in them that nobody asked for, reasons of the verdict."""
+    """Summary of a run, of kind `identification`; reads the input files once, for their hashes. notes: of writing
+    files; written: what changed in them that nobody asked for, reasons of the verdict."""
     found: dict = {}
     for chapter in sorted(CHAPTERS, key=lambda each: each.derived):
         found |= chapter.numbers(result, found)
@@ -127,7 +124,6 @@ def headline(result: Result, judged: Verdict) -> str:
 
 
 def _links_expected(result: Result) -> str:
-    """Torque errors of links in ordinary use, in a sentence."""
     if result.expected is None:
         return ""
     given, written = (

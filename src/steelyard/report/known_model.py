@@ -58,7 +58,6 @@ class Unstated:
 
 
 def _layout(robot: Robot, entries: Sequence[Mapping]) -> ParameterLayout:
-    """Columns of entries of the summary, and others."""
     motors = {each["name"].rpartition(".")[0]: each["ratios"] for each in entries if each["term"] in COUPLED}
     motors = {name: ratios for name, ratios in motors.items() if set(ratios) <= set(robot.dof_names)}
     return layout_of(robot, coupling=list(motors.values()), friction=SHAPED_FRICTION, nuisances=NUISANCES)
@@ -106,11 +105,9 @@ def read_model(path, job: Job) -> tuple[Job, Robot, Unstated]:
 
 
 def known_model(path, **options) -> tuple[Robot, Unstated, np.ndarray | None]:
-    """A model with all that is known of it: of the folder of a result, or of a model file that lies in one, its
-    friction, motors and torque offsets, too. Raises SteelyardError for no model.
-
-    options: of a `Job`: gravity, folders, joints that are locked. Returns the robot, what it cannot state, and (nv,)
-    RMS torque [N m, N] that both leave on the samples held out of its identification; None where that is not known."""
+    """The robot of a result's folder, or of a model file that lies in one, with what it cannot state (friction, motors,
+    offsets), and (nv,) RMS torque that both leave on samples held out; None where that is not known. options: of a
+    `Job`. Raises SteelyardError for no model."""
     path = Path(path)
     folder = path if path.is_dir() else path.parent if _wrote(path) else None
     found = path if folder is None else folder

@@ -9,9 +9,9 @@ from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import UNITS
 from steelyard.model import Robot
+from steelyard.numbers import SAME
 from steelyard.terms import TERMS, ParameterLayout
 
-NEGLIGIBLE = 1e-6  # coefficient of a combination below which a parameter takes no part: a lever arm of 1 mm, squared
 ROTARY, LINEAR = (
     {"q": q, "tau": tau} | {term.name: term.units[place] for term in TERMS.values()}
     for place, (q, tau) in enumerate((("rad", "N m"), ("m", "N")))
@@ -38,12 +38,8 @@ def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
 
 
 def sizes(robot: Robot, estimate) -> np.ndarray:
-    """(p,) natural size of every parameter: how large it could well be, so that zero is a value like any other.
-
-    No product of inertia or first moment of a body can exceed the geometric mean of the second moments it mixes; these,
-    averaged over the given and the identified model, are the sizes. A joint's armature is measured by its
-    link, friction by itself: 0 where there is none.
-    """
+    """(p,) natural size of every parameter, so that zero is a value like any other: of bodies the geometric means of
+    the second moments that one mixes, averaged over both models; of armature its link's; of friction its own."""
     layout = estimate.layout
     given, found = model_parameters(robot, layout), estimate.parameters
     size = (np.abs(given) + np.abs(found)) / 2
@@ -74,6 +70,6 @@ def _bodies_of(robot: Robot) -> np.ndarray:
 def knowledge(basis: Basis) -> tuple[str, ...]:
     """What this robot's motion can show of each column, whatever the log: the parameter on its own ("data"), in a sum
     with others ("combination"), or nothing of it ("model")."""
-    alone = np.all(np.abs(basis.null_space) < NEGLIGIBLE, axis=1)
-    seen = np.any(np.abs(basis.regrouping) > NEGLIGIBLE, axis=0)
+    alone = np.all(np.abs(basis.null_space) < SAME, axis=1)
+    seen = np.any(np.abs(basis.regrouping) > SAME, axis=0)
     return tuple("data" if a else "combination" if s else "model" for a, s in zip(alone, seen, strict=True))

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.cards import FEW
+from steelyard.cards import FEW, SEVERAL
 from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
 from steelyard.inertia.parameters import DIAGONAL_FIRST, TENSOR
-from steelyard.numbers import DASH, ROUNDING, number, percent, plus_minus, some, unit
+from steelyard.numbers import DASH, NEGLIGIBLE, ROUNDING, number, percent, plus_minus, some, unit
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Robot, RotorEstimate
@@ -158,8 +158,6 @@ TOLD = {
 }
 MEASURED = ("data-determined", "model-dependent")
 LEAST = 0.01  # share of the torque, below which a wrong value matters to nobody
-MOST = 5  # values that are named
-ZERO = 1e-9  # SI, of friction and armature: smaller ones are rounding
 
 
 def key_tables(summary: dict) -> tuple[Sheet, ...]:
@@ -185,7 +183,7 @@ def contradicted(summary: dict) -> Sheet | None:
     if not wrong:
         return None
     rows = []
-    for each in sorted(wrong, key=lambda found: -found["effect"])[:MOST]:
+    for each in sorted(wrong, key=lambda found: -found["effect"])[:SEVERAL]:
         link, words = links[each["name"]]
         others = dict.fromkeys(links[name][0] for _, name in each["regroups"] if name in links)
         others.pop(link, None)
@@ -237,7 +235,7 @@ def _valued(mass: dict | None, body: dict) -> str:
 
 def _with_deviation(found: dict) -> str:
     """An identified value, its standard deviation, and where it comes from if not from the data alone."""
-    if abs(found["identified"]) < ZERO and found["upper"] - found["lower"] < ZERO:
+    if abs(found["identified"]) < NEGLIGIBLE and found["upper"] - found["lower"] < NEGLIGIBLE:
         return "0"  # held at its bound
     mark = {"prior-determined": " (prior)", "model-dependent": " (if the model is right)"}.get(found["label"], "")
     return f"{plus_minus(found['identified'], found['deviation'])}{mark}"

@@ -39,7 +39,6 @@ def _parts(summary: dict) -> Iterator[Part]:
 
 
 def _log_sheet(summary: dict) -> Sheet:
-    """Time base of each log."""
     rows = [
         (
             each["name"],

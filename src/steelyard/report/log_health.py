@@ -8,6 +8,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
+from steelyard.cards import LINES
 from steelyard.decisions.verdict import GOOD, LOG, USE, Reason, Verdict
 from steelyard.errors import LogError
 from steelyard.log import Log
@@ -17,18 +18,16 @@ from steelyard.numbers import number, plural, spread
 from steelyard.pipeline.inspection import Inspection
 from steelyard.report.console import shown
 from steelyard.report.document import Part, Question, Screen, Section, View
-from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, drawn, log_axis, text
+from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, VISIBLE, drawn, log_axis, text
 from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
+from steelyard.report.signal_curves import CLOUD
 from steelyard.report.torques import FEW
 from steelyard.sheets import Sheet, sheet
 
-MOST = 10  # gaps that are listed
 BINS = 60
 NARROW = 0.02  # of the median step: what a histogram shows at least
-POINTS = 240  # of a spectrum
-FLOOR = 1e-3  # of the noise, below which a spectrum is not drawn
 
 
 def health_view(found: Inspection, log: Log) -> View:
@@ -86,8 +85,8 @@ def reading(summary: dict) -> list[str]:
 def sheets(summary: dict) -> Iterator[Sheet]:
     """Tables of gaps, motion and signals, as far as there are any."""
     if summary["gaps"]:
-        rows = [(number(start), number(length)) for start, length in summary["gaps"][:MOST]]
-        said = f"The first {MOST} of {len(summary['gaps'])}. " if len(summary["gaps"]) > MOST else ""
+        rows = [(number(start), number(length)) for start, length in summary["gaps"][:LINES]]
+        said = f"The first {LINES} of {len(summary['gaps'])}. " if len(summary["gaps"]) > LINES else ""
         yield sheet("Gaps", f"{said}Nothing is interpolated across them.", ("After t [s]", "Length [s]"), rows)
     if summary["motion"]:
         yield replace(motion_sheet(summary), folded="")
@@ -179,7 +178,7 @@ def _spectra(log: Log, cutoff: float | None) -> list[dict]:
 
 
 def _spectrum(joint: str, frequency, whole, noise, cutoff: float) -> dict:
-    lowest = FLOOR * noise[noise > 0].min(initial=np.inf)
+    lowest = VISIBLE * noise[noise > 0].min(initial=np.inf)
     x, whole = _thinned(frequency, whole, lowest)
     _, noise = _thinned(frequency, noise, lowest)
     across = [float(min(whole.min(), noise.min())), float(max(whole.max(), noise.max()))]
@@ -198,9 +197,9 @@ def _spectrum(joint: str, frequency, whole, noise, cutoff: float) -> dict:
 
 def _thinned(frequency, density, lowest: float):
     """Means over stretches of equal ratio: (k,) Hz, (k,) density."""
-    edges = np.geomspace(frequency[1], frequency[-1], POINTS + 1)
-    place = np.clip(np.digitize(frequency[1:], edges) - 1, 0, POINTS - 1)
-    count = np.bincount(place, minlength=POINTS)
+    edges = np.geomspace(frequency[1], frequency[-1], CLOUD + 1)
+    place = np.clip(np.digitize(frequency[1:], edges) - 1, 0, CLOUD - 1)
+    count = np.bincount(place, minlength=CLOUD)
     held = count > 0
-    x, y = (np.bincount(place, values[1:], POINTS)[held] / count[held] for values in (frequency, density))
+    x, y = (np.bincount(place, values[1:], CLOUD)[held] / count[held] for values in (frequency, density))
     return x.astype("f4"), np.maximum(y, lowest).astype("f4")

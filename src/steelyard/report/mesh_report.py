@@ -61,10 +61,8 @@ class MeshReport:
 
 
 def mesh_report_of(path, *, density: float | None = None, mass: float | None = None, scale: float = 1.0) -> MeshReport:
-    """Report of a mesh file, by density [kg/m^3, 1000 by default] or by mass [kg]; scale: metres per file unit.
-
-    Raises InertiaError for files and meshes that enclose no solid, OptionError for both density and mass.
-    """
+    """Report of a mesh file, by density [kg/m^3] or mass [kg]; scale: metres per file unit. Raises InertiaError for
+    what encloses no solid, OptionError for both."""
     if density is not None and mass is not None:
         raise OptionError("Give the density or the mass, not both; the other follows from the volume.")
     if mass is not None and not (np.isfinite(mass) and mass > 0):

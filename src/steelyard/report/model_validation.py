@@ -43,10 +43,7 @@ OF_TORQUES = ("no_torque", "repeated_sample", "stamp_jitter")  # of logs that re
 @dataclass(frozen=True, eq=False)
 class ModelValidation:
     """Errors of models on the same logs, each called by the path that it was given by: the first one, another beside
-    it, and by motion robots that do nothing.
-
-    robot: the first model; log: the samples, prepared, where errors are of torques.
-    """
+    it, and by motion robots that do nothing."""
 
     logs: tuple[str, ...]
     models: tuple[tuple[str, Validation | Motion], ...]
@@ -54,8 +51,8 @@ class ModelValidation:
     units: tuple[str, ...]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
-    robot: Robot | None = None
-    log: Log | None = None
+    robot: Robot | None = None  # the first model
+    log: Log | None = None  # the samples, prepared, where errors are of torques
 
     def _doubts(self) -> Iterator[Reason]:
         """Why the first model does not well, or not better than all others."""
@@ -122,7 +119,6 @@ class ModelValidation:
 
 
 def _errors(found: Validation | Motion) -> dict[str, float]:
-    """Of all joints, by their keys."""
     if isinstance(found, Motion):
         return dict(zip(("windows", "whole"), found.pooled, strict=True))
     return {"relative_error": found.relative_error}
@@ -133,14 +129,12 @@ def _error(found: Validation | Motion) -> float:
 
 
 def _of_joints(found: Validation | Motion) -> dict[str, np.ndarray]:
-    """(nv,) by their keys."""
     if isinstance(found, Motion):
         return {"windows": found.windows, "whole": found.whole}
     return {"torque_rms": _torque(found), "rms": found.rms, "relative": found.relative}
 
 
 def _cells(found: Validation | Motion) -> list[str]:
-    """Errors of each joint, in words."""
     if isinstance(found, Motion):
         return [f"{number(1e3 * a)} / {number(1e3 * b)}" for a, b in zip(found.windows, found.whole, strict=True)]
     return [f"{number(a)} ({percent(b)})" for a, b in zip(found.rms.tolist(), found.relative.tolist(), strict=True)]
@@ -302,7 +296,6 @@ def validate_motion(model, logs: Sequence, *, against=None, **options) -> ModelV
 
 
 def _moving_subject(path, logs: Sequence, options: dict) -> tuple[Job, Robot]:
-    """What to read a model and its logs by, and the model."""
     job = Job(model=str(model_in(path)), logs=tuple(map(str, logs)), **options)
     if Path(path).is_dir():
         told = read(path).summary["job"]

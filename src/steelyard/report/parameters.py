@@ -31,7 +31,6 @@ def _parameter_numbers(result: Result, _: dict) -> dict:
 
 
 def _parameters(result: Result) -> list[dict]:
-    """Every parameter with its interval and what determines it."""
     layout = result.estimate.layout
     nominal, units = model_parameters(result.prior, layout), column_units(result.prior, layout)
     intervals = _intervals(result.uncertainty.parameters)
@@ -92,7 +91,6 @@ def _parameter_parts(summary: dict) -> Iterator[Part]:
 
 
 def _parameter_sheet(summary: dict) -> Sheet:
-    """All parameters, with interval and label."""
     level = percent(summary["uncertainty"]["level"])
     rows = [
         (
@@ -119,7 +117,6 @@ def _parameter_sheet(summary: dict) -> Sheet:
 
 
 def _combination_sheet(summary: dict) -> Sheet:
-    """Identifiable combinations: what the log determines."""
     level = percent(summary["uncertainty"]["level"])
     rows = [
         (
@@ -250,7 +247,6 @@ def _coupling_sheet(summary: dict) -> Sheet:
 
 
 def _nuisance_sheet(summary: dict) -> Sheet:
-    """Mistakes of the logs, those beyond doubt first."""
     found = sorted(summary["nuisances"].items(), key=lambda item: not item[1]["certain"])
     rows = [
         (

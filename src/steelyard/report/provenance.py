@@ -24,21 +24,16 @@ UNSET: tuple[Any, ...] = (None, [], {}, False)  # of options
 def stamped(
     kind: str, content: Mapping[str, Any], *, job: Any, command: str, out, files: Sequence[str], inputs: Iterable
 ) -> dict:
-    """A whole summary: its content between its kind and where it comes from, free of NaN and infinity (null instead).
-
-    job: options of the run; command: that repeats it; out: folder the files were written to; files: their names in it;
-    inputs: as of `provenance`.
-    """
+    """A whole summary, null for NaN and infinity: its content between its kind and where it comes from, options of the
+    run, the command that repeats it, folder and names of its files, and inputs as of `provenance`."""
     origin = {"job": job, "command": command, "out": None if out is None else str(out), "files": list(files)}
     stamp = {"schema_version": SCHEMA_VERSION, "kind": kind}
     return jsonable({**stamp, **content, **origin, "provenance": provenance(inputs)})
 
 
 def provenance(inputs: Iterable[tuple[str, str | Path]]) -> dict:
-    """Versions of what computed the result, the input files with size and SHA-256, the folder of relative paths.
-
-    inputs: role and path of each file, or folder of files.
-    """
+    """Versions of what computed the result, the input files with role, size and SHA-256, the folder of relative
+    paths."""
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
@@ -99,7 +94,6 @@ def _parts(path) -> list[Path]:
 
 
 def _inputs(found: dict) -> Sheet:
-    """Files the result was computed from."""
     rows = [(each["path"], each["role"], size(each["bytes"]), each["sha256"]) for each in found["inputs"]]
     return sheet(
         "Input files",

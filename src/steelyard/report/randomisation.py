@@ -9,7 +9,7 @@ from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.fit import Draws, Source
 from steelyard.fit.draws import FILE
 from steelyard.model import Robot
-from steelyard.numbers import interval, plural
+from steelyard.numbers import SAME, interval, plural
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.labels import dof_units
@@ -26,15 +26,13 @@ SCALE, CENTER = "mass_scale", "center_offset"
 GROUND, CONTACT = "ground", {"friction": "1", "time_constant": "s"}  # what contacts with it have, with units
 FOUND, PRIOR, GIVEN = "identified", "prior", "given"
 OPEN = 0.5  # of the prior's variance, from which on motion has not shown a number of a body
-FELT = 1e-6  # deviation of the prior's logarithm of a mass, or of a centre, m, below which a number does not vary
 MARK = "†"
 KEY, TITLE = "randomisation", "Ranges to randomise simulations in"
 
 
 def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]) -> list[dict]:
-    """Records of the ranges of samples, one a number, as the schema says; each contains the robot's own number. robot:
-    that is randomised: masses are multiples of its own, centres offsets from its own. sources: by group and name
-    `FOUND`, `PRIOR` or `GIVEN`; those that are missing are given."""
+    """Records of the ranges of samples, one a number, each with the robot's own in it: masses are multiples of its own,
+    centres offsets. sources: by group and name `FOUND` or `PRIOR`; others are given."""
     found = body_ranges(draws, robot.inertias, sources)
     for group, values in draws.values.items():
         for dof in robot.driven_dofs:
@@ -119,7 +117,7 @@ def _shown(fit: "MotionFit", names: Iterable[str]) -> Iterator[tuple[tuple[str, 
         for k, key in enumerate(((SCALE, name), *((CENTER, f"{name} {axis}") for axis in "xyz"))):
             row = unknowns.bodies[:, i, k]
             left, whole = row @ after @ row, row @ before @ row
-            if whole > FELT**2:
+            if whole > SAME**2:
                 yield key, PRIOR if left > OPEN * whole else FOUND
     if unknowns.ground:
         after, before = (np.diag(each)[-len(CONTACT) :] for each in (fit.covariance, unknowns.prior(fit.refined.x)[1]))

@@ -64,10 +64,8 @@ def _plotly() -> str:
 
 
 def _embedded(figure: dict) -> dict:
-    """Title of a figure, and its JSON such that it may stand inside a script element whatever its names contain.
-
-    The page sets the title itself: text of the page wraps on a narrow screen, text of a plot does not.
-    """
+    """Title of a figure, which the page sets itself, as its text wraps, and JSON that may stand inside a script
+    element."""
     from markupsafe import Markup
 
     layout = dict(figure["layout"])

@@ -13,17 +13,15 @@ import numpy as np
 from steelyard.errors import OptionError, choices
 from steelyard.job import Job
 from steelyard.job_options import options_of
-from steelyard.report.identification_records import SCHEMA_VERSION
 from steelyard.report.summary_records import SUMMARIES
+from steelyard.storage import SCHEMA_VERSION
 
 KINDS = tuple(SUMMARIES)
 
 
 def jsonable(value) -> Any:
-    """Dicts, lists, strings and finite numbers only; NaN and infinity become None.
-
-    Raises TypeError for objects that have no plain form.
-    """
+    """Dicts, lists, strings and finite numbers (else None) only. Raises TypeError for objects that have no plain
+    form."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -84,10 +82,8 @@ def _inlined(schema: Any, parts: dict) -> Any:
 
 
 def difference(value, kind: str) -> str | None:
-    """The first place where the summary of a kind is not as its record says, and how; None where it is all right.
-
-    It may have further keys, such as those of a later version.
-    """
+    """Where a summary first is not as its record says, and how; None where it is all right. It may have further
+    keys."""
     try:
         msgspec.convert(value, SUMMARIES[kind])
         json.dumps(value, allow_nan=False)  # Python reads NaN and infinity in JSON

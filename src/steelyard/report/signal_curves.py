@@ -20,6 +20,8 @@ from steelyard.log.npz import members
 from steelyard.log.stamps import gaps
 from steelyard.model import Robot
 from steelyard.pipeline import Result
+from steelyard.report.figure_style import VISIBLE
+from steelyard.report.torques import FEW
 from steelyard.terms import COULOMB_WIDTH, friction_terms, stated_values
 
 CurveKey = tuple[str, int, str]
@@ -27,8 +29,6 @@ Curves = Mapping[CurveKey, np.ndarray]
 
 MOST_POINTS = 120_000  # of torques in all figures together: a megabyte or so of page
 PARTS, CLOUD = 500, 400  # samples of contributions and of friction clouds, a joint
-MANY = 8  # joints from which on each has fewer samples there
-VISIBLE = 1e-3  # of the largest torque, below which a part cannot be seen
 LINES = ("measured", "given", "identified")
 SERIES = {"torque": LINES, "friction": LINES, "wrench": ("measured", "explained"), "motion": ("measured", "identified")}
 
@@ -52,11 +52,8 @@ def screen_curves(kind: str, t, series: Mapping[str, np.ndarray]) -> Iterator[tu
 
 
 def thin(t, y, limit: int = 2000):
-    """Reduce a signal to the smallest and largest sample of each stretch, at most about `limit` points, so that no peak
-    is lost; NaN where time has a gap, so that a drawn line breaks there.
-
-    t: (n,), increasing; y: (n,). Returns t (k,), y (k,).
-    """
+    """Smallest and largest sample of each stretch of a signal y at times t, about `limit` points at most, so that no
+    peak is lost; NaN where time has a gap."""
     keep = _extremes(np.asarray(y), limit)
     broken = np.searchsorted(keep, gaps(t), side="right") if len(t) > 2 else np.zeros(0, dtype=int)
     broken = np.unique(broken[(broken > 0) & (broken < len(keep))])
@@ -122,7 +119,7 @@ def _rubbing(model: Estimate | Robot, i: int, v) -> np.ndarray:
 
 def _spread(log: Log, count: int, joints: int) -> Log:
     """About `count` samples of a log, evenly spread; fewer where each is for many joints."""
-    count = int(count * min(1.0, MANY / max(joints, 1)) ** 0.5)
+    count = int(count * min(1.0, FEW / max(joints, 1)) ** 0.5)
     return log[:: -(-len(log) // count)]
 
 
@@ -148,7 +145,6 @@ def load_curves(path) -> Curves:
 
 
 def _require_whole(found: Curves) -> None:
-    """Raises ValueError for a figure that lacks a signal."""
     for kind, index, _ in found:
         missing = [name for name in SERIES.get(kind, ()) if (kind, index, name) not in found]
         if missing:

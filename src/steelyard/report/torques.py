@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.numbers import number, share
 from steelyard.pipeline import Result
+from steelyard.pipeline.inspection import LONG
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import JointResidual
 from steelyard.report.labels import dof_units, of_joints
@@ -13,7 +14,6 @@ from steelyard.report.schema import filled, jsonable
 from steelyard.sheets import Cell, Sheet, sheet
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
-QUANTILE_SAMPLES = 100_000  # at most, evenly spread
 FEW = 8  # joints whose figures stand open
 NO_FINDING = "no finding"
 
@@ -26,7 +26,7 @@ def _held_out(result: Result) -> dict:
     before, after = result.before, result.after
     units = dict(zip(result.prior.dof_names, dof_units(result.prior), strict=True))
     noise = dict(zip(result.estimate.group_names, result.estimate.noise, strict=True))
-    step = -(-len(after.t) // QUANTILE_SAMPLES)
+    step = -(-len(after.t) // LONG)
     spread = [error_quantiles(model.measured[::step] - model.predicted[::step]) for model in (before, after)]
     joints = of_joints(
         after.joint_names,

@@ -118,7 +118,6 @@ def _analyze(job: Job, names: list[str]) -> str:
 
 
 def _links(names: list[str]) -> list[str]:
-    """Owners of parameters, each once, in order."""
     return list(dict.fromkeys(name.rpartition(".")[0] for name in names))
 
 

@@ -182,11 +182,8 @@ def recorded(
 
 
 def felt(frame: Frame, q, v, a):
-    """What an inertial sensor measures.
-
-    frame: of the sensor, on the base. q: (n, nq) of a robot with a free base. v: (n, nv). a: (n, nv). Returns (n, 6)
-    angular velocity and acceleration less gravity in the axes of the frame, rad/s and m/s^2.
-    """
+    """(n, 6) angular velocity and acceleration less gravity, in the axes of a sensor's frame on a free base, rad/s and
+    m/s^2."""
     w, dw, r = v[:, 3:6], a[:, 3:6], frame.position
     p = a[:, :3] + np.cross(w, v[:, :3]) - rotation_from_quaternion(q[:, 3:7]).mT @ GRAVITY
     p = p + np.cross(dw, r) + np.cross(w, np.cross(w, r))

@@ -59,15 +59,11 @@ class Trajectory(Card):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recording(Card):
-    """A recorded log and the truth beside it.
+    """A recorded log and the truth beside it."""
 
-    log: as the sensors saw it (v and a only from perfect sensors). truth: exact q, v, a and torque at the same times.
-    robot: the model that moved.
-    """
-
-    log: Log
-    truth: Log
-    robot: Robot
+    log: Log  # as the sensors saw it (v and a only from perfect sensors)
+    truth: Log  # exact q, v, a and torque at the same times
+    robot: Robot  # the model that moved
 
 
 def rich_motion(robot: Robot, *, duration: float = 20.0, seed: int = 0, harmonics: int = 6) -> Trajectory:
@@ -191,10 +187,7 @@ def _room(robot: Robot):
 
 
 def _sines(t, frequency, amplitude, phase):
-    """Sum of sines and its derivatives.
-
-    t: (n,), frequency: (h,) rad/s, amplitude, phase: (nv, h). Returns three (n, nv).
-    """
+    """Sum of sines of frequencies (h,) rad/s, amplitudes and phases (nv, h), and its derivatives, each (n, nv)."""
     angle = t[:, None, None] * frequency + phase
     sine, cosine = np.sin(angle), np.cos(angle)
     return (
@@ -214,13 +207,9 @@ def _drive(
     controller: JointPD | None = None,
     unstated: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> dict:
-    """Track a reference in MuJoCo, by computed torque or a controller. Returns t, q, v, a, tau of every step.
-
-    Leapfrog: positions at the steps, velocities between them. The velocity at a step is found together with the
-    acceleration that it decides, so torque and all states of a row belong to one instant; `mj_step` would have
-    velocities, and the friction that follows from them, half a step late. unstated: (nv,) parameters of
-    friction terms that the robot's model does not state, such as offsets, by term.
-    """
+    """Track a reference in MuJoCo: t, q, v, a, tau of every step, torque and states of a row of one instant
+    (leapfrog; `mj_step` would have velocities half a step late). unstated: (nv,) by friction term that the model
+    does not state."""
     import mujoco
 
     m = _compiled(robot)
@@ -311,7 +300,6 @@ def _compiled(robot: Robot):
 
 
 def _sensed(truth: Log, sensors: Sensors, rng) -> Log:
-    """A log as the sensors would have it."""
     if sensors.encoder_resolution == 0 and sensors.torque_noise == 0 and sensors.delay == 0:
         return truth
     q = truth.q

@@ -10,13 +10,13 @@ from steelyard.errors import OptionError, choices
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model import Robot, mjcf_text
 from steelyard.model.drive import Drive
+from steelyard.model.mjcf_drives import STEP
 
 CONES = ("pyramidal", "elliptic")
 INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
 BOX = np.array([0.2, 0.15, 0.1])  # m, of a load
 LEDGE = 0.3  # m ahead of the start, where a ledge is
 SAMPLE = 5e-3  # s of the log, and of commands
-FRAMEWORK = 2e-3  # s, step of the model that users have
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,8 @@ def on_ground(
     radius: float,
     sole: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),),
 ):
-    """The MjSpec of a robot with servos on a floor, as a user has it.
-
-    robot: with a free base, and drives. feet: frames under which spheres touch the ground. sensors: further frames.
-    ground: the floor. radius: m, of the spheres. sole: m, where they are in the frame of a foot. Returns a MjSpec; its
-    geoms are the floor and the feet, and frames that are no bodies are its sites.
-    """
+    """The MjSpec of a robot with servos on a floor, as a user has it: geoms are floor and feet, spheres under frames,
+    and frames that are no bodies its sites. sole: m, where spheres are in the frame of a foot."""
     import mujoco
 
     spec = mujoco.MjSpec.from_string(mjcf_text(replace(robot, drives={})))
@@ -130,7 +126,7 @@ def on_ground(
         servo.set_to_position(kp=drive.kp, kv=drive.kd)
         assert drive.limit is not None  # of `with_servos`, or stated
         servo.forcelimited, servo.forcerange = True, [-drive.limit, drive.limit]
-    spec.option.timestep, spec.option.cone = FRAMEWORK, mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.timestep, spec.option.cone = STEP, mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.integrator, spec.option.impratio = mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 20
     return spec
 

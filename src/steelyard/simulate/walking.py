@@ -53,24 +53,19 @@ GAITS = {
 
 @dataclass(frozen=True)
 class Legs:
-    """Legs of a quadruped: an ab/ad joint about x, hip and knee about y, and a foot.
+    """Legs of a quadruped: an ab/ad joint about x, hip and knee about y, and a foot."""
 
-    hip_x, hip_y: m from the trunk's origin to the ab/ad joints, ahead and aside. side: m from there to the hip.
-    upper, lower: m of thigh and shank. signs: (3,) of the joints, 1 where they turn about +x, +y, +y."""
-
-    hip_x: float
+    hip_x: float  # and `hip_y`: m from the trunk's origin to the ab/ad joints, ahead and aside
     hip_y: float
-    side: float
-    upper: float
+    side: float  # m from there to the hip
+    upper: float  # and `lower`: m of thigh and shank
     lower: float
-    signs: tuple[float, float, float]
+    signs: tuple[float, float, float]  # (3,) of the joints, 1 where they turn about +x, +y, +y
 
     @classmethod
     def of(cls, robot: Robot) -> "Legs":
-        """Read from a robot that stands with straight legs at zero angles.
-
-        Raises ModelError for a robot without four such legs under a free trunk.
-        """
+        """Read from a robot that stands with straight legs at zero. Raises ModelError: no four such legs under a free
+        trunk."""
         found = [_leg(robot, foot, ahead, aside) for foot, ahead, aside in zip(FEET, AHEAD, ASIDE, strict=True)]
         first = found[0]
         if not robot.floating or any(not np.allclose(each, first, atol=1e-6) for each in found):

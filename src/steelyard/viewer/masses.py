@@ -16,11 +16,10 @@ REGION = np.sqrt(7.814727903251179)  # radius of the ball that holds 95 % of a s
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What was identified. theta: (nb, 10) in body frames; centers: (nb, 3, 3) m^2, covariance of each centre of mass
-    there, None where it is not known.
-    """
+    """What was identified. centers: (nb, 3, 3) m^2, covariance of each centre of mass there, None where it is not
+    known."""
 
-    theta: np.ndarray
+    theta: np.ndarray  # (nb, 10) in body frames
     centers: np.ndarray | None = None
 
 
@@ -39,10 +38,8 @@ def found_in(estimate: Estimate | Uncertainty | Robot, robot: Robot) -> Found:
 
 
 def mass_of(theta, center_covariance=None) -> dict:
-    """JSON-ready mass [kg], centre of mass [m], `ellipsoid`: (9,) the semi-axes [m] of a solid of the same mass and
-    inertia, in the columns of a matrix in row order, and `region`: those of the 95 % region of the centre of mass.
-    None for what there is not. theta: (10,).
-    """
+    """JSON-ready mass [kg], centre of mass [m], `ellipsoid` (9,): semi-axes of a solid of the same mass and inertia, in
+    columns, and `region`: of the 95 % region of the centre; None for what there is not."""
     theta = np.asarray(theta, dtype=float)
     com = theta[1:4] / theta[0] if theta[0] > 0 else np.full(3, np.nan)
     if not np.isfinite(com).all():  # without mass, or with 1e-320 kg
@@ -60,10 +57,8 @@ def mass_of(theta, center_covariance=None) -> dict:
 
 
 def read_outcome(path, robot: Robot) -> Found:
-    """Identified inertias and covariances of the centres of mass from the folder of a result, or its `summary.json`.
-
-    Raises OptionError for what is no result, and one of another robot.
-    """
+    """Identified inertias and covariances of centres of mass of a result. Raises OptionError for no result, or another
+    robot's."""
     from steelyard.report.record import SUMMARY, read
 
     path = Path(path)

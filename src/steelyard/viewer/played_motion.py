@@ -48,7 +48,6 @@ def motion_of(trajectory, robot: Robot) -> PlayedMotion:
 
 
 def _closed(log: Log, robot: Robot) -> Log:
-    """Passive joints of closed loops follow from the motors'."""
     from steelyard.identifiable.loop_completion import on_tree
 
     return on_tree(robot, log if log.v is not None else filters.differentiate(log, cutoff=log.rate / 10))

@@ -32,17 +32,16 @@ ROOT = "world"
 
 @dataclass(frozen=True, eq=False)
 class Playback:
-    """What is played. t: (n,) s from zero. names: (k,) joints. q, v, measured: (n, k), rad or m, their rates, N m or N;
-    NaN where a freedom has none. predicted: (n, k) by the name of its model. motion: of the whole robot."""
+    """What is played. q, v, measured: (n, k), rad or m, their rates, N m or N; NaN where a freedom has none."""
 
     robot: Robot
-    t: np.ndarray
-    names: tuple[str, ...]
+    t: np.ndarray  # (n,) s from zero
+    names: tuple[str, ...]  # (k,) joints
     q: np.ndarray
     v: np.ndarray
     measured: np.ndarray
-    predicted: Mapping[str, np.ndarray]
-    motion: PlayedMotion
+    predicted: Mapping[str, np.ndarray]  # (n, k) by the name of its model
+    motion: PlayedMotion  # of the whole robot
 
 
 def write_recording(path, robot: Robot, log: Log, models: Mapping[str, Validation]) -> Path:
@@ -166,7 +165,6 @@ def _urdf(robot: Robot) -> str:
 
 
 def _word(name: str) -> str:
-    """A name as a part of a topic or path."""
     return re.sub(r"\W+", "_", Path(name).name).strip("_") or "model"
 
 
@@ -224,7 +222,6 @@ def _rerun(played: Playback, path: Path) -> None:
 
 
 def _model(played: Playback, stream, rr) -> None:
-    """Meshes of the robot's links, and where they are."""
     robot = played.robot
     seen = looks(robot)
     role = "visual" if any(part.role == "visual" for part in seen.parts) else "collision"

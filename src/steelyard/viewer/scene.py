@@ -16,10 +16,8 @@ from steelyard.viewer.simplify import within_budget
 
 
 def joint_tree(robot: Robot) -> list[dict]:
-    """One entry a joint, parents first. frame: (12,) pose of the child in the parent at zero, `[R | p]` in row order;
-    subspace: (nv, 6) columns of Phi, `[v; w]` in child axes; start: where it reads q, of length `count`: `slides`
-    travels and `angles`, in this order, and a quaternion where more are left.
-    """
+    """One entry a joint, parents first: frame (12,) of the child in the parent at zero, `[R | p]`; subspace (nv, 6);
+    where it reads q (start, count): `slides`, then `angles`, and a quaternion where more are left."""
     return [
         {
             "name": joint.name,
@@ -87,10 +85,7 @@ def scene(
 
 
 def side_by_side(first: dict, motion: PlayedMotion, other: PlayedMotion, name: str) -> dict:
-    """A scene with its robot twice, moving at once.
-
-    first: scene of the robot. other: of the robot beside it, in the time of the first. name: what the other is called.
-    """
+    """The scene of a robot twice, called so, moving at once in the time of the first."""
     joints, count, bodies = first["joints"], len(first["q"]), len(first["bodies"])
     reach = sum(float(np.linalg.norm(joint["frame"][3::4])) for joint in joints if joint["parent"] != WORLD)
     shift = BESIDE * max(reach, SMALLEST)

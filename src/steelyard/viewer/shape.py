@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia.hull import FLAT, hull_of
+from steelyard.inertia.hull import hull_of
 from steelyard.model import Robot
 from steelyard.model.formats import document_of
 from steelyard.model.meshes import Piece
+from steelyard.numbers import SAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ def hull_shape(points) -> Surface:
     """The convex hull of points (n, 3). Raises ModelError for points in a plane."""
     points = np.asarray(points, dtype=float)
     extent = np.ptp(points, axis=0)
-    if not (np.isfinite(points).all() and extent.min() > FLAT * extent.max()):
+    if not (np.isfinite(points).all() and extent.min() > SAME * extent.max()):
         raise ModelError("the shape has no volume")
     hull = hull_of(points)
     if hull is None:  # sizes of no body, such as 1e-320
@@ -104,9 +105,8 @@ def text(array, dtype: str) -> str:
 
 
 def looks(robot: Robot) -> Looks:
-    """Geometry of the file a robot was read from. What cannot be read is named in `gaps`, and never an error, as long
-    as the file still is a model.
-    """
+    """Geometry of the file a robot was read from; what cannot be read is named in `gaps` as long as the file is a
+    model."""
     document = document_of(robot)
     if document is None:
         return Looks(gaps=("The robot was not read from a file: it has no meshes.",))

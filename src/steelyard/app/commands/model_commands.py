@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.app.endings import DONE, refusals
+from steelyard.app.endings import refusals
 from steelyard.app.options import (
     FRICTION_HELP,
     AnalyzeOptions,
@@ -19,7 +19,7 @@ from steelyard.app.options import (
     words,
 )
 from steelyard.app.terminal import console, finish, progress_bar, subcommand
-from steelyard.errors import OptionError
+from steelyard.errors import DONE, OptionError
 
 
 @subcommand(

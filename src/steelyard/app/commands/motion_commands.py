@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from steelyard.app.endings import DONE, FINDINGS, refusals
+from steelyard.app.endings import refusals
 from steelyard.app.options import AimOptions, CourseOptions, ExciteOptions, Json, Model, Quiet, SearchOptions, words
 from steelyard.app.terminal import finish, progress_bar, subcommand
-from steelyard.errors import OptionError
+from steelyard.errors import DONE, FINDINGS, OptionError
 
 EACH = "one number, or JOINT=NUMBER with commas"
 

@@ -137,11 +137,9 @@ def assembled(robot: Robot) -> Assembly:
 
 @lru_cache(maxsize=64)
 def choose_independent(robot: Robot, actuated: tuple[str, ...] | None = None) -> Choice:
-    """Independent coordinates by joint name; None takes the robot's own motors, or a choice that suits its loops.
-
-    Joints of a free base are always independent. Raises OptionError for unknown joints, LoopError where the loops leave
-    no motion and, with a suggestion, for a wrong choice.
-    """
+    """Independent coordinates by joint name (None: the robot's motors, or a choice that suits its loops), a free base's
+    always. Raises OptionError for unknown joints, LoopError where the loops leave no motion and, with a suggestion, for
+    a wrong choice."""
     found = assembled(robot)
     if not found.mobility:
         raise LoopError(

@@ -107,11 +107,9 @@ def followed(robot: Robot, at: State, change: Displaced) -> tuple[Following, Dis
 
 
 def driven(robot: Robot, at: State, dq, change: Displaced | None, dv=None) -> Following:
-    """Changes of v and a along closed loops at n states; independent accelerations are held, and independent velocities
-    but for dv.
-
-    dq: (n, nv, k) tangent steps that keep the loops closed, counted in `change`; change: what is displaced in all, None
-    for nothing; dv: (n, nv, k) changes of v at this configuration, along the loops, none by default."""
+    """Changes of v and a along closed loops at n states, independent accelerations and velocities (but for dv) held.
+    dq: (n, nv, k) steps that keep loops closed, counted in `change`, what is displaced in all; dv: (n, nv, k) along the
+    loops."""
     c, S = constants(robot), at.transmission.at.axes
     rate, rate_change = (c.spread @ x[..., None] for x in (at.v, at.a))  # (n, nt, 1)
     moved, parts = S * rate, c.paths[1] - c.paths[0]

@@ -27,27 +27,24 @@ CLEAR = 0.05  # of the assembled pose's clearance: below, a configuration is nea
 class Transmission:
     """What the independent coordinates do to all others at n configurations.
 
-    K (n, m, nv): the constraints' Jacobian. gamma (n, nv, ni): `v = gamma v_independent`. passive (n, nd, m): dependent
-    coordinates per unit of each constraint equation. clearance (n,): smallest over largest singular value of K in the
-    dependent coordinates; 0 is a singular configuration. loose (n, nd): the dependent motion nearest to being free.
+    clearance (n,): smallest over largest singular value of K in the dependent coordinates; 0 is a singular
+    configuration.
     """
 
     at: Placed
-    K: np.ndarray
-    gamma: np.ndarray
-    passive: np.ndarray
+    K: np.ndarray  # (n, m, nv) the constraints' Jacobian
+    gamma: np.ndarray  # (n, nv, ni) `v = gamma v_independent`
+    passive: np.ndarray  # (n, nd, m) dependent coordinates per unit of each constraint equation
     clearance: np.ndarray
-    loose: np.ndarray
+    loose: np.ndarray  # (n, nd) the dependent motion nearest to being free
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """n states that keep all loops closed: q (n, nq), v, a (n, nv) of the tree, and how the independent joints move it.
+    """n states that keep all loops closed: q (n, nq), v, a (n, nv) of the tree, and how the independent joints move
+    it."""
 
-    batch: leading axes of the caller's arrays.
-    """
-
-    batch: tuple[int, ...]
+    batch: tuple[int, ...]  # leading axes of the caller's arrays
     choice: Choice
     q: np.ndarray
     v: np.ndarray
@@ -103,10 +100,8 @@ def random_closed_states(robot: Robot, choice: Choice, count: int, *, seed: int,
 
 
 def closed_configurations(robot: Robot, choice: Choice, q, start=None):
-    """(n, nq) configurations in which the loops are closed. Raises LoopError where they cannot be.
-
-    q: (n, nq), passive joints as guesses, or (n, independent), which follows one branch from `start` (nq,), the
-    assembled pose by default."""
+    """(n, nq) configurations in which the loops are closed. q: with guesses of passive joints, or (n, independent),
+    which follows one branch from `start`. Raises LoopError."""
     if not len(q):
         return np.zeros((0, robot.nq))
     if q.shape[1] == robot.nq:

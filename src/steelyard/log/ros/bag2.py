@@ -63,7 +63,6 @@ def _unpacked(path: Path, recording: MessageFile) -> Iterator[Path]:
 
 
 def _number(path: Path) -> tuple[int, str]:
-    """Parts are numbered: `run_0.db3`, ..., `run_10.db3`."""
     last = path.name.removesuffix(PACKED).rpartition(".")[0].rpartition("_")[2]
     return (int(last) if last.isdecimal() and len(last) < 9 else -1, path.name)
 
@@ -121,7 +120,6 @@ def _add_topics(connection: sqlite3.Connection, tables: dict, recording: Message
 
 
 def _stated(connection: sqlite3.Connection) -> int:
-    """Messages of all topics, by their numbers."""
     query = "SELECT (SELECT min(id) FROM messages), (SELECT max(id) FROM messages)"  # by the tree, not by all rows
     first, last = connection.execute(query).fetchone()
     return 0 if first is None else last - first + 1
@@ -138,7 +136,6 @@ def _count_others(connection: sqlite3.Connection, recording: MessageFile) -> Non
 
 
 def _add_messages(connection: sqlite3.Connection, number: int, topic: Topic, recording: MessageFile) -> int:
-    """Keep the messages of a topic. Returns how many rows it has."""
     query = "SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY id"
     rows, seen = connection.execute(query, (number,)), 0
     while part := rows.fetchmany(512):  # messages fetched at a time

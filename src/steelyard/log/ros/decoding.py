@@ -28,12 +28,11 @@ PARTS = 1_000_000  # fields and texts of the messages that are walked, of one to
 
 @dataclass(frozen=True)
 class LayoutMessages:
-    """Messages of one layout. rows: (n,) their numbers among those of the topic. numbers: field path -> (n, k). texts:
-    field path -> what all of them say."""
+    """Messages of one layout."""
 
-    rows: NDArray[np.int_]
-    numbers: dict[str, NDArray]
-    texts: dict[str, tuple[str, ...]]
+    rows: NDArray[np.int_]  # (n,) their numbers among those of the topic
+    numbers: dict[str, NDArray]  # field path -> (n, k)
+    texts: dict[str, tuple[str, ...]]  # field path -> what all of them say
 
 
 def blocks(
@@ -201,10 +200,8 @@ _Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, tuple[str, ...]], ...
 
 
 def json_blocks(data: Sequence[bytes], topic: str) -> tuple[list[LayoutMessages], int]:
-    """Blocks of the messages of one topic, and how many messages were damaged.
-
-    Raises LogError for messages of too many layouts, or too many that are no JSON.
-    """
+    """Blocks of one topic's messages, and how many were damaged. Raises LogError: too many layouts, or messages that
+    are no JSON."""
     groups: dict[_Key, tuple[list[int], list[NDArray[np.float64]]]] = {}
     damaged = 0
     for row, text in enumerate(data):

@@ -97,7 +97,6 @@ def fields_of(kind: str, definitions: Definitions, depth: int = 0) -> tuple[Fiel
 
 
 def _converted(known: Mapping) -> Definitions:
-    """Definitions from the tables of rosbags."""
     from rosbags.interfaces import Nodetype
 
     found = {}

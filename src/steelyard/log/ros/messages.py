@@ -19,16 +19,14 @@ ZSTD = b"\x28\xb5\x2f\xfd"  # what a compressed message starts with; one in CDR 
 
 @dataclass
 class Topic:
-    """Messages of one topic in the order of the file. definition: text of the message type, empty when not recorded.
-    cdr: encoding of ROS 2; json: of web recorders; else of ROS 1. received: ns of each message, by the recorder's
-    clock."""
+    """Messages of one topic in the order of the file."""
 
     name: str
     kind: str
-    definition: str
-    cdr: bool = True
-    json: bool = False
-    received: list[int] = field(default_factory=list)
+    definition: str  # text of the message type, empty when not recorded
+    cdr: bool = True  # encoding of ROS 2
+    json: bool = False  # of web recorders; else of ROS 1
+    received: list[int] = field(default_factory=list)  # ns of each message, by the recorder's clock
     data: list[bytes] = field(default_factory=list)
 
 
@@ -38,20 +36,13 @@ class MessageFile:
 
     path: Path
     wanted: Callable[[Topic], bool]
-    topics: dict[tuple[str, str], Topic] = field(default_factory=dict)
-    """By name and type, over all parts."""
-    kept: dict[int, Topic] = field(default_factory=dict)
-    """Those wanted, by their number in the present part."""
-    known: set[int] = field(default_factory=set)
-    """Numbers of all topics of the present part."""
-    undeclared: int = 0
-    """Messages of no topic that the part declares."""
-    notes: list[str] = field(default_factory=list)
-    """What was damaged."""
-    seen: int = 0
-    """Messages of all topics."""
-    before: int = 0
-    """Those of the parts before the present one."""
+    topics: dict[tuple[str, str], Topic] = field(default_factory=dict)  # by name and type, over all parts
+    kept: dict[int, Topic] = field(default_factory=dict)  # those wanted, by their number in the present part
+    known: set[int] = field(default_factory=set)  # numbers of all topics of the present part
+    undeclared: int = 0  # messages of no topic that the part declares
+    notes: list[str] = field(default_factory=list)  # what was damaged
+    seen: int = 0  # messages of all topics
+    before: int = 0  # those of the parts before the present one
     expanded: int = 0
     defined: int = 0
     bytes_kept: int = 0
@@ -115,7 +106,6 @@ class MessageFile:
         topic.data += data
 
     def _unpacked(self, topic: Topic, received: Sequence[int], data: Sequence[bytes]) -> tuple[list[int], list[bytes]]:
-        """Times and content of the messages that decompress."""
         with extra("Reading compressed messages"):
             from zstandard import ZstdDecompressor, ZstdError, frame_content_size
 

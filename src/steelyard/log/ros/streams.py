@@ -94,7 +94,6 @@ def streams(topic: Topic, recording: MessageFile) -> list[MessageStream]:
 
 
 def _groups(found: list[LayoutMessages]) -> list[list[LayoutMessages]]:
-    """Blocks that differ in nothing but their size and frame."""
     groups: dict[tuple, list[LayoutMessages]] = {}
     for block in _in_one_order(found):
         shape = tuple((path, values.shape[1]) for path, values in block.numbers.items())
@@ -163,8 +162,7 @@ def is_trajectory(stream: MessageStream) -> bool:
 
 
 def with_points(found: list[MessageStream], asked: bool) -> list[MessageStream]:
-    """Streams of a recording without joint states, with the points of its trajectory as samples; of several
-    trajectories, none of which is a log, only where `asked`: where the caller says which field the positions are.
+    """Streams without joint states, with the points of their trajectory as samples; of several, only where `asked`.
     Raises LogError for nothing but several trajectories, or one whose points have no times."""
     planned = [stream for stream in found if is_trajectory(stream)]
     rest = [stream for stream in found if not is_trajectory(stream)]

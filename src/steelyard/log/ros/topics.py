@@ -155,7 +155,6 @@ def _chosen(states: list[MessageStream], request: ReadRequest) -> list[MessageSt
 
 
 def _by_words(found: list[MessageStream]) -> dict[str, list[Part]]:
-    """Fields of one message whose names say what they are."""
     result: dict[str, list[Part]] = {}
     planned = any(is_trajectory(stream) for stream in found)
     for key in (*_FIELDS, "a") if planned else _FIELDS:
