@@ -11,7 +11,6 @@ is little, and without them a few rounds settle.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +21,6 @@ from numpy.typing import NDArray
 from steelyard.decisions.fit_plan import Decision, FitPlan, HeldOut, Made
 from steelyard.diagnose import delays
 from steelyard.diagnose.case import case_of
-from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import FitError
 from steelyard.fit import Estimate, Load, consistent, drive_gains, predict
 from steelyard.fit.drive_calibration import gains_by_model
@@ -34,7 +32,7 @@ from steelyard.model import Robot
 from steelyard.numbers import ROUNDS
 from steelyard.prepare.prepared import Prepared
 from steelyard.prepare.undo import shifted
-from steelyard.terms import COULOMB_WIDTH, TERMS
+from steelyard.terms import TERMS
 from steelyard.weighed_columns import NUISANCES
 
 RIGHT = 0.2  # what links of files are right to (`posterior.VOUCHED`)
@@ -189,27 +187,18 @@ def _gains(plan: FitPlan, *, guess: bool) -> tuple[np.ndarray, list[tuple[str, s
     if plan.loads:
         loads = [Load(accumulate(robot, log, **columns), link, kg) for link, kg, log in plan.loads]
         found, source = drive_gains(info, loads=loads), "The scale is that of the known loads."
-        if (weak := found.deviation > RIGHT * np.abs(found.gains)).any():  # the given links say more there
-            with suppress(FitError):
-                by_links = gains_by_model(info)
-                weak &= np.isfinite(by_links.deviation)
-                found = replace(found, gains=np.where(weak, by_links.gains, found.gains))
+        by_links = gains_by_model(info)
+        weak = (found.deviation > RIGHT * np.abs(found.gains)) & np.isfinite(by_links.deviation)
+        found = replace(found, gains=np.where(weak, by_links.gains, found.gains))  # the given links say more there
     else:
-        try:
-            found = gains_by_model(info)
-        except FitError:
-            if not guess:
-                raise
-            gains = np.where(unknown, _guessed(robot, logs), 1.0)
-            return gains, [
-                ("Gains of the drives were guessed, and refined by motion.", "Torques show little but friction.")
-            ]
+        found = gains_by_model(info)
         source = "Their common scale is that of the nominal model's masses; give --load to have it measured."
-    gains = found.gains
-    shown = np.isfinite(found.deviation)
+    gains, shown = found.gains, np.isfinite(found.deviation)
     if guess and (gains <= 0).any():  # no drive pushes away from where it is told to go
         shown &= gains > 0
-        gains = np.where(shown, gains, np.median(gains[shown]) if shown.any() else _guessed(robot, logs))
+        gains = np.where(shown, gains, np.median(np.abs(gains[shown] if shown.any() else gains)))
+    if not (guess or shown.any()):
+        raise FitError("No joint shows more than friction, so gains cannot be told. Move the arm more.")
     if not plan.loads and not unknown.all():
         gains, source = gains / np.median(gains[~unknown]), "The scale is that of the known gains."
     names, notes = np.array(found.joint_names), []
@@ -232,21 +221,6 @@ def _of_torques(gains) -> np.ndarray:
     """(nv,) gains of 1 as far as links of files are right, beside others that are far from it."""
     off = np.abs(np.log(np.abs(gains)))
     return (gains > 0) & (off < RIGHT) & bool((off > np.log(2.0)).any())
-
-
-def _guessed(robot: Robot, logs: Sequence[Log]) -> float:
-    """N m per unit of the drives, one for all joints: how torques of the given model show in what the drives took,
-    beside friction. Its inverse is found, since the noise is that of the drives."""
-    gains = []
-    for log in logs:
-        v, a, tau = log.require("v", "a", "tau")
-        needed = inverse_dynamics(robot, log.q, v, a)
-        for j in range(robot.nv):
-            others = np.column_stack([v[:, j], np.tanh(v[:, j] / COULOMB_WIDTH), a[:, j], np.ones(len(v))])
-            own, taken = (x - others @ np.linalg.lstsq(others, x)[0] for x in (needed[:, j], tau[:, j]))
-            share = float(own @ taken)
-            gains += [float(own @ own) / share] if share > 0 else []
-    return float(np.median(gains)) if gains else 1.0
 
 
 def _delays(robot: Robot, logs: Sequence[Log], columns: Mapping) -> np.ndarray:

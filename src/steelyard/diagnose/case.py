@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.diagnose.regression import Regression
+from steelyard.diagnose.thresholds import RANK
 from steelyard.diagnose.torque_curves import Curves
 from steelyard.dynamics.effects import leaned
 from steelyard.errors import FitError
@@ -28,7 +29,6 @@ SAMPLES = 1500  # at most, of all logs together
 NUMBERS = 1_500_000  # in the regression at most: fewer samples for a humanoid
 FEWEST = 250  # samples all the same
 OVERSAMPLING = 2.0  # samples kept for each independent one
-RANK = 1e-7  # singular values below this share of the largest are not excited
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from steelyard.diagnose.case import RANK, Case
+from steelyard.diagnose.case import Case
 from steelyard.diagnose.given_links import LEAST, GivenLinks
 from steelyard.diagnose.reading import Reading
 from steelyard.diagnose.readings import reordered
-from steelyard.diagnose.regression import STEP
-from steelyard.diagnose.thresholds import EVIDENCE
+from steelyard.diagnose.regression import LONGEST, STEP
+from steelyard.diagnose.thresholds import EVIDENCE, RANK
 from steelyard.errors import FitError
 from steelyard.fit.drive_calibration import gains_by_model
 
@@ -17,9 +17,7 @@ KNOWN = 0.1  # relative standard deviation of a factor between a joint's torque 
 PLAUSIBLE = 2.0  # factor by which masses of a given model may be off
 UNLIKE = 1.3  # factor between gains of drives that one unit of all does not have
 UNITS = {"mNm": 1e3, "kNm": 1e-3}  # units of torque, in units a N m
-LONGEST = 0.4  # rad or m a round
 ROUNDS = 3  # of Gauss-Newton
-TINY = 1e-300
 GROSS = 0.05  # rad or m, from which on the links of the given model may tell an offset alone
 TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi)  # zeros that makers of models and of robots choose differently
 
@@ -62,7 +60,7 @@ def _common(given: GivenLinks) -> float:
     for dof in case.dofs:
         torque, target = _beside(given.drives[dof], np.stack([given.torque[dof], case.target[dof]])) / case.free[1][dof]
         sums += torque @ target, torque @ torque
-    return sums[0] / max(sums[1], TINY)
+    return sums[0] / max(sums[1], np.finfo(float).tiny)
 
 
 def _beside(drive: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -159,7 +157,7 @@ def _towards_given_links(case: Case, dof: int) -> float:
     """Change of one position, rad or m, that the torques of the given links ask for."""
     given = GivenLinks(case)
     rate = (GivenLinks(_moved(case, dof, STEP)).torque - given.torque) / STEP
-    size, sums = np.sqrt(np.maximum(case.energy, TINY)), np.zeros(2)
+    size, sums = np.sqrt(np.maximum(case.energy, np.finfo(float).tiny)), np.zeros(2)
     for own in case.dofs:
         slope, room = _beside(given.drives[own], np.stack([rate[own], (case.target - given.torque)[own]])) / size[own]
         sums += slope @ room, slope @ slope

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-EXCITED = 1e-7  # of the largest singular value at unit columns: what is smaller no sample shows
+from steelyard.diagnose.thresholds import RANK
+
 LOST = 1e-4  # of the whole rows' singular value, below which the rows that are left do not show a combination
 
 
@@ -59,7 +60,7 @@ def excited(rows, noise) -> NDArray[np.float64]:
     size = np.linalg.norm(flat, axis=0)
     size[size == 0] = np.inf
     _, singular, axes = np.linalg.svd(np.linalg.qr(flat / size, mode="r"), full_matrices=False)
-    large = singular > EXCITED * singular[0]
+    large = singular > RANK * singular[0]
     return (axes[large] / size).T / singular[large]
 
 

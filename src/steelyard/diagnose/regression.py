@@ -16,6 +16,7 @@ from steelyard.terms import ParameterLayout, stated_values
 from steelyard.weighed_columns import Extra
 
 STEP = 1e-4  # rad or m, of difference quotients
+LONGEST = 0.4  # rad or m, of a step to where a position is
 
 
 @dataclass(frozen=True, eq=False)

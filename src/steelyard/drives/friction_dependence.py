@@ -14,8 +14,8 @@ from steelyard.drives.refinement import Shown
 from steelyard.drives.windows import Windows
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import Robot
+from steelyard.numbers import SURE
 
-SURE = 4.0  # standard deviations
 MUCH = 0.1  # of the friction, by which its spread over the windows must change it to be told
 WIDE = 2.0  # of the largest by the smallest of a quantity: what varies less stands for something else
 

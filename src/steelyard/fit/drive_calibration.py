@@ -59,8 +59,8 @@ def gains_by_model(info: Information) -> DriveGains:
     """Gains of drives, of an Information of currents, each as the given links have it beside free friction, armature
     and offset of its joint. A fit follows, in which gains are weighed against links.
 
-    Joints that show little but friction have the median gain of the others, with an infinite deviation. Raises FitError
-    where no joint shows its gain.
+    Joints that show little but friction have the median gain of the others, or of all where no joint shows its own, and
+    an infinite deviation.
     """
     _require_currents(info, ())
     info = info.plain.base
@@ -68,9 +68,8 @@ def gains_by_model(info: Information) -> DriveGains:
     found = [_gain(info, dof, links, others) for dof in range(len(info.energy))]
     inverse, deviation, share = np.array(found).T
     shown = share > THRESHOLDS.links_share
-    if not shown.any():
-        raise FitError("No joint shows more than friction, so gains cannot be told. Move the arm more.")
-    gains, spread = np.full(len(shown), np.median(1 / inverse[shown])), np.full(len(shown), np.inf)
+    usual = 1 / inverse[shown if shown.any() else inverse > 0]
+    gains, spread = np.full(len(shown), np.median(usual) if len(usual) else 1.0), np.full(len(shown), np.inf)
     gains[shown], spread[shown] = 1 / inverse[shown], deviation[shown] / inverse[shown] ** 2
     return DriveGains(gains, spread, info.group_names, info.rescaled(gains))
 

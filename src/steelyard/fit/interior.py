@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.fit.cone_blocks import ConeBlock, Scaled, products
 from steelyard.fit.qr import Factors, least_squares
 from steelyard.inertia import cones
-from steelyard.numbers import NEGLIGIBLE, ROUNDING, STEPS
+from steelyard.numbers import NEGLIGIBLE, ROUNDING, SAME, STEPS
 
 BACK = 0.99  # of the way to the border that a step may go
 CENTRE = 0.02  # of that mean, which a step aims at, at least: half as many steps where constraints nearly bind
@@ -32,11 +32,10 @@ APART = 10.0  # slacks of the unconstrained optimum, relative to those of the st
 CLEAR = 0.1  # smallest eigenvalue of a slack, relative to its size, with which a start is not moved inside
 TINY = 1e-2  # slack of a start on a border, in units of its constraint
 LEAST = 1e-8  # mean eigenvalue of `S Z` at the start
-# Gap, relative to the cost (and at least to COST), that ends the iteration; smooth costs gain digits at no risk.
+# Gap, relative to the cost (and at least to SAME), that ends the iteration; smooth costs gain digits at no risk.
 DONE, SMOOTH = 1e-12, 1e-15
 GOOD = 1e-10  # the same, where it ends as soon as a step gains little
 GAINS = 0.5  # of the gap: a step that leaves more gains little
-COST = 1e-6
 LIFTS = (1.0, 1e3, 1e6)  # of that, one after the other, where multipliers must become larger than a start tells
 STUCK = 3  # short steps in a row, without a point inside, that end a trial
 WIDER = 2.0  # how much further from the prior than the point found the optimum may lie in any unknown
@@ -125,12 +124,12 @@ def _followed(state: "_Iterate") -> Point | None:
         for _ in range(STEPS * (1 + state.pivoted)):
             if state.inside:
                 inside.append((state.x, state.scaled))
-                found = state.certified() if state.gap < NEGLIGIBLE * max(COST, state.least_cost) else None
+                found = state.certified() if state.gap < NEGLIGIBLE * max(SAME, state.least_cost) else None
                 gap = state.gap if found is None else found.gap
                 least, since = (gap, 0) if gap < GAINS * least else (least, since + 1)
                 if found is not None:
                     best = found if best is None or found.gap < best.gap else best
-                    share = best.gap / max(COST, state.problem.cost(best.x))
+                    share = best.gap / max(SAME, state.problem.cost(best.x))
                     if share < state.done or (since and share < GOOD):
                         break
                 if since == STALLED:

@@ -11,11 +11,10 @@ from steelyard.errors import OptionError
 from steelyard.fleet.accumulation import Accumulation, RunSums
 from steelyard.fleet.changes import Alarm, alarms, run_spread
 from steelyard.fleet.evidence import Cause, Evidence, causes_of, marginal, pseudo_inverse
-from steelyard.fleet.population import FEWEST, Population, population
+from steelyard.fleet.population import FEWEST, TOLD_BY, Population, population
+from steelyard.numbers import FALSE_ALARM
 
-FALSE_ALARM = 0.05
 UNKNOWN = 0.5  # share of what sets robots apart that may stay unknown of one before it needs a new motion
-TOLD_BY = 30  # pairs of runs below which the spread of runs is itself uncertain
 TELLING = 4.0  # variance between robots over that of a usual run, from which such a run tells them apart
 
 
@@ -81,8 +80,8 @@ class Study(Card):
             said.append(f"Fewer than {FEWEST} robots are no population: each is estimated from its own runs alone.")
         elif len(self.members) < TOLD_BY:
             said.append(
-                f"The spread between {len(self.members)} robots is itself uncertain; with fewer than {TOLD_BY}, a "
-                "robot can be called an outlier more often than stated."
+                f"The spread between {len(self.members)} robots is itself uncertain; with fewer than {TOLD_BY}, only "
+                "robots far from the others are called outliers."
             )
         return tuple(said)
 

@@ -25,12 +25,11 @@ from steelyard.fleet.evidence import (
     rivals,
     score_test,
 )
-from steelyard.numbers import ROUNDING, ROUNDS, STEPS
+from steelyard.numbers import ROUNDING, ROUNDS, STEPS, SURE
 
 SETTLED = 1e-3  # relative change at which the fixed point for the spread ends
-SUSPECT = 4.0  # deviations from the middle, from which a robot is left out before the first look
 FEWEST = 4  # robots: fewer have no spread to speak of
-MANY = 30  # robots whose spread is known to an eighth
+TOLD_BY = 30  # robots, or pairs of runs, that tell a spread to an eighth
 FIRST = 1e-4  # of the variance of values: the smallest spread to begin with
 
 
@@ -83,7 +82,7 @@ def population(robots: Sequence[Evidence], causes: Sequence[Cause], *, false_ala
     middle = np.nanmedian(np.where(np.isfinite(v).any(axis=0), known, 0.0), axis=0)
     variance = extra_variance(x - middle, v) if len(robots) >= FEWEST else np.zeros(len(middle))
     outliers: tuple[Outlier, ...] = ()
-    if len(robots) >= MANY:
+    if len(robots) >= TOLD_BY:
         outliers = _together(robots, variance, _suspects(x - middle, v + variance), middle, causes, false_alarm)
     elif len(robots) >= FEWEST:
         outliers = _one_by_one(robots, variance, middle, causes, false_alarm)
@@ -132,7 +131,7 @@ def _suspects(distance, variance) -> set[int]:
     """Robots far from the middle in any parameter, at most half of them: left out before the first look, so that an
     outlier does not hide by pulling the mean and the spread its way."""
     far = np.max(np.abs(distance) / np.sqrt(variance), axis=1)
-    return set(np.flatnonzero(far > max(SUSPECT, float(np.median(far)))).tolist())
+    return set(np.flatnonzero(far > max(SURE, float(np.median(far)))).tolist())
 
 
 def _likeliest(robots: Sequence[Evidence], variance, scale):

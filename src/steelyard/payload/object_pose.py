@@ -13,9 +13,9 @@ from steelyard.cards import Card
 from steelyard.errors import InertiaError
 from steelyard.inertia import parameters
 from steelyard.inertia.rotation import from_vector, to_vector
+from steelyard.numbers import SURE
 from steelyard.payload.payload_estimate import Payload, principal
 from steelyard.payload.solid_shape import ALIKE, solid_of
-from steelyard.payload.thresholds import THRESHOLDS
 
 TURNS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])  # halves, and none
 KNOWN = 0.2  # rad, standard deviation up to which a turn about an axis counts as known
@@ -143,7 +143,7 @@ def _words(free, others) -> str:
 
 def _misfit(found, moments, spread) -> tuple[str, ...]:
     off = np.abs(found - moments)
-    if (off <= THRESHOLDS.deviations * spread + ALIKE * moments[-1]).all():
+    if (off <= SURE * spread + ALIKE * moments[-1]).all():
         return ()
     return (
         f"principal moments {np.array2string(found, precision=3)} kg m^2 are not those of the homogeneous shape, "

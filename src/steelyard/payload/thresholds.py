@@ -44,7 +44,6 @@ class Thresholds:
     0.49 (`evidence.bench.tray_experiment.recorded`, 1 to 4 rad/s)."""
     unrelated_rate: float = 0.3  # the same of angular velocity, where they leave up to 0.10
     gravity_refuted: float = 16.0  # squared deviations that refute a strength of gravity; right logs come to 12
-    deviations: float = 4.0  # standard deviations that chance does not reach: in one of 16,000 cases
 
 
 THRESHOLDS = Thresholds()

@@ -10,6 +10,7 @@ from steelyard.diagnose.fault_record import FaultRecord
 from steelyard.log import Finding
 from steelyard.log.findings import fatal
 from steelyard.log.stamps import gaps
+from steelyard.numbers import SURE
 from steelyard.payload.causes import causes_of, finding_of, look_at, ranked
 from steelyard.payload.density import place_deviation
 from steelyard.payload.gravity_strength import Strength, doubt, strength_of
@@ -259,7 +260,7 @@ def _place(log, solid):
     theta = solve(A, b - A[:, 4:] @ (mass * solid.homogeneous[4:])) if not log.moving else solve(A, b)
     com, deviation = theta[1:4] / theta[0], np.linalg.pinv(A.T @ A)[[1, 2, 3], [1, 2, 3]] ** 0.5 / mass
     distance, size = solid.distance_outside(com), float(np.linalg.norm(solid.sides))
-    allowed = THRESHOLDS.deviations * float(np.hypot(deviation.max(), place_deviation(solid)))
+    allowed = SURE * float(np.hypot(deviation.max(), place_deviation(solid)))
     if distance > THRESHOLDS.outside_shape * size + allowed:
         yield (
             f"the measured centre of mass, {np.array2string(com, precision=3)} m, lies {1e3 * distance:.0f} mm outside "

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.information import Information
+from steelyard.numbers import SURE
 from steelyard.payload.rows import memory_of, score_spread
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import IN_A_ROW, THRESHOLDS
@@ -62,9 +63,7 @@ def make_problem(log, *, noise=None, bias: bool | str = False, solid=None, prior
 
 def _contradicts(stated, found, count) -> np.ndarray:
     """(2,) whether residuals are larger than the stated noise by more than chance. count: (2,) independent ones."""
-    return found > stated * np.maximum(
-        THRESHOLDS.misstated, 1 + THRESHOLDS.deviations / np.sqrt(2 * np.maximum(count - 6, 1))
-    )
+    return found > stated * np.maximum(THRESHOLDS.misstated, 1 + SURE / np.sqrt(2 * np.maximum(count - 6, 1)))
 
 
 def residual_memory(log: WrenchLog, theta, noise, bias: bool | str) -> np.ndarray:

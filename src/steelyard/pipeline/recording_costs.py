@@ -19,6 +19,7 @@ from steelyard.log import Log
 from steelyard.log.checks import USUAL
 from steelyard.log.masks import clipped_sides, masked, saturated
 from steelyard.model import Robot
+from steelyard.numbers import SAME
 from steelyard.prepare import Prepared
 from steelyard.simulate import rich_motion
 
@@ -28,7 +29,6 @@ SPEEDS = np.arange(0.95, 0.09, -0.05)  # tried, over that of the log, the slowes
 OVER = 1e-3  # share of a joint's torques beyond its limit that counts as none
 NEXT_DURATION, NEXT_RATE = 10.0, 100.0  # s, Hz of the motion that stands for all that could be recorded next
 NEXT_SEED = 1
-STEADY = 1e-6  # of the torque: clipped torques that differ by more had something added, and tell no limit
 
 
 def costs(estimate: Estimate, found: Prepared) -> Iterator[Fault]:
@@ -134,7 +134,7 @@ def _limits(raw: Log) -> tuple[NDArray, NDArray] | None:
         limits.append(np.full(raw.nv, side * np.inf))
         for j in np.flatnonzero((sides == side).any(axis=0)):
             clipped = tau[sides[:, j] == side, j]
-            if np.ptp(clipped) > STEADY * np.abs(clipped).max():
+            if np.ptp(clipped) > SAME * np.abs(clipped).max():
                 return None
             limits[-1][j] = clipped[0]
     return limits[0], limits[1]

@@ -11,8 +11,7 @@ from steelyard.app.options import Export, FleetOptions, IdentifyOptions, Json, M
 from steelyard.app.terminal import console, finish, progress_bar, subcommand
 from steelyard.errors import OptionError
 from steelyard.job import Job
-
-FALSE_ALARM = 0.05
+from steelyard.numbers import FALSE_ALARM
 
 
 @subcommand(

@@ -14,6 +14,7 @@ from steelyard.diagnose.case import Case, gain
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.fisher_information import information_loss
 from steelyard.diagnose.given_links import GivenLinks
+from steelyard.diagnose.thresholds import RANK
 
 CODE = "gravity_compensated"
 THIRD = 0.5  # nats a sample that gravity free of the masses must win over that of the nominal model, or none
@@ -21,7 +22,6 @@ UNSUSPECTED = 2.0  # the same where neither fits, and only links that cannot exi
 WHITE = 1.5  # times longer than the filter's that what is then left may stay alike: of springs more is left than noise
 UNPHYSICAL = 1.0  # nats a sample by which a fit free of physics is then better
 ROUNDS = 3  # of noise and least squares
-RANK = 1e-7  # of the largest singular value at unit columns: a smaller one is rounding
 
 
 def explained(case: Case, found: tuple[Fault, ...], undone: Case) -> tuple[tuple[Fault, ...], Case]:

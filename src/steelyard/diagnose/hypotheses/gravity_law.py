@@ -11,6 +11,7 @@ from steelyard.diagnose.added_columns import persistence
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypotheses.gravity_compensated import static_rows
+from steelyard.diagnose.thresholds import RANK
 from steelyard.terms import TERMS
 
 CODE = "gravity_law"
@@ -20,7 +21,6 @@ SURE = 0.1  # standard deviation of a share, up to which it counts
 LEAST = 0.5  # of the torques' energy in joints whose share is sure, at least
 EXPLAINED = 0.05  # share of the torque that gravity and friction may leave
 UNIT = 2.0  # times the gravity of the given links, from which on torques are in another unit, and inertia with them
-RANK = 1e-7  # of the largest singular value at unit columns: a smaller one is rounding
 
 
 def find(case: Case) -> Fault | None:

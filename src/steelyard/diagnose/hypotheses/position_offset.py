@@ -14,12 +14,11 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, scatter
 from steelyard.diagnose.case import Case
+from steelyard.diagnose.regression import LONGEST
 
 ROUNDS = 8  # of Gauss-Newton
-LONGEST = 0.4  # rad or m a round
 SETTLED = 1e-4  # rad or m, below which another round changes nothing
 SHOWN = 0.2  # rad or m: an offset known no better is taken for none
-TINY = 1e-300
 SMALL = 3.0  # standard deviations, within which the first step is right enough
 
 
@@ -70,7 +69,9 @@ def _shown(case: Case) -> tuple[list[int], Added | None]:
         return [], None
     columns = case.regression.position_rates(case.free[0], dofs)
     added = add_columns(case, columns)
-    least = scatter(case, added) / np.sqrt(np.maximum(np.diag(added.information), TINY))  # if all others were right
+    least = scatter(case, added) / np.sqrt(
+        np.maximum(np.diag(added.information), np.finfo(float).tiny)
+    )  # if all others were right
     kept = least <= SHOWN
     while kept.any():
         added = add_columns(case, columns[:, :, kept])
