@@ -18,9 +18,10 @@ from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for
 from steelyard.information import Information, accumulate, load_information
 from steelyard.information.files import is_information
-from steelyard.log import Log, read_log
+from steelyard.log import Log
 from steelyard.model import Robot, load
 from steelyard.prepare import prepare
+from steelyard.prepare.reading import read_undone
 
 UNSEEN = "Collisions were not looked at: keep the space around the robot clear."
 FILTERED = 20.0  # Hz, independent samples of a log whose torques were filtered at 10 Hz: saved sums do not say theirs
@@ -74,7 +75,7 @@ def design_files(
     known = earlier_information(robot, after, terms, read)
     if known is not None:
         options["rate"] = _effective_rate([read(path, robot) for path in after if not is_information(path)])
-    first = None if warm is None else read_log(warm, robot)
+    first = None if warm is None else read_undone(warm, robot)
     made = design(robot, limits=Limits(**stated), start=start, profile=make, after=known, warm=first, **options)
     beside = out[0].with_suffix("") if out and out[0].suffix else Path(*out[:1], "motion")
     written = [write(made, beside.with_name(beside.name + ending)) for ending in scripts]  # may be refused
@@ -108,7 +109,7 @@ def _effective_rate(logs: list[Log]) -> float:
 
 
 def _prepared(path: Path, robot: Robot) -> Log:
-    return prepared_for_design(read_log(path, robot), robot)
+    return prepared_for_design(read_undone(path, robot), robot)
 
 
 def prepared_for_design(log: Log, robot: Robot, corrections: Corrections = NOTHING) -> Log:

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import OptionError
-from steelyard.log import Log, filters, read_log
+from steelyard.log import Log, filters
 from steelyard.model import Robot
+from steelyard.prepare.reading import read_undone
 from steelyard.simulate.trajectories import Trajectory
 
 RATE = 30.0  # Hz
@@ -27,7 +28,7 @@ def motion_of(trajectory, robot: Robot) -> PlayedMotion:
     if isinstance(trajectory, PlayedMotion):
         return _checked(trajectory.t, trajectory.q, robot)
     if isinstance(trajectory, str | Path):
-        trajectory = read_log(trajectory, robot)
+        trajectory = read_undone(trajectory, robot)
     if isinstance(trajectory, Trajectory):
         count = int(np.clip(trajectory.duration * RATE, 2, MOST))
         t = np.linspace(0.0, trajectory.duration, count)

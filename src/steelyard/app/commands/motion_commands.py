@@ -209,8 +209,8 @@ def rehearse(
         from steelyard.excite.rehearsal import rehearse as tried
         from steelyard.excite.rehearsal_report import as_json as values
         from steelyard.excite.rehearsal_report import rehearsal_view, write_rehearsal_page
-        from steelyard.log import read_log
         from steelyard.model import load
+        from steelyard.prepare.reading import read_undone
         from steelyard.report.outputs import require_other
         from steelyard.simulate import Sensors
 
@@ -218,7 +218,7 @@ def rehearse(
         if html is not None:
             require_other(html, inputs)
         robot = load(model, floating=False, folders=tuple(folder or ()))
-        log = None if motion is None else read_log(motion, robot)
+        log = None if motion is None else read_undone(motion, robot)
         sensors = Sensors(encoder_resolution=resolution, torque_noise=noise, rate=rate)
         own: dict[str, Any] = {"drive": words(drive)} if drive else {}
         found = tried(robot, log, trials=trials, wrong=wrong, sensors=sensors, progress=progress, **own)
