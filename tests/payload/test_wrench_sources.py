@@ -11,8 +11,6 @@ from steelyard.corrections import Corrections
 from steelyard.errors import LogError
 from steelyard.payload import carried_log, diagnose, identify, read_wrench_log
 
-pytestmark = pytest.mark.claim("payload.mistakes")
-
 LOG = swing(duration=4.0)
 TURN = Rotation.from_matrix(LOG.rotation)
 REACTION = -in_world_axes(LOG, LOG.wrench)  # what the world exerts on the robot, in axes of its base

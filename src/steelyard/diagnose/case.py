@@ -253,7 +253,8 @@ def gain(before, after) -> float:
         return -np.inf
     if not np.isfinite(before).all():
         return np.inf
-    return 0.5 * float(np.sum(np.log(before) - np.log(after)))
+    felt = np.asarray(before) > 0  # a base in flight feels nothing
+    return 0.5 * float(np.sum(np.log(before[felt]) - np.log(np.maximum(after[felt], np.finfo(float).tiny))))
 
 
 def case_of(estimate: Estimate, logs: Sequence[Log]) -> Case:

@@ -81,7 +81,8 @@ def misreading(case: Case) -> Hypothesis | None:
     after: dict[Reading, _Judged] = {}
     for (each,) in _likeliest(few, {(each,): left for each, left in alone.items()}):
         found = _judged(few, (each,))
-        explains = each.code == "torque_unit" or (found.closer if each.of_links else found.explains)(before)
+        closer = found.closer(before) and found.clear if each.of_links else found.explains(before)
+        explains = each.code == "torque_unit" or closer
         if explains and found.evidence > before.evidence + EVIDENCE and not _as_motor(few, each, found):
             after[each] = found
     most = max((each.evidence for each in after.values()), default=before.evidence)
@@ -129,7 +130,7 @@ def _chains(few: Case, alone: dict[Reading, GivenLinks]) -> Iterator[Readings]:
     """Readings of motion whatever factors torques have, and then signs and factors that the given links ask for."""
 
     def left(given: GivenLinks) -> float:
-        return float(np.log(given.any_factor[1]).sum())
+        return float(np.log(np.maximum(given.any_factor[1], np.finfo(float).tiny)).sum())
 
     moving = sorted((each for each in alone if each.moves), key=lambda each: left(alone[each]))[:SCREENED]
     first = [(each,) for each in moving[:BEAM]]

@@ -23,7 +23,7 @@ from steelyard.information import Information
 from steelyard.native import require_core
 
 TIGHTNESS, APART, TOGETHER = np.log(10.0), 2.0, 4.0  # of log lambda: mean, deviation of links about it, of itself
-SCALE_ROUNDS, SETTLED, LONGEST = 60, 0.003, 3.0  # steps of the scales' logarithms, the last and the longest of them
+SCALE_ROUNDS, SETTLED, LONGEST = 60, 0.003, 1.5  # steps of the scales' logarithms, the last and the longest of them
 NEWTON_ROUNDS, ARRIVED = 50, 1e-10  # steps to the optimum of given scales, and the decrement that ends them
 NEAR = 0.3  # length of a step in the metric of the divergence, up to which it is taken whole
 JITTER = 1e-13  # of a unit diagonal, that keeps rounding from making a matrix indefinite

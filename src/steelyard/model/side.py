@@ -13,7 +13,6 @@ import numpy as np
 
 from steelyard.errors import ModelError, choices
 from steelyard.model.compare import PROPERTIES, loop_difference
-from steelyard.model.document import MAX_BYTES
 from steelyard.model.drive import KEYS, NUMBERS, Drive
 from steelyard.model.robot import Frame, Robot
 from steelyard.model.side_known import Known, known
@@ -21,6 +20,7 @@ from steelyard.model.side_mechanism import LOOP_KEYS, ROTOR_KEYS, read_loop, rea
 from steelyard.model.side_table import Table
 
 SUFFIX = ".steelyard.toml"
+MAX_BYTES = 2**20
 VERSION = 1
 REST_KEYS = ("gravity", "sites", "joints")
 LIMITS = {"lower": "nq", "upper": "nq", "velocity_limit": "nv", "effort_limit": "nv"}

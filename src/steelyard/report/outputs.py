@@ -15,7 +15,6 @@ from pathlib import Path
 
 from steelyard import storage
 from steelyard.errors import OptionError
-from steelyard.storage import OLD
 
 try:
     import fcntl
@@ -23,6 +22,7 @@ except ImportError:  # Windows
     fcntl = None
 
 SEALS = ("fleet.json", "summary.json")
+NEW = 60.0  # s: younger folders may be about to be locked
 
 
 def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) -> Path:
@@ -138,7 +138,7 @@ def _sweep(out: Path) -> None:
     """Remove the unfinished folders `.OUT.*.part` beside `out` whose processes are gone."""
     for left in out.parent.glob(f".{glob.escape(out.name)}.{'[0-9a-f]' * 8}.part"):
         with suppress(OSError):
-            if time.time() - left.stat().st_mtime > OLD and _free(left):
+            if time.time() - left.stat().st_mtime > NEW and _free(left):
                 shutil.rmtree(left, ignore_errors=True)
 
 
