@@ -23,6 +23,7 @@ from steelyard.log.ros.streams import STAMP, MessageStream, streams
 from steelyard.log.table_columns import Layout, layout
 from steelyard.numbers import to_float
 
+WIDEST = 512  # elements of a list that are columns, and numbers of an object in all
 _RULE = re.compile(r"---[ \t]*$", re.MULTILINE)  # between documents, also behind a message of a loss
 _LOST = "A message was lost"
 _SPELLED = {".nan": "nan", ".inf": "inf", "-.inf": "-inf"}
@@ -52,8 +53,8 @@ def _planned(found: list[MessageStream], request: ReadRequest) -> tuple[MessageS
     """The stream that is read, its columns, and which of them are what, by keys that stand in others or for joints."""
     plans, refusal = [], LogError('holds no objects, such as {"t": 0.0, "q": [0.1], "tau": [2.0]} on each line')
     for stream, mark in product(found, "./"):
-        columns = {header.replace(".", mark): values for header, values in _columns(stream).items()}
         try:
+            columns = {header.replace(".", mark): values for header, values in _columns(stream).items()}
             plans.append((stream, list(columns.values()), layout([*columns], request)))
         except LogError as error:
             refusal = error if stream is found[0] and mark == "." else refusal
@@ -75,8 +76,10 @@ def _columns(stream: MessageStream) -> dict[str, NDArray[Any]]:
         names = next((each for each in named if len(each) == width), ())
         if names and CHANNEL_OF.get(last.lower(), "t") != "t":
             found |= {f"{path}.{name}": values[:, k] for k, name in enumerate(names)}
-        elif stamped is None or path not in STAMP:
+        elif width <= WIDEST and (stamped is None or path not in STAMP):
             found |= {path if width == 1 else f"{path}[{k}]": values[:, k] for k in range(width)}
+    if len(found) > WIDEST:
+        raise LogError(f"objects have {len(found):,} numbers; at most {WIDEST:,} are read")
     return found
 
 
