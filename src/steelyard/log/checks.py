@@ -16,7 +16,7 @@ from steelyard.log.log import Log
 from steelyard.log.masks import hanging_torques, saturation
 from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
 from steelyard.log.raw_channels import SHORTEST, RobotNames
-from steelyard.log.signals import COMPUTED
+from steelyard.log.signals import COMPUTED, LACKING
 from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wandering
 from steelyard.log.stated_units import REGISTER, suspected
 from steelyard.spatial import TWIST
@@ -33,7 +33,7 @@ NO_TORQUE = (
 """What is missing without torques, and where they may be."""
 DRIVING = {"command": "commands", "duty": "duty cycles", "current": "motor currents"}
 """Channels that do in the place of torques, in words."""
-UNUSED = "columns not used"  # how readers start the note on columns that they found no place for
+UNUSED = ("columns not used", "arrays not used", LACKING)  # how readers start notes on what may be torques
 CLOCK = "t: the clock of"  # how readers start the note on a topic whose clock drifts
 
 

@@ -3,22 +3,26 @@
 Nothing outside the file is opened: links to other files, external and virtual storage are not followed.
 """
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError
+from steelyard.errors import LogError, choices
 from steelyard.extras import extra
-from steelyard.log.arrays import EXPANSION, build, require_size
-from steelyard.log.raw_channels import DEEPEST, Raw, ReadRequest
+from steelyard.log.arrays import EXPANSION, Arrays, build, require_size
+from steelyard.log.frame_channels import leaf
+from steelyard.log.raw_channels import DEEPEST, GROUPS, Raw, ReadRequest, asked
 
 if TYPE_CHECKING:
     from h5py import Dataset, Group
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 MOST = 10_000  # data sets and groups
+_GROUP = re.compile(rf"(?P<group>(?:.*?/)?(?:{'|'.join(GROUPS)})_?(?P<number>\d{{1,9}}))/(?P<rest>.+)", re.IGNORECASE)
 _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, NotImplementedError, MemoryError, OverflowError)
 
 
@@ -29,7 +33,7 @@ def read(path: Path, request: ReadRequest) -> Raw:
 
     try:
         with h5py.File(path, "r", locking=False) as file:
-            return build(_Datasets(path, file), request)
+            return build(_in_episodes(_Datasets(path, file), request), request)
     except LogError:
         raise
     except _BROKEN as error:
@@ -82,6 +86,44 @@ class _Datasets:
             require_size(int(np.prod(data.chunks, dtype=object)) * data.dtype.itemsize, where + ", chunk")
         values = np.asarray(data.asstr()[()], dtype=np.str_) if text else np.asarray(data[()])
         return values.T if "MATLAB_class" in data.attrs else values
+
+
+def _in_episodes(found: _Datasets, request: ReadRequest) -> Arrays:
+    """The data sets; those of groups that hold an episode each are joined, but where one of them was asked for."""
+    named = [name for wanted in request.channels.values() for _, name in asked(wanted, found.keys)]
+    groups: dict[tuple[int, str], set[str]] = {}
+    for match in filter(None, map(_GROUP.match, found.keys)):
+        groups.setdefault((int(match["number"]), match["group"]), set()).add(match["rest"])
+        if match[0] in named:
+            return found
+    return _Episodes(found, groups) if groups else found
+
+
+class _Episodes:
+    """Data sets that all groups of a file have, one after another, and `log`, the number of each row's group."""
+
+    def __init__(self, found: _Datasets, groups: Mapping[tuple[int, str], set[str]]):
+        self.path, self._found, self._groups = found.path, found, [name for _, name in sorted(groups)]
+        self._lengths: list[int] = []  # of the array that was read first: time or positions
+        outside = (key for key in found.keys if not _GROUP.match(key))
+        shared = sorted(key for key in set.intersection(*groups.values()) if not key.startswith("next_"))  # a step on
+        self.keys = tuple(dict.fromkeys((*shared, *outside, "log", "log_names")))
+
+    def __getitem__(self, key: str) -> NDArray[Any]:
+        if key in self._found.found:
+            return self._found[key]
+        if key == "log_names":
+            return np.array([leaf(name) for name in self._groups])
+        if key == "log":
+            return np.repeat(np.arange(len(self._lengths)), self._lengths)
+        parts: list[NDArray[Any]] = []
+        for group in self._groups:
+            parts.append(self._found[f"{group}/{key}"])
+            require_size(sum(part.nbytes for part in parts), f"{self.path}, data sets {key!r}")
+        if not parts[0].ndim or len({part.shape[1:] for part in parts}) > 1:
+            raise LogError(f"{self.path}: data sets {key!r} of {choices(self._groups)} differ in shape")
+        self._lengths = self._lengths or [len(part) for part in parts]
+        return np.concatenate(parts)
 
 
 def _cell(data: "Dataset", where: str) -> NDArray[Any]:

@@ -120,6 +120,7 @@ class RobotNames(Protocol):
 INDEX = ("log", "episode", "episode_index")  # arrays that number the log of each row
 EPISODE = INDEX[1:]  # columns of tables, where a column called log may be anything
 NAMES = ("log_names", "episode_names")
+GROUPS = ("demo", "episode", "ep", "traj", "trajectory", "rollout", "trial")  # with a number, each holds an episode
 _STEPS = 10.0  # of the file's own, that the pause is at least, and that an episode may start late
 FOLLOWING = "episodes follow each other, with a gap between them"
 SHORTEST = 20  # samples of a log, or of an episode: stamps that go back more often are out of order

@@ -23,6 +23,7 @@ READERS: dict[str, Callable[[Path, ReadRequest], Raw]] = {
     **dict.fromkeys((".parquet", ".pq"), _parquet),
     ".mat": _ARRAYS[1],
     **dict.fromkeys((".h5", ".hdf5"), _ARRAYS[2]),
+    **dict.fromkeys((".jsonl", ".ndjson", ".yaml", ".yml"), _later("documents.read")),
     **dict.fromkeys((".mcap", ".bag", ".db3", ".zstd"), _recording),
 }
 

@@ -21,6 +21,7 @@ from steelyard.log.frame_channels import leaf
 from steelyard.log.raw_channels import ReadRequest
 
 COMPUTED = "tau: computed, not measured:"  # how readers start the note on torques that a controller computed
+LACKING = "tau: none of"  # how readers start the note on names of torques that a program's file does not have
 _TORQUE = {*WORDS["tau"], "moment", "moments"}
 _NEUTRAL = {*_TORQUE, *QUALIFIERS[Kind.PLAIN], *QUALIFIERS[Kind.FILTERED]}
 _WRENCH = {"wrench", "ft", "force", "forces", "fts"}
@@ -178,6 +179,8 @@ _WRITTEN = (
     "tau=tau_current,torque_current,torque",
     "LeRobot: marks=observation.state t=timestamp q=observation.state v=observation.velocity tau=observation.effort "
     "command=action current=observation.current",
+    "robosuite: marks=robot0_joint_pos q=robot0_joint_pos v=robot0_joint_vel "
+    "tau=robot0_joint_torques,robot0_joint_torque,robot0_torques command=",  # its actions are seldom of joints
     "a teaching program (state and action): marks=state,action t=timestamp,time,t q=state command=action",
 )
 TAUGHT = ("observation.state", "state", "action")  # signals of which each joint may have a column, `action_elbow`
@@ -218,11 +221,14 @@ def recognised(names: Sequence[str], request: ReadRequest) -> tuple[ReadRequest,
         used = {key: name for key, name in found.items() if name is not None and key not in request.channels}
         if not used:
             return request, recorder.base, ()
+        none = {key: None for key, meant in recorder.channels.items() if meant == ("",)}
         channels = {key: signals[name] for key, name in used.items()}
         words = [f"{key} from {name}" for key, name in used.items()]
         notes = (f"recognised as written by {recorder.name}: {'; '.join(words)}",)
         notes += (f"{COMPUTED} {used['tau']}",) if used.get("tau") in recorder.computed else ()
-        return replace(request, channels={**channels, **request.channels}), recorder.base, notes
+        if "tau" in recorder.channels and "tau" not in {*channels, *request.channels}:
+            notes += (f"{LACKING} {choices(recorder.channels['tau'])} is in it",)
+        return replace(request, channels={**none, **channels, **request.channels}), recorder.base, notes
     return request, None, ()
 
 

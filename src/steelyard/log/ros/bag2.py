@@ -117,6 +117,8 @@ def _add_topics(connection: sqlite3.Connection, tables: dict, recording: Message
     for number, name, kind, form in connection.execute("SELECT id, name, type, serialization_format FROM topics"):
         if form == "cdr" and isinstance(number, int):
             recording.add_topic(number, Topic(str(name), str(kind), texts.get(str(kind), "")))
+        else:
+            recording.foreign[str(name)] = f"{kind}, {form}"
 
 
 def _stated(connection: sqlite3.Connection) -> int:

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
+from steelyard.log.channels import WORDS
+from steelyard.log.csv_header import is_time, seconds_of
 from steelyard.log.raw_channels import DEEPEST
 from steelyard.log.ros.definitions import PRIMITIVES, SEQUENCE, Definitions, fields_of
 from steelyard.log.ros.messages import LARGEST
@@ -247,6 +249,8 @@ def _walk(value: object, path: str, depth: int, numbers: dict[str, list[float]],
     elif isinstance(value, list):
         for each in value:
             _walk(np.nan if each is None else each, path, depth + 1, numbers, texts)  # JSON has no NaN
+    elif isinstance(value, str) and path.rpartition(".")[2] in WORDS["t"] and is_time(value):
+        numbers.setdefault(path, []).append(seconds_of(value))
     elif isinstance(value, str):
         texts.setdefault(path, []).append(value)
     elif isinstance(value, int | float):

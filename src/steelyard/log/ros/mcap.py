@@ -8,7 +8,7 @@ from pathlib import Path
 from struct import error as StructError
 
 from steelyard.extras import extra
-from steelyard.log.ros.messages import Broken, MessageFile, Topic, decompressed, mapped
+from steelyard.log.ros.messages import ENCODINGS, Broken, MessageFile, Topic, decompressed, mapped
 
 with extra("Reading MCAP"):
     from mcap.exceptions import EndOfFile, McapError
@@ -66,10 +66,11 @@ class _Scanner:
     def _channel(self, record: Channel) -> None:
         self.recording.known.add(record.id)
         encoding, schema = record.message_encoding, self.schemas.get(record.schema_id)
-        if encoding not in ("cdr", "ros1", "json"):
+        name = schema.name if schema else ""
+        if encoding not in ENCODINGS:
+            self.recording.foreign[record.topic] = f"{name}, {encoding}"
             return
         definition = schema.data.decode() if schema and schema.encoding in LANGUAGES else ""
-        name = schema.name if schema else ""
         self.recording.add_topic(
             record.id, Topic(record.topic, name, definition, encoding == "cdr", encoding == "json")
         )

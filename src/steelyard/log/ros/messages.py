@@ -7,13 +7,14 @@ from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-from steelyard.errors import LogError
+from steelyard.errors import LogError, choices
 from steelyard.extras import extra
 
 CHUNK = 2**30  # bytes uncompressed, of one chunk
 KEPT = 2**32  # bytes of messages that are kept
 DEFINED = 2**21  # characters of all message definitions together
 LARGEST = 2**24  # bytes of a compressed message that does not state its size
+ENCODINGS = ("cdr", "ros1", "json")  # of messages
 ZSTD = b"\x28\xb5\x2f\xfd"  # what a compressed message starts with; one in CDR starts with a zero
 
 
@@ -39,6 +40,7 @@ class MessageFile:
     topics: dict[tuple[str, str], Topic] = field(default_factory=dict)  # by name and type, over all parts
     kept: dict[int, Topic] = field(default_factory=dict)  # those wanted, by their number in the present part
     known: set[int] = field(default_factory=set)  # numbers of all topics of the present part
+    foreign: dict[str, str] = field(default_factory=dict)  # type and encoding of topics that are not decoded
     undeclared: int = 0  # messages of no topic that the part declares
     notes: list[str] = field(default_factory=list)  # what was damaged
     seen: int = 0  # messages of all topics
@@ -52,6 +54,18 @@ class MessageFile:
         """Bytes of the file, of all in a folder."""
         parts = self.path.iterdir() if self.path.is_dir() else (self.path,)
         return sum(part.stat().st_size for part in parts if part.is_file())
+
+    @property
+    def listed(self) -> str:
+        """The topics, for the end of a message, and what to do about those in an encoding that is not read."""
+        found = choices(f"{topic.name} ({topic.kind})" for topic in self.topics.values()) or "nothing"
+        if not self.foreign:
+            return f"topics are {found}"
+        others = choices(f"{name} ({said})" for name, said in self.foreign.items())
+        return (
+            f"topics are {found}, and, not decoded, {others}. {choices(ENCODINGS)} are read: record with ROS, or write "
+            "these messages as JSON into an MCAP file or one a line (.jsonl)"
+        )
 
     def add_topic(self, number: int, topic: Topic) -> None:
         self.known.add(number)

@@ -96,8 +96,7 @@ def _only(key: str, found: list[MessageStream], topic: str | None, recording: Me
             f"{recording.path}: several topics may be the {key}: {choices(longest)}. Name one: --channels "
             f'\'{{"{key}": "{next(iter(longest))}"}}\''
         )
-    listed = choices(f"{each.name} ({each.kind})" for each in recording.topics.values()) or "nothing"
-    raise LogError(f"{recording.path} has no {key} of a sensor ({KINDS[key]}); topics are {listed}")
+    raise LogError(f"{recording.path} has no {key} of a sensor ({KINDS[key]}); {recording.listed}")
 
 
 def _on_one_grid(
@@ -136,7 +135,7 @@ def _on_one_grid(
     if kind == STAMPED:
         notes += clock_notes([*used, *covering])
     reached = {s.topic for s in (*used, *wrenches)}
-    rest = [topic.name for topic in recording.topics.values() if topic.name not in reached]
+    rest = [topic.name for topic in recording.topics.values() if topic.name not in reached] + [*recording.foreign]
     if rest:
         notes.append(f"topics not used: {choices(rest)}")
     return Raw(t[keep], channels, tuple(notes), forces)

@@ -84,9 +84,8 @@ def parts_of(found: list[MessageStream], request: ReadRequest, recording: Messag
         inferred["command"] = [_part(s, _FIELDS["q"]) for s in orders if _FIELDS["q"] in s.numbers]
     result |= {key: inferred[key] for key in left if inferred.get(key)}
     if "q" not in result:
-        listed = choices(f"{topic.name} ({topic.kind})" for topic in recording.topics.values()) or "nothing"
         raise LogError(
-            f'no joint positions in it; topics are {listed}. Say which field they are: channels={{"q": "TOPIC.field"}}'
+            f'no joint positions in it; {recording.listed}. Say which field they are: channels={{"q": "TOPIC.field"}}'
         )
     return result
 
@@ -113,7 +112,7 @@ def _explicit(key: str, joint: str | None, item: str, found: list[MessageStream]
             part = replace(part, values=part.values[:, [column]], names=part.names and (part.names[column],))
         return part if joint is None else replace(part, names=(joint,))
     fields = [f"{stream.topic}.{path}" for stream in found for path in stream.numbers]
-    known = choices(fields) or choices(f"{topic.name} ({topic.kind})" for topic in recording.topics.values())
+    known = choices(fields) or recording.listed
     raise LogError(f"channels= wants {item!r} for {key}, which the file does not have; it has {known}")
 
 
@@ -133,15 +132,15 @@ def _commands(stream: MessageStream) -> bool:
 
 
 def _chosen(states: list[MessageStream], request: ReadRequest) -> list[MessageStream]:
-    """The joint states that are the robot's: those with its joints, and measured ones rather than commands. Raises
-    LogError when topics contend for the same joint."""
+    """The joint states that are the robot's: those with its joints, measured ones rather than commands, and those with
+    efforts where most joints have them. Raises LogError when topics contend for the same joint."""
     known = set(request.known)
     states = [stream for stream in states if not known or known & set(stream.names)] or states
     topics = list(dict.fromkeys(stream.topic for stream in states))
     measured = [topic for topic in topics if topic.rsplit("/", 1)[-1] == "joint_states"]
     states = [stream for stream in states if stream.topic in (measured or topics)]
     chosen: list[MessageStream] = []
-    for stream in states:
+    for stream in sorted(states, key=_lacks_effort):  # otherwise the longest first, as they are
         rival = next((other for other in chosen if set(other.names) & set(stream.names)), None)
         if rival is None:
             chosen.append(stream)
@@ -151,7 +150,12 @@ def _chosen(states: list[MessageStream], request: ReadRequest) -> list[MessageSt
                 f"{rival.topic} and {stream.topic} both have joints {both}; "
                 f'choose: channels={{"q": "{rival.topic}.position", "tau": "{rival.topic}.effort"}}'
             )
-    return chosen
+    whole = [stream for stream in chosen if not _lacks_effort(stream)]
+    return whole if 2 * sum(len(s.names) for s in whole) > sum(len(s.names) for s in chosen) else chosen
+
+
+def _lacks_effort(stream: MessageStream) -> bool:
+    return not {_FIELDS["q"], _FIELDS["tau"]} <= set(stream.numbers)
 
 
 def _by_words(found: list[MessageStream]) -> dict[str, list[Part]]:
