@@ -10,6 +10,7 @@ from functools import partial
 from glob import has_magic
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -26,7 +27,7 @@ from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
 from steelyard.model.normal_form import AXES, HELICAL, Abilities, Form
 from steelyard.model.references import allowed_folders, around, is_inside
-from steelyard.model.robot import Robot
+from steelyard.model.robot import Robot, Source
 from steelyard.model.shape_output import Shapes, suffix_problem
 from steelyard.model.sketch import Sketch
 from steelyard.model.xml import has_root
@@ -260,7 +261,9 @@ def require_takers(models: Sequence[Path], arguments: Mapping[str, object] | Ite
     """Raise ModelError for arguments where none of the models takes any."""
     given = arguments_of(arguments)
     if given and models and not any(_format_of(path).takes(given) for path in models):
-        raise ModelError(f"No model takes the argument '{shown(next(iter(given)))}': xacro models take those they name.")
+        raise ModelError(
+            f"No model takes the argument '{shown(next(iter(given)))}': xacro models take those they name."
+        )
 
 
 def document_of(robot: Robot) -> ModelDocument | None:
@@ -269,6 +272,13 @@ def document_of(robot: Robot) -> ModelDocument | None:
     if source is None:
         return None
     return replace(BY_NAME[source.format].open(source.path), folders=source.folders, arguments=source.arguments)
+
+
+def options_of_copy(source: Source | None) -> dict[str, Any]:
+    """Options with which `load` reads an edited copy of a file."""
+    if source is None:
+        return {}
+    return {"folders": source.folders, "arguments": {} if BY_NAME[source.format].copies else source.arguments}
 
 
 def _format_of(path: Path) -> Format:

@@ -12,7 +12,6 @@ from steelyard.inertia.mesh_files import MOST_BYTES
 from steelyard.inertia.parameters import WATER
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.references import Resolved
 from steelyard.model.sdf_files import SdfFiles
 from steelyard.model.sdf_frames import SdfUse, raw_pose, text_of
 from steelyard.model.sdf_tree import Body, SdfTree

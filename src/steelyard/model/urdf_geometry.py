@@ -95,7 +95,8 @@ def unstated_tensor(reader: Reader, link: Element, mass: float, source: Meshes) 
         ]
         total = np.sum(placed, axis=0) if pieces and len(placed) == len(pieces) else np.zeros(10)
         if np.isfinite(total).all() and total[0] > 0:
-            return np.asarray(to_com_inertia(total * (mass / total[0]))[2]), f"that of its {role} geometry, filled evenly"
+            tensor = to_com_inertia(total * (mass / total[0]))[2]
+            return np.asarray(tensor), f"that of its {role} geometry, filled evenly"
     return np.zeros((3, 3)), "a point mass, as the link shows no geometry that could be filled"
 
 
