@@ -262,7 +262,7 @@ def require_takers(models: Sequence[Path], arguments: Mapping[str, object] | Ite
     given = arguments_of(arguments)
     if given and models and not any(_format_of(path).takes(given) for path in models):
         raise ModelError(
-            f"No model takes the argument '{shown(next(iter(given)))}': xacro models take those they name."
+            f"No model takes the argument '{shown(next(iter(given)))}'; xacro models take those that they name."
         )
 
 
