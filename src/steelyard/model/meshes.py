@@ -45,7 +45,7 @@ class Piece:
     def flat(self) -> bool:
         """Whether a solid has a size of zero, or a mesh is scaled to a line or a point."""
         sizes = self.scale if self.solid is None else self.solid[1]
-        return sizes is not None and np.count_nonzero(sizes) < (2 if self.solid is None else len(sizes))
+        return sizes is not None and bool(np.count_nonzero(sizes) < (2 if self.solid is None else len(sizes)))
 
     def colored_mesh(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Vertices (n, 3) m, faces (f, 3) or None, and colours (f, 4) of the faces or None.
