@@ -193,7 +193,8 @@ def identify(
             is at zero, or at the limit nearest to it. Joints at the ends of the robot that no log has are locked there
             by themselves, and a note says so.
         folders: Folder outside the model's own whose files it may name. See other files.
-        arguments: Argument of a xacro model, such as ur_type=ur5e. One with a default may be left out.
+        arguments: Argument of a xacro model, such as ur_type=ur5e; model=NAME of an SDF with several robots. One with a
+            default may be left out.
         validation: Share of every log held out. At its end, in blocks; the first moments of it, which share a filter or
             slow errors with what was fitted, are in neither part.
         within: Volume of the mass: consistent (anywhere), or geometry of the link. `geometry` holds the mass of every

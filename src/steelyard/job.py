@@ -199,7 +199,7 @@ class Job:
     )
     arguments: tuple[str, ...] = option(
         (),
-        "Argument of a xacro model, such as ur_type=ur5e.",
+        "Argument of a xacro model, such as ur_type=ur5e; model=NAME of an SDF with several robots.",
         more="One with a default may be left out.",
         metavar="NAME=VALUE",
         name="arg",

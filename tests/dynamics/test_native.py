@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from problems import random_log, with_friction
 from properties import tried
 from random_robots import seeds, urdf_text
@@ -126,6 +127,8 @@ def test_without_the_core(monkeypatch):
         assert_near(inverse_dynamics(robot, log.q, log.v, log.a), whole[1])
         with pytest.raises(OptionError, match="compiled core"):
             accumulate(robot, log, engine="native")
+        with pytest.raises(OptionError, match="compiled core"):  # before any file is read
+            sy.identify("no such model.urdf", "no such log.csv")
     finally:
         native.core.cache_clear()
 

@@ -1,5 +1,6 @@
 """URDF and MJCF files that other readers take: odd declarations, prefixes, bytes, leftovers, loops, implicit worlds."""
 
+import mujoco
 import numpy as np
 import pinocchio
 import pytest
@@ -9,6 +10,7 @@ from check.corpus.cases import LIMIT, MJCF, URDF
 from robots import urdf
 from steelyard import check
 from steelyard.errors import ModelError
+from steelyard.inertia import to_com_inertia
 
 DECLARED = '<?xml version="1.0"?>\n'
 BODY = URDF.removeprefix(DECLARED)
@@ -253,3 +255,69 @@ def test_a_mimic_in_a_part_put_under_a_prefix_is_the_one_of_that_part():
     followed = {joint.name: joint.mimics for joint in robot.joints if joint.mimics}
     assert followed["Left_index_q2"] == "Left_index_q1"
     assert any("'index_q1'" in note and "'Left_index_q1' is taken" in note for note in robot.notes)
+
+
+GLUED = URDF.replace('" rpy="', '"rpy="')
+
+
+def test_attributes_without_a_blank_between_them(write):
+    path, twin = write(GLUED), sy.load(write(URDF, "plain.urdf"))
+    robot = sy.load(path)
+    same_robot(robot, twin)
+    line = GLUED[: GLUED.index('"rpy=')].count("\n") + 1
+    assert [f"line {line}: a blank is missing" in each for each in robot.notes] == [True]
+    assert pinocchio.buildModelFromUrdf(str(path)).nv == 2
+    out = path.with_name("out.urdf")
+    sy.save(robot.with_inertias(2 * robot.inertias), out)
+    sy.save(twin.with_inertias(2 * robot.inertias), path.with_name("twin.urdf"))
+    assert out.read_text() == path.with_name("twin.urdf").read_text().replace('" rpy="', '"rpy="')
+    for spoilt in ("<origin xyz=", "<robot name="):  # what readers of the format refuse, too
+        with pytest.raises(ModelError, match="not well-formed"):
+            sy.load(write(URDF.replace(spoilt, spoilt.rstrip("=") + '"', 1)))
+
+
+TENSOR = '<inertia ixx="0.02" iyy="0.03" izz="0.04"/>'
+ARM = f"""<robot name="r"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 0.1"/><mass value="2"/>{TENSOR}
+</inertial><collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint></robot>"""
+
+
+def test_a_mass_without_a_tensor(write):
+    """MuJoCo fills the same box; Pinocchio keeps the mass, and a tensor of zero, as for a link that shows nothing."""
+    path = write(ARM.replace(TENSOR, ""))
+    robot = sy.load(path)
+    assert "no <inertia>; it was taken for that of its collision geometry" in robot.notes[0]
+    body = '<mujoco><worldbody><body><joint/><geom type="box" size=".05 .1 .15" mass="2"/></body></worldbody></mujoco>'
+    filled = mujoco.MjModel.from_xml_string(body).body_inertia[1]
+    mass, com, tensor = to_com_inertia(robot.inertias[0])
+    np.testing.assert_allclose((mass, *com), (2, 0, 0, 0.1))
+    np.testing.assert_allclose(np.sort(np.diag(tensor)), np.sort(filled))
+    assert check.run(path, select=["SY105"]).codes == ("SY105",)
+    bare = write(ARM.replace(TENSOR, "").replace('<box size="0.1 0.2 0.3"/>', '<box size="0 0 0"/>'))
+    assert "a point mass" in sy.load(bare).notes[0]
+    ours, theirs = sy.load(bare).inertias[0], pinocchio.buildModelFromUrdf(str(bare)).inertias[1]
+    np.testing.assert_allclose(ours[0], theirs.mass)
+    assert not theirs.inertia.any() and not np.any(to_com_inertia(ours)[2])
+    sy.save(robot.with_inertias(2 * robot.inertias), path.with_name("out.urdf"))
+    np.testing.assert_allclose(sy.load(path.with_name("out.urdf")).inertias, 2 * robot.inertias)
+
+
+@pytest.mark.parametrize(
+    "solid",
+    [
+        '<box size="0 0 0"/>',
+        '<cylinder radius="0" length="1"/>',
+        '<sphere radius="0"/>',
+        '<mesh filename="m.obj" scale="0 0 0"/>',
+    ],
+)
+def test_geometry_of_no_size_is_a_finding_and_left_out_of_mjcf(write, solid):
+    write("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n", "m.obj")
+    path = write(ARM.replace('<box size="0.1 0.2 0.3"/>', solid))
+    found = check.run(path, select=["SY605"])
+    assert len(found.items) == 1 and "geometry of no size" in found.items[0].message
+    report = sy.save(sy.load(path), path.with_name("new.xml"))
+    assert any("size of zero" in each for each in report.notes)
+    model = mujoco.MjModel.from_xml_path(str(path.with_name("new.xml")))
+    assert model.ngeom == 0
+    np.testing.assert_allclose(np.sort(model.body("arm").inertia), [0.02, 0.03, 0.04])

@@ -11,6 +11,7 @@ from steelyard.model import load
 from steelyard.model.bounding import bounding_ellipsoids
 
 MESH = "meshes/m.stl"
+XACRO = "http://www.ros.org/wiki/xacro"
 
 
 @pytest.fixture
@@ -22,13 +23,15 @@ def model(tmp_path, monkeypatch):
 
     def write(address):
         path = tmp_path / "empty" / "arm.urdf"
-        path.write_text(
-            '<robot name="arm"><link name="a"><visual><geometry>'
-            f'<mesh filename="{address}"/></geometry></visual></link></robot>'
-        )
+        path.write_text(urdf_of(address))
         return path
 
     return write
+
+
+def urdf_of(address):
+    mesh = f'<mesh filename="{address}"/>'
+    return f'<robot name="arm"><link name="a"><visual><geometry>{mesh}</geometry></visual></link></robot>'
 
 
 def package(folder, *, manifest=None):
@@ -127,3 +130,32 @@ def test_a_manifest_that_is_no_file_is_passed_over(model, tmp_path):
 def test_large_manifests_are_read_in_part(model, tmp_path):
     (tmp_path / "empty" / "package.xml").write_text(" " * 2**17 + "<name>arm_meshes</name>")
     assert codes(model(f"package://arm_meshes/{MESH}")) == ("SY604",)
+
+
+def test_models_in_an_install_of_links_name_files_of_their_source_by_path(tmp_path):
+    """As colcon build --symlink-install makes it: folders are real, each file is a link."""
+    source, share = tmp_path / "src" / "arm", tmp_path / "install" / "share" / "arm"
+    package(source, manifest="arm")
+    secret = package(tmp_path / "secret", manifest="secret")
+    body = "<worldbody><body name='b'><joint/><geom size='.1'/></body></worldbody>"
+    files = {
+        "models/part.xml": f"<mujocoinclude>{body}</mujocoinclude>",
+        "models/arm.xml": '<mujoco><include file="part.xml"/></mujoco>',
+        "models/arm.urdf": urdf_of("../meshes/m.stl"),
+        "models/stolen.urdf": urdf_of("../meshes/out.stl"),
+        "models/arm.urdf.xacro": urdf_of("../meshes/m.stl").replace("<robot", f'<robot xmlns:xacro="{XACRO}"'),
+    }
+    for name, text in files.items():
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(text)
+    for name in (*files, "package.xml", MESH):
+        (share / name).parent.mkdir(parents=True, exist_ok=True)
+        (share / name).symlink_to(source / name)
+    (share / "meshes" / "out.stl").symlink_to(secret / MESH)
+    assert load(share / "models" / "arm.xml").body_names == ("b",)
+    for name in ("arm.urdf", "arm.urdf.xacro"):
+        assert codes(share / "models" / name) == ()
+    assert codes(share / "models" / "stolen.urdf") == ("SY603",)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "a.urdf.xacro").symlink_to(source / "models" / "arm.urdf.xacro")  # the file that the user names
+    assert check.run(tmp_path / "own" / "a.urdf.xacro", select=["SY105"]).codes == ()

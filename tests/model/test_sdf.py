@@ -8,7 +8,7 @@ from random_sdf import sdf_text
 from robots import random_state
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
-from steelyard.model import load
+from steelyard.model import load, save
 from steelyard.model.formats import models_in, opened, read_sketch
 from steelyard.model.joint import joint_pose
 
@@ -241,8 +241,18 @@ def test_a_world_gives_its_gravity_and_the_model_that_moves(tmp_path):
     assert any("crate::box" in note for note in robot.notes)
     assert [geom["name"] for geom in opened(path).surroundings()] == ["floor::l 0", "floor::l 1"]
     assert models_in(tmp_path) == [path]
-    with pytest.raises(ModelError, match=r"2 models that move .*m.*n.*file of its own"):
+    with pytest.raises(ModelError, match=r"2 model\(s\) that move .*m.*n.*--arg model=m"):
         load(written(tmp_path, f"<world name='w'>{two()}{two().replace(*OTHER)}</world>"))
+    pair = written(tmp_path, f"<world name='w'>{two()}{two().replace(*OTHER)}</world>")
+    one, other = (load(pair, arguments={"model": name}) for name in "mn")
+    assert one.body_names == other.body_names == ("a", "b") and "n::a" in one.notes[0] and "m::a" in other.notes[0]
+    save(other.with_inertias(3 * other.inertias), tmp_path / "copy.sdf")
+    for name, factor in (("m", 1), ("n", 3)):
+        again = load(tmp_path / "copy.sdf", arguments={"model": name})
+        np.testing.assert_allclose(again.inertias, factor * one.inertias)
+    for word, said in (("model=x", r"\(m, n\)"), ("mode=m", "takes the argument model; 'mode' was given")):
+        with pytest.raises(ModelError, match=said):
+            load(pair, arguments=[word])
     tied = f"<world name='w'>{two()}{crate}{joint('tie', 'm::b', 'crate', 'fixed', '')}</world>"
     assert set(load(written(tmp_path, tied)).frames) >= {"m::a", "m::b", "crate::box"}
     assert load(written(tmp_path, f"<world name='w'>{two()}</world>")).gravity[2] == -9.8

@@ -98,3 +98,14 @@ def test_messages(tmp_path, robot, text, message):
         (tmp_path / "r.steelyard.toml").write_text(text)
         with pytest.raises(ModelError, match=message):
             read(tmp_path / "r.steelyard.toml", robot)
+
+
+def test_ellipsoids_of_rotors_that_the_same_file_has(tmp_path, robot):
+    side = tmp_path / "r.steelyard.toml"
+    rotor = '[[rotor]]\njoint = "j"\ngear_ratio = 50\n'
+    side.write_text(rotor + ELLIPSOID("rotor(j)").replace("link", "rotor") + ELLIPSOID("arm"))
+    with_rotor = read_side(side, robot)
+    assert set(read_known(side, with_rotor).ellipsoids) == {"rotor(j)", "arm"}
+    side.write_text(ELLIPSOID("rotor(j)").replace("link", "rotor"))
+    with pytest.raises(ModelError, match="It has no rotors"):
+        read_side(side, robot)

@@ -238,7 +238,7 @@ def test_hostile_files_are_refused_soon(tmp_path, case, monkeypatch):
 def test_check_refuses_arguments_that_no_model_takes(arm):
     plain = arm.with_name("plain.urdf")
     sy.save(sy.load(arm, arguments={"name": "a"}), plain)
-    for words, said in ((["--arg", "a=1"], "Only xacro models take arguments"), (["--arg", "a"], "write NAME=VALUE")):
+    for words, said in ((["--arg", "a=1"], "No model takes the argument 'a'"), (["--arg", "a"], "write NAME=VALUE")):
         done = CliRunner().invoke(app, ["check", str(plain), *words])
         assert done.exit_code == 2 and said in done.stderr
     both = CliRunner().invoke(app, ["check", str(plain), str(arm), "--arg", "name=a"])

@@ -17,7 +17,7 @@ from steelyard.fit.draws import FILE as DRAWS
 from steelyard.job import Job
 from steelyard.job_options import Option, options_of
 from steelyard.model import Robot, load, save, write_side
-from steelyard.model.formats import BY_NAME, of_mujoco
+from steelyard.model.formats import BY_NAME, of_mujoco, options_of_copy
 from steelyard.model.locking import locked
 from steelyard.model.side import read_known, read_side, side_path
 from steelyard.native import one_blas_thread
@@ -167,7 +167,7 @@ def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], dict]:
     for each in reports:
         if side_path(each.path) in each.files:
             continue
-        written = load(each.path, folders=_folders(result)).drives
+        written = load(each.path, **_options(result)).drives
         models.append(write_side(result.robot, side_path(each.path), driven=written).name)
     return models, {"notes": [note for each in reports for note in each.notes]}
 
@@ -176,7 +176,7 @@ def _models(result: Result, stage: Path) -> tuple[list[str], dict]:
     """The same of a robot whose torques were recorded."""
     saved = save(result.robot, stage / _model_name(result))
     models = [file.relative_to(stage).as_posix() for file in saved.files]
-    in_model = load(saved.path, folders=_folders(result)).loop_names if result.robot.loops else ()
+    in_model = load(saved.path, **_options(result)).loop_names if result.robot.loops else ()
     stated = side_path(saved.path) in saved.files
     if not stated and (result.job.rotors or set(result.robot.loop_names) - set(in_model)):
         models.append(write_side(result.robot, side_path(saved.path), known=in_model).name)
@@ -201,9 +201,9 @@ def _job_file(job: Job, stage: Path, out) -> list[str]:
     return [NAME]
 
 
-def _folders(result: "Result | DriveResult") -> tuple[Path, ...]:
-    """Folders of the files that the nominal model names, and a copy of it."""
-    return () if result.prior.source is None else result.prior.source.folders
+def _options(result: "Result | DriveResult") -> dict[str, Any]:
+    """With which `load` reads a copy of the nominal model."""
+    return options_of_copy(result.prior.source)
 
 
 def _unwritten(result: Result, path: Path):
@@ -221,7 +221,7 @@ def _unwritten(result: Result, path: Path):
     side = side_of(result.job)
     if side is not None and any(read_known(side, result.prior).words()):
         yield f"What {side.name} knows of links is not written again; --side reads it for another model, too."
-    written = load(path, floating=result.job.floating, gravity=result.job.gravity, folders=_folders(result))
+    written = load(path, floating=result.job.floating, gravity=result.job.gravity, **_options(result))
     written = locked(written, lock_words(result.job.lock, written))
     rotors, side = result.job.rotors, side_path(path)
     if side.exists():

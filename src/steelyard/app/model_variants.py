@@ -7,7 +7,7 @@ from steelyard.fit import Draws, load_draws
 from steelyard.fit.draws import FILE, OF_JOINTS
 from steelyard.job import Job
 from steelyard.model import Robot, load, save, write_side
-from steelyard.model.formats import BY_SUFFIX, MODEL_SUFFIXES
+from steelyard.model.formats import BY_SUFFIX, MODEL_SUFFIXES, options_of_copy
 from steelyard.model.side import side_path
 from steelyard.pipeline.job_run import load_with_side
 from steelyard.report.outputs import staged
@@ -76,7 +76,7 @@ def _model_of(result: Path) -> tuple[Path, Path]:
 def _written(draws: Draws, index: int, robot: Robot, path: Path) -> str:
     variant = draws.robot(index, robot)
     save(variant, path)
-    written = load(path)
+    written = load(path, **options_of_copy(robot.source))
     if variant.rotors or variant.drives or set(variant.loop_names) - set(written.loop_names):
         write_side(variant, side_path(path), known=written.loop_names, driven=written.drives)
     return path.name

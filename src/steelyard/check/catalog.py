@@ -72,7 +72,7 @@ def run(
 
     select, ignore: rule codes or beginnings of codes ("SY2"). meshes: whether mesh files are read; without them, rules
     on geometry see primitive shapes only. folders: whose files models may name beside those of their own folder and
-    package. arguments: of xacro files, as of `load`. destination: simulators that the models are for, such as "newton"
+    package. arguments: as of `load`. destination: simulators that the models are for, such as "newton"
     or "mujoco==3.12", whose rules look too. engines: whether installed engines read the model, too, to be compared with
     the robot read here; or their names. Raises ModelError for a file that cannot be read at all or is no model (for a
     folder: when no file of it can), OptionError for an unknown code.

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 
+from steelyard.arguments import shown
 from steelyard.check.part_geometry import geometry_of
 from steelyard.check.rule import Hit, figures, rule
 from steelyard.check.shaped_inertials import (
@@ -18,6 +19,7 @@ from steelyard.check.shaped_inertials import (
 )
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.model.sketch import Part, Sketch
+from steelyard.numbers import SAME
 
 FROM_GEOMETRY = "Recomputed from the geometry, filled evenly, at the stated mass."
 
@@ -214,14 +216,19 @@ def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
 
     Why: Mesh formats carry no units; CAD programs write millimetres. Without scale="0.001 0.001 0.001" a hand is as
     large as a house, with a scale too many it is smaller than a grain, and rules on geometry mean nothing. Geometry of
-    more than 20 m is named, geometry that the radius of gyration of its link's mass contradicts, and collision geometry
-    of another unit than the visual one.
+    more than 20 m is named, geometry that the radius of gyration of its link's mass contradicts, collision geometry
+    of another unit than the visual one, and shapes that a size or scale of zero makes a line or a point, which MuJoCo
+    refuses.
     Example:
         <mesh filename="hand.stl"/>   for a file in millimetres
     Remedy: Correct the scale, or export in metres.
     """
     for index, part in enumerate(sketch.parts):
-        geometry = geometry_of(sketch, index) if part.shapes and part.moves else None
+        lines = [shape for shape in part.shapes if _is_line(shape.vertices)]
+        for shape in lines:
+            said = f"{sketch.word} '{part.name}' has {shape.role} geometry of no size"
+            yield Hit(shape.place, f"{said} ({shown(shape.source)}).", "Correct its size or scale, or remove it.")
+        geometry = geometry_of(sketch, index) if part.shapes and part.moves and not lines else None
         if geometry is None:
             continue
         extents = np.ptp(geometry.points, axis=0)
@@ -239,6 +246,12 @@ def mesh_scale(sketch: Sketch) -> Iterator[Hit]:
         if a and b and THRESHOLDS.thousand[0] < max(a / b, b / a) < THRESHOLDS.thousand[1]:
             message = f"{sketch.word} '{part.name}' has collision geometry of {a:.3g} m and visual one of {b:.3g} m"
             yield Hit(part.shapes[0].place, f"{message}; one in millimetres?", "Correct the scale of one.")
+
+
+def _is_line(vertices: np.ndarray) -> bool:
+    """Whether points (n, 3) lie on a line, or are one."""
+    centred = vertices - vertices.mean(axis=0)
+    return bool(np.linalg.svd(centred.T @ centred, compute_uv=False)[1] <= SAME**2 * np.square(vertices).sum())
 
 
 def _over_gyration(part: Part, diagonal: float) -> float:

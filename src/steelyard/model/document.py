@@ -24,7 +24,7 @@ class ModelDocument(ABC):
 
     path: Path  # of the file
     folders: tuple[Path, ...] = ()  # in which files that it names may lie, as of `allowed_folders`
-    arguments: Mapping[str, str] = field(default_factory=dict)  # of a xacro file, by name; other formats have none
+    arguments: Mapping[str, str] = field(default_factory=dict)  # of the file, by name, as of `Format.arguments`
 
     @property
     def whole(self) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 from glob import has_magic
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -26,11 +27,13 @@ from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
 from steelyard.model.normal_form import AXES, HELICAL, Abilities, Form
 from steelyard.model.references import allowed_folders, around, is_inside
-from steelyard.model.robot import Robot
+from steelyard.model.robot import Robot, Source
 from steelyard.model.shape_output import Shapes, suffix_problem
 from steelyard.model.sketch import Sketch
 from steelyard.model.xml import has_root
 from steelyard.numbers import NEGLIGIBLE, SAME
+
+ANY = "*"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,11 @@ class Format:
     precision: float = NEGLIGIBLE  # relative, to which numbers that are written read back
     parts: bool = False  # whether its files may be parts of a model, which alone are none
     copies: str = ""  # suffix of edited copies, where it is another
-    arguments: bool = False  # whether its files take any
+    arguments: tuple[str, ...] = ()  # those that its files take; ANY for what each file names itself
+
+    def takes(self, arguments: Mapping[str, str]) -> dict[str, str]:
+        """Those of some arguments that its files take."""
+        return {name: text for name, text in arguments.items() if name in self.arguments or ANY in self.arguments}
 
 
 _later = partial(later, "steelyard.model")  # a URDF needs neither MuJoCo's ways nor writers
@@ -91,7 +98,7 @@ FORMATS = (
             ground=True,
             drives=_later("mjcf_drives.expressible"),
         ),
-        shapes=Shapes(tuple(SIZES), _later("mjcf_new.mesh_problem"), colored=False),
+        shapes=Shapes(tuple(SIZES), _later("mjcf_new.mesh_problem"), colored=False, flat=False),
         parts=True,
     ),
     Format(
@@ -112,6 +119,7 @@ FORMATS = (
             separator="::",
         ),
         lacks=("drives",),
+        arguments=("model",),
         shapes=Shapes(tuple(SIZES), partial(suffix_problem, (".dae", ".obj", ".stl", ".glb", ".gltf"), "SDF")),
     ),
     Format(
@@ -143,7 +151,7 @@ FORMATS = (
         open=_later("xacro.XacroDocument"),
         lacks=("armature", "drives"),
         copies=".urdf",
-        arguments=True,
+        arguments=(ANY,),
     ),
 )
 BY_NAME = {each.name: each for each in FORMATS}
@@ -175,7 +183,7 @@ def load(
         gravity: (3,) in the world, m/s^2; None takes the file's (MJCF, worlds of SDF) or `[0, 0, -9.81]`.
         folders: whose files the model may name beside those of its own folder and package; others are never opened.
         lock: joint -> rad or m at which it stands still, such as the fingers of a gripper that was not recorded.
-        arguments: of a xacro file: name -> value, or words `NAME=VALUE`.
+        arguments: of a xacro file: name -> value, or words `NAME=VALUE`. `model` of an SDF file with several robots.
 
     Raises:
         ModelError: names the file, the element, what was found and what to do.
@@ -198,8 +206,9 @@ def load(
         )
     format = _format_of(path) if suffix in GENERAL else BY_SUFFIX[suffix]
     given = arguments_of(arguments)
-    if given and not format.arguments:
-        raise ModelError(f"{path} is {format.title}, which takes no arguments; '{next(iter(given))}' was given.")
+    if other := [name for name in given if name not in format.takes(given)]:
+        takes = f"the argument {choices(format.arguments)}" if format.arguments else "no arguments"
+        raise ModelError(f"{path} is {format.title}, which takes {takes}; '{shown(other[0])}' was given.")
     document = _with_folders(replace(format.open(path), arguments=given), folders)
     robot = document.robot(floating=floating, gravity=gravity)
     return locked(robot, lock or {})
@@ -236,9 +245,8 @@ def opened(path, folders=(), arguments: Mapping[str, object] | Iterable[str] = (
     the folder around its own, where it names files there), its own, further ones. Raises ModelError for no folder
     or file."""
     path = Path(path)
-    format, given = _format_of(path), arguments_of(arguments)
-    given = given if format.arguments else {}
-    return _with_folders(replace(format.open(path), arguments=given), folders)
+    format = _format_of(path)
+    return _with_folders(replace(format.open(path), arguments=format.takes(arguments_of(arguments))), folders)
 
 
 def read_sketch(
@@ -252,8 +260,10 @@ def read_sketch(
 def require_takers(models: Sequence[Path], arguments: Mapping[str, object] | Iterable[str]) -> None:
     """Raise ModelError for arguments where none of the models takes any."""
     given = arguments_of(arguments)
-    if given and models and not any(_format_of(path).arguments for path in models):
-        raise ModelError(f"Only xacro models take arguments, and none was given; '{next(iter(given))}' was.")
+    if given and models and not any(_format_of(path).takes(given) for path in models):
+        raise ModelError(
+            f"No model takes the argument '{shown(next(iter(given)))}'; xacro models take those that they name."
+        )
 
 
 def document_of(robot: Robot) -> ModelDocument | None:
@@ -262,6 +272,13 @@ def document_of(robot: Robot) -> ModelDocument | None:
     if source is None:
         return None
     return replace(BY_NAME[source.format].open(source.path), folders=source.folders, arguments=source.arguments)
+
+
+def options_of_copy(source: Source | None) -> dict[str, Any]:
+    """Options with which `load` reads an edited copy of a file."""
+    if source is None:
+        return {}
+    return {"folders": source.folders, "arguments": {} if BY_NAME[source.format].copies else source.arguments}
 
 
 def _format_of(path: Path) -> Format:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import InertiaError, ModelError, OptionError
-from steelyard.inertia import mesh_files, solids
+from steelyard.inertia import mesh, mesh_files, solids
 from steelyard.inertia.mesh_files import MOST_BYTES
 from steelyard.model.references import Resolved, resolve
 
@@ -40,6 +40,12 @@ class Piece:
     scale: np.ndarray | None = None  # (3,) of its coordinates
     color: tuple[float, ...] | None = None  # red, green, blue, opacity from 0 to 1
     problem: str = ""  # why nothing else is known of it
+
+    @property
+    def flat(self) -> bool:
+        """Whether a solid has a size of zero, or a mesh is scaled to a line or a point."""
+        sizes = self.scale if self.solid is None else self.solid[1]
+        return sizes is not None and bool(np.count_nonzero(sizes) < (2 if self.solid is None else len(sizes)))
 
     def colored_mesh(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Vertices (n, 3) m, faces (f, 3) or None, and colours (f, 4) of the faces or None.
@@ -91,6 +97,20 @@ class Meshes:
             return loaded
         assert piece.scale is not None
         return loaded[0] * piece.scale, loaded[1] if np.prod(piece.scale) > 0 else loaded[1][:, ::-1]
+
+    def filled(self, piece: Piece, density: float) -> np.ndarray | str:
+        """(10,) inertial parameters of a piece in its own frame, or why there are none. density: kg/m^3."""
+        if piece.problem:
+            return piece.problem
+        if piece.vertices is not None:
+            return solids.filled(piece.key[0], piece.key[1:], density)
+        found = self.triangles(piece)
+        if found is None or isinstance(found, Resolved):
+            return f"'{piece.name[:80]}' was not read" if found is None else found.message.rstrip(".")
+        try:
+            return mesh.parameters(*found, density=density)
+        except InertiaError as error:
+            return f"'{piece.name[:80]}': {error}".rstrip(".")
 
 
 def read_mesh(path: Path, text: str) -> tuple[np.ndarray, np.ndarray] | Resolved:

@@ -70,8 +70,8 @@ def around(model) -> Path | None:
 
 
 def allowed_folders(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[Path, ...]:
-    """Folders in which files that a model names may lie, links resolved: its package, its own folder in it, and further
-    ones that the user named. Raises ModelError for one that is no folder."""
+    """Folders in which files that a model names may lie, links resolved: its package, its own folder in it, the package
+    that an install of links was built from, and further ones that the user named. Raises ModelError for no folder."""
     own = Path(os.path.realpath(Path(model).parent))
     named = [Path(os.path.realpath(folder)) for folder in folders]
     for each in named:
@@ -79,7 +79,8 @@ def allowed_folders(model, folders: Iterable[str | os.PathLike] = ()) -> tuple[P
             raise ModelError(
                 f"{str(each)[:200]}, given as a folder of files that {Path(model).name} names, is no folder."
             )
-    return tuple(dict.fromkeys((package_of(own), own, *named)))
+    home = package_of(own)
+    return tuple(dict.fromkeys((home, own, *_built_from(home, os.path.realpath(model)), *named)))
 
 
 def is_inside(folders: Iterable[Path], path) -> bool:

@@ -25,7 +25,7 @@ class Source:
 
     format: name of its `Format`. folders: in which files that it names may lie, its own and those that the user named.
     locked: joints of the file that the robot does not have, because they stand still, and where, rad or m. arguments:
-    of a xacro file, by name. held: whether the file has a free base that the robot does not have.
+    of the file, by name. held: whether the file has a free base that the robot does not have.
     """
 
     path: Path

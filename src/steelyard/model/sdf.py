@@ -48,14 +48,18 @@ class SdfDocument(ModelDocument):
     def whole(self) -> bool:
         return any(each.tag in ("world", "model") for each in self.xml.root.children)
 
+    def files(self) -> SdfFiles:
+        """Its files, with new readers. Raises ModelError for what cannot be read at all."""
+        return SdfFiles(self.xml, self.folders, self.arguments.get("model", ""))
+
     def read(self) -> tuple[SdfFiles, SdfTree, list[SketchJoint]]:
         """Its files, trees and joints, with new readers. Raises ModelError for what cannot be read at all."""
-        files = SdfFiles(self.xml, self.folders)
+        files = self.files()
         tree = tree_of(files)
         return files, tree, geared(tree, read_joints(files, tree))
 
     def referenced(self) -> Iterator[Path]:
-        return named_files(SdfFiles(self.xml, self.folders), self.meshes)
+        return named_files(self.files(), self.meshes)
 
     def robot(self, *, floating, gravity) -> Robot:
         files, tree, joints = self.read()
@@ -79,7 +83,7 @@ class SdfDocument(ModelDocument):
             segments_of(parts, joints, world),
             floating=floating,
             gravity=stated if gravity is None else gravity,
-            source=Source(self.path.absolute(), "sdf", self.folders),
+            source=Source(self.path.absolute(), "sdf", self.folders, arguments=self.arguments),
             notes=_notes(files, tree, floating),
             closures=filter(None, closures),
             places=_places(tree),
@@ -96,10 +100,10 @@ class SdfDocument(ModelDocument):
         return Sketch(self.path, "sdf", "link", tuple(parts), tuple(joints), tuple(files.faults), tuple(files.notes))
 
     def pieces(self) -> Iterator[Piece]:
-        return pieces_of(tree_of(SdfFiles(self.xml, self.folders)), self.meshes)
+        return pieces_of(tree_of(self.files()), self.meshes)
 
     def surroundings(self, *, alone: bool = False) -> list[dict]:
-        return surroundings_of(tree_of(SdfFiles(self.xml, self.folders)), self.meshes)
+        return surroundings_of(tree_of(self.files()), self.meshes)
 
     @property
     def meshes(self) -> Meshes:

@@ -33,6 +33,7 @@ class SdfFiles:
 
     main: Document
     folders: tuple[Path, ...]
+    model: str = ""  # that is the robot, where it is said
     faults: list[ScanFault] = field(default_factory=list)  # and `refusals`: as of a `Reader`, of all files together
     refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # what is odd

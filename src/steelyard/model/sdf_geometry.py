@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.errors import InertiaError, ModelError
-from steelyard.inertia import mesh, solids, transform
+from steelyard.errors import ModelError
+from steelyard.inertia import solids, transform
 from steelyard.inertia.mesh_files import MOST_BYTES
 from steelyard.inertia.parameters import WATER
 from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.references import Resolved
 from steelyard.model.sdf_files import SdfFiles
 from steelyard.model.sdf_frames import SdfUse, raw_pose, text_of
 from steelyard.model.sdf_tree import Body, SdfTree
@@ -146,7 +145,7 @@ def automatic(body: Body, label: str, source: Meshes) -> np.ndarray | None:
     for collision in (each for each in body.item.element.children if each.tag == "collision"):
         _, piece = _piece(body, collision, label.partition(" > ")[0], source)
         own = float(reader.content(collision, "density", 1, label, default=density)[0])
-        found = "it has no geometry" if piece is None else _filled(piece, own, source)
+        found = "it has no geometry" if piece is None else source.filled(piece, own)
         if isinstance(found, str):
             said = f"<inertial auto> of a link that the format cannot fill: {found}."
             reader.fault("SY105", element, label, said, remedy="State mass, pose and inertia.")
@@ -159,21 +158,6 @@ def automatic(body: Body, label: str, source: Meshes) -> np.ndarray | None:
         return None
     mass = float(reader.content(element, "mass", 1, label, default=[total[0]])[0])
     return total * (mass / total[0])
-
-
-def _filled(piece: Piece, density: float, source: Meshes) -> np.ndarray | str:
-    """(10,) inertial parameters of a piece in its own frame, or why there are none."""
-    if piece.problem:
-        return piece.problem
-    if piece.vertices is not None:
-        return solids.filled(piece.key[0], piece.key[1:], density)
-    found = source.triangles(piece)
-    if found is None or isinstance(found, Resolved):
-        return f"'{piece.name[:80]}' was not read" if found is None else found.message.rstrip(".")
-    try:
-        return mesh.parameters(*found, density=density)
-    except InertiaError as error:
-        return f"'{piece.name[:80]}': {error}".rstrip(".")
 
 
 def surroundings_of(tree: SdfTree, source: Meshes) -> list[dict]:

@@ -141,17 +141,18 @@ def _choose(tree: SdfTree, files: SdfFiles) -> None:
     movable = {tree.over.root[parent if child == WORLD else child] for parent, child in ends}
     free = {root for root in tree.over.root.values() if root not in tree.over.carriers}
     able = [group for group in groups if not movable.isdisjoint(group)]
-    found = able or groups
+    named = [group for group in groups if files.model in (tree.bodies[body].path[0] for body in group)]
+    found = named or able or groups
     refuse, element = files.sheets[0].reader.refuse, files.main.root
     if not found:
         why = "all models are static" if tree.bodies else "it has no <link>"
         remedy = "Give the file of a robot, without <static>."
         refuse(element, f"nothing in the file can move: {why}.", next(iter(files.missing), remedy))
         return
-    if len(found) > 1:
+    if len(found) > 1 or (files.model and not named):
         names = [tree.bodies[group[0]].path[0] for group in found]
-        said = f"the file has {len(found)} models that {'move' if able else 'could move'} ({choices(names)})."
-        refuse(element, said, "Keep the robot in a file of its own, or give the others <static>true</static>.")
+        said = f"the file has {len(found)} model(s) that {'move' if able else 'could move'} ({choices(names)})."
+        refuse(element, said, f"Choose the robot: --arg model={names[0]} (arguments={{'model': {names[0]!r}}}).")
         return
     group = found[0]
     roots = [body for body in group if tree.over.root[body] == body]

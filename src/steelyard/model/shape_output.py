@@ -31,6 +31,7 @@ class Shapes:
     solids: tuple[str, ...]  # kinds of primitives
     problem: Callable[[str, bytes, str], str]
     colored: bool = True  # whether they see colours that a mesh file states
+    flat: bool = True  # whether they take pieces that are `Piece.flat`
 
 
 def suffix_problem(suffixes: tuple[str, ...], title: str, name: str, content: bytes, role: str) -> str:
@@ -82,6 +83,8 @@ class _WrittenPieces:
         """The pieces that stand for one in the format; none where it is lost, which the notes say."""
         if not piece.role and not piece.problem:
             return self._lost(piece, "Geometry that is neither shown nor touched")
+        if piece.flat and not self.shapes.flat:
+            return self._lost(piece, "Geometry with a size of zero")
         if piece.solid is not None and piece.solid[0] in self.shapes.solids:
             return (piece,)
         if piece.solid is not None and piece.solid[0] == "capsule":

@@ -51,7 +51,6 @@ def read_side(path, robot: Robot, *, gravity=None) -> Robot:
             robot does not have, rotors that no body can be.
     """
     document = _document(Path(path))
-    known(document.table("known"), robot)  # refused here already, whoever asks for it later
     robot = read_rest(document, robot)
     if gravity is not None:
         robot = replace(robot, gravity=np.asarray(gravity, dtype=float))
@@ -67,6 +66,7 @@ def read_side(path, robot: Robot, *, gravity=None) -> Robot:
     if unknown:
         document.refuse("actuated", f"names of joints of robot '{robot.name}': {choices(robot.joint_names)}")
     robot = robot if driven is None else robot.with_actuated(driven)
+    known(document.table("known"), robot)  # refused here already, whoever asks for it later
     return replace(robot, drives=_drives(document.table("drives"), robot))
 
 

@@ -21,7 +21,7 @@ from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
-from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of
+from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of, unstated_tensor
 from steelyard.model.xml import Document, Element, Reader, rooted
 from steelyard.numbers import NEGLIGIBLE
 from steelyard.spatial import GRAVITY, identity
@@ -39,7 +39,7 @@ BOUNDED = ("revolute", "prismatic")  # types that have a range
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
 ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
-TOLD = ("SY507", "SY509", "SY510", "SY511", "SY606")  # faults that a robot is read in spite of, and is told of
+TOLD = ("SY105", "SY507", "SY509", "SY510", "SY511", "SY606")  # faults that a robot is read in spite of, and is told of
 LIMITS = ("lower", "upper", "effort", "velocity")
 
 
@@ -73,7 +73,7 @@ class UrdfDocument(ModelDocument):
         reader, tree = _walked(document)
         if not tree.links and not reader.refusals:
             raise ModelError(f"{path} has no <link>; a robot needs at least two links and a movable joint.")
-        parts, joints = _parts(reader, tree, lambda *_: ((), False)), _joints(reader, tree)
+        parts, joints = _parts(reader, tree, None, self._meshes), _joints(reader, tree)
         if reader.refusals:
             raise ModelError(reader.refusals[0])
         told = (each for each in reader.faults if each.code in TOLD)
@@ -101,7 +101,7 @@ class UrdfDocument(ModelDocument):
         def shapes(link: Element, label: str):
             return shapes_of(reader, link, label, source, meshes=meshes)
 
-        parts, joints = _parts(reader, tree, shapes), _joints(reader, tree)
+        parts, joints = _parts(reader, tree, shapes, source), _joints(reader, tree)
         return Sketch(self.path, self.format, "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
 
     def pieces(self) -> Iterator[Piece]:
@@ -197,8 +197,9 @@ def _parents_first(reader: Reader, links, incoming) -> list[str]:
     return tree.order + lost
 
 
-def _parts(reader: Reader, tree: UrdfTree, shapes) -> list[Part]:
-    """Links, parents first. shapes: of a link and its label, and whether some are unknown."""
+def _parts(reader: Reader, tree: UrdfTree, shapes, source: Meshes) -> list[Part]:
+    """Links, parents first. shapes: of a link and its label, and whether some are unknown; None for a robot, which has
+    none, and a tensor wherever the file states a mass."""
     index = {name: i for i, name in enumerate(tree.order)}
     parts = []
     for name in tree.order:
@@ -207,30 +208,33 @@ def _parts(reader: Reader, tree: UrdfTree, shapes) -> list[Part]:
         R, p = identity() if joint is None else origin(reader, joint, label_of(joint), code="SY506")
         moves = joint is not None and joint.attributes.get("type") != FIXED
         label = label_of(link)
-        found, partial = shapes(link, label)
+        found, partial = shapes(link, label) if shapes else ((), False)
         known = np.nan_to_num(R), np.nan_to_num(p)  # an unreadable pose is reported once, then ignored
         above = None if parent is None else index.get(parent)
-        inertial = _inertial(reader, link, label)
+        inertial = _inertial(reader, link, label, None if shapes else source)
         parts.append(Part(name, reader.place(link, label), above, *known, moves, inertial, found, partial=partial))
     return parts
 
 
-def _inertial(reader: Reader, link: Element, label: str) -> Inertial | None:
+def _inertial(reader: Reader, link: Element, label: str, source: Meshes | None) -> Inertial | None:
+    """source: of geometry that stands for a missing tensor, which is NaN without."""
     inertial = link.find("inertial")
     if inertial is None:
         return None
     label = f"{label} > inertial"
-    elements = {tag: inertial.find(tag) for tag in ("mass", "inertia")}
-    for tag, element in elements.items():
-        if element is None:
-            remedy = "Add it, or remove the <inertial>."
-            reader.fault("SY105", inertial, label, f"<inertial> has no <{tag}>.", remedy=remedy)
     R, com = origin(reader, inertial, label)
-    mass, tensor = np.nan, np.full((3, 3), np.nan)
-    if (element := elements["mass"]) is not None:
+    mass, tensor, how = np.nan, np.full((3, 3), np.nan), ""
+    if (element := inertial.find("mass")) is None:
+        reader.fault("SY105", inertial, label, "<inertial> has no <mass>.", remedy="Add it, or remove the <inertial>.")
+    else:
         mass = reader.number(element, "value", f"{label} > mass")
-    if (element := elements["inertia"]) is not None:
+    if (element := inertial.find("inertia")) is not None:
         tensor = _tensor(reader, element, f"{label} > inertia")
+    else:
+        if source is not None:
+            R, (tensor, how) = np.eye(3), unstated_tensor(reader, link, mass, source)
+        said = f"<inertial> has no <inertia>{how and f'; it was taken for {how}'}."
+        reader.fault("SY105", inertial, label, said)
     return Inertial(reader.place(inertial, label), mass, com, R, tensor)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia import solids
+from steelyard.inertia import solids, to_com_inertia, transform
 from steelyard.inertia.mesh_files import MOST_BYTES
 from steelyard.model.meshes import PICTURE, Meshes, Piece
 from steelyard.model.references import Resolved
@@ -80,6 +80,24 @@ def shapes_of(reader: Reader, link: Element, label: str, source: Meshes, *, mesh
         solid, piece = _piece(reader, element, "", place)
         found.append(shape_of(reader, solid, piece, place, source, limit if meshes else 0))
     return tuple(filter(None, found)), None in found
+
+
+def unstated_tensor(reader: Reader, link: Element, mass: float, source: Meshes) -> tuple[np.ndarray, str]:
+    """(3, 3) tensor about its centre, in the axes of the link, of its geometry filled evenly with a mass, else of a
+    point; and which of both, in words."""
+    for role in ROLES:
+        pieces = [_piece(Reader(reader.document), each, "", "")[1] for each in drawn(link) if each.tag == role]
+        thetas = [np.full(10, np.nan) if piece is None else source.filled(piece, 1.0) for piece in pieces]
+        placed = [
+            transform(theta, piece.rotation, piece.position)
+            for piece, theta in zip(pieces, thetas, strict=True)
+            if piece is not None and not isinstance(theta, str)
+        ]
+        total = np.sum(placed, axis=0) if pieces and len(placed) == len(pieces) else np.zeros(10)
+        if np.isfinite(total).all() and total[0] > 0:
+            tensor = to_com_inertia(total * (mass / total[0]))[2]
+            return np.asarray(tensor), f"that of its {role} geometry, filled evenly"
+    return np.zeros((3, 3)), "a point mass, as the link shows no geometry that could be filled"
 
 
 def _piece(reader: Reader, element: Element, link: str, label: str) -> tuple[Element, Piece | None]:

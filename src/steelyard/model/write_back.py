@@ -17,7 +17,7 @@ from steelyard.arguments import require_type
 from steelyard.errors import ModelError
 from steelyard.model.changes import Draft
 from steelyard.model.compare import structure_difference
-from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, document_of, listed, load
+from steelyard.model.formats import BY_NAME, BY_SUFFIX, FORMATS, document_of, listed, load, options_of_copy
 from steelyard.model.robot import Robot
 from steelyard.model.write_new import new_file, read_back
 
@@ -73,9 +73,8 @@ def save(robot: Robot, path) -> SaveReport:
             name.write_bytes(content)
         source = robot.source
         assert source is not None  # as there is a reference
-        read_back(
-            trial, path, floating=floating, folders=source.folders, lock=source.locked, precision=format.precision
-        )
+        told = {"floating": floating, "lock": source.locked} | options_of_copy(source)
+        read_back(trial, path, precision=format.precision, **told)
         for (name, tried), (target, content) in zip(trial.files, final.files, strict=True):
             if content != tried:  # names of included files
                 name.write_bytes(content)

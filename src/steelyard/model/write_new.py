@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from steelyard import storage
 from steelyard.errors import ModelError
@@ -109,16 +109,14 @@ def read_back(
     trial: Draft,
     path: Path,
     *,
-    floating: bool | None = None,
-    folders: tuple[Path, ...] = (),
-    lock: Mapping[str, ArrayLike] | None = None,
     precision: float = NEGLIGIBLE,
+    **told: Any,
 ) -> Robot:
-    """The robot of files that were written for trial. path: under which name they will appear; floating, folders, lock:
-    as of `load`; precision: as of `Format`. Raises ModelError where it is another robot."""
+    """The robot of files that were written for trial. path: under which name they will appear; precision: as of
+    `Format`; told: options of `load`. Raises ModelError where it is another robot."""
     written = trial.files[-1][0]
     try:
-        found = load(written, floating=floating, folders=folders, lock=lock)
+        found = load(written, **told)
     except ModelError as error:
         found, problem = None, str(error).replace(str(written), str(path))
     else:
@@ -178,7 +176,8 @@ def _require_shared(robot: Robot, side: Path, path: Path):
     """Raise ModelError where the side file of a new model would count for the robot's own file, and change it."""
     source = robot.source
     assert source is not None
-    own = load(source.path, floating=robot.floating, folders=source.folders, lock=source.locked)
+    told = {"folders": source.folders, "lock": source.locked, "arguments": source.arguments}
+    own = load(source.path, floating=robot.floating, **told)
     try:
         _require_whole(own, read_side(side, own), path, NEGLIGIBLE)
     except ModelError as error:

@@ -82,7 +82,7 @@ class Files:
             package = name.partition(PACKAGE)[2].partition("/")[0]
             raise _Refused(f"package '{package[:80]}' is neither beside the model nor installed. {WAYS}")
         homes = (Path(os.path.realpath(home)) for home in self.homes.values() if home is not None)
-        if "\0" in name or not is_inside((*self.folders, *homes), name):
+        if "\0" in name or not (name == str(self.main) or is_inside((*self.folders, *homes), name)):
             raise _Refused(
                 f"'{name[:120]}' lies outside the model's folder ({self.folders[0].name}); it was not opened. "
                 f"{remedy(name) if chr(0) not in name else ''}".strip()

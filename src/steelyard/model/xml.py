@@ -7,10 +7,11 @@ stands before it, take `--` in comments, and take bytes as they are. So do we, a
 
 import codecs
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from math import isfinite
 from pathlib import Path
 from xml.parsers import expat
@@ -29,8 +30,8 @@ DECLARATION = re.compile(rb"((?>\s+|<!--.*?-->)*+)(<\?xml\s[^>]*\?>)", re.DOTALL
 STATED = re.compile(rb"""\s(version|encoding)\s*=\s*(["'])([^"']*)\2""")
 DEEPEST = 256  # elements in each other
 LONGEST = 10_000_000  # characters of a start tag
-HEAD = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
-ATTRIBUTE = re.compile(rb"""(?<!\s)\s+([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
+HEAD = re.compile(rb"""<[^\s/<>]++(?:(?:\s+|(?<=["']))[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
+ATTRIBUTE = re.compile(rb"""(?:(?<!\s)\s+|(?<=["']))([^\s=]+)\s*=\s*(["'])(.*?)\2""", re.DOTALL)
 ENCLOSED = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"))
 MARKS = re.compile(r"""["';]+(?=\s|$)""")  # behind a number, at which readers of the formats stop
 LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost where UTF-8 was promised and not kept
@@ -211,15 +212,28 @@ def rooted(path, title: str, *tags: str) -> Document:
 def parsed(path: Path, content: bytes) -> Document:
     """`read`, of a file's bytes."""
     text = decoded(content, path)
-    return Document(path, text.body, text.encoding, text.bom, _index(text.body, text.start, path), text.notes)
+    root, glued = _index(text.body, text.start, path)
+    notes = text.notes
+    if glued:
+        line = text.body.count(b"\n", 0, text.start + glued[0]) + 1
+        notes += (f"{path.name}, line {line}: a blank is missing between attributes; it was read as if it were there.",)
+    return Document(path, text.body, text.encoding, text.bom, root, notes)
 
 
-def _index(body: bytes, begin: int, path: Path) -> Element:
-    """Root element. begin: of what the parser sees, so that its own offsets and lines start there."""
+def _index(body: bytes, begin: int, path: Path, glued: Sequence[int] = ()) -> tuple[Element, Sequence[int]]:
+    """Root element, and where blanks between attributes are missing. begin: of what the parser sees, so that its own
+    offsets and lines start there; glued: where it is to see blanks that the file lacks."""
     open_elements: list[Element] = []
     roots: list[Element] = []
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
+    seen, added = _with_plain_comments(body[begin:]), [at + k for k, at in enumerate(glued)]
+    if glued:
+        seen = b" ".join(seen[a:b] for a, b in pairwise([0, *glued, len(seen)]))
+
+    def here() -> int:
+        """Where the parser is in the body."""
+        return begin + parser.CurrentByteIndex - bisect_left(added, parser.CurrentByteIndex)
 
     def on_doctype(*_):
         raise ModelError(
@@ -227,7 +241,7 @@ def _index(body: bytes, begin: int, path: Path) -> Element:
         )
 
     def on_start(tag, attributes):
-        start = begin + parser.CurrentByteIndex
+        start = here()
         head = HEAD.match(body, start)
         if head is None:
             raise ModelError(f"{path}: the start tag <{tag[:60]}> cannot be located for editing.")
@@ -249,7 +263,7 @@ def _index(body: bytes, begin: int, path: Path) -> Element:
     def on_end(_):
         element = open_elements.pop()
         closed = body[element.head_end - 2 : element.head_end] == b"/>"
-        element.ends.append(element.head_end if closed else body.index(b">", begin + parser.CurrentByteIndex) + 1)
+        element.ends.append(element.head_end if closed else body.index(b">", here()) + 1)
 
     def on_text(data):
         open_elements[-1].chunks.append(data)
@@ -257,14 +271,22 @@ def _index(body: bytes, begin: int, path: Path) -> Element:
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = on_start, on_end, on_text
     parser.StartDoctypeDeclHandler = on_doctype
     try:
-        parser.Parse(_with_plain_comments(body[begin:]), True)
+        parser.Parse(seen, True)
     except expat.ExpatError as error:
+        if not glued and (missing := _missing_blanks(seen)):
+            return _index(body, begin, path, missing)
         line = body.count(b"\n", 0, begin) + error.lineno
         said = expat.ErrorString(error.code)
         raise ModelError(
             f"{path}, line {line}: not well-formed XML ({said}). Correct the file and try again."
         ) from error
-    return roots[0]
+    return roots[0], glued
+
+
+def _missing_blanks(seen: bytes) -> list[int]:
+    """Where the formats' own readers see an attribute begin right behind the quote that ends another."""
+    found = (each for head in HEAD.finditer(seen) for each in ATTRIBUTE.finditer(seen, *head.span()))
+    return [each.start() for each in found if each.start() == each.start(1)]
 
 
 def _with_plain_comments(body: bytes) -> bytes:

@@ -27,6 +27,7 @@ from steelyard.job import Job
 from steelyard.log import Finding, Log
 from steelyard.log.smoothers import order_of
 from steelyard.model import Robot
+from steelyard.native import require_core
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.job_run import Progress, Run, begin, job_of, require_motion, several
 from steelyard.pipeline.posterior_of_logs import LEAVE_OUT, everything, posterior_of, tried
@@ -157,6 +158,7 @@ def run(
 
     robot, logs: in the place of the files that the job names.
     """
+    require_core()  # of the posterior; said before logs are read
     report = progress or (lambda stage, share: None)
     report("reading the model", 0.0)
     begun = begin(job, robot, logs, lambda stage, share: report(stage, 0.05 + 0.5 * share), _refuse)
