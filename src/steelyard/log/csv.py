@@ -109,6 +109,9 @@ def numbers(head: TableHead, used: list[int]) -> tuple[list[NDArray[np.float64]]
         found = _by_arrow(head, used, comma)
         if found is not None:
             return found, notes
+    converters: dict[int | str, Callable[[str], float]] = dict.fromkeys(times, seconds_of)
+    if comma:
+        converters = dict.fromkeys(used, with_comma) | converters
     try:
         found = np.loadtxt(
             head.path,
@@ -118,7 +121,7 @@ def numbers(head: TableHead, used: list[int]) -> tuple[list[NDArray[np.float64]]
             ndmin=2,
             encoding=head.encoding,
             quotechar='"',
-            converters=(dict.fromkeys(used, with_comma) if comma else {}) | dict.fromkeys(times, seconds_of),
+            converters=converters,
         )
         for column in (used.index(index) for index in times):
             if found[:, column].max() < DAY:  # times of day, which go on behind midnight

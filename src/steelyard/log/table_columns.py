@@ -129,7 +129,7 @@ def layout(headers: Sequence[str], request: ReadRequest) -> Layout:
     ]
     columns, doubtful = _without_doubles(columns, request)
     if not any(column.channel == "t" for column in columns):
-        columns += _stamped(headers, bare)
+        columns += _stamped(bare)
     timed = any(column.channel == "t" for column in columns)
     step = None if timed else request.step
     _require_usable(columns, headers, step)
@@ -155,15 +155,16 @@ def split_unit(header: str) -> tuple[str, str | None]:
     return (timed[1], unit or timed["unit"]) if timed else (name, unit)
 
 
-def _stamped(headers: Sequence[str], names: Sequence[str]) -> list[TableColumn]:
+def _stamped(names: Sequence[str]) -> list[TableColumn]:
     """Time from columns of seconds and of nanoseconds below them, as ROS has it."""
-    found = {}
+    found: dict[tuple[str, str], int] = {}
     for index, name in enumerate(names):
         if match := _STAMP.match(name):
             found[match[1], "ns" if match["below"] else "s"] = index
     for (stem, unit), index in found.items():
         if unit == "s" and (below := found.get((stem, "ns"))) is not None:
-            return [TableColumn(at, headers[at], "t", part, part) for at, part in ((index, "s"), (below, "ns"))]
+            parts = ((index, "s"), (below, "ns"))
+            return [TableColumn(at, names[at], "t", part, part) for at, part in parts]
     return []
 
 

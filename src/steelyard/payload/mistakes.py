@@ -96,6 +96,7 @@ def _of_any(look: Look) -> Iterator[PayloadMistake]:
 
 def _in_other_units(rows: Rows, log: WrenchLog) -> Iterator[PayloadMistake]:
     """Places of the sensor in another unit than metres, in which it moves as no wrist does."""
+    assert log.acceleration is not None and log.twist is not None, "rows that move"
     if np.sqrt(np.mean(np.sum(log.acceleration[:, :3] ** 2, axis=1))) < FASTEST:
         return
     for unit in ("mm", "cm"):

@@ -306,7 +306,7 @@ def _table(path, robot, channels, corrections) -> _Read:
     if len(log) != (count := np.size(read.signals["t"])):
         raise LogError(f"{path}: {len(log)} samples of joints beside {count} of the wrench")
     joints = {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
-    return _Read(read.signals | joints)
+    return _Read({**read.signals, **joints})
 
 
 def _columns(head: TableHead, channels: Mapping[str, Any]) -> _Read:
