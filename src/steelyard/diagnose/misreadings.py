@@ -82,7 +82,10 @@ def misreading(case: Case) -> Hypothesis | None:
     for (each,) in _likeliest(few, {(each,): left for each, left in alone.items()}):
         found = _judged(few, (each,))
         closer = found.closer(before) and found.clear if each.of_links else found.explains(before)
-        explains = each.code == "torque_unit" or closer
+        if each.code == "torque_unit":
+            explains = each.options[:1] == ("--unit",) or found.left < MOST  # by a factor that is no unit's
+        else:
+            explains = closer and (found.own or found.left < POOR)
         if explains and found.evidence > before.evidence + EVIDENCE and not _as_motor(few, each, found):
             after[each] = found
     most = max((each.evidence for each in after.values()), default=before.evidence)
