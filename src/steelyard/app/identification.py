@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, replace
+from dataclasses import Field, dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
