@@ -63,6 +63,9 @@ def with_drives(robot, **numbers):
 
 
 def test_servos_of_known_gain(leg, known):
+    limits = {name: each["limit"]["state"] for name, each in drive_summary(known)["drives"].items()}
+    assert limits == dict.fromkeys(leg.dof_names, "undetermined")  # named, not left out
+    assert any('group = "servo"' in note for note in known.notes) == bool(np.isfinite(leg.effort_limits).all())
     """Friction, armature and delay to a few percent, within intervals that are as narrow as the data allows."""
     for joint, (name, found) in enumerate(known.drives.items()):
         assert name == leg.dof_names[joint] and found.kp == pytest.approx(60.0)

@@ -295,9 +295,8 @@ def drive_curves(result: DriveResult) -> Curves:
     steps = np.diff(t)
     consecutive = np.cumsum([0.0, *np.where((steps > 0) & (steps <= GAP), steps, GAP)])
     base = result.prior.nv - len(result.prior.driven_dofs)  # nothing commands it
-    found = {
-        key: y for key, y in screen_curves("motion", consecutive, series) if key[1] >= base or "comm" not in key[2]
-    }
+    every = screen_curves("motion", consecutive, series)
+    found = {key: y for key, y in every if key[1] >= base or key[2] != "commanded"}
     return found | dict(screen_curves(FILM, *_film(t, measured, simulated)))
 
 
