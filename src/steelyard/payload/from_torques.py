@@ -124,14 +124,14 @@ def identify_from_torques(
     findings, notes = (), ()
     with_payload = _summed(arm, with_payload)
     empty = None if without is None else _felt(arm, _summed(arm, without), frame)
-    both = None
+    rows = bare = both = None
     if isinstance(with_payload, Log):
         rows = of_torques(arm, with_payload, frame, _arm_noise(arm_error, empty))
         bare = of_torques(arm, without, frame) if isinstance(without, Log) else None
         both = None if bare is None or not isinstance(without, Log) else less(rows, with_payload, bare, without)
     if both is not None:
         loaded, empty, notes = _of_rows(both), None, (PAIRED,)
-    elif isinstance(with_payload, Log):
+    elif rows is not None:
         look, causes = _explained(rows)
         findings = (finding_of(causes, look.plain.share),) if causes else ()
         loaded, notes = _of_rows(rows, look.beside), (DRIVEN,) if look.beside.size else ()

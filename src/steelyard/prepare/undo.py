@@ -59,7 +59,8 @@ def corrected(
         if not told:
             log = log.replace(q=log.q + more, v=log.v, a=log.a)
         if log.command is not None and (told or drives):
-            servo = [told or (name in drives and drives[name].features.follows_q) for name in log.labels]
+            servos = [name for name, drive in (drives or {}).items() if drive.features.follows_q]
+            servo = [told or name in servos for name in log.labels]
             log = log.replace(command=log.command + more * servo)
         log = log.noted(f"{'command' if told else 'q'} of {joint}: {text} added")
     if corrections.even_stamps:
