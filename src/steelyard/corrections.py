@@ -43,7 +43,8 @@ class Corrections:
     scale: tuple[str, ...] = option(
         (),
         "Sign, gear or torque constant: tau:joint3=-1.",
-        more="Also `tau:all=50`, `q:joint1=0.01` (with v and a), `command:joint1=0.01`, and `joint3=-1` for all.",
+        more="Also `tau:all=50`, `q:joint1=0.01` (with v, a, and commands that follow it), `command:joint1=0.01`, and "
+        "`joint3=-1` for all.",
         metavar="[CHANNEL:]JOINT=FACTOR",
         scope=LOG,
         commands=READS,
@@ -58,8 +59,9 @@ class Corrections:
     )
     offset: tuple[str, ...] = option(
         (),
-        "Added to a joint's position, rad or m.",
-        metavar="JOINT=RAD",
+        "Added to a joint's position and its servo's commands, rad or m.",
+        more="Also `command:joint2=0.1`, to its commands alone.",
+        metavar="[command:]JOINT=RAD",
         scope=LOG,
         commands=READS,
     )

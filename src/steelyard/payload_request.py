@@ -49,7 +49,10 @@ class Request:
     torques: bool = _own(False, "No sensor: use the joint torques of the arm.")
     cutoff: float = _own(10.0, "Low-pass cutoff with --torques.", metavar="HZ", unit="Hz")
     hand: str | None = _own(
-        None, "The same with an empty hand: finds its weight and the bias.", metavar="LOG", path=True
+        None,
+        "The same with an empty hand: finds its weight and the bias; recommended with --torques.",
+        metavar="LOG",
+        path=True,
     )
     bias: bool = _own(False, "Estimate a constant wrench beside the payload.")
     drift: bool = _own(False, "The same for a bias that changes steadily with time.")

@@ -79,6 +79,8 @@ def test_joints_of_both_sides_have_one_motor(biped):
     assert [[names[j] for j in group] for group in twins(biped, other)] == [["left_knee", "right_knee"]]
     stated = {name: replace(drive, group="all") for name, drive in biped.drives.items()}
     assert [len(group) for group in twins(biped, stated)] == [4]
+    servos = dict.fromkeys(names, Drive("position"))
+    assert [len(group) for group in twins(biped, servos, named=False)] == [4] and len(twins(biped, servos)) == 2
 
 
 def test_twins_share_what_the_log_hardly_shows(biped):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 import pytest
+import trimesh
 from typer.testing import CliRunner
 
 import steelyard as sy
@@ -62,6 +63,9 @@ def with_drives(robot, **numbers):
 
 
 def test_servos_of_known_gain(leg, known):
+    limits = {name: each["limit"]["state"] for name, each in drive_summary(known)["drives"].items()}
+    assert limits == dict.fromkeys(leg.dof_names, "undetermined")  # named, not left out
+    assert any('group = "servo"' in note for note in known.notes) == bool(np.isfinite(leg.effort_limits).all())
     """Friction, armature and delay to a few percent, within intervals that are as narrow as the data allows."""
     for joint, (name, found) in enumerate(known.drives.items()):
         assert name == leg.dof_names[joint] and found.kp == pytest.approx(60.0)
@@ -109,7 +113,10 @@ def test_an_open_scale_is_said_and_ratios_are_right(leg, short, taught):
 def test_files_that_move_as_the_report_says(leg, short, tmp_path):
     """A loop over `mj_step` that knows MuJoCo alone, beside `rollout` and `validate --rollout`."""
     other = servo_log(leg, TRUTH, seed=5, duration=5.0)
-    sy.save(leg, tmp_path / "leg.urdf")
+    text = sy.save(leg, tmp_path / "leg.urdf").path.read_text()
+    mesh = '<visual><geometry><mesh filename="part.stl"/></geometry></visual>'
+    (tmp_path / "leg.urdf").write_text(text.replace("</link>", f"{mesh}</link>"))
+    trimesh.creation.box((0.02, 0.03, 0.04)).export(tmp_path / "part.stl")
     sy.write_csv(short, tmp_path / "run.csv")
     sy.write_csv(other, tmp_path / "other.csv")
     (tmp_path / "leg.steelyard.toml").write_text('version = 1\n[drives]\nkind = "position"\nkp = 60\n')
@@ -126,6 +133,7 @@ def test_files_that_move_as_the_report_says(leg, short, tmp_path):
     again = sy.load(path)
     rollout = sy.rollout(again, other)
     m = mujoco.MjModel.from_xml_path(str(path))
+    assert m.nmesh == 1 and m.ngeom >= leg.nb
     d = mujoco.MjData(m)
     d.qpos[:], d.qvel[:] = other.q[0], 0
     moved = []

@@ -119,6 +119,15 @@ def test_the_simulation_is_a_plain_one_of_mujoco(leg):
     assert rolled(leg, log_of(leg, fine), drives).rmse.max() < 1e-3  # which begins with the speed of a quadratic
 
 
+def test_the_sparse_solver_of_large_robots_is_not_used(tmp_path):
+    """Its factor is wrong in MuJoCo 4.0.0 (mujoco#3767), which takes it from 60 degrees of freedom on."""
+    body = '<body name="b{0}"><joint name="j{0}" axis="0 1 0"/><geom size="0.1" pos="0.1 0 0"/></body>'
+    text = f"<mujoco><worldbody>{''.join(map(body.format, range(61)))}</worldbody></mujoco>"
+    assert mujoco.mj_isSparse(mujoco.MjModel.from_xml_string(text))
+    (tmp_path / "many.xml").write_text(text)
+    assert not mujoco.mj_isSparse(Simulation(sy.load(tmp_path / "many.xml"), STEP).model)
+
+
 def test_a_changed_body_is_what_mujoco_makes_of_it(leg):
     heavier = leg.with_inertias(1.3 * leg.inertias)
     own = recorded(heavier, servos(leg), seed=2, duration=4.0, tick=0)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import mkdtemp
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -24,8 +25,8 @@ from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import ModelError, OptionError
 from steelyard.model.mujoco_state import to_mujoco
 from steelyard.pipeline.drive_identification import require_walking
-from steelyard.pipeline.drive_verdict import UNPROVEN, heavier_than_loaded
-from steelyard.report.drive_report import drive_sheet, drive_summary
+from steelyard.pipeline.drive_verdict import UNPROVEN, heavier_than_loaded, shown_names
+from steelyard.report.drive_report import drive_curves, drive_sheet, drive_summary
 from steelyard.simulate.truth import Truth
 
 TRUTH = Truth(load=3.0, armature=0.008, damping=0.4, frictionloss=0.4, delay=0.006)
@@ -282,6 +283,18 @@ def test_a_whole_run_writes_the_ground(tmp_path):
     assert ranges["time_constant", "ground"]["source"] == "identified"
     assert ranges["time_constant", "ground"]["upper"] < told["time_constant"]["upper"]
     assert told["written"] and told["time_constant"]["lower"] < 0.012 < told["time_constant"]["upper"] < 0.02
+
+
+def test_a_free_base_is_named_as_people_do_and_follows_no_command():
+    robot, rng = sy.load(file_of(walked().mjcf)), np.random.default_rng(0)
+    driven = [robot.dof_names[dof] for dof in robot.driven_dofs]
+    names = shown_names(robot.dof_names, driven)
+    assert names[0] == "base x" and names[5] == "base about z" and names[6:] == driven
+    positions = rng.normal(size=(3, 100, robot.nv))
+    result = SimpleNamespace(prior=robot, overlay=(0.01 * np.arange(100), *positions))
+    curves = drive_curves(result)
+    assert sorted(i for kind, i, name in curves if name == "commanded") == list(range(6, robot.nv))
+    assert sum(name == "measured" and kind == "motion" for kind, _, name in curves) == robot.nv
 
 
 def test_a_mass_that_no_load_explains_is_named():

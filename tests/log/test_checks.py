@@ -1,9 +1,11 @@
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from steelyard.corrections import Corrections
+from steelyard.drives.drive import Drive
 from steelyard.errors import LogError
 from steelyard.log import Log, checks, read_log
 from steelyard.model import library
@@ -286,12 +288,39 @@ def test_a_gripper_in_per_cent_is_named(motion, fake_robot, lower, upper, scale)
     log = log.replace(q=np.column_stack([scale * log.q[:, :2], 100 * share]), v=None, a=None)
     (named,) = found(log, robot, "percent")
     assert named.severity == "fatal" and "gripper" in named.message
-    mended = corrected(None, log, Corrections(scale=(named.options[1],), offset=tuple(named.options[3:])))
+    remedies = Corrections(scale=(named.options[1],), offset=tuple(named.options[3:]))
+    mended = corrected(None, log, remedies)
     assert np.allclose(mended.q[:, 2], lower + share * (upper - lower), rtol=1e-4)
+    told = log.replace(command=np.roll(log.q, 2, axis=0))
+    for words in (remedies, replace(remedies, offset=(f"command:gripper={lower}",))):
+        servos = corrected(None, told, words, dict.fromkeys(names, Drive("position")))
+        assert np.allclose(servos.command[:, 2], lower + np.roll(share, 2) * (upper - lower), rtol=1e-4, atol=1e-12)
+        assert np.allclose(servos.command[:, :2], told.command[:, :2])
     degrees = found(log, robot, "degrees")
     assert len(degrees) == (scale > 1)
     if degrees:
         assert degrees[0].options == ("--unit", "q:shoulder=deg", "--unit", "q:elbow=deg")
+
+
+def test_a_drive_that_is_told_torques_keeps_them_where_positions_are_scaled(motion):
+    log = motion()
+    told = log.replace(command=np.roll(log.tau, 2, axis=0))
+    assert np.array_equal(corrected(None, told, Corrections(scale=("q:all=0.0175",))).command, told.command)
+    flipped = corrected(None, log.replace(command=-log.q), Corrections(scale=("q:all=-1",)))
+    assert np.array_equal(flipped.q, flipped.command)
+
+
+def test_episodes_in_degrees_are_no_turns(motion, fake_robot):
+    """Each begins 6.2 degrees from where the last one ended, after a pause that is not the recording's."""
+    one = motion()
+    q = np.degrees(np.vstack([one.q, one.q[::-1] + np.radians(6.2)]))
+    row = np.repeat([0, 1], len(one))
+    arrays = {"t": np.tile(one.t, 2), "q": q, "tau": np.vstack([one.tau] * 2), "episode_index": row}
+    log = read_log(arrays)
+    told = codes(log, limited(fake_robot, (3.0, 3.0, 3.0)))
+    assert told.count("degrees") == 1 and not {"gap", "wrapped_angle"} & set(told)
+    later = log.replace(t=np.where(row == 1, log.t + 0.5, log.t))
+    assert "gap" in codes(later)
 
 
 def test_one_wrapped_joint_in_degrees(motion):

@@ -111,3 +111,6 @@ def test_what_followers_have_of_their_own_is_felt_by_the_joint_they_follow(tmp_p
     more = robot.with_joint_properties(armature=robot.armature + 0.05)
     edited = sy.load(sy.save(more, path.with_name("edited.xml")).path)
     assert np.allclose(edited.armature, robot.armature + 0.05)
+    less = robot.with_joint_properties(damping=np.full(robot.nv, 0.1), frictionloss=np.zeros(robot.nv))
+    edited = sy.load(sy.save(less, path.with_name("less.xml")).path)  # than followers have: theirs is edited, too
+    assert np.allclose(edited.damping, 0.1) and not edited.frictionloss.any()

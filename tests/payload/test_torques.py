@@ -74,6 +74,33 @@ def test_the_two_informations_of_an_arm_that_is_not_quite_known(panda, logs):
     assert np.abs(both.com - COM).max() < 2e-3
 
 
+def test_a_light_load_takes_a_pair_of_runs():
+    """0.1 kg at the wrist of an arm whose model lacks friction near standstill and by posture, as a cable makes it."""
+    arm, com = sy.library.puma560(), np.array([0.0, 0.0, 0.06])
+    held = parameters.from_com_inertia(0.1, com, 1e-5 * np.eye(3))
+    size, rng = np.array([1.5, 2.0, 1.5, 0.3, 0.3, 0.3]), np.random.default_rng(0)
+
+    def run(theta, seed):
+        inertias = arm.inertias.copy()
+        inertias[-1] += theta
+        sensors = simulate.Sensors(rate=250.0, torque_noise=0.02)
+        log = simulate.record(arm.with_inertias(inertias), duration=8.0, seed=seed, sensors=sensors).log
+        v = np.gradient(log.q, log.t, axis=0)
+        lacking = size * (0.6 * np.tanh(v / 0.01) - 0.5 * np.tanh(v / 0.3) + 0.5 * np.sin(log.q))
+        tau = log.tau + lacking + 0.01 * rng.normal(size=log.tau.shape)
+        return sy.filters.differentiate(log.replace(tau=tau), cutoff=10.0)
+
+    loaded, empty = run(held, 3), run(0 * held, 3)
+    alone = identify_from_torques(arm, loaded)
+    assert np.linalg.norm(alone.com - com) > 0.03 and abs(alone.mass / 0.1 - 1) > 0.04
+    for shifted in (empty, empty[25:].replace(t=empty.t[25:] - 0.7)):
+        both = identify_from_torques(arm, loaded, without=shifted)
+        assert abs(both.mass - 0.1) < 5e-4 and np.abs(both.com - com).max() < 1e-3
+        assert both.status is Status.WEAK and any("sample by sample" in note for note in both.notes)
+    other = identify_from_torques(arm, loaded, without=run(0 * held, 4))
+    assert not any("sample by sample" in note for note in other.notes)
+
+
 def test_the_noise_of_both_runs_counts(panda, logs):
     """Errors over their stated deviations, with the empty runs of a model that is right: about one. Where the empty
     run's noise is left out they are too large."""

@@ -1,6 +1,7 @@
 """What is shown of a robot: every geometry in its place, and a word for what is not."""
 
 import base64
+import re
 from dataclasses import replace
 
 import mujoco
@@ -50,6 +51,17 @@ def test_urdf_geometry_has_its_place_role_and_colour(arm):
     np.testing.assert_allclose(volume(box.vertices, box.faces), 0.4 * 0.08 * 0.08)
     rod = found.shapes[found.parts[2].shape]  # mirrored by its scale, and still seen from outside
     assert volume(rod.vertices, rod.faces) > 0.001
+
+
+def test_collision_shapes_stand_in_where_a_body_shows_nothing(tmp_path):
+    text = write_arm(tmp_path).read_text()
+    only = text.split('<link name="upper">')[1].split("</link>")[0]
+    bare = text.replace(only, re.sub(r"<visual>.*?</visual>", "", only, flags=re.DOTALL))
+    for source, stands_in in ((text, False), (bare, True)):
+        (tmp_path / "arm.urdf").write_text(source)
+        parts = scene(load(tmp_path / "arm.urdf"))["parts"]
+        assert [part["bare"] for part in parts if part["role"] == "collision"] == [stands_in]
+        assert any(part["role"] == "visual" for part in parts)
 
 
 def test_what_is_missing_is_named(arm):

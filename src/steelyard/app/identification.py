@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, replace
+from dataclasses import Field, dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,7 +162,7 @@ def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], dict]:
     reports = [save(result.robot, stage / _model_name(result))]
     path = reports[0].path
     if path.suffix != MJCF:  # the user's own file keeps its ground, geometry and base
-        reports.append(save(replace(result.robot, source=None), path.with_name(f"{path.stem}{SIMULATED}")))
+        reports.append(save(result.robot, path.with_name(f"{path.stem}{SIMULATED}")))
     models = [file.relative_to(stage).as_posix() for each in reports for file in each.files]
     for each in reports:
         if side_path(each.path) in each.files:

@@ -55,18 +55,20 @@ def _drive(robot: Robot, name: str, kind: str) -> Drive:
     return held
 
 
-def twins(robot: Robot, drives: Mapping[str, Drive]) -> tuple[np.ndarray, ...]:
+def twins(robot: Robot, drives: Mapping[str, Drive], *, named: bool = True) -> tuple[np.ndarray, ...]:
     """Degrees of freedom of two joints or more with the same motor: of one `group`, or with names equal but for sides,
-    and equal limits, friction, armature and drives."""
+    and equal limits, friction, armature and drives. named: False for other names and ranges, too, which may be twins.
+    """
     ranges = {joint.name: float(joint.upper[0] - joint.lower[0]) for joint in robot.free_joints}
     found: list[tuple[object, np.ndarray, list[int]]] = []
     for dof in robot.driven_dofs:
         name = robot.dof_names[dof]
         drive = drives[name]
         told = [getattr(drive, key) or np.inf for key in ("kp", "kd", "limit", "gain", "volts")]
-        own = [robot.effort_limits[dof], robot.velocity_limits[dof], ranges.get(name, np.inf), robot.armature[dof]]
+        own = [robot.effort_limits[dof], robot.velocity_limits[dof], robot.armature[dof]]
+        own.append(ranges.get(name, np.inf) if named else 0.0)
         numbers = np.array([*own, robot.damping[dof], robot.frictionloss[dof], *told])
-        key = (drive.kind, "group", drive.group) if drive.group else (drive.kind, *_stem(name))
+        key = (drive.kind, "group", drive.group) if drive.group else (drive.kind, *(_stem(name) if named else ()))
         for other, theirs, dofs in found:
             if key == other and (drive.group or np.allclose(numbers, theirs, rtol=SAME)):
                 dofs.append(dof)

@@ -84,6 +84,7 @@ class Simulation:
         ground.settle(self.model)
         self.model.opt.timestep = step
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        self.model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE  # the sparse factor of 4.0.0 is wrong (mujoco#3767)
         if not robot.floating:
             self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         self.model.dof_solimp[:, :2] = IMPEDANCE

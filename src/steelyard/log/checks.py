@@ -15,7 +15,7 @@ from steelyard.log.free_base import free_base
 from steelyard.log.log import Log
 from steelyard.log.masks import hanging_torques, saturation
 from steelyard.log.motion_checks import limits, time_unit, velocity, wraps
-from steelyard.log.raw_channels import SHORTEST, RobotNames
+from steelyard.log.raw_channels import FOLLOWING, SHORTEST, RobotNames, pause
 from steelyard.log.signals import COMPUTED, LACKING
 from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wandering
 from steelyard.log.stated_units import REGISTER, suspected
@@ -49,9 +49,10 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
         free = TWIST if getattr(robot, "floating", False) and log.nq > log.nv else 0
         found += free_base(log) if free else ()
         told = partial(torque, free=free)
-        for look in (quaternions, clocks, stamps, wandering, told, still, repeats, wraps, velocity):
+        bounds = partial(limits, robot=robot)
+        for look in (quaternions, clocks, stamps, wandering, told, still, repeats, velocity, bounds):
             found += look(log)
-        found += limits(log, robot)
+        found += wraps(log, others={finding.code for finding in found})
         found += drives_told(log, robot)
     return tuple(sorted(found, key=lambda finding: finding.severity != "fatal"))
 
@@ -145,11 +146,13 @@ def stamps(log: Log) -> Iterator[Finding]:
             f"slower ones. Record at {rate:g} Hz, or move slowly{long * (len(log) < 0.9 * duration * rate)}.",
         )
     holes = gaps(log.t)
-    if len(holes):
-        longest = int(holes[np.argmax(step[holes])])
+    paused = any(FOLLOWING in note for note in log.notes) & np.isclose(step[holes], pause(median), rtol=JITTER)
+    found = holes[~paused]  # without those that a reader put between episodes
+    if len(found):
+        longest = int(found[np.argmax(step[found])])
         yield warning(
             "gap",
-            f"{len(holes)} gaps of more than {GAP:g} median steps, the longest {step[longest]:.4g} s after "
+            f"{len(found)} gaps of more than {GAP:g} median steps, the longest {step[longest]:.4g} s after "
             f"t = {log.t[longest]:.6g} s; they are never interpolated across.",
         )
     regular = np.delete(step, holes)

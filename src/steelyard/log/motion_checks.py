@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import degrees, pi, radians
 
 import numpy as np
@@ -38,11 +38,12 @@ def _as_units(log: Log, joints: NDArray[np.bool_], keys: Sequence[str]) -> tuple
     return f"say units={stated}, on the command line {shlex.join(options)}", options
 
 
-def wraps(log: Log) -> Iterator[Finding]:
-    """Angles that jump by a full turn between two samples."""
+def wraps(log: Log, others: Collection[str] = ()) -> Iterator[Finding]:
+    """Angles that jump by a full turn between two samples. others: codes of what was found before; of positions that
+    are no rad, six are no turn."""
     if log.nq != log.nv:
         return
-    for turn in (2 * pi, 360.0):
+    for turn in (360.0,) if {"degrees", "degrees_suspected", "percent"}.intersection(others) else (2 * pi, 360.0):
         jumps = full_turns(log.q, turn)
         for j in np.flatnonzero(jumps.any(axis=0)):
             i, label = int(np.argmax(jumps[:, j])), log.labels[j]

@@ -122,7 +122,7 @@ EPISODE = INDEX[1:]  # columns of tables, where a column called log may be anyth
 NAMES = ("log_names", "episode_names")
 GROUPS = ("demo", "episode", "ep", "traj", "trajectory", "rollout", "trial")  # with a number, each holds an episode
 _STEPS = 10.0  # of the file's own, that the pause is at least, and that an episode may start late
-FOLLOWING = "episodes follow each other, with a gap between them"
+FOLLOWING = "one after another, with a gap between them"
 SHORTEST = 20  # samples of a log, or of an episode: stamps that go back more often are out of order
 DEEPEST = 16  # groups in groups, structures or messages in others, that are looked into
 
@@ -135,9 +135,14 @@ def one_time(t: NDArray, starts: NDArray) -> NDArray[np.float64]:
     steps, bounds = np.diff(t), np.asarray(starts) - 1
     within = np.delete(steps, bounds)
     step = float(np.median(within)) if len(within) else 0.0
-    # s put between logs, each of which counts from zero: a gap, which nothing is interpolated across
-    steps[bounds] = step + max(1.0, _STEPS * step)
+    steps[bounds] = pause(step)
     return t[0] + np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def pause(step: float) -> float:
+    """s from the last sample of a log to the first of the next one, each of which counts from zero: a gap, which
+    nothing is interpolated across. step: between samples, s."""
+    return step + max(1.0, _STEPS * step)
 
 
 def changes(index: NDArray) -> NDArray[np.int64]:
@@ -170,7 +175,7 @@ def restarted(raw: Raw) -> Raw:
 
 def following(count: int) -> str:
     """The note on several episodes."""
-    return f"t: {count} {FOLLOWING}"
+    return f"t: {count} episodes {FOLLOWING}"
 
 
 def chosen(raw: Raw, index: NDArray, names: Sequence[str], wanted: Sequence[str]) -> Raw:
@@ -183,7 +188,7 @@ def chosen(raw: Raw, index: NDArray, names: Sequence[str], wanted: Sequence[str]
     order = [numbers[name] for name in wanted] or list(dict.fromkeys(index.tolist()))
     rows = np.concatenate([np.flatnonzero(index == k) for k in order])
     said = choices(called[k] for k in order)
-    note = f"read of {len(called)} logs in the file: {said}" + " one after another, with gaps" * (len(order) > 1)
+    note = f"read of {len(called)} logs in the file: {said}" + f" {FOLLOWING}" * (len(order) > 1)
     if not wanted and len(order) > 1:
         note += f'; --channels \'{{"log": "{called[order[0]]}"}}\' reads one alone'
     channels = {key: replace(channel, values=channel.values[rows]) for key, channel in raw.channels.items()}

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import SI, factor, is_si, step
+from steelyard.log.channels import SI, factor, step
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import Channel, Raw
 from steelyard.numbers import SAME
@@ -85,7 +85,8 @@ def in_stated_units(log: Log, told: StatedUnits) -> Log:
     """The log in SI, with a note on each conversion that readers leave: of commands that follow positions, and of
     single joints. Raises LogError for a joint or a channel that the log does not have."""
     if "q" in told.units and "command" not in told.units:
-        log = _told_alike(log, np.ones(log.nv, dtype=bool), told.units["q"], "command")
+        unit = told.units["q"]
+        log = told_alike(log, np.full(log.nv, factor("q", unit)), f"command: converted from {unit} as q")
     for (channel, joint), unit in told.of_joints.items():
         values, column = getattr(log, channel), np.array(log.labels) == joint
         if not column.any() or values is None or values.shape[1] != log.nv:
@@ -95,24 +96,21 @@ def in_stated_units(log: Log, told: StatedUnits) -> Log:
         log = log.replace(**{channel: values * np.where(column, factor(channel, unit), 1.0)})
         log = log.noted(f"{channel} of {joint}: converted from {unit} to {SI[channel]}, as units= says")
         if channel == "q" and ("command", joint) not in told.of_joints:
-            log = _told_alike(log, column, unit, f"command of {joint}")
+            log = told_alike(log, column * factor("q", unit), f"command of {joint}: converted from {unit} as q")
     return log
 
 
-def _told_alike(log: Log, columns: NDArray[np.bool_], unit: str, what: str) -> Log:
-    """The log with commands of some joints in the unit that was stated for positions, where they follow the positions
-    in the same numbers. What a velocity or torque drive is told does not."""
-    if log.command is None or log.command.shape != log.q.shape or is_si("q", unit):
+def told_alike(log: Log, factors: NDArray[np.float64], what: str) -> Log:
+    """The log with commands of some joints multiplied as positions were, where they follow them in the same numbers.
+    What a velocity or torque drive is told does not. factors: (nv,), zero of other joints."""
+    if log.command is None or log.command.shape != log.q.shape or np.isin(factors, (0.0, 1.0)).all():
         return log
-    command = log.command * np.where(columns, factor("q", unit), 1.0)
-    moving = columns & (np.nanstd(log.q, axis=0) > 0)
-    error, size = (  # medians, as either may jump by a full turn first
-        np.nanmedian(np.abs(x[:, moving])) if moving.any() else 0
-        for x in (command - log.q, log.q - np.nanmedian(log.q, axis=0))
-    )
-    if not error < 0.3 * size:  # median distance of positions from what was told, over that from their median, at most
+    command, span = log.command * np.where(factors, factors, 1.0), np.nanmax(log.q, axis=0) - np.nanmin(log.q, axis=0)
+    moving = (factors != 0) & (span > 0)
+    # a median, as either may jump by a full turn first; it is a small part of what the positions span
+    if not moving.any() or not np.nanmedian(np.abs(command - log.q)[:, moving]) < 0.1 * np.median(span[moving]):
         return log
-    return log.replace(command=command).noted(f"{what}: converted from {unit} as q, which follows it")
+    return log.replace(command=command).noted(f"{what}, which follows it")
 
 
 REGISTER = "the servo's register,"

@@ -202,7 +202,7 @@ def _joint_changes(robot: Robot, reference: Robot, format: str, writable):
     arrays, notes = {}, []
     for field in PROPERTIES:
         values, old, homeless = getattr(robot, field).copy(), getattr(reference, field), []
-        followers = of_followers(reference.joints, field)  # stays in the file where it is
+        followers = of_followers(reference.joints, field)
         for joint, at in zip(robot.joints, robot.v_slices, strict=True):
             if joint.mimics is not None or np.allclose(values[at], old[at], rtol=ROUNDING, atol=0.0):
                 continue
@@ -211,9 +211,15 @@ def _joint_changes(robot: Robot, reference: Robot, format: str, writable):
                     f"Joint '{joint.name}' has {field} {values[at].tolist()}; expected finite numbers that are not "
                     "negative. Fit friction with fit.consistent, or correct it. Nothing was written."
                 )
-            own = values[at] - followers[at]
-            if writable(joint, field) and np.ptp(own) == 0 and own[0] >= 0:
+            own, below = values[at] - followers[at], [each for each in reference.joints if each.mimics == joint.name]
+            if own.min() >= 0:  # that of followers stays in the file where it is
+                below = []
+            else:  # all of them have less, by one factor
+                own = (old[at] - followers[at]) * values[at] / old[at]
+            if all(writable(each, field) for each in (joint, *below)) and np.ptp(own) == 0:
                 changed.setdefault(joint.name, {})[field] = float(own[0])
+                for each in below:
+                    changed.setdefault(each.name, {})[field] = float(getattr(each, field) * values[at][0] / old[at][0])
             else:
                 homeless.append(joint.name)
                 values[at] = old[at]

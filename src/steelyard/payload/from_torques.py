@@ -22,7 +22,7 @@ from steelyard.payload.density import density_fit
 from steelyard.payload.methods import compact_body, fitted_body
 from steelyard.payload.mistakes import of_torques as arm_mistakes
 from steelyard.payload.payload_estimate import Payload, Status, implausible, mass_seen, status_of
-from steelyard.payload.rows import Rows, fitted, memory_of, of_torques, score_spread, sums_of
+from steelyard.payload.rows import Rows, fitted, less, memory_of, of_torques, score_spread, sums_of
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_sums import eliminated, of_body, weighed_fit
@@ -30,6 +30,8 @@ from steelyard.payload.wrench_sums import eliminated, of_body, weighed_fit
 ZERO = 2.0  # standard deviations within which a mass is none: an empty hand, in 95 of 100 logs
 ARM = 0.1  # share of the torque that an arm's own model may leave, for an empty hand to be one
 HEAVY = 2.0  # times its own mass: no arm holds more
+PAIR = "Surest is the same motion with an empty hand, too: --hand LOG, in Python without=."
+PAIRED = "both logs are of one motion: the empty one has taken off what the arm's model lacks, sample by sample"
 DRIVEN = (
     "the arm's model lacks what drives its joints: offsets, friction and armature were fitted beside; deviations are "
     "smaller with a model of the same day (--arm RESULT)"
@@ -105,8 +107,8 @@ def identify_from_torques(
         arm: identified model of the empty arm, friction and armature included; it stays as it is.
         with_payload: log with v and a, or `carried_information` of it, which keeps no samples to look for mistakes in;
             none are looked for where contacts or known wrenches act, either.
-        without: the same for the empty arm, if the model is not trusted: what the model misses there is estimated as an
-            apparent payload and taken off.
+        without: the same for the empty arm, recommended: of a log of the same motion, what the model misses there is
+            taken off sample by sample; of another motion, as an apparent payload.
         frame: link or body in whose axes theta is, the last body by default.
         shape: as for `identify`, in the frame.
         weight: of the compact-body prior without shape.
@@ -122,11 +124,19 @@ def identify_from_torques(
     findings, notes = (), ()
     with_payload = _summed(arm, with_payload)
     empty = None if without is None else _felt(arm, _summed(arm, without), frame)
+    rows = bare = both = None
     if isinstance(with_payload, Log):
         rows = of_torques(arm, with_payload, frame, _arm_noise(arm_error, empty))
+        bare = of_torques(arm, without, frame) if isinstance(without, Log) else None
+        both = None if bare is None or not isinstance(without, Log) else less(rows, with_payload, bare, without)
+    if both is not None:
+        loaded, empty, notes = _of_rows(both), None, (PAIRED,)
+    elif rows is not None:
         look, causes = _explained(rows)
         findings = (finding_of(causes, look.plain.share),) if causes else ()
         loaded, notes = _of_rows(rows, look.beside), (DRIVEN,) if look.beside.size else ()
+        if bare is not None and look.beside.size:
+            empty = _of_rows(bare, bare.drive)
     else:
         loaded = _felt(arm, with_payload, frame)
     noise, theta, (G, b) = loaded.noise, loaded.theta, loaded.normal
@@ -146,7 +156,7 @@ def identify_from_torques(
     if not mass > 0:
         raise FitError(
             f"the torques give a payload of {mass:.4g} kg. Is anything held? Is the arm's model identified with the "
-            "same friction and gravity, and are the torques on the link side?"
+            f"same friction and gravity, and are the torques on the link side? {PAIR}"
             + "".join(f" Found: {each.message}" for each in findings)
         )
     if shape is not None:
@@ -192,7 +202,8 @@ def _judged(found: Payload, arm: Robot, gram, findings: tuple[Finding, ...], lef
         return replace(found, status=status_of(found, moving=True, gram=gram))
     finding = (
         f"the payload leaves {100 * left:.0f} % of the torque that the arm's model does not explain. Are friction, "
-        "gravity and frame of the model right (steelyard validate on a log of the empty arm), is the payload held fast?"
+        "gravity and frame of the model right (steelyard validate on a log of the empty arm), is the payload held "
+        f"fast? {PAIR}"
     )
     return replace(found, status=Status.NOT_EXPLAINED, findings=(*found.findings, finding))
 

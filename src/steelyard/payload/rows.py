@@ -216,6 +216,29 @@ def _upward(axis):
     return np.concatenate([-axis, np.zeros_like(axis)], axis=1)
 
 
+def less(rows: Rows, log: Log, empty: Rows, other: Log) -> Rows | None:
+    """Rows less what the same arm left without payload at the same time of the same motion; None where motions differ.
+    log, other: that the rows are of; one may begin up to a second before the other."""
+    t, step = empty.t - empty.t[0], float(np.median(np.diff(rows.t)))
+    q, others = (each.q[np.searchsorted(each.t, own.t)] for each, own in ((log, rows), (other, empty)))
+    reach = round(min(1.0, t[-1] / 2, (rows.t[-1] - rows.t[0]) / 2) / step)
+
+    def at(lag: float, values) -> np.ndarray:
+        return np.stack([np.interp(rows.t - rows.t[0] + lag, t, column, np.nan, np.nan) for column in values.T], axis=1)
+
+    lag = 0.0
+    for finest, most in ((step, reach), (step / 10, 10)):
+        lags = lag + finest * np.arange(-most, most + 1)
+        lag = lags[np.argmin([np.nanmean((q - at(each, others)) ** 2) for each in lags])]
+    apart = np.sqrt(np.nanmean((q - at(lag, others)) ** 2, axis=0))
+    # of how far a joint moves: controllers follow with a payload nearly as without
+    if (apart > 0.1 * np.std(q, axis=0) + SAME).any():
+        return None
+    taken = at(lag, empty.measured)
+    there = np.isfinite(taken).all(axis=1)
+    return replace(rows, measured=rows.measured - taken, noise=np.zeros_like(rows.noise))[there]
+
+
 def of_torques(arm: Robot, log: Log, frame: str | None, noise=None) -> Rows:
     """Rows of an arm's joints, its own torque taken off, thinned to what a filtered log holds; samples of weight zero
     are left out. noise: (nv,) RMS of what the arm's model leaves of an empty run."""

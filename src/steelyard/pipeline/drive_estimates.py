@@ -117,7 +117,8 @@ def named_drives(robot: Robot, drives: Mapping[str, Drive], fit: MotionFit) -> d
             value = float(getattr(fit.drives, array)[j])
             if array == "delay" and value < 0:  # commands do not act before they are given
                 values["early"], value = -value, 0.0
-            if array in fit.undetermined and fit.undetermined[array][j]:
+            unlimited = array == "limit" and not np.isfinite(value)
+            if unlimited or (array in fit.undetermined and fit.undetermined[array][j]):
                 open_ends.append(key)
                 continue
             half = float(fit.half_width[array][j]) if array in fit.half_width else 0.0

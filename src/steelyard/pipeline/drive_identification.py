@@ -320,6 +320,14 @@ def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Fas
     if alike:
         names = "; ".join(", ".join(robot.dof_names[j] for j in group) for group in alike)
         notes.append(f"Same motor: {names}. Drives {'share' if best.groups else 'do not share'} their numbers{others}.")
+    known = {j for group in alike for j in group}
+    for group in twins(robot, task.drives, named=False) if not robot.floating else ():
+        if known.isdisjoint(group) and np.isfinite(robot.effort_limits[group[0]]):
+            names = ", ".join(robot.dof_names[j] for j in group)
+            notes.append(
+                f"{names} have equal limits in the model. If they have the same servo, give each the same group in "
+                '[drives.JOINT] of the side file (group = "servo"): then they share its numbers, if evidence says so.'
+            )
     if len(inputs) > 1:
         which = "commanded" if best.read is inputs[0] else "measured"
         notes.append(f"Of commanded and measured torques, the {which} ones drive the joints{others}.")

@@ -1,6 +1,6 @@
 """What speaks against the use of identified drives."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from steelyard.numbers import number
 from steelyard.pipeline.drive_identification import FOUND, START, DriveResult
 from steelyard.pipeline.verdicts import SAME
 
+BASE = (*(f"base {axis}" for axis in "xyz"), *(f"base about {axis}" for axis in "xyz"))
 IDLE = {COMMANDED: "a robot that goes where it is told", STAYS: "a robot that stays where it is"}
 LIKE = 0.7  # times the error of these, below which drives move like the robot, or roughly so
 HEAVIER = 1.5  # times the mass of the model, or as much less, that no load explains
@@ -37,6 +38,12 @@ def others(result: DriveResult) -> dict[str, Motion]:
     return {each.name: each for each in result.motion if each.name not in (FOUND, START)}
 
 
+def shown_names(names: Iterable[str], driven: Container[str]) -> list[str]:
+    """Names of degrees of freedom for people: those of a free base, in its own axes, are not numbered."""
+    base = iter(BASE)
+    return [name if name in driven else next(base, name) for name in names]
+
+
 def length_unit(robot: Robot) -> str:
     """m where all joints slide, else rad."""
     return "rad" if any(np.any(joint.subspace[3:]) for joint in robot.free_joints) else "m"
@@ -48,8 +55,9 @@ def _reasons(result: DriveResult) -> Iterator[Reason]:
         yield Reason(HEAVY, heavier, USE)
     own = next(each for each in result.motion if each.name == FOUND)
     yield from _unlike(result, own)
+    names = shown_names(result.prior.dof_names, result.drives)
     for name, each in others(result).items():
-        worse = [joint for joint, a, b in zip(result.prior.dof_names, own.windows, each.windows, strict=True) if a > b]
+        worse = [joint for joint, a, b in zip(names, own.windows, each.windows, strict=True) if a > b]
         if worse:
             words = f"Nearer to the robot than these drives comes, at {', '.join(worse)}: {_told(name)}."
             yield Reason("worse_joints", words)

@@ -17,6 +17,7 @@ from steelyard.log.free_base import convention_of, from_convention
 from steelyard.log.masks import clipped_sides
 from steelyard.log.motion_checks import full_turns
 from steelyard.log.stamps import even_stamps
+from steelyard.log.stated_units import told_alike
 from steelyard.model import Robot, load
 from steelyard.model.joint import ENDLESS, screw
 from steelyard.numbers import SAME, to_float
@@ -50,14 +51,18 @@ def corrected(
         log = _unwrapped(log, np.flatnonzero(_columns(log, joint)), joint)
     log = log if robot is None else _endless_unwrapped(robot, log)
     for word in corrections.offset:
-        joint, text = pair_of(word, "offset", "joint2=0.1")
+        left, text = pair_of(word, "offset", "joint2=0.1")
+        told = left.startswith("command:")  # alone
+        joint = left.removeprefix("command:")
         _require_positions(log, word)
         more = number_of(text, word) * _columns(log, joint)
-        log = log.replace(q=log.q + more, v=log.v, a=log.a)
-        if log.command is not None and drives:
-            servo = [name in drives and drives[name].features.follows_q for name in log.labels]
+        if not told:
+            log = log.replace(q=log.q + more, v=log.v, a=log.a)
+        if log.command is not None and (told or drives):
+            servos = [name for name, drive in (drives or {}).items() if drive.features.follows_q]
+            servo = [told or name in servos for name in log.labels]
             log = log.replace(command=log.command + more * servo)
-        log = log.noted(f"q of {joint}: {text} added")
+        log = log.noted(f"{'command' if told else 'q'} of {joint}: {text} added")
     if corrections.even_stamps:
         log = even_stamps(log)
     late = delays_of(log, [word for word in corrections.delay if word != AUTO])
@@ -162,7 +167,8 @@ def _scaled(log: Log, word: str) -> Log:
     if channel in (None, "q"):
         _require_positions(log, word)
     changed = {key: x * factor for key in MOVED[channel] if (x := getattr(log, key)) is not None}
-    return log.replace(**changed).noted(f"{', '.join(changed)} of {joint} multiplied by {text}")
+    log = log.replace(**changed).noted(f"{', '.join(changed)} of {joint} multiplied by {text}")
+    return told_alike(log, factor * _columns(log, joint), f"command of {joint}: as q") if channel == "q" else log
 
 
 def _endless_unwrapped(robot: Robot, log: Log) -> Log:

@@ -10,7 +10,15 @@ from steelyard.errors import OptionError, choices
 from steelyard.model.robot import Contact
 from steelyard.numbers import interval, number, plural
 from steelyard.pipeline.drive_identification import FOUND, DriveResult
-from steelyard.pipeline.drive_verdict import HEAVY, ROUGHLY, UNPROVEN, drive_verdict, length_unit, others
+from steelyard.pipeline.drive_verdict import (
+    HEAVY,
+    ROUGHLY,
+    UNPROVEN,
+    drive_verdict,
+    length_unit,
+    others,
+    shown_names,
+)
 from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import LINES, drawn, text
 from steelyard.report.identification_report import of_a_job
@@ -189,11 +197,15 @@ def motion_sheet(summary: dict) -> Sheet:
     )
 
 
+def _names(summary: dict) -> list[str]:
+    return shown_names(summary["robot"]["joints"], summary["drives"])
+
+
 def _joint_sheet(summary: dict) -> Sheet:
     names = [each["name"] for each in summary["motion"]]
     rows = [
         (joint, *(_thousandths(each["joints"][j]["windows"]) for each in summary["motion"]))
-        for j, joint in enumerate(summary["robot"]["joints"])
+        for j, joint in enumerate(_names(summary))
     ]
     return sheet(
         "Error of each joint", "In windows, mrad (mm).", (("Joint", "text"), *names), rows, folded="Each joint"
@@ -205,8 +217,8 @@ def proven_sheet(summary: dict) -> Sheet:
     found = summary["proven"]
     faster = ", ".join(f"{_thousandths(each['windows'])} {each['name']}" for each in found["motion"])
     rows = [
-        (each["name"], number(each["fitted_speed"]), number(each["speed"]), number(each["acceleration"]), each["unit"])
-        for each in found["joints"]
+        (name, number(each["fitted_speed"]), number(each["speed"]), number(each["acceleration"]), each["unit"])
+        for name, each in zip(_names(summary), found["joints"], strict=True)
     ]
     return sheet(
         "Proven range",
@@ -282,9 +294,10 @@ def drive_curves(result: DriveResult) -> Curves:
         series["commanded"] = commanded
     steps = np.diff(t)
     consecutive = np.cumsum([0.0, *np.where((steps > 0) & (steps <= GAP), steps, GAP)])
-    return dict(screen_curves("motion", consecutive, series)) | dict(
-        screen_curves(FILM, *_film(t, measured, simulated))
-    )
+    base = result.prior.nv - len(result.prior.driven_dofs)  # nothing commands it
+    every = screen_curves("motion", consecutive, series)
+    found = {key: y for key, y in every if key[1] >= base or key[2] != "commanded"}
+    return found | dict(screen_curves(FILM, *_film(t, measured, simulated)))
 
 
 def _film(t, measured, simulated) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -317,5 +330,5 @@ def motion(record: Record, joint: str | int):
         if ("motion", i, name) in record.curves:
             t, y = record.curves["motion", i, name]
             traces.append({"type": "scatter", "x": t, "y": y, "name": name, "line": LINES[line], "mode": "lines"})
-    title = f"{text(names[i])}: position, held out, simulated from the start of each piece"
+    title = f"{text(_names(record.summary)[i])}: position, held out, simulated from the start of each piece"
     return drawn(traces, title, {"title": "time in held-out samples [s]"}, {"title": f"position [{unit}]"})

@@ -138,7 +138,7 @@ def compiled(robot: Robot, feet, sensors, ground: Ground, radius: float, truth: 
     stated = {key: value for key in ("friction", "softness") if (value := getattr(truth, key)) is not None}
     own = replace(ground, ledge=truth.ledge, **stated)
     m = on_ground(robot, feet, sensors, own, radius, **options).compile()
-    m.opt.timestep, m.opt.tolerance = truth.step, 1e-13
+    m.opt.timestep, m.opt.tolerance, m.opt.jacobian = truth.step, 1e-13, mujoco.mjtJacobian.mjJAC_DENSE
     m.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{truth.integrator.upper()}")
     m.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC if truth.cone == "elliptic" else mujoco.mjtCone.mjCONE_PYRAMIDAL
     return m

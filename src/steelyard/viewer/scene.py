@@ -70,6 +70,8 @@ def scene(
     seen = looks(robot)
     links = {link.name: link for link in robot.links}
     parts = [_placed(part, links, robot) for part in seen.parts if part.link in links]
+    drawn = {part["body"] for part in parts if part["role"] == "visual"}
+    parts = [part | {"bare": part["body"] not in drawn} for part in parts]
     far = [part["link"] for part in parts if not np.isfinite(part["frame"]).all()]
     return {
         "version": VERSION,

@@ -160,7 +160,7 @@ def report(
 @subcommand(
     "steelyard payload held.npz --shape hammer.stl --out result",
     "steelyard payload held.csv --arm arm.urdf --frame flange --hand empty.csv --export franka,ur",
-    "steelyard payload joints.csv --torques --arm result --frame flange --export ur",
+    "steelyard payload joints.csv --torques --arm result --hand empty.csv --export ur",
     status="0 done; 1 done, but look at the status and findings first; 2 refused.",
     common="--out --shape --arm --frame --flange --torques --hand --bias --gravity --export --json",
 )

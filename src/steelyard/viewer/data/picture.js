@@ -59,10 +59,15 @@ class Picture {
     this.renderer = renderer;
   }
 
+  // collision shapes stand in where a body has nothing to look at
+  isShown(part, show) {
+    return show[part.role] || (part.bare && show.visual);
+  }
+
   items(poses, show, selected) {
     const found = [];
     this.scene.parts.forEach((part) => {
-      if (!show[part.role]) return;
+      if (!this.isShown(part, show)) return;
       const place = Kinematics.compose(this.poseOf(poses, part.joint), part.frame);
       const shape = this.shapes[part.shape], mesh = this.renderer.meshes[part.shape];
       let first = 0;
@@ -160,7 +165,7 @@ class Picture {
   bodyAt(poses, show, eye, ray) {
     let best = Infinity, body = -1;
     for (const part of this.scene.parts) {
-      if (!show[part.role]) continue;
+      if (!this.isShown(part, show)) continue;
       const shape = this.shapes[part.shape], place = Kinematics.compose(this.poseOf(poses, part.joint), part.frame);
       const back = (u) => [0, 1, 2].map((i) => place[i] * u[0] + place[4 + i] * u[1] + place[8 + i] * u[2]);
       const from = back([eye[0] - place[3], eye[1] - place[7], eye[2] - place[11]]);
