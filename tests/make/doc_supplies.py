@@ -187,6 +187,7 @@ FILES = {
     "next.csv": csv(3),
     "joints.csv": csv(4),
     "with_payload.csv": csv(4),
+    "empty_joints.csv": csv(4),
     "run2.npz": npz,
     "run.parquet": parquet,
     "run.mcap": mcap,

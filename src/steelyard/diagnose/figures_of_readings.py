@@ -42,7 +42,7 @@ def factors(case: Case) -> Iterator[Reading]:
             said = f"The torque of {names[dof]} is {factor[dof]:.3g} times that of gravity on the given links"
             option, own = ("--scale", f"tau:{names[dof]}={1 / factor[dof]:.5g}"), _scaled(case, [dof], 1 / factor[dof])
             yield Reading("torque_scale", said, option, names[dof], torque=own, figures={"factor": factor[dof]})
-    if len(known) > 1 and _ratio(factor[known].max(), factor[known].min()) > UNLIKE:
+    if len(known) > 1 and _of_drives(factor[known]):
         own = np.full(case.robot.nv, common)
         own[known] = factor[known]
         yield _currents(names, 1 / own)
@@ -50,8 +50,14 @@ def factors(case: Case) -> Iterator[Reading]:
         gains = gains_by_model(case.information).gains
     except FitError:
         return
-    if (gains > 0).all() and _ratio(gains.max(), gains.min()) > UNLIKE:
+    if (gains > 0).all() and _of_drives(gains):
         yield _currents(names, gains)
+
+
+def _of_drives(gains: np.ndarray) -> bool:
+    """Whether gains differ, and by more than what links do."""
+    unlike = _ratio(gains.max(), gains.min()) > UNLIKE
+    return unlike and max(_ratio(gain, 1.0) for gain in (gains.min(), gains.max())) > PLAUSIBLE
 
 
 def _common(given: GivenLinks) -> float:
