@@ -18,6 +18,8 @@ GRIPPERS = re.compile("gripper|finger|jaw|claw|hand|thumb", re.IGNORECASE)
 COUNTS = 4096  # a turn, of DYNAMIXEL X, Feetech STS and their relatives
 COUNT, RATE = 2 * pi / COUNTS, 0.229 * pi / 30  # rad, and rad/s a count of DYNAMIXEL's velocities
 _ANGLES = {"q": "deg", "v": "deg/s"}
+ALIKE = 0.05  # share of a ratio, within which it is that of other joints
+RIGHT = 0.8, 1.25  # of velocities over rates of positions, that are the same
 
 
 def _in_degrees(log: Log, joints: NDArray[np.bool_]) -> tuple[str, tuple[str, ...]]:
@@ -81,13 +83,24 @@ def velocity(log: Log) -> Iterator[Finding]:
     follows, size = np.abs(correlation) >= 0.9, np.abs(ratio)
     unknown = np.isnan(ratio)
     found = {
-        key: follows & (size * factor > 0.8) & (size * factor < 1.25)
+        key: follows & (size * factor > RIGHT[0]) & (size * factor < RIGHT[1])
         for key, factor in (("q", degrees(1)), ("v", radians(1)))
     }
     told = {
         key: _as_units(log, joints | unknown if (joints | unknown).all() else joints, key)
         for key, joints in found.items()
     }
+    common = float(np.nanmedian(ratio)) if not unknown.all() else 1.0
+    alike = unknown | (follows & (np.abs(ratio - common) < ALIKE * size))
+    if alike.all() and not RIGHT[0] < common < RIGHT[1] and common > 0 and not any(x.any() for x in found.values()):
+        yield warning(
+            "velocity_scale",
+            f"v is {common:.4g} times dq/dt in every joint, and is taken from q. Stamps may be those of a replay: "
+            f"--unit t={1 / common:.5g} (of seconds); torques say whether. Else v is in another unit: "
+            f"--scale v:all={1 / common:.5g}.",
+            options=["--scale", f"v:all={1 / common:.5g}"],
+        )
+        return
     for j, label in enumerate(log.labels):
         if np.isnan(ratio[j]):
             continue
@@ -107,7 +120,7 @@ def velocity(log: Log) -> Iterator[Finding]:
         elif ratio[j] < 0:
             message = f"{about}: its sign is flipped in one of the two. If it is v, give --scale v:{label}=-1."
             yield warning("velocity_sign", message, options=["--scale", f"v:{label}=-1"])
-        elif not 0.8 < size[j] < 1.25:
+        elif not RIGHT[0] < size[j] < RIGHT[1]:
             word = f"v:{label}={1 / ratio[j]:.6g}"
             message = f"{about}; they should be equal. Check units and gear ratios, or give --scale {word}."
             yield warning("velocity_scale", message, options=["--scale", word])
@@ -172,7 +185,7 @@ def _counts(log: Log) -> Finding | None:
     options = ["--unit", f"q={COUNT:.7g}", "--offset", f"all={-pi:.7g}"]
     if log.v is not None:
         ratio = COUNT / np.nanmedian(velocity_over_slope(log)[0])
-        each = next((each for each in (COUNT, RATE) if 0.8 < ratio / each < 1.25), None)
+        each = next((each for each in (COUNT, RATE) if RIGHT[0] < ratio / each < RIGHT[1]), None)
         options[2:2] = [] if each is None else ["--unit", f"v={each:.7g}"]
     return fatal(
         "counts", f"{about}. Of {COUNTS} a turn, and zero in the middle: {' '.join(options)}.", options=options
@@ -264,7 +277,7 @@ def _by_velocity(log: Log, step: float) -> str | None:
             break
         ratio, correlation = velocity_over_slope(log.replace(t=factor * log.t))
         active = np.isfinite(ratio)
-        right = (ratio[active] > 0.8) & (ratio[active] < 1.25) & (correlation[active] > 0.9)
+        right = (ratio[active] > RIGHT[0]) & (ratio[active] < RIGHT[1]) & (correlation[active] > 0.9)
         if active.any() and 2 * right.sum() > active.sum():
             return unit
     return None
