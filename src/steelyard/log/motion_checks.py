@@ -13,6 +13,7 @@ from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import RobotNames
 from steelyard.log.stamps import integral, unpredicted, windows
+from steelyard.spatial import POSE
 
 GRIPPERS = re.compile("gripper|finger|jaw|claw|hand|thumb", re.IGNORECASE)
 COUNTS = 4096  # a turn, of DYNAMIXEL X, Feetech STS and their relatives
@@ -93,13 +94,10 @@ def velocity(log: Log) -> Iterator[Finding]:
     common = float(np.nanmedian(ratio)) if not unknown.all() else 1.0
     alike = unknown | (follows & (np.abs(ratio - common) < ALIKE * size))
     if alike.all() and not RIGHT[0] < common < RIGHT[1] and common > 0 and not any(x.any() for x in found.values()):
-        yield warning(
-            "velocity_scale",
-            f"v is {common:.4g} times dq/dt in every joint, and is taken from q. Stamps may be those of a replay: "
-            f"--unit t={1 / common:.5g} (of seconds); torques say whether. Else v is in another unit: "
-            f"--scale v:all={1 / common:.5g}.",
-            options=["--scale", f"v:all={1 / common:.5g}"],
-        )
+        text = f"{1 / float(f'{common:.4g}'):.5g}"
+        said = f"v is {common:.4g} times dq/dt in every joint, and is taken from q. Stamps may be those of a replay: "
+        said += f"--unit t={text} (of seconds); torques say whether. Else v is in another unit: --scale v:all={text}."
+        yield warning("velocity_scale", said, options=["--scale", f"v:all={text}"])
         return
     for j, label in enumerate(log.labels):
         if np.isnan(ratio[j]):
@@ -217,6 +215,8 @@ def _bounds(log: Log, robot: RobotNames | None) -> tuple[NDArray[np.float64], ND
     if lower is None or upper is None:
         return np.full(log.nq, -np.inf), np.full(log.nq, np.inf)
     lower, upper = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+    if getattr(robot, "floating", False) and len(lower) == log.nq + POSE:
+        return lower[POSE:], upper[POSE:]
     if len(lower) != log.nq and robot is not None:  # motors only, of a robot with closed loops
         names = list(robot.joint_names)
         places = [names.index(name) for name in log.joint_names]
