@@ -15,7 +15,8 @@ class Reading:
 
     code, said, remedy, options, joint: of the fault; remedy: by default that of the code's record. position, torque:
     (nv, nv), None for those of joints. offset: (nv,) of positions, rad or m. pace: of the motion over that of the
-    stamps. gravity: (3,) of the robot. weighs: whether gravity of the given links is to be added. mixed: joints that positions mix. least: nats a number that it
+    stamps. gravity: (3,) of the robot. weighs: whether gravity of the given links is to be added. mixed: joints that
+    positions mix. least: nats a number that it
     has to win; price: nats, as of many figures. of_links: whether only links tell it, by
     becoming those of the file. figures: evidence of the fault.
     """

@@ -84,7 +84,8 @@ def stated(units: Mapping[str, str]) -> StatedUnits:
 
 def in_stated_units(log: Log, told: StatedUnits, *, base: bool = False) -> Log:
     """The log in SI, with a note on each conversion that readers leave: of commands that follow positions, and of
-    single joints. base: whether a free base comes first, whose motion is in SI. Raises LogError for a joint or a channel that the log does not have."""
+    single joints. base: whether a free base comes first, whose motion is in SI. Raises LogError for a joint or a
+    channel that the log does not have."""
     for channel, width in (("q", POSE), ("v", TWIST), ("a", TWIST)) if base else ():
         if channel in told.units and (values := getattr(log, channel)) is not None:
             own = factor(channel, told.units[channel]) * (np.arange(values.shape[1]) < width)
