@@ -99,6 +99,13 @@ _OF_FITS = (
         "--scale q:JOINT=0.5 --scale tau:JOINT=2",
     ),
     _diagnosis(
+        "clock",
+        "fatal",
+        "Time stamps run slower or faster than the robot moved, as of a replay.",
+        "Record while the robot moves, or multiply stamps that are in seconds.",
+        "--unit t=FACTOR",
+    ),
+    _diagnosis(
         "motor_current",
         "fatal",
         "Each joint's torque is in a unit of its own, as motor currents and motor-side torques are.",

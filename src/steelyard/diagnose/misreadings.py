@@ -16,7 +16,7 @@ from steelyard.diagnose.figures_of_readings import factors, order_of_torques, ze
 from steelyard.diagnose.given_links import GivenLinks
 from steelyard.diagnose.hypothesis import Hypothesis
 from steelyard.diagnose.reading import Reading
-from steelyard.diagnose.readings import readings_of_motion, signs_of_torques
+from steelyard.diagnose.readings import readings_of_motion, replayed, replays, signs_of_torques
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, OTHER, POOR
 from steelyard.errors import SteelyardError
 from steelyard.fit.evidence import TIGHTNESS
@@ -27,6 +27,7 @@ JUDGED = 8  # readings that a posterior judges
 MOST_JOINTS = 8  # the worst ones, whose signs, zeros and orders are tried
 MOST_NAMED = 3  # of readings that explain as much
 CLOSER = 1.0  # by which the logarithm of lambda rises where links become those of the file
+STEP, NEAR = 1.1, 3  # factor between paces of a replay that are compared, and how many
 SCREENED, BEAM = 24, 4  # readings of motion that others are put on top of, and that are followed
 
 Readings = tuple[Reading, ...]  # one after the other
@@ -79,7 +80,10 @@ def misreading(case: Case) -> Hypothesis | None:
     single = [*readings_of_motion(few, worst), *order_of_torques(few), *factors(case), *zeros(few, worst)]
     alone = {each: GivenLinks(each.of(few)) for each in single if not _brings_unbelieved(few, each)}
     after: dict[Reading, _Judged] = {}
-    for (each,) in _likeliest(few, {(each,): left for each, left in alone.items()}):
+    likeliest = [each for (each,) in _likeliest(few, {(each,): left for each, left in alone.items()})]
+    if not before.own:  # else the motion is slow, and friction would have it faster
+        likeliest += _replay(few)
+    for each in likeliest:
         found = _judged(few, (each,))
         closer = found.closer(before) and found.clear if each.of_links else found.explains(before)
         if each.code == "torque_unit":
@@ -99,6 +103,19 @@ def misreading(case: Case) -> Hypothesis | None:
     others = list(dict.fromkeys(each.words for each in alike if _other(each, best)))
     also = f" This motion cannot tell it from: {'; '.join(others[:MOST_NAMED])}." if others else ""
     return _told(case, few, (best,), after[best], before, also)
+
+
+def _replay(few: Case) -> list[Reading]:
+    """The pace at which most links are those of the file: friction has others fit better."""
+    if len(few.dofs) < few.robot.nv:
+        return []
+
+    def tight(pace: float) -> float:
+        return float(_judged(few, (replayed(pace),)).tightness.mean())
+
+    best = max((each.pace for each in replays()), key=tight)
+    steps = max(range(-NEAR, NEAR + 1), key=lambda steps: tight(best * STEP**steps))
+    return [replayed(float(f"{best * STEP**steps:.2g}") if steps else best)]
 
 
 def _brings_unbelieved(few: Case, reading: Reading) -> bool:

@@ -14,6 +14,7 @@ TURN = 2 * np.pi  # rad, which angles of a joint in degrees go beyond
 # joints of nothing but friction fit any.
 WINS = 0.3
 GEARS = (2.0, 3.0)  # ratios that a driver may not know
+REPLAYED = (*GEARS, 4.0, 5.0, 10.0)  # ratios at which logs are commonly played
 GEARED = 0.18  # nats a number that one must win: a true one 0.22 and more, on healthy logs 0.14 at most
 
 
@@ -103,6 +104,19 @@ def _gears(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
             options = ("--scale", f"q:{name}={1 / ratio:.5g}", "--scale", f"tau:{name}={ratio:.5g}")
             slower, more = _scaled(case, dof, 1 / ratio), _scaled(case, dof, ratio)
             yield Reading("joint_gear", said, options, name, position=slower, torque=more, least=GEARED, of_links=True)
+
+
+def replays() -> Iterator[Reading]:
+    """Stamps of all samples off by a factor."""
+    for ratio in REPLAYED:
+        yield from (replayed(ratio), replayed(1 / ratio))
+
+
+def replayed(pace: float) -> Reading:
+    """Motion so many times as fast as stamps say."""
+    said = f"The motion took {1 / pace:.3g} times as long as stamps say, as where a log was replayed at {1 / pace:.3g} "
+    said += "times its speed and recorded again"
+    return Reading("clock", said, ("--unit", f"t={1 / pace:.5g}"), pace=pace, of_links=True)
 
 
 def sign_of_torque(case: Case, dof: int) -> Reading:

@@ -19,7 +19,7 @@ from steelyard.log.raw_channels import FOLLOWING, SHORTEST, RobotNames, pause
 from steelyard.log.signals import COMPUTED, LACKING
 from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wandering
 from steelyard.log.stated_units import REGISTER, suspected
-from steelyard.spatial import TWIST
+from steelyard.spatial import POSE, TWIST
 
 SLOWEST = 25.0  # Hz below which a log is too slow for the motion of arms and legs
 USUAL = 20.0, 500.0  # s and Hz of a usual log of an arm: so many samples average noise enough
@@ -40,21 +40,34 @@ CLOCK = "t: the clock of"  # how readers start the note on a topic whose clock d
 def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) -> tuple[Finding, ...]:
     """Everything found, fatal first. With a robot its position limits (`lower`, `upper`, (nq,)) are used too.
 
-    Later checks are left out where an earlier fault makes them meaningless (NaN, unsorted time).
+    Later checks are left out where an earlier fault makes them meaningless (NaN, unsorted time). Of a free base whose
+    motion nothing recorded, the joints alone are looked at.
     """
-    found = [*samples(log, minimum=minimum), *finite(log), *time(log)]
+    found = [*samples(log, minimum=minimum), *time(log)]
+    free = TWIST if getattr(robot, "floating", False) and log.nq > log.nv else 0
+    joints = joints_of(log) if free else log
+    if baseless := bool(free and np.isnan(log.q[:, :POSE]).all()):
+        log, free = joints, 0
+    found += finite(log)
     if not fatal_messages(found):
-        found += time_unit(log)
+        found += time_unit(joints)
     if not fatal_messages(found):
-        free = TWIST if getattr(robot, "floating", False) and log.nq > log.nv else 0
-        found += free_base(log) if free else ()
-        told = partial(torque, free=free)
-        bounds = partial(limits, robot=robot)
-        for look in (quaternions, clocks, stamps, wandering, told, still, repeats, velocity, bounds):
+        told = [*velocity(joints), *limits(joints, robot=robot)]
+        told += wraps(joints, others={finding.code for finding in (*found, *told)})
+        alone = baseless or (free and fatal_messages(told))
+        found += free_base(log) if free and not alone else ()
+        rest = (quaternions, clocks, stamps, wandering, partial(torque, free=free), still, repeats)
+        for look in () if alone else rest:
             found += look(log)
-        found += wraps(log, others={finding.code for finding in found})
-        found += drives_told(log, robot)
+        found += told
+        found += () if alone else drives_told(log, robot)
     return tuple(sorted(found, key=lambda finding: finding.severity != "fatal"))
+
+
+def joints_of(log: Log) -> Log:
+    """A log of a robot with a free base, without it."""
+    kept = {key: None if (x := getattr(log, key)) is None else x[:, TWIST:] for key in ("v", "a", "tau")}
+    return Log(t=log.t, q=log.q[:, POSE:], joint_names=log.labels[TWIST:], name=log.name, **kept)
 
 
 def require_usable(

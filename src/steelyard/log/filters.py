@@ -18,6 +18,7 @@ from steelyard.log.automatic_cutoff import cutoff_for, torque_cutoff_for
 from steelyard.log.decimate import decimate
 from steelyard.log.frame_channels import changed
 from steelyard.log.log import Log
+from steelyard.log.motion_checks import FOLLOWS, RIGHT, velocity_over_slope
 from steelyard.log.smoothers import BUTTERWORTH, derivatives, describe, order_of
 from steelyard.log.stamps import restamp, segments
 from steelyard.terms import COULOMB_WIDTH, motor_of, ratios_of
@@ -79,7 +80,7 @@ def differentiate(
     coulomb_width: half-width of standstill for the direction of motion.
     coupling: joints that share a motor, as in `accumulate`, so that its direction is filtered, too.
 
-    q and inertial sensors are filtered; v is the filtered measurement if the log has one that is not late, else the
+    q and inertial sensors are filtered; v is the filtered measurement if the log has one that is its rate, else the
     derivative of the filtered q; a is the derivative of that v, and replaces an acceleration in the log. The direction
     of motion, `tanh(v / coulomb_width)`, passes the same filter as the torque, so that Coulomb friction is compared
     like with like. With quaternions in q (nq != nv) the log must have v, and q stays as measured. Raises LogError for
@@ -109,8 +110,8 @@ def differentiate(
     kept = [slice(part.start + drop, part.stop - drop) for part in usable]
     filtering = partial(derivatives, smoother, order=order)
     motions = [_motions(log, part, partial(filtering, cutoff=cutoff)) for part in usable]
-    late = _late(log, motions)
-    options = ("q" if late or log.v is None else "v", partial(filtering, cutoff=torque_cutoff), coulomb_width, shared)
+    unlike = _unlike(log, motions)
+    options = ("q" if unlike or log.v is None else "v", partial(filtering, cutoff=torque_cutoff), coulomb_width, shared)
     parts = [_filtered(log, *each, *options) for each in zip(usable, kept, motions, strict=True)]
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     rows = np.concatenate([np.arange(keep.start, keep.stop) for keep in kept])
@@ -133,7 +134,7 @@ def differentiate(
     how = f"{filtered}: {describe(smoother, order)}, -3 dB at {cutoff:.6g} Hz{apart}; {left_out}"
     whole |= wrenches | sensors | {"direction_width": coulomb_width, "bandwidth": bandwidth}
     motors = shared if "shared_direction" in whole else ()
-    return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log, late))
+    return log[rows].replace(**whole, shared=motors).noted(how, *_origin(log, unlike))
 
 
 def _motions(log: Log, part: slice, filtering: Callable[..., NDArray]) -> dict[str, NDArray[np.float64]]:
@@ -202,25 +203,29 @@ def _require_cutoff(t: NDArray[np.float64], cutoff: float) -> None:
         )
 
 
-def _late(log: Log, motions: list[dict[str, NDArray[np.float64]]]) -> float:
-    """s by which velocities come after positions, as of a driver that filters differences of them; 0 where they do not,
-    or by no more than a sample, as those of simulations do, or where something else sets them apart."""
+def _unlike(log: Log, motions: list[dict[str, NDArray[np.float64]]]) -> str:
+    """How velocities are no rate of positions: late, as of a driver that filters differences of them, or off by a
+    factor; "" where they are, or are late by no more than a sample, as those of simulations, or else apart."""
     if log.v is None or log.q is None or log.nq != log.nv:
-        return 0.0
+        return ""
+    ratio, correlation = velocity_over_slope(log)
+    off = (np.abs(correlation) > FOLLOWS) & ~((ratio > RIGHT[0]) & (ratio < RIGHT[1]))
+    if off.any():
+        return f"is {ratio[int(np.argmax(off))]:.4g} times as large"
     change = np.concatenate([each["q"][2] for each in motions])
     behind = np.concatenate([each["q"][1] - each["v"][0] for each in motions])
     moving, apart = np.sum(change**2, axis=0), np.sum(behind**2, axis=0)
     shared = np.sum(change * behind, axis=0)
     seen = (moving > 0) & (apart > 0)
     if not seen.any() or np.mean(shared[seen] ** 2 / (moving[seen] * apart[seen])) < 0.5:  # that a delay explains
-        return 0.0
+        return ""
     late = float(np.median(shared[seen] / moving[seen]))
-    return late if late > 1 / log.rate else 0.0
+    return f"comes {1000 * late:.2g} ms late" if late > 1 / log.rate else ""
 
 
-def _origin(log: Log, late: float) -> Iterator[str]:
-    if late:
-        yield f"v: derivative of the filtered q, as that of the log comes {1000 * late:.2g} ms late"
+def _origin(log: Log, unlike: str) -> Iterator[str]:
+    if unlike:
+        yield f"v: derivative of the filtered q, as that of the log {unlike}"
     else:
         yield "v: filtered measurement" if log.v is not None else "v: derivative of the filtered q"
     yield "a: derivative of v" + ("; the logged acceleration was not used" if log.a is not None else "")

@@ -13,11 +13,15 @@ from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import RobotNames
 from steelyard.log.stamps import integral, unpredicted, windows
+from steelyard.spatial import POSE
 
 GRIPPERS = re.compile("gripper|finger|jaw|claw|hand|thumb", re.IGNORECASE)
 COUNTS = 4096  # a turn, of DYNAMIXEL X, Feetech STS and their relatives
 COUNT, RATE = 2 * pi / COUNTS, 0.229 * pi / 30  # rad, and rad/s a count of DYNAMIXEL's velocities
 _ANGLES = {"q": "deg", "v": "deg/s"}
+ALIKE = 0.05  # share of a ratio, within which it is that of other joints
+RIGHT = 0.8, 1.25  # of velocities over rates of positions, that are the same
+FOLLOWS = 0.9  # correlation, from which on velocities are rates of positions but for a factor
 
 
 def _in_degrees(log: Log, joints: NDArray[np.bool_]) -> tuple[str, tuple[str, ...]]:
@@ -79,21 +83,31 @@ def velocity(log: Log) -> Iterator[Finding]:
     if log.v is None or log.nq != log.nv:
         return
     ratio, correlation = velocity_over_slope(log)
-    follows, size = np.abs(correlation) >= 0.9, np.abs(ratio)
+    follows, size = np.abs(correlation) >= FOLLOWS, np.abs(ratio)
     unknown = np.isnan(ratio)
     found = {
-        key: follows & (size * factor > 0.8) & (size * factor < 1.25)
+        key: follows & (size * factor > RIGHT[0]) & (size * factor < RIGHT[1])
         for key, factor in (("q", degrees(1)), ("v", radians(1)))
     }
     told = {
         key: _as_units(log, joints | unknown if (joints | unknown).all() else joints, key)
         for key, joints in found.items()
     }
+    common = float(np.nanmedian(ratio)) if not unknown.all() else 1.0
+    alike = unknown | (follows & (np.abs(ratio - common) < ALIKE * size))
+    if alike.all() and 0 < common and not RIGHT[0] < common < RIGHT[1] and not any(x.any() for x in found.values()):
+        text = f"{1 / float(f'{common:.4g}'):.5g}"
+        said = f"v is {common:.4g} times dq/dt in every joint, and is taken from q. Stamps may be those of a replay: "
+        said += f"--unit t={text} (of seconds); torques say whether. Else v is in another unit: --scale v:all={text}."
+        yield warning("velocity_scale", said, options=["--scale", f"v:all={text}"])
+        return
     for j, label in enumerate(log.labels):
         if np.isnan(ratio[j]):
             continue
         about = f"v of {label} is {ratio[j]:.4g} times dq/dt"
-        if abs(correlation[j]) < 0.9:
+        if not ratio[j]:
+            yield warning("velocity_mismatch", f"v of {label} is zero where q moves: velocities are taken from q.")
+        elif not follows[j]:
             message = (
                 f"v of {label} does not follow dq/dt (correlation {correlation[j]:.2f}): wrong column, or a delay?"
             )
@@ -108,7 +122,7 @@ def velocity(log: Log) -> Iterator[Finding]:
         elif ratio[j] < 0:
             message = f"{about}: its sign is flipped in one of the two. If it is v, give --scale v:{label}=-1."
             yield warning("velocity_sign", message, options=["--scale", f"v:{label}=-1"])
-        elif not 0.8 < size[j] < 1.25:
+        elif not RIGHT[0] < size[j] < RIGHT[1]:
             word = f"v:{label}={1 / ratio[j]:.6g}"
             message = f"{about}; they should be equal. Check units and gear ratios, or give --scale {word}."
             yield warning("velocity_scale", message, options=["--scale", word])
@@ -173,7 +187,7 @@ def _counts(log: Log) -> Finding | None:
     options = ["--unit", f"q={COUNT:.7g}", "--offset", f"all={-pi:.7g}"]
     if log.v is not None:
         ratio = COUNT / np.nanmedian(velocity_over_slope(log)[0])
-        each = next((each for each in (COUNT, RATE) if 0.8 < ratio / each < 1.25), None)
+        each = next((each for each in (COUNT, RATE) if RIGHT[0] < ratio / each < RIGHT[1]), None)
         options[2:2] = [] if each is None else ["--unit", f"v={each:.7g}"]
     return fatal(
         "counts", f"{about}. Of {COUNTS} a turn, and zero in the middle: {' '.join(options)}.", options=options
@@ -205,6 +219,8 @@ def _bounds(log: Log, robot: RobotNames | None) -> tuple[NDArray[np.float64], ND
     if lower is None or upper is None:
         return np.full(log.nq, -np.inf), np.full(log.nq, np.inf)
     lower, upper = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+    if getattr(robot, "floating", False) and len(lower) == log.nq + POSE:
+        return lower[POSE:], upper[POSE:]
     if len(lower) != log.nq and robot is not None:  # motors only, of a robot with closed loops
         names = list(robot.joint_names)
         places = [names.index(name) for name in log.joint_names]
@@ -214,15 +230,16 @@ def _bounds(log: Log, robot: RobotNames | None) -> tuple[NDArray[np.float64], ND
 
 def velocity_over_slope(log: Log) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(slope, correlation), each (nv,), of the integral of v over short windows against the change of q; NaN where the
-    joint hardly moves."""
+    joint hardly moves, correlation 1 where v is zero all the same."""
     v = np.zeros_like(log.q) if log.v is None else log.v
     start, stop = windows(log.t)
     moved, integrated = (x[stop] - x[start] for x in (log.q, integral(log.t, v)))
     with np.errstate(invalid="ignore", divide="ignore"):
         pairs = (moved, moved), (integrated, integrated), (moved, integrated)
         qq, vv, qv = (np.einsum("nj,nj->j", a, b) for a, b in pairs)
-        active = (qq > 1e-8 * len(moved)) & (vv > 0)
-        return np.where(active, qv / qq, np.nan), np.where(active, qv / np.sqrt(qq * vv), np.nan)
+        active = qq > 1e-8 * len(moved)
+        correlation = np.where(vv > 0, qv / np.sqrt(qq * vv), 1.0)
+        return np.where(active, qv / qq, np.nan), np.where(active, correlation, np.nan)
 
 
 LONGEST = {"ms": 100.0, "us": 1e5, "ns": np.inf}  # steps in each unit of a log of 10 Hz, the slowest that is likely
@@ -265,7 +282,7 @@ def _by_velocity(log: Log, step: float) -> str | None:
             break
         ratio, correlation = velocity_over_slope(log.replace(t=factor * log.t))
         active = np.isfinite(ratio)
-        right = (ratio[active] > 0.8) & (ratio[active] < 1.25) & (correlation[active] > 0.9)
+        right = (ratio[active] > RIGHT[0]) & (ratio[active] < RIGHT[1]) & (correlation[active] > FOLLOWS)
         if active.any() and 2 * right.sum() > active.sum():
             return unit
     return None

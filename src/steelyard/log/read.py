@@ -97,7 +97,8 @@ def read_log(
 
 
 def _finished(raw: Raw, name: str, told: StatedUnits, robot, joint_names, base) -> Log:
-    return in_stated_units(to_log(decoded(restarted(raw), told), robot, joint_names, name, base), told)
+    log = to_log(decoded(restarted(raw), told), robot, joint_names, name, base)
+    return in_stated_units(log, told, base=bool(getattr(robot, "floating", False) and log.nq > log.nv))
 
 
 def _reader(path: Path) -> Callable[[Path, ReadRequest], Raw] | None:

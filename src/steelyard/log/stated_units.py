@@ -20,6 +20,7 @@ from steelyard.log.channels import SI, factor, step
 from steelyard.log.log import Log
 from steelyard.log.raw_channels import Channel, Raw
 from steelyard.numbers import SAME
+from steelyard.spatial import POSE, TWIST
 
 BY_JOINT = ("q", "v", "a", "tau", "command", "current")
 
@@ -81,9 +82,14 @@ def stated(units: Mapping[str, str]) -> StatedUnits:
     return StatedUnits(whole, codings, single)
 
 
-def in_stated_units(log: Log, told: StatedUnits) -> Log:
+def in_stated_units(log: Log, told: StatedUnits, *, base: bool = False) -> Log:
     """The log in SI, with a note on each conversion that readers leave: of commands that follow positions, and of
-    single joints. Raises LogError for a joint or a channel that the log does not have."""
+    single joints. base: whether a free base comes first, whose motion is in SI. Raises LogError for a joint or a
+    channel that the log does not have."""
+    for channel, width in (("q", POSE), ("v", TWIST), ("a", TWIST)) if base else ():
+        if channel in told.units and (values := getattr(log, channel)) is not None:
+            own = factor(channel, told.units[channel]) * (np.arange(values.shape[1]) < width)
+            log = log.replace(**{channel: values / np.where(own, own, 1.0)}).noted(f"{channel} of the base: as in SI")
     if "q" in told.units and "command" not in told.units:
         unit = told.units["q"]
         log = told_alike(log, np.full(log.nv, factor("q", unit)), f"command: converted from {unit} as q")

@@ -221,6 +221,9 @@ def _on_base(task: _Asked, found: Prepared) -> Prepared:
         return found
     from steelyard.prepare.base_states import with_base
 
+    early = task.required(checks.check(raw, robot)) if np.isnan(raw.q[:, :POSE]).all() else ()
+    if any(each.severity == "fatal" for each in early):  # of joints, which tell the motion of the base
+        return found
     if not task.drives:
         raw, told = with_base(robot, raw)
         return replace(found, raw=raw, findings=found.findings + told)
