@@ -43,7 +43,8 @@ SO101_OTHERS = (
 TEXT = """# Robots identified from public logs
 
 Written by `tools/gallery.py`. Each section is one command on logs that others recorded; verdict, reasons and errors are
-those that it printed. Only the logs of the double pendulum are part of the project; the others belong to their authors,
+those that it printed when it was run (`created` in each `summary.json`); later programs word them otherwise and have no
+`--links`. Only the logs of the double pendulum are part of the project; the others belong to their authors,
 who are linked, and were converted to arrays in SI units under names such as `t`, `q` and `tau`.
 
 *Before* is the given model, *after* the written one, on samples held out: RMS error over RMS torque, or of simulated

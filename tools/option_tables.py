@@ -37,7 +37,7 @@ MORE = {  # what the page says beside the help, in Markdown
     ("analyze", "--format"): "`json` has `count`, `parameters` with their `status`, `base_parameters` with "
     "expressions, `scales` of drives, `explained`, `excitation`.",
     ("excite", "--out"): "Samples are at 1 kHz, with predicted torques.",
-    ("excite", "--criterion"): "See [which](excitation.md#which-criterion).",
+    ("excite", "--criterion"): "See [which](excitation.md#criterion).",
     ("excite", "--target"): "A miss is explained, with exit status 1.",
     ("excite", "--seed"): "The same seed gives the same motion.",
     ("excite", "--preview"): "See [3D view](report.md#3d-view).",

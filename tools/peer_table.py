@@ -1,6 +1,6 @@
 """The table of whole jobs beside other tools, from docs/evidence/peers.md: `python tools/peer_table.py` writes it.
 
-It stands between marks in README.md and docs/comparison.md; a test compares both with the results.
+It stands between marks in README.md (measured logs) and docs/comparison.md; a test compares both with the results.
 """
 
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "evidence" / "peers.md"
 PAGES = (ROOT / "README.md", ROOT / "docs" / "comparison.md")
-START, END = "<!-- table: tools/peer_table.py -->", "<!-- end of table -->"
+START, END = "<!-- table: tools/peer_table.py", "<!-- end of table -->"  # the mark may name the kind of logs
 TITLES = {"panda": "Panda", "ur10": "UR10", "tx40": "TX40"}
 ERROR, LEAST, LARGEST, SECONDS = "mean error", "least", "largest", "s"
 
@@ -25,15 +25,15 @@ def jobs() -> dict[str, dict[str, dict[str, str]]]:
     return found
 
 
-def table() -> str:
-    """One row a log: held-out error of the blocks (mean, least, largest) and seconds of each tool; least mean bold."""
-    logs = jobs()
+def table(kind: str = "") -> str:
+    """One row a log, of a kind or all: held-out error of the blocks (mean, least, largest), seconds; least bold."""
+    logs = {log: by_tool for log, by_tool in jobs().items() if log.endswith(kind)}
     tools = list(next(iter(logs.values())))
     lines = ["| log | " + " | ".join(tools) + " |", "|---" * (1 + len(tools)) + "|"]
     for log, by_tool in logs.items():
         least = min(_number(cells[ERROR]) for tool, cells in by_tool.items() if tool in tools and cells[ERROR])
-        robot, kind = log.rsplit(" ", 1)
-        cells = [f"{TITLES.get(robot, robot)}, {kind}", *(_cell(by_tool[tool], least) for tool in tools)]
+        robot, form = log.rsplit(" ", 1)
+        cells = [f"{TITLES.get(robot, robot)}, {form}", *(_cell(by_tool[tool], least) for tool in tools)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -53,7 +53,8 @@ def _number(cell: str) -> float:
 def page(text: str) -> str:
     """A page with the table between the marks as it should be."""
     before, _, rest = text.partition(START)
-    return f"{before}{START}\n\n{table()}\n\n{END}{rest.partition(END)[2]}"
+    mark = rest.partition("-->")[0]
+    return f"{before}{START}{mark}-->\n\n{table(mark.strip())}\n\n{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":

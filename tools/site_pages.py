@@ -31,16 +31,13 @@ NAVIGATION = {
         "check",
         "write_back",
         "controller_code",
-        "adaptive_control",
-        "contacts",
         "fleet",
         "closed_loops",
-        "calibration",
     ),
     "Method": ("identifiability", "fitting", "uncertainty", "diagnosis", "information", "inertia"),
     "Reference": ("command_line", "logs", "side_file", "files", "conventions", "derivatives", "api/index"),
     "Evidence": ("gallery", "comparison", "papers", "evidence/claims"),
-    "Project": ("install", "stability", "dependencies", "references", "contributing", "changelog"),
+    "Project": ("install", "dependencies", "contributing", "changelog"),
 }
 
 API = (

@@ -3,7 +3,7 @@ base parameters, by noise of the sensors and cutoff of the differentiation.
 
 Both see the same logs, differentiated at the same cutoff: one regresses torques sample by sample with the
 accelerations, the other momentum over windows of 5 Hz, without them. Errors are means over seeds, against the exact
-torques of a motion that was not used. docs/information.md has the table.
+torques of a motion that was not used.
 """
 
 import numpy as np

@@ -161,19 +161,19 @@ def identify(
             changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
-            `report.md`, `draws.npz` (samples of the posterior) and `curves.npz` (to draw the report again), which
-            appear together or not at all; None writes nothing.
+            `report.md`, `draws.npz` (samples of the posterior), `curves.npz` and `job.toml`, together or not at all;
+            None writes nothing.
         progress: called with a stage and the share done, 0 to 1.
         floating: Free or fixed base. None means as the model says.
         gravity [m/s^2]: In the world, m/s^2. None means the model's, or 0 0 -9.81.
-        cutoff [Hz]: Low-pass cutoff; auto: from each log's spectrum; 0: v and a as recorded. Of positions and torques;
-            `auto` chooses that of positions (filters). None means auto.
-        torque_cutoff [Hz]: Cutoff of torques. With `auto`, at most a sixth of the rate. None means --cutoff; with auto
+        cutoff [Hz]: Low-pass cutoff; None: from each log's spectrum; 0: v and a as recorded. Of positions and torques;
+            None chooses that of positions (filters).
+        torque_cutoff [Hz]: Cutoff of torques. Without it, at most a sixth of the rate. None means cutoff; without it,
             10.
-        smoother: Filter and differentiator: butterworth, kalman or savgol. See filters.
-        friction: Of viscous,coulomb,offset,curve,load, or none. `curve` is friction of any shape over speed, such as
-            sticking, `load` friction that grows with what a joint carries; evidence decides how much of them there is.
-            None means all; in contact the first two.
+        smoother: Filter and differentiator: butterworth, kalman or savgol.
+        friction: Of viscous,coulomb,offset,curve,load; () for none. `curve` is friction of any shape over speed, such
+            as sticking, `load` friction that grows with what a joint carries; evidence decides how much of them there
+            is. None means all; in contact the first two.
         armature: Identify the motors' inertia too.
         coupling: Joints that share a motor, such as joint5+joint6. By names with signs, also `joint5-0.5*joint6`. The
             motor's inertia and friction act on that combination of speeds.
@@ -188,7 +188,7 @@ def identify(
             whose height and slope are found, too.
         rotors: Rotors of the side file are bodies. With parameters of their own (side file).
         side: Side file with rotors, loops and known facts. `MODEL.steelyard.toml` is read when it is there: rotors for
-            `--rotors`, closed loops, and what is known of links. None means beside the model.
+            `rotors`, closed loops, and what is known of links. None means beside the model.
         lock: Joint that stands still, such as that of a gripper: finger=0.02. Its position in rad or m; without one it
             is at zero, or at the limit nearest to it. Joints at the ends of the robot that no log has are locked there
             by themselves, and a note says so.
@@ -202,11 +202,11 @@ def identify(
         masses [kg]: Known mass; LINK1+LINK2=KG of several, all=KG. `all` is all moving links.
         fixed: Keep the model's mass,com,inertia of a link, or all.
         tied: Links that are equal, or mirror images. In their frames, or mirrored along an axis: `LEFT=RIGHT:y`.
-        channels: Columns of the signals: a TOML file, or JSON text in braces. See logs.
+        channels: Columns of the signals: by name.
         corrections: Mistakes of the logs to undo: Corrections, or a table of the same words.
         drive_gains: Torques are motor currents: find each drive's gain, too.
-        loads: Log with a known load, for --drive-gains. It fixes the scale of the gains.
-        accept: Go on in spite of this fatal finding. See which.
+        loads: Log with a known load, for drive_gains. It fixes the scale of the gains.
+        accept: Go on in spite of this fatal finding.
 
     Returns:
         The verified estimate with its intervals, its prediction error on held-out samples, and the diagnosis; of logs

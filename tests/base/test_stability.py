@@ -1,4 +1,4 @@
-"""Names that docs/stability.md promises, and those of the README, exist and are documented."""
+"""Names that docs/install.md promises, and those of the README, exist and are documented."""
 
 import re
 from functools import reduce
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = sorted(
     {
         name
-        for page in ("README.md", "docs/stability.md")
+        for page in ("README.md", "docs/install.md")
         for name in re.findall(r"\bsy\.(\w+(?:\.\w+)*)", (ROOT / page).read_text("utf-8"))
     }
 )

@@ -145,7 +145,7 @@ def test_packages_are_marked_as_the_pages_say():
 
 
 def test_accuracy_of_contacts_is_that_of_the_stored_run():
-    table, page = runner.read("benchmarks")["contacts"]["table"], flowing("docs/contacts.md")
+    table, page = runner.read("benchmarks")["contacts"]["table"], flowing("docs/controller_code.md")
     free = table.pop("no contact")
     most = -np.log(0.05) / free["hours"]  # an hour, by Poisson's law without an alarm
     assert free["false alarms"] == 0 and f"{free['hours']:.3g} h of motion without contact has 0" in page

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.claim(
 
 
 def test_momentum_beats_accelerations_where_the_filter_lets_noise_pass():
-    """One cell of the table of docs/information.md, over seeds: held-out torque error, both from the same logs.
+    """One cell of the benchmark `momentum`, over seeds: held-out torque error, both from the same logs.
 
     Filtering the rows of the torque regression would do as much: what wins is that windows average the rows.
     """

@@ -332,7 +332,7 @@ VARIABLES_ON_PAGE = {
         "center": lambda s: np.zeros(3),
         "Q": lambda s: np.eye(3),
     },
-    "docs/calibration.md": {"log": puma_log},
+    "docs/derivatives.md": {"log": puma_log},
     "docs/identifiability.md": {
         "robot": lambda s: sy.library.puma560(),
         "theta": lambda s: sy.library.puma560().inertias.ravel(),

@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass
+from functools import reduce
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,8 +64,8 @@ def identify(
             changed.
         logs: one or several, each a path, a Log, arrays by name or a data frame, as `read_log` takes them.
         out: folder for the identified model (the model's file name with `_identified`), `summary.json`, `report.html`,
-            `report.md`, `draws.npz` (samples of the posterior) and `curves.npz` (to draw the report again), which
-            appear together or not at all; None writes nothing.
+            `report.md`, `draws.npz` (samples of the posterior), `curves.npz` and `job.toml`, together or not at all;
+            None writes nothing.
         progress: called with a stage and the share done, 0 to 1.
         {options}
 
@@ -157,8 +158,7 @@ def _handed_over(result: "Result | DriveResult", job: Job, out) -> Outcome:
 
 
 def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], dict]:
-    """Names of the model files written, and what the summary says of them: in the given format, with drives beside it,
-    and, where that has no actuators, as an MJCF file that has them, to be simulated."""
+    """Names of the model files written, with drives, and where their format has no actuators an MJCF file beside."""
     reports = [save(result.robot, stage / _model_name(result))]
     path = reports[0].path
     if path.suffix != MJCF:  # the user's own file keeps its ground, geometry and base
@@ -234,6 +234,16 @@ def _unwritten(result: Result, path: Path):
 
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 WIDTH = 120
+OF_COMMANDS = {  # words of the command line, and those of Python
+    r" auto: ([^;]*);": r" None: \1;",
+    r" None means auto\.| See \w+\.": "",
+    "`auto` chooses": "None chooses",
+    "([Ww])ith `?auto`?,?": r"\1ithout it,",
+    "--drive-gains": "drive_gains",
+    r"--(?=[a-z])": "",
+    r", or none\.": "; () for none.",
+    "a TOML file, or JSON text in braces": "by name",
+}
 
 
 def describe(function: Callable) -> None:
@@ -263,6 +273,7 @@ def python_type(each: Field, how: Option) -> str:
 def _argument(name: str, how: Option) -> list[str]:
     text = LINK.sub(r"\1", f"{how.help} {how.more}".strip())
     text += f" None means {how.auto or how.unset}." if how.auto or how.unset else ""
+    text = reduce(lambda text, pair: re.sub(*pair, text), OF_COMMANDS.items(), text)
     unit = f" [{how.unit}]" if how.unit else ""
     return textwrap.wrap(f"{name}{unit}: {text}", WIDTH - 8, subsequent_indent="    ")
 

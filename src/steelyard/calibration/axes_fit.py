@@ -214,11 +214,7 @@ class _AxesFit:
 
 
 def _ungrouped(info: Information) -> Information:
-    """The same sums with every column its own base column, whatever it depends on.
-
-    While axes move, base columns come and go: where two axes are nearly parallel their regrouping grows without
-    bound, and the residual would drown in rounding.
-    """
+    """The same sums with every column its own base column: regrouping diverges where two axes are nearly parallel."""
     return replace(info, basis=from_null_space(np.zeros((info.layout.size, 0))))
 
 

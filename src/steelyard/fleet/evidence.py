@@ -186,8 +186,7 @@ def marginal(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _inverse_root(matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Root R (r, k) of the inverse `R R^T` of a symmetric matrix on the k directions that it sees, well scaled whatever
-    the units; and (r,) which entries are lost in directions that it does not see."""
+    """Root R (r, k) of the inverse `R R^T` on the k determined directions, and (r,) which entries have none."""
     diagonal = np.diag(matrix)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(scale[:, None] * matrix * scale)

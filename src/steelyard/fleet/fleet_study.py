@@ -133,7 +133,6 @@ def _member(name, runs, found, evidence: Evidence, people: Population, apart: bo
 
 
 def _unknown(variance, apart, usual) -> np.ndarray:
-    """(r,) share of the variance between robots (`apart`) that is open for one of them; 0 for what no usual run
-    tells."""
+    """(r,) share of the variance between robots (`apart`) that is open for one; 0 for what no usual run determines."""
     telling = apart > TELLING * usual
     return np.where(telling, np.clip(variance / np.where(telling, apart, 1.0), 0.0, 1.0), 0.0)

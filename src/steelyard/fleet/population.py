@@ -91,8 +91,7 @@ def population(robots: Sequence[Evidence], causes: Sequence[Cause], *, false_ala
 
 
 def _one_by_one(robots, variance, middle, causes, false_alarm: float) -> tuple[Outlier, ...]:
-    """Outliers of few robots, the clearest first: whoever helps to tell the spread hides in it, and a spread that is
-    told without several at once is that of those who happen to be alike, so each is compared with all others."""
+    """Outliers of few robots, the clearest first: each is compared with all others, as outliers widen the spread."""
     found: tuple[Outlier, ...] = ()
     hidden = np.median([marginal(each)[1] for each in robots], axis=0)
     hidden = np.where(np.isfinite(hidden), hidden, 0.0)
@@ -128,15 +127,13 @@ def _without(robots: Sequence[Evidence], left_out: set[int]) -> list[Evidence]:
 
 
 def _suspects(distance, variance) -> set[int]:
-    """Robots far from the middle in any parameter, at most half of them: left out before the first look, so that an
-    outlier does not hide by pulling the mean and the spread its way."""
+    """Robots far from the median in any parameter, at most half: left out before the first look."""
     far = np.max(np.abs(distance) / np.sqrt(variance), axis=1)
     return set(np.flatnonzero(far > max(SURE, float(np.median(far)))).tolist())
 
 
 def _likeliest(robots: Sequence[Evidence], variance, scale):
-    """Precision of the mean, mean and variances (r,) between robots at which their evidences are likeliest (REML, by
-    the fixed point of MacKay 1992)."""
+    """Precision of the mean, mean and variances (r,) between robots by REML (fixed point of MacKay 1992)."""
     several = len(robots) >= FEWEST - 1
     size = _size(robots, scale)
     variance = np.maximum(variance, FIRST * size) if several else variance

@@ -1,6 +1,6 @@
 """Robots of the literature, ready to use: kinematics, inertias, friction and motor rotors with their sources stated.
 
-The files lie in `model/data`; docs/references.md lists them. All are SI, z up, and stand still at their base unless
+The files lie in `model/data`; docs/papers.md lists them. All are SI, z up, and stand still at their base unless
 `floating=True`.
 """
 

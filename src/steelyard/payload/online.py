@@ -99,7 +99,7 @@ class OnlineEstimator:
     biases [N/s, N m/s], which are zero at the first sample; 0 for biases that stay zero. memory: samples after which
     data counts 1/e, None to never forget; at rest, where a payload cannot be told from a drift, it hardly runs. empty:
     mass below which nothing is held, kg. gravity: (3,) in the world. tool: from `calibrate`, taken off every sample.
-    This is the one object of the package that changes.
+    The object changes with each sample.
     """
 
     def __init__(

@@ -165,8 +165,7 @@ def _steps(t, rate: float) -> dict:
 
 
 def _spectra(log: Log, cutoff: float | None) -> list[dict]:
-    """Power density of the acceleration of each joint, the part of it that is noise, and the cutoff; none where the
-    log is too short for any."""
+    """Power density of each joint's acceleration, that of its noise, and the cutoff; none for logs too short."""
     if cutoff is None or log.nq != log.nv:
         return []
     try:

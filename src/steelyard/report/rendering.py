@@ -64,8 +64,7 @@ def _plotly() -> str:
 
 
 def _embedded(figure: dict) -> dict:
-    """Title of a figure, which the page sets itself, as its text wraps, and JSON that may stand inside a script
-    element."""
+    """Title of a figure, set by the page, and JSON that may stand inside a script element."""
     from markupsafe import Markup
 
     layout = dict(figure["layout"])

@@ -65,7 +65,7 @@ def schema(kind: str) -> dict:
         "$id": f"urn:steelyard:schema:{kind}:{SCHEMA_VERSION}",
         **_inlined(found, parts),
         "title": f"{record.__doc__}, version {SCHEMA_VERSION}",
-        "description": "SI units, no NaN and no infinity (null instead). docs/report.md explains it.",
+        "description": "SI units, no NaN and no infinity (null instead). docs/files.md explains it.",
     }
 
 

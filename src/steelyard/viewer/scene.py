@@ -66,7 +66,7 @@ TRIANGLES = 60_000  # of all shapes together: less than a megabyte of page
 def scene(
     robot: Robot, *, found: Found | None = None, motion: PlayedMotion | None = None, triangles: int = TRIANGLES
 ) -> dict:
-    """What is to be seen of a robot (docs/files.md has the fields). triangles: of all shapes together, about."""
+    """What is to be seen of a robot. triangles: of all shapes together, about."""
     seen = looks(robot)
     links = {link.name: link for link in robot.links}
     parts = [_placed(part, links, robot) for part in seen.parts if part.link in links]

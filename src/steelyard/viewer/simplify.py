@@ -79,8 +79,7 @@ def cluster(shape: Surface, cell: float) -> Surface:
 
 
 def _meeting_points(vertices, faces, member, cell: float) -> np.ndarray:
-    """(k, 3) point of each cluster nearest to the planes of its triangles, by area; where these leave directions open,
-    the mean of its vertices."""
+    """(k, 3) point of each cluster nearest to the planes of its triangles, by area; else the mean of its vertices."""
     count = int(member.max()) + 1
     mean = _sums(member, vertices, count) / np.bincount(member, minlength=count)[:, None]
     corners = vertices[faces]
