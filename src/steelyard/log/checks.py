@@ -66,8 +66,8 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
 
 def joints_of(log: Log) -> Log:
     """A log of a robot with a free base, without it."""
-    kept = {key: None if (x := getattr(log, key)) is None else x[:, TWIST:] for key in ("v", "a", "tau")}
-    return Log(t=log.t, q=log.q[:, POSE:], joint_names=log.labels[TWIST:], name=log.name, **kept)
+    v, a, tau = (None if x is None else x[:, TWIST:] for x in (log.v, log.a, log.tau))
+    return Log(t=log.t, q=log.q[:, POSE:], v=v, a=a, tau=tau, joint_names=log.labels[TWIST:], name=log.name)
 
 
 def require_usable(
