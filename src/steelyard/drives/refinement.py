@@ -7,7 +7,7 @@ begin where their own samples say, as far as the smoothed state leaves that open
 from all answers, and from how unlike windows are: errors within one are no independent samples.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -129,13 +129,15 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x, together=False)
     cost = _Cost(unknowns, windows, x, error)
     gram, _, scores, (inverse, mixed, _) = cost.normal(x, refined.moved, slopes)
-    part = -np.einsum("cakj,cdkj,dbkj->kab", mixed, inverse, mixed, optimize=True)
     values = np.sqrt(cost.weight) * cost.rows(slopes.values)
-    for k, rows in enumerate(cost.spans):
-        felt = values[:, rows].reshape(len(values), -1)
-        part[k] += felt @ felt.T
-    own, places = np.zeros((len(part), len(x), len(x))), slopes.at[:, 0]
-    own[:, places[:, None], places] = part
+    own = np.zeros((len(windows), len(x), len(x)))
+    for places, joints in cost.limbs(slopes):
+        some, inner = mixed[..., joints], inverse[..., joints]
+        part = -np.einsum("cakj,cdkj,dbkj->kab", some, inner, some, optimize=True)
+        for k, rows in enumerate(cost.spans):
+            felt = values[:, rows, joints].reshape(len(values), -1)
+            part[k] += felt @ felt.T
+        np.add.at(own, (slice(None), places[:, None], places), part)
     without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
     inverse = np.linalg.inv(gram)
     spread = (len(own) - 1) / len(own) * without.T @ without
@@ -245,6 +247,12 @@ class _Cost:
         priors = (x - self.mean) @ self.own @ (x - self.mean) + np.sum(begun * self._held(begun))
         return float(np.sum(np.where(size < OUTLIER, size**2, far)) + priors)
 
+    def limbs(self, slopes: "_Slopes") -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Coordinates (s,) that joints which move each other answer to, and those joints, columns of rows."""
+        at = slopes.at[:, :1] if self.walking else slopes.at
+        for places in np.unique(at, axis=1).T:
+            yield places, np.flatnonzero((at == places[:, None]).all(axis=0))
+
     def _held(self, begun) -> np.ndarray:
         return np.einsum("cdkj,dkj->ckj", self.begin, begun)
 
@@ -260,7 +268,7 @@ class _Cost:
         what beginnings of windows follow from. These are taken out: each window decides them on its own."""
         values, starts, error = self.rows(slopes.values), self.rows(slopes.starts), self.error[None]
         weighted, pushed = self.weight * values, self.weight * starts
-        own = np.einsum("amj,bmj->abj", weighted, values, optimize=True)
+        own = weighted.transpose(2, 0, 1) @ values.transpose(2, 1, 0)  # (j, a, b)
         scores = self._sums(weighted, error)[:, 0]
         inner = self._sums(pushed, starts) + self.begin
         every = np.arange(len(inner))
@@ -269,14 +277,13 @@ class _Cost:
         pulls = self._sums(pushed, error)[:, 0] + self._held(self.begun(moved))
         inverse = np.moveaxis(np.linalg.inv(np.moveaxis(inner, (0, 1), (-2, -1))), (-2, -1), (0, 1))
         solved = np.einsum("cdkj,dakj->cakj", inverse, mixed, optimize=True)
-        own -= np.einsum("cakj,cbkj->abj", solved, mixed, optimize=True)
+        for one, other in zip(solved.transpose(0, 3, 1, 2), mixed.transpose(0, 3, 2, 1), strict=True):
+            own -= one @ other
         scores = scores - np.einsum("cakj,ckj->akj", solved, pulls)
         gram, parts = self.own.copy(), np.zeros((scores.shape[1], len(x)))
-        places = slopes.at[:, :1] if self.walking else slopes.at
-        for one, at in enumerate(places):
-            np.add.at(parts.T, at, scores[one].T)
-            for other, also in enumerate(places):
-                np.add.at(gram, (at, also), own[one, other])
+        for places, joints in self.limbs(slopes):
+            np.add.at(parts.T, places, scores[:, :, joints].sum(axis=2))
+            np.add.at(gram, (places[:, None], places), own[joints].sum(axis=0))
         return gram, parts.sum(axis=0) + self.own @ (x - self.mean), parts, (inverse, mixed, pulls)
 
     def pulled(self, more, moved, slopes: _Slopes) -> np.ndarray:
@@ -308,7 +315,7 @@ class _Cost:
 def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool, starts=None) -> _Slopes:
     """Derivatives of the errors. starts: those by where windows begin, where they are known."""
     simulation, windows = simulated.simulation, simulated.windows
-    changes = unknowns.changes(together=together)
+    changes = unknowns.changes(np.arange(windows.nv) if together else simulation.limbs)
     ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
     if windows.walking:  # each on its own
         ends = np.minimum(NEARBY * windows.spread.mean(axis=1), np.array(FURTHEST)[:, None]).ravel()
