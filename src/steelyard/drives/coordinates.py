@@ -245,7 +245,9 @@ def unknowns(
     free = tuple(
         name
         for name in free
-        if np.isfinite(own := getattr(drives, name)).any() and (name not in LOAD_FRICTION or own.any())
+        if np.isfinite(own := getattr(drives, name)).any()
+        and (name not in LOAD_FRICTION or own.any())
+        and not np.all((known or {}).get(name, False))
     )
     drives, known = finite(drives, free, dict(known or {}))
     plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, tuple(groups))

@@ -40,18 +40,21 @@ def step_for(rate: float) -> float:
 
 
 def unbounded(robot: Robot, recordings: Sequence[Recorded]) -> tuple[Robot, tuple[str, ...]]:
-    """A robot without the position limits that recordings exceed by far, and a note for each: a simulation would push
-    joints back there, as real stops do, which yield a little."""
+    """A robot without the position limits that recordings exceed by far, or come near to where they are a turn apart,
+    and a note for each: a simulation would push joints back there, as real stops do, which yield a little."""
     lowest, highest = (np.stack([f(own.joints, axis=0) for own in recordings]) for f in (np.min, np.max))
     spans = dict(zip(robot.dof_names, zip(lowest.min(axis=0), highest.max(axis=0), strict=True), strict=True))
     notes, joints = [], []
     for joint in robot.joints:
         low, high = spans.get(joint.name, (np.inf, -np.inf))
-        give = GIVE * (joint.upper[0] - joint.lower[0])
-        if low < joint.lower[0] - give or high > joint.upper[0] + give:
+        span = joint.upper[0] - joint.lower[0]
+        turns = np.any(joint.subspace[3:]) and 2 * np.pi - GIVE < span < np.inf
+        room = GIVE * (-span if turns else span)
+        if low < joint.lower[0] - room or high > joint.upper[0] + room:
             notes.append(
-                f"{joint.name} moved from {low:.3g} to {high:.3g}, beyond its limits of {joint.lower[0]:.3g} and "
-                f"{joint.upper[0]:.3g} in the model: these limits are left out of the simulation."
+                f"{joint.name} moved from {low:.3g} to {high:.3g}, {'about to' if turns else 'beyond'} its limits of "
+                f"{joint.lower[0]:.3g} and {joint.upper[0]:.3g} in the model"
+                f"{', a turn apart, where no stop is' if turns else ''}: these limits are left out of the simulation."
             )
             joint = replace(joint, lower=np.array([-np.inf]), upper=np.array([np.inf]))
         joints.append(joint)
