@@ -136,21 +136,22 @@ def search(
     near = best(ends)
     start = starts[ends.index(near)]
     if earlier is None:
-        other = _limited_otherwise(simulation, seen, near.drives, known)
-        if other is not near.drives:
+        own = near.drives
+        if (other := _limited_otherwise(simulation, seen, own, known)) is not own:
             ends.append(refined(begun(other)))
-        if _heavy(robot, seen, near.drives).any():
+        if _heavy(robot, seen, own).any():
             ends.append(refined(begun(start, inertias=True)))
     near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
     # of more joints, commands of others pass for friction under load
-    tried = (near.drives, start) if robot.nv == 1 and not near.drives.loaded.any() else ()
+    own = near.drives
+    tried = (own, start) if robot.nv == 1 and not own.loaded.any() else ()
     loaded = [_tried(simulation, few, _loaded(simulation, few, each, known), known) for each in tried]
-    hopeful = _hopeful(simulation, few, near.drives, loaded, HOPE)
+    hopeful = _hopeful(simulation, few, own, loaded, HOPE)
     loaded = [_numbers(refined(begun(each), windows=few).drives) for each in hopeful]
-    if (mixed := _better(simulation, seen, {}, near.drives, loaded, FELT)) is not near.drives:
+    if loaded and (mixed := _better(simulation, seen, {}, own, loaded, FELT)) is not own:
         more = refined(begun(mixed))
-        own, other = (np.mean(e**2) for e in errors_of(simulation, [unseen], [near.drives, more.drives]))
-        near = more if other < PROVEN**2 * own else near
+        before, after = (np.mean(e**2) for e in errors_of(simulation, [unseen], [own, more.drives]))
+        near = more if after < PROVEN**2 * before else near
     absent = _undetermined(simulation, seen, near.drives, known)
     free, x = near.unknowns.without({name: absent[name] for name in LIMITING}, near.x)
     free, x = free.in_time(_early(simulation, seen, near.drives), x)

@@ -11,7 +11,7 @@ from steelyard.cards import Card
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import Drive
 from steelyard.drives.free_base import moved
-from steelyard.drives.simulation import Simulation, unbounded
+from steelyard.drives.simulation import Simulation
 from steelyard.drives.window_errors import levelled
 from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import OptionError
@@ -97,10 +97,9 @@ def rollout(
             f"window={window}: a length in s, positive and no longer than the log ({log.duration:.3g} s)."
         )
     drives = robot.drives if drives is None else drives
-    arrays, bases = arrays_of(robot, drives), [as_recorded(log)] if robot.floating else None
-    recordings = stretches(robot, [log], drives, bases)
-    simulation = Simulation(unbounded(robot, recordings)[0], STEP)
-    windows = windows_of(recordings, simulation.step, window)
+    simulation, arrays = Simulation(robot, STEP), arrays_of(robot, drives)
+    bases = [as_recorded(log)] if robot.floating else None
+    windows = windows_of(stretches(robot, [log], drives, bases), simulation.step, window)
     arrays = levelled(simulation, windows, arrays)
     driven = windows.driven(simulation, arrays)
     error = windows.errors(simulation.run(driven, windows.begin, windows.v, windows.controls(arrays)))
