@@ -75,9 +75,10 @@ def progress_bar(*, silent: bool):
     if not screen.is_terminal:
         yield None
         return
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    with Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=screen, transient=True) as bar:
+    shown = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
+    with Progress(*shown, console=screen, transient=True) as bar:
         task = bar.add_task("starting", total=1.0)
         yield lambda stage, share: bar.update(task, description=stage, completed=share)
 

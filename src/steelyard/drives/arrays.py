@@ -76,10 +76,12 @@ def commanded(drives: DriveArrays, recordings, source, starts, step: float, step
     edges = step * np.arange(-lead, steps + 1)
     found = np.empty((len(source), len(edges) - 1, len(drives.delay)))
     sums = [_integral(own.t, own.command) for own in recordings]
-    for k, (number, first) in enumerate(zip(source, starts, strict=True)):
-        (t, integral), begin = sums[number], recordings[number].t[first]
+    source, starts = np.asarray(source), np.asarray(starts)
+    for number, (t, integral) in enumerate(sums):
+        begin = recordings[number].t[starts[source == number]]
         for j, delay in enumerate(drives.delay):
-            found[k, :, j] = np.diff(np.interp(begin + edges - delay, t, integral[:, j])) / step
+            sent = np.interp(begin[:, None] + edges - delay, t, integral[:, j])
+            found[source == number, :, j] = np.diff(sent, axis=1) / step
     if lead:
         most, now = drives.slope_limit * step, found[:, 0]
         for place in range(1, found.shape[1]):

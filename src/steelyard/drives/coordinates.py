@@ -171,19 +171,23 @@ class Unknowns:
         found = replace(self, soonest=np.where(early, self.soonest, 0.0))
         return found, found.within(x)
 
-    def changes(self, *, together: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,): all
-        joints together, each answering to its own alone, or one coordinate after the other."""
-        n, joints, found = self.each, len(self.places), []
+    def changes(self, limbs: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,): one
+        of each limb together, as joints (nv,) of different `limbs` do not move each other."""
+        n, found = self.each, []
+        own = limbs[[int(np.flatnonzero(self.places == place)[0]) for place in range(n)]]  # limbs of coordinates
         for i, name in enumerate(self.free):
-            at = i * n + np.arange(n)
-            for own in [at] if together else at[:, None]:
-                change = np.zeros(len(self.start))
-                change[own] = KINDS[name].change
-                found.append((change, np.broadcast_to(own, joints)))
+            for turn in range(int(np.bincount(own).max())):
+                change, at = np.zeros(len(self.start)), np.zeros(len(limbs), dtype=int)
+                for limb in np.unique(limbs):
+                    places = i * n + np.flatnonzero(own == limb)
+                    if turn < len(places):
+                        change[places[turn]] = KINDS[name].change
+                    at[limbs == limb] = places[min(turn, len(places) - 1)] if len(places) else 0
+                found.append((change, at))
         sizes = [BODY_CHANGE] * len(self.bodies) + [*GROUND_CHANGES] * self.ground
         for k, size in enumerate(sizes, len(self.free) * n):
-            found.append((size * np.eye(len(self.start))[k], np.full(joints, k)))
+            found.append((size * np.eye(len(self.start))[k], np.full(len(limbs), k)))
         if self.active is not None:
             found = [(change, at) for change, at in found if self.active[at[0]]]
         return found
@@ -241,7 +245,9 @@ def unknowns(
     free = tuple(
         name
         for name in free
-        if np.isfinite(own := getattr(drives, name)).any() and (name not in LOAD_FRICTION or own.any())
+        if np.isfinite(own := getattr(drives, name)).any()
+        and (name not in LOAD_FRICTION or own.any())
+        and not np.all((known or {}).get(name, False))
     )
     drives, known = finite(drives, free, dict(known or {}))
     plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, tuple(groups))

@@ -1,13 +1,12 @@
 """Output error: drives, friction and bodies that make the simulation move as the log does, from windows of it.
 
-Gauss-Newton steps on the errors of positions. A joint's numbers move its own joint first of all: at first, each kind of
-number is changed in all joints at once and every joint's answer is taken for its own; the last steps have the
-derivatives of every number. The error itself stays exact, and a step is taken only where it lowers the cost. Windows
+Gauss-Newton steps on the errors of positions, along derivatives that serve as long as these steps help. Joints of
+several limbs on what stands do not move each other, so that a number of each is changed at once. Windows
 begin where their own samples say, as far as the smoothed state leaves that open (multiple shooting). Covariances come
 from all answers, and from how unlike windows are: errors within one are no independent samples.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,11 +20,11 @@ from steelyard.drives.window_errors import Simulated, errors_of
 from steelyard.drives.windows import Windows
 from steelyard.spatial import TWIST
 
-STEPS, LAST = 12, 8  # with the derivatives of all joints at once, and with those of each
-WALKED, SLOPES = 30, 4  # steps of walks, whose derivatives are dear, and how often these are taken
-STALE = 0.1  # of the cost of a walk, below which a step along derivatives from elsewhere makes new ones worth it
+STEPS, LAST = 12, 8  # of a search, and of what follows it
+WALKED, SLOPES = 30, 4  # steps of walks, and how often derivatives are taken, which are dear
+STALE = 0.1  # of the cost, below which a step along derivatives from elsewhere makes new ones worth it
 PRIOR = 30.0  # samples that the prior counts as much as
-SETTLED = 2e-3  # relative change of the cost
+SETTLED = 0.01  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
 SETTLES = 0.05  # of the cost, by which a correction for the step may raise it: where windows begin does not follow it
@@ -63,14 +62,16 @@ def refine(
     unknowns: Unknowns,
     *,
     begun: Refined | None = None,
+    near: np.ndarray | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Refined:
-    """Drives of less error over windows, or the given ones where there are none near. begun: what steps with the
-    derivatives of all joints at once have found; steps go on with those of every number."""
+    """Drives of less error over windows, or the given ones where there are none near. begun: where coarse steps ended;
+    near: (p,) where to begin, if it is not where the prior is."""
     windows = simulated.windows
-    together, damping, slopes = begun is None and not windows.walking, FIRST, None
+    coarse, damping, slopes = begun is None and not windows.walking, FIRST, None
     if begun is None:
-        x, moved, rms, most = unknowns.start, np.zeros((2, *windows.v.shape)), [], STEPS
+        x = unknowns.within(unknowns.start if near is None else near)
+        moved, rms, most = np.zeros((2, *windows.v.shape)), [], STEPS
     else:
         x, moved, rms, most = begun.x, begun.moved, [*begun.rms], LAST
     (error,) = simulated.errors([moved], [unknowns.at(x)])
@@ -83,7 +84,7 @@ def refine(
         cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
         if slopes is None:
-            slopes, left = _slopes(simulated, moved, unknowns, x, together=together, starts=starts), left - 1
+            slopes, left = _slopes(simulated, moved, unknowns, x, starts=starts), left - 1
             starts = slopes.starts if windows.walking else None  # next to the same elsewhere
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
@@ -95,14 +96,14 @@ def refine(
             better, damping = before - costs[best], max(LEAST, damping * DAMPINGS[best if costs[best] < before else -1])
             if better > 0:
                 (x, moved), error = tried[best], errors[best]
-        little = better < (SETTLED * before if together else ENDED * cost.deviation(x, moved, slopes))
+        little = better < (SETTLED * before if coarse else ENDED * cost.deviation(x, moved, slopes))
         if little and (fresh or not left):
             break
-        stale = windows.walking and better < STALE * before
-        if left and (little or stale or together):  # derivatives of every number serve as long as steps along them help
+        stale = coarse or (windows.walking and better < STALE * before)
+        if left and (little or stale):  # derivatives serve as long as steps along them help
             slopes, damping = None, min(damping, FIRST)
     rms.append(float(np.sqrt(np.mean(error**2))))
-    return Refined(unknowns, x, moved, tuple(rms), None if together else slopes)
+    return Refined(unknowns, x, moved, tuple(rms), slopes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,16 +127,18 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     simulators differ by: armatures by half a step times the damping, delays by half a step."""
     unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
     (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
-    slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x, together=False)
+    slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x)
     cost = _Cost(unknowns, windows, x, error)
     gram, _, scores, (inverse, mixed, _) = cost.normal(x, refined.moved, slopes)
-    part = -np.einsum("cakj,cdkj,dbkj->kab", mixed, inverse, mixed, optimize=True)
     values = np.sqrt(cost.weight) * cost.rows(slopes.values)
-    for k, rows in enumerate(cost.spans):
-        felt = values[:, rows].reshape(len(values), -1)
-        part[k] += felt @ felt.T
-    own, places = np.zeros((len(part), len(x), len(x))), slopes.at[:, 0]
-    own[:, places[:, None], places] = part
+    own = np.zeros((len(windows), len(x), len(x)))
+    for places, joints in cost.limbs(slopes):
+        some, inner = mixed[..., joints], inverse[..., joints]
+        part = -np.einsum("cakj,cdkj,dbkj->kab", some, inner, some, optimize=True)
+        for k, rows in enumerate(cost.spans):
+            felt = values[:, rows, joints].reshape(len(values), -1)
+            part[k] += felt @ felt.T
+        np.add.at(own, (slice(None), places[:, None], places), part)
     without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
     inverse = np.linalg.inv(gram)
     spread = (len(own) - 1) / len(own) * without.T @ without
@@ -182,7 +185,7 @@ def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray
 def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
     """(p,) information of windows about each coordinate alone, times that of its prior."""
     (error,) = simulated.errors([refined.moved], [refined.drives])
-    slopes = refined.slopes or _slopes(simulated, refined.moved, refined.unknowns, refined.x, together=False)
+    slopes = refined.slopes or _slopes(simulated, refined.moved, refined.unknowns, refined.x)
     cost = _Cost(refined.unknowns, simulated.windows, refined.x, error)
     gram, *_ = cost.normal(refined.x, refined.moved, slopes)
     return np.diag(gram) / np.diag(cost.own) - 1
@@ -245,6 +248,12 @@ class _Cost:
         priors = (x - self.mean) @ self.own @ (x - self.mean) + np.sum(begun * self._held(begun))
         return float(np.sum(np.where(size < OUTLIER, size**2, far)) + priors)
 
+    def limbs(self, slopes: "_Slopes") -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Coordinates (s,) that joints which move each other answer to, and those joints, columns of rows."""
+        at = slopes.at[:, :1] if self.walking else slopes.at
+        for places in np.unique(at, axis=1).T:
+            yield places, np.flatnonzero((at == places[:, None]).all(axis=0))
+
     def _held(self, begun) -> np.ndarray:
         return np.einsum("cdkj,dkj->ckj", self.begin, begun)
 
@@ -260,7 +269,7 @@ class _Cost:
         what beginnings of windows follow from. These are taken out: each window decides them on its own."""
         values, starts, error = self.rows(slopes.values), self.rows(slopes.starts), self.error[None]
         weighted, pushed = self.weight * values, self.weight * starts
-        own = np.einsum("amj,bmj->abj", weighted, values, optimize=True)
+        own = weighted.transpose(2, 0, 1) @ values.transpose(2, 1, 0)  # (j, a, b)
         scores = self._sums(weighted, error)[:, 0]
         inner = self._sums(pushed, starts) + self.begin
         every = np.arange(len(inner))
@@ -269,14 +278,13 @@ class _Cost:
         pulls = self._sums(pushed, error)[:, 0] + self._held(self.begun(moved))
         inverse = np.moveaxis(np.linalg.inv(np.moveaxis(inner, (0, 1), (-2, -1))), (-2, -1), (0, 1))
         solved = np.einsum("cdkj,dakj->cakj", inverse, mixed, optimize=True)
-        own -= np.einsum("cakj,cbkj->abj", solved, mixed, optimize=True)
+        for one, other in zip(solved.transpose(0, 3, 1, 2), mixed.transpose(0, 3, 2, 1), strict=True):
+            own -= one @ other
         scores = scores - np.einsum("cakj,ckj->akj", solved, pulls)
         gram, parts = self.own.copy(), np.zeros((scores.shape[1], len(x)))
-        places = slopes.at[:, :1] if self.walking else slopes.at
-        for one, at in enumerate(places):
-            np.add.at(parts.T, at, scores[one].T)
-            for other, also in enumerate(places):
-                np.add.at(gram, (at, also), own[one, other])
+        for places, joints in self.limbs(slopes):
+            np.add.at(parts.T, places, scores[:, :, joints].sum(axis=2))
+            np.add.at(gram, (places[:, None], places), own[joints].sum(axis=0))
         return gram, parts.sum(axis=0) + self.own @ (x - self.mean), parts, (inverse, mixed, pulls)
 
     def pulled(self, more, moved, slopes: _Slopes) -> np.ndarray:
@@ -305,10 +313,10 @@ class _Cost:
         return x + move, moved + begun
 
 
-def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, together: bool, starts=None) -> _Slopes:
+def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, starts=None) -> _Slopes:
     """Derivatives of the errors. starts: those by where windows begin, where they are known."""
     simulation, windows = simulated.simulation, simulated.windows
-    changes = unknowns.changes(together=together)
+    changes = unknowns.changes(simulation.limbs)
     ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
     if windows.walking:  # each on its own
         ends = np.minimum(NEARBY * windows.spread.mean(axis=1), np.array(FURTHEST)[:, None]).ravel()

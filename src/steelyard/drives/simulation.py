@@ -31,6 +31,7 @@ FINEST, COARSEST, STEPS_A_SAMPLE = 2e-3, 5e-3, 2  # s, s, of the simulation
 NEAR_GROUND, TOUCHING = 0.2, 5e-3  # m
 GIVE = 0.05  # of the range of a joint, by which its stops may yield
 ROOM = 2**27  # numbers of all states that one call may return: a gigabyte
+CALL = 2**18  # steps times joints of one call of MuJoCo, a fraction of a second: signals are heard between calls
 
 
 def step_for(rate: float) -> float:
@@ -39,18 +40,21 @@ def step_for(rate: float) -> float:
 
 
 def unbounded(robot: Robot, recordings: Sequence[Recorded]) -> tuple[Robot, tuple[str, ...]]:
-    """A robot without the position limits that recordings exceed by far, and a note for each: a simulation would push
-    joints back there, as real stops do, which yield a little."""
+    """A robot without the position limits that recordings exceed by far, or come near to where they are a turn apart,
+    and a note for each: a simulation would push joints back there, as real stops do, which yield a little."""
     lowest, highest = (np.stack([f(own.joints, axis=0) for own in recordings]) for f in (np.min, np.max))
     spans = dict(zip(robot.dof_names, zip(lowest.min(axis=0), highest.max(axis=0), strict=True), strict=True))
     notes, joints = [], []
     for joint in robot.joints:
         low, high = spans.get(joint.name, (np.inf, -np.inf))
-        give = GIVE * (joint.upper[0] - joint.lower[0])
-        if low < joint.lower[0] - give or high > joint.upper[0] + give:
+        span = joint.upper[0] - joint.lower[0]
+        turns = np.any(joint.subspace[3:]) and 2 * np.pi - GIVE < span < np.inf
+        room = GIVE * (-span if turns else span)
+        if low < joint.lower[0] - room or high > joint.upper[0] + room:
             notes.append(
-                f"{joint.name} moved from {low:.3g} to {high:.3g}, beyond its limits of {joint.lower[0]:.3g} and "
-                f"{joint.upper[0]:.3g} in the model: these limits are left out of the simulation."
+                f"{joint.name} moved from {low:.3g} to {high:.3g}, {'about to' if turns else 'beyond'} its limits of "
+                f"{joint.lower[0]:.3g} and {joint.upper[0]:.3g} in the model"
+                f"{', a turn apart, where no stop is' if turns else ''}: these limits are left out of the simulation."
             )
             joint = replace(joint, lower=np.array([-np.inf]), upper=np.array([np.inf]))
         joints.append(joint)
@@ -96,6 +100,13 @@ class Simulation:
         self._stepped = Stepped(self)
 
     @cached_property
+    def limbs(self) -> np.ndarray:
+        """(nv,) which tree on what stands a joint is of: those of others it does not move. A free base moves all."""
+        if self.robot.floating:
+            return np.zeros(self.robot.nv, dtype=int)
+        return self.model.dof_treeid[[self.model.joint(name).dofadr[0] for name in self.robot.dof_names]]
+
+    @cached_property
     def _workers(self):
         import mujoco
         from mujoco import rollout
@@ -137,20 +148,29 @@ class Simulation:
         return max(1, ROOM // (len(windows) * windows.steps * (1 + self.model.nq + self.model.nv)))
 
     @captured_warnings()
-    def run(self, driven: Sequence[Driven], q, v, controls) -> np.ndarray:
+    def run(self, driven: Sequence[Driven], q, v, controls, lengths=None) -> np.ndarray:
         """Positions (k, s + 1, nq) of every run from its start on. driven: k robots; q, v: (k, nq), (k, nv); controls:
-        (k, s, nv) at the beginning of every step."""
+        (k, s, nv) at the beginning of every step. lengths: (k,) steps of each that count, the others stay zero."""
         import mujoco
 
         m, kind = self.model, mujoco.mjtState.mjSTATE_FULLPHYSICS
         qpos, qvel, _ = to_mujoco(m, self.robot, np.asarray(q), np.asarray(v), np.zeros_like(v))
         start = np.zeros((len(q), mujoco.mj_stateSize(m, kind)))
         start[:, 1 : 1 + m.nq], start[:, 1 + m.nq : 1 + m.nq + m.nv] = qpos, qvel
-        if any(each.drives.loaded.any() for each in set(driven)):
-            states = self._stepped.states(driven, start, controls)
-        else:
-            states = self.rolled([each.model for each in driven], start, self.ordered(controls))
-        return np.concatenate([np.asarray(q)[:, None], self.positions(states)[0]], axis=1)
+        loaded = any(each.drives.loaded.any() for each in set(driven))
+        models, told = [each.model for each in driven], self.ordered(controls)
+        lengths = np.full(len(q), told.shape[1]) if lengths is None else lengths
+        order = np.argsort(lengths, kind="stable")  # runs side by side take as many steps as the longest of them
+        found = np.zeros((len(q), told.shape[1] + 1, np.shape(q)[1]))
+        found[:, 0] = q
+        for rows in map(np.sort, np.array_split(order, -(-told.size // CALL))):
+            most, some = int(lengths[rows].max(initial=0)), rows.tolist()
+            if loaded:
+                states = self._stepped.states([driven[k] for k in some], start[rows], controls[rows, :most])
+            else:
+                states = self.rolled([models[k] for k in some], start[rows], told[rows, :most])
+            found[rows, 1 : most + 1] = self.positions(states)[0]
+        return found
 
     def gap(self, q) -> np.ndarray:
         """(k,) height of the lowest part of the robot above the ground, m, at positions (k, nq): negative within it,

@@ -63,7 +63,7 @@ def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequen
         told = {each.told_by: own[0].controls(each) for each in {d.told_by: d for d in part}.values()}
         controls = np.concatenate([told[each.told_by] for each in part])
         q, v = np.concatenate([each.begin for each in own]), np.concatenate([each.v for each in own])
-        q = simulation.run(models, q, v, controls)
+        q = simulation.run(models, q, v, controls, np.tile(own[0].lengths, len(part)))
         found += [own[0].errors(each) for each in q.reshape(len(part), len(own[0]), *q.shape[1:])]
     return found
 

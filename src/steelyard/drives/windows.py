@@ -221,6 +221,13 @@ class Windows:
         """(k, steps, nv) what the drives follow."""
         return commanded(drives, self.recordings, self.source, self.first, self.step, self.steps)
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """(k,) steps up to the last sample of each."""
+        last = np.cumsum(self.counts) - 1
+        spans = (self.times[last] - self._of_first("t")) / self.step - self.lead
+        return np.clip(np.floor(spans).astype(int) + 1, 1, self.steps)
+
     def errors(self, q) -> np.ndarray:
         """(m, nv) simulated minus measured positions at the samples of all windows. q: (k, steps + 1, nq)."""
         window = np.repeat(np.arange(len(self)), self.counts)

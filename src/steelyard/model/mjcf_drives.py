@@ -49,16 +49,21 @@ def hard_friction(step: float = STEP) -> dict[str, tuple[float, ...]]:
     return {"solreffriction": (2 * step, 1.0), "solimpfriction": (IMPEDANCE, IMPEDANCE, 0.001, 0.5, 2.0)}
 
 
-def expressible(robot: Robot) -> dict[str, Drive]:
-    """Drives that actuators can be, as they read back: of joints of one degree of freedom, with known gains."""
+def expressible(robot: Robot, step: float = STEP) -> dict[str, Drive]:
+    """Drives that actuators can be, as they read back: of joints of one degree of freedom, with known gains; commands
+    that come late by less than half a step, s, come in time: those on their way start at zero in MuJoCo, a kick."""
     import mujoco
 
     single = {joint.name for joint in robot.free_joints if joint.nv == 1}
     drives = {name: drive.read_back for name, drive in robot.drives.items() if name in single}
     found = {name: drive for name, drive in drives.items() if drive is not None}
-    if hasattr(mujoco.MjModel, "actuator_delay"):
-        return found
-    return {name: replace(drive, delay=None) for name, drive in found.items()}
+    least = step / 2 if hasattr(mujoco.MjModel, "actuator_delay") else math.inf
+    return {name: drive if _late(drive, least) else replace(drive, delay=None) for name, drive in found.items()}
+
+
+def _late(drive: Drive, least: float = STEP / 2) -> bool:
+    """Whether commands come late by a time, s, or more."""
+    return (drive.delay or 0.0) >= least
 
 
 def actuator_element(name: str, joint: str, drive: Drive, step: float = STEP) -> NewElement:
@@ -115,13 +120,14 @@ def unwritten(drives: Mapping[str, Drive]) -> Iterator[str]:
         "Gains of drives that are not known": [n for n, d in drives.items() if d.kind is not None and d.affine is None],
         "Slope limits of commands": [name for name, drive in drives.items() if drive.slope_limit is not None],
         "Positions that are stamped early": [name for name, drive in drives.items() if drive.early],
+        "Delays of less than half a step": [name for name, drive in drives.items() if drive.delay and not _late(drive)],
     }
     for what, names in found.items():
         if names:
             yield f"{what} ({choices(names)}) have no place in MJCF; a side file has one."
     yield from (_under_load(name, drive) for name, drive in drives.items() if drive.friction_base is not None)
     yield from dict.fromkeys(note for drive in drives.values() if drive.kind and (note := drive.features.note))
-    if any((drive.delay or 0.0) > 0 for drive in drives.values()):
+    if any(map(_late, drives.values())):
         yield (
             "MuJoCo's late commands start at zero, in key frames, too. To start from d.ctrl, run once: "
             f"{PRESENT_COMMANDS}"

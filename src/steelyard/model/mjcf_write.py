@@ -123,7 +123,7 @@ def edited(document: MjcfDocument, robot: Robot, reference: Robot, target: Path)
         format="MJCF",
         hosts=lambda link: link > 0,
         writable=writable,
-        drives=expressible(robot),
+        drives=expressible(robot, settings.m.opt.timestep),
         obstacle=actuators.obstacle,
     )
     if changes.links or changes.joints:

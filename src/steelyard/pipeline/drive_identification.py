@@ -17,8 +17,7 @@ from steelyard.drives.drive import drives_of, twins
 from steelyard.drives.free_base import TWIST, apart, moved
 from steelyard.drives.free_swings import swings
 from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by, window_of
-from steelyard.drives.motion_fit import MotionFit, Stated, draws, fit_motion, search
-from steelyard.drives.refinement import Refined
+from steelyard.drives.motion_fit import Found, MotionFit, Stated, draws, fit_motion, search
 from steelyard.drives.simulation import Simulation, step_for, unbounded
 from steelyard.drives.window_errors import errors_of
 from steelyard.drives.windows import Recorded, stretches
@@ -143,24 +142,24 @@ def run_drives(
     pieces = [_recorded(robot, each, drives) for each in read]
     free = _swings(robot, read, drives)
     if robot.floating:  # strides of one gait are alike: what judges is the faster motion
-        test, (near, start), estimate, more = faster.fast, faster.found, None, task.simulated
+        test, found, estimate, more = faster.fast, faster.found, None, task.simulated
     else:
         parts = [parted(each, job.validation) for each in pieces]
         train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
         require_windows(train, test)
-        (near, start), estimate, more = task.search(
-            read, train, free, lambda share: report("searching", 0.35 + 0.2 * share)
+        found, estimate, more = task.search(
+            read, train, free, lambda share: report("searching", 0.35 + 0.2 * share), faster.found
         )
     every = [*(own for each in pieces for own in each), *free]
     fit = fit_motion(
-        robot, near, task.stated, every, task.step, progress=lambda share: report("refining", 0.55 + 0.35 * share)
+        robot, found.near, task.stated, every, task.step, progress=lambda share: report("refining", 0.55 + 0.35 * share)
     )
     report("judging by motion", 0.9)
     named = named_drives(robot, drives, fit)
     refined, ground = _refined(robot, fit, named), task.ground(fit.windows.q, fit.drives)
     if ground is not None and task.holds_floor:
         refined = replace(refined, floor=ground)
-    motion, overlay = _judged(task, near.drives, start, test)
+    motion, overlay = _judged(task, found.near.drives, found.start, test)
     result = DriveResult(
         job=job,
         prior=robot,
@@ -249,10 +248,15 @@ class _Task:
         )
 
     def search(
-        self, read: Sequence[Prepared], train: list[Recorded], free: list[Recorded], progress
-    ) -> tuple[tuple[Refined, DriveArrays], Estimate | None, tuple]:
+        self,
+        read: Sequence[Prepared],
+        train: list[Recorded],
+        free: list[Recorded],
+        progress,
+        earlier: Found | None = None,
+    ) -> tuple[Found, Estimate | None, tuple]:
         """What moves most as some recordings of logs do, and as joints swing whose drives are off; the fit to their
-        torques; and notes on it."""
+        torques; and notes on it. earlier: as of `search`."""
         robot, known, stated = self.run.robot, self.run.known["masses"], self.stated
         if robot.floating:
             told = {name: with_gain(each, 1.0) for name, each in self.drives.items()}
@@ -269,7 +273,7 @@ class _Task:
             starts.insert(0, from_earlier(robot, starts[0], stated.known, self.run.job))
         starts = [with_masses(robot, each, known) for each in starts]
         return (
-            search(robot, starts, stated, [*train, *free], self.step, progress=progress),
+            search(robot, starts, stated, [*train, *free], self.step, earlier=earlier, progress=progress),
             estimate,
             tuple(each.words for each in plan.made),
         )
@@ -287,7 +291,7 @@ def _inputs(drives: Mapping[str, Drive], logs: Sequence) -> list[list]:
 class _Faster:
     """A fit to the slower part of logs and how it predicts their faster part."""
 
-    found: tuple[Refined, DriveArrays]
+    found: Found
     motion: tuple[Motion, ...]
     slow: list[Recorded]
     fast: list[Recorded]
@@ -309,9 +313,10 @@ def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Fas
         free = _swings(robot, read, task.drives)
         slow, fast = parted_by_speed(recordings, task.run.job.validation)
         require_windows(slow, fast)
+        own = None
         for groups in [alike, ()] if alike and not robot.floating else [alike]:
-            own, *_ = replace(task, groups=groups).search(read, slow, free, progress)
-            motion, _ = _judged(replace(task, groups=groups), own[0].drives, None, fast)
+            own, *_ = replace(task, groups=groups).search(read, slow, free, progress, own)
+            motion, _ = _judged(replace(task, groups=groups), own.near.drives, None, fast)
             found.append(_Faster(own, motion, slow, fast, groups, read))
     best = min(found, key=lambda each: each.error * (EVIDENCE if alike and not each.groups else 1.0))
     rest = choices([_mrad(each.error) for each in found if each is not best])
