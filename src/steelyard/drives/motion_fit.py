@@ -17,8 +17,8 @@ from steelyard.drives.walking_coordinates import single, walking_unknowns
 from steelyard.drives.window_errors import Simulated, errors_of, least, levelled
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
-from steelyard.model import Robot
-from steelyard.numbers import ROUNDING
+from steelyard.model import STEP, Robot
+from steelyard.numbers import ROUNDING, ROUNDS
 
 MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
 LEGS = 18  # degrees of freedom of a quadruped
@@ -31,7 +31,7 @@ LIMITS = (0.04, 0.08, 0.15, 0.3, 0.5, 0.8)  # times what the drive would reach w
 NEARER = ((0.7, 0.84, 1.2, 1.4), (0.92, 0.96, 1.04, 1.08))  # times the best of these
 ARMATURES = (0.3, 3.0, 10.0)  # times that of the start
 FASTEST = 0.995  # quantile of speeds
-MUCH = 0.5  # of the mean square error of the first start, that another one needs to be taken
+MUCH = 0.5  # as HOPE, of a start with other bodies: those of a weak fit may move well and be far from the truth
 EARLY = 0.1  # relative change of it, from which on a joint is believed to be stamped before it was measured
 VANISHED = 0.01  # times the inertia of a joint, below which there is as good as no armature
 LIMITING = {"slope_limit": 0.05, "limit": 0.05}  # as TELLS: of these, nothing is left where they are not shown
@@ -43,6 +43,7 @@ HOPE = 2.5  # times the mean square error, from which on refinement is not expec
 UNLOADED = 0.1  # of the constant friction, that is left then
 STRONGER = (0.6, 1.0, 1.6, 2.5, 4.0)  # times the gain, as friction takes more of the torque
 FELT = 0.1  # of the mean square error of a joint, that friction under load has to take away to be refined with others
+RULED_OUT = 2.0  # times the error of the fit in its windows, beyond which numbers are not what the robot has
 PROVEN = 0.9  # times the error on windows that no step has seen, below which it is believed
 TORQUES = ("gain", "damping", "frictionloss", "armature")  # all of the scale that a known mass or gain fixes
 NUMBERS = (*TORQUES, *LIMITING, *LOAD_FRICTION, "delay")
@@ -65,6 +66,7 @@ class MotionFit:
     laws: tuple[FrictionLaw, ...]  # friction that changes with load or speed, which the drives leave out
     refined: Refined  # the steps
     windows: Windows  # that they were made from
+    robot: Robot  # as given
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,16 @@ class Stated:
     total: bool = False  # whether the mass of all bodies together is known
 
 
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Outcome of a search. near: the best end, start: where it began, undecided: the end with all of its limits, which
+    other motion may show."""
+
+    near: Refined
+    start: DriveArrays
+    undecided: Refined
+
+
 def search(
     robot: Robot,
     starts: Sequence[DriveArrays],
@@ -88,53 +100,67 @@ def search(
     recordings: Sequence[Recorded],
     step: float,
     *,
+    earlier: Found | None = None,
     progress: Callable[[float], None] | None = None,
-) -> tuple[Refined, DriveArrays]:
+) -> Found:
     """Drives, friction, armature and bodies near those of `starts` that move most as recordings do, on windows that no
-    step has seen; where none moves better than where it began, that; and the start that it is from."""
+    step has seen; where none moves better than where it began, that. earlier: of a search in much the same recordings,
+    whose end steps begin from."""
     simulation, known = Simulation(robot, step, centred=True), stated.known
     windows = windows_of(recordings, step, window_of(robot), lead=simulation.lead)
     seen, unseen, _ = _shared(windows, least=1 if len(windows) < FEW else 2)
     if windows.walking:
         return _walked(simulation, starts[0], stated, seen, unseen, progress)
+    seen = seen[:: max(1, round(2 * len(seen) / MOST))]
     best = partial(_best, simulation, unseen)
     weights = weights_of(robot, seen.q, stated.scaled)
     late = -float(np.median(np.diff(recordings[0].t)))
     options = {"known": known, "weighed": stated.weighed, "weights": weights, "groups": stated.groups, "soonest": late}
-    starts = [each.changed(inertias=at_scale(each.inertias, weights)) for each in starts]
-    starts = [_tried(simulation, seen, each, known) for each in _near_best(simulation, seen, starts)]
+    few = seen[:: max(1, len(seen) // FEW)]
 
-    def refined(start: DriveArrays, windows: Windows = seen, **more) -> Refined:
-        simulated = Simulated(simulation, windows, simulation, windows)
-        return refine(simulated, unknowns(robot, start, FREE, windows, **options, **more), progress=progress)
+    def refined(free: Unknowns, near=None, windows: Windows = seen) -> Refined:
+        return refine(Simulated(simulation, windows, simulation, windows), free, near=near, progress=progress)
 
-    ends = [refined(each) for each in starts]
+    def begun(start: DriveArrays, **more) -> Unknowns:
+        return unknowns(robot, start, FREE, seen, **options, **more)
+
+    if earlier is None:
+        first, *rest = (each.changed(inertias=at_scale(each.inertias, weights)) for each in starts)
+        starts = [
+            _tried(simulation, few, each, known) for each in (first, *_hopeful(simulation, seen, first, rest, MUCH))
+        ]
+        ends = [refined(begun(each)) for each in starts]
+    else:
+        starts, before = [earlier.start], earlier.undecided
+        ends = [refined(replace(before.unknowns, groups=tuple(stated.groups)), before.x)]
     near = best(ends)
     start = starts[ends.index(near)]
-    other = _limited_otherwise(simulation, seen, near.drives, known)
-    if other is not near.drives:
-        ends.append(refined(other))
-    if _heavy(robot, seen, near.drives).any():
-        ends.append(refined(start, inertias=True))
+    if earlier is None:
+        own = near.drives
+        if (other := _limited_otherwise(simulation, seen, own, known)) is not own:
+            ends.append(refined(begun(other)))
+        if _heavy(robot, seen, own).any():
+            ends.append(refined(begun(start, inertias=True)))
     near = best([*ends, *(replace(each, x=each.unknowns.start) for each in ends)])
-    few = seen[:: max(1, len(seen) // FEW)]
     # of more joints, commands of others pass for friction under load
-    begun = (near.drives, start) if robot.nv == 1 else ()
-    loaded = [_tried(simulation, few, _loaded(simulation, few, each, known), known) for each in begun]
-    loaded = [_numbers(refined(each, few).drives) for each in _hopeful(simulation, few, near.drives, loaded)]
-    if (mixed := _better(simulation, seen, {}, near.drives, loaded, FELT)) is not near.drives:
-        more = refined(mixed)
-        own, other = (np.mean(e**2) for e in errors_of(simulation, [unseen], [near.drives, more.drives]))
-        near = more if other < PROVEN**2 * own else near
+    own = near.drives
+    tried = (own, start) if robot.nv == 1 and not own.loaded.any() else ()
+    loaded = [_tried(simulation, few, _loaded(simulation, few, each, known), known) for each in tried]
+    hopeful = _hopeful(simulation, few, own, loaded, HOPE)
+    loaded = [_numbers(refined(begun(each), windows=few).drives) for each in hopeful]
+    if loaded and (mixed := _better(simulation, seen, {}, own, loaded, FELT)) is not own:
+        more = refined(begun(mixed))
+        before, after = (np.mean(e**2) for e in errors_of(simulation, [unseen], [own, more.drives]))
+        near = more if after < PROVEN**2 * before else near
     absent = _undetermined(simulation, seen, near.drives, known)
     free, x = near.unknowns.without({name: absent[name] for name in LIMITING}, near.x)
     free, x = free.in_time(_early(simulation, seen, near.drives), x)
-    return replace(near, unknowns=free, x=x), start
+    return Found(replace(near, unknowns=free, x=x), start, near)
 
 
 def _walked(
     simulation: Simulation, start: DriveArrays, stated: Stated, seen: Windows, unseen: Windows, progress
-) -> tuple[Refined, DriveArrays]:
+) -> Found:
     """As `search`, of a robot that walks: joints move each other, so that nothing is tried for each of them alone."""
     seen = seen[:: max(1, len(seen) // _strides(seen, FEW))]
     robot, late = simulation.robot, -float(np.median(np.diff(seen.recordings[0].t)))
@@ -152,7 +178,8 @@ def _walked(
     near = refine(simulated, free, progress=progress)
     near = _best(simulation, unseen, [near, replace(near, x=free.start, slopes=None)])
     free, x = free.in_time(_early(simulation, seen, near.drives), near.x)
-    return replace(near, unknowns=free, x=x, felt=felt_by(simulated, near)), start
+    near = replace(near, unknowns=free, x=x, felt=felt_by(simulated, near))
+    return Found(near, start, near)
 
 
 def _stronger(start: DriveArrays, some: np.ndarray, gain: float) -> DriveArrays:
@@ -198,6 +225,7 @@ def fit_motion(
         laws=friction_laws(robot, free, refined.drives, fine.windows, shown),
         refined=refined,
         windows=fine.windows,
+        robot=robot,
     )
 
 
@@ -236,14 +264,6 @@ def _heavy(robot: Robot, windows: Windows, drives: DriveArrays) -> np.ndarray:
     return drives.armature < VANISHED * (np.stack(pushed, axis=1) - weight).mean(axis=0)
 
 
-def _near_best(simulation: Simulation, windows: Windows, starts: Sequence[DriveArrays]) -> Sequence[DriveArrays]:
-    """The first start, and those that move much better: bodies of a weak fit may do so and be far from the truth."""
-    if len(starts) == 1:
-        return starts
-    errors = np.array([np.mean(e**2) for e in errors_of(simulation, [windows], list(starts))])
-    return [starts[0], *(each for each, error in zip(starts[1:], errors[1:], strict=True) if error < MUCH * errors[0])]
-
-
 def _tried(simulation: Simulation, windows: Windows, start: DriveArrays, known) -> DriveArrays:
     """The start with values that each joint moves better with: gains with the friction that goes with them, delays,
     one kind of limit or the other, armature."""
@@ -274,11 +294,11 @@ def _limited_otherwise(simulation: Simulation, windows: Windows, drives: DriveAr
 
 
 def _hopeful(
-    simulation: Simulation, windows: Windows, near: DriveArrays, others: Sequence[DriveArrays]
+    simulation: Simulation, windows: Windows, near: DriveArrays, others: Sequence[DriveArrays], most: float
 ) -> list[DriveArrays]:
-    """Others that may move better than what there is, once they are refined, too."""
-    own, *found = (np.mean(e**2) for e in errors_of(simulation, [windows], [near, *others]))
-    return [each for each, cost in zip(others, found, strict=True) if cost < HOPE * own]
+    """Others whose mean square error is at most so many times that of what there is."""
+    own, *found = (np.mean(e**2) for e in errors_of(simulation, [windows], [near, *others])) if others else (0.0,)
+    return [each for each, cost in zip(others, found, strict=True) if cost < most * own]
 
 
 def _loaded(simulation: Simulation, windows: Windows, base: DriveArrays, known) -> DriveArrays:
@@ -383,7 +403,7 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     """Drives, friction and bodies that move as the logs do, as far as these tell: to randomise simulations.
 
     Numbers are drawn together: their covariance keeps, for one, damping and gain of a joint in proportion where only
-    that shows, which ranges of each alone do not.
+    that shows, which ranges of each alone do not. No row errs more than `RULED_OUT` times the fit in its own windows.
 
     fit: to motion. count: of draws. seed: of the random numbers. Returns (count, nv) of gain, damping, frictionloss,
     armature (SI units), delay (s), slope_limit and limit (inf where there is none), inertias (count, nb, 10), and, of
@@ -393,7 +413,7 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     """
     unknowns, rng = fit.refined.unknowns, np.random.default_rng(seed)
     x = rng.multivariate_normal(fit.refined.x, fit.covariance, size=count, method="eigh")
-    found = [unknowns.at(unknowns.within(each)) for each in x]
+    found = _borne_out(fit, x)
     own = {name: np.stack([getattr(each, name) for each in found]) for name in (*FREE, "inertias")}
     loads = {name: own.pop(name) for name in LOAD_FRICTION}
     if unknowns.ground:
@@ -404,3 +424,27 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
         mean = own["frictionloss"] + grown * (fit.friction - fit.drives.frictionloss)
         own |= loads | {"friction_base": own["frictionloss"], "frictionloss": mean}
     return own | {"delay": np.maximum(own["delay"], 0.0)}  # early stamps are the log's
+
+
+def _borne_out(fit: MotionFit, x) -> list[DriveArrays]:
+    """Drives of samples (n, p) of the coordinates; those that windows of the fit rule out go half of the way to it, and
+    again. Friction under load, simulated in short pieces for each sample, would take minutes: it is not tried."""
+    unknowns, mean, own = fit.refined.unknowns, fit.refined.x, fit.windows
+    step = max(own.step, STEP)
+    simulation = Simulation(fit.robot, step, centred=True)
+    windows = replace(own.begun(fit.refined.moved), step=step, steps=int(np.ceil(own.steps * own.step / step)))
+    windows = windows[:: max(1, 2 * len(windows) // FEW)]
+
+    def squares(drives: Sequence[DriveArrays]) -> np.ndarray:
+        return np.array([np.mean(e**2) for e in errors_of(simulation, [windows], drives)])
+
+    least, found = squares([fit.drives])[0], [unknowns.at(unknowns.within(each)) for each in x]
+    left = np.arange(0 if fit.drives.loaded.any() else len(x))
+    for _ in range(ROUNDS if len(left) else 0):
+        left = left[~(squares([found[k] for k in left]) < RULED_OUT**2 * least)]
+        if not len(left):
+            break
+        x[left] = (x[left] + mean) / 2
+        for k in left:
+            found[k] = unknowns.at(unknowns.within(x[k]))
+    return found

@@ -20,7 +20,7 @@ from steelyard.drives.window_errors import Simulated, errors_of
 from steelyard.drives.windows import Windows
 from steelyard.spatial import TWIST
 
-STEPS, LAST = 12, 8  # of a search, and of what follows it
+STEPS, LAST = 12, 5  # of a search, and of what follows it
 WALKED, SLOPES = 30, 4  # steps of walks, and how often derivatives are taken, which are dear
 STALE = 0.1  # of the cost, below which a step along derivatives from elsewhere makes new ones worth it
 PRIOR = 30.0  # samples that the prior counts as much as
