@@ -176,6 +176,7 @@ def linkage(request):
     return robot, (q, v, a, tau + 1e-3 * np.random.default_rng(1).normal(size=tau.shape)), tree
 
 
+@pytest.mark.exhaustive(keep=1)
 def test_closed_loops_are_the_batch_solution(linkage):
     """Samples one by one, of the motors alone or with all joints' positions, against CVXPY on all rows at once."""
     robot, (q, v, a, tau), tree = linkage

@@ -27,9 +27,11 @@ def pushed(arm):
     return bench.recorded(arm[0], 50, 4.0, (push,))
 
 
-def test_no_contact_no_alarm(arm):
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("seconds", [2.0, 6.0])
+def test_no_contact_no_alarm(arm, seconds):
     robot, detector = arm
-    log, _ = bench.recorded(robot, 60, 6.0)
+    log, _ = bench.recorded(robot, 60, seconds)
     assert detector(log).contacts == ()
 
 

@@ -45,7 +45,7 @@ def harmless(result) -> bool:
     return result.after.relative_error <= (1 + SAME) * result.before.relative_error or verdict(result).level == "keep"
 
 
-@pytest.mark.exhaustive(keep=2)
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("robot", "base"), JOBS)
 def test_right_links_without_friction_in_the_file_stay_right(robot, base, tmp_path):
     job = logs.drawn(base, robot=robot, true=True)
@@ -55,7 +55,7 @@ def test_right_links_without_friction_in_the_file_stay_right(robot, base, tmp_pa
     assert not result.doubted and harmless(result)
 
 
-@pytest.mark.exhaustive(keep=2)
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("robot", "base"), JOBS)
 def test_wrong_links_are_found(robot, base, tmp_path):
     job = logs.drawn(base, robot=robot)
@@ -108,6 +108,7 @@ def test_friction_that_is_not_there_is_not_written(tmp_path):
     assert harmless(result)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("robot, base", [("arm", 1), ("ur5", 0)])
 def test_torques_of_a_tenth_are_refused_by_name(robot, base, tmp_path):
     job = logs.drawn(base, robot=robot)
