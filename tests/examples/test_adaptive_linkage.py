@@ -14,7 +14,7 @@ def example():
     spec = importlib.util.spec_from_file_location("adaptive_linkage", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.PICKED, module.END = 0.2, 1.0
+    module.PICKED, module.END = 0.1, 0.6
     return module
 
 
