@@ -20,6 +20,7 @@ TESTED = {  # the same computations by default in a test of their own
     "34_adaptive_linkage": "test_adaptive_linkage.py",
     "35_online_sets": "test_online_sets.py",
     "41_calibrate_axes": "test_calibrate_axes.py",
+    "43_design_five_bar": "test_design_five_bar.py",
 }
 
 

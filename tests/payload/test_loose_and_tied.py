@@ -49,7 +49,7 @@ def test_a_turned_sensor_that_was_not_tared():
 
 
 def test_each_mistake_of_a_sensor_is_named():
-    log = swing(speed=3.0, duration=2.0, noise=NOISE)
+    log = swing(speed=3.0, duration=4.0, noise=NOISE)
     f, n = log.wrench[:, :3], log.wrench[:, 3:]
     set_before = wrench_regressor(log, reduced=True) @ (0.4 * THETA)
     cases = {
