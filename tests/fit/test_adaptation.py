@@ -211,6 +211,7 @@ def entropic_batch(given, Y, tau, noise):
     return theta.value
 
 
+@pytest.mark.exhaustive(keep=1)
 def test_noise_of_closed_loops_is_that_of_motors(linkage):
     robot, (q, v, a, tau), _ = linkage
     with pytest.raises(SteelyardError, match=f"2 torques of {robot.actuated[0]}, {robot.actuated[1]}"):

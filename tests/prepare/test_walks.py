@@ -34,6 +34,7 @@ def faults(walk, log=None):
     return {finding.code: finding.message for finding in contact_faults(walk.nominal, log)}
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("gait", [*ALL, "stance"])
 def test_it_walks_and_obeys_the_equation_of_motion(gait):
     walk = walked(gait)
