@@ -194,9 +194,7 @@ def functions(of: str) -> frozenset[str]:
         return frozenset()
     inside = (name for name in modules() if package(name) == of)
     handed_on = {each.name for each in imports() if each.source == of and each.target == f"{of}.{each.name}"}
-    defined = {
-        n.name for name in inside for n in tree(name).body if isinstance(n, ast.FunctionDef)
-    }
+    defined = {n.name for name in inside for n in tree(name).body if isinstance(n, ast.FunctionDef)}
     return frozenset(defined & public_names(of) - handed_on)  # a module of that name is the public one
 
 
