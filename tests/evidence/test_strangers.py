@@ -28,7 +28,7 @@ def test_healthy_logs_are_accused_of_nothing(name):
     assert_harmless(row)
 
 
-@pytest.mark.exhaustive(keep=1)
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize(
     "name",
     [
