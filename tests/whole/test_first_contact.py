@@ -96,11 +96,11 @@ def test_a_quadruped_on_a_stand_as_mujoco_has_it(tmp_path):
     """Its legs are in the air and the stand's force is in no array: the base is taken as held."""
     model = tmp_path / "quadruped.xml"
     model.write_text(quadruped(1.0))
-    np.savez(tmp_path / "run.npz", **mujoco_arrays(quadruped(1.2), 4, held=True, seconds=5.0))
+    np.savez(tmp_path / "run.npz", **mujoco_arrays(quadruped(1.2), 4, held=True, seconds=8.0))
     result = sy.identify(model, tmp_path / "run.npz")
     assert "The base stands still although gravity acts" in " ".join(result.notes)
     assert result.robot.nv == 12 and not result.robot.floating
-    fresh = mujoco_arrays(quadruped(1.2), 5, held=True, seconds=2.0)
+    fresh = mujoco_arrays(quadruped(1.2), 5, held=True, seconds=3.0)
     log = sy.filters.differentiate(
         sy.Log(t=fresh["time"], q=fresh["qpos"][:, 7:], v=fresh["qvel"][:, 6:], tau=fresh["qfrc_actuator"][:, 6:])
     )
