@@ -80,6 +80,7 @@ def test_a_planted_difference_is_found(model, engine, monkeypatch):
     assert elements == {"link 'hand'", "joint 'shoulder'", "joint 'wrist'"}
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize(
     "old, new, quantity, element",
     [

@@ -151,6 +151,7 @@ def test_coupled_joints(name, one, other, ratio):
     assert diagnosis_of(robot, log, coupling=({names[0]: 1.0, names[1]: ratio},)).faults == ()
 
 
+@pytest.mark.exhaustive
 def test_two_mistakes_at_once_are_both_named():
     log = late(scaled(recorded("panda"), tau={1: -1.0}), 2, 0.02)
     faults = diagnosis_of(arm("panda"), log).faults

@@ -55,4 +55,3 @@ def test_a_unit_of_torque_shows_in_flight_too(fallen):
     found = unit_of(model, log.replace(tau=1000 * log.tau))
     assert found.fault.options == ("--unit", "tau=mNm")
     assert found.fault.evidence["factor"] == pytest.approx(1000, rel=0.2)
-    assert unit_of(model, log) is None

@@ -42,7 +42,7 @@ def other(log, change):
     return log.replace(q=q, tau=tau, v=None, a=None)
 
 
-@pytest.mark.exhaustive(keep=2)
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["puma560", "ur10"])
 @pytest.mark.parametrize(
     ("change", "said"),
@@ -69,6 +69,7 @@ def test_what_a_log_holds_is_told(name, change, said):
         run(Job(in_memory("arm"), (in_memory("log"),)), robot=mistaken(arm(name)), logs=(log,))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["puma560", "ur10", "panda"])
 def test_wrong_links_are_no_other_reading(name):
     robot = arm(name)
@@ -77,6 +78,7 @@ def test_wrong_links_are_no_other_reading(name):
     assert result.after.relative_error < 0.02 and min(result.estimate.scales[each] for each in robot.body_names) < 10
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("name", "wrong", "lighter", "factor"),
     [("puma560", 3, 0.1, 0.15), ("panda", 1, 0.02, 0.1), ("panda", 3, 0.1, 1000.0)],
@@ -89,6 +91,7 @@ def test_torques_of_another_unit_are_told_beside_wrong_links(name, wrong, lighte
         run(Job(in_memory("arm"), (in_memory("log"),)), robot=robot.with_inertias(robot.inertias * light), logs=(log,))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["puma560", "panda"])
 def test_currents_of_unlike_drives_are_told(name, seed):

@@ -31,11 +31,13 @@ def codes(robot, log):
     return [each.code for each in diagnosis_of(robot, log).faults]
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["puma560", "panda"])
 def test_torques_of_the_given_links(name):
     assert "model_torque" in codes(bare(name), computed(bare(name)))
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", ["puma560", "panda"])
 def test_robots_with_friction_or_other_links_are_measured(name):
     robot = bare(name)

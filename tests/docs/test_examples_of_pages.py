@@ -40,9 +40,10 @@ def supplies(tmp_path_factory):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Motions are searched for as briefly as can be, the demo records for six seconds, and no browser opens."""
+    """Motions are searched for briefly and rehearsed once, the demo records for six seconds, and no browser opens."""
     search_briefly(monkeypatch)
     monkeypatch.setattr("steelyard.app.demo_job.simulate", SimpleNamespace(record=partial(record, duration=6.0)))
+    monkeypatch.setattr("steelyard.excite.rehearsal.Torques.trials", 1)
     monkeypatch.setattr("typer.launch", lambda *_: 0)
 
 

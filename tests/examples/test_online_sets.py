@@ -13,7 +13,7 @@ def test_tighter_sets_converge_faster():
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     sizes, samples = {"wrong": 0.3, "tight": 1.0, "wide": 1.5, "free": None}, (2, 4, 8, 32)
-    runs = [example.errors(seed, sizes, samples) for seed in range(4)]
+    runs = [example.errors(seed, sizes, samples) for seed in range(2)]
     mean = {name: np.exp(np.mean([np.log(run[name]) for run in runs], axis=0)) for name in sizes}
     first = {name: np.exp(np.log(each[:3]).mean()) for name, each in mean.items()}
     assert first["tight"] < first["wide"] < first["free"] and first["tight"] < 0.8 * first["free"]

@@ -119,7 +119,7 @@ def run(arguments):
     [
         ("xarm", six_joints, ARM, 0.002, 0.05),
         ("lerobot", two_links, SERVOS, 0.002, 0.02),
-        ("feetech", two_links, SERVOS, 0.002, 0.02),
+        pytest.param("feetech", two_links, SERVOS, 0.002, 0.02, marks=RARE),
         pytest.param("dynamixel", two_links, SERVOS, 0.002, 0.02, marks=RARE),
         pytest.param("franka", panda_without_fingers, ARM, 0.002, 0.02, marks=RARE),
     ],

@@ -176,6 +176,7 @@ def linkage(request):
     return robot, (q, v, a, tau + 1e-3 * np.random.default_rng(1).normal(size=tau.shape)), tree
 
 
+@pytest.mark.exhaustive(keep=1)
 def test_closed_loops_are_the_batch_solution(linkage):
     """Samples one by one, of the motors alone or with all joints' positions, against CVXPY on all rows at once."""
     robot, (q, v, a, tau), tree = linkage
@@ -210,6 +211,7 @@ def entropic_batch(given, Y, tau, noise):
     return theta.value
 
 
+@pytest.mark.exhaustive(keep=1)
 def test_noise_of_closed_loops_is_that_of_motors(linkage):
     robot, (q, v, a, tau), _ = linkage
     with pytest.raises(SteelyardError, match=f"2 torques of {robot.actuated[0]}, {robot.actuated[1]}"):

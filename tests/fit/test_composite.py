@@ -35,6 +35,7 @@ def adapted(law, t, q, v, tau, direction=None):
     return np.array([law.update(*each, direction, t=now) for now, *each in zip(t, q, v, tau, strict=True)])
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("rate", [1.0, 1e5])
 def test_the_lyapunov_function_falls_at_any_rate(recorded, rate):
     """Torques of the wrong sign raise it."""

@@ -4,12 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import steelyard as sy
-from forked import commands
 from problems import random_log, with_friction
 from robots import urdf
 from steelyard import fit
+from steelyard.app import app
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import validate
@@ -68,12 +69,12 @@ def test_recordings_are_judged_as_the_command_line_does(tmp_path, monkeypatch):
         "heavy.urdf": ("heavy.urdf", sy.load("heavy.urdf")),
         "result": ("result", result, result.estimate),
     }
-    with commands() as run:
-        for name, models in same.items():
-            told = json.loads(run("validate", name, "run.csv", "--json").out)["models"][0]["relative_error"]
-            for model in models:
-                for log in ("run.csv", [raw]):
-                    assert sy.validate(model, log).relative_error == pytest.approx(told, rel=1e-12), (name, type(model))
+    for name, models in same.items():
+        done = CliRunner().invoke(app, ["validate", name, "run.csv", "--json"])
+        told = json.loads(done.stdout)["models"][0]["relative_error"]
+        for model in models:
+            for log in ("run.csv", [raw]):
+                assert sy.validate(model, log).relative_error == pytest.approx(told, rel=1e-12), (name, type(model))
     ready = result.held_out  # which is not filtered again
     assert sy.validate(result, ready).relative_error == sy.validate(result.estimate, ready).relative_error
     with pytest.raises(OptionError, match="rotors, contacts and row_weights are for a Log with q, v, a and tau"):

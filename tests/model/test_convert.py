@@ -104,6 +104,7 @@ def compare_urdf(path, folder):
         assert max(relative_difference(own[link.name], link.theta) for link in robot.links) < 1e-9
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("stem", FEW)
 def test_a_urdf_through_mjcf_and_back(stem, tmp_path):
     compare_urdf(next(path for path in URDFS if path.stem == stem), tmp_path)
@@ -132,6 +133,7 @@ def compare_mjcf(path, folder):
     assert [*back.drives.items()] == [*robot.drives.items()] and back.loop_names == robot.loop_names
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("name", FEW_MJCFS)
 def test_an_mjcf_through_urdf_and_back(name, tmp_path):
     compare_mjcf(DM / f"{name}.xml", tmp_path)

@@ -39,7 +39,7 @@ def source(folder, name):
     return sy.load(path)
 
 
-@pytest.mark.exhaustive(keep=16)
+@pytest.mark.exhaustive(keep=6)
 @pytest.mark.parametrize("com", [(0, 0, 0), (0.1, 0, 0), (0.1, -0.2, 0.3)], ids=str)
 @pytest.mark.parametrize("turn", [0.0, 0.7])
 @pytest.mark.parametrize("shape", SHAPES)

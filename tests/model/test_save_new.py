@@ -28,7 +28,7 @@ URDFS = (
 MJCFS = ("acrobot", "cheetah", "humanoid", "humanoid_CMU", "quadruped", "swimmer", "walker", "fish", "manipulator")
 
 
-@pytest.mark.exhaustive(keep=2)
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("name", URDFS)
 def test_mujoco_computes_the_torques_of_a_urdf_from_its_mjcf(name, floating, tmp_path):

@@ -24,7 +24,7 @@ ROTOR = "<drake:rotor_inertia>0.01</drake:rotor_inertia><drake:gear_ratio>-5</dr
 
 
 @pytest.mark.claim("pipeline.sdf_new", "a URDF saved as SDF has the torques of the URDF, in Drake too, to 1e-9")
-@pytest.mark.exhaustive(keep=4)
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("name", NAMES)
 def test_drake_computes_the_torques_of_a_urdf_from_its_sdf(name, tmp_path):
     robot = load(EXAMPLE_ROBOTS / name)
@@ -51,6 +51,7 @@ def test_drake_computes_the_torques_of_a_urdf_from_its_sdf(name, tmp_path):
         assert np.abs(np.array(drakes) - theirs).max() <= 1e-9 * np.abs(theirs).max()
 
 
+@pytest.mark.exhaustive(keep=2)
 @pytest.mark.parametrize("name", ["humanoid", "cheetah", "walker", "acrobot"])
 def test_models_of_mujoco_keep_their_torques(name, tmp_path):
     robot = load(SUITE / f"{name}.xml")

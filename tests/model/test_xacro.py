@@ -222,7 +222,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_files_are_refused_soon(tmp_path, case, monkeypatch):
-    monkeypatch.setattr("steelyard.model.xacro.SECONDS", 2)
+    monkeypatch.setattr("steelyard.model.xacro.SECONDS", 0.5)
     (tmp_path / "object.yaml").write_text('a: !!python/object/apply:os.getcwd ["x"]\n')
     levels = "".join(f"b{i + 1}: &b{i + 1} [{', '.join([f'*b{i}'] * 9)}]\n" for i in range(9))
     (tmp_path / "bomb.yaml").write_text(f"b0: &b0 [lol]\n{levels}")

@@ -135,7 +135,7 @@ def test_refused(panda, logs):
         identify_from_torques(panda, accumulate(panda, logs[0]), frame=FRAME)
 
 
-@pytest.mark.exhaustive(keep=2)
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize("seed", range(30, 34))
 def test_an_empty_hand_weighs_nothing_within_its_interval(panda, seed):
     found = identify_from_torques(panda, recorded(panda, 0 * THETA, seed), frame=FRAME)

@@ -144,7 +144,7 @@ TOLD = {"none": {}, "scale": {"scale_std": 0.05}, "unseen": {"unseen": 1 / 3}}
 
 
 @pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize("runs", [5, 100])
+@pytest.mark.parametrize("runs", [3, 100])
 def test_coverage(runs, record_property):
     """64 to 1,000 centres: 95 % intervals of results whose status is OK hold the truth, with a scale that is off by 5 %
     and a missing third as well, where they are stated. Those of the box around the centres are overconfident."""

@@ -148,6 +148,7 @@ def head(tick):
     return {"stamp": {"sec": tick // 10**9, "nanosec": tick % 10**9}, "frame_id": "tool"}
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(("unit", "scale"), [("mm", 1e3), ("cm", 1e2)])
 def test_places_in_other_units_are_named(unit, scale, tmp_path):
     """Controllers of KUKA, ABB, Fanuc and Kawasaki report millimetres."""

@@ -249,6 +249,7 @@ def test_feet_that_creep_make_no_slope_of_a_floor():
     assert np.all(np.abs(states.imu_bias[3:]) < 0.2)
 
 
+@pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
     ("stem", "feet", "flat", "uneven", "bent"),
     [

@@ -81,7 +81,7 @@ def test_deviations_cover_the_truth_of_repeated_logs(tmp_path):
     model, _ = write_case(tmp_path, samples=100)
     t, q, v, a = motion(samples=500, rate=50.0)
     log, values, stated = tmp_path / "run.npz", [], []
-    for seed in range(12):
+    for seed in range(8):
         tau = torques(tmp_path / "truth.urdf", q, v, a, noise=0.05, seed=seed)
         np.savez(log, t=t, q=q, v=v, a=a, tau=tau, joint_names=JOINTS)
         found = summary(run(Job(str(model), (str(log),), cutoff=0.0)))

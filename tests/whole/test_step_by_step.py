@@ -79,10 +79,15 @@ def flying(tmp_path):
     return robot, robot, [sy.Log(t=exact.t, q=q, v=v, tau=tau, joint_names=robot.dof_names)], {}
 
 
-KINDS = (arm, known_arm, several_logs, weighed_joints, shared_motor, closed_loop, walking, flying)
+KINDS = (known_arm, several_logs, closed_loop, walking)
+MORE = (arm, weighed_joints, shared_motor, flying)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "kind",
+    [*KINDS, *(pytest.param(kind, marks=pytest.mark.exhaustive) for kind in MORE)],
+    ids=[kind.__name__ for kind in (*KINDS, *MORE)],
+)
 def test_both_ways_fit_alike(kind, tmp_path):
     """The fit that `identify` makes of the training part predicts what that of the two steps does, within the noise."""
     model, robot, logs, options = kind(tmp_path)
