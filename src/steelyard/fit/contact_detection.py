@@ -184,18 +184,19 @@ class ContactDetector(Card):
 
     @cached_property
     def _calibration(self) -> tuple[np.ndarray, np.ndarray]:
-        """(nv,) noise of the residual, and how many deviations a threshold is, from logs without contact."""
+        """(2, nv) noise of the residual, everywhere and at standstill besides; (nv,) how many deviations a threshold
+        is; from logs without contact."""
         logs = (self.quiet,) if isinstance(self.quiet, Log) else tuple(self.quiet)
         parts = [self._residual(log) for log in logs]
         time = sum(float(log.t[s.stop - 1] - log.t[s.start]) for log in logs for s in segments(log.t))
         if not time > 0:
             raise LogError("quiet: a detector is calibrated by logs of motion without contact; these have no samples.")
-        torque, parameter = (np.concatenate(each) for each in zip(*parts, strict=True))
+        torque, parameter, slow = (np.concatenate(each) for each in zip(*parts, strict=True))
         least = NEGLIGIBLE * np.ptp(np.concatenate([log.require("tau")[0] for log in logs]), axis=0)
-        noise = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), np.maximum(least, np.finfo(float).tiny))
+        noise = np.maximum(_noise(torque, slow), np.maximum(least, np.finfo(float).tiny) * [[1.0], [0.0]])
         share = self.false_alarms / 3600.0 / self.robot.nv  # 1/s
         stamps = np.concatenate([log.t + k * (1e6 + time) for k, log in enumerate(logs)])
-        z = np.abs(torque) / np.hypot(parameter, noise)
+        z = np.abs(torque) / _deviation(parameter, slow, noise)
         return noise, np.array([_level(stamps, each, MEMORY / self.gain, share * time) for each in z.T])
 
     def __call__(self, log: Log) -> ExternalTorque:
@@ -211,8 +212,8 @@ class ContactDetector(Card):
             LogError: a missing channel, values that are not finite, joints of another robot; contacts that are flagged.
         """
         noise, level = self._calibration
-        torque, parameter = self._residual(log)
-        deviation = np.hypot(parameter, noise)
+        torque, parameter, slow = self._residual(log)
+        deviation = _deviation(parameter, slow, noise)
         threshold = level * deviation
         if log.weights is not None:
             threshold = np.where(log.weights > 0, threshold, np.inf)
@@ -231,8 +232,9 @@ class ContactDetector(Card):
         )
         return spec, *raw_values(self.uncertainty)[1:]
 
-    def _residual(self, log: Log) -> tuple[np.ndarray, np.ndarray]:
-        """(n, nv) torque from outside, and its standard deviation by uncertain parameters."""
+    def _residual(self, log: Log) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(n, nv) torque from outside, its standard deviation by uncertain parameters, and the share of standstill,
+        where the smoothed sign may have another shape: each behind the filter."""
         spec, base, root = self._regression
         if log.contacts:
             raise LogError(
@@ -243,8 +245,10 @@ class ContactDetector(Card):
         q, v, tau, *a = channels_of(spec.robot, log, names)
         tau = explained_torque(spec.robot, log, q, tau)
         channels = q, v, (a or [None])[0], tau, recorded_direction(log, spec.coulomb_width, spec.layout)
-        torque, parameter = np.empty(tau.shape), np.empty(tau.shape)
+        torque, parameter, slow = np.empty((3, *tau.shape))
+        gains, still = gains_of(self.gain, self.robot.nv), np.tanh(v / spec.coulomb_width) ** 2 - 1
         for stretch in segments(log.t):
+            slow[stretch] = lagged(log.t[stretch], still[stretch], 0 * still[stretch], gains)[0]
             before: dict[int, tuple] = {}
             for start in range(stretch.start, stretch.stop, CHUNK):
                 at = slice(start, min(start + CHUNK, stretch.stop))
@@ -254,7 +258,7 @@ class ContactDetector(Card):
                     lag, before[dof] = lagged(log.t[at], static, rate, gain, before.get(dof))
                     torque[at, dof] = lag[:, :-1] @ base[places] - lag[:, -1]
                     parameter[at, dof] = np.linalg.norm(lag[:, :-1] @ root[places], axis=1)
-        return torque, parameter
+        return torque, parameter, slow
 
     def blind(self, frame: str) -> tuple[str, ...]:
         """Components of a wrench on a frame, in its axes, that no pose shows; see `identifiable_wrench`."""
@@ -265,8 +269,21 @@ class ContactDetector(Card):
 
     def _rows(self):
         noise, level = self._calibration
-        told = zip(self.robot.dof_names, noise, level, strict=True)
+        told = zip(self.robot.dof_names, noise[0], level, strict=True)
         return {name: f"{own:.3g}, alarm at {factor:.2f} deviations" for name, own, factor in told}
+
+
+def _noise(torque, slow):
+    """(2, nv) deviations of residuals (n, nv): in the faster half, and times the share of standstill besides."""
+    power, shape = torque**2, slow**2
+    fast = np.mean(power, axis=0, where=shape <= np.median(shape, axis=0))
+    more = np.sum((power - fast) * shape, axis=0) / np.maximum(np.sum(shape**2, axis=0), np.finfo(float).tiny)
+    return np.sqrt([fast, np.maximum(more, 0.0)])
+
+
+def _deviation(parameter, slow, noise):
+    """(n, nv) that residuals have without contacts."""
+    return np.sqrt(parameter**2 + noise[0] ** 2 + (noise[1] * slow) ** 2)
 
 
 def _level(t, z, memory: float, count: float) -> float:
