@@ -189,7 +189,9 @@ class ContactDetector(Card):
         share = self.false_alarms / 3600.0 / self.robot.nv  # 1/s
         stamps = np.concatenate([log.t + k * (1e6 + time) for k, log in enumerate(logs)])
         z = np.abs(torque) / np.sqrt(parameter**2 + noise[0] ** 2 + (noise[1] * slow) ** 2)
-        return noise, np.array([_level(stamps, each, MEMORY / self.gain, share * time) for each in z.T])
+        fast = np.abs(slow) <= np.median(np.abs(slow), axis=0)
+        parts = [[_level(stamps, x, MEMORY / self.gain, share * time) for x in (z * at).T] for at in (fast, ~fast)]
+        return noise, np.max(parts, axis=0)
 
     def __call__(self, log: Log) -> ExternalTorque:
         """Torques from outside, and the contacts that they show.
@@ -206,9 +208,7 @@ class ContactDetector(Card):
         noise, level = self._calibration
         torque, parameter, slow = self._residual(log)
         deviation = np.sqrt(parameter**2 + noise[0] ** 2 + (noise[1] * slow) ** 2)
-        threshold = level * deviation
-        if log.weights is not None:
-            threshold = np.where(log.weights > 0, threshold, np.inf)
+        threshold = np.where(1.0 if log.weights is None else log.weights > 0, level * deviation, np.inf)
         return ExternalTorque(self.robot, log.t, log.q, torque, deviation, threshold, MEMORY / self.gain)
 
     @cached_property
