@@ -11,6 +11,7 @@ from scipy.signal import lfilter
 import steelyard as sy
 from steelyard.errors import LogError, OptionError
 from steelyard.fit import contact_detection
+from steelyard.fit.confidence import posterior_uncertainty
 
 FORCE, BEGIN, END = np.array([30.0, -20.0, 25.0]), 1.5, 2.2
 
@@ -100,6 +101,35 @@ def test_alarms_of_noise_are_as_many_as_asked_for(pole):
     level = contact_detection._level(t[:6000], noise[:6000], memory, wanted / 60)
     counts = [len(contact_detection._merged(t, noise > each, memory)) / 2 for each in (level, 0.5 * level)]
     assert wanted / 5 < counts[0] < 5 * wanted and counts[1] > 50 * wanted
+
+
+PUMA, SHARP = sy.library.puma560(), 0.01  # rad/s, half-width of the sign of a friction sharper than the columns
+
+
+def sharp(seed, pace=1.0, outside=0.0):
+    """A minute of sines at a pace, whose reversals are slow where it is."""
+    rng, t = np.random.default_rng(seed), np.arange(0.0, 60.0, 0.004)
+    size, speed = rng.uniform(0.1, 0.5, (3, 6)), 2 * np.pi * pace * rng.uniform(0.08, 0.45, (3, 6))
+    phase = speed * t[:, None, None] + rng.uniform(0, 2 * np.pi, (3, 6))
+    q, v = (size * np.sin(phase)).sum(axis=1), (size * speed * np.cos(phase)).sum(axis=1)
+    a = -(size * speed**2 * np.sin(phase)).sum(axis=1)
+    tau = sy.inverse_dynamics(PUMA, q, v, a) + PUMA.damping * v + PUMA.frictionloss * np.tanh(v / SHARP)
+    tau += 0.01 * PUMA.frictionloss * rng.normal(size=tau.shape)
+    tau[2500:2650] -= outside
+    v += 0.001 * rng.normal(size=v.shape)
+    return sy.Log(t=t, q=q, v=v, a=a, tau=tau, joint_names=PUMA.joint_names)
+
+
+def test_friction_sharper_than_the_columns_is_no_contact():
+    """Slow reversals included, of which the log without contacts had none; what touches is found at once."""
+    quiet = sharp(7)
+    found = posterior_uncertainty(sy.fit.posterior(sy.accumulate(PUMA, quiet)))
+    detector = sy.fit.ContactDetector(found, quiet)
+    alarms = [len(detector(sharp(100 + seed, pace)).contacts) for seed in range(4) for pace in (1.0, 0.15)]
+    assert sum(alarms) < 8  # in eight minutes 4, all at the slow pace; 174 where noise is alike at all speeds
+    torque = np.array([0.0, 0.0, 0.0, 0.0, 0.2, 0.0])
+    first = next(each for each in detector(sharp(200, outside=torque)).contacts if each.end > 10.0)
+    assert 10.0 <= first.begin < 10.05 and first.joints == ("joint5",)
 
 
 def test_branches_are_told_apart():

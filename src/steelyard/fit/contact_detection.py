@@ -2,9 +2,9 @@
 
 The observer's residual is the torque from outside behind a low-pass filter (`momentum_observer`). Without a contact it
 is what the model has wrong: uncertain parameters, whose covariance passes the same filter with the columns of the
-regression, and noise with friction of another shape, whose size and tail a log without contacts has. Peaks of a normal
-process follow Rayleigh's distribution (Rice 1945): excesses of their squares are exponential, whose mean those of that
-log give, and with it the threshold for a rate of false alarms.
+regression, noise, and near standstill friction of another shape: logs without contacts have their sizes and tail. Peaks
+of a normal process follow Rayleigh's distribution (Rice 1945): excesses of their squares are exponential, whose mean
+those logs give, and with it the threshold for a rate of false alarms.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,6 @@ from steelyard.dynamics.kinematics import tree
 from steelyard.errors import LogError, OptionError
 from steelyard.fit.confidence import Uncertainty
 from steelyard.fit.validation import raw_values
-from steelyard.identifiable.contacts import identifiable_wrench
 from steelyard.information.accumulation import Columns, RegressionSpec
 from steelyard.information.contact_rows import explained_torque
 from steelyard.information.regression_rows import channels_of, recorded_direction, require_tree
@@ -68,15 +67,10 @@ class ExternalTorque(Card):
     threshold: np.ndarray
     memory: float
 
-    @property
-    def alarms(self) -> np.ndarray:
-        """(n, nv) whether a torque is beyond its threshold."""
-        return np.abs(self.torque) > self.threshold
-
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
         """In time."""
-        found, alarms = [], self.alarms
+        found, alarms = [], np.abs(self.torque) > self.threshold
         for start, stop in _merged(self.t, alarms.any(axis=1), self.memory):
             own = alarms[start:stop]
             dofs = sorted(
@@ -136,13 +130,11 @@ def _explained(J, torque):
 
 def _merged(t, alarms, memory: float):
     """Start and stop of runs of alarms (n,), those together between which less time passes than a memory."""
-    found: list[list[int]] = []
+    found: list[tuple[int, int]] = []
     for start, stop in runs(alarms):
-        if found and t[start] - t[found[-1][1] - 1] < memory:
-            found[-1][1] = stop
-        else:
-            found.append([start, stop])
-    return [(start, stop) for start, stop in found]
+        joins = found and t[start] - t[found[-1][1] - 1] < memory
+        found.append((found.pop()[0] if joins else start, stop))
+    return found
 
 
 def touched(robot: Robot, dofs: Iterable[int]) -> tuple[str, ...]:
@@ -196,8 +188,10 @@ class ContactDetector(Card):
         noise = np.maximum(_noise(torque, slow), np.maximum(least, np.finfo(float).tiny) * [[1.0], [0.0]])
         share = self.false_alarms / 3600.0 / self.robot.nv  # 1/s
         stamps = np.concatenate([log.t + k * (1e6 + time) for k, log in enumerate(logs)])
-        z = np.abs(torque) / _deviation(parameter, slow, noise)
-        return noise, np.array([_level(stamps, each, MEMORY / self.gain, share * time) for each in z.T])
+        z = np.abs(torque) / np.sqrt(parameter**2 + noise[0] ** 2 + (noise[1] * slow) ** 2)
+        fast = np.abs(slow) <= np.median(np.abs(slow), axis=0)
+        parts = [[_level(stamps, x, MEMORY / self.gain, share * time) for x in (z * at).T] for at in (fast, ~fast)]
+        return noise, np.max(parts, axis=0)
 
     def __call__(self, log: Log) -> ExternalTorque:
         """Torques from outside, and the contacts that they show.
@@ -213,10 +207,8 @@ class ContactDetector(Card):
         """
         noise, level = self._calibration
         torque, parameter, slow = self._residual(log)
-        deviation = _deviation(parameter, slow, noise)
-        threshold = level * deviation
-        if log.weights is not None:
-            threshold = np.where(log.weights > 0, threshold, np.inf)
+        deviation = np.sqrt(parameter**2 + noise[0] ** 2 + (noise[1] * slow) ** 2)
+        threshold = np.where(1.0 if log.weights is None else log.weights > 0, level * deviation, np.inf)
         return ExternalTorque(self.robot, log.t, log.q, torque, deviation, threshold, MEMORY / self.gain)
 
     @cached_property
@@ -260,10 +252,6 @@ class ContactDetector(Card):
                     parameter[at, dof] = np.linalg.norm(lag[:, :-1] @ root[places], axis=1)
         return torque, parameter, slow
 
-    def blind(self, frame: str) -> tuple[str, ...]:
-        """Components of a wrench on a frame, in its axes, that no pose shows; see `identifiable_wrench`."""
-        return identifiable_wrench(self.robot, frame).blind_words
-
     def _title(self) -> str:
         return f"ContactDetector({self.robot.name}, {self.false_alarms:g} false alarms an hour)"
 
@@ -279,11 +267,6 @@ def _noise(torque, slow):
     fast = np.mean(power, axis=0, where=shape <= np.median(shape, axis=0))
     more = np.sum((power - fast) * shape, axis=0) / np.maximum(np.sum(shape**2, axis=0), np.finfo(float).tiny)
     return np.sqrt([fast, np.maximum(more, 0.0)])
-
-
-def _deviation(parameter, slow, noise):
-    """(n, nv) that residuals have without contacts."""
-    return np.sqrt(parameter**2 + noise[0] ** 2 + (noise[1] * slow) ** 2)
 
 
 def _level(t, z, memory: float, count: float) -> float:
