@@ -138,7 +138,7 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
         for k, rows in enumerate(cost.spans):
             felt = values[:, rows, joints].reshape(len(values), -1)
             part[k] += felt @ felt.T
-        np.add.at(own, (slice(None), places[:, None], places), part)
+        np.add.at(own, np.ix_(np.arange(len(own)), places, places), part)
     without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
     inverse = np.linalg.inv(gram)
     spread = (len(own) - 1) / len(own) * without.T @ without

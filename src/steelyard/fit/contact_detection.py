@@ -237,7 +237,7 @@ class ContactDetector(Card):
         q, v, tau, *a = channels_of(spec.robot, log, names)
         tau = explained_torque(spec.robot, log, q, tau)
         channels = q, v, (a or [None])[0], tau, recorded_direction(log, spec.coulomb_width, spec.layout)
-        torque, parameter, slow = np.empty((3, *tau.shape))
+        torque, parameter, slow = (np.empty(tau.shape) for _ in range(3))
         gains, still = gains_of(self.gain, self.robot.nv), np.tanh(v / spec.coulomb_width) ** 2 - 1
         for stretch in segments(log.t):
             slow[stretch] = lagged(log.t[stretch], still[stretch], 0 * still[stretch], gains)[0]
