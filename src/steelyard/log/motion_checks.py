@@ -155,8 +155,8 @@ def limits(log: Log, robot: RobotNames | None) -> Iterator[Finding]:
         yield fatal(
             "degrees",
             f"q of {log.labels[j]} reaches {most[j]:.4g} where the model allows {lower[j]:.4g} to {upper[j]:.4g} rad, "
-            f"and {radians(most[j]):.4g} rad would fit: q looks like degrees{'' if whole else ' there'}; {said}. Angles of "
-            "motors before their gears may look so, too: --scale JOINT=1/RATIO has q and v of the joint.",
+            f"and {radians(most[j]):.4g} rad would fit: q looks like degrees{'' if whole else ' there'}; {said}. "
+            "Angles of motors before their gears may look so, too: --scale JOINT=1/RATIO has q and v of the joint.",
             options=options,
         )
         return
