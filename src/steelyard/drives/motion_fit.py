@@ -84,7 +84,7 @@ class Stated:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchEnd:
     """Outcome of a search. near: the best end, start: where it began, undecided: the end with all of its limits, which
     other motion may show."""
 
@@ -100,9 +100,9 @@ def search(
     recordings: Sequence[Recorded],
     step: float,
     *,
-    earlier: Found | None = None,
+    earlier: SearchEnd | None = None,
     progress: Callable[[float], None] | None = None,
-) -> Found:
+) -> SearchEnd:
     """Drives, friction, armature and bodies near those of `starts` that move most as recordings do, on windows that no
     step has seen; where none moves better than where it began, that. earlier: of a search in much the same recordings,
     whose end steps begin from."""
@@ -155,12 +155,12 @@ def search(
     absent = _undetermined(simulation, seen, near.drives, known)
     free, x = near.unknowns.without({name: absent[name] for name in LIMITING}, near.x)
     free, x = free.in_time(_early(simulation, seen, near.drives), x)
-    return Found(replace(near, unknowns=free, x=x), start, near)
+    return SearchEnd(replace(near, unknowns=free, x=x), start, near)
 
 
 def _walked(
     simulation: Simulation, start: DriveArrays, stated: Stated, seen: Windows, unseen: Windows, progress
-) -> Found:
+) -> SearchEnd:
     """As `search`, of a robot that walks: joints move each other, so that nothing is tried for each of them alone."""
     seen = seen[:: max(1, len(seen) // _strides(seen, FEW))]
     robot, late = simulation.robot, -float(np.median(np.diff(seen.recordings[0].t)))
@@ -179,7 +179,7 @@ def _walked(
     near = _best(simulation, unseen, [near, replace(near, x=free.start, slopes=None)])
     free, x = free.in_time(_early(simulation, seen, near.drives), near.x)
     near = replace(near, unknowns=free, x=x, felt=felt_by(simulated, near))
-    return Found(near, start, near)
+    return SearchEnd(near, start, near)
 
 
 def _stronger(start: DriveArrays, some: np.ndarray, gain: float) -> DriveArrays:

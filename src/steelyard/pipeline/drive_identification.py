@@ -17,7 +17,7 @@ from steelyard.drives.drive import drives_of, twins
 from steelyard.drives.free_base import TWIST, apart, moved
 from steelyard.drives.free_swings import swings
 from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by, window_of
-from steelyard.drives.motion_fit import Found, MotionFit, Stated, draws, fit_motion, search
+from steelyard.drives.motion_fit import SearchEnd, MotionFit, Stated, draws, fit_motion, search
 from steelyard.drives.simulation import Simulation, step_for, unbounded
 from steelyard.drives.window_errors import errors_of
 from steelyard.drives.windows import Recorded, stretches
@@ -253,8 +253,8 @@ class _Task:
         train: list[Recorded],
         free: list[Recorded],
         progress,
-        earlier: Found | None = None,
-    ) -> tuple[Found, Estimate | None, tuple]:
+        earlier: SearchEnd | None = None,
+    ) -> tuple[SearchEnd, Estimate | None, tuple]:
         """What moves most as some recordings of logs do, and as joints swing whose drives are off; the fit to their
         torques; and notes on it. earlier: as of `search`."""
         robot, known, stated = self.run.robot, self.run.known["masses"], self.stated
@@ -291,7 +291,7 @@ def _inputs(drives: Mapping[str, Drive], logs: Sequence) -> list[list]:
 class _Faster:
     """A fit to the slower part of logs and how it predicts their faster part."""
 
-    found: Found
+    found: SearchEnd
     motion: tuple[Motion, ...]
     slow: list[Recorded]
     fast: list[Recorded]
