@@ -17,7 +17,7 @@ from steelyard.drives.drive import drives_of, twins
 from steelyard.drives.free_base import TWIST, apart, moved
 from steelyard.drives.free_swings import swings
 from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by, window_of
-from steelyard.drives.motion_fit import SearchEnd, MotionFit, Stated, draws, fit_motion, search
+from steelyard.drives.motion_fit import MotionFit, SearchEnd, Stated, draws, fit_motion, search
 from steelyard.drives.simulation import Simulation, step_for, unbounded
 from steelyard.drives.window_errors import errors_of
 from steelyard.drives.windows import Recorded, stretches
