@@ -290,11 +290,12 @@ def drive_curves(result: DriveResult) -> Curves:
     Pieces follow each other, whatever lay between them."""
     t, measured, simulated, commanded = result.overlay
     series = {"measured": measured, "identified": simulated}
+    base = 0
     if commanded is not None:
         series["commanded"] = commanded
+        base = result.prior.nv - len(result.prior.driven_dofs)  # nothing commands it
     steps = np.diff(t)
     consecutive = np.cumsum([0.0, *np.where((steps > 0) & (steps <= GAP), steps, GAP)])
-    base = result.prior.nv - len(result.prior.driven_dofs)  # nothing commands it
     every = screen_curves("motion", consecutive, series)
     found = {key: y for key, y in every if key[1] >= base or key[2] != "commanded"}
     return found | dict(screen_curves(FILM, *_film(t, measured, simulated)))
