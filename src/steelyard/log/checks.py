@@ -45,8 +45,8 @@ def check(log: Log, robot: RobotNames | None = None, *, minimum: int = MINIMUM) 
     """
     found = [*samples(log, minimum=minimum), *time(log)]
     free = TWIST if getattr(robot, "floating", False) and log.nq > log.nv else 0
-    joints = joints_of(log) if free else log
-    if baseless := bool(free and np.isnan(log.q[:, :POSE]).all()):
+    joints = joints_of(log) if free and log.nv > free else log
+    if baseless := bool(joints is not log and np.isnan(log.q[:, :POSE]).all()):
         log, free = joints, 0
     found += finite(log)
     if not fatal_messages(found):

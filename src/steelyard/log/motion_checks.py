@@ -198,7 +198,7 @@ def _counts(log: Log) -> Finding | None:
 def _per_cent(log: Log, far: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(nv,) grippers whose positions run over a part of 0 to 100, where the model has other limits."""
     least, largest = log.q.min(axis=0), log.q.max(axis=0)
-    named = np.array([bool(GRIPPERS.search(label)) for label in log.labels], dtype=bool)
+    named = np.array([bool(GRIPPERS.search(label)) for label in log.labels])
     # a fifth of the travel at least
     return far & named & (least > -1.0) & (largest < 101.0) & (largest - least > 20.0)
 
