@@ -16,7 +16,7 @@ from steelyard.inertia import pseudo
 from steelyard.inertia.parameters import TENSOR
 from steelyard.model import Robot
 
-TRUNK_SPREADS = np.repeat([1.0, 0.1, 0.3], [1, 3, 6])  # as `SPREADS`: a load of the trunk is what models lack most
+TRUNK_SPREADS = np.repeat([1.0, 0.1, 1.0], [1, 3, 6])  # as `SPREADS`: loads of the trunk are what models lack most
 LIMB_SPREADS = SPREADS / 5  # a looser limb takes up mass of the trunk: 0.6 of 3 kg, measured
 FELT = 0.3  # times what the prior says of a coordinate, that windows have to say of it for its derivatives to be taken
 EQUAL = 0.01  # of the size of a body's moments, by which those of its twin may differ

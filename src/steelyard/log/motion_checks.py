@@ -187,8 +187,9 @@ def _counts(log: Log) -> Finding | None:
         return fatal("counts", f"{about}: say how many rad (or m) one is, --unit q=VALUE.")
     options = ["--unit", f"q={COUNT:.7g}", "--offset", f"all={-pi:.7g}"]
     if log.v is not None:
-        ratio = COUNT / np.nanmedian(velocity_over_slope(log)[0])
-        each = next((each for each in (COUNT, RATE) if RIGHT[0] < ratio / each < RIGHT[1]), None)
+        slope = np.nanmedian(velocity_over_slope(log)[0])
+        units = ((each, slope * each) for each in (COUNT, RATE))
+        each = next((each for each, rate in units if RIGHT[0] * rate < COUNT < RIGHT[1] * rate), None)
         options[2:2] = [] if each is None else ["--unit", f"v={each:.7g}"]
     return fatal(
         "counts", f"{about}. Of {COUNTS} a turn, and zero in the middle: {' '.join(options)}.", options=options
