@@ -62,16 +62,20 @@ def _of_drives(gains: np.ndarray) -> bool:
 
 def _common(given: GivenLinks) -> float:
     """Factor of all torques together, beside free friction, by the noise of each degree."""
-    case, sums = given.case, np.zeros(2)
+    case, sums, axes = given.case, np.zeros(2), _axes(given)
     for dof in case.dofs:
-        torque, target = _beside(given.drives[dof], np.stack([given.torque[dof], case.target[dof]])) / case.free[1][dof]
+        torque, target = _beside(axes[dof], np.stack([given.torque[dof], case.target[dof]])) / case.free[1][dof]
         sums += torque @ target, torque @ torque
     return sums[0] / max(sums[1], np.finfo(float).tiny)
 
 
-def _beside(drive: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """(k, n) what columns of a drive (n, m) do not explain of rows (k, n)."""
-    axes = np.linalg.qr(drive[:, np.linalg.norm(drive, axis=0) > 0])[0]
+def _axes(given: GivenLinks) -> list[np.ndarray]:
+    """Of each degree (n, m) orthonormal torques that its drive explains."""
+    return [np.linalg.qr(own[:, np.linalg.norm(own, axis=0) > 0])[0] for own in given.drives]
+
+
+def _beside(axes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """(k, n) what orthonormal axes (n, m) do not explain of rows (k, n)."""
     return rows - (rows @ axes) @ axes.T
 
 
@@ -139,7 +143,7 @@ def _ratio(one: float, other: float) -> float:
 
 def zeros(case: Case, dofs: Sequence[int]) -> Iterator[Reading]:
     """The zero of one joint elsewhere, as the links of the given model have it."""
-    turning = {joint.name for joint in case.robot.free_joints if joint.turns}
+    turning, axes = {joint.name for joint in case.robot.free_joints if joint.turns}, _axes(GivenLinks(case))
     for dof in dofs:
         if dof not in case.robot.scalar_positions:
             continue
@@ -147,24 +151,23 @@ def zeros(case: Case, dofs: Sequence[int]) -> Iterator[Reading]:
         for start in TURNS if name in turning else TURNS[:1]:
             offset = start
             for _ in range(ROUNDS):
-                offset += float(np.clip(_towards_given_links(_moved(case, dof, offset), dof), -LONGEST, LONGEST))
+                offset += float(np.clip(_towards_given_links(case, dof, offset, axes), -LONGEST, LONGEST))
             if abs(offset) > GROSS:
                 said = f"The zero of {name} is {offset:+.4f} rad (or m) elsewhere than in the model"
                 places = offset * (np.arange(case.robot.nv) == dof)
                 yield Reading("position_offset", said, ("--offset", f"{name}={offset:.5f}"), name, offset=places)
 
 
-def _moved(case: Case, dof: int, offset: float) -> Case:
-    places = offset * (np.arange(case.robot.nv) == dof)
-    return case.undone("position_offset", q=case.regression.moved(places).q)
-
-
-def _towards_given_links(case: Case, dof: int) -> float:
-    """Change of one position, rad or m, that the torques of the given links ask for."""
-    given = GivenLinks(case)
-    rate = (GivenLinks(_moved(case, dof, STEP)).torque - given.torque) / STEP
+def _towards_given_links(case: Case, dof: int, offset: float, axes: Sequence[np.ndarray]) -> float:
+    """Change of one position from an offset, rad or m, that the torques of the given links ask for. axes: of drives."""
+    one = np.arange(case.robot.nv) == dof
+    here, there = (
+        case.regression.moved(place * one).torque(case.robot).T * case.regression.believed
+        for place in (offset, offset + STEP)
+    )
     size, sums = np.sqrt(np.maximum(case.energy, np.finfo(float).tiny)), np.zeros(2)
     for own in case.dofs:
-        slope, room = _beside(given.drives[own], np.stack([rate[own], (case.target - given.torque)[own]])) / size[own]
+        rows = np.stack([(there - here)[own] / STEP, (case.target - here)[own]])
+        slope, room = _beside(axes[own], rows) / size[own]
         sums += slope @ room, slope @ slope
     return float(sums[0] / sums[1]) if sums[1] > 0 else 0.0

@@ -11,11 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.fit.linear import nonnegative_least_squares
+from steelyard.fit.linear import RANK, nonnegative_least_squares
 from steelyard.terms import TERMS
 
 LEAST = 1e-14  # of a joint's energy: rounding
-RANK = 1e-6  # singular values at unit columns
 POOR = 0.4  # share of the torque that the given links leave, above which mistakes are more likely than wrong links
 FAIR, FAIR_JOINT = 0.08, 0.2  # the same, of all and of the worst joint, above which gravity of others is looked for
 SPOILS = 1.25  # times as much, and MORE of the torque: what no correction of a mistake does to links that fit
@@ -52,8 +51,8 @@ class GivenLinks:
     @cached_property
     def energy(self) -> np.ndarray:
         """(nv,) sum of squared residuals."""
-        target, whole = self.case.target, self.case.energy
-        left = [_left(own, y) for own, y in zip(self.drives, target - self.torque, strict=True)]
+        whole = self.case.energy
+        _, left = nonnegative_least_squares(self.drives, self.case.target - self.torque)
         return np.maximum(left, LEAST * np.maximum(whole, LEAST * max(whole.max(initial=0.0), 1e-300)))
 
     @cached_property
@@ -112,9 +111,3 @@ def spoils(case: Case, changed: Case) -> bool:
     be asked, it then is friction or a lacking model that other links take for the mistake."""
     before = GivenLinks(case).relative_error
     return before < POOR and GivenLinks(changed).relative_error > SPOILS * before + MORE
-
-
-def _left(columns, target) -> float:
-    """Energy that nonnegative least squares leaves. columns: (n, k)."""
-    triangle = np.asarray(np.linalg.qr(np.column_stack([columns, target]), mode="r"))
-    return nonnegative_least_squares(triangle[:, :-1], triangle[:, -1])[1]

@@ -14,7 +14,7 @@ class Curves:
     """Torques of logs between their samples, read at every `step`-th stamp or some time after it."""
 
     def __init__(self, logs: Sequence[Log], step: int):
-        self._pieces, self._in_time = [], {}
+        self._pieces, self._known, self._mixed = [], {}, None
         for log in logs:
             (tau,) = log.require("tau")
             chosen = np.arange(0, len(log), step)
@@ -27,17 +27,15 @@ class Curves:
 
     def at(self, delay, *, derivative: int = 0) -> np.ndarray:
         """Torques `delay` (nv,) s after the stamps, or their derivative: (n, nv). Held at the ends of a stretch."""
-        delay = np.asarray(delay, dtype=float)
-        if delay.any():
-            return self._read(delay, derivative)
-        if derivative not in self._in_time:  # as most hypotheses ask for them
-            self._in_time[derivative] = self._read(delay, derivative)
-        return self._in_time[derivative]
+        asked = derivative, tuple(delay)
+        if asked not in self._known:  # most hypotheses ask for the same
+            self._known[asked] = self._read(np.asarray(delay, dtype=float), derivative)
+        return self._known[asked]
 
     def mixed(self, matrix: np.ndarray) -> "Curves":
         """Curves of other torques, (m, nv) of these."""
-        in_time = {derivative: torque @ matrix.T for derivative, torque in self._in_time.items()}
-        return self._with([(knots, cubics @ matrix.T, stamps) for knots, cubics, stamps in self._pieces], in_time)
+        known = {asked: torque @ matrix.T for asked, torque in self._known.items() if len({*asked[1]}) == 1}
+        return self._with(self._pieces, known, matrix if self._mixed is None else matrix @ self._mixed)
 
     def every(self, step: int) -> "Curves":
         """The same at every `step`-th stamp."""
@@ -46,12 +44,13 @@ class Curves:
             (*each, stamps[-start % step :: step])
             for (*each, stamps), start in zip(self._pieces, starts[:-1], strict=True)
         ]
-        return self._with(pieces, {derivative: torque[::step] for derivative, torque in self._in_time.items()})
+        known = {asked: torque[::step] for asked, torque in self._known.items()}
+        return self._with(pieces, known, self._mixed)
 
     @classmethod
-    def _with(cls, pieces: list, in_time: dict) -> "Curves":
+    def _with(cls, pieces: list, known: dict, mixed: np.ndarray | None) -> "Curves":
         found = cls((), 1)
-        found._pieces, found._in_time = pieces, in_time
+        found._pieces, found._known, found._mixed = pieces, known, mixed
         return found
 
     def _read(self, delay, derivative: int) -> np.ndarray:
@@ -60,7 +59,10 @@ class Curves:
             for late in np.unique(delay):
                 where = delay == late
                 t = np.clip(stamps + late, knots[0], knots[-1])
-                values[:, where] = _read(knots, cubics[..., where], t, derivative)
+                if self._mixed is None:
+                    values[:, where] = _read(knots, cubics[..., where], t, derivative)
+                else:
+                    values[:, where] = _read(knots, cubics, t, derivative) @ self._mixed[where].T
         return np.concatenate(result)
 
 

@@ -1,5 +1,7 @@
 """Weighted least squares on base parameters: unbiased for clean regressors, no physical constraints."""
 
+from itertools import product
+
 import numpy as np
 
 from steelyard.arguments import require_type
@@ -14,7 +16,8 @@ from steelyard.fit.whitening import (
     whiten,
 )
 from steelyard.information import Information
-from steelyard.numbers import ROUNDING, ROUNDS
+
+RANK = 1e-6  # of columns at unit length, below which one adds nothing to others
 
 
 def least_squares(info: Information, *, noise=None) -> Estimate:
@@ -65,33 +68,25 @@ def unconstrained(method: str, info: Information, problem: Whitened, base, noise
     )
 
 
-def nonnegative_least_squares(A, b) -> tuple[np.ndarray, float]:
-    """Minimise `||A x - b||` with x >= 0 by active sets (Lawson and Hanson 1974, chapter 23); the import of SciPy's
-    takes longer than all uses in a job.
+def nonnegative_least_squares(A, b) -> tuple[np.ndarray, np.ndarray]:
+    """Minimise `||A x - b||` with x >= 0 of several problems at once, each of few columns: the optimum is that of least
+    squares of one of their subsets.
 
-    A: (m, k), of any rank. Returns x (k,) and the sum of squared residuals.
+    A: (..., n, k), of any rank. b: (..., n). Returns x (..., k) and sums of squared residuals (...).
     """
-    size = np.linalg.norm(A, axis=0)
-    usable = size > 0
-    scale = np.where(usable, size, 1.0)
-    A = A / scale
-    x, passive = np.zeros(A.shape[1]), np.zeros(A.shape[1], dtype=bool)
-    least = ROUNDING * max(float(np.linalg.norm(b)), 1e-300)
-    for _ in range(ROUNDS * A.shape[1]):
-        slope = np.where(passive | ~usable, -np.inf, A.T @ (b - A @ x))
-        best = int(np.argmax(slope)) if len(slope) else 0
-        if not len(slope) or slope[best] <= least:
-            break
-        passive[best] = True
-        while True:
-            trial = np.zeros_like(x)
-            trial[passive] = np.linalg.lstsq(A[:, passive], b)[0]
-            below = passive & (trial <= 0)
-            if not below.any():
-                break
-            step = np.min(x[below] / np.maximum(x[below] - trial[below], 1e-300))
-            x = x + step * (trial - x)
-            passive &= x > least
-        x = trial
-    left = b - A @ x
-    return x / scale, float(left @ left)
+    A, b = np.asarray(A, dtype=float), np.asarray(b, dtype=float)
+    size, k = np.linalg.norm(A, axis=-2), A.shape[-1]
+    scale = np.where(size > 0, size, 1.0)
+    both = np.concatenate([A / scale[..., None, :], b[..., None]], axis=-1)
+    gram = both.swapaxes(-1, -2) @ both
+    whole = gram[..., k, k]
+    chosen = np.array(list(product([False, True], repeat=k)), dtype=bool).reshape(2**k, *[1] * whole.ndim, k)
+    own = np.where(chosen[..., None] & chosen[..., None, :], gram[..., :k, :k], np.eye(k))
+    apart = np.linalg.det(own) > RANK**2  # else fewer do as well
+    moment = np.where(chosen, gram[..., :k, k], 0.0)
+    found = np.linalg.solve(np.where(apart[..., None, None], own, np.eye(k)), moment[..., None])[..., 0]
+    left = np.maximum(whole - np.sum(found * moment, axis=-1), 0.0)
+    left = np.where(apart & (found >= 0).all(axis=-1), left, np.inf)
+    best = np.argmin(left, axis=0)[None]
+    x = np.take_along_axis(found, best[..., None], axis=0)[0]
+    return x / scale, np.take_along_axis(left, best, axis=0)[0]

@@ -146,11 +146,11 @@ class Robot:
         """Joints with coordinates of their own, in the order of q and v (mimic joints left out)."""
         return tuple(j for j in self.joints if j.mimics is None)
 
-    @property
+    @cached_property
     def nq(self) -> int:
         return sum(j.nq for j in self.free_joints)
 
-    @property
+    @cached_property
     def nv(self) -> int:
         return sum(j.nv for j in self.free_joints)
 

@@ -21,6 +21,7 @@ from steelyard.diagnose import Fault
 from steelyard.errors import SteelyardError
 from steelyard.fit import Estimate, validate
 from steelyard.information import Information, accumulate, reversal_weights
+from steelyard.information.accumulation import Columns, collected, specified
 from steelyard.log import Log
 from steelyard.log.decimate import OVERSAMPLED
 from steelyard.model import Robot
@@ -41,9 +42,9 @@ def posterior_of(
     edges = [np.linspace(0, len(log), min(BLOCKS, len(log)) + 1).astype(int) for log in logs]
 
     def summed(about: Robot) -> list[tuple[Information, ...]]:
+        asked = specified(about, logs, Columns(**options))
         return [
-            tuple(accumulate(about, log[i:j], **options) for i, j in pairwise(own))
-            for log, own in zip(logs, edges, strict=True)
+            tuple(collected(asked, log[i:j]) for i, j in pairwise(own)) for log, own in zip(logs, edges, strict=True)
         ]
 
     blocks = summed(robot if near is None else robot.with_inertias(near.theta))

@@ -91,20 +91,23 @@ def _best(case: Case, kind: str, link: str, columns) -> _Stretch | None:
     left = left.reshape(case.robot.nv, len(case))
     edges = _edges(case)
     parts = [slice(a, b) for a, b in pairwise(edges)]
-    square = _running([np.einsum("jnm,jnl->ml", own[:, at], own[:, at]) for at in parts])
-    inside = _running([np.einsum("jnk,jnm->km", space[:, at], own[:, at]) for at in parts])
-    slope = _running([np.einsum("jnm,jn->m", own[:, at], left[:, at]) for at in parts])
-    ends = _ends(case)
-    best = None
-    for first, last in _pairs(edges, ends, LONGEST[kind] * len(case)):
+    square = _running([np.tensordot(own[:, at], own[:, at], ((0, 1), (0, 1))) for at in parts])
+    inside = _running([np.tensordot(space[:, at], own[:, at], ((0, 1), (0, 1))) for at in parts])
+    slope = _running([np.tensordot(own[:, at], left[:, at], ((0, 1), (0, 1))) for at in parts])
+    found, best = None, -np.inf
+    for first, last in _stretches_from(edges, _ends(case), LONGEST[kind] * len(case)):
         whole, shared = square[last] - square[first], inside[last] - inside[first]
-        values, turn = np.linalg.eigh(whole - shared.T @ shared)
-        seen = values > INDEPENDENT * np.trace(whole) / len(whole)
-        pull = (turn.T @ (slope[last] - slope[first]))[seen]
-        won = 0.5 * float(np.sum(pull**2 / values[seen])) * case.independence - COST * seen.sum()
-        if won > (TRIED * seen.sum() if best is None else best[0]):
-            best = won, int(edges[first]), int(edges[last])
-    return None if best is None else _Stretch(*best, kind, link, columns)
+        values, turn = np.linalg.eigh(whole - shared.swapaxes(1, 2) @ shared)
+        seen = values > INDEPENDENT * np.trace(whole, axis1=1, axis2=2)[:, None] / whole.shape[1]
+        pull = ((slope[last] - slope[first])[:, None] @ turn)[:, 0]
+        count = np.count_nonzero(seen, axis=1)
+        explained = np.divide(pull**2, values, out=np.zeros_like(pull), where=seen).sum(axis=1)
+        won = 0.5 * explained * case.independence - COST * count
+        won[won <= TRIED * count] = -np.inf
+        if won.max() > best:
+            best, end = float(won.max()), int(edges[last[np.argmax(won)]])
+            found = _Stretch(best, int(edges[first]), end, kind, link, columns)
+    return found
 
 
 def _edges(case: Case) -> np.ndarray:
@@ -122,17 +125,16 @@ def _ends(case: Case) -> np.ndarray:
     return np.cumsum([0, *(len(t) for _, t in case.stamps)])
 
 
-def _pairs(edges, ends, longest: float) -> Iterator[tuple[int, int]]:
-    """Cells at which a stretch may begin and end: in one log, not all of it, and of so many samples at most."""
+def _stretches_from(edges, ends, longest: float) -> Iterator[tuple[int, np.ndarray]]:
+    """Cells at which a stretch may begin, each with those at which it may then end: in one log, not all of it, and of
+    so many samples at most."""
     log = np.searchsorted(ends, edges, side="right") - 1
     for first in range(len(edges) - 1):
-        for last in range(first + SHORTEST, len(edges)):
-            if log[last - 1] != log[first]:
-                break
-            before, after = edges[first] - ends[log[first]], ends[log[first] + 1] - edges[last]
-            whole = before == after == 0
-            if not whole and edges[last] - edges[first] <= longest:
-                yield first, last
+        last = np.arange(first + SHORTEST, len(edges))
+        whole = (edges[first] == ends[log[first]]) & (edges[last] == ends[log[first] + 1])
+        fits = (log[last - 1] == log[first]) & ~whole & (edges[last] - edges[first] <= longest)
+        if fits.any():
+            yield first, last[fits]
 
 
 def _running(parts) -> np.ndarray:
