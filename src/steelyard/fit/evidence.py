@@ -124,14 +124,15 @@ class Problem:
         place[info.basis.columns] = np.arange(info.basis.count)
         base = info.basis.regroup(self.start)
         left = info.moment - info.squares @ base
-        (g, m), local = self.local.shape, place[self.local[self.local >= 0]]
+        (g, m), together = self.local.shape, np.ones(info.basis.count, dtype=bool)
+        together[place[self.local[self.local >= 0]]] = False
         regrouping = info.basis.regrouping[:, self.shared]
         regrouping = np.pad(regrouping, ((0, 0), (0, -len(self.shared) % TILE))).reshape(len(regrouping), -1, TILE)
         seen, tiles, parts, Gll, bl = np.asarray(regrouping.any(axis=2)), [], [], np.zeros((g, m, m)), np.zeros((g, m))
         for i, (places, block) in enumerate(zip(info.squares.pattern.places, info.squares.blocks, strict=True)):
             k = int(np.sum(self.local[i] >= 0))
             at = np.searchsorted(places, place[self.local[i][:k]])
-            rest = np.flatnonzero(~np.isin(places, local))
+            rest = np.flatnonzero(together[places])
             tiles.append(np.flatnonzero(seen[places[rest]].any(axis=0)))
             E = regrouping[np.ix_(places[rest], tiles[-1])].reshape(len(rest), -1)
             cross = np.zeros((m, E.shape[1]))

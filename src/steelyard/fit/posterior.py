@@ -191,7 +191,7 @@ def _bounded(problem: Problem, lower, starts: Iterable[Scales]) -> Form:
         middle = problem.middle.copy()
         middle[fresh] = lower[fresh]
         problem = problem.held(middle, (*problem.pinned, *fresh.tolist()))
-        untold = [np.isin(group.columns, problem.pinned).all() for group in problem.groups]
+        untold = [{*problem.pinned}.issuperset(group.columns.tolist()) for group in problem.groups]
         groups = np.where(untold, [group.mean for group in problem.groups], found.scales.groups)
         scales = replace(found.scales, groups=groups)
         try:
