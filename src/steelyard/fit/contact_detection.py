@@ -186,7 +186,7 @@ class ContactDetector(Card):
         torque, parameter, slow = (np.concatenate(each) for each in zip(*parts, strict=True))
         least = NEGLIGIBLE * np.ptp(np.concatenate([log.require("tau")[0] for log in logs]), axis=0)
         noise = np.maximum(_noise(torque, slow), np.maximum(least, np.finfo(float).tiny) * [[1.0], [0.0]])
-        share = self.false_alarms / 3600.0 / self.robot.nv  # 1/s
+        share = self.false_alarms / 3600.0 / self.robot.nv / 2  # 1/s, of each half of the samples
         stamps = np.concatenate([log.t + k * (1e6 + time) for k, log in enumerate(logs)])
         z = np.abs(torque) / np.sqrt(parameter**2 + noise[0] ** 2 + (noise[1] * slow) ** 2)
         fast = np.abs(slow) <= np.median(np.abs(slow), axis=0)
