@@ -120,8 +120,7 @@ class Checked:
             return "-"
         if len(mended) < len(serious):
             return "in part" if mended else "by hand"
-        always = all(each.severity == "error" or BY_CODE[each.code].mend for each in serious)
-        return "--fix" if always else "--fix=all"
+        return "--fix" if all(each.severity == "error" for each in serious) else "--fix=all"
 
 
 def table(models: Sequence[Checked]) -> list[str]:

@@ -75,7 +75,7 @@ class Repair:
     def left(self) -> tuple[str, ...]:
         """Codes of findings that remain and that a repair asked for them would repair."""
         rules = (BY_CODE[code] for code in self.remaining.codes)
-        return tuple(rule.code for rule in rules if rule.repairs and not rule.mend)
+        return tuple(rule.code for rule in rules if rule.repairs)
 
 
 def copy_suffix(path: Path) -> str:
@@ -91,10 +91,9 @@ def repair(
 
     fix: what is repaired: "errors", which no body can have; "all", warnings too, which a right model may have (a
     counterweight that is not drawn); or rule codes and beginnings of codes. select, ignore: rules that look, as for
-    `run`, and so are folders, arguments and destination: what its programs misread is written so that all read it
-    alike. The copy of a xacro file is the URDF that it stands for. A copy without changes is written when nothing can
-    be repaired. Raises ModelError, with nothing written, for an unreadable
-    model and for a result that does not read back as planned.
+    `run`, and so are folders, arguments and destination. The copy of a xacro file is the URDF that it stands for. A
+    copy without changes is written when nothing can be repaired. Raises ModelError, with nothing written, for an
+    unreadable model and for a result that does not read back as planned.
     """
     path, out = Path(path).absolute(), Path(out).absolute()
     suffix = copy_suffix(path)
