@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.arguments import require_type
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.log.channels import DRIVE
-from steelyard.log.frame_channels import BY_FRAME
+from steelyard.log.frame_channels import WORDS
 from steelyard.log.log import Log, independence_of
 
 
@@ -78,7 +78,7 @@ def joined(logs: Sequence[Log], *, name: str = "joined logs") -> Log:
     shared = logs[0].shared if all(log.shared == logs[0].shared for log in logs) else ()
     widths = {key: {None if (x := getattr(log, key)) is None else x.shape[1] for log in logs} for key in DRIVE}
     told: dict[str, Any] = {key: stack(key) for key, own in widths.items() if len(own) == 1 and None not in own}
-    told |= {key: _stacked(logs, key) for key in BY_FRAME}
+    told |= {key: _stacked(logs, key) for key in WORDS}
     weights = [np.ones((len(log), log.nv)) if log.weights is None else log.weights for log in logs]
     return Log(
         **told,
