@@ -13,7 +13,7 @@ from steelyard.check.destinations import Misread
 from steelyard.check.rule import Hit, Rule, documented
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.inertia.hull import hull_of
-from steelyard.model.sketch import Part, Place, Sketch, SketchJoint
+from steelyard.model.sketch import Place, Sketch, SketchJoint
 from steelyard.model.xml import Element, Reader, read
 from steelyard.numbers import SAME, to_float
 
@@ -40,7 +40,7 @@ def parts(told: Callable[[Sketch, int], str]) -> Test:
     def test(sketch: Sketch):
         for index, part in enumerate(sketch.parts):
             if words := told(sketch, index):
-                yield part.place, f"{_label(sketch, part)} {words}"
+                yield part.place, f"{sketch.word} '{part.name}' {words}"
 
     return test
 
@@ -126,10 +126,6 @@ def loses(joint: SketchJoint) -> str:
     lost = (placed.damping * speed + placed.frictionloss) / effort if effort else np.nan
     share = f", {_percent(lost)} of its effort limit at full speed" if np.isfinite(lost) else ""
     return f"has damping {placed.damping:g} and friction {placed.frictionloss:g}{share}"
-
-
-def _label(sketch: Sketch, part: Part) -> str:
-    return f"{sketch.word} '{part.name}'"
 
 
 def _percent(relative: float) -> str:

@@ -59,11 +59,8 @@ def write_recording(path, robot: Robot, log: Log, models: Mapping[str, Validatio
     """
     path = require_recording(path)
     played = _playback(robot, log, models)
-    try:
-        with storage.folders_above(path), storage.whole(path) as draft:
-            _mcap(played, draft)
-    except OSError as error:
-        raise OptionError(f"Recording {path} cannot be written: {error.strerror or error}.") from error
+    with storage.placed(path, "Recording"), storage.whole(path) as draft:
+        _mcap(played, draft)
     return path
 
 
