@@ -24,9 +24,8 @@ DESTINATIONS = "SY7"
 
 
 def repaired(rule: Rule) -> str:
-    """Key of `REPAIRED`: warnings may be about a right model, so only errors are repaired by default, and what leaves
-    the robot as it is."""
-    return "no" if not rule.repairs else "yes" if rule.severity == "error" or rule.mend else "on demand"
+    """Key of `REPAIRED`: warnings may be about a right model, so only errors are repaired by default."""
+    return "no" if not rule.repairs else "yes" if rule.severity == "error" else "on demand"
 
 
 def entry(rule: Rule) -> list[str]:

@@ -14,7 +14,6 @@ EXTRAS = {
     "usd": ("pxr",),
     "cluster": ("dask", "distributed", "fsspec"),
     "gpu": ("jax",),
-    "rerun": ("rerun",),
 }
 
 

@@ -81,6 +81,16 @@ def folders_above(path: Path) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def placed(path: Path, what: str = "", refusal: type[SteelyardError] = OptionError) -> Iterator[None]:
+    """`folders_above` a file that the block writes, and the error for the user where it cannot. what: a word for it."""
+    try:
+        with folders_above(path):
+            yield
+    except OSError as error:
+        raise refusal(f"{what} {path} cannot be written: {error.strerror or error}.".lstrip()) from error
+
+
 def require_folder(out) -> Path:
     """Absolute path of a folder that exists or can be made. Raises OptionError when something else is in its place."""
     out = Path(os.path.realpath(out))

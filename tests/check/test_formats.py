@@ -112,7 +112,7 @@ def test_markdown_escapes_names(model, capsys):
     path = model(BROKEN.replace('<mass value="0.5"/>', '<mass value="-0.5"/>'))
     check.check_models([path], format="markdown")
     out = capsys.readouterr().out
-    assert "&lt;\\|b>" in out
+    assert r"\<\|b\>" in out
     assert all(line.replace("\\|", "").count("|") == 6 for line in out.splitlines() if line.startswith("|"))
 
 

@@ -13,7 +13,6 @@ ENTRY_POINTS = (  # each has an example
     "calibrate",
     "energy_regressor",
     "excite.design",
-    "excite.poses",
     "fit.build",
     "fit.consistent",
     "fit.least_squares",

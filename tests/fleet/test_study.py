@@ -118,8 +118,11 @@ def test_summary_page_and_models(case, tmp_path):
     text = " ".join(tree.getroot().text_content().split())
     for words in ("2 of 7 robots changed", change["words"], "friction of elbow", "5 %", "fleet.json"):
         assert words in text
-    assert not tree.xpath("//script") and len(tree.xpath("//figure//svg")) == 2
-    assert len(tree.xpath("//figure[1]//svg/circle[@class='after']")) == 3
+    drawn = [json.loads(each.text) for each in tree.xpath("//script[starts-with(@id, 'data-course')]")]
+    assert [trace["name"] for trace in drawn[0]["data"]] == ["before", "after"] and len(drawn) == 2
+    before, after = drawn[0]["data"]
+    assert len(after["x"]) == 3 and before["y"] + after["y"] == change["course"]["values"]
+    assert after["error_y"]["array"] == pytest.approx([2 * each for each in change["course"]["deviations"][-3:]])
 
 
 def test_command_line(case, tmp_path):

@@ -22,11 +22,12 @@ def made(**changes):
     flags = {"FL_foot": (np.arange(N) // 50) % 2, "FR_foot": np.linspace(0, 1, N)}
     given = {"t": t, "q": q, "tau": RNG.normal(size=(N, 2)), "contacts": flags, "joint_names": NAMES}
     of_six = {"external": {"wrist": RNG.normal(size=(N, 6))}, "imu": {"trunk": RNG.normal(size=(N, 6))}}
+    of_six["wrenches"] = {"tool": RNG.normal(size=(N, 6))}
     return sy.Log(**(given | of_six | changes))
 
 
 def alike(found, log, rtol=0.0):
-    for key in ("contacts", "external", "imu"):
+    for key in ("contacts", "external", "imu", "wrenches"):
         assert list(getattr(found, key)) == list(getattr(log, key))
         for frame, values in getattr(log, key).items():
             np.testing.assert_allclose(getattr(found, key)[frame], values, rtol=rtol, atol=0)
@@ -34,7 +35,9 @@ def alike(found, log, rtol=0.0):
 
 def as_mat(log, path):
     arrays = {"t": log.t, "q": log.q, "tau": log.tau} | {f"contact_{k}": x for k, x in log.contacts.items()}
-    arrays |= {f"external_{k}": x for k, x in log.external.items()}
+    arrays |= {f"external_{k}": x for k, x in log.external.items()} | {
+        f"wrench_{k}": x for k, x in log.wrenches.items()
+    }
     savemat(path, arrays | {f"imu_{k}": x for k, x in log.imu.items()})
 
 
@@ -42,7 +45,12 @@ def as_hdf5(log, path):
     with h5py.File(path, "w") as file:
         for key in ("t", "q", "tau"):
             file[f"state/{key}"] = getattr(log, key)
-        for word, channel in (("contact", log.contacts), ("external", log.external), ("imu", log.imu)):
+        for word, channel in (
+            ("contact", log.contacts),
+            ("external", log.external),
+            ("imu", log.imu),
+            ("wrench", log.wrenches),
+        ):
             for frame, values in channel.items():
                 file[f"state/{word}_{frame}"] = values
 

@@ -6,13 +6,11 @@ import numpy as np
 
 from steelyard.calibration.axis_errors import AxisDirections, axis_columns, loop_axis_columns
 from steelyard.cards import Card
-from steelyard.dynamics import regressor
 from steelyard.dynamics.closed_loop.assembly import choose_independent
 from steelyard.dynamics.closed_loop.projection import columns
 from steelyard.dynamics.closed_loop.states import random_closed_states
-from steelyard.dynamics.effects import effect_column
 from steelyard.identifiable import regression_basis
-from steelyard.identifiable.numeric_rank import robot_states
+from steelyard.identifiable.numeric_rank import layout_rows, robot_states
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
@@ -47,18 +45,12 @@ class AxisVisibility(Card):
     @property
     def groups(self) -> tuple[tuple[tuple[str, ...], int], ...]:
         """Directions that are seen in combination only: names, and how many of their combinations are hidden."""
-        coupling = np.abs(self.hidden @ self.hidden.T) > SAME
-        left = [i for i, share in enumerate(self.seen) if SAME < share < 1 - SAME]
-        groups = []
-        while left:
-            group, reach = {left[0]}, {left[0]}
-            while reach:
-                reach = {int(j) for i in reach for j in np.flatnonzero(coupling[i])} - group
-                group |= reach
-            left = [i for i in left if i not in group]
-            members = sorted(group)
-            groups.append((tuple(self.names[i] for i in members), round(float(np.sum(1 - self.seen[members])))))
-        return tuple(groups)
+        from scipy.sparse.csgraph import connected_components
+
+        _, group = connected_components(np.abs(self.hidden @ self.hidden.T) > SAME, directed=False)
+        partly = group[(self.seen > SAME) & (self.seen < 1 - SAME)]
+        alike = [np.flatnonzero(group == each) for each in dict.fromkeys(partly.tolist())]
+        return tuple((tuple(self.names[i] for i in own), round(float(np.sum(1 - self.seen[own])))) for own in alike)
 
     def summary(self) -> str:
         """A few readable lines."""
@@ -106,13 +98,8 @@ def axis_visibility(robot: Robot, layout: ParameterLayout, directions: AxisDirec
 def _of_tree(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int):
     """Columns (n, nv, p) and directions (n, nv, d) at random states, three rows an unknown."""
     n = 20 + 3 * unknowns // robot.nv
-    q, v, a = (x.T for x in robot_states(robot, n, seed=0))
-    rows = np.zeros((n, robot.nv, layout.size))
-    rows[..., layout.inertial] = regressor(robot, q, v, a)
-    for term in layout.terms:
-        for dof, column in zip(layout.dofs, range(*layout.term(term).indices(layout.size)), strict=True):
-            rows[:, dof, column] = effect_column(term, v[:, dof], a[:, dof])
-    return rows, axis_columns(robot, directions.basis, q, v, a)
+    states = robot_states(robot, n, seed=0)
+    return layout_rows(robot, layout, *states), axis_columns(robot, directions.basis, *(x.T for x in states))
 
 
 def _of_loops(robot: Robot, layout: ParameterLayout, directions: AxisDirections, unknowns: int):

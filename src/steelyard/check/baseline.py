@@ -76,10 +76,8 @@ def write_baseline(path: Path, findings: Findings) -> None:
     known = [dict(zip(fields, _key(each, path), strict=True)) for each in findings]
     known.sort(key=lambda each: tuple(each.values()))
     text = json.dumps({"steelyard_baseline": SCHEMA_VERSION, "findings": known}, indent=1, ensure_ascii=False) + "\n"
-    try:
+    with storage.placed(path, "Baseline"):
         storage.write_bytes(path, text.encode())
-    except OSError as error:
-        raise OptionError(f"Baseline {path} cannot be written: {error.strerror or error}.") from error
 
 
 def _key(finding: Finding, baseline: Path) -> Key:

@@ -51,10 +51,10 @@ def selected(select=(), ignore=(), destinations: tuple[Destination, ...] = ()) -
 
 def repairable(what, destinations: tuple[Destination, ...] = ()) -> Callable[[Finding], bool]:
     """Whether a finding is to be repaired: of "errors", "all", or codes of any severity. A warning may be about a right
-    model, so it is repaired only when asked for; what destinations misread always. Raises OptionError for an unknown
-    word, and for a code of destinations without any."""
+    model, so it is repaired only when asked for. Raises OptionError for an unknown word, and for a code of destinations
+    without any."""
     if what == ERRORS:
-        return lambda finding: finding.severity == "error" or BY_CODE[finding.code].mend is not None
+        return lambda finding: finding.severity == "error"
     prefixes = () if what == ALL else (what,) if isinstance(what, str) else tuple(what)
     codes = {rule.code for rule in selected(prefixes, destinations=destinations)}
     return lambda finding: finding.code in codes

@@ -12,6 +12,7 @@ has inverse dynamics of the tree; notes.
 import json
 import re
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -45,16 +46,14 @@ def mujoco(task: dict) -> dict:
     for k in (k for k in range(m.njnt) if m.jnt_type[k] in (2, 3)):
         body = m.jnt_bodyid[k]
         single[m.joint(k).name or f"{names[body]}_joint{k - m.body_jntadr[body]}"] = k
-    known = [(k, single[name]) for k, name in enumerate(task["joints"]) if name in single]
-    torques: dict[str, list] = {task["joints"][k]: [] for k, _ in known}
-    for q, v, a in _states(task):
-        data.qpos[:], data.qvel[:], data.qacc[:] = m.qpos0, 0, 0
-        for k, joint in known:
-            data.qpos[m.jnt_qposadr[joint]] += q[k]
-            data.qvel[m.jnt_dofadr[joint]], data.qacc[m.jnt_dofadr[joint]] = v[k], a[k]
+
+    def torque(q, v, a):
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
         mj.mj_inverse(m, data)
-        for k, joint in known:
-            torques[task["joints"][k]].append(data.qfrc_inverse[m.jnt_dofadr[joint]])
+        return data.qfrc_inverse
+
+    places = {name: (m.jnt_qposadr[k], m.jnt_dofadr[k]) for name, k in single.items()}
+    torques = _torques(task, places, m.qpos0, m.nv, torque)
     return {"version": version("mujoco"), "poses": poses, "bodies": bodies, "torques": torques}
 
 
@@ -80,16 +79,15 @@ def pinocchio(task: dict) -> dict:
             bodies[frame.name] = _body(inertia.mass, inertia.lever, inertia.inertia)
         else:
             bodies[frame.name] = _body(0.0, np.zeros(3), np.zeros((3, 3)))
-    known = [(k, model.getJointId(name)) for k, name in enumerate(task["joints"]) if model.existJointName(name)]
-    torques: dict[str, list] = {task["joints"][k]: [] for k, _ in known}
-    for q, v, a in _states(task):
-        dq, dv, da = np.zeros((3, model.nv))
-        for k, joint in known:
-            where = model.joints[joint].idx_v
-            dq[where], dv[where], da[where] = q[k], v[k], a[k]
-        tau = pin.rnea(model, data, pin.integrate(model, neutral, dq), dv, da)
-        for k, joint in known:
-            torques[task["joints"][k]].append(tau[model.joints[joint].idx_v])
+    own = [name for name in task["joints"] if model.existJointName(name)]
+    places = {name: (model.joints[model.getJointId(name)].idx_v,) * 2 for name in own}
+    torques = _torques(
+        task,
+        places,
+        np.zeros(model.nv),
+        model.nv,
+        lambda q, v, a: pin.rnea(model, data, pin.integrate(model, neutral, q), v, a),
+    )
     return {"version": pin.__version__, "poses": poses, "bodies": bodies, "torques": torques}
 
 
@@ -114,22 +112,18 @@ def drake(task: dict) -> dict:
         com = M.get_com()
         about = M.CalcRotationalInertia().ShiftToCenterOfMass(M.get_mass(), com)
         bodies[body.name()] = _body(M.get_mass(), com, about.CopyToFullMatrix3())
-    joints = {plant.get_joint(each).name(): plant.get_joint(each) for each in plant.GetJointIndices(instance)}
-    known = [(k, joints[name]) for k, name in enumerate(task["joints"]) if name in joints]
     forces_of: Any = import_module("pydrake.multibody.tree").MultibodyForces
-    torques: dict[str, list] = {task["joints"][k]: [] for k, _ in known}
-    for q, v, a in _states(task):
-        at, speed, acceleration = home.copy(), np.zeros(plant.num_velocities()), np.zeros(plant.num_velocities())
-        for k, joint in known:
-            at[joint.position_start()] = q[k]
-            speed[joint.velocity_start()], acceleration[joint.velocity_start()] = v[k], a[k]
-        plant.SetPositions(context, at)
-        plant.SetVelocities(context, speed)
+
+    def torque(q, v, a):
+        plant.SetPositions(context, q)
+        plant.SetVelocities(context, v)
         forces = forces_of(plant)
         forces.mutable_generalized_forces()[:] = plant.CalcGravityGeneralizedForces(context)
-        tau = plant.CalcInverseDynamics(context, acceleration, forces)
-        for k, joint in known:
-            torques[task["joints"][k]].append(tau[joint.velocity_start()])
+        return plant.CalcInverseDynamics(context, a, forces)
+
+    joints = [each for each in map(plant.get_joint, plant.GetJointIndices(instance)) if each.name() in task["joints"]]
+    places = {each.name(): (each.position_start(), each.velocity_start()) for each in joints}
+    torques = _torques(task, places, home, plant.num_velocities(), torque)
     return {"version": version("drake"), "poses": poses, "bodies": bodies, "torques": torques}
 
 
@@ -162,15 +156,17 @@ def pybullet(task: dict) -> dict:
     if count:
         bodies.pop(p.getBodyInfo(robot)[0].decode())  # a base that is held has no mass to it
     moving = [k for k in range(count) if kinds[k] in (p.JOINT_REVOLUTE, p.JOINT_PRISMATIC)]
-    names = [p.getJointInfo(robot, k)[1].decode() for k in moving]
+    places = {p.getJointInfo(robot, k)[1].decode(): (i, i) for i, k in enumerate(moving)}
     torques: dict[str, list] = {}
     if all(kind in (p.JOINT_REVOLUTE, p.JOINT_PRISMATIC, p.JOINT_FIXED) for kind in kinds):
-        torques = {name: [] for name in names}
-        places = [task["joints"].index(name) if name in task["joints"] else None for name in names]
-        for state in _states(task):
-            q, v, a = ([0.0 if k is None else each[k] for k in places] for each in state)
-            for name, value in zip(names, p.calculateInverseDynamics(robot, q, v, a), strict=True):
-                torques[name].append(value)
+        home = np.zeros(len(moving))
+        torques = _torques(
+            task,
+            places,
+            home,
+            len(moving),
+            lambda *state: p.calculateInverseDynamics(robot, *(each.tolist() for each in state)),
+        )
     return {"version": version("pybullet"), "poses": poses, "bodies": bodies, "torques": torques}
 
 
@@ -182,24 +178,19 @@ def idyntree(task: dict) -> dict:
     model = loader.model()
     dynamics = i.KinDynComputations()
     dynamics.loadRobotModel(model)
-    known = [(k, model.getJointIndex(name)) for k, name in enumerate(task["joints"])]
-    known = [(k, model.getJoint(joint).getDOFsOffset()) for k, joint in known if joint >= 0]
     n = model.getNrOfDOFs()
-    at_rest, gravity = i.Twist.Zero(), np.array(task["gravity"])
+    at_rest = i.Twist.Zero()
+
+    def filled(vector, values):
+        for k, value in enumerate(values):
+            vector.setVal(k, float(value))
+        return vector
 
     def put(q, v):
-        s, ds = i.VectorDynSize(n), i.VectorDynSize(n)
-        s.zero()
-        ds.zero()
-        for k, where in known:
-            s.setVal(where, q[k])
-            ds.setVal(where, v[k])
-        g = i.Vector3()
-        for axis in range(3):
-            g.setVal(axis, gravity[axis])
-        dynamics.setRobotState(i.Transform.Identity(), s, at_rest, ds, g)
+        s, ds = (filled(i.VectorDynSize(n), each) for each in (q, v))
+        dynamics.setRobotState(i.Transform.Identity(), s, at_rest, ds, filled(i.Vector3(), task["gravity"]))
 
-    put(*np.zeros((2, len(task["joints"]))))
+    put(*np.zeros((2, n)))
     poses, bodies = {}, {}
     for k in range(model.getNrOfLinks()):
         name, inertia = model.getLinkName(k), model.getLink(k).getInertia()
@@ -207,21 +198,17 @@ def idyntree(task: dict) -> dict:
         poses[name] = _pose(X.getRotation().toNumPy(), X.getPosition().toNumPy())
         about = inertia.getRotationalInertiaWrtCenterOfMass().toNumPy()
         bodies[name] = _body(inertia.getMass(), inertia.getCenterOfMass().toNumPy(), about)
-    torques: dict[str, list] = {task["joints"][k]: [] for k, _ in known}
     wrenches = i.LinkWrenches(model)
-    for q, v, a in _states(task):
+
+    def torque(q, v, a):
         put(q, v)
-        acceleration = i.VectorDynSize(n)
-        acceleration.zero()
-        for k, where in known:
-            acceleration.setVal(where, a[k])
-        still = i.Vector6()
-        still.zero()
         tau = i.FreeFloatingGeneralizedTorques(model)
-        dynamics.inverseDynamics(still, acceleration, wrenches, tau)
-        values = tau.jointTorques().toNumPy()
-        for k, where in known:
-            torques[task["joints"][k]].append(values[where])
+        dynamics.inverseDynamics(filled(i.Vector6(), np.zeros(6)), filled(i.VectorDynSize(n), a), wrenches, tau)
+        return tau.jointTorques().toNumPy()
+
+    own = [name for name in task["joints"] if model.getJointIndex(name) >= 0]
+    places = {name: (model.getJoint(model.getJointIndex(name)).getDOFsOffset(),) * 2 for name in own}
+    torques = _torques(task, places, np.zeros(n), n, torque)
     return {"version": version("idyntree"), "poses": poses, "bodies": bodies, "torques": torques}
 
 
@@ -243,19 +230,15 @@ def dartpy(task: dict) -> dict:
         poses[body.getName()] = _pose(X.rotation(), X.translation())
         inertia = body.getInertia()
         bodies[body.getName()] = _body(inertia.getMass(), inertia.getLocalCOM(), inertia.getMoment())
-    joints = {robot.getJoint(k).getName(): robot.getJoint(k) for k in range(robot.getNumJoints())}
-    known = [(k, joints[name]) for k, name in enumerate(task["joints"]) if name in joints]
-    known = [(k, joint.getIndexInSkeleton(0)) for k, joint in known if joint.getNumDofs() == 1]
-    torques: dict[str, list] = {task["joints"][k]: [] for k, _ in known}
-    for q, v, a in _states(task):
-        at, speed, acceleration = np.zeros((3, robot.getNumDofs()))
-        for k, where in known:
-            at[where], speed[where], acceleration[where] = q[k], v[k], a[k]
-        robot.setPositions(at)
-        robot.setVelocities(speed)
-        tau = robot.getMassMatrix() @ acceleration + robot.getCoriolisAndGravityForces()
-        for k, where in known:
-            torques[task["joints"][k]].append(tau[where])
+
+    def torque(q, v, a):
+        robot.setPositions(q)
+        robot.setVelocities(v)
+        return robot.getMassMatrix() @ a + robot.getCoriolisAndGravityForces()
+
+    n, joints = robot.getNumDofs(), [robot.getJoint(k) for k in range(robot.getNumJoints())]
+    places = {each.getName(): (each.getIndexInSkeleton(0),) * 2 for each in joints if each.getNumDofs() == 1}
+    torques = _torques(task, places, np.zeros(n), n, torque)
     return {"version": d.__version__, "poses": poses, "bodies": bodies, "torques": torques}
 
 
@@ -276,12 +259,13 @@ def newton(task: dict) -> dict:
 
     labels = [name.rpartition("/")[2] for name in getattr(model, "joint_label", None) or model.joint_key]
     starts_q, starts_v = model.joint_q_start.numpy(), model.joint_qd_start.numpy()
-    places = {re.sub(r"\W", "_", label): k for k, label in enumerate(labels)}  # USD has identifiers for names
-    called = [re.sub(r"\W", "_", name) for name in task["joints"]]
-    known = [(k, places[name]) for k, name in enumerate(called) if name in places]
-    known = [(k, joint) for k, joint in known if starts_v[joint + 1] - starts_v[joint] == 1]
-    for _, joint in known:
-        home[starts_q[joint]] = 0.0
+    known = {re.sub(r"\W", "_", label): k for k, label in enumerate(labels)}  # USD has identifiers for names
+    known = {name: known.get(re.sub(r"\W", "_", name), -1) for name in task["joints"]}
+    places = {
+        name: (starts_q[k], starts_v[k]) for name, k in known.items() if k >= 0 and starts_v[k + 1] - starts_v[k] == 1
+    }
+    for where, _ in places.values():
+        home[where] = 0.0
     put(home, np.zeros(model.joint_dof_count))
     at, mass = state.body_q.numpy(), model.body_mass.numpy()
     com, inertia = model.body_com.numpy(), model.body_inertia.numpy()
@@ -292,20 +276,15 @@ def newton(task: dict) -> dict:
         bodies[name] = _body(mass[k], com[k], inertia[k])
     torques: dict[str, list] = {}
     if hasattr(nt, "eval_inverse_dynamics_passive") and model.articulation_count == 1:
-        torques = {task["joints"][k]: [] for k, _ in known}
         n = model.joint_dof_count
-        M = wp.zeros((1, n, n), dtype=wp.float32, device="cpu")
-        bias, weight = wp.zeros(n, dtype=wp.float32, device="cpu"), wp.zeros(n, dtype=wp.float32, device="cpu")
-        for q, v, a in _states(task):
-            to, speed, acceleration = home.copy(), np.zeros(n), np.zeros(n)
-            for k, joint in known:
-                to[starts_q[joint]] += q[k]
-                speed[starts_v[joint]], acceleration[starts_v[joint]] = v[k], a[k]
-            put(to, speed)
+        M, bias, weight = (wp.zeros(shape, dtype=wp.float32, device="cpu") for shape in ((1, n, n), n, n))
+
+        def torque(q, v, a):
+            put(q, v)
             nt.eval_inverse_dynamics_passive(model, state, mass_matrix=M, gravity_force=weight, coriolis_force=bias)
-            tau = M.numpy()[0] @ acceleration + bias.numpy() + weight.numpy()
-            for k, joint in known:
-                torques[task["joints"][k]].append(tau[starts_v[joint]])
+            return M.numpy()[0] @ a + bias.numpy() + weight.numpy()
+
+        torques = _torques(task, places, home, n, torque)
     return {"version": version("newton"), "poses": poses, "bodies": bodies, "torques": torques}
 
 
@@ -314,8 +293,20 @@ ENGINES = {each.__name__: each for each in (mujoco, pinocchio, drake, pybullet, 
 MODULES = {"drake": "pydrake"}  # names of engines' modules, where they are others
 
 
-def _states(task: dict):
-    return zip(*(np.asarray(task[key], dtype=float) for key in "qva"), strict=True)
+def _torques(task: dict, places: dict, home, size: int, torque: Callable) -> dict[str, list]:
+    """Of known joints at all states. places: by name, where they are in positions and in velocities (size,); home:
+    positions of the pose of the file; torque: inverse dynamics of positions, velocities and accelerations."""
+    known = [(k, *places[name]) for k, name in enumerate(task["joints"]) if name in places]
+    found: dict[str, list] = {task["joints"][k]: [] for k, *_ in known}
+    for q, v, a in zip(*(np.asarray(task[key], dtype=float) for key in "qva"), strict=True):
+        at, (speed, acceleration) = np.array(home, dtype=float), np.zeros((2, size))
+        for k, i, j in known:
+            at[i] += q[k]
+            speed[j], acceleration[j] = v[k], a[k]
+        tau = torque(at, speed, acceleration)
+        for k, _, j in known:
+            found[task["joints"][k]].append(tau[j])
+    return found
 
 
 def _pose(rotation, position) -> dict:

@@ -83,17 +83,17 @@ class EngineReading:
     """One model in one engine."""
 
     engine: str
-    version: str = ""
+    version: str | None = None
     differences: tuple[Difference, ...] = ()  # above the engine's tolerance, largest first
     largest_equal: float = 0.0  # relative, of what counts as rounding
     bodies: int = 0  # compared, as `joints` are
     joints: int = 0
-    refused: str = ""  # why the engine has not read the file
+    refused: str | None = None  # why the engine has not read the file
     notes: tuple[str, ...] = ()  # what it was given instead of it
 
     @property
     def title(self) -> str:
-        return f"{self.engine} {self.version}".strip()
+        return f"{self.engine} {self.version or ''}".strip()
 
 
 @dataclass(frozen=True, repr=False)

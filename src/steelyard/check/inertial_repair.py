@@ -50,8 +50,6 @@ def repair_inertials(
 ) -> tuple[Sketch, dict[int, Change]]:
     """The sketch with its inertials repaired where a `wanted` finding has a repair, and the changes by part."""
     rules = tuple(rule for rule in rules if rule.repairs)
-    mends = {rule.code: rule.mend for rule in rules if rule.mend is not None}
-    told = {rule.code: rule.repairs.rstrip(".") for rule in rules}
     changes: dict[int, Change] = {}
     for _ in range(THRESHOLDS.rounds):
         asked: dict[int, set[str]] = {}
@@ -60,19 +58,10 @@ def repair_inertials(
             if index is not None:
                 asked.setdefault(index, set()).add(finding.code)
         repaired: dict[int, Inertial] = {}
-        for index, codes in ((index, codes - set(mends)) for index, codes in asked.items()):
-            found = _repaired(sketch, index, codes) if codes else None
-            if found is not None:
+        for index, codes in asked.items():
+            if (found := _repaired(sketch, index, codes)) is not None:
                 repaired[index] = found[0]
                 changes[index] = _joined(changes.get(index), sketch, index, codes, *found)
-        for code, mend in mends.items():
-            for index in (each for each, codes in asked.items() if code in codes):
-                mended = mend(sketch, index)
-                if set(mended) & set(repaired):  # of another repair first; the next round sees what that left
-                    continue
-                repaired |= mended
-                for each, inertial in mended.items():
-                    changes[each] = _joined(changes.get(each), sketch, each, {code}, inertial, told[code])
         if not repaired:
             break
         sketch = with_inertials(sketch, repaired)

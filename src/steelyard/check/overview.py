@@ -14,6 +14,7 @@ from steelyard.cards import FEW
 from steelyard.check.catalog import BY_CODE
 from steelyard.check.rule import SEVERITIES, Finding, Findings
 from steelyard.model.references import package_named
+from steelyard.sheets import sheet, text_table
 
 REFUSED = "could not be checked"
 WORDS = {
@@ -120,19 +121,26 @@ class Checked:
             return "-"
         if len(mended) < len(serious):
             return "in part" if mended else "by hand"
-        always = all(each.severity == "error" or BY_CODE[each.code].mend for each in serious)
-        return "--fix" if always else "--fix=all"
+        return "--fix" if all(each.severity == "error" for each in serious) else "--fix=all"
 
 
 def table(models: Sequence[Checked]) -> list[str]:
     """A row a model: its name, bodies, findings, the worst in words and what repairs them."""
     names = _names([model.path for model in models])
-    rows: list[tuple[str, ...]] = [("model", "bodies", "errors", "warnings", "notes", "repair", "worst finding")]
+    columns = (
+        ("model", "text"),
+        "bodies",
+        "errors",
+        "warnings",
+        "notes",
+        ("repair", "text"),
+        ("worst finding", "text"),
+    )
+    rows = []
     for name, model in zip(names, models, strict=True):
-        counts = [str(n) for n in model.findings.counts.values()]
-        numbers = ["-"] * 4 if model.problem else [str(model.bodies), *counts]
+        numbers = ["-"] * 4 if model.problem else [model.bodies, *model.findings.counts.values()]
         rows.append((name, *numbers, "-" if model.problem else model.repair, model.worst))
-    return _aligned(rows, right=range(1, 5))
+    return text_table(sheet("", "", columns, rows)).splitlines()
 
 
 def summary(models: Sequence[Checked]) -> list[str]:
@@ -141,12 +149,13 @@ def summary(models: Sequence[Checked]) -> list[str]:
     for model in models:
         for each in model.findings:
             found[each.severity, each.code].append(each)
-    rows: list[tuple[str, ...]] = [("rule", "severity", "findings", "models", "what it says")]
+    rows = []
     order = sorted(found.items(), key=lambda each: (SEVERITIES.index(each[0][0]), -len(each[1]), each[0][1]))
     for (severity, code), group in order:
         where = Counter(each.path for each in group)
-        rows.append((code, severity, str(len(group)), str(len(where)), BY_CODE[code].title))
-    return _aligned(rows, right=(2, 3)) if found else []
+        rows.append((code, severity, len(group), len(where), BY_CODE[code].title))
+    columns = (("rule", "text"), ("severity", "text"), "findings", "models", ("what it says", "text"))
+    return text_table(sheet("", "", columns, rows)).splitlines() if found else []
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
@@ -156,14 +165,3 @@ def _names(paths: Sequence[Path]) -> list[str]:
         return [os.path.basename(path) for path in whole]  # noqa: PTH119
     shared = os.path.commonpath([os.path.dirname(path) for path in whole])  # noqa: PTH120
     return [Path(os.path.relpath(path, shared)).as_posix() for path in whole]
-
-
-def _aligned(rows: Sequence[tuple[str, ...]], right) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if i in right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -16,7 +17,7 @@ from steelyard.check.overview import summary as by_code
 from steelyard.check.overview import table as by_model
 from steelyard.check.rule import Finding, Findings, counted
 from steelyard.model.sketch import Inertial
-from steelyard.sheets import ROWS, sheet, text_table
+from steelyard.sheets import ROWS, markdown_table, markdown_text, sheet, text_table
 
 if TYPE_CHECKING:
     from steelyard.check.engines import Comparison, EngineReading
@@ -129,7 +130,7 @@ def to_json(
         "notes": list(findings.notes),
         "errors": list(errors),
         "repairs": [_repair_object(each) for each in repairs],
-        "engines": [_engines_object(each) for each in engines],
+        "engines": [asdict(each) | {"path": str(each.path)} for each in engines],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -178,16 +179,6 @@ def _inertial_object(inertial: Inertial) -> dict:
         "com": [_finite(x) for x in inertial.com],
         "inertia_com": dict(zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), map(_finite, six), strict=True)),
     }
-
-
-def _engines_object(comparison: "Comparison") -> dict:
-    readings = [
-        vars(each)
-        | {"version": each.version or None, "refused": each.refused or None, "notes": list(each.notes)}
-        | {"differences": [vars(difference) for difference in each.differences]}
-        for each in comparison.readings
-    ]
-    return {"path": str(comparison.path), "missing": list(comparison.missing), "readings": readings}
 
 
 ELSEWHERE = "newton"  # no extra brings it, as it wants another OpenUSD
@@ -319,16 +310,10 @@ def markdown(findings: Findings, repairs: Sequence["Repair"] = ()) -> str:
     grouped: dict[str, list[Finding]] = defaultdict(list)
     for finding in merged(findings):
         grouped[finding.path].append(finding)
+    columns = ("line", *((title, "text") for title in ("code", "severity", "finding", "remedy")))
     for path, items in grouped.items():
-        lines += [f"### {_cell(path)}", "", "| line | code | severity | finding | remedy |", "|---:|---|---|---|---|"]
-        lines += [f"| {f.line} | {f.code} | {f.severity} | {_cell(f.message)} | {_cell(f.remedy)} |" for f in items]
-        lines.append("")
+        rows = [(f.line, f.code, f.severity, f.message, f.remedy) for f in items]
+        lines += [f"### {markdown_text(path)}", "", markdown_table(sheet("", "", columns, rows)), ""]
     for each in repairs:
         lines += ["```", *repair_lines(each), "```", ""]
     return "\n".join([*lines, count_line(findings), ""])
-
-
-def _cell(value: str) -> str:
-    for raw, safe in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("\n", " ")):
-        value = value.replace(raw, safe)
-    return value

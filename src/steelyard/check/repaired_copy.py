@@ -13,7 +13,8 @@ from steelyard.check.inertial_repair import Change, repair_inertials
 from steelyard.check.rule import Findings
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
-from steelyard.model import Robot, load
+from steelyard.identifiable.numeric_rank import robot_states
+from steelyard.model import load
 from steelyard.model.document import ModelDocument
 from steelyard.model.formats import BY_NAME, BY_SUFFIX, opened, read_sketch
 from steelyard.model.sketch import Inertial, Sketch
@@ -37,21 +38,11 @@ def effect(before: Path, after: Path, folders, arguments=()) -> tuple[Effect, ..
         old, new = load(before, folders=folders, arguments=arguments), load(after, folders=folders)
     except ModelError:
         return None
-    q, v, a = _motions(old)
+    q, v, a = (x.T for x in robot_states(old, SAMPLES, seed=0))
+    q = np.clip(q, old.lower, old.upper)
     tau, tau_new = inverse_dynamics(old, q, v, a), inverse_dynamics(new, q, v, a)
     rms, change = (np.sqrt(np.mean(np.square(x), axis=0)) for x in (tau, tau_new - tau))
     return tuple(Effect(*row) for row in zip(old.dof_names, rms.tolist(), change.tolist(), strict=True))
-
-
-def _motions(robot: Robot):
-    """Positions within the limits (at most pi), velocities and accelerations of order one; always the same."""
-    rng = np.random.default_rng(0)
-    lower, upper = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
-    q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), size=(SAMPLES, robot.nq))
-    for where in robot.quaternions:
-        quaternion = rng.normal(size=(SAMPLES, 4))
-        q[:, where] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
-    return q, rng.normal(size=(SAMPLES, robot.nv)), rng.normal(size=(SAMPLES, robot.nv))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +66,7 @@ class Repair:
     def left(self) -> tuple[str, ...]:
         """Codes of findings that remain and that a repair asked for them would repair."""
         rules = (BY_CODE[code] for code in self.remaining.codes)
-        return tuple(rule.code for rule in rules if rule.repairs and not rule.mend)
+        return tuple(rule.code for rule in rules if rule.repairs)
 
 
 def copy_suffix(path: Path) -> str:
@@ -91,10 +82,9 @@ def repair(
 
     fix: what is repaired: "errors", which no body can have; "all", warnings too, which a right model may have (a
     counterweight that is not drawn); or rule codes and beginnings of codes. select, ignore: rules that look, as for
-    `run`, and so are folders, arguments and destination: what its programs misread is written so that all read it
-    alike. The copy of a xacro file is the URDF that it stands for. A copy without changes is written when nothing can
-    be repaired. Raises ModelError, with nothing written, for an unreadable
-    model and for a result that does not read back as planned.
+    `run`, and so are folders, arguments and destination. The copy of a xacro file is the URDF that it stands for. A
+    copy without changes is written when nothing can be repaired. Raises ModelError, with nothing written, for an
+    unreadable model and for a result that does not read back as planned.
     """
     path, out = Path(path).absolute(), Path(out).absolute()
     suffix = copy_suffix(path)
@@ -130,18 +120,15 @@ def _write(
     document: ModelDocument, sketch: Sketch, repaired: Sketch, inertials: dict[int, Inertial], out: Path
 ) -> tuple[Path, ...]:
     final = document.with_inertials(sketch, inertials, out)
-    try:
-        with storage.folders_above(out), storage.temporary_files() as temporary:
-            trial = storage.draft_of(out)
-            for name, content in document.with_inertials(sketch, inertials, trial):
-                temporary.append(name)
-                name.write_bytes(content)
-            _verify(repaired, read_sketch(trial, meshes=False, folders=document.folders), out)
-            for (target, content), name in zip(final, temporary, strict=True):
-                name.write_bytes(content)
-                name.replace(target)
-    except OSError as error:
-        raise ModelError(f"{out} cannot be written: {error.strerror or error}.") from error
+    with storage.placed(out, refusal=ModelError), storage.temporary_files() as temporary:
+        trial = storage.draft_of(out)
+        for name, content in document.with_inertials(sketch, inertials, trial):
+            temporary.append(name)
+            name.write_bytes(content)
+        _verify(repaired, read_sketch(trial, meshes=False, folders=document.folders), out)
+        for (target, content), name in zip(final, temporary, strict=True):
+            name.write_bytes(content)
+            name.replace(target)
     return tuple(target for target, _ in final)
 
 

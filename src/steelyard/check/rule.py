@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.cards import Card
 from steelyard.check.destinations import Destination, Misread
-from steelyard.model.sketch import Inertial, Place, Sketch
+from steelyard.model.sketch import Place, Sketch
 
 if TYPE_CHECKING:
     from steelyard.check.engines import Comparison
@@ -128,10 +128,6 @@ class Hit:
     file: str = ""  # that it is about, as the model names it
 
 
-Mend = Callable[[Sketch, int], dict[int, Inertial]]
-"""Inertials of parts, by index, that every program reads as the model means them; given a part that a finding is on."""
-
-
 @dataclass(frozen=True)
 class Rule:
     """code, name and default severity are stable.
@@ -146,7 +142,6 @@ class Rule:
     look: Callable[[Sketch], Iterator[Hit]]
     text: str  # its documentation
     misread: tuple[Misread, ...] = ()
-    mend: Mend | None = None  # repair that leaves the robot as it is, where there is one
 
     @property
     def title(self) -> str:
@@ -190,12 +185,11 @@ def documented(
     *,
     repairs: str = "",
     misread: tuple[Misread, ...] = (),
-    mend: Mend | None = None,
 ) -> Rule:
     """A `Rule` whose documentation is stated in parts. head: code, name and severity."""
     text = f"{title}\n\nWhy: {why}\nExample:\n    {example}\nRemedy: {remedy}\n"
     code, name, severity = head.split()
-    return Rule(code, name, severity, repairs, look, text, misread, mend)
+    return Rule(code, name, severity, repairs, look, text, misread)
 
 
 def reported(sketch: Sketch, code: str, remedy: str) -> Iterator[Hit]:

@@ -9,11 +9,10 @@ import numpy as np
 from steelyard.check.rule import Hit, figures, reported, rule
 from steelyard.check.rules_kinds import in_one_chain, kind_of, mirrored_name, sagittal, stand_mirrored
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model.joint import Joint
+from steelyard.model.joint import ENDLESS_EFFORT, Joint
 from steelyard.model.sketch import Sketch, SketchJoint
 from steelyard.spatial import GRAVITY
 
-MARKS = 1e6  # limits from here on stand for none, as do powers of ten
 DRIVEN = ("revolute", "prismatic")
 SINGLE = ("hinge", "slide", *DRIVEN)
 RANGED = ("revolute", "hinge")
@@ -289,9 +288,9 @@ def limit_apart(sketch: Sketch) -> Iterator[Hit]:
 
 
 def _limit(joint: SketchJoint, key: str) -> float:
-    """A limit, 0 where it stands for none or is another joint's."""
+    """A limit, 0 where it stands for none, as powers of ten do, or is another joint's."""
     value = 0.0 if joint.mimics else joint.limits.get(key, 0.0)
-    return value if 0 < value < MARKS and not np.log10(value).is_integer() else 0.0
+    return value if 0 < value < ENDLESS_EFFORT and not np.log10(value).is_integer() else 0.0
 
 
 @rule("SY516", "one-fixed", "warning")

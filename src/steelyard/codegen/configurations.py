@@ -364,12 +364,12 @@ def _ros2_control(known: Configured) -> str:
         "gravity_compensation_pd_controller:",
         "  ros__parameters:",
         "    type: gravity_compensation_pd_controller/GravityCompensationPDController",
-        f"    joints: [{', '.join(_yaml(name) for name in names)}]",
+        f"    joints: [{', '.join(json.dumps(name) for name in names)}]",
         "    compensate_gravity: true",
         "    dynamics_solver:",
         "      dynamics_solver_plugin: kdl_inverse_dynamics_solver/KDLInverseDynamicsSolver",
-        f"      root: {_yaml(root)}",
-        f"      tip: {_yaml(tip)}",
+        f"      root: {json.dumps(root)}",
+        f"      tip: {json.dumps(tip)}",
     ]
     servos = all(joint.kind == "position" for joint in known.joints)
     gains = ["p_gains, d_gains: yours, as no position drives were identified."]
@@ -389,10 +389,6 @@ def _chain(robot: Robot) -> tuple[str, str] | None:
         return None
     base = next((link.name for link in robot.links if link.body == WORLD), robot.body_names[0])
     return base, robot.body_names[-1]
-
-
-def _yaml(text: str) -> str:
-    return json.dumps(text)
 
 
 DESTINATIONS = {

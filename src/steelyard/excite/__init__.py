@@ -7,7 +7,6 @@ from steelyard.excite.motion_design import design
 from steelyard.excite.motion_formats import write
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for
-from steelyard.excite.static_poses import poses
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ __all__ = [
     "Design",
     "Limits",
     "design",
-    "poses",
     "profile_for",
     "rehearse",
     "write",

@@ -15,8 +15,8 @@ from steelyard.excite.motion_problem import JOINT_LIMITS, Problem, corner_speeds
 from steelyard.excite.optimise import PENALTY, Progress, Run, aimed_shares, rounds
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.native import CHUNK
+from steelyard.simulate.trajectories import STEP
 
-RATE = 1000.0  # Hz
 STRIDE = 10  # instants from one look at distances to the next
 UNITS = {"position": "", "velocity": "/s", "acceleration": "/s^2", "jerk": "/s^3"}
 RESTORATIONS = 4  # times that the limits are drawn in where the dense look finds more than the grid
@@ -43,7 +43,7 @@ class Margin:
         return self.used <= 1 + 1e-9
 
 
-def margins(problem: Problem, coefficients, *, rate: float = RATE) -> tuple[Margin, ...]:
+def margins(problem: Problem, coefficients, *, rate: float = 1 / STEP) -> tuple[Margin, ...]:
     """Every finite limit of every joint that moves, at `rate` Hz, the tightest first.
 
     Distances are taken at every tenth instant, and at all of them around those from which bodies, at the speeds they
@@ -246,7 +246,7 @@ def _restored(run: Run, deadline: float) -> tuple[np.ndarray, tuple[Margin, ...]
             return middle + share * (coefficients - middle), used, (note,) if share < 1 else ()
         share *= SHRINKING
         smaller = middle + share * (coefficients - middle)
-        used = margins(run.problem, smaller, rate=RATE / STRIDE)
+        used = margins(run.problem, smaller, rate=1 / STEP / STRIDE)
         if all(m.satisfied for m in used):
             used = margins(run.problem, smaller)
     worst = used[0]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -79,8 +79,7 @@ def design(
             free among the model's keyframes, the profile's home, the middle of the ranges and zero; by default any.
         profile: of the robot's make (`profile_for`): states limits that `limits` does not, and holds other joints, such
             as a gripper's, still where neither `locked` nor `moved` says what moves.
-        locked: joints that stay still, by name or pattern (`left_*`).
-        moved: joints that alone move, likewise; all by default.
+        locked, moved: joints that stay still, or that alone move, by name or pattern (`left_*`); all move by default.
         rest: (nv,) or (nq,) where joints stay that do not move, rad or m; neutral by default.
         rows: what is measured, any of "joints", "base" and "wrench:LINK", as in `accumulate`.
         friction, armature: unknown terms, as in `accumulate`; by default those of an Information in `after`, if any.
@@ -93,9 +92,7 @@ def design(
         weight: of the prior, as in `fit.consistent`.
         target: condition number to reach, by the criterion "condition" if need be; a miss is explained in `notes`.
         warm: a design or a log to start from.
-        seed: of the random starts.
-        starts: number of starts that are optimised to the end.
-        workers: processes for them.
+        seed, starts, workers: of the random starts, how many are optimised to the end, and by how many processes.
         time_limit: s after which the best motion so far is made to keep the limits and returned.
         progress: function of a stage in words and the share that is done, called between rounds.
 
@@ -119,16 +116,22 @@ def design(
     course = Course(duration, locked, moved, basis, harmonics, periods, points, ramp)
     aim = Aim(criterion, focus, target, rows, friction, armature, noise, noise_share, rate, after, weight)
     search = Search(seed=seed, starts=starts, workers=workers, time_limit=time_limit)
-    limits, course, stated = _of_make(robot, Limits() if limits is None else limits, course, profile)
-    clock = _Clock(time.monotonic(), np.inf if time_limit is None else time_limit)
+    return _designed(robot, limits or Limits(), course, aim, search, start, profile, rest, warm, progress)
+
+
+def _designed(
+    robot: Robot, limits: Limits, course: Course, aim: Aim, search: Search, start, profile, rest, warm, progress
+) -> Design:
+    began = time.monotonic()
+    limits, course, stated = _of_make(robot, limits, course, profile)
     bounds = bounds_of(robot, limits, locked=course.locked, moved=course.moved or None, rest=rest)
     if not len(bounds.moving):
         raise OptionError("Every joint is locked; leave one that moves.")
     curves, coefficients = warm_start(warm, robot, bounds, candidate_curves(course))
     problem, said = _problem(robot, limits, bounds, aim, curves[0], start, profile)
-    best, before, notes = _best(problem, curves, coefficients, search, target, clock, progress)
-    notes = (*stated, *said, *scene_notes(robot, problem.scene, limits), *best.notes, *notes)
-    return replace(_design(best, problem.goal, before, notes), make=profile and profile.name)
+    made = _best(problem, curves, coefficients, search, aim.target, began, progress)
+    notes = (*stated, *said, *scene_notes(robot, problem.scene, limits), *made.notes)
+    return replace(made, notes=notes, make=profile and profile.name)
 
 
 def _of_make(
@@ -143,35 +146,18 @@ def _of_make(
     return profile.fill(robot, limits), replace(course, locked=(*course.locked, *others)), (said,)
 
 
-def _best(
-    problem: Problem, curves, coefficients, search: Search, target: float | None, clock: "_Clock", progress
-) -> tuple[Feasible, float, tuple[str, ...]]:
-    """The best motion that keeps all limits, the condition number of the first one, and what to say of the search."""
-    runs = first_runs(problem, curves, search, warm=coefficients, deadline=clock.after(1 - SHAPE_SHARE))
-    before = condition_of(replace(runs[0], z=runs[0].first))
-    best = best_feasible(runs[: search.starts], workers=search.workers, progress=progress, seconds=clock.left)
-    best, notes = pursue_target(best, target, seconds=clock.left)
-    if time.monotonic() > clock.after(SHAPE_SHARE):
-        notes = (*notes, f"The time limit of {clock.seconds:g} s was reached; a longer one may find a better motion.")
+def _best(problem: Problem, curves, coefficients, search: Search, target: float | None, began, progress) -> Design:
+    """The best motion that keeps all limits. began: monotonic time of the design, s."""
+    seconds = np.inf if search.time_limit is None else search.time_limit
+    runs = first_runs(problem, curves, search, warm=coefficients, deadline=began + (1 - SHAPE_SHARE) * seconds)
+    before, left = condition_of(replace(runs[0], z=runs[0].first)), began + seconds - time.monotonic()
+    best = best_feasible(runs[: search.starts], workers=search.workers, progress=progress, seconds=left)
+    best, notes = pursue_target(best, target, seconds=began + seconds - time.monotonic())
+    if time.monotonic() > began + SHAPE_SHARE * seconds:
+        notes = (*notes, f"The time limit of {seconds:g} s was reached; a longer one may find a better motion.")
     if progress is not None:
         progress("designed", 1.0)
-    return best, before, tuple(notes)
-
-
-@dataclass(frozen=True)
-class _Clock:
-    """Time for a design: began at a monotonic time in s, seconds that it may take, inf without limit."""
-
-    began: float
-    seconds: float
-
-    def after(self, share: float) -> float:
-        """Monotonic time, s, at which this share of the time is over."""
-        return self.began + share * self.seconds
-
-    @property
-    def left(self) -> float:
-        return self.after(1.0) - time.monotonic()
+    return _design(best, problem.goal, before, (*best.notes, *notes))
 
 
 def _problem(robot: Robot, limits: Limits, bounds: MotionBounds, aim: Aim, curve, start, profile):

@@ -72,11 +72,8 @@ def write(design: Design, path, *, rate: float | None = None) -> Path:
             f"'{path}': {form.title} takes {count} {'revolute ' * form.turning}joints; of '{design.robot.name}' "
             f"{', '.join(_names(design))} move. Lock the others, or take another format."
         )
-    try:
-        with storage.folders_above(path):
-            form.write(design, path, form.rate if rate is None else rate)
-    except OSError as error:
-        raise OptionError(f"Motion {path} cannot be written: {error.strerror or error}.") from error
+    with storage.placed(path, "Motion"):
+        form.write(design, path, form.rate if rate is None else rate)
     return path
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.dynamics.kinematics import TreeMotion, motion
+from steelyard.dynamics.kinematics import motion
 from steelyard.excite.adjoint import body_twists, twist_gradient
 from steelyard.excite.collisions import CollisionScene
 from steelyard.excite.ground_support import Support
@@ -134,34 +134,33 @@ class Problem:
         slope = np.array([np.vdot(*both) / 2 for both in zip(pull[measured], rows.base[measured], strict=True)])
         load[measured] = self.goal.noise_gradient(rows.forces[measured], slope)
         by_state, beyond = np.zeros_like(states), {}
+
+        def pressed(name: str, excess) -> np.ndarray:
+            """Derivative by the excess of the augmented-Lagrangian term of `excess <= 0`, which the cost gets."""
+            nonlocal value
+            beyond[name], before, n = excess, multipliers.get(name, 0.0), excess.shape[-1]
+            force = np.maximum(0.0, before + penalty * excess)
+            value += float((force**2 - np.square(before)).sum()) / (2 * penalty * n)
+            return force / n
+
         for order, name in enumerate(JOINT_LIMITS):
-            centre = self.bounds.middle[:, None] if order == 0 else 0.0
-            limit = self._limit(name, tight)
-            if not np.isfinite(limit).any():
-                continue
-            off = states[order] - centre
-            beyond[name] = np.abs(off) / limit - 1
-            force = self._penalty(beyond[name], multipliers.get(name, 0.0), penalty)
-            value += force[0]
-            by_state[order] += force[1] * np.sign(off) / limit
-        limit = self._limit("effort", tight)
-        if np.isfinite(limit).any():
+            if np.isfinite(limit := self._limit(name, tight)).any():
+                off = states[order] - (self.bounds.middle[:, None] if order == 0 else 0.0)
+                by_state[order] += pressed(name, np.abs(off) / limit - 1) * np.sign(off) / limit
+        if np.isfinite(limit := self._limit("effort", tight)).any():
             tau = rows.forces[: self.robot.nv]
-            beyond["effort"] = np.abs(tau) / limit - 1
-            force = self._penalty(beyond["effort"], multipliers.get("effort", 0.0), penalty)
-            value += force[0]
-            load[: self.robot.nv] += force[1] * np.sign(tau) / limit
+            load[: self.robot.nv] += pressed("effort", np.abs(tau) / limit - 1) * np.sign(tau) / limit
         if self.support is not None:
             wrench, room = rows.forces[self.base_rows], self.support.room[:, None] * tight.get("balance", 1.0)
-            beyond["balance"] = self.support.reach(wrench) / room - 1
-            force = self._penalty(beyond["balance"], multipliers.get("balance", 0.0), penalty)
-            value += force[0]
-            load[self.base_rows] += self.support.reach_gradient(wrench, force[1] / room)
+            force = pressed("balance", self.support.reach(wrench) / room - 1)
+            load[self.base_rows] += self.support.reach_gradient(wrench, force / room)
         if self.cartesian_speed is not None:
-            added, by_q, by_v, beyond["cartesian speed"] = self._corners(rows.bodies, multipliers, penalty, tight)
-            value += added
-            by_state[0] += by_q
-            by_state[1] += by_v
+            limit, twist = self.cartesian_speed * tight.get("cartesian speed", 1.0), body_twists(rows.bodies)
+            speed, worst = corner_speeds(self.robot, self.scene, twist)
+            velocity = twist[:3] + np.cross(twist[3:], worst, axis=0)
+            push = pressed("cartesian speed", speed / limit - 1) * velocity / (limit * np.maximum(speed, 1e-9))
+            push = np.concatenate([push, np.cross(worst, push, axis=0)])
+            by_state[:2] += twist_gradient(self.robot, rows.bodies, push)
         if self.scene is not None and self.colliding:
             added, by_state[0, :, ::SPARSE] = self._collisions(states[0], by_state[0, :, ::SPARSE], penalty, tight)
             value += added
@@ -174,23 +173,6 @@ class Problem:
         limit = self.bounds.half if name == "position" else getattr(self.bounds, name)
         limit = limit * tight.get(name, 1.0)
         return np.where(self.bounds.locked, np.inf, limit)[:, None]
-
-    def _penalty(self, beyond, multiplier, penalty: float) -> tuple[float, np.ndarray]:
-        """Augmented-Lagrangian term of `beyond <= 0` and its derivative, averaged over samples."""
-        n = beyond.shape[-1]
-        pressed = np.maximum(0.0, multiplier + penalty * beyond)
-        return float((pressed**2 - np.square(multiplier)).sum()) / (2 * penalty * n), pressed / n
-
-    def _corners(self, state: TreeMotion, multipliers, penalty, tight):
-        limit = self.cartesian_speed * tight.get("cartesian speed", 1.0)
-        twist = body_twists(state)
-        speed, worst = corner_speeds(self.robot, self.scene, twist)
-        beyond = speed / limit - 1
-        added, force = self._penalty(beyond, multipliers.get("cartesian speed", 0.0), penalty)
-        velocity = twist[:3] + np.cross(twist[3:], worst, axis=0)
-        pull = force * velocity / (limit * np.maximum(speed, 1e-9))
-        by_q, by_v = twist_gradient(self.robot, state, np.concatenate([pull, np.cross(worst, pull, axis=0)]))
-        return added, by_q, by_v, beyond
 
     def _collisions(self, q, by_q, penalty, tight):
         assert self.scene is not None

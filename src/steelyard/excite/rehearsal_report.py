@@ -8,27 +8,26 @@ from steelyard.decisions.verdict import GOOD, MOTION, USE, Reason, Verdict
 from steelyard.excite.rehearsal import Rehearsal
 from steelyard.numbers import number, percent, plural
 from steelyard.report.document import Part, Screen, Section, View
-from steelyard.report.figure_style import IDENTIFIED, NOMINAL, drawn, log_axis, points
+from steelyard.report.figure_style import IDENTIFIED, NOMINAL, drawn, log_axis
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
 from steelyard.sheets import Sheet, sheet
 
 USABLE, COVERED = 0.5, 0.8  # of the model's error, and of the truths in their intervals: a rehearsal that went well
 BEST = "This is the best case, without flexible joints, cables and friction of other forms, which decide real errors."
-SMALLEST = 1e-5  # of natural sizes, that figures show
 
 
 def rehearsal_view(found: Rehearsal) -> View:
-    """The report, with a table and two figures."""
+    """The report, with tables and a figure."""
     screen = _screen(found)
-    parts = (Part(sheet=_by_part(found)), Part(figures=(("promise", 0),)), Part(sheet=_table(found)))
+    parts = (Part(sheet=_by_part(found)), Part(sheet=_table(found)))
     shorter = Section("How much of the motion is needed", "shorter", (Part(figures=(("shorter", 0),)),))
     return View(
         summary={"kind": "rehearsal", "verdict": screen.as_json(), **as_json(found)},
         title=f"Rehearsal of {found.robot.name}",
         subtitle=f"{number(found.duration)} s, {plural(len(found.trials), 'truth')} in MuJoCo",
         sections=(Section("What would be identified", "identified", parts), shorter),
-        figures={("promise", 0): _promise(found), ("shorter", 0): _shorter(found)},
+        figures={("shorter", 0): _shorter(found)},
         files="",
     )
 
@@ -128,19 +127,6 @@ def _table(found: Rehearsal) -> Sheet:
         rows,
         folded="Every parameter",
     )
-
-
-def _promise(found: Rehearsal) -> dict:
-    shown = np.flatnonzero(found.shown)
-    promised, reached = (np.maximum(100 * x[shown], 100 * SMALLEST).tolist() for x in (found.promised, found.reached))
-    names = [found.names[k] for k in shown]
-    marker = {"color": IDENTIFIED, "size": 8}
-    ends = [min([*promised, *reached], default=1.0), max([*promised, *reached], default=100.0)]
-    line = {"type": "scatter", "x": ends, "y": ends, "mode": "lines", "name": "as promised"}
-    traces = [points("parameter", promised, reached, names, unit="%", marker=marker)]
-    traces.append(line | {"line": {"color": NOMINAL, "dash": "dash", "width": 1.2}})
-    x = {"title": "promised: half of the interval over natural size [%]", "type": "log", "exponentformat": "none"}
-    return drawn(traces, "Promised and made errors", x, log_axis("error over natural size [%]"))
 
 
 def _shorter(found: Rehearsal) -> dict:

@@ -31,7 +31,8 @@ REFUSED, FAILED = "refused", "failed"
 class Failure:
     """A log, or rows of one, that is not in the sums."""
 
-    run: Run
+    robot: str  # and `log`: as of its `Run`
+    log: str
     rows: tuple[int, int] | None
     kind: str  # "refused" for what the log is, "failed" for what happened (reading, a worker's death)
     reason: str
@@ -208,7 +209,7 @@ def _from_cache(partition: Partition, robot: Robot, keep, done, failures) -> boo
         done[partition] = cache.load_part(path, robot).head, path
     elif storage.exists(refused):
         kind, reason = cache.load_refusal(refused)
-        failures[partition] = Failure(partition.run, partition.rows, kind, reason, 0)
+        failures[partition] = Failure(*partition.place, kind, reason, 0)
     else:
         return False
     return True
@@ -227,7 +228,7 @@ def sum_partition(job: Job, robot: Robot, partition: Partition, keep) -> tuple[H
 def _failure(partition: Partition, error: BaseException, attempts: int) -> Failure:
     refused = isinstance(error, SteelyardError)
     reason = str(error) if refused else f"{type(error).__name__}: {str(error)[:300]}"
-    return Failure(partition.run, partition.rows, REFUSED if refused else FAILED, reason, attempts)
+    return Failure(*partition.place, REFUSED if refused else FAILED, reason, attempts)
 
 
 def _totals(robot: Robot, parts: Sequence[Part | str]) -> tuple[Information, Information]:

@@ -1,14 +1,12 @@
 """What is shown of a fleet: its files, together or not at all; its tables on the terminal and on a page of its own.
 
-The page has no scripts and needs no network; every number on it is of the summary, and drawings stand beside theirs.
+The page needs no network; every number on it is of the summary, and figures stand beside theirs.
 """
 
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from html import escape
-from math import isfinite
 from pathlib import Path
 
 from rich.console import Group
@@ -21,13 +19,13 @@ from steelyard.model import save
 from steelyard.numbers import number, percent, share, size
 from steelyard.report.console import shown
 from steelyard.report.document import Part, Screen, Section, View
+from steelyard.report.figure_style import POINTS, drawn, points, text
 from steelyard.report.outputs import staged
 from steelyard.report.rendering import page
 from steelyard.sheets import ROWS, Sheet, sheet
 
 MODELS = "models"
 SUMMARY, REPORT, SUMS = "fleet.json", "fleet.html", "information.npz"
-WIDTH, HEIGHT, LEFT, PAD, TOP, BOTTOM = 460, 190, 56, 14, 26, 34  # of a drawing on the page
 TEXT, WRAP = "text", "wrap"  # kinds of columns
 
 
@@ -137,7 +135,7 @@ def view(found: dict) -> View:
             _tables("Logs that are not in the sums", "Failures", failure_sheet(found), "All logs were used."),
             *([Section("Notes", "Notes", (Part(items=tuple(found["notes"])),))] if found["notes"] else []),
         ],
-        figures={},
+        figures={("course", k): course(each) for k, (_, each) in enumerate(_all_changes(found)) if each["course"]},
         foot=f"steelyard {found['version'] or ''} · Python {found['python']} · {work['where']}, {work['computed']} "
         f"partitions computed, {work['reused']} reused, {number(work['seconds'])} s of work",
         files=SUMMARY,
@@ -160,18 +158,16 @@ def _changes(found: dict) -> Iterator[Part]:
     rows = _all_changes(found)
     if not rows:
         yield Part(text="No robot changed between its runs.")
-    for robot, change in rows:
+    for k, (robot, change) in enumerate(rows):
         since = "Since" if change["shape"] == "step" else "A drift from"
         until = f" to {change['last']['when']}" if change["shape"] == "drift" else ""
         rivals = f" Or {', or '.join(change['or'])}." if change["or"] else ""
-        told = change["course"]
         yield Part(
             text=f"{robot['name']}: {change['words']}. {since} {change['first']['when']} ({change['first']['log']})"
             f"{until}, seen at {change['seen']['when']}; p-value over the whole fleet: "
-            f"{number(change['probability'])}.{rivals}"
-            + (f" Drawn: {told['parameter']} [{told['unit']}] with two deviations." if told else ""),
+            f"{number(change['probability'])}.{rivals}",
             sheet=_amount_sheet(robot, change) if change["kind"] != "other" else None,
-            drawing=course(told, change["first"]["place"]) if told else "",
+            figures=(("course", k),) if change["course"] else (),
         )
 
 
@@ -294,37 +290,16 @@ def failure_sheet(found: dict) -> Sheet:
     )
 
 
-def course(drawn: dict, first: int) -> str:
-    """SVG of a parameter run by run with two deviations either way; runs from the change on are filled."""
-    known = [
-        (k, v, 2 * d) for k, (v, d) in enumerate(zip(drawn["values"], drawn["deviations"], strict=True)) if _told(v, d)
-    ]
-    if not known:
-        return ""
-    low, high = min(v - d for _, v, d in known), max(v + d for _, v, d in known)
-    room, count = max(high - low, 1e-12), max(len(drawn["values"]) - 1, 1)
-    x = lambda k: PAD + LEFT + k * (WIDTH - LEFT - 2 * PAD) / count  # noqa: E731
-    y = lambda v: HEIGHT - BOTTOM - (v - low) / room * (HEIGHT - TOP - BOTTOM)  # noqa: E731
-    marks = [
-        f'<line x1="{x(k):.1f}" x2="{x(k):.1f}" y1="{y(v - d):.1f}" y2="{y(v + d):.1f}" class="bar"/>'
-        f'<circle cx="{x(k):.1f}" cy="{y(v):.1f}" r="4" class="{"after" if k >= first else "before"}"/>'
-        for k, v, d in known
-    ]
-    for value in (low, (low + high) / 2, high):
-        marks.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - PAD}" y1="{y(value):.1f}" y2="{y(value):.1f}" class="grid"/>'
-            f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" class="tick end">{number(value)}</text>'
-        )
-    runs = len(drawn["values"])
-    for k in sorted({0, runs // 2, runs - 1}):
-        marks.append(f'<text x="{x(k):.1f}" y="{HEIGHT - 16}" class="tick middle">{k + 1}</text>')
-    marks.append(f'<text x="{(LEFT + WIDTH) / 2:.1f}" y="{HEIGHT - 3}" class="tick middle">run</text>')
-    title = escape(f"{drawn['parameter']} [{drawn['unit']}]")
-    marks.append(f'<text x="4" y="12" class="tick">{title}, ± 2 standard deviations</text>')
-    edge = (x(first) + x(max(first - 1, 0))) / 2
-    marks.append(f'<line x1="{edge:.1f}" x2="{edge:.1f}" y1="{TOP - 6}" y2="{HEIGHT - BOTTOM + 4}" class="edge"/>')
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title} run by run">{"".join(marks)}</svg>'
-
-
-def _told(value, deviation) -> bool:
-    return value is not None and deviation is not None and isfinite(value) and isfinite(deviation)
+def course(change: dict) -> dict:
+    """A parameter run by run with two deviations either way; runs from the change on are filled."""
+    told, first, traces = change["course"], change["first"]["place"], []
+    for name, look, runs in (("before", "nominal", slice(first)), ("after", "identified", slice(first, None))):
+        places = list(range(1, len(told["values"]) + 1))[runs]
+        color, symbol = POINTS[look]
+        trace = points(name, places, told["values"][runs], map(str, places), unit=told["unit"], marker={"color": color})
+        bars = {"type": "data", "array": [d and 2 * d for d in told["deviations"][runs]], "color": color}
+        traces.append(trace | {"marker": {"color": color, "symbol": symbol, "size": 8}, "error_y": bars})
+    title, unit = text(told["parameter"]), text(told["unit"])
+    return drawn(
+        traces, f"{title}, \N{PLUS-MINUS SIGN} 2 standard deviations", {"title": "run"}, {"title": f"{title} [{unit}]"}
+    )

@@ -115,7 +115,7 @@ def study(accumulation: Accumulation, *, false_alarm: float = FALSE_ALARM) -> St
         _member(name, robots[name], found[name], now[name], people, i in apart, usual, names)
         for i, name in enumerate(robots)
     )
-    silent = sorted({failure.run.robot for failure in accumulation.failures} - set(robots))
+    silent = sorted({failure.robot for failure in accumulation.failures} - set(robots))
     return Study(accumulation, members, people, causes, np.sqrt(spread), pairs, false_alarm, tuple(silent))
 
 

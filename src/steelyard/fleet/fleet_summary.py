@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from steelyard.fleet.accumulation import Failure
 from steelyard.fleet.changes import DRIFT, STEP, Alarm
 from steelyard.fleet.evidence import LOAD, OTHER, Cause, Evidence, Explained, change_along, marginal, score_test
 from steelyard.fleet.fleet_models import Fits
@@ -41,7 +40,7 @@ def summary(study: Study, fits: Fits, *, files=()) -> dict:
         },
         "samples": sums.samples,
         "runs": len(sums.runs),
-        "failures": [_failure(each) for each in sums.failures],
+        "failures": sums.failures,
         "false_alarm": study.false_alarm,
         "robots": [_member(study, fits, member, outliers.get(member.name), units) for member in study.members],
         "silent": study.silent,
@@ -55,17 +54,6 @@ def summary(study: Study, fits: Fits, *, files=()) -> dict:
 
 def _units(study: Study) -> tuple[str, ...]:
     return column_units(study.accumulation.robot, study.accumulation.fitted.layout)
-
-
-def _failure(each: Failure) -> dict:
-    return {
-        "robot": each.run.robot,
-        "log": each.run.log,
-        "rows": each.rows,
-        "kind": each.kind,
-        "reason": each.reason,
-        "attempts": each.attempts,
-    }
 
 
 def _member(study: Study, fits: Fits, member: Member, outlier, units) -> dict:

@@ -46,6 +46,11 @@ class Partition:
     key: str
     bytes: int
 
+    @property
+    def place(self) -> tuple[str, str, tuple[int, int] | None]:
+        """Robot, log and rows."""
+        return self.run.robot, self.run.log, self.rows
+
 
 def partitions(runs: Iterable[Run], job: Job, robot: Robot, *, piece: int = PIECE) -> list[Partition]:
     """Work of a fleet, in order. A log that cannot be looked at is a partition, too: its work will say why."""

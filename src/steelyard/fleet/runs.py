@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
 from math import isfinite
 from pathlib import Path
 
 from steelyard import storage
 from steelyard.errors import OptionError, choices
+from steelyard.log.csv_header import is_number, seconds_of
 from steelyard.log.read import READERS
 
 COLUMNS = ("robot", "time", "log")
@@ -140,22 +140,10 @@ def _run(row: Mapping, place: int) -> Run:
 def _seconds(given, place: int) -> float:
     """Seconds of a number or a date. Raises OptionError, for times without an order (NaN, infinity) too."""
     with suppress(ArithmeticError, TypeError, ValueError):
-        seconds = _stamp(given) if isinstance(given, date) else _stamp_or_number(str(given))
+        seconds = float(given) if is_number(str(given)) else seconds_of(str(given))
         if isfinite(seconds):
             return seconds
     raise OptionError(
         f"Run {place + 1} of the table has time {str(given)[:80]!r}; expected seconds or a date such as "
         "2026-03-01T12:00."
     )
-
-
-def _stamp_or_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return _stamp(datetime.fromisoformat(text))
-
-
-def _stamp(given: date) -> float:
-    moment = given if isinstance(given, datetime) else datetime(given.year, given.month, given.day)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

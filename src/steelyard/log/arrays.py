@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from steelyard.arguments import found as found_words
 from steelyard.errors import LogError, choices
-from steelyard.log.channels import DRIVE, NAME_WORDS, SI, WORDS, WRENCH_WORD, factor, is_si
+from steelyard.log.channels import DRIVE, NAME_WORDS, SI, WORDS, factor, is_si
 from steelyard.log.frame_channels import found_by_frame, gathered, leaf, require_held
 from steelyard.log.raw_channels import INDEX, NAMES, STEADY, Channel, Raw, ReadRequest, asked, chosen, counted
 from steelyard.log.signals import best_torques, computed_note, recognised
@@ -65,10 +65,9 @@ def build(arrays: Arrays, request: ReadRequest) -> Raw:
     if names == ():
         raise LogError(f"{arrays.path}, array {named!r}: expected joint names as an array of strings")
     stored = _strings(arrays["notes"]) if "notes" in keys else ()
-    wrenches, bandwidth = _wrenches(arrays), _bandwidth(arrays)
+    bandwidth = _bandwidth(arrays)
     index, logs = (next((lower[word] for word in words if word in lower), None) for words in (INDEX, NAMES))
     reached = {key for found in used.values() for key in found} | {named, "notes", index, logs}
-    reached |= {WRENCH_WORD + link for link in wrenches}
     if bandwidth is not None:
         reached |= {BANDWIDTH}
     filled = []
@@ -97,7 +96,7 @@ def build(arrays: Arrays, request: ReadRequest) -> Raw:
             f"{arrays.path}: {len(names)} names in {named!r}, but columns are {widths}. Give one name a column, or "
             "for a robot with joints of several freedoms (a free base) leave the names out: its order is taken."
         )
-    raw = Raw(time[:, 0], channels, (*stored, *notes), wrenches, bandwidth, base, by_frame)
+    raw = Raw(time[:, 0], channels, (*stored, *notes), bandwidth, base, by_frame)
     numbers = np.zeros(0) if index is None else arrays[index].ravel()
     if len(numbers) == len(time) and numbers.dtype.kind in "iu":
         return chosen(raw, numbers, () if logs is None else _strings(arrays[logs]), request.logs)
@@ -111,15 +110,6 @@ def _by_word(keys) -> dict[str, str]:
     leaves = [leaf(key).lower() for key in keys]
     result = {word: key for word, key in zip(leaves, keys, strict=True) if leaves.count(word) == 1}
     return result | {key.lower(): key for key in keys}
-
-
-def _wrenches(arrays: Arrays) -> dict[str, NDArray[np.float64]]:
-    found = {key: arrays[key] for key in arrays.keys if key.startswith(WRENCH_WORD)}
-    return {
-        key.removeprefix(WRENCH_WORD): array.astype(np.float64)
-        for key, array in found.items()
-        if array.dtype.kind in "fiu" and array.ndim == 2 and array.shape[1] == 6
-    }
 
 
 def _bandwidth(arrays: Arrays) -> float | None:

@@ -121,7 +121,6 @@ QUALIFIERS = {kind: frozenset(words.split()) for kind, words in _QUALIFIED.items
 #: Ends of a column's name that are its unit.
 UNIT_ENDS = {"deg": "deg", "rad": "rad", "deg_s": "deg/s", "degs": "deg/s", "dps": "dps", "rpm": "rpm"}
 UNIT_ENDS |= {"rad_s": "rad/s", "rads": "rad/s", "radps": "rad/s", "nm": "Nm", "mnm": "mNm"}
-WRENCH_WORD = "wrench_"  # in front of the name of a link, or of "base"
 NAME_WORDS = ("joint_names", "names", "name", "joints", "joint_name", "joint")
 
 #: word -> channel, longest words first, so that `joint_position_x` is not read as something shorter.

@@ -1,7 +1,7 @@
-"""Channels of frames instead of joints: flags of contact, wrenches from outside, and inertial sensors.
+"""Channels of frames instead of joints: flags of contact, wrenches from outside and of sensors, and inertial sensors.
 
-In tables they are columns `contact_FRAME`, `external_FRAME_fx` ... `_nz` and `imu_FRAME_wx` ... `_az`, in files of
-arrays `contact_FRAME` (n,), `external_FRAME` and `imu_FRAME` (n, 6).
+In tables they are columns `contact_FRAME`, `external_FRAME_fx` ... `_nz`, `wrench_LINK_fx` ... `_nz` and
+`imu_FRAME_wx` ... `_az`, in files of arrays `contact_FRAME` (n,), others (n, 6) without such ends.
 """
 
 import re
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 
-WORDS = {"contacts": "contact", "external": "external", "imu": "imu"}  # channel -> start of names
-PARTS = {  # as columns end
+WORDS = {"contacts": "contact", "external": "external", "imu": "imu", "wrenches": "wrench"}  # channel -> start of names
+SIX = ("fx", "fy", "fz", "nx", "ny", "nz")
+PARTS = {
     "contacts": ("",),
-    "external": ("fx", "fy", "fz", "nx", "ny", "nz"),
+    "external": SIX,
     "imu": ("wx", "wy", "wz", "ax", "ay", "az"),
-}
-BY_FRAME = (*WORDS, "wrenches")  # channels of a Log that are arrays by name
+    "wrenches": SIX,
+}  # end columns
 _COLUMN = {
     channel: re.compile(
         rf"{word}_(?P<frame>.+)" + (rf"_(?P<part>{'|'.join(PARTS[channel])})" if channel != "contacts" else "")
@@ -59,13 +60,14 @@ class ByFrame:
     contacts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     external: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     imu: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def at(self, rows) -> "ByFrame":
         """Some samples of them."""
-        return ByFrame(**changed(self, lambda x: x[rows], tuple(WORDS)))
+        return ByFrame(**changed(self, lambda x: x[rows]))
 
 
-def changed(log, change: Callable[[NDArray], NDArray], channels: Sequence[str] = BY_FRAME) -> dict[str, Any]:
+def changed(log, change: Callable[[NDArray], NDArray], channels: Iterable[str] = tuple(WORDS)) -> dict[str, Any]:
     """What `log.replace` takes to change every array by frame, of a Log or a ByFrame."""
     return {key: {name: change(x) for name, x in getattr(log, key).items()} for key in channels}
 
@@ -115,7 +117,7 @@ def _asked_for(names: Sequence[str], wanted: Mapping[str, Any]) -> list[FrameCha
 def gathered(arrays: Sequence[tuple[FrameChannel, NDArray[np.float64]]], asked: Mapping[str, Any], samples: int):
     """What was read by frame, less what its numbers show to be something else, unless it was asked for; the columns
     used; and notes."""
-    result, used, notes = ByFrame({}, {}, {}), [], []
+    result, used, notes = ByFrame({}, {}, {}, {}), [], []
     for each, x in arrays:
         shape = (samples,) if each.channel == "contacts" else (samples, 6)
         if each.channel not in asked and x.shape != shape:
@@ -138,7 +140,7 @@ def headers(log) -> list[tuple[str, NDArray[np.float64]]]:
     flags = [(f"contact_{frame}", flag) for frame, flag in log.contacts.items()]
     return flags + [
         (f"{WORDS[channel]}_{frame}_{part}", values[:, k])
-        for channel in ("external", "imu")
+        for channel in ("external", "imu", "wrenches")
         for frame, values in getattr(log, channel).items()
         for k, part in enumerate(PARTS[channel])
     ]
@@ -147,7 +149,7 @@ def headers(log) -> list[tuple[str, NDArray[np.float64]]]:
 def require_frames(frames: Mapping[str, Any], by_frame: ByFrame) -> None:
     """Raises LogError for a frame that a robot does not have. frames: of the robot, by name."""
     for channel, word in WORDS.items():
-        if unknown := [name for name in getattr(by_frame, channel) if name not in frames]:
+        if channel != "wrenches" and (unknown := [name for name in getattr(by_frame, channel) if name not in frames]):
             raise LogError(
                 f"{channel} of {choices(unknown)}: the robot has no such frame; it has {choices(frames)}. Rename the "
                 f'columns {word}_FRAME, or say which frame is which: channels={{"{channel}": {{"FRAME": "column"}}}}, '

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, OptionError, choices
+from steelyard.inertia.rotation import to_vector
 from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
 from steelyard.log.stamps import FITS, NONE_FITS, integral, windows
@@ -119,9 +120,9 @@ def _missed(log: Log, convention: Convention) -> float:
     start, stop = windows(log.t)
     before, after = rotation[start], rotation[stop]
     body = convention.angular == "body"
-    turned = _turns(np.swapaxes(before, 1, 2) @ after if body else after @ np.swapaxes(before, 1, 2))
+    turned = to_vector(np.swapaxes(before, 1, 2) @ after if body else after @ np.swapaxes(before, 1, 2))
     pairs = ((log.q[stop, :3] - log.q[start, :3], linear), (turned, v[:, 3:6]))
-    reach = np.ptp(log.q[:, :3], axis=0).max(), np.linalg.norm(_turns(rotation @ rotation[0].T), axis=1).max()
+    reach = np.ptp(log.q[:, :3], axis=0).max(), np.linalg.norm(to_vector(rotation @ rotation[0].T), axis=1).max()
     found = [0.0]
     for (moved, speed), span in zip(pairs, reach, strict=True):
         expected = integral(log.t, speed)
@@ -129,11 +130,3 @@ def _missed(log: Log, convention: Convention) -> float:
         if span > 0.02:  # rad or m over a log, below which a base tells nothing of its velocities
             found.append(float(np.sum((moved - expected) ** 2) / np.sum(moved**2)))
     return max(found)
-
-
-def _turns(rotation: NDArray) -> NDArray[np.float64]:
-    """(n, 3) rotation vectors of matrices (n, 3, 3), of less than half a turn."""
-    twice = np.stack([rotation[:, k - 1, k - 2] - rotation[:, k - 2, k - 1] for k in range(3)], axis=1)
-    sine = np.linalg.norm(twice, axis=1) / 2
-    angle = np.arctan2(sine, (np.trace(rotation, axis1=1, axis2=2) - 1) / 2)
-    return twice / 2 * np.divide(angle, sine, out=np.ones_like(sine), where=sine > 1e-9)[:, None]

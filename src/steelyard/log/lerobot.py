@@ -19,10 +19,10 @@ from steelyard.errors import LogError
 from steelyard.log import parquet
 from steelyard.log.channels import CHANNEL_OF
 from steelyard.log.raw_channels import FOLLOWING, Channel, Raw, ReadRequest, changes, following, one_time
+from steelyard.log.ros.messages import LARGEST
 from steelyard.log.signals import LEROBOT
 
 INFO = Path("meta", "info.json")
-LONGEST = 2**24  # bytes of meta/info.json
 FEATURES = {key: name for key, (name,) in LEROBOT.channels.items()}
 SPLIT = ("q", "v", "tau", "current")  # what the elements of a state may be
 
@@ -72,8 +72,8 @@ def read(path: Path, request: ReadRequest) -> Raw:
 def _features(root: Path) -> dict[str, Any]:
     """Signals of a set by name: their type, shape and the names of their elements."""
     path = _inside(root, root / INFO)
-    if path.stat().st_size > LONGEST:
-        raise LogError(f"{path} has {path.stat().st_size:,} bytes, over the limit of {LONGEST:,}")
+    if path.stat().st_size > LARGEST:
+        raise LogError(f"{path} has {path.stat().st_size:,} bytes, over the limit of {LARGEST:,}")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -100,10 +100,9 @@ class Raw:
     t: NDArray[np.float64]  # (n,) s
     channels: Mapping[str, Channel]  # `q`, `v`, `a`, `tau` and what drives say, as far as the file has them
     notes: tuple[str, ...] = ()
-    wrenches: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  # (n, 6) by link, SI
     bandwidth: float | None = None  # cutoff that tau was filtered at, Hz, where the file says it
     base: str | None = None  # convention of a free base, where it is known; None for Steelyard's own
-    by_frame: ByFrame = field(default_factory=ByFrame)  # Contacts, external wrenches and inertial sensors
+    by_frame: ByFrame = field(default_factory=ByFrame)
 
 
 class RobotNames(Protocol):
@@ -192,7 +191,5 @@ def chosen(raw: Raw, index: NDArray, names: Sequence[str], wanted: Sequence[str]
     if not wanted and len(order) > 1:
         note += f'; --channels \'{{"log": "{called[order[0]]}"}}\' reads one alone'
     channels = {key: replace(channel, values=channel.values[rows]) for key, channel in raw.channels.items()}
-    wrenches = {link: wrench[rows] for link, wrench in raw.wrenches.items()}
     t = one_time(raw.t[rows], changes(index[rows]))
-    by_frame = raw.by_frame.at(rows)
-    return replace(raw, t=t, channels=channels, wrenches=wrenches, by_frame=by_frame, notes=(*raw.notes, note))
+    return replace(raw, t=t, channels=channels, by_frame=raw.by_frame.at(rows), notes=(*raw.notes, note))

@@ -10,8 +10,8 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.arguments import require_type
-from steelyard.errors import LogError, choices
-from steelyard.log.channels import SI, WRENCH_WORD
+from steelyard.errors import LogError
+from steelyard.log.channels import SI
 from steelyard.log.csv_header import parse_header
 from steelyard.log.frame_channels import WORDS, headers
 from steelyard.log.log import Log
@@ -21,12 +21,12 @@ from steelyard.log.table_columns import layout
 
 def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
     """Write columns `t, q_JOINT, v_JOINT, a_JOINT, tau_JOINT, command_JOINT, ...` (`q1` without names), in SI units,
-    and `contact_FRAME`, `external_FRAME_fx` ... `_nz`, `imu_FRAME_wx` ... `_az`.
+    and `contact_FRAME`, `external_FRAME_fx` ... `_nz`, `wrench_LINK_fx` ... `_nz`, `imu_FRAME_wx` ... `_az`.
 
     Numbers have 17 digits. A comment above them keeps the bandwidth of filtered torques; notes are not kept.
 
     Args:
-        log: without wrenches.
+        log: any.
         path: of the file.
         comment: a line above the table.
 
@@ -34,8 +34,6 @@ def write_csv(log: Log, path: str | Path, comment: str = "") -> Path:
         The path.
     """
     require_type(Log, log=log)
-    if log.wrenches:
-        raise LogError(f"log {log.name!r} has wrenches of {choices(log.wrenches)}; write an .npz file, which has room")
     present = [key for key in SI if getattr(log, key) is not None]
     header = io.StringIO()
     above = f"# {comment}\n" if comment else ""
@@ -69,7 +67,6 @@ def write_npz(log: Log, path: str | Path) -> Path:
     """
     require_type(Log, log=log)
     arrays = {key: value for key in SI if (value := getattr(log, key)) is not None}
-    arrays |= {WRENCH_WORD + link: wrench for link, wrench in log.wrenches.items()}
     for channel, word in WORDS.items():
         arrays |= {f"{word}_{frame}": value for frame, value in getattr(log, channel).items()}
     for key in ("joint_names", "notes"):
@@ -104,10 +101,8 @@ def _require_readable(log: Log, line: str, present: list[str]) -> None:
     except LogError:
         same = False
     if not same:
-        raise LogError(
-            f"names {(*log.joint_names, *log.contacts, *log.external, *log.imu)} cannot be told apart in a CSV header; "
-            "write an .npz file instead"
-        )
+        names = (*log.joint_names, *(frame for channel in WORDS for frame in getattr(log, channel)))
+        raise LogError(f"names {names} cannot be told apart in a CSV header; write an .npz file instead")
 
 
 def _written(path: str | Path, suffix: str, write: Callable[[BinaryIO], object]) -> Path:

@@ -4,8 +4,6 @@ The file appears only after its text, written beside it under a temporary name, 
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -61,12 +59,12 @@ def save(robot: Robot, path) -> SaveReport:
     format = BY_NAME[format_of(robot, path)]
     reference, floating = _reference(robot, format.name)
     if reference is None:
-        with _folder(path):
+        with storage.placed(path, refusal=ModelError):
             return _report(path, _noted(robot, new_file(replace(robot, floor=None), path, format)))
     document = document_of(reference)
     assert document is not None  # it was read from its file
     final = document.edited(robot, reference, path)
-    with _folder(path), storage.temporary_files() as temporary:
+    with storage.placed(path, refusal=ModelError), storage.temporary_files() as temporary:
         trial = document.edited(robot, reference, storage.draft_of(path))
         for name, content in trial.files:
             temporary.append(name)
@@ -154,13 +152,3 @@ def _notes(robot: Robot, reference: Robot) -> list[str]:
     if robot.rotors:
         notes.append("Motor rotors are not part of a model file; they belong in a side file beside it.")
     return notes
-
-
-@contextmanager
-def _folder(path: Path) -> Iterator[None]:
-    """Make the folders above a path; take those made away again when something fails."""
-    try:
-        with storage.folders_above(path):
-            yield
-    except OSError as error:
-        raise ModelError(f"{path} cannot be written: {error.strerror or error}.") from error

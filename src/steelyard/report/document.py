@@ -61,9 +61,9 @@ class Screen:
 
 @dataclass(frozen=True)
 class Part:
-    """Paragraph, command, list, table, group of figures and drawing, as far as given, in this order.
+    """Paragraph, command, list, table and group of figures, as far as given, in this order.
 
-    figures: keys of figures; drawing: SVG, on the page alone; robot: what is said of the 3D view that stands here;
+    figures: keys of figures; robot: what is said of the 3D view that stands here;
     folded: text that stands for all this until the reader opens it.
     """
 
@@ -72,7 +72,6 @@ class Part:
     items: tuple[str, ...] = ()
     sheet: Sheet | None = None
     figures: tuple[tuple[str, int], ...] = ()
-    drawing: str = ""
     robot: str = ""
     folded: str = ""
 

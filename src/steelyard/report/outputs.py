@@ -30,11 +30,8 @@ def write_file(path, content: bytes, *, what: str, inputs: Sequence[Path] = ()) 
     one of `inputs`."""
     path = Path(path)
     require_other(path, inputs)
-    try:
-        with storage.folders_above(path), storage.whole(path) as draft:
-            draft.write_bytes(content)
-    except OSError as error:
-        raise OptionError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
+    with storage.placed(path, what), storage.whole(path) as draft:
+        draft.write_bytes(content)
     return path
 
 

@@ -58,15 +58,12 @@ def start_pose(robot: Robot) -> np.ndarray:
     return np.where(outside, np.where(finite, middle, np.clip(q, robot.lower, robot.upper)), q)
 
 
-VERSION = 1
 BESIDE, SMALLEST = 0.7, 0.1  # times the length of its links, m, that a second robot stands aside; and the least length
 TRIANGLES = 60_000  # of all shapes together: less than a megabyte of page
 
 
-def scene(
-    robot: Robot, *, found: Found | None = None, motion: PlayedMotion | None = None, triangles: int = TRIANGLES
-) -> dict:
-    """What is to be seen of a robot. triangles: of all shapes together, about."""
+def scene(robot: Robot, *, found: Found | None = None, motion: PlayedMotion | None = None) -> dict:
+    """What is to be seen of a robot."""
     seen = looks(robot)
     links = {link.name: link for link in robot.links}
     parts = [_placed(part, links, robot) for part in seen.parts if part.link in links]
@@ -74,11 +71,10 @@ def scene(
     parts = [part | {"bare": part["body"] not in drawn} for part in parts]
     far = [part["link"] for part in parts if not np.isfinite(part["frame"]).all()]
     return {
-        "version": VERSION,
         "name": robot.name,
         "joints": joint_tree(robot),
         "q": start_pose(robot).tolist() if motion is None else motion.q[0].tolist(),
-        "shapes": [packed_shape(shape) for shape in within_budget(seen.shapes, triangles)],
+        "shapes": [packed_shape(shape) for shape in within_budget(seen.shapes, TRIANGLES)],
         "parts": [part for part in parts if np.isfinite(part["frame"]).all()],
         "bodies": [_body(robot, i, found) for i in range(robot.nb)],
         "motion": None if motion is None else _packed_motion(motion),

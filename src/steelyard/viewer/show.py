@@ -6,6 +6,7 @@ from steelyard import storage
 from steelyard.errors import OptionError
 from steelyard.fit import Estimate, Uncertainty
 from steelyard.model import Robot, load
+from steelyard.report.outputs import write_file
 from steelyard.viewer.played_motion import motion_of
 
 PAGE = "view.html"
@@ -44,12 +45,7 @@ def view(model, *, estimate=None, trajectory=None, path: str | Path = PAGE) -> P
     from steelyard.viewer.scene import page
 
     path = require_page(path)
-    text = page(_scene(model, estimate, trajectory))
-    try:
-        storage.write_bytes(path, text.encode())
-    except OSError as error:
-        raise OptionError(f"Page {path} cannot be written: {error.strerror or error}.") from error
-    return path
+    return write_file(path, page(_scene(model, estimate, trajectory)).encode(), what="Page")
 
 
 def require_page(path) -> Path:

@@ -13,7 +13,7 @@ from steelyard.extras import extra
 CHUNK = 2**30  # bytes uncompressed, of one chunk
 KEPT = 2**32  # bytes of messages that are kept
 DEFINED = 2**21  # characters of all message definitions together
-LARGEST = 2**24  # bytes of a compressed message that does not state its size
+LARGEST = 2**24  # bytes of a compressed message that does not state its size, and of JSON that is read as a whole
 ENCODINGS = ("cdr", "ros1", "json")  # of messages
 ZSTD = b"\x28\xb5\x2f\xfd"  # what a compressed message starts with; one in CDR starts with a zero
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, choices
 from steelyard.log.channels import HELD, SI, factor, is_si, sampled
+from steelyard.log.frame_channels import ByFrame
 from steelyard.log.raw_channels import Channel, Raw, ReadRequest
 from steelyard.log.ros import bag1, bag2, mcap
 from steelyard.log.ros.definitions import short
@@ -138,7 +139,7 @@ def _on_one_grid(
     rest = [topic.name for topic in recording.topics.values() if topic.name not in reached] + [*recording.foreign]
     if rest:
         notes.append(f"topics not used: {choices(rest)}")
-    return Raw(t[keep], channels, tuple(notes), forces)
+    return Raw(t[keep], channels, tuple(notes), by_frame=ByFrame(wrenches=forces))
 
 
 def _left_out(found: list[MessageStream], used: list[MessageStream]) -> Iterator[str]:
