@@ -13,6 +13,7 @@ ENTRY_POINTS = (  # each has an example
     "calibrate",
     "energy_regressor",
     "excite.design",
+    "excite.poses",
     "fit.build",
     "fit.consistent",
     "fit.least_squares",

@@ -10,7 +10,7 @@ import steelyard as sy
 from robots import EXAMPLE_ROBOTS
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design
-from steelyard.excite.measured_rows import regression_of
+from steelyard.excite.measured_rows import base_rows
 from steelyard.information import accumulate
 from steelyard.simulate import PERFECT, record, rich_motion
 
@@ -106,7 +106,7 @@ def test_it_shows_more_than_random_motions_and_sinusoids(robot, made):
     t = np.linspace(0, made.duration, 600)
 
     def gram(q, v, a):
-        rows = regression_of(robot, goal.layout, goal.basis, goal.coulomb_width).at(q.T, v.T, a.T).dense()
+        rows = base_rows(robot, goal.layout, goal.basis, q.T, v.T, a.T, goal.coulomb_width)
         flat = (rows * np.sqrt(goal.rate * made.duration / len(t)) / goal.noise[:, None]).reshape(goal.basis.count, -1)
         return flat @ flat.T
 

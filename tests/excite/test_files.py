@@ -11,7 +11,7 @@ import steelyard as sy
 from brief_search import search_briefly
 from steelyard.app import app
 from steelyard.errors import OptionError
-from steelyard.excite import design, write
+from steelyard.excite import design, poses, write
 from steelyard.excite.motion_files import earlier_information
 from steelyard.information import accumulate
 from steelyard.model import mjcf_text
@@ -71,6 +71,25 @@ def test_other_suffixes_are_refused(made, tmp_path):
     with pytest.raises(OptionError, match=r"traj.bag.*\.csv \(CSV\)"):
         write(made, tmp_path / "traj.bag")
     assert not list(tmp_path.iterdir())
+
+
+def test_static_poses_show_all_that_gravity_shows():
+    robot = sy.library.puma560()
+    few, many = (poses(robot, count, seed=3) for count in (12, 40))
+    static = sy.identifiability(robot, motion="static", friction=("offset",)).count
+    assert few.goal.rank == many.goal.rank == static
+    assert few.condition < 10
+    rng = np.random.default_rng(0)
+    others = []
+    for _ in range(20):
+        q = rng.uniform(robot.lower, robot.upper, size=(12, robot.nv))
+        still = np.zeros_like(q)
+        log = sy.Log(t=np.arange(12.0), q=q, v=still, a=still, tau=still, joint_names=robot.joint_names)
+        info = accumulate(robot, log, friction=("offset",)).weighted(1 / few.goal.noise**2)
+        others.append(few.goal.cost(info.G)[0])
+    assert few.goal.cost(few.gram)[0] < min(others)
+    with pytest.raises(OptionError, match="one pose or more"):
+        poses(robot, 0)
 
 
 def test_command_line(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import steelyard as sy
 from steelyard.errors import FitError, OptionError
 from steelyard.excite.design_goal import goal_of
 from steelyard.excite.limits import Limits, bounds_of, random_states
-from steelyard.excite.measured_rows import regression_of
+from steelyard.excite.measured_rows import base_rows
 from steelyard.inertia.divergence import pullback_metric
 from steelyard.information import accumulate
 from steelyard.motion_options import Aim
@@ -29,9 +29,7 @@ def probe(robot):
 @pytest.fixture(scope="module")
 def gram(robot, probe):
     goal = goal_of(robot, probe, Aim())
-    rows = (
-        regression_of(robot, goal.layout, goal.basis, goal.coulomb_width).at(*probe[:3]).dense() / goal.noise[:, None]
-    )
+    rows = base_rows(robot, goal.layout, goal.basis, *probe[:3], goal.coulomb_width) / goal.noise[:, None]
     flat = rows.reshape(goal.basis.count, -1)
     return flat @ flat.T
 
@@ -71,9 +69,7 @@ def test_d_and_a_are_determinant_and_trace(robot, probe, gram):
 
 def test_the_condition_number_is_that_of_unit_columns(robot, probe, gram):
     goal = goal_of(robot, probe, Aim(criterion="condition"))
-    rows = (
-        regression_of(robot, goal.layout, goal.basis, goal.coulomb_width).at(*probe[:3]).dense() / goal.noise[:, None]
-    )
+    rows = base_rows(robot, goal.layout, goal.basis, *probe[:3], goal.coulomb_width) / goal.noise[:, None]
     Y = rows.reshape(goal.basis.count, -1).T
     expected = np.linalg.cond(Y / np.linalg.norm(Y, axis=0))
     assert goal.rank == goal.basis.count

@@ -11,7 +11,7 @@ from steelyard.errors import OptionError
 from steelyard.excite import Limits, design, write
 from steelyard.excite.design_goal import goal_of
 from steelyard.excite.limits import bounds_of, random_states
-from steelyard.excite.measured_rows import regression_of
+from steelyard.excite.measured_rows import base_rows
 from steelyard.excite.motion_curves import Fourier
 from steelyard.excite.motion_problem import Problem
 from steelyard.motion_options import Aim
@@ -61,10 +61,8 @@ def test_prediction_is_the_mean_variance_of_torques_in_random_motions():
     goal, probe = problem.goal, random_states(SCARA, problem.bounds)
     gram = problem.gram(problem.coefficients(0.1 * np.ones(problem.curve.size * SCARA.nv)))
     tempo = np.linspace(0, 1, probe[0].shape[1])
-    rows = (
-        regression_of(SCARA, goal.layout, goal.basis, goal.coulomb_width)
-        .at(probe[0], tempo * probe[1], tempo**2 * probe[2])
-        .dense()
+    rows = base_rows(
+        SCARA, goal.layout, goal.basis, probe[0], tempo * probe[1], tempo**2 * probe[2], goal.coulomb_width
     )
     variance = np.einsum("rin,rs,sin->in", rows, goal.covariance(gram), rows, optimize=True)
     typical = np.sqrt(np.mean(probe[3] ** 2, axis=1))

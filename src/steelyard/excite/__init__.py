@@ -7,6 +7,7 @@ from steelyard.excite.motion_design import design
 from steelyard.excite.motion_formats import write
 from steelyard.excite.planned_motion import Design
 from steelyard.excite.profiles import profile_for
+from steelyard.excite.static_poses import poses
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ __all__ = [
     "Design",
     "Limits",
     "design",
+    "poses",
     "profile_for",
     "rehearse",
     "write",

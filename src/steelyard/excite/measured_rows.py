@@ -148,3 +148,10 @@ class MeasuredRows:
         by_v, by_a = term_of(term).rates(v, a, direction, (1 - direction**2) / self.plan.width)
         found.v[dof] += value * by_v
         found.a[dof] += value * by_a
+
+
+def base_rows(
+    robot: Robot, layout: ParameterLayout, basis: Basis, q, v, a, width: float, kinds: tuple[str, ...] = (JOINTS,)
+) -> np.ndarray:
+    """(r, rows, n) rows of the base columns. q: (nq, n), v, a: (nv, n)."""
+    return regression_of(robot, layout, basis, width, kinds).at(q, v, a).dense()
