@@ -14,6 +14,7 @@ EXTRAS = {
     "usd": ("pxr",),
     "cluster": ("dask", "distributed", "fsspec"),
     "gpu": ("jax",),
+    "rerun": ("rerun",),
 }
 
 

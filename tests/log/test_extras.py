@@ -20,6 +20,7 @@ DECLARED = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_tex
 PACKAGES = {
     "collada": "pycollada",
     "markupsafe": "jinja2",
+    "rerun": "rerun-sdk",
     "pxr": "usd-core",
     "yaml": "pyyaml",
 }

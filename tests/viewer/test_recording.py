@@ -101,6 +101,23 @@ def test_our_own_reader_takes_the_measured_states(case, messages):
         assert np.array_equal(getattr(back, key), getattr(log, key)), key
 
 
+def test_rerun_reads_the_same_numbers(case, tmp_path):
+    chunk = pytest.importorskip("rerun.chunk", reason="rerun is not installed")
+    _, robot, log, models = case
+    path = write_recording(tmp_path / "run.rrd", robot, log, models)
+    found: dict = {}
+    for each in chunk.RrdReader(path).stream():
+        table = each.to_record_batch()
+        column = next((name for name in table.schema.names if name.endswith("Scalars:scalars")), None)
+        if column:
+            found[each.entity_path] = np.concatenate([np.array(x) for x in table[column].to_pylist()])
+    for k, joint in enumerate(robot.joint_names):
+        assert np.array_equal(found[f"/torque/{joint}/measured"], log.tau[:, k])
+        assert np.array_equal(found[f"/torque/{joint}/given"], models["given"].predicted[:, k])
+        error = log.tau[:, k] - models["given"].predicted[:, k]
+        assert np.array_equal(found[f"/residual/{joint}/given"], error)
+
+
 def test_a_mechanism_that_urdf_cannot_say_is_recorded_without_its_description(tmp_path):
     path = tmp_path / "free.xml"
     path.write_text(
@@ -125,11 +142,11 @@ def test_a_mechanism_that_urdf_cannot_say_is_recorded_without_its_description(tm
 
 def test_what_cannot_be_written_is_refused_before_the_work(case, tmp_path, monkeypatch):
     _, robot, log, models = case
-    with pytest.raises(OptionError, match=r"'.*run.bag': a recording is an .mcap file"):
+    with pytest.raises(OptionError, match=r"'.*run.bag': a recording is a .mcap or .rrd file"):
         write_recording(tmp_path / "run.bag", robot, log, models)
     monkeypatch.setattr("steelyard.extras.find_spec", lambda _: None)
-    with pytest.raises(OptionError, match=r"pip install 'steelyard\[logs\]'"):
-        write_recording(tmp_path / "run.mcap", robot, log, models)
+    with pytest.raises(OptionError, match=r"pip install 'steelyard\[rerun\]'"):
+        write_recording(tmp_path / "run.rrd", robot, log, models)
     monkeypatch.undo()
     (tmp_path / "file").touch()
     with pytest.raises(OptionError, match="cannot be written"):

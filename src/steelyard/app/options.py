@@ -57,7 +57,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 on anything to look at first.")]
 Export = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Torques and motion for other viewers: .mcap (Foxglove, PlotJuggler, Rerun)."),
+    typer.Option(metavar="FILE", help="Torques and motion for other viewers: .mcap (Foxglove, PlotJuggler) or .rrd."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else.")]
 FRICTION_HELP = f"Any of {','.join(friction_terms())} with commas, or none."

@@ -1,10 +1,10 @@
 """Recordings for viewers that people have open: measured, predicted and residual torques, and the robot that moves.
 
-An `.mcap` holds messages of ROS 2, for Foxglove, Lichtblick, PlotJuggler and Rerun, and `read_log`.
+An `.mcap` holds messages of ROS 2, for Foxglove, Lichtblick and PlotJuggler, and `read_log`; an `.rrd` is for Rerun.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +23,10 @@ from steelyard.model.formats import BY_NAME, document_of
 from steelyard.model.normal_form import normal_form
 from steelyard.model.robot import WORLD
 from steelyard.viewer.played_motion import PlayedMotion, motion_of
+from steelyard.viewer.shape import looks
 
 NS = 1e9  # a second
+PLAIN = (0.72, 0.75, 0.79, 1.0)  # a shape without colour
 ROOT = "world"
 
 
@@ -46,7 +48,7 @@ def write_recording(path, robot: Robot, log: Log, models: Mapping[str, Validatio
     """Write torques and motion of a log for other viewers.
 
     Args:
-        path: of the file, `.mcap`.
+        path: of the file, `.mcap` or `.rrd`.
         robot: what moved.
         log: the samples that were predicted, in order, with q and v.
         models: predictions of its torques, by the name of the model.
@@ -60,16 +62,17 @@ def write_recording(path, robot: Robot, log: Log, models: Mapping[str, Validatio
     path = require_recording(path)
     played = _playback(robot, log, models)
     with storage.placed(path, "Recording"), storage.whole(path) as draft:
-        _mcap(played, draft)
+        WRITERS[path.suffix.lower()](played, draft)
     return path
 
 
 def require_recording(path) -> Path:
     """The path of a recording. Raises OptionError for another suffix, or a missing library: before work, not after."""
     path = Path(path)
-    if path.suffix.lower() != ".mcap":
-        raise OptionError(f"'{path}': a recording is an .mcap file; choose this suffix.")
-    require_extra("Writing .mcap", "mcap", "rosbags")
+    suffix = path.suffix.lower()
+    if suffix not in WRITERS:
+        raise OptionError(f"'{path}': a recording is a {' or '.join(WRITERS)} file; choose one of these suffixes.")
+    require_extra(f"Writing {suffix}", *NEEDS[suffix])
     return path
 
 
@@ -191,3 +194,46 @@ def _transforms(played: Playback, types) -> Iterator[tuple[int, bytes]]:
         head = header(stamp(at // int(NS), at % int(NS)), ROOT)
         found = [placed(head, name, pose(vector(*p[i]), quaternion(*x[i]))) for name, p, x in links]
         yield at, bytes(types.serialize_cdr(known["tf2_msgs/msg/TFMessage"](found), "tf2_msgs/msg/TFMessage"))
+
+
+def _rerun(played: Playback, path: Path) -> None:
+    with extra("Writing a Rerun recording"):
+        import rerun as rr  # pyright: ignore[reportMissingImports]
+        import rerun.blueprint as rrb  # pyright: ignore[reportMissingImports]
+
+    stream = rr.RecordingStream("steelyard")
+    stream.save(path)
+    torques = {"measured": played.measured, **{_word(name): each for name, each in played.predicted.items()}}
+    errors = {name: played.measured - each for name, each in torques.items() if name != "measured"}
+    time = rr.TimeColumn("time", duration=played.t)
+    for kind, signals in (("torque", torques), ("residual", errors), ("position", {"measured": played.q})):
+        for name, values in signals.items():
+            for k, joint in enumerate(played.names):
+                entity = rr.new_entity_path([kind, joint, name])
+                stream.send_columns(entity, indexes=[time], columns=rr.Scalars.columns(scalars=values[:, k]))
+    _model(played, stream, rr)
+    views = [rrb.TimeSeriesView(origin=f"/torque/{joint}", name=joint) for joint in played.names]
+    stream.send_blueprint(rrb.Horizontal(rrb.Spatial3DView(origin="/model"), rrb.Grid(*views)))
+    stream.flush()
+    stream.disconnect()
+
+
+def _model(played: Playback, stream, rr) -> None:
+    robot = played.robot
+    seen = looks(robot)
+    role = "visual" if any(part.role == "visual" for part in seen.parts) else "collision"
+    time = rr.TimeColumn("time", duration=played.motion.t)
+    links = dict.fromkeys(link.name for link in robot.links)
+    for name, p, x in _links(robot, played.motion):
+        poses = rr.Transform3D.columns(translation=p, quaternion=x)
+        stream.send_columns(rr.new_entity_path(["model", name]), indexes=[time], columns=poses)
+    for k, part in enumerate(each for each in seen.parts if each.role == role and each.link in links):
+        shape, entity = seen.shapes[part.shape], ["model", part.link, f"{role}_{k}"]
+        vertices = shape.vertices @ part.rotation.T + part.position
+        color = np.round(255 * np.asarray(part.color or PLAIN)).astype(np.uint8)
+        mesh = rr.Mesh3D(vertex_positions=vertices, triangle_indices=shape.faces, albedo_factor=color)
+        stream.log(entity, mesh, static=True)
+
+
+WRITERS: dict[str, Callable[[Playback, Path], None]] = {".mcap": _mcap, ".rrd": _rerun}
+NEEDS = {".mcap": ("mcap", "rosbags"), ".rrd": ("rerun",)}  # modules
