@@ -12,7 +12,8 @@ from properties import tried
 from steelyard import check
 from steelyard.check.inertial_repair import _nearest
 from steelyard.check.part_geometry import geometry_of
-from steelyard.check.repaired_copy import SAMPLES, _motions
+from steelyard.check.repaired_copy import SAMPLES
+from steelyard.identifiable.numeric_rank import robot_states
 from steelyard.inertia import solids, to_com_inertia
 from steelyard.inertia.hull import convex_surface
 from steelyard.model import load
@@ -119,7 +120,9 @@ def test_effect_on_torques_is_pinocchios(tmp_path):
     path.write_text(URDF.replace(TENSOR, TENSOR.replace('izz="0.0033"', 'izz="0.09"')))
     done = check.repair(path, out, fix="all")
     models = [pinocchio.buildModelFromUrdf(str(each)) for each in (path, out)]
-    q, v, a = _motions(load(path))
+    robot = load(path)
+    q, v, a = (x.T for x in robot_states(robot, SAMPLES, seed=0))
+    q = np.clip(q, robot.lower, robot.upper)
     tau = [np.array([pinocchio.rnea(m, m.createData(), *x) for x in zip(q, v, a, strict=True)]) for m in models]
     assert len(q) == SAMPLES
     np.testing.assert_allclose([e.before for e in done.effects], np.sqrt(np.mean(tau[0] ** 2, axis=0)), rtol=1e-9)

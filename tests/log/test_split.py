@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from properties import tried
 from steelyard.errors import LogError, OptionError
-from steelyard.log import Log, split_blocks
+from steelyard.log import Log, folds, split_blocks
 
 
 def ramp(n):
@@ -36,6 +36,17 @@ def test_what_a_filter_shares_is_in_neither_part():
     assert list(split_blocks(ramp(100), 0.3, gap=1e3)[1].t) == list(range(85, 100))  # half of a part stays
 
 
+@tried(40)
+@given(n=st.integers(10, 100), k=st.integers(2, 8))
+def test_folds_cover_everything_once(n, k):
+    pairs = folds(ramp(n), k)
+    assert len(pairs) == k
+    np.testing.assert_array_equal(np.concatenate([test.t for _, test in pairs]), np.arange(n))
+    for train, test in pairs:
+        assert runs(test.t) == 1 and len(train) + len(test) == n and not set(train.t) & set(test.t)
+        assert n // k <= len(test) <= n // k + 1
+
+
 def test_the_end_is_held_out_by_default():
     train, test = split_blocks(ramp(100))
     assert train.t[-1] == 69 and test.t[0] == 70 and test.notes == ("validation part",)
@@ -51,3 +62,5 @@ def test_impossible_splits():
         split_blocks(ramp(10), blocks=11)
     with pytest.raises(LogError, match=r"cannot give 0\.01"):
         split_blocks(ramp(10), 0.01)
+    with pytest.raises(OptionError, match="at least 2 folds"):
+        folds(ramp(10), 1)

@@ -7,7 +7,7 @@ from steelyard.log import checks, filters
 from steelyard.log.findings import Finding
 from steelyard.log.log import Log
 from steelyard.log.read import read_log
-from steelyard.log.split import joined, split_blocks
+from steelyard.log.split import folds, joined, split_blocks
 
 if TYPE_CHECKING:
     from steelyard.log.write import write_csv, write_npz
@@ -20,6 +20,7 @@ __all__ = [
     "Log",
     "checks",
     "filters",
+    "folds",
     "joined",
     "read_log",
     "split_blocks",

@@ -48,6 +48,30 @@ def split_blocks(log: Log, validation: float = 0.3, *, blocks: int = 1, gap: flo
     return log[~held].noted("training part"), log[held & ~between].noted("validation part")
 
 
+def folds(log: Log, k: int = 3) -> list[tuple[Log, Log]]:
+    """Blocked cross-validation: each of k contiguous blocks beside the rest of the log.
+
+    Args:
+        log: what is split.
+        k: blocks, 2 or more.
+
+    Returns:
+        k pairs (rest of the log, block), blocks in order of time.
+
+    Raises:
+        OptionError: k < 2.
+        LogError: a log of fewer than k samples.
+    """
+    if k < 2:
+        raise OptionError(f"k={k}: cross-validation needs at least 2 folds")
+    pairs = []
+    for i, block in enumerate(_blocks(log, k), start=1):
+        test = np.zeros(len(log), dtype=bool)
+        test[block] = True
+        pairs.append((log[~test].noted(f"all but fold {i} of {k}"), log[test].noted(f"fold {i} of {k}")))
+    return pairs
+
+
 def _blocks(log: Log, count: int) -> list[np.ndarray]:
     if not isinstance(count, int | np.integer) or count < 1:
         raise OptionError(f"blocks={count!r}: expected a whole number of at least 1")
