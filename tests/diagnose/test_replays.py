@@ -20,7 +20,7 @@ def with_velocity(log, factor=1.0):
     return log.replace(v=factor * np.gradient(log.q, log.t, axis=0), a=None)
 
 
-@pytest.mark.exhaustive(keep=2)
+@pytest.mark.exhaustive(keep=3)
 @pytest.mark.parametrize("name", ["puma560", "panda", "ur10"])
 @pytest.mark.parametrize("slower", [2.0, 0.5, 3.0])
 @pytest.mark.parametrize("recorded_velocity", [False, True])
