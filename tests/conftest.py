@@ -19,6 +19,16 @@ def pytest_configure(config: pytest.Config):
         os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 
+@pytest.fixture(scope="module")
+def few_draws():
+    """Results of drives have few samples."""
+    from brief_search import draw_few
+
+    with pytest.MonkeyPatch.context() as patch:
+        draw_few(patch)
+        yield
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]):
     """Leaves `keep` cases, evenly spread, of each test marked `exhaustive(keep=...)`."""
     if config.getoption("exhaustive") or any("::" in each for each in config.args):

@@ -44,6 +44,7 @@ def quick(monkeypatch):
     search_briefly(monkeypatch)
     monkeypatch.setattr("steelyard.app.demo_job.simulate", SimpleNamespace(record=partial(record, duration=6.0)))
     monkeypatch.setattr("steelyard.excite.rehearsal.Torques.trials", 1)
+    monkeypatch.setattr("steelyard.excite.rehearsal.Torques.shares", (0.5,))
     monkeypatch.setattr("typer.launch", lambda *_: 0)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import steelyard as sy
-from servo_logs import SERVOS, servo_log, two_legs
+from servo_logs import SERVOS, on_stand, servo_log
 from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.drive import Drive, twins
 from steelyard.drives.held_out import parted_by_speed
@@ -15,6 +15,8 @@ from steelyard.drives.simulation import unbounded
 from steelyard.drives.windows import Recorded
 from steelyard.pipeline.drive_identification import DriveResult
 from steelyard.report.drive_report import drive_summary
+
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def leg():
 
 @pytest.fixture(scope="module")
 def biped():
-    robot = two_legs()
+    robot = on_stand(left=0.1, right=-0.1)
     return replace(robot, drives=dict.fromkeys(robot.dof_names, Drive("position", kp=20.0, kd=0.5)))
 
 
@@ -65,7 +67,7 @@ def test_a_slow_log_proves_slow_motion_only(leg):
 def test_motion_that_is_not_predicted_when_faster_is_not_proven(leg):
     """A drive that clips in the faster half alone, which a fit to the slower half cannot know."""
     limited = SERVOS.changed(limit=np.full(3, 4.0))
-    slow, fast = (logged(leg, limited, seed=k, size=size, duration=4.0) for k, size in ((0, 0.1), (1, 1.5)))
+    slow, fast = (logged(leg, limited, seed=k, size=size, duration=3.0) for k, size in ((0, 0.1), (1, 1.5)))
     found = identified(leg, [slow, fast], validation=0.5)
     assert not found.proven.beyond and np.array_equal(found.proven.range, found.proven.slower)
     assert any("Faster motion is not predicted" in reason for reason in drive_summary(found)["verdict"]["reasons"])
@@ -97,7 +99,7 @@ def test_twins_share_what_the_log_hardly_shows(biped):
         armature=np.array([0.02, 0.01, 0.02, 0.01]),
         inertias=biped.inertias,
     )
-    found = identified(biped, logged(biped, truth, seed=4, size=0.4, duration=6.0))
+    found = identified(biped, logged(biped, truth, seed=4, size=0.4, duration=4.0))
     assert any(note.startswith("Same motor") and " share " in note for note in found.notes)
     for one, other in (("left_hip", "right_hip"), ("left_knee", "right_knee")):
         pair = [found.drives[name].armature for name in (one, other)]

@@ -16,7 +16,8 @@ from steelyard import fit
 from steelyard.app import app
 from steelyard.drives.arrays import DriveArrays, arrays_of, effort
 from steelyard.drives.drive import Drive
-from steelyard.drives.motion_fit import draws
+from steelyard.drives.motion_fit import Stated, draws, fit_motion
+from steelyard.drives.simulation import step_for
 from steelyard.drives.windows import stretches
 from steelyard.errors import LogError, OptionError
 from steelyard.fit.prior import consistent_prior
@@ -25,6 +26,8 @@ from steelyard.information import accumulate
 from steelyard.prepare import prepare
 from steelyard.report.drive_report import drive_summary
 from steelyard.report.schema import difference
+
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 TRUTH = SERVOS
 NUMBERS = {"damping": "damping", "frictionloss": "frictionloss", "armature": "armature", "delay": "delay"}
@@ -54,8 +57,21 @@ def taught(leg, short, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def known(leg):
-    return sy.identify(with_drives(leg, kp=60.0), servo_log(leg, TRUTH, seed=0, duration=10.0), drive="position")
+def written(leg, tmp_path_factory):
+    """What was identified of drives of known gain, from files, and the folder of its files."""
+    folder = tmp_path_factory.mktemp("written")
+    text = sy.save(leg, folder / "leg.urdf").path.read_text()
+    mesh = '<visual><geometry><mesh filename="part.stl"/></geometry></visual>'
+    (folder / "leg.urdf").write_text(text.replace("</link>", f"{mesh}</link>"))
+    trimesh.creation.box((0.02, 0.03, 0.04)).export(folder / "part.stl")
+    sy.write_csv(servo_log(leg, TRUTH, seed=0, duration=10.0), folder / "run.csv")
+    (folder / "leg.steelyard.toml").write_text('version = 1\n[drives]\nkind = "position"\nkp = 60\n')
+    return sy.identify(folder / "leg.urdf", folder / "run.csv", drive="model", out=folder / "out"), folder / "out"
+
+
+@pytest.fixture(scope="module")
+def known(written):
+    return written[0]
 
 
 def with_drives(robot, **numbers):
@@ -110,26 +126,17 @@ def test_an_open_scale_is_said_and_ratios_are_right(leg, short, taught):
     assert np.sum(weight[0] * weight[1]) == pytest.approx(np.sum(weight[0] ** 2), rel=0.02)  # the model's weight
 
 
-def test_files_that_move_as_the_report_says(leg, short, tmp_path):
+def test_files_that_move_as_the_report_says(leg, written, tmp_path):
     """A loop over `mj_step` that knows MuJoCo alone, beside `rollout` and `validate --rollout`."""
-    other = servo_log(leg, TRUTH, seed=5, duration=5.0)
-    text = sy.save(leg, tmp_path / "leg.urdf").path.read_text()
-    mesh = '<visual><geometry><mesh filename="part.stl"/></geometry></visual>'
-    (tmp_path / "leg.urdf").write_text(text.replace("</link>", f"{mesh}</link>"))
-    trimesh.creation.box((0.02, 0.03, 0.04)).export(tmp_path / "part.stl")
-    sy.write_csv(short, tmp_path / "run.csv")
+    other, out = servo_log(leg, TRUTH, seed=5, duration=5.0), written[1]
     sy.write_csv(other, tmp_path / "other.csv")
-    (tmp_path / "leg.steelyard.toml").write_text('version = 1\n[drives]\nkind = "position"\nkp = 60\n')
-    words = ["identify", tmp_path / "leg.urdf", tmp_path / "run.csv", "--drive", "model", "-o", tmp_path / "out"]
-    done = CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
-    assert done.exit_code == 0 and "Moves like the robot" in done.stdout
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    summary = json.loads((out / "summary.json").read_text())
     assert difference(summary, "drives") is None
     assert summary["drives"]["hip"]["frictionloss"]["state"] == "found"
-    page = (tmp_path / "out" / "report.html").read_text()
+    page = (out / "report.html").read_text()
     assert "identified drives" in page and "goes where commanded" in page
     assert "hip (simulated)" in page  # the robot twice, measured and simulated
-    path = tmp_path / "out" / "leg_identified_simulated.xml"
+    path = out / "leg_identified_simulated.xml"
     again = sy.load(path)
     rollout = sy.rollout(again, other)
     m = mujoco.MjModel.from_xml_path(str(path))
@@ -149,17 +156,18 @@ def test_files_that_move_as_the_report_says(leg, short, tmp_path):
     assert np.sqrt(np.mean((np.array(moved) - other.q[:n])[after] ** 2)) < 0.006
     for drive in again.drives.values():
         assert (drive.kind, drive.kp) == ("position", pytest.approx(60.0))
-    words = ["validate", tmp_path / "out", tmp_path / "other.csv", "--rollout", "--json"]
+    words = ["validate", out, tmp_path / "other.csv", "--rollout", "--json"]
     told = CliRunner().invoke(app, list(map(str, words)), catch_exceptions=False)
     found = json.loads(told.stdout)
     assert told.exit_code == 0 and found["models"][0]["whole"] < 0.006 < found["models"][1]["whole"]
-    shown = CliRunner().invoke(app, ["report", str(tmp_path / "out")], catch_exceptions=False)
+    shown = CliRunner().invoke(app, ["report", str(out)], catch_exceptions=False)
     assert shown.exit_code == 0 and "Moves like the robot" in shown.stdout
 
 
 def test_drives_that_do_not_move_like_the_robot_are_not_recommended(leg, short):
     """Commands of another joint each: nothing fits, and the verdict says so."""
-    found = sy.identify(with_drives(leg, kp=60.0), short.replace(command=short.command[:, [1, 2, 0]]), drive="position")
+    mixed = short[:200].replace(command=short.command[:200, [1, 2, 0]])
+    found = sy.identify(with_drives(leg, kp=60.0), mixed, drive="position")
     verdict = drive_summary(found)["verdict"]
     assert verdict["level"] == "keep" and "is left" in verdict["reasons"][0]
 
@@ -243,21 +251,36 @@ def test_a_log_that_is_too_short_is_refused(leg, log):
 
 
 @pytest.fixture(scope="module")
-def loaded(leg):
-    log = servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2)
-    return sy.identify(with_drives(leg, kp=60.0), log, drive="model")
+def loaded(leg, known):
+    """A result whose fit is that of another log, from what was found of the first."""
+    log, near = servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2), known.fit
+    recordings, gains = stretches(near.robot, [log], with_drives(leg, kp=60.0).drives), np.ones(leg.nv, dtype=bool)
+    return replace(
+        known, fit=fit_motion(near.robot, near.refined, Stated({"gain": gains}), recordings, step_for(log.rate))
+    )
+
+
+def grown(result):
+    """Slopes of friction over load, by joint; the verdict names it."""
+    assert any("grows with load" in reason for reason in drive_summary(result)["verdict"]["reasons"])
+    return {law.joint: law.slope for law in result.fit.laws if law.by == "load"}
+
+
+@pytest.mark.parametrize("joint", ["hip", "abad"])
+def test_friction_that_grows_with_load_is_named(loaded, known, joint):
+    """It is no constant, so that drives of constant friction err; none is named where there is none."""
+    assert 0.1 < grown(loaded)[joint] < 0.3
+    assert known.fit.laws == ()
 
 
 WEAK = pytest.mark.xfail(strict=False, reason="0.097 +- 0.022 a N m, 4 deviations; with other seeds less than that")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("joint", ["hip", pytest.param("abad", marks=WEAK)])
-def test_friction_that_grows_with_load_is_named(loaded, known, joint):
-    """It is no constant, so that drives of constant friction err; none is named where there is none."""
-    laws = {law.joint: law for law in loaded.fit.laws if law.by == "load"}
-    assert joint in laws and all(0.1 < law.slope < 0.3 for law in laws.values() if law.joint == joint)
-    assert any("grows with load" in reason for reason in drive_summary(loaded)["verdict"]["reasons"])
-    assert known.fit.laws == ()
+def test_friction_that_grows_with_load_is_named_by_a_whole_run(leg, joint):
+    log = servo_log(leg, TRUTH, seed=0, size=2.5, rubs=0.2)
+    assert 0.1 < grown(sy.identify(with_drives(leg, kp=60.0), log, drive="model"))[joint] < 0.3
 
 
 @pytest.mark.exhaustive
@@ -279,7 +302,7 @@ def test_measured_torques_are_refined_by_motion(leg):
 
 def test_draws_to_randomise_simulations(known):
     """As wide as the intervals, together rather than one by one, and all of bodies that can exist."""
-    own = draws(known.fit, 400, seed=1)
+    own = draws(known.fit, 150, seed=1)
     assert is_consistent(own["inertias"]).all() and np.ptp(own["inertias"], axis=0).max() > 0
     assert np.ptp(own["gain"]) < 1e-3 and not np.isfinite(own["limit"]).any()
     for joint, each in enumerate(known.drives.values()):

@@ -20,6 +20,7 @@ LINK = """<link name="{name}"><inertial><origin xyz="{x} 0 0.01"/><mass value="{
 <inertia ixx="1e-4" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
 JOINT = """<joint name="{name}" type="revolute"><origin xyz="{x} 0 0"/><parent link="{parent}"/><child link="{child}"/>
 <axis xyz="0 1 0"/><limit lower="-1.6" upper="1.6" velocity="4" effort="5"/></joint>"""
+pytestmark = pytest.mark.usefixtures("few_draws")
 KP, KD = 20.0, 0.5  # N m/rad, N m s/rad, of simulated servos
 
 

@@ -161,7 +161,7 @@ def _contacts(path, q, box) -> int:
     return found
 
 
-def test_boxes_and_scenes_stand_in_the_way(tmp_path):
+def test_boxes_and_scenes_stand_in_the_way(tmp_path, brief):
     path, cell = tmp_path / "shelf.xml", tmp_path / "cell.xml"
     path.write_text(SHELF)
     robot, t = sy.load(path), np.arange(4001) / 1000

@@ -94,18 +94,18 @@ ONE_LEG = """<body name="{0}_thigh" pos="0 {1} 0"><joint name="{0}_hip" axis="0 
     <inertial mass="0.4" pos="0 0 -0.08" diaginertia="2e-3 2e-3 1e-4"/></body></body>"""
 
 
-def two_legs():
-    """A robot of two equal legs on a stand."""
+def on_stand(**legs: float):
+    """A robot of equal legs on a stand. legs: how far each is aside, m."""
     with TemporaryDirectory() as folder:
         (path := Path(folder) / "legs.xml").write_text(
-            LEGS.format(ONE_LEG.format("left", 0.1) + ONE_LEG.format("right", -0.1))
+            LEGS.format("".join(ONE_LEG.format(*each) for each in legs.items()))
         )
         return replace(sy.load(path), source=None)
 
 
 def legs(seed: int):
     """Two legs, drives of which each joint has its own at random, and what is given."""
-    robot, rng = two_legs(), np.random.default_rng(seed)
+    robot, rng = on_stand(left=0.1, right=-0.1), np.random.default_rng(seed)
     truth = DriveArrays(
         follows_q=np.ones(4),
         gain=np.full(4, 25.0),

@@ -18,20 +18,21 @@ from steelyard.model.side import read_side, side_path
 pytestmark = pytest.mark.claim("loops.four_bar")
 
 
-def motors_log(robot, joints=None):
+@pytest.fixture(scope="module")
+def log():
     t = np.arange(0, 10, 0.01)
     w, phase = np.array([[1.1, 3.7, 6.1], [1.7, 2.9, 7.3]]), np.arange(6).reshape(2, 3)
     size = np.array([[0.25, 0.12, 0.05], [0.2, 0.12, 0.06]])
     angle = t[:, None, None] * w + phase
     q, v, a = ((f(angle) * size * w**k).sum(-1) * s for f, k, s in ((np.sin, 0, 1), (np.cos, 1, 1), (np.sin, 2, -1)))
-    return loop_logs.motors_log(robot, t, q, v, a, joints)
+    return loop_logs.motors_log(library.four_bar_leg(), t, q, v, a)
 
 
 @pytest.fixture(scope="module")
-def case(tmp_path_factory):
+def case(log, tmp_path_factory):
     folder = tmp_path_factory.mktemp("leg")
     truth = library.four_bar_leg()
-    write_csv(motors_log(truth), folder / "run.csv")
+    write_csv(log, folder / "run.csv")
     text = truth.source.path.read_text().replace('<mass value="1.8"/>', '<mass value="2.6"/>')
     (folder / "leg.urdf").write_text(text)
     shutil.copy(side_path(truth.source.path), folder / "leg.steelyard.toml")
@@ -61,12 +62,11 @@ def test_identify_takes_loops_and_motors_from_mjcf(case):
     assert sy.load(case / "mjcf" / "linkage_identified.xml").loop_names == ("shank_pin0", "shank_pin1")
 
 
-def test_logs_that_do_not_fit_say_where(case):
-    truth = library.four_bar_leg()
+def test_logs_that_do_not_fit_say_where(case, log):
     robot = read_side(case / "leg.steelyard.toml", sy.load(case / "leg.urdf"))
     with pytest.raises(LogError, match=r"of joints crank .*is not in the log|crank"):
-        sy.read_log(_csv(case, motors_log(truth, joints=("hip", "other"))), robot)
-    log = sy.filters.differentiate(motors_log(truth), cutoff=10.0)[:150]
+        sy.read_log(_csv(case, log.replace(joint_names=("hip", "other"))), robot)
+    log = sy.filters.differentiate(log, cutoff=10.0)[:150]
     driven = robot.with_actuated(["hip", "knee"])
     far = log.replace(q=log.q * np.array([1, 6.0]), v=log.v, a=log.a, joint_names=("hip", "knee"))
     with pytest.raises(LoopError, match=r"Log '.*', [\d.]+ to [\d.]+ s: .*cannot reach sample"):

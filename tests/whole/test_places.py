@@ -8,12 +8,14 @@ import sys
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import steelyard as sy
 from forked import commands
 from payload_logs import swing
 from small_fleets import individuals, write_fleet
 from small_runs import write_case
+from steelyard.app import app
 
 WRITERS = {
     "payload": "payload {case}/held.npz -o {out}/result",
@@ -141,8 +143,9 @@ def test_characters_that_a_terminal_lacks(case, tmp_path, env):
     assert found == json.loads((case / "result" / "summary.json").read_text("utf-8"))
 
 
-def test_a_log_with_decimal_commas(case, run, tmp_path):
+def test_a_log_with_decimal_commas(case, tmp_path):
     text = (case / "run.csv").read_text().replace(",", ";").replace(".", ",")
     (tmp_path / "run.csv").write_text(text)
-    found = [json.loads(run("inspect", folder / "run.csv", "--json").out) for folder in (case, tmp_path)]
+    told = [CliRunner().invoke(app, ["inspect", str(folder / "run.csv"), "--json"]) for folder in (case, tmp_path)]
+    found = [json.loads(each.stdout) for each in told]
     assert found[0]["signals"] == found[1]["signals"]

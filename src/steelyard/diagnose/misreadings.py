@@ -20,7 +20,7 @@ from steelyard.diagnose.readings import readings_of_motion, replayed, replays, s
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, OTHER, POOR
 from steelyard.errors import SteelyardError
 from steelyard.fit.evidence import TIGHTNESS
-from steelyard.fit.posterior import posterior
+from steelyard.fit.posterior import optimum
 from steelyard.terms import layout_of
 
 JUDGED = 8  # readings that a posterior judges
@@ -184,33 +184,27 @@ def _few(case: Case) -> Case:
     return replace(few, regression=replace(few.regression, direction=direction))
 
 
-def _samples(case: Case) -> float:
-    return case.independence * len(case)
-
-
 def _judged(few: Case, readings: Readings) -> _Judged:
     """By the evidence of the torques that the log has, less what its figures cost."""
-    found = _judge(_read(few, readings))
-    more = sum(_samples(few) * (each.volume - each.least * few.robot.nv) - each.price for each in readings)
+    found, samples = _judge(_read(few, readings)), few.independence * len(few)
+    more = sum(samples * (each.volume - each.least * few.robot.nv) - each.price for each in readings)
     return replace(found, evidence=found.evidence + more)
 
 
 def _judge(case: Case) -> _Judged:
     """By a posterior; where no bodies move so, or it leaves more than there is, as one that explains nothing."""
     try:
-        found = posterior(case.information, share=case.independence)
-        left = found.noise**2 * case.information.counts
+        found, *_ = optimum(case.information.base, share=case.independence)
     except SteelyardError:
         return _nothing(case)
-    if case.share(left) > 1:
-        return _nothing(case)
-    tightness = np.log([found.scales[name] for name in case.robot.body_names])
-    return _Judged(found.evidence, case.shares(left) ** 2, case.share(left), tightness)
+    left = np.exp(2 * found.scales.noise) * case.information.counts
+    judged = _Judged(found.evidence, case.shares(left) ** 2, case.share(left), found.scales.links)
+    return judged if judged.left <= 1 else _nothing(case)
 
 
 def _nothing(case: Case) -> _Judged:
     felt = case.energy[case.energy > 0]
-    evidence = -0.5 * _samples(case) * float(np.sum(np.log(felt / len(case)) + 1))
+    evidence = -0.5 * case.independence * len(case) * float(np.sum(np.log(felt / len(case)) + 1))
     return _Judged(evidence, np.sign(case.energy), 1.0, np.full(case.robot.nb, -np.inf))
 
 

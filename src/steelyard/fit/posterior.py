@@ -71,7 +71,13 @@ def posterior(
     """
     told = Known(prior=prior, **{"within": CONSISTENT, **known}).of_model(info)
     info = replace(info, robot=prior).base if isinstance(prior, Robot) else info.base
+    return _estimate(*optimum(info, told, share=share, near=near), told, info)
+
+
+def optimum(info: Information, told: Known | None = None, *, share=None, near=None) -> tuple[Form, Knowledge, Ratios]:
+    """Of a posterior of base parameters; what is known of bodies, and rows without torque."""
     require_enough_samples(info)
+    told = told or Known(within=CONSISTENT).of_model(info)
     knowledge = knowledge_of_bodies(info.robot, info.layout, told)
     knowledge = replace(knowledge, lower_bounds=effect_bounds(info.layout, told.bounds or {})[0])
     share, silent = info.independence if share is None else share, ratios(info)
@@ -84,7 +90,7 @@ def posterior(
             break
         silent = following
         found = _found(silent.of(info), told, knowledge, share, near)
-    return _estimate(found, knowledge, told, silent, info)
+    return found, knowledge, silent
 
 
 def _found(info: Information, told: Known, knowledge: Knowledge, share: float, near: Estimate | None) -> Form:
@@ -203,7 +209,7 @@ def _bounded(problem: Problem, lower, starts: Iterable[Scales]) -> Form:
     return replace(found, x=x)
 
 
-def _estimate(found: Form, knowledge: Knowledge, told: Known, silent: Ratios, seen: Information) -> Estimate:
+def _estimate(found: Form, knowledge: Knowledge, silent: Ratios, told: Known, seen: Information) -> Estimate:
     """The Estimate of a form at its optimum. silent: rows without torque of the Information that was seen."""
     problem, info = found.problem, found.problem.info
     layout, plain, facts = info.layout, info.plain, _facts(knowledge)
