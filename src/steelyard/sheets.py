@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 
 ROWS = 20  # of a table that is shown at once
+NARROW = 76  # characters of a line of a command, which help indents by two
 
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&])")  # ASCII punctuation that Markdown may read as markup
 LATEX = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}"})
@@ -125,3 +126,16 @@ def latex_table(table: Sheet, written: Callable[[str], str] = latex_text) -> str
     lines.append(" & ".join(latex_text(each.title) for each in table.columns) + r" \\ \hline")
     lines += [" & ".join(written(cell.text) for cell in row) + r" \\" for row in table.rows]
     return "\n".join([*lines, r"\hline", r"\end{tabular}"])
+
+
+def broken(command: str) -> str:
+    """A command as it can be copied: one too long for a line goes on before an option on the next."""
+    line, *options = re.split(r" (?=-|\| |> )", command)
+    lines = []
+    for option in options:
+        if len(f"    {line} {option} \\") > NARROW:
+            lines.append(line)
+            line = option
+        else:
+            line = f"{line} {option}"
+    return " \\\n    ".join([*lines, line])

@@ -235,9 +235,9 @@ def _limits(result: Result) -> Iterator[Reason]:
     if written > max(SAME, result.after.relative_error):
         yield Reason(
             "narrow_motion",
-            f"This data promises little beyond motion like its own: in the joints' whole range the torque of the links "
-            f"may err by {_bounded_share(written)}. Record a longer or richer motion, such as one that `steelyard "
-            "excite` designs.",
+            "Beyond motion like that of the logs little is determined: in the joints' whole range the torque of the "
+            f"links may err by {_bounded_share(written)}. Record a longer or richer motion, such as one that "
+            "`steelyard excite` designs.",
         )
 
 

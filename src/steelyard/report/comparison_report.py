@@ -154,16 +154,16 @@ def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -
     best = min(known, key=lambda run: run["error"]) if known else None
     differs = [each for each in values if each["differs"]]
     usable = [run for run in runs if run["level"] != "keep"]
-    changed = min(differs, key=lambda each: each["probability"])["name"] if differs else "Nothing beyond chance"
+    changed = min(differs, key=lambda each: each["probability"])["name"] if differs else "Nothing significantly"
     agree = found is not None and not differs and found.ratio <= REPEATS
     if found is None:
         headline = "These results determine no number in common, so only their errors can be compared."
         advice = "Compare runs of the same robot with the same options to see whether they repeat."
     elif agree:
-        headline = f"They agree: chance explains every difference between the {len(runs)} results."
+        headline = f"They agree: no significant difference (5 %) between the {len(runs)} results."
         advice = f"Their numbers spread {times(found.ratio)} times as far as their own deviations predict."
     else:
-        headline = f"They differ: {len(differs)} of {len(values)} numbers by more than chance."
+        headline = f"They differ: {len(differs)} of {len(values)} numbers significantly (5 %)."
         advice = (
             f"Their numbers spread {times(found.ratio)} times as far as their own deviations predict. Something "
             "changed, such as temperature, load, wear, the robot or the options."
@@ -179,7 +179,7 @@ def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -
             "Unknown" if best is None else best["name"],
             "; ".join(f"{run['name']}: {share(run['error'])}" for run in runs) + ".",
         ),
-        Question("What changed most?", changed, "The number whose differences chance explains least."),
+        Question("What changed most?", changed, "The number of the most significant difference."),
         Question(
             "May I use them?",
             f"{len(usable)} of {len(runs)}",
@@ -258,7 +258,7 @@ def _joint_sheet(summary: dict) -> Sheet:
 
 
 def _value_sheet(summary: dict) -> Sheet:
-    """Numbers all results determine, those that chance explains least first."""
+    """Numbers all results determine, the most significant differences first."""
     found = sorted(summary["values"], key=lambda each: each["probability"])
     rows = [
         (
@@ -273,8 +273,8 @@ def _value_sheet(summary: dict) -> Sheet:
     ]
     return sheet(
         "Numbers that every result determines",
-        "± standard deviation, those that chance explains least first. Spread: of the estimates; expected: what their "
-        "own deviations predict. Differs: chance is ruled out (Welch's analysis of variance, 5 % for all together).",
+        "± one standard deviation, the most significant differences first. Spread: of the estimates; expected: what "
+        "their own deviations predict. Differs: significantly (Welch's analysis of variance, 5 % for all together).",
         (
             ("Name", "text"),
             *(run["name"] for run in summary["runs"]),

@@ -65,7 +65,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
         **({"ground": _ground(result, result.ground)} if result.ground is not None else {}),
         "held_out": {"samples": sum(map(len, result.held_out)), "window": result.window, "step": result.step},
         "findings": [{key: getattr(each, key) for key in ("code", "severity", "message")} for each in result.findings],
-        "notes": [*result.notes, *notes],
+        "notes": [*notes, *result.notes],
     }
     return of_a_job(KIND, found, result.job, out, files)
 
