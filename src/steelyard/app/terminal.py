@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -13,9 +13,6 @@ from steelyard.cards import FEW
 from steelyard.errors import DONE, FINDINGS
 from steelyard.sheets import broken
 from steelyard.storage import SCHEMA_VERSION
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def examples(*commands: str, status: str = "") -> str:
@@ -91,12 +88,10 @@ def finish(
         show_json({"schema_version": SCHEMA_VERSION, "verdict": {"level": level}, **found})
     elif not quiet:
         text = shown()
-        typer.echo(text) if isinstance(text, str) else console().print(text)
+        if not isinstance(text, str):
+            from rich.console import Console
+
+            Console().print(text)
+        else:
+            typer.echo(text)
     raise typer.Exit(FINDINGS if findings else DONE)
-
-
-def console() -> "Console":
-    """Standard output, of 80 columns where its width is unknown."""
-    from rich.console import Console
-
-    return Console()

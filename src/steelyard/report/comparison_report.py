@@ -10,12 +10,12 @@ from steelyard.fit import Repeatability, compare_runs
 from steelyard.numbers import DASH, SAME, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, log_axis, name_axis, points
+from steelyard.report.labels import DETERMINED
 from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import ROWS, Cell, Sheet, sheet
 
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
-DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
 LEVELS = {"good": "use it", "care": "with care", "keep": "not yet"}
 APART = 0.5  # width that the results of one name share
 
@@ -305,7 +305,6 @@ def _mass(row: dict | None) -> Cell:
 
 
 def _error_figure(summary: dict):
-    """Held-out error of every joint in each result. summary: of a comparison."""
     joints = summary["joints"]
     rows = [[in_percent(each["relative_errors"][k]) for each in joints] for k in range(len(summary["runs"]))]
     names = [each["name"] for each in joints]

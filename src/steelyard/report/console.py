@@ -33,16 +33,14 @@ def overview(summary: dict, more: Sequence[Sheet] = ()) -> Group:
     tables = (error_sheet(summary), *key_tables(summary), *more)
     notes = [active_constraints(summary)] if summary["fit"]["binding"] else []
     notes += [*summary["notes"], *decided(summary)]
-    screen, following = Screen.of(summary["verdict"]), next_step(summary)
-    return shown(screen, tables, [_determined(summary)], notes=notes, files=summary, following=following)
+    return shown(Screen.of(summary["verdict"]), tables, [_determined(summary)], notes=notes, files=summary)
 
 
 def drive_overview(summary: dict) -> Group:
     """Verdict, errors of motion, drives, notes and files of a run from commands."""
     tables = motion_sheet(summary), drive_sheet(summary, intervals=False)
     lines = summary["scale"]["lines"]
-    screen, following = Screen.of(summary["verdict"]), next_step(summary)
-    return shown(screen, tables, lines, notes=summary["notes"], files=summary, following=following)
+    return shown(Screen.of(summary["verdict"]), tables, lines, notes=summary["notes"], files=summary)
 
 
 def view_overview(view: View) -> Group:
@@ -65,12 +63,11 @@ def shown(
     about: str = "Notes",
     files: Mapping[str, Any] = MappingProxyType({}),
     most: int = MEMBERS,
-    following: str = "",
 ) -> Group:
-    """A first screen and what belongs to it on the terminal: tables, lines, notes as a list below `about`, and the
-    files that a summary names. most: reasons that are shown, those of most weight first. following: next command."""
+    """A first screen and what belongs to it on the terminal: the next command of a run, tables, lines, notes as a list
+    below `about`, and the files that a summary names. most: reasons that are shown, those of most weight first."""
     found = [*screen_lines(screen, most)]
-    found += [Text(f"Next: {following}")] if following else []
+    found += [Text(f"Next: {next_step(files)}")] if files.get("kind") in ("identification", "drives") else []
     for each in tables:
         found += [Text(f"\n{each.title}: {each.caption}", style="bold"), rich_table(each)]
     found += map(Text, lines)
@@ -82,8 +79,7 @@ def shown(
 
 
 def next_step(summary: Mapping[str, Any]) -> str:
-    """Command that a run suggests: a motion for what is poorly excited, a look at a log that explains nothing, else the
-    validation of what was written."""
+    """Command after a run: a motion for what is poorly excited, a look at a log that explains nothing, validation."""
     job, keep = summary["job"], summary["verdict"]["level"] == "keep"
     weak = [each["command"] for each in summary.get("unknown", ()) if each["kind"] == "weak"]
     how = ["--rollout"] if summary["kind"] == "drives" else []
@@ -137,7 +133,6 @@ def _cell_text(cell: Cell) -> str:
 
 
 def _determined(summary: dict) -> str:
-    """How many parameters have an interval that rests on the data alone."""
     found, count = summary["uncertainty"], len(summary["parameters"])
     shifted = found["labels"].get("model-dependent", 0)
     more = f", {shifted} more on the shape of friction" if shifted else ""

@@ -123,7 +123,6 @@ def headline(result: Result, judged: Verdict) -> str:
 
 
 def _beyond(result: Result) -> str:
-    """What is expected of motion unlike that of the logs."""
     if result.expected is None:
         return " A log of faster motion or other postures measures the error there: steelyard validate."
     given, written = (

@@ -12,7 +12,7 @@ from steelyard.numbers import DASH, NEGLIGIBLE, ROUNDING, number, percent, plus_
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Robot, RotorEstimate
-from steelyard.report.labels import ALONE, LEGEND, MARKS, POOR, grades, knowledge
+from steelyard.report.labels import ALONE, DETERMINED, LEGEND, MARKS, POOR, grades, knowledge
 from steelyard.report.schema import filled
 from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import TERMS
@@ -154,7 +154,6 @@ TOLD = {
     "Ixz": "inertia xz",
     "Iyz": "inertia yz",
 }
-MEASURED = ("data-determined", "model-dependent")
 LEAST = 0.01  # share of the torque, below which a wrong value matters to nobody
 
 
@@ -174,7 +173,7 @@ def contradicted(summary: dict) -> Sheet | None:
         each
         for each in summary["base_parameters"]
         if all(name in links for _, name in each["regroups"])  # else armature may be what the file lacks
-        and each["label"] in MEASURED
+        and each["label"] in DETERMINED
         and not each["lower"] <= each["prior"] <= each["upper"]
         and each.get("effect", 0.0) > LEAST  # summaries of earlier versions have none
     ]

@@ -181,7 +181,6 @@ def _friction_numbers(result: Result, _: dict) -> dict:
 
 
 def _joints(result: Result) -> list[dict]:
-    """Friction and armature, one entry a degree of freedom that has any."""
     layout, parameters = result.estimate.layout.plain, _parameters(result)
     entries = []
     for place, name in enumerate(layout.dof_names):

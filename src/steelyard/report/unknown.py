@@ -40,15 +40,20 @@ def unknowns(
     given = {each["name"] for each in parameters if each["label"] == "given"}
     combined = [name for name, mark in known.items() if mark == "combination" and name not in given]
     unseen = [name for name, mark in known.items() if mark == "model" and name not in given]
-    kinds = ((partial(_weak, narrowed=narrowed), weak), (_combined, combined), (_unseen, unseen))
-    return [entry(job, names) for entry, names in kinds if names]
+    kinds = {"weak": (partial(_weak, narrowed), weak), "combined": (_combined, combined), "unseen": (_unseen, unseen)}
+    keys = ("why", "remedy", "command")
+    return [
+        {"kind": kind, "names": names} | dict(zip(keys, told(job, names), strict=True))
+        for kind, (told, names) in kinds.items()
+        if names
+    ]
 
 
 def _marks(body: Mapping):
     return [(f"{body['name']}.{name}", mark) for name, mark in zip(NAMES, body["knowledge"], strict=True)]
 
 
-def _weak(job: Job, names: list[str], narrowed: Mapping[str, float] | None) -> dict:
+def _weak(narrowed: Mapping[str, float] | None, job: Job, names: list[str]) -> tuple[str, str, str]:
     shown = [name for name in names if narrowed is None or narrowed.get(name, 0.0) < HALF]
     others = [name for name in names if name not in shown]
     why = (
@@ -61,7 +66,7 @@ def _weak(job: Job, names: list[str], narrowed: Mapping[str, float] | None) -> d
     )
     if not shown:
         remedy = f"No motion of this robot is expected to halve the intervals: {keep}. With another sensor:"
-        return {"kind": "weak", "names": names, "why": why, "remedy": remedy, "command": _analyze(job, names)}
+        return why, remedy, _analyze(job, names)
     remedy = "Record a motion made for them, and identify from both logs."
     if narrowed is not None:
         widest = max(narrowed.get(name, 0.0) for name in shown)
@@ -73,37 +78,26 @@ def _weak(job: Job, names: list[str], narrowed: Mapping[str, float] | None) -> d
     focus = focus[:SEVERAL]
     armature = ["--armature"] if any(name.endswith(".armature") for name in focus) else []
     options = ["--focus", ",".join(focus), *armature, *words_of(job, EXCITE), "--out", "motion.csv"]
-    return {
-        "kind": "weak",
-        "names": names,
-        "why": why,
-        "remedy": remedy,
-        "command": shlex.join(["steelyard", "excite", job.model, "--after", job.logs[0], *options]),
-    }
+    return why, remedy, shlex.join(["steelyard", "excite", job.model, "--after", job.logs[0], *options])
 
 
-def _combined(job: Job, names: list[str]) -> dict:
-    return {
-        "kind": "combined",
-        "names": names,
-        "why": f"{plural(len(names), 'parameter')} {_are(names)} identifiable only in combination. The combinations "
-        "are identified; their split follows from the nominal model and changes no torque of the robot as mounted.",
-        "remedy": "If you need the split (the robot will be mounted otherwise, or a link replaced), weigh a link "
-        f"(--mass {shlex.quote(_links(names)[0])}=KG) or keep what you trust (--fix). With another sensor or mounting:",
-        "command": _analyze(job, names),
-    }
+def _combined(job: Job, names: list[str]) -> tuple[str, str, str]:
+    return (
+        f"{plural(len(names), 'parameter')} {_are(names)} identifiable only in combination. The combinations are "
+        "identified; their split follows from the nominal model and changes no torque of the robot as mounted.",
+        "If you need the split (the robot will be mounted otherwise, or a link replaced), weigh a link (--mass "
+        f"{shlex.quote(_links(names)[0])}=KG) or keep what you trust (--fix). With another sensor or mounting:",
+        _analyze(job, names),
+    )
 
 
-def _unseen(job: Job, names: list[str]) -> dict:
-    return {
-        "kind": "unseen",
-        "names": names,
-        "why": f"{plural(len(names), 'parameter')} {_are(names)} not identifiable: no motion of this robot as it is "
-        "mounted changes a torque by them. The nominal values stay, and do no harm here.",
-        "remedy": "They count once the robot is mounted tilted, on a moving base or on a force sensor. How to identify "
-        "them:",
-        "command": _analyze(job, names),
-    }
+def _unseen(job: Job, names: list[str]) -> tuple[str, str, str]:
+    return (
+        f"{plural(len(names), 'parameter')} {_are(names)} not identifiable: no motion of this robot as it is mounted "
+        "changes a torque by them. The nominal values stay, and do no harm here.",
+        "They count once the robot is mounted tilted, on a moving base or on a force sensor. How to identify them:",
+        _analyze(job, names),
+    )
 
 
 def _are(names: list[str]) -> str:
