@@ -301,5 +301,5 @@ def course(change: dict) -> dict:
         traces.append(trace | {"marker": {"color": color, "symbol": symbol, "size": 8}, "error_y": bars})
     title, unit = text(told["parameter"]), text(told["unit"])
     return drawn(
-        traces, f"{title}, \N{PLUS-MINUS SIGN} 2 standard deviations", {"title": "run"}, {"title": f"{title} [{unit}]"}
+        traces, f"{title}, bars of two standard deviations", {"title": "run"}, {"title": f"{title} [{unit}]"}
     )
