@@ -253,8 +253,8 @@ def test_mistakes_of_the_logs_have_a_sentence_and_the_option_that_corrects_them(
     reasons = list(verdict(result).words)
     assert len(reasons) == 4  # what may be chance, and a gain of 1 %, are not worth a word
     lean, zero, gain, spring = reasons
-    assert "by 2.9 +- 0.1 degrees" in lean and "--gravity 0.490 0.000 -9.798" in lean
-    assert "--offset elbow=0.02" in zero and "20.0 +- 1.0 mrad" in zero
+    assert "by 2.9 ± 0.1 degrees" in lean and "--gravity 0.490 0.000 -9.798" in lean
+    assert "--offset elbow=0.02" in zero and "20.0 ± 1.0 mrad" in zero
     assert "25 % too large" in gain and "--scale tau:elbow=0.8" in gain
     assert "--spring hip" in spring
 
