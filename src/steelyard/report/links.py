@@ -210,10 +210,8 @@ def _links(summary: dict) -> Sheet:
     for body in summary["bodies"]:
         name, com, spread = f"{body['name']}.m", body["identified"]["com"] or [None] * 3, body["center_covariance"]
         deviations = [None] * 3 if spread is None else [_root(spread[i][i]) for i in range(3)]
-        centre = [
-            number(x and 1e3 * x) if s is None else plus_minus(1e3 * x, 1e3 * s)
-            for x, s in zip(com, deviations, strict=True)
-        ]
+        pairs = ([each and 1e3 * each for each in pair] for pair in zip(com, deviations, strict=True))
+        centre = [number(x) if s is None else plus_minus(x, s) for x, s in pairs]
         rows.append((body["name"], number(body["prior"]["mass"]), _graded(parameters[name], found[name]), *centre))
     return sheet(
         "Links",

@@ -265,7 +265,7 @@ def convert(
     finish(found, lambda: "\n".join(lines), as_json=as_json, quiet=quiet)
 
 
-def _converted(job, model: str, out: Path) -> tuple[dict, list[str]]:
+def _converted(job, model: Path, out: Path) -> tuple[dict, list[str]]:
     """Write a model of another format, or a copy of the file; what is said of it as JSON and in lines."""
     from steelyard.model import load, save
     from steelyard.model.side import read_known
