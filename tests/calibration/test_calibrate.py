@@ -102,7 +102,7 @@ def test_only_the_named_joints_move_and_what_the_log_does_not_show_stays_with_th
     assert not found.measured.any()
     text = found.summary()
     assert "joint2 tilt about x" in text and "(not decided by this log)" in text
-    assert text.count("+- 1.000 mm") == 2  # the prior's millimetre
+    assert text.count("± 1.000 mm") == 2  # the prior's millimetre
 
 
 def test_cost_is_the_negative_log_posterior():

@@ -58,10 +58,9 @@ def test_a_slow_log_proves_slow_motion_only(leg):
     verdict = drive_summary(found)["verdict"]
     speeds = np.abs(np.gradient(slow.q, slow.t, axis=0)).max(axis=0)
     assert np.all(found.proven.range[0] < speeds) and found.proven.range[0].max() > 0.3 * speeds.max()
-    assert "proven up to" in verdict["headline"] and "rad/s" in verdict["headline"]
     assert verdict["level"] == "care" and any("logs are slow" in reason for reason in verdict["reasons"])
     asked = {each["question"]: each for each in verdict["answers"]}["Up to which speed?"]
-    assert asked["answer"] in verdict["headline"] and "nothing is proven" in asked["detail"]
+    assert "rad/s" in asked["answer"] and "nothing is proven" in asked["detail"]
 
 
 def test_motion_that_is_not_predicted_when_faster_is_not_proven(leg):

@@ -152,7 +152,7 @@ def test_a_report_opens_with_what_there_is_what_shows_and_what_would_show_more()
     robot = library.puma560()
     first, second, third = analyze_report(robot, expressions=False).splitlines()[:3]
     assert "60 parameters" in first and "6 moving links" in first
-    assert "36 independent values: 19 parameters by themselves, 32 more only in sums" in second
+    assert "36 independent values: 19 parameters are identifiable, 32 more only in combination" in second
     assert third.startswith("9 have no effect") and "(of link1)" in third
     more = identifiability(robot, base="floating").count - identifiability(robot).count
     assert f"letting the base move freely with its wrench measured would show most: {more} more values" in third

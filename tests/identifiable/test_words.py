@@ -18,33 +18,33 @@ def lines(text):
 def test_leg_abad():
     assert lines(identifiability(library.cheetah3_leg()).explain("abad_link")) == [
         "abad_link can only move in 1 of 6 directions; its weight acts along 2 more.",
-        "Known by themselves: hz.",
-        "Known only in sums with others: hy and Ixx. The sums are",
+        "Identifiable: hz.",
+        "Identifiable only in combination: hy and Ixx. The combinations are",
         "  abad_link.hy + y_hip thigh.m - thigh.hy + y_hip shank.m - shank.hy",
         (
             "  abad_link.Ixx + y_hip^2 thigh.m - 2 y_hip thigh.hy + thigh.Izz + y_hip^2 shank.m - 2 y_hip "
             "shank.hy + shank.Izz"
         ),
-        ("Cannot be known: m, hx, Ixy, Iyy, Ixz, Iyz and Izz have no effect on anything measured, in any motion."),
+        ("Not identifiable: m, hx, Ixy, Iyy, Ixz, Iyz and Izz have no effect on anything measured, in any motion."),
         (
             "Why not more: inertia can pass between abad_link and the ground in 7 ways that nothing measured "
             "shows; 3 come with joint 'abad' itself, 4 with what this experiment leaves out."
         ),
         "What would reveal more:",
         (
-            "  letting the base move freely with its wrench measured: Ixy, Ixz and Iyz by themselves and m, hx, "
-            "Iyy and Izz in sums."
+            "  letting the base move freely with its wrench measured: Ixy, Ixz and Iyz alone and m, hx, "
+            "Iyy and Izz in combination."
         ),
-        "  a wrench sensor under the robot: hx, Ixy and Ixz by themselves and m in sums.",
-        "  a wrench sensor in front of abad_link: hx, Ixy and Ixz by themselves and m in sums.",
+        "  a wrench sensor under the robot: hx, Ixy and Ixz alone and m in combination.",
+        "  a wrench sensor in front of abad_link: hx, Ixy and Ixz alone and m in combination.",
     ]
 
 
 def test_leg_thigh():
     assert lines(identifiability(library.cheetah3_leg()).explain("thigh")) == [
         "thigh can only move in 3 of 6 directions; its weight acts along 3 more.",
-        "Known by themselves: hx, Ixy and Ixz.",
-        "Known only in sums with others: m, hy, hz, Ixx, Iyy, Iyz and Izz. The sums are",
+        "Identifiable: hx, Ixy and Ixz.",
+        "Identifiable only in combination: m, hy, hz, Ixx, Iyy, Iyz and Izz. The combinations are",
         "  thigh.hz + z_knee shank.m",
         "  thigh.Ixx - thigh.Izz + z_knee^2 shank.m",
         "  thigh.Iyy + z_knee^2 shank.m",
@@ -77,8 +77,8 @@ def test_base_of_given_twists():
 def test_leg_shank_free():
     assert lines(identifiability(library.cheetah3_leg(floating=True)).explain("shank")) == [
         "shank can move in every direction.",
-        "Known by themselves: hx, hz, Ixy, Iyy, Ixz and Iyz.",
-        "Known only in sums with others: m, hy, Ixx and Izz. The sums are",
+        "Identifiable: hx, hz, Ixy, Iyy, Ixz and Iyz.",
+        "Identifiable only in combination: m, hy, Ixx and Izz. The combinations are",
         "  shank.Ixx - shank.Izz",
         "  thigh.hz + z_knee shank.m",
         "  thigh.Ixx - thigh.Izz + z_knee^2 shank.m",
@@ -99,15 +99,15 @@ def test_leg_shank_free():
             "axis of joint 'knee' alone allows 3."
         ),
         "What would reveal more:",
-        "  a wrench sensor in front of shank: m, hy, Ixx and Izz by themselves.",
+        "  a wrench sensor in front of shank: m, hy, Ixx and Izz alone.",
     ]
 
 
 def test_panda_link2():
     assert lines(identifiability(load(urdf("panda"))).explain("panda_link2")) == [
         "panda_link2 can only move in 3 of 6 directions; its weight acts along 2 more.",
-        "Known by themselves: hx, Ixy, Ixz and Iyz.",
-        "Known only in sums with others: hy, Ixx, Iyy and Izz. The sums are",
+        "Identifiable: hx, Ixy, Ixz and Iyz.",
+        "Identifiable only in combination: hy, Ixx, Iyy and Izz. The combinations are",
         (
             "  panda_link2.hy + y_panda_joint3 panda_link3.m - panda_link3.hz + y_panda_joint3 panda_link4.m + "
             "y_panda_joint3 panda_link5.m + y_panda_joint3 panda_link6.m + y_panda_joint3 panda_link7.m"
@@ -125,24 +125,24 @@ def test_panda_link2():
             "(x_panda_joint5^2 + y_panda_joint3^2) panda_link7.m"
         ),
         "  panda_link1.Izz + panda_link2.Iyy",
-        "Cannot be known: m and hz have no effect on anything measured, in any motion.",
+        "Not identifiable: m and hz have no effect on anything measured, in any motion.",
         (
             "Why not more: inertia can pass between panda_link2 and panda_link1 in 3 ways that nothing measured "
             "shows; the axis of joint 'panda_joint2' alone allows 3."
         ),
         "What would reveal more:",
-        "  a wrench sensor in front of panda_link2: hz and Iyy by themselves and m in sums.",
-        "  letting the base move freely with its wrench measured: m and hz in sums.",
-        "  a wrench sensor under the robot: m and hz in sums.",
-        "  mounting the robot tilted: hz in sums.",
+        "  a wrench sensor in front of panda_link2: hz and Iyy alone and m in combination.",
+        "  letting the base move freely with its wrench measured: m and hz in combination.",
+        "  a wrench sensor under the robot: m and hz in combination.",
+        "  mounting the robot tilted: hz in combination.",
     ]
 
 
 def test_humanoid_foot():
     assert lines(identifiability(load(urdf("talos_reduced"), floating=True)).explain("leg_left_6_link")) == [
         "leg_left_6_link can move in every direction.",
-        "Known by themselves: hy, hz, Ixx, Ixy, Ixz and Iyz.",
-        "Known only in sums with others: m, hx, Iyy and Izz. The sums are",
+        "Identifiable: hy, hz, Ixx, Ixy, Ixz and Iyz.",
+        "Identifiable only in combination: m, hx, Iyy and Izz. The combinations are",
         "  leg_left_6_link.Iyy - leg_left_6_link.Izz",
         "  leg_left_5_link.hx + leg_left_6_link.hx",
         "  leg_left_5_link.Ixx - leg_left_5_link.Izz - leg_left_6_link.Izz",
@@ -163,7 +163,7 @@ def test_humanoid_foot():
             "measured shows; the axis of joint 'leg_left_6_joint' alone allows 3."
         ),
         "What would reveal more:",
-        "  a wrench sensor in front of leg_left_6_link: m, hx, Iyy and Izz by themselves.",
+        "  a wrench sensor in front of leg_left_6_link: m, hx, Iyy and Izz alone.",
     ]
 
 
@@ -172,14 +172,14 @@ def test_humanoid_held():
         identifiability(load(urdf("talos_reduced"), floating=True), base="fixed").explain("leg_left_1_link")
     ) == [
         "leg_left_1_link can only move in 1 of 6 directions; its weight acts along 1 more.",
-        "No parameter is known by itself.",
-        "Known only in sums with others: Izz. The sums are",
+        "No parameter is identifiable alone.",
+        "Identifiable only in combination: Izz. The combinations are",
         (
             "  leg_left_1_link.Izz + leg_left_2_link.Izz + leg_left_3_link.Izz + leg_left_4_link.Izz + "
             "leg_left_5_link.Izz + leg_left_6_link.Izz"
         ),
         (
-            "Cannot be known: m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz and Iyz have no effect on anything measured, in "
+            "Not identifiable: m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz and Iyz have no effect on anything measured, in "
             "any motion."
         ),
         (
@@ -188,51 +188,51 @@ def test_humanoid_held():
         ),
         "What would reveal more:",
         (
-            "  letting the base move freely with its wrench measured: hy, Ixy, Ixz and Iyz by themselves and m, "
-            "hx, hz, Ixx and Iyy in sums."
+            "  letting the base move freely with its wrench measured: hy, Ixy, Ixz and Iyz alone and m, "
+            "hx, hz, Ixx and Iyy in combination."
         ),
-        "  a wrench sensor under the robot: hy, Ixz and Iyz by themselves and m and hx in sums.",
-        "  a wrench sensor in front of leg_left_1_link: hy, Ixz and Iyz by themselves and m and hx in sums.",
-        "  mounting the robot tilted: hy by itself and hx in sums.",
+        "  a wrench sensor under the robot: hy, Ixz and Iyz alone and m and hx in combination.",
+        "  a wrench sensor in front of leg_left_1_link: hy, Ixz and Iyz alone and m and hx in combination.",
+        "  mounting the robot tilted: hy alone and hx in combination.",
     ]
 
 
 def test_puma_static():
     assert lines(identifiability(library.puma560(), locked=("joint1",), motion="static").explain("link2")) == [
         "link2: the robot stands still, so only its weight shows.",
-        "Known by themselves: hy.",
-        "Known only in sums with others: hx. The sums are",
+        "Identifiable: hy.",
+        "Identifiable only in combination: hx. The combinations are",
         "  link2.hx + x_joint3 link3.m + x_joint3 link4.m + x_joint3 link5.m + x_joint3 link6.m",
-        ("Cannot be known: m, hz, Ixx, Ixy, Iyy, Ixz, Iyz and Izz have no effect on anything measured, in any motion."),
+        "Not identifiable: m, hz, Ixx, Ixy, Iyy, Ixz, Iyz and Izz have no effect on anything measured, in any motion.",
         (
             "Why not more: inertia can pass between link2 and link1 in 8 ways that nothing measured shows; 3 "
             "come with joint 'joint2' itself, 5 with what this experiment leaves out."
         ),
         "What would reveal more:",
-        "  letting the base move freely with its wrench measured: m and hz in sums.",
-        "  a wrench sensor under the robot: m and hz in sums.",
-        "  a wrench sensor in front of link2: m and hz in sums.",
-        "  moving instead of standing still: Izz in sums.",
+        "  letting the base move freely with its wrench measured: m and hz in combination.",
+        "  a wrench sensor under the robot: m and hz in combination.",
+        "  a wrench sensor in front of link2: m and hz in combination.",
+        "  moving instead of standing still: Izz in combination.",
     ]
 
 
 def test_scara_some():
     assert lines(identifiability(library.scara(), sensors=["joint1", "joint3"]).explain("link3")) == [
         "link3: found numerically, from the rank of a random regression.",
-        "No parameter is known by itself.",
-        "Known only in sums with others: m, hx, hy and Izz. The sums are",
+        "No parameter is identifiable alone.",
+        "Identifiable only in combination: m, hx, hy and Izz. The combinations are",
         "  link3.m + link4.m",
         "  link2.hx + link3.hx",
         "  link2.hy + link3.hy",
         "  link2.Izz + 2 x_joint3 link3.hx + link3.Izz",
-        "Cannot be known: hz, Ixx, Ixy, Iyy, Ixz and Iyz have no effect on anything measured, in any motion.",
+        "Not identifiable: hz, Ixx, Ixy, Iyy, Ixz and Iyz have no effect on anything measured, in any motion.",
         "What would reveal more:",
         (
-            "  letting the base move freely with its wrench measured: hx and hy by themselves and hz, Ixx, Ixy, "
-            "Iyy, Ixz and Iyz in sums."
+            "  letting the base move freely with its wrench measured: hx and hy alone and hz, Ixx, Ixy, "
+            "Iyy, Ixz and Iyz in combination."
         ),
-        "  a wrench sensor in front of link3: hx, hy, Ixz, Iyz and Izz by themselves and hz in sums.",
-        "  a wrench sensor under the robot: hx and hy by themselves and hz, Ixz and Iyz in sums.",
+        "  a wrench sensor in front of link3: hx, hy, Ixz, Iyz and Izz alone and hz in combination.",
+        "  a wrench sensor under the robot: hx and hy alone and hz, Ixz and Iyz in combination.",
     ]
 
 
@@ -244,7 +244,7 @@ def test_changes_are_found_by_doing_them():
         n for n, s in zip(after.names, after.status, strict=True) if s.name == "ALONE" and n.startswith("abad_link")
     ]
     assert [n.split(".")[1] for n in alone] == ["hx", "hz", "Ixy", "Ixz"]
-    assert "a wrench sensor under the robot: hx, Ixy and Ixz by themselves" in before.explain("abad_link")
+    assert "a wrench sensor under the robot: hx, Ixy and Ixz alone" in before.explain("abad_link")
 
 
 def test_unknown_link():

@@ -35,16 +35,14 @@ def test_tables_are_the_same_everywhere(view, html, text):
     assert len(drawn) == len(sheets(view)) > 8
     for table, sheet in zip(page.xpath("//div[@class='paper']//table"), view.printed, strict=True):
         said = [plain(each.text_content()) for each in table.xpath(".//tbody//th|.//tbody//td")]
-        assert said == [plain(cell.text + cell.was + cell.note) for row in sheet.rows for cell in row]
+        assert said == [plain(f"{cell.mark} {cell.text}{cell.was}{cell.note}") for row in sheet.rows for cell in row]
     lines = text.splitlines()
     for table, sheet in zip(drawn, sheets(view), strict=True):
         rows = table.xpath(".//tbody/tr")
         assert len(rows) == len(sheet.rows)
         for row, cells in zip(rows, sheet.rows, strict=True):
             for element, cell in zip(row.xpath("./th|./td"), cells, strict=True):
-                said = (
-                    f"{cell.mark} {cell.text}{cell.was}{cell.note}" if cell.mark else cell.text + cell.was + cell.note
-                )
+                said = f"{cell.mark} {cell.text}{cell.was}{cell.note}"
                 assert plain(element.text_content()) == plain(said)
             first = escaped(cells[0].text)
             assert any(line.startswith(f"| {first}") for line in lines)

@@ -49,7 +49,8 @@ def test_the_truth_meets_its_own_log(made, tmp_path):
 def test_which_is_better_decides_the_exit_status(made):
     folder, _, other = made
     better, worse = run(folder / "result", other, "--against", folder / "arm.urdf"), None
-    assert better.exit_code == DONE and "times smaller" in better.stdout and "shoulder" in better.stdout
+    shown = " ".join(better.stdout.split())
+    assert better.exit_code == DONE and "times smaller" in shown and "shoulder" in shown
     worse = run(folder / "arm.urdf", other, "--against", folder / "result", "--json")
     found = json.loads(worse.stdout)
     assert worse.exit_code == FINDINGS and not found["good"] and "times larger" in found["headline"]

@@ -63,7 +63,7 @@ def test_the_command_is_for_what_a_motion_shows(little):
     focus = words[words.index("--focus") + 1].split(",")
     owners = {name: name.rpartition(".")[0] for name in weak["names"] if shown[name] < HALF}
     best = {owner if owner.startswith("link") else name for name, owner in owners.items()}
-    assert set(focus) <= best and words[1] == "excite" and "Motion as long as the logs" in weak["remedy"]
+    assert set(focus) <= best and words[1] == "excite" and "motion of the same length" in weak["remedy"]
 
 
 def test_where_no_motion_would_show_it_another_remedy_is_given(little):

@@ -23,6 +23,7 @@ from steelyard.log.findings import warning
 from steelyard.model import library
 from steelyard.numbers import number, percent
 from steelyard.pipeline.verdicts import verdict
+from steelyard.report.identification_report import _beyond
 from steelyard.report.identification_report import headline as said
 from steelyard.report.labels import dof_units, knowledge, sizes
 from steelyard.report.outputs import staged
@@ -198,7 +199,7 @@ def stub(
         ),
         (stub([0.3, 0.3], [0.03, 0.03], parts=[(0.0049, 0.001)]), "good", "Better", None),  # no drive tells so little
         (stub([0.3, 0.3], [0.03, 0.03], held_out=(0.03, 0.014)), "care", "Better", "held-out samples err by 3 %"),
-        (stub([0.3, 0.3], [0.03, 0.03], links=0.029), "good", "to 40 %) as given, 2.9 % (1.5 % to 5.8 %)", None),
+        (stub([0.3, 0.3], [0.03, 0.03], links=0.029), "good", "Better", None),
         (stub([0.3, 0.3], [0.03, 0.03], links=0.031), "care", "Better", "the links may err by 3.1 %"),
         (stub([0.3, 0.3], [0.03, 0.03], links=7.0), "care", "Better", "may err by more than all"),
         (stub([0.3, 0.3], [0.001, 0.001], links=0.019), "good", "Better", None),
@@ -221,6 +222,10 @@ def test_verdicts(result, level, headline, reason):
     assert any(each in said(result, judged) for each in headline.split("|"))
     assert (reason is None) == (not judged.reasons)
     assert reason is None or any(reason in each for each in judged.words)
+
+
+def test_expected_errors_of_other_motion_are_told():
+    assert "to 40 %) as given, 2.9 % (1.5 % to 5.8 %)" in _beyond(stub([0.3, 0.3], [0.03, 0.03], links=0.029))
 
 
 def test_what_imitates_a_mistake_is_not_to_be_used_though_no_link_is_named():
@@ -248,8 +253,8 @@ def test_mistakes_of_the_logs_have_a_sentence_and_the_option_that_corrects_them(
     reasons = list(verdict(result).words)
     assert len(reasons) == 4  # what may be chance, and a gain of 1 %, are not worth a word
     lean, zero, gain, spring = reasons
-    assert "by 2.9 +- 0.1 degrees" in lean and "--gravity 0.490 0.000 -9.798" in lean
-    assert "--offset elbow=0.02" in zero and "20.0 +- 1.0 mrad" in zero
+    assert "by 2.9 ± 0.1 degrees" in lean and "--gravity 0.490 0.000 -9.798" in lean
+    assert "--offset elbow=0.02" in zero and "20.0 ± 1.0 mrad" in zero
     assert "25 % too large" in gain and "--scale tau:elbow=0.8" in gain
     assert "--spring hip" in spring
 

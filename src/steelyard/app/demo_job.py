@@ -4,20 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.console import Group
-from rich.text import Text
 
 from steelyard import simulate
 from steelyard.app.identification import Outcome, carry_out
+from steelyard.cards import LINES
 from steelyard.fit.prior import model_parameters
 from steelyard.inertia import pseudo
 from steelyard.log import write_csv
 from steelyard.model import Robot, library, save
-from steelyard.numbers import SAME, number, unit
+from steelyard.numbers import number, plus_minus, unit
 from steelyard.pipeline import Job, Progress, Result
-from steelyard.report.console import rich_table
-from steelyard.report.labels import column_units, knowledge
-from steelyard.report.links import spelled_out
+from steelyard.report.labels import column_units
 from steelyard.sheets import Sheet, sheet
 from steelyard.storage import require_report_folder
 
@@ -75,53 +72,23 @@ def mistaken(robot: Robot, *, seed: int = 0) -> Robot:
     return wrong.with_joint_properties(damping=factor[0] * robot.damping, frictionloss=factor[1] * robot.frictionloss)
 
 
-COLUMNS = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]", "Ixx [kg m²]", "Iyy [kg m²]", "Izz [kg m²]")
-
-
-def truth_tables(truth: Robot, result: Result) -> Group:
-    """True, given and identified parameters: of every link, then of the combinations the data determines."""
-    return Group(rich_table(link_table(truth, result)), Text(), rich_table(combination_table(truth, result)), Text())
-
-
-def link_table(truth: Robot, result: Result) -> Sheet:
-    """Three lines a link. Cells in brackets take no part in anything the robot's motion shows."""
-    estimate, rows = result.estimate, []
-    known = knowledge(estimate.basis)
-    models = {"true": truth.inertias, "nominal": result.prior.inertias, "identified": estimate.theta}
-    for i, name in enumerate(estimate.layout.body_names):
-        marks = np.array(known[estimate.layout.body(i)])[[0, 1, 2, 3, 4, 6, 9]]
-        for model, theta in models.items():
-            values = zip(map(number, _cells(theta[i])), marks, strict=True)
-            cells = (f"({value})" if mark == "model" else value for value, mark in values)
-            rows.append((name if model == "true" else "", model, *cells))
-    caption = "in brackets: no motion shows it; of the others only combinations are known, see below"
-    return sheet("Links", caption, (("link", "text"), ("model", "text"), *COLUMNS), rows)
-
-
-def _cells(theta) -> list:
-    body = spelled_out(theta)
-    return [body["mass"], *body["com"], *np.diag(body["inertia"])]
-
-
-def combination_table(truth: Robot, result: Result) -> Sheet:
-    """Identifiable combinations: what the log determines, to be compared with the truth."""
+def truth_table(truth: Robot, result: Result) -> Sheet:
+    """Combinations with the largest effect on torque, as identified, beside the truth."""
     estimate, layout, basis = result.estimate, result.estimate.layout, result.estimate.basis
     true, nominal = (basis.regroup(model_parameters(robot, layout)) for robot in (truth, result.prior))
-    deviation = result.uncertainty.base.deviation
-    units = column_units(result.prior, layout)
+    deviation, units = result.uncertainty.base.deviation, column_units(result.prior, layout)
     rows = [
         (
-            layout.names[column],
-            *(number(_cleared(each[k], deviation[k])) for each in (true, nominal, estimate.base)),
-            number(float(deviation[k])),
-            unit(units[column]),
+            layout.names[basis.columns[k]],
+            *(number(each[k]) for each in (true, nominal)),
+            plus_minus(estimate.base[k], deviation[k]),
+            unit(units[basis.columns[k]]),
         )
-        for k, column in enumerate(basis.columns)
+        for k in np.argsort(-np.abs(estimate.base - nominal) * result.torque_of)[:LINES]
     ]
-    columns = ("combination", "text"), "true", "nominal", "identified", "± std. dev.", ("unit", "text")
-    return sheet("Identifiable combinations", "named after their leading parameter", columns, rows)
-
-
-def _cleared(value, deviation) -> float:
-    """A value, or zero for one that is rounding error beside its deviation."""
-    return float(value) if abs(value) > SAME * deviation else 0.0
+    return sheet(
+        "Identifiable combinations beside the truth",
+        f"The {LINES} of largest effect on torque, named after their leading parameter. ± one standard deviation.",
+        (("combination", "text"), "true", "nominal", "identified", ("unit", "text")),
+        rows,
+    )

@@ -173,7 +173,6 @@ def _drive_models(result: "DriveResult", stage: Path) -> tuple[list[str], dict]:
 
 
 def _models(result: Result, stage: Path) -> tuple[list[str], dict]:
-    """The same of a robot whose torques were recorded."""
     saved = save(result.robot, stage / _model_name(result))
     models = [file.relative_to(stage).as_posix() for file in saved.files]
     in_model = load(saved.path, **_options(result)).loop_names if result.robot.loops else ()
@@ -185,7 +184,6 @@ def _models(result: Result, stage: Path) -> tuple[list[str], dict]:
 
 
 def _model_name(result: "Result | DriveResult") -> str:
-    """Of the identified model: that of the given file with a suffix."""
     model = Path(result.job.model if result.prior.source else f"{result.prior.name}.urdf")
     own = None if result.prior.source is None else BY_NAME[result.prior.source.format]
     if own is None or not own.copies:
@@ -202,7 +200,6 @@ def _job_file(job: Job, stage: Path, out) -> list[str]:
 
 
 def _options(result: "Result | DriveResult") -> dict[str, Any]:
-    """With which `load` reads a copy of the nominal model."""
     return options_of_copy(result.prior.source)
 
 

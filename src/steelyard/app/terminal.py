@@ -2,28 +2,23 @@
 
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
 from steelyard.cards import FEW
 from steelyard.errors import DONE, FINDINGS
+from steelyard.sheets import broken
 from steelyard.storage import SCHEMA_VERSION
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-NARROW = 76  # characters of an example, which help indents by two
 
 
 def examples(*commands: str, status: str = "") -> str:
     """The text below a help: commands as they can be copied, those too long for a line broken before an option, and
     what the exit status says."""
-    copied = "\n".join(" \\\n    ".join(_broken(command)) for command in commands)
+    copied = "\n".join(map(broken, commands))
     return "\n\n".join([f"\b\nExamples:\n{copied}", *([f"Exit status: {status}"] if status else [])])
 
 
@@ -46,18 +41,6 @@ def subcommand(*examples_of_use: str, status: str = "", common: str = ""):
         return command
 
     return mark
-
-
-def _broken(command: str) -> Iterator[str]:
-    """Pieces of a command that fit on a line together with the indentation and the mark of a line that goes on."""
-    line, *options = re.split(r" (?=-|\| |> )", command)
-    for option in options:
-        if len(f"    {line} {option} \\") > NARROW:
-            yield line
-            line = option
-        else:
-            line = f"{line} {option}"
-    yield line
 
 
 @contextmanager
@@ -105,13 +88,10 @@ def finish(
         show_json({"schema_version": SCHEMA_VERSION, "verdict": {"level": level}, **found})
     elif not quiet:
         text = shown()
-        typer.echo(text) if isinstance(text, str) else console().print(text)
+        if not isinstance(text, str):
+            from rich.console import Console
+
+            Console().print(text)
+        else:
+            typer.echo(text)
     raise typer.Exit(FINDINGS if findings else DONE)
-
-
-def console() -> "Console":
-    """Standard output; wide enough for the tables where the width is unknown."""
-    from rich.console import Console
-
-    screen = Console()
-    return screen if screen.is_terminal else Console(width=120)

@@ -98,7 +98,7 @@ class Calibration(Card):
         for name, value, deviation, measured in rows:
             unit, factor = ("deg", np.degrees(1)) if " tilt " in name else ("mm", 1e3)
             told = "" if measured else "  (not decided by this log)"
-            lines.append(f"  {name}: {value * factor:+.3f} +- {deviation * factor:.3f} {unit}{told}")
+            lines.append(f"  {name}: {value * factor:+.3f} ± {deviation * factor:.3f} {unit}{told}")
         if self.directions.held:
             lines.append(f"  Kept as they are, or the loops would not close: {', '.join(self.directions.held)}")
         return "\n".join([*lines, self.visibility.summary()])

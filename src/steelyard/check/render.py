@@ -35,7 +35,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 def text(
     findings: Findings, repairs: Sequence["Repair"] = (), *, models: Sequence[Checked] = (), by_rule=False, colour=False
 ) -> str:
-    """Lines `file:line: CODE message`, repairs, and a count; ANSI colours when asked for.
+    """A count, lines `file:line: CODE message`, and repairs; ANSI colours when asked for.
 
     models: shown as a table instead of the lines, a row a model. by_rule: a row a rule instead.
     """
@@ -45,7 +45,7 @@ def text(
         found, more = [], by_code(models) if by_rule else by_model(models)
     more += [line for each in repairs for line in repair_lines(each)]
     lines = [_finding_line(each, colour) for each in found] + [line.translate(HARMLESS) for line in more]
-    return "".join(f"{line}\n" for line in [*lines, count_line(findings)])
+    return "".join(f"{line}\n" for line in [count_line(findings), *lines])
 
 
 def _finding_line(f: Finding, colour: bool) -> str:

@@ -35,8 +35,8 @@ class FrictionLaw:
         unit = "N m" if self.by == "load" else "rad/s"
         change = "grows" if self.slope > 0 else "falls"
         return (
-            f"Friction of {self.joint} {change} with {self.by}: by {abs(self.slope):.2g} +- "
-            f"{1.96 * self.deviation:.2g} N m per {unit}, seen from {self.low:.2g} to {self.high:.2g} {unit}. "
+            f"Friction of {self.joint} {change} with {self.by}: by {abs(self.slope):.2g} ± "
+            f"{self.deviation:.2g} N m per {unit}, seen from {self.low:.2g} to {self.high:.2g} {unit}. "
             "The friction loss of the model is constant, a mean of this."
         )
 

@@ -131,8 +131,8 @@ def _summary(made: Design) -> str:
     tightest = made.margins[0]
     return "\n".join(
         [
-            f"{made.duration:g} s for {len(made.robot.joint_names)} joints: condition number {made.condition:.3g}, "
-            f"{made.condition_before:.3g} for the random motion it started from.",
+            f"A motion of {made.duration:g} s: condition number {made.condition:.3g}, {made.condition_before:.3g} for "
+            "the random motion it started from.",
             f"Every limit is kept at 1 kHz; the tightest is {tightest.limit_name} of {tightest.where}.",
             *made.notes,
         ]

@@ -103,7 +103,7 @@ def _by_part(found: Rehearsal) -> Sheet:
         "Links and joints",
         "Parameters that the data decide. Of these, in shares of each one's natural size: half of the widest 95 % "
         "interval, the largest error that was made (RMS over the truths), and how many truths lay in their intervals.",
-        (("Part", "text"), "Decided", "Promised up to ±", "Error up to", "In the interval"),
+        (("Part", "text"), "Decided", "Half interval up to", "Error up to", "In the interval"),
         rows,
     )
 
@@ -113,7 +113,7 @@ def _table(found: Rehearsal) -> Sheet:
     rows = [
         (
             found.names[k],
-            percent(float(found.promised[k])) if found.shown[k] else "not shown",
+            percent(float(found.promised[k])) if found.shown[k] else "rests on the model",
             percent(float(found.reached[k])),
             f"{found.held[k]} of {len(found.trials)}",
         )
@@ -123,7 +123,7 @@ def _table(found: Rehearsal) -> Sheet:
         "Parameters",
         "Shares of each one's natural size: half of its 95 % interval, the error that was made (RMS over the truths), "
         "and how many truths lay in their intervals.",
-        (("Parameter", "text"), "Promised ±", "Error", "In the interval"),
+        (("Parameter", "text"), "Half interval", "Error", "In the interval"),
         rows,
         folded="Every parameter",
     )

@@ -300,6 +300,4 @@ def course(change: dict) -> dict:
         bars = {"type": "data", "array": [d and 2 * d for d in told["deviations"][runs]], "color": color}
         traces.append(trace | {"marker": {"color": color, "symbol": symbol, "size": 8}, "error_y": bars})
     title, unit = text(told["parameter"]), text(told["unit"])
-    return drawn(
-        traces, f"{title}, \N{PLUS-MINUS SIGN} 2 standard deviations", {"title": "run"}, {"title": f"{title} [{unit}]"}
-    )
+    return drawn(traces, f"{title}, bars of two standard deviations", {"title": "run"}, {"title": f"{title} [{unit}]"})

@@ -56,7 +56,7 @@ def _shown(result: Analysis) -> str:
     sums = sum(status in (Status.BASE, Status.COMBINED) for status in result.status)
     return (
         f"{how} with {measured} {verb} can show {result.count} independent values: "
-        f"{alone} parameters by themselves, {sums} more only in sums with others, however good the data."
+        f"{alone} parameters are identifiable, {sums} more only in combination, however good the data."
     )
 
 

@@ -163,9 +163,9 @@ def _known(result: Analysis, link: str) -> list[str]:
     alone = _names_with(result, link, Status.ALONE)
     combined = _names_with(result, link, Status.BASE, Status.COMBINED)
     unknown = _names_with(result, link, Status.UNIDENTIFIABLE)
-    lines = [f"Known by themselves: {_list(alone)}." if alone else "No parameter is known by itself."]
+    lines = [f"Identifiable: {_list(alone)}." if alone else "No parameter is identifiable alone."]
     if combined:
-        lines.append(f"Known only in sums with others: {_list(combined)}. The sums are")
+        lines.append(f"Identifiable only in combination: {_list(combined)}. The combinations are")
         columns = _columns(result, link)
         texts = zip(result.columns, relative_regrouping(result)[:, columns], expressions(result), strict=True)
         entering = [(c, text) for c, row, text in texts if np.abs(row).max() > 1e-9 and " " in text]
@@ -176,7 +176,7 @@ def _known(result: Analysis, link: str) -> list[str]:
             lines.append(f"  and {len(entering) - SHOWN} more.")
     if unknown:
         verb = "has" if len(unknown) == 1 else "have"
-        lines.append(f"Cannot be known: {_list(unknown)} {verb} no effect on anything measured, in any motion.")
+        lines.append(f"Not identifiable: {_list(unknown)} {verb} no effect on anything measured, in any motion.")
     return lines
 
 
@@ -267,9 +267,9 @@ def _columns(result: Analysis, link: str) -> slice:
 def _sentence(gain: Gain) -> str:
     parts = []
     if gain.alone:
-        parts.append(f"{_list(gain.alone)} by {'itself' if len(gain.alone) == 1 else 'themselves'}")
+        parts.append(f"{_list(gain.alone)} alone")
     if gain.combined:
-        parts.append(f"{_list(gain.combined)} in sums")
+        parts.append(f"{_list(gain.combined)} in combination")
     more = f"{gain.combinations} more combination{'s' * (gain.combinations > 1)} of the same parameters"
     return f"{gain.change}: {' and '.join(parts) or more}."
 

@@ -129,8 +129,8 @@ def _of(scale: Scale) -> Iterator[str]:
     yield from (f"  {words}" for words in _measurements(scale))
     if not scale.weighed:
         yield (
-            "  The mass of a link alone does not: it shows only in sums, in which others, such as centres of mass or "
-            "armature, make up for it."
+            "  The mass of a link alone does not: it is identifiable only in combination with others, such as centres "
+            "of mass or armature."
         )
 
 

@@ -27,7 +27,7 @@ class Status(Enum):
     WEAK = "solved; the motion barely shows the inertia, which comes from shape or prior: turn faster, about more axes"
     STATIC = "solved from poses at rest: mass and centre of mass are measured, the inertia is assumed from the shape"
     AXIS = "solved, but part of the centre of mass is assumed: tilt the sensor more, about two axes, or record longer"
-    FAINT = "the wrench hardly shows a payload: nothing is held, or too little for this sensor and so few samples"
+    FAINT = "no payload was found: nothing is held, or too little for this sensor and so few samples"
     OPEN = (
         "something is held, and this log leaves its mass open: tilt it about two axes, move other joints, record longer"
     )
@@ -170,18 +170,18 @@ class Payload(Card):
     def summary(self) -> str:
         """A few readable lines."""
         lines = [
-            f"method {self.method}: {self.why}" if self.why else f"method {self.method}",
-            f"status: {self.status.value}",
-            f"mass            {self.mass:.5g} ± {self.mass_deviation:.2g} kg (± one standard deviation)",
+            f"{self.mass:.5g} ± {self.mass_deviation:.2g} kg (± one standard deviation): {self.status.value}",
+            *(f"! {text}" for text in self.findings),
             *self._shape_lines(),
             f"{self.samples} samples, residuals {self._residuals()}",
+            f"method {self.method}: {self.why}" if self.why else f"method {self.method}",
         ]
         if self.bias is not None:
             lines.append("bias            " + ", ".join(f"{x:.4g}" for x in self.bias) + "  (N, N m)")
         if self.drift is not None and self.drift_deviation is not None:
             rates = zip(self.drift, self.drift_deviation, strict=True)
             lines.append("its drift       " + ", ".join(f"{x:.3g} ± {s:.1g}" for x, s in rates) + "  (N/s, N m/s)")
-        return "\n".join([*lines, *(f"! {text}" for text in self.findings), *self.notes])
+        return "\n".join([*lines, *self.notes])
 
     def _shape_lines(self) -> list[str]:
         """Centre of mass and inertia, where there is a mass that they belong to."""
@@ -194,8 +194,8 @@ class Payload(Card):
         center = ", ".join(f"{1e3 * x:.2f} ± {1e3 * s:.2f}" for x, s in zip(self.com, self.com_deviation, strict=True))
         return [
             f"centre of mass  {center} mm, in the axes of {self.frame}",
-            f"inertia about it, kg m^2: {', '.join(moments[:3])}",
-            f"                          {', '.join(moments[3:])}",
+            f"inertia, kg m^2 {', '.join(moments[:3])}",
+            f"about it        {', '.join(moments[3:])}",
         ]
 
     def _residuals(self):

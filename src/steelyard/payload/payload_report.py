@@ -278,8 +278,7 @@ def _screen(payload: Payload, relative: float, channels: list[dict]) -> Screen:
 def _headline(payload: Payload, mass: str) -> str:
     if payload.status in (Status.FAINT, Status.OPEN):
         return f"No mass was found: {mass}."
-    center = ", ".join(f"{1e3 * x + 0.0:.1f}" for x in payload.com).replace("-", "−")
-    return f"It weighs {mass}, with its centre of mass at ({center}) mm in the axes of {payload.frame}."
+    return f"It weighs {mass} (± one standard deviation)."
 
 
 def _deviations(payload: Payload) -> str:

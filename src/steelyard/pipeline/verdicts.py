@@ -142,7 +142,7 @@ def _mistakes(result: Result) -> Iterator[Reason]:
         words = " ".join(f"{g:.3f}" for g in leaned(result.prior.gravity, x, y) + 0.0)
         yield Reason(
             "lean",
-            f"The base leans by {np.degrees(np.hypot(x, y)):.1f} +- {np.degrees(deviation):.1f} degrees against the "
+            f"The base leans by {np.degrees(np.hypot(x, y)):.1f} ± {np.degrees(deviation):.1f} degrees against the "
             f"model's gravity; links are free of it. To have it in the model: --gravity {words}",
         )
     for name, each in found.items():
@@ -161,7 +161,7 @@ def _reach(result: Result, joint: str) -> float:
 
 def _zero(joint: str, found: Nuisance) -> str:
     return (
-        f"The zero of {joint} is off by {1e3 * found.value:.1f} +- {1e3 * found.deviation:.1f} mrad or mm; links are "
+        f"The zero of {joint} is off by {1e3 * found.value:.1f} ± {1e3 * found.deviation:.1f} mrad or mm; links are "
         f"free of it. To correct the log: --offset {joint}={found.value:.4g}"
     )
 
@@ -169,7 +169,7 @@ def _zero(joint: str, found: Nuisance) -> str:
 def _gain(joint: str, found: Nuisance) -> str:
     return (
         f"Torques of {joint} are {percent(abs(found.value))} too {'large' if found.value > 0 else 'small'} "
-        f"(+- {percent(found.deviation)}) beside those of other joints; links are free of it. Check its gear ratio "
+        f"(± {percent(found.deviation)}) beside those of other joints; links are free of it. Check its gear ratio "
         f"and torque constant, or correct the log: --scale tau:{joint}={1 / (1 + found.value):.4g}"
     )
 
@@ -177,13 +177,13 @@ def _gain(joint: str, found: Nuisance) -> str:
 def _gain_beside(joint: str, found: Nuisance) -> str:
     return (
         f"The gain of {joint} is {percent(abs(found.value))} {'smaller' if found.value > 0 else 'larger'} "
-        f"(+- {percent(found.deviation)}) than your links alone have it; links are free of it."
+        f"(± {percent(found.deviation)}) than your links alone have it; links are free of it."
     )
 
 
 def _spring(joint: str, found: Nuisance) -> str:
     return (
-        f"A spring, a hose or a cable pulls {joint} with {number(found.value)} +- {number(found.deviation)} N m/rad; "
+        f"A spring, a hose or a cable pulls {joint} with {number(found.value)} ± {number(found.deviation)} N m/rad; "
         f"links are free of it. To have it identified without doubt: --spring {joint}"
     )
 
@@ -235,9 +235,9 @@ def _limits(result: Result) -> Iterator[Reason]:
     if written > max(SAME, result.after.relative_error):
         yield Reason(
             "narrow_motion",
-            f"This data promises little beyond motion like its own: in the joints' whole range the torque of the links "
-            f"may err by {_bounded_share(written)}. Record a longer or richer motion, such as one that `steelyard "
-            "excite` designs.",
+            "Beyond motion like that of the logs little is determined: in the joints' whole range the torque of the "
+            f"links may err by {_bounded_share(written)}. Record a longer or richer motion, such as one that "
+            "`steelyard excite` designs.",
         )
 
 

@@ -275,4 +275,4 @@ def _notes(
     if contacts:
         tilt = np.degrees(np.arctan(np.linalg.norm(path.plane[1:])))
         level = ", taken for level" if evidence.flat == LEVEL else ""
-        yield f"ground: slope {tilt:.2f} degrees{level}, +- {np.degrees(np.sqrt(np.trace(common[1:3, 1:3]))):.2f}"
+        yield f"ground: slope {tilt:.2f} degrees{level}, ± {np.degrees(np.sqrt(np.trace(common[1:3, 1:3]))):.2f}"

@@ -41,7 +41,7 @@ def _parts(summary: dict) -> Iterator[Part]:
     if fit["binding"]:
         yield Part(items=tuple(fit["binding"]), folded=plural(len(fit["binding"]), "active constraint"))
     if fit["weak_directions"]:
-        yield Part(items=tuple(fit["weak_directions"]), folded=f"{len(fit['weak_directions'])} barely excited")
+        yield Part(items=tuple(fit["weak_directions"]), folded=f"{len(fit['weak_directions'])} poorly excited")
 
 
 def active_constraints(summary: dict) -> str:
@@ -51,7 +51,7 @@ def active_constraints(summary: dict) -> str:
     others = [each for each in binding if not each.endswith(CAN_EXIST)]
     told = [f"physical consistency of {some(bodies, SEVERAL)}"] if bodies else []
     told += [some(others, SEVERAL)] if others else []
-    return f"{plural(len(binding), 'active constraint')}, beyond which the data alone would go: {'; '.join(told)}."
+    return f"{plural(len(binding), 'active constraint')} (the unconstrained fit violates them): {'; '.join(told)}."
 
 
 CERTIFICATES = Chapter("Certificates", "Certificates", _numbers, _parts)

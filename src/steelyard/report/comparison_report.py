@@ -10,12 +10,12 @@ from steelyard.fit import Repeatability, compare_runs
 from steelyard.numbers import DASH, SAME, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.document import Part, Question, Screen, Section, View
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, log_axis, name_axis, points
+from steelyard.report.labels import DETERMINED
 from steelyard.report.record import Record
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import ROWS, Cell, Sheet, sheet
 
 REPEATS = 1.5  # spread over predicted spread, up to which runs repeat
-DETERMINED = ("data-determined", "model-dependent")  # what a log shows, with an interval of its own
 LEVELS = {"good": "use it", "care": "with care", "keep": "not yet"}
 APART = 0.5  # width that the results of one name share
 
@@ -154,16 +154,16 @@ def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -
     best = min(known, key=lambda run: run["error"]) if known else None
     differs = [each for each in values if each["differs"]]
     usable = [run for run in runs if run["level"] != "keep"]
-    changed = min(differs, key=lambda each: each["probability"])["name"] if differs else "Nothing beyond chance"
+    changed = min(differs, key=lambda each: each["probability"])["name"] if differs else "Nothing significantly"
     agree = found is not None and not differs and found.ratio <= REPEATS
     if found is None:
         headline = "These results determine no number in common, so only their errors can be compared."
         advice = "Compare runs of the same robot with the same options to see whether they repeat."
     elif agree:
-        headline = f"They agree: chance explains every difference between the {len(runs)} results."
+        headline = f"They agree: no significant difference (5 %) between the {len(runs)} results."
         advice = f"Their numbers spread {times(found.ratio)} times as far as their own deviations predict."
     else:
-        headline = f"They differ: {len(differs)} of {len(values)} numbers by more than chance."
+        headline = f"They differ: {len(differs)} of {len(values)} numbers significantly (5 %)."
         advice = (
             f"Their numbers spread {times(found.ratio)} times as far as their own deviations predict. Something "
             "changed, such as temperature, load, wear, the robot or the options."
@@ -179,7 +179,7 @@ def _screen(runs: list[dict], found: Repeatability | None, values: list[dict]) -
             "Unknown" if best is None else best["name"],
             "; ".join(f"{run['name']}: {share(run['error'])}" for run in runs) + ".",
         ),
-        Question("What changed most?", changed, "The number whose differences chance explains least."),
+        Question("What changed most?", changed, "The number of the most significant difference."),
         Question(
             "May I use them?",
             f"{len(usable)} of {len(runs)}",
@@ -258,7 +258,7 @@ def _joint_sheet(summary: dict) -> Sheet:
 
 
 def _value_sheet(summary: dict) -> Sheet:
-    """Numbers all results determine, those that chance explains least first."""
+    """Numbers all results determine, the most significant differences first."""
     found = sorted(summary["values"], key=lambda each: each["probability"])
     rows = [
         (
@@ -273,8 +273,8 @@ def _value_sheet(summary: dict) -> Sheet:
     ]
     return sheet(
         "Numbers that every result determines",
-        "± standard deviation, those that chance explains least first. Spread: of the estimates; expected: what their "
-        "own deviations predict. Differs: chance is ruled out (Welch's analysis of variance, 5 % for all together).",
+        "± one standard deviation, the most significant differences first. Spread: of the estimates; expected: what "
+        "their own deviations predict. Differs: significantly (Welch's analysis of variance, 5 % for all together).",
         (
             ("Name", "text"),
             *(run["name"] for run in summary["runs"]),
@@ -305,7 +305,6 @@ def _mass(row: dict | None) -> Cell:
 
 
 def _error_figure(summary: dict):
-    """Held-out error of every joint in each result. summary: of a comparison."""
     joints = summary["joints"]
     rows = [[in_percent(each["relative_errors"][k]) for each in joints] for k in range(len(summary["runs"]))]
     names = [each["name"] for each in joints]

@@ -1,37 +1,39 @@
 """Reports on the terminal. Names from models and logs are shown as they are, never read as markup."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Group
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.cards import LINES, MEMBERS
+from steelyard.cards import LINES, MEMBERS, WIDTH
 from steelyard.numbers import percent, plural, some
 from steelyard.report.certificates import active_constraints
 from steelyard.report.document import Screen, View
 from steelyard.report.drive_report import drive_sheet, motion_sheet
+from steelyard.report.identification_report import FOLDER
 from steelyard.report.links import key_tables
-from steelyard.report.log_data import decided
+from steelyard.report.log_data import CHANNELS, decided
 from steelyard.report.torques import error_sheet
-from steelyard.sheets import Cell, Sheet
+from steelyard.sheets import Cell, Sheet, broken
 
-UNBOUNDED = 10_000  # characters
+NOTED = 10  # lines of notes, the last of which counts those that stand in the report alone
 LONGEST = 24  # characters of a name that is not broken
 COLORS = {"good": "green", "care": "yellow", "keep": "red"}
 
 
-def overview(summary: dict, *, links: bool = True) -> Group:
-    """Verdict, error of each joint, links (if wanted), notes and files: what `steelyard identify` prints."""
-    tables = (error_sheet(summary), *(key_tables(summary) if links else ()))
-    lines = [_determined(summary)] if links else []
-    lines += [f"\n{active_constraints(summary)}"] if summary["fit"]["binding"] else []
-    made = decided(summary)
-    lines += ["\nWhat was decided for you", *(f"- {each}" for each in made)] if made else []
-    return shown(Screen.of(summary["verdict"]), tables, lines, notes=summary["notes"], files=summary)
+def overview(summary: dict, more: Sequence[Sheet] = ()) -> Group:
+    """Verdict, next step, error of each joint, links, `more` tables, notes and files: what `identify` prints."""
+    tables = (error_sheet(summary), *key_tables(summary), *more)
+    notes = [active_constraints(summary)] if summary["fit"]["binding"] else []
+    notes += [*summary["notes"], *decided(summary)]
+    return shown(Screen.of(summary["verdict"]), tables, [_determined(summary)], notes=notes, files=summary)
 
 
 def drive_overview(summary: dict) -> Group:
@@ -62,17 +64,38 @@ def shown(
     files: Mapping[str, Any] = MappingProxyType({}),
     most: int = MEMBERS,
 ) -> Group:
-    """A first screen and what belongs to it on the terminal: tables, lines, notes as a list below `about`, and the
-    files that a summary names. most: reasons that are shown, those of most weight first."""
+    """A first screen and what belongs to it on the terminal: the next command of a run, tables, lines, notes as a list
+    below `about`, and the files that a summary names. most: reasons that are shown, those of most weight first."""
     found = [*screen_lines(screen, most)]
+    found += [Text(f"Next: {next_step(files)}")] if files.get("kind") in ("identification", "drives") else []
     for each in tables:
-        found += [Text(), rich_table(each)]
+        found += [Text(f"\n{each.title}: {each.caption}", style="bold"), rich_table(each)]
     found += map(Text, lines)
     if notes:
-        found += [Text(f"\n{about}", style="bold"), *(Text(f"- {note}") for note in notes)]
+        found += [Text(f"\n{about}", style="bold"), *map(Text, _few(notes))]
     if names := files.get("files"):
         found.append(Text(f"\nWritten to {files['out']}: {some(names, LINES)}"))
     return Group(*found)
+
+
+def next_step(summary: Mapping[str, Any]) -> str:
+    """Command after a run: a motion for what is poorly excited, a look at a log that explains nothing, validation."""
+    job, keep = summary["job"], summary["verdict"]["level"] == "keep"
+    weak = [each["command"] for each in summary.get("unknown", ()) if each["kind"] == "weak"]
+    how = ["--rollout"] if summary["kind"] == "drives" else []
+    words = ["validate", summary["out"] or FOLDER, "OTHER_LOG", "--against", job["model"], *how]
+    words = ["inspect", job["logs"][0], "--model", job["model"]] if keep else words
+    return broken(weak[0] if weak and not keep else shlex.join(["steelyard", *words]))
+
+
+def _few(notes: Sequence[str]) -> Iterator[str]:
+    """The first notes, as far as lines suffice, how channels were made last, and how many are in the report alone."""
+    notes = sorted(notes, key=lambda note: {*note.partition(":")[0].split(", ")} <= {"t", "command", *CHANNELS})
+    ends = np.cumsum([len(wrap(f"- {note}", WIDTH)) for note in notes])
+    count = len(notes) if ends[-1] <= NOTED else int(np.searchsorted(ends, NOTED, side="left"))
+    yield from (f"- {note}" for note in notes[:count])
+    if notes[count:]:
+        yield f"- {plural(len(notes) - count, 'more note')} in the report."
 
 
 def screen_lines(screen: Screen, most: int) -> Iterator[Text]:
@@ -86,19 +109,9 @@ def screen_lines(screen: Screen, most: int) -> Iterator[Text]:
         yield Text(f"- {plural(len(others), 'more reason')} in the report and the summary.")
 
 
-class FittedTable(Table):
-    """A table whose cells stand closer where they would not fit side by side otherwise."""
-
-    def __rich_console__(self, console, options):
-        if Measurement.get(console, options.update(max_width=UNBOUNDED), self).maximum > options.max_width:
-            self.padding = 0
-        yield from super().__rich_console__(console, options)
-
-
 def rich_table(sheet: Sheet) -> Table:
-    """A table of the report on the terminal."""
-    title = Text(f"{sheet.title}: {sheet.caption}", style="bold")
-    table = FittedTable(title=title, title_justify="left", header_style="bold", expand=False)
+    """A table of the report on the terminal, without its title."""
+    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=0, show_edge=False)
     rows = [[_cell_text(cell) for cell in row] for row in sheet.rows]
     for i, column in enumerate(sheet.columns):
         justify = "right" if column.kind == "number" else "left"
@@ -115,16 +128,15 @@ def _short(names: Iterable[str]) -> bool:
 
 
 def _cell_text(cell: Cell) -> str:
-    changed = f"{cell.was} -> {cell.text}" if cell.was else cell.text
+    changed = (f"{cell.was} -> {cell.text}" if cell.was else cell.text) + cell.mark
     return f"{changed} ({cell.note})" if cell.note else changed
 
 
 def _determined(summary: dict) -> str:
-    """One line: how many parameters have an interval that the data alone vouches for."""
     found, count = summary["uncertainty"], len(summary["parameters"])
     shifted = found["labels"].get("model-dependent", 0)
-    more = f", {shifted} more as far as friction is what the model says" if shifted else ""
+    more = f", {shifted} more on the shape of friction" if shifted else ""
     return (
-        f"{found['labels']['data-determined']} of {count} parameters are determined by the data alone{more}; intervals "
-        f"({percent(found['level'])}) of all are in the summary."
+        f"Intervals ({percent(found['level'])}) of {found['labels']['data-determined']} of {count} parameters rest on "
+        f"the data alone{more}; all are in the report."
     )

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
-from steelyard.drives.held_out import WALKED
 from steelyard.errors import OptionError, choices
 from steelyard.model.robot import Contact
 from steelyard.numbers import interval, number, plural
@@ -65,7 +64,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
         **({"ground": _ground(result, result.ground)} if result.ground is not None else {}),
         "held_out": {"samples": sum(map(len, result.held_out)), "window": result.window, "step": result.step},
         "findings": [{key: getattr(each, key) for key in ("code", "severity", "message")} for each in result.findings],
-        "notes": [*result.notes, *notes],
+        "notes": [*notes, *result.notes],
     }
     return of_a_job(KIND, found, result.job, out, files)
 
@@ -92,7 +91,6 @@ def _drive(result: DriveResult, name: str, dof: int) -> dict:
 
 
 def _ground(result: DriveResult, contact: Contact) -> dict:
-    """Friction and softness of contacts with the ground, with their intervals."""
     numbers = zip((contact.friction[0], contact.time_constant), result.fit.ground_half_width, strict=True)
     told = [{"value": x, "lower": x * np.exp(-half), "upper": x * np.exp(half)} for x, half in numbers]
     return {"friction": told[0], "time_constant": told[1], "written": result.robot.floor == contact}
@@ -111,17 +109,14 @@ def _screen(result: DriveResult) -> Screen:
     own, verdict = next(each for each in result.motion if each.name == FOUND), drive_verdict(result)
     beaten, clearly = not verdict.forbidding - {HEAVY}, ROUGHLY.isdisjoint(each.code for each in verdict.reasons)
     unit = f"m{length_unit(result.prior)}"
-    said = ", ".join(
-        f"{number(1e3 * each.pooled[0])} {name}" for name, each in others(result).items() if np.isfinite(each.pooled[0])
-    )
+    rivals = {name: each.pooled[0] for name, each in others(result).items() if np.isfinite(each.pooled[0])}
+    best = min(rivals, key=lambda name: rivals[name])
     like = "Does not move like" if not beaten else "Moves like" if clearly else "Moves roughly like"
-    like = like if HEAVY not in verdict.forbidding else f"Has another mass than its model. {like}"
+    like = like if HEAVY not in verdict.forbidding else f"Has another mass than its model, and {like.lower()}"
     limits, faster = _limits(result), result.proven.motion[0].pooled[0]
-    piece = f"in pieces of {WALKED:g} s" if result.prior.floating else "in one piece"
     headline = (
-        f"{like} the robot{f', proven up to {limits}' if beaten else ''}: error of held-out motion "
-        f"{number(1e3 * own.pooled[0])} {unit} in windows of {result.window:g} s and {number(1e3 * own.pooled[1])} "
-        f"{piece} ({said})."
+        f"{like} the robot: held-out motion errs by {number(1e3 * own.pooled[0])} {unit} in windows of "
+        f"{result.window:g} s ({best}: {number(1e3 * rivals[best])})."
     )
     questions = (
         Question(

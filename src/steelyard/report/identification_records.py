@@ -306,7 +306,7 @@ class Identification(OfAJob):
     fit: Fit
     held_out: Annotated[HeldOutErrors, told("Torque errors on samples that the fit has not seen.")]
     generalization: NotRequired[Annotated[Generalization, told("Errors over torque, of fitted samples and of others.")]]
-    unknown: Annotated[list[Unknown], told("What could not be known, why, and what would show it.")]
+    unknown: Annotated[list[Unknown], told("What was not identified, why, and what would identify it.")]
     bodies: list[BodyEstimate]
     joints: Annotated[list[dict[str, str | Value]], told("Name, friction and armature of each degree of freedom.")]
     couplings: list[Coupling]

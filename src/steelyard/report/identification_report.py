@@ -48,7 +48,7 @@ def summary(
     found: dict = {}
     for chapter in sorted(CHAPTERS, key=lambda each: each.derived):
         found |= chapter.numbers(result, found)
-    notes = [*result.notes, *result.estimate.notes, *notes]
+    notes = [*notes, *result.notes, *result.estimate.notes]
     return of_a_job(
         KIND, {"verdict": _verdict(result, found, written), **found, "notes": notes}, result.job, out, files
     )
@@ -103,38 +103,37 @@ def _verdict(result: Result, found: Mapping, written: Sequence[str] = ()) -> dic
     judged = verdict(result, written)
     names = ("given", "written")
     expected = None if result.expected is None else dict(zip(names, map(vars, result.expected), strict=True))
-    screen = Screen.judged(judged, headline(result, judged), _questions(judged, found))
+    screen = Screen.judged(judged, headline(result, judged), _questions(result, judged, found))
     return screen.as_json() | {"expected_error": expected}
 
 
 def headline(result: Result, judged: Verdict) -> str:
     """What a run found, in a sentence."""
     before, after = result.before.relative_error, result.after.relative_error
-    change = f"{percent(before)} before, {percent(after)} after"
+    change = f"held-out torque error {percent(before)} before, {percent(after)} after"
     if judged.forbidding - {LOST, WORSE}:
-        return f"Not explained: held-out torque error {change}."
+        return f"Not explained: {change}."
     if LOST in judged.forbidding:
-        return f"Masses in ratios only: held-out torque error {change}."
-    links = _links_expected(result)
+        return f"Masses in ratios only: {change}."
     if WORSE in judged.forbidding:
-        return f"Worse than the given model: held-out torque error {change}.{links}"
+        return f"Worse than the given model: {change}."
     if after < (1 - SAME) * before:
-        return f"Better: held-out torque error {change} ({times(before / after)} times smaller).{links}"
-    return f"No better than the given model: held-out torque error {change}.{links}"
+        return f"Better: {change} ({times(before / after)} times smaller)."
+    return f"No better than the given model: {change}."
 
 
-def _links_expected(result: Result) -> str:
+def _beyond(result: Result) -> str:
     if result.expected is None:
-        return ""
+        return " A log of faster motion or other postures measures the error there: steelyard validate."
     given, written = (
         f"{percent(each.value)} ({percent(each.lower)} to {percent(each.upper)})" for each in result.expected
     )
     return f" Links in the joints' whole range are expected to err by {given} as given, {written} as written."
 
 
-def _questions(judged: Verdict, found: Mapping) -> tuple[Question, ...]:
+def _questions(result: Result, judged: Verdict, found: Mapping) -> tuple[Question, ...]:
     level, held = judged.level, found["held_out"]
-    return (_better(level, held), _much(held), _unknown(found["unknown"], found["base_parameters"]))
+    return (_better(level, held), _much(held, _beyond(result)), _unknown(found["unknown"], found["base_parameters"]))
 
 
 def _better(level: str, held: Mapping) -> Question:
@@ -145,13 +144,13 @@ def _better(level: str, held: Mapping) -> Question:
     if after > (1 + SAME) * before:
         answer = "No, worse"
     elif level == "keep":
-        answer = "Not so that it could be relied on"
+        answer = "Not reliably"
     else:
         answer = f"Yes, {times(before / after)} times" if after > 0 else "Yes"
     return Question("Is it better?", answer, detail)
 
 
-def _much(held: Mapping) -> Question:
+def _much(held: Mapping, beyond: str) -> Question:
     before, after = held["relative_error_before"], held["relative_error_after"]
     worst = max(held["joints"], key=lambda joint: joint["relative_after"] or 0.0)
     return Question(
@@ -159,7 +158,7 @@ def _much(held: Mapping) -> Question:
         f"{percent(before)} → {percent(after)}",
         f"Torque error on {plural(held['samples'], 'sample')} the fit has not seen, over the torque. "
         f"Worst at {worst['name']}: {share(worst['relative_after'])} ({number(worst['rms_after'])} {worst['unit']})."
-        " Errors of other motion, faster or in other postures, are proven by a log of it alone: steelyard validate.",
+        f"{beyond}",
     )
 
 
@@ -167,12 +166,10 @@ def _unknown(unknown: Sequence[Mapping], base: Sequence) -> Question:
     count = {each["kind"]: len(each["names"]) for each in unknown}
     weak, unseen = count.get("weak", 0), count.get("unseen", 0)
     detail = (
-        f"Torques depend on {len(base)} combinations of mass, inertia and friction. This motion showed "
-        f"{len(base) - weak} of them well, {weak or 'none'} hardly."
+        f"{len(base)} combinations of mass, inertia and friction are identifiable; {weak or 'none'} of "
+        f"them {'is' if weak == 1 else 'are'} poorly excited by this motion."
     )
     if unseen:
-        detail += (
-            f" {plural(unseen, 'parameter')} show{'s' if unseen == 1 else ''} in no motion and cannot matter here."
-        )
+        detail += f" {plural(unseen, 'parameter')} {'is' if unseen == 1 else 'are'} not identifiable."
     answer = f"{weak} of {len(base)} values" if weak else "Nothing that matters here"
     return Question("What is unknown?", answer, detail)

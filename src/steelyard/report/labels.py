@@ -1,6 +1,6 @@
 """What can be said of each number: its unit, and whether the data could determine it at all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -65,6 +65,24 @@ def _bodies_of(robot: Robot) -> np.ndarray:
             for _ in range(joint.nv)
         ]
     )
+
+
+# Grades of a parameter, those of its structure by their names in the summary, each with its mark in tables.
+ALONE, COMBINED, UNSEEN, POOR = "identifiable", "identifiable only in combination", "not identifiable", "poorly excited"
+GRADES = {"data": ALONE, "combination": COMBINED, "model": UNSEEN}
+MARKS = {ALONE: "", COMBINED: "*", UNSEEN: "†", POOR: "‡"}
+DETERMINED = ("data-determined", "model-dependent")  # labels of what a log determines, with an interval of its own
+LEGEND = f"Marks: {'; '.join(f'{mark} {grade}' for grade, mark in MARKS.items() if mark)}."
+
+
+def grades(summary: Mapping) -> dict[str, str]:
+    """Grade of every parameter, by the combinations of a summary; poorly excited are those alone in such a one."""
+    found = dict.fromkeys((each["name"] for each in summary["parameters"]), UNSEEN)
+    for each in summary["base_parameters"]:
+        names = [name for _, name in each["regroups"]]
+        alone = POOR if each["uncertain"] and each["label"] != "given" else ALONE
+        found |= dict.fromkeys(names, COMBINED if len(names) > 1 else alone)
+    return found
 
 
 def knowledge(basis: Basis) -> tuple[str, ...]:

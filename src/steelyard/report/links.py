@@ -7,17 +7,15 @@ import numpy as np
 
 from steelyard.cards import FEW, SEVERAL
 from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
-from steelyard.inertia.parameters import DIAGONAL_FIRST, TENSOR
+from steelyard.inertia.parameters import DIAGONAL_FIRST, NAMES, TENSOR
 from steelyard.numbers import DASH, NEGLIGIBLE, ROUNDING, number, percent, plus_minus, some, unit
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Robot, RotorEstimate
-from steelyard.report.labels import knowledge
+from steelyard.report.labels import ALONE, DETERMINED, LEGEND, MARKS, POOR, grades, knowledge
 from steelyard.report.schema import filled
 from steelyard.sheets import Cell, Sheet, sheet
 from steelyard.terms import TERMS
-
-MARKS = {"data": "", "combination": "*", "model": "†"}
 
 
 def _numbers(result: Result, _: dict) -> dict:
@@ -89,9 +87,10 @@ def _parts(summary: dict) -> Iterator[Part]:
 
 def _link_sheet(summary: dict) -> Sheet:
     """One row a body: mass, centre of mass, inertia about it, each with the nominal value and what determines it."""
-    rows = []
+    rows, found = [], grades(summary)
     for body in summary["bodies"]:
-        was, now, known = body["prior"], body["identified"], body["knowledge"]
+        was, now = body["prior"], body["identified"]
+        known = [found[f"{body['name']}.{name}"] for name in NAMES]
         cells = [_cell(now["mass"], was["mass"], known[0])]
         cells += [_cell(_at(now["com"], i), _at(was["com"], i), known[1 + i]) for i in range(3)]
         cells += [
@@ -105,8 +104,7 @@ def _link_sheet(summary: dict) -> Sheet:
     inertias = [f"{name} [kg m²]" for name in ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")]
     return sheet(
         "Links",
-        "Identified, and the nominal value in grey; body frame, inertia about the centre of mass. Marks: * is "
-        "identifiable only in sums with other parameters, † by no motion, so it follows from the nominal model. Last: "
+        f"Identified, and the nominal value in grey; body frame, inertia about the centre of mass. {LEGEND} Last: "
         "smallest eigenvalue of the pseudo-inertia, positive for a physically consistent body.",
         (("Link", "text"), "Mass [kg]", *centres, *inertias, "min. eig. of J"),
         rows,
@@ -156,7 +154,6 @@ TOLD = {
     "Ixz": "inertia xz",
     "Iyz": "inertia yz",
 }
-MEASURED = ("data-determined", "model-dependent")
 LEAST = 0.01  # share of the torque, below which a wrong value matters to nobody
 
 
@@ -176,7 +173,7 @@ def contradicted(summary: dict) -> Sheet | None:
         each
         for each in summary["base_parameters"]
         if all(name in links for _, name in each["regroups"])  # else armature may be what the file lacks
-        and each["label"] in MEASURED
+        and each["label"] in DETERMINED
         and not each["lower"] <= each["prior"] <= each["upper"]
         and each.get("effect", 0.0) > LEAST  # summaries of earlier versions have none
     ]
@@ -199,46 +196,39 @@ def contradicted(summary: dict) -> Sheet | None:
         )
     return sheet(
         "Values of the file that this data contradicts",
-        "The largest effects on torque first: RMS torque of the change, over that of the logs. Where other links are "
-        "named, only the sum with theirs is identifiable. ± one standard deviation.",
-        (("value", TEXT), "file", "found", ("unit", TEXT), "of the torque", ("with parts of", "wrap")),
+        "± one standard deviation; share: RMS torque of the change over that of the logs; with: links in combination "
+        "with which alone the value is identifiable.",
+        (("value", TEXT), "file", "identified", ("unit", TEXT), "share", ("with", "wrap")),
         rows,
     )
 
 
 def _links(summary: dict) -> Sheet:
-    """Mass, nominal and identified, and centre of mass of each link, each with its deviation or what it lacks."""
-    rows = []
+    """Mass, nominal and identified, and centre of mass of each link, each with its deviation or its grade."""
+    rows, found = [], grades(summary)
     parameters = {each["name"]: each for each in summary["parameters"]}
     for body in summary["bodies"]:
-        mass, com = parameters.get(f"{body['name']}.m"), body["identified"]["com"] or [None] * 3
-        spread = body["center_covariance"]
+        name, com, spread = f"{body['name']}.m", body["identified"]["com"] or [None] * 3, body["center_covariance"]
         deviations = [None] * 3 if spread is None else [_root(spread[i][i]) for i in range(3)]
-        centre = [number(x) if s is None else plus_minus(x, s) for x, s in zip(com, deviations, strict=True)]
-        unknown = body["knowledge"][0] == "model"
-        told = f"{number(body['identified']['mass'])} not shown" if unknown else _valued(mass, body)
-        rows.append((body["name"], number(body["prior"]["mass"]), told, *centre))
+        pairs = ([each and 1e3 * each for each in pair] for pair in zip(com, deviations, strict=True))
+        centre = [number(x) if s is None else plus_minus(x, s) for x, s in pairs]
+        rows.append((body["name"], number(body["prior"]["mass"]), _graded(parameters[name], found[name]), *centre))
     return sheet(
         "Links",
-        "± one standard deviation ('not shown': by no motion at all)",
-        (("link", TEXT), "nominal mass", "mass [kg]", "com x [m]", "com y [m]", "com z [m]"),
+        f"± one standard deviation. {LEGEND}",
+        (("link", TEXT), "nominal [kg]", "mass [kg]", "com x [mm]", "com y [mm]", "com z [mm]"),
         rows,
     )
 
 
-def _valued(mass: dict | None, body: dict) -> str:
-    """A mass with its interval, or that only sums with other masses move the robot."""
-    if mass is None or body["knowledge"][0] == "combination":
-        return f"{number(body['identified']['mass'])} only in sums"
-    return _with_deviation(mass)
-
-
-def _with_deviation(found: dict) -> str:
-    """An identified value, its standard deviation, and where it comes from if not from the data alone."""
+def _graded(found: dict, grade: str, usual: str = "") -> Cell:
+    """An identified value with the mark of its grade, and its standard deviation if it is identifiable alone; its unit
+    where that is not the usual one."""
     if abs(found["identified"]) < NEGLIGIBLE and found["upper"] - found["lower"] < NEGLIGIBLE:
-        return "0"  # held at its bound
-    mark = {"prior-determined": " (prior)", "model-dependent": " (if the model is right)"}.get(found["label"], "")
-    return f"{plus_minus(found['identified'], found['deviation'])}{mark}"
+        return Cell("0")  # held at its bound
+    alone = grade in (ALONE, POOR)
+    text = plus_minus(found["identified"], found["deviation"]) if alone else number(found["identified"])
+    return Cell(text + ("" if not usual or found["unit"] == usual else f" {unit(found['unit'])}"), mark=MARKS[grade])
 
 
 def _root(variance) -> float | None:
@@ -250,13 +240,11 @@ def _joints(summary: dict) -> Sheet | None:
     terms = [term for term in TERMS if any(term in joint for joint in summary["joints"])]
     if not terms:
         return None
+    grade = grades(summary)
     units = {term: next(joint[term]["unit"] for joint in summary["joints"] if term in joint) for term in terms}
     titles = [f"{term} [{unit(units[term])}]" for term in terms]
-    rows = [(joint["name"], *(_in_unit(joint.get(term), units[term]) for term in terms)) for joint in summary["joints"]]
-    return sheet("Joints", "in the same way", (("joint", TEXT), *titles), rows)
-
-
-def _in_unit(found: dict | None, usual: str) -> str:
-    if found is None:
-        return DASH
-    return _with_deviation(found) + ("" if found["unit"] == usual else f" {unit(found['unit'])}")
+    rows = [
+        (name, *(_graded(each[t], grade[f"{name}.{t}"], units[t]) if t in each else DASH for t in terms))
+        for name, each in ((joint["name"], joint) for joint in summary["joints"])
+    ]
+    return sheet("Joints", "In the same way.", (("joint", TEXT), *titles), rows)

@@ -10,7 +10,7 @@ from steelyard.numbers import ROUNDING, interval, number, percent, plus_minus, s
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 from steelyard.report.identification_records import Uncertainty
-from steelyard.report.labels import column_units, sizes
+from steelyard.report.labels import POOR, column_units, grades, sizes
 from steelyard.report.links import rotor_sheet
 from steelyard.report.schema import filled
 from steelyard.report.torques import FEW
@@ -20,6 +20,15 @@ from steelyard.weighed_columns import SHAPED_FRICTION, Extra
 UNCERTAIN = (
     0.1  # deviation over natural size (`labels.sizes`), half of what a file is believed to, that is poorly known
 )
+
+
+RESTS_ON = {  # labels of `Source`, in words
+    "data-determined": "data",
+    "model-dependent": "data and friction",
+    "prior-determined": "data and model",
+    "unidentifiable": "model",
+    "given": "given",
+}
 
 
 def _parameter_numbers(result: Result, _: dict) -> dict:
@@ -91,7 +100,7 @@ def _parameter_parts(summary: dict) -> Iterator[Part]:
 
 
 def _parameter_sheet(summary: dict) -> Sheet:
-    level = percent(summary["uncertainty"]["level"])
+    level, grade = percent(summary["uncertainty"]["level"]), grades(summary)
     rows = [
         (
             each["name"],
@@ -99,20 +108,28 @@ def _parameter_sheet(summary: dict) -> Sheet:
             number(each["identified"]),
             interval(each["lower"], each["upper"]),
             unit(each["unit"]),
-            Cell(each["label"], label=each["label"]),
+            Cell(RESTS_ON[each["label"]], label=each["label"]),
+            grade[each["name"]],
         )
         for each in summary["parameters"]
     ]
     return sheet(
         "Every parameter",
-        "Inertia and first moment (h = mass times centre of mass) about the link frame's origin. Intervals of "
-        "data-determined parameters hold whatever the nominal model says; those of model-dependent ones allow for what "
-        "the torques show beyond friction as it is modelled; those of others hold as far as the nominal model does. "
-        "Residuals of neighbouring samples are correlated, which widens intervals by a factor of "
-        f"{number(summary['uncertainty']['inflation'])} over what the number of independent samples promises.",
-        (("Name", "text"), "Nominal", "Identified", f"{level} interval", ("Unit", "text"), ("Determined by", "text")),
+        "Inertia and first moment (h = mass times centre of mass) about the link frame's origin. Intervals that rest "
+        "on data hold whatever the nominal model is, with friction as far as it has the assumed shape; all others as "
+        "far as the nominal model holds. Correlated residuals widen intervals by a factor of "
+        f"{number(summary['uncertainty']['inflation'])}.",
+        (
+            ("Name", "text"),
+            "Nominal",
+            "Identified",
+            f"{level} interval",
+            ("Unit", "text"),
+            ("Interval rests on", "text"),
+            ("Grade", "wrap"),
+        ),
         rows,
-        folded=f"{len(rows)} parameters, with {level} intervals and what determines each",
+        folded=f"{len(rows)} parameters, with grades and {level} intervals",
     )
 
 
@@ -123,7 +140,7 @@ def _combination_sheet(summary: dict) -> Sheet:
             each["name"],
             number(each["prior"]),
             number(each["identified"]),
-            f"{number(each['deviation'])} ({share(each['relative_deviation'])}{', weak' if each['uncertain'] else ''})",
+            f"{number(each['deviation'])} ({share(each['relative_deviation'])}{f', {POOR}' * each['uncertain']})",
             interval(each["lower"], each["upper"]),
             unit(each["unit"]),
             Cell(written_sum(each["regroups"])),
@@ -164,7 +181,6 @@ def _friction_numbers(result: Result, _: dict) -> dict:
 
 
 def _joints(result: Result) -> list[dict]:
-    """Friction and armature, one entry a degree of freedom that has any."""
     layout, parameters = result.estimate.layout.plain, _parameters(result)
     entries = []
     for place, name in enumerate(layout.dof_names):
@@ -214,7 +230,8 @@ def _friction_sheet(summary: dict, terms: list[str]) -> Sheet:
     rows = [(joint["name"], *(_friction_cell(joint[term]) for term in terms)) for joint in summary["joints"]]
     return sheet(
         "Friction and armature",
-        "Identified ± standard deviation (in brackets where the nominal model has a say), the nominal value in grey.",
+        "Identified ± one standard deviation (in brackets where the interval rests on the nominal model, too), the "
+        "nominal value in grey.",
         (("Joint", "text"), *terms),
         rows,
     )
@@ -240,7 +257,7 @@ def _coupling_sheet(summary: dict) -> Sheet:
     ]
     return sheet(
         "Shared motors, springs and columns of the user",
-        "Terms of a combination of joint speeds, of a position, or of some joints alone, ± standard deviation.",
+        "Terms of a combination of joint speeds, of a position, or of some joints alone, ± one standard deviation.",
         (("What", "text"), "Identified", ("Unit", "text")),
         rows,
     )
@@ -260,7 +277,7 @@ def _nuisance_sheet(summary: dict) -> Sheet:
     return sheet(
         "Mistakes of the logs",
         "Lean of the base, zeros of encoders, gains of torques and springs, identified beside links, which are free "
-        "of them, ± standard deviation. Without evidence a mistake stays near zero.",
+        "of them, ± one standard deviation. Without evidence a mistake stays near zero.",
         (("Mistake", "text"), "Identified", ("Unit", "text"), ("Beyond doubt", "text")),
         rows,
         folded=f"{len(rows)} mistakes that were looked for",

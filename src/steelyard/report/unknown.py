@@ -1,4 +1,4 @@
-"""What a run could not find out, why, and what would: three kinds of not knowing, each with its remedy."""
+"""What a run could not identify, why, and what would: poorly excited, in combination, not identifiable."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from steelyard.cards import SEVERAL
 from steelyard.inertia.parameters import NAMES
 from steelyard.job import Job
 from steelyard.job_options import EXCITE, words_of
-from steelyard.numbers import plural
+from steelyard.numbers import percent, plural
 from steelyard.pipeline import Result
 from steelyard.report.document import Chapter, Part
 
@@ -32,81 +32,76 @@ def unknowns(
 
     narrowed: interval of each combination after another motion over that now, as far as it could be foretold.
 
-    weak: combinations that some motion shows but this one hardly. combined: parameters that show only in sums with
-    others. unseen: parameters without effect on any torque of this robot.
+    weak: poorly excited combinations. combined: parameters that are identifiable only in combination. unseen: those
+    that are not identifiable.
     """
     weak = [each["name"] for each in base if each["uncertain"] and each["label"] != "given"]
     known = {name: mark for body in bodies for name, mark in _marks(body)}
     given = {each["name"] for each in parameters if each["label"] == "given"}
     combined = [name for name, mark in known.items() if mark == "combination" and name not in given]
     unseen = [name for name, mark in known.items() if mark == "model" and name not in given]
-    kinds = ((partial(_weak, narrowed=narrowed), weak), (_combined, combined), (_unseen, unseen))
-    return [entry(job, names) for entry, names in kinds if names]
+    kinds = {"weak": (partial(_weak, narrowed), weak), "combined": (_combined, combined), "unseen": (_unseen, unseen)}
+    keys = ("why", "remedy", "command")
+    return [
+        {"kind": kind, "names": names} | dict(zip(keys, told(job, names), strict=True))
+        for kind, (told, names) in kinds.items()
+        if names
+    ]
 
 
 def _marks(body: Mapping):
     return [(f"{body['name']}.{name}", mark) for name, mark in zip(NAMES, body["knowledge"], strict=True)]
 
 
-def _weak(job: Job, names: list[str], narrowed: Mapping[str, float] | None) -> dict:
+def _weak(narrowed: Mapping[str, float] | None, job: Job, names: list[str]) -> tuple[str, str, str]:
     shown = [name for name in names if narrowed is None or narrowed.get(name, 0.0) < HALF]
     others = [name for name in names if name not in shown]
     why = (
-        f"{plural(len(names), 'combination')} hardly showed in the recorded motion, so the nominal model has a large "
-        "say in the value. Their intervals are wide."
+        f"{plural(len(names), 'combination')} {_are(names)} poorly excited by this motion: intervals are wide, and the "
+        "value rests mostly on the nominal model."
     )
     links = _links([name for name in others if _of_body(name)])[:1]
     keep = "keep what you trust (--fix)" + "".join(
         f" or weigh a link (--mass {shlex.quote(link)}=KG)" for link in links
     )
     if not shown:
-        remedy = f"No motion of this robot is expected to halve them: {keep}. What another sensor would show:"
-        return {"kind": "weak", "names": names, "why": why, "remedy": remedy, "command": _analyze(job, names)}
+        remedy = f"No motion of this robot is expected to halve the intervals: {keep}. With another sensor:"
+        return why, remedy, _analyze(job, names)
     remedy = "Record a motion made for them, and identify from both logs."
     if narrowed is not None:
         widest = max(narrowed.get(name, 0.0) for name in shown)
-        which = "them" if not others else f"{len(shown)} of them"
-        remedy += (
-            f" Motion as long as the logs, in all of the limits, is expected to leave {widest:.0%} of {which} or less."
-        )
+        which = "all intervals" if not others else f"{len(shown)} intervals"
+        remedy += f" An optimised motion of the same length is expected to shrink {which} to {percent(widest)} or less."
     if others:
         remedy += f" Of {', '.join(others[:SEVERAL])} no motion is expected to halve the interval: {keep}."
     focus = list(dict.fromkeys(name.rpartition(".")[0] if _of_body(name) else name for name in shown))
     focus = focus[:SEVERAL]
     armature = ["--armature"] if any(name.endswith(".armature") for name in focus) else []
     options = ["--focus", ",".join(focus), *armature, *words_of(job, EXCITE), "--out", "motion.csv"]
-    return {
-        "kind": "weak",
-        "names": names,
-        "why": why,
-        "remedy": remedy,
-        "command": shlex.join(["steelyard", "excite", job.model, "--after", job.logs[0], *options]),
-    }
+    return why, remedy, shlex.join(["steelyard", "excite", job.model, "--after", job.logs[0], *options])
 
 
-def _combined(job: Job, names: list[str]) -> dict:
-    return {
-        "kind": "combined",
-        "names": names,
-        "why": f"{plural(len(names), 'parameter')} can be seen only in sums with others. The sums are known; how a sum "
-        "is split follows from the nominal model and changes no torque of this robot as it is mounted.",
-        "remedy": "If you need the split (the robot will be mounted otherwise, or a link replaced), weigh a link "
-        f"(--mass {shlex.quote(_links(names)[0])}=KG) or keep what you trust (--fix). What another sensor or mounting "
-        "would show:",
-        "command": _analyze(job, names),
-    }
+def _combined(job: Job, names: list[str]) -> tuple[str, str, str]:
+    return (
+        f"{plural(len(names), 'parameter')} {_are(names)} identifiable only in combination. The combinations are "
+        "identified; their split follows from the nominal model and changes no torque of the robot as mounted.",
+        "If you need the split (the robot will be mounted otherwise, or a link replaced), weigh a link (--mass "
+        f"{shlex.quote(_links(names)[0])}=KG) or keep what you trust (--fix). With another sensor or mounting:",
+        _analyze(job, names),
+    )
 
 
-def _unseen(job: Job, names: list[str]) -> dict:
-    return {
-        "kind": "unseen",
-        "names": names,
-        "why": f"{plural(len(names), 'parameter')} {'has' if len(names) == 1 else 'have'} no effect on any torque of "
-        "this robot as it is mounted, in any motion. The nominal values stay, and do no harm here.",
-        "remedy": "They count once the robot is mounted tilted, on a moving base or on a force sensor. What would show "
-        "them:",
-        "command": _analyze(job, names),
-    }
+def _unseen(job: Job, names: list[str]) -> tuple[str, str, str]:
+    return (
+        f"{plural(len(names), 'parameter')} {_are(names)} not identifiable: no motion of this robot as it is mounted "
+        "changes a torque by them. The nominal values stay, and do no harm here.",
+        "They count once the robot is mounted tilted, on a moving base or on a force sensor. How to identify them:",
+        _analyze(job, names),
+    )
+
+
+def _are(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _of_body(name: str) -> bool:
@@ -123,7 +118,7 @@ def _links(names: list[str]) -> list[str]:
 
 def _parts(summary: dict) -> Iterator[Part]:
     if not summary["unknown"]:
-        yield Part(text="Every parameter has an effect on the recorded torques that tells it from all others.")
+        yield Part(text="Every parameter is identifiable.")
     for entry in summary["unknown"]:
         yield Part(text=f"{entry['why']} {entry['remedy']}", code=entry["command"])
         yield Part(items=tuple(_by_link(entry["names"])), folded=f"the {plural(len(entry['names']), 'name')}")
@@ -138,4 +133,4 @@ def _by_link(names: list[str]) -> Iterator[str]:
     yield from (f"{owner}: {', '.join(each)}" if owner else ", ".join(each) for owner, each in owned.items())
 
 
-UNKNOWN = Chapter("What could not be known, and what would show it", "Unknown", _numbers, _parts, derived=True)
+UNKNOWN = Chapter("Not identified, and what would identify it", "Unknown", _numbers, _parts, derived=True)

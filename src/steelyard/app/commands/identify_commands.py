@@ -8,7 +8,7 @@ import typer
 
 from steelyard.app.endings import refusals
 from steelyard.app.options import Export, FleetOptions, IdentifyOptions, Json, Model, Quiet, Strict, WorkOptions
-from steelyard.app.terminal import console, finish, progress_bar, subcommand
+from steelyard.app.terminal import finish, progress_bar, subcommand
 from steelyard.errors import OptionError
 from steelyard.job import Job
 from steelyard.numbers import FALSE_ALARM
@@ -134,21 +134,19 @@ def demo(
     """Identify a PUMA 560 whose nominal model is wrong, from a motion recorded in MuJoCo."""
     with refusals(), progress_bar(silent=quiet or as_json) as progress:
         from steelyard.app.demo_job import demo as run_demo
+        from steelyard.app.demo_job import truth_table
 
         done = run_demo(out, progress=progress)
-    if not (quiet or as_json):
-        from steelyard.app.demo_job import truth_tables
-
-        console().print(truth_tables(done.truth, done.result))
-    show_summary(done.outcome.summary, as_json=as_json, quiet=quiet, links=False)
+        tables = (truth_table(done.truth, done.result),)
+    show_summary(done.outcome.summary, tables, as_json=as_json, quiet=quiet)
 
 
-def show_summary(found: dict, *, as_json: bool, quiet: bool, links: bool = True, strict: bool = False):
-    """Print the summary of an identification, and end with the exit status it deserves."""
+def show_summary(found: dict, more=(), *, as_json: bool, quiet: bool, strict: bool = False):
+    """Print the summary of an identification with `more` tables, and end with the exit status it deserves."""
     from steelyard.diagnose.faults import CATALOGUE
     from steelyard.report.console import drive_overview, overview
 
-    shown = partial(drive_overview, found) if found["kind"] == "drives" else partial(overview, found, links=links)
+    shown = partial(drive_overview, found) if found["kind"] == "drives" else partial(overview, found, more)
     verdict = found["verdict"]
     biased = any(CATALOGUE[finding["code"]].biases for finding in found["findings"])
     findings = verdict["level"] == "keep" or biased or (strict and verdict["reasons"])

@@ -18,7 +18,7 @@ from steelyard.app.options import (
     friction_of,
     words,
 )
-from steelyard.app.terminal import console, finish, progress_bar, subcommand
+from steelyard.app.terminal import finish, progress_bar, subcommand
 from steelyard.errors import DONE, OptionError
 
 
@@ -68,6 +68,8 @@ def analyze(
 ):
     """List identifiable parameters and combinations, from the kinematics alone."""
     with refusals():
+        from rich.console import Console
+
         from steelyard.fit.knowledge import fixed_from, masses_from
         from steelyard.identifiable.analysis_report import analyze_report
         from steelyard.model import load
@@ -90,7 +92,7 @@ def analyze(
         text = analyze_report(
             robot,
             format=format,
-            width=screen.width if (screen := console()).is_terminal else None,
+            width=screen.width if (screen := Console()).is_terminal else None,
             expressions=expressions,
             explain="all" if explain == "all" else words(explain),
             log=None if log is None else with_motion(read_undone(log, robot)),
@@ -234,58 +236,63 @@ def convert(
     with refusals():
         from steelyard.codegen import configuration, controller_code
         from steelyard.codegen.generate import CODE
-        from steelyard.model import load, save
-        from steelyard.model.side import read_known
-        from steelyard.model.write_back import format_of
-        from steelyard.pipeline.job_run import load_with_side, side_of
+        from steelyard.pipeline.job_run import load_with_side
         from steelyard.report.known_model import identified
 
+        found: dict
         job = options.job(model)
         if destination is not None and draws is not None:
             raise OptionError("--as writes a configuration and --draws models: give one of them.")
         if destination is not None:
             path, left_out = configuration(load_with_side(job), model, destination, out)
-            told = [f"Wrote {path}.", *left_out]
-            finish({"files": [str(path)], "left_out": left_out}, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
-        if draws is not None:
+            found, lines = {"files": [str(path)], "left_out": left_out}, [f"Wrote {path}.", *left_out]
+        elif draws is not None:
             from steelyard.app.model_variants import variants, without_place
 
             paths = variants(model, out, draws)
             notes = without_place(paths)
-            told = [f"Wrote {len(paths)} models to {out}: {paths[0].name} to {paths[-1].name}.", *notes]
+            lines = [f"Wrote {len(paths)} models to {out}: {paths[0].name} to {paths[-1].name}.", *notes]
             found = {"files": [str(path) for path in paths], "notes": notes}
-            finish(found, lambda: "\n".join(told), as_json=as_json, quiet=quiet)
-        if out.suffix in CODE:
+        elif out.suffix in CODE:
             asked = {} if functions is None else {"functions": tuple(functions.split(","))}
-            robot = identified(job) or load_with_side(job)
-            code = controller_code(robot, out, rotors=job.rotors, **asked)
+            code = controller_code(identified(job) or load_with_side(job), out, rotors=job.rotors, **asked)
             found = {name: getattr(code, name) for name in ("operations", "compiled", "left_out")}
-            finish({"files": [str(code.path)], **found}, lambda: repr(code), as_json=as_json, quiet=quiet)
-        if job.rotors or job.side or functions is not None:
+            found, lines = {"files": [str(code.path)], **found}, [repr(code)]
+        elif job.rotors or job.side or functions is not None:
             raise OptionError(f"--rotors, --side and --functions are for code, .h or .py; {out} is a model.")
-        robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders, arguments=job.arguments)
-        stated, side = (job.floating, job.gravity) != (None, None), side_of(job)
-        copied = robot.source is not None and robot.source.format == format_of(robot, out)
-        if copied and stated:
-            raise OptionError(
-                f"{out} has the format of {model}: a copy of the file, which keeps its base and gravity. Leave out "
-                "--floating, --fixed and --gravity, or choose another format."
-            )
-        robot = robot if copied else load_with_side(job, robot)
-        written = save(robot, out)
-        notes = [*robot.notes, *written.notes]
-        if side is not None and not copied and any(read_known(side, robot).words()):
-            notes.append(f"What {side.name} knows of bodies is not in the new side file; copy its [known] tables.")
+        else:
+            found, lines = _converted(job, model, out)
+    finish(found, lambda: "\n".join(lines), as_json=as_json, quiet=quiet)
+
+
+def _converted(job, model: Path, out: Path) -> tuple[dict, list[str]]:
+    """Write a model of another format, or a copy of the file; what is said of it as JSON and in lines."""
+    from steelyard.model import load, save
+    from steelyard.model.side import read_known
+    from steelyard.model.write_back import format_of
+    from steelyard.pipeline.job_run import load_with_side, side_of
+
+    robot = load(model, floating=job.floating, gravity=job.gravity, folders=job.folders, arguments=job.arguments)
+    copied = robot.source is not None and robot.source.format == format_of(robot, out)
+    if copied and (job.floating, job.gravity) != (None, None):
+        raise OptionError(
+            f"{out} has the format of {model}: a copy of the file, which keeps its base and gravity. Leave out "
+            "--floating, --fixed and --gravity, or choose another format."
+        )
+    robot, side = robot if copied else load_with_side(job, robot), side_of(job)
+    written = save(robot, out)
+    notes = [*robot.notes, *written.notes]
+    if side is not None and not copied and any(read_known(side, robot).words()):
+        notes.append(f"What {side.name} knows of bodies is not in the new side file; copy its [known] tables.")
     mass = float(robot.inertias[:, 0].sum())
-    less = ", but for what follows" if notes else ""
     lines = [
         f"Wrote {out}: {robot.nb} bodies, {robot.nv} degrees of freedom, {mass:.6g} kg that move.",
         *(() if copied else (f"It holds {written.changed[0].removeprefix('new file: ')}.",)),
-        f"Read back, it is the same robot in kinematics, inertias and joint properties{less}.",
+        "Read back, it is the same robot in kinematics, inertias and joint properties"
+        f"{', but for what follows' if notes else ''}.",
         *(f"- {note}" for note in notes),
     ]
-    found = {"files": [str(path) for path in written.files], "changed": list(written.changed), "notes": notes}
-    finish(found, lambda: "\n".join(lines), as_json=as_json, quiet=quiet)
+    return {"files": [str(path) for path in written.files], "changed": list(written.changed), "notes": notes}, lines
 
 
 @subcommand("steelyard mesh bracket.stl --density 2700", "steelyard mesh gripper.stl --scale 0.001 --mass 0.85")

@@ -10,6 +10,7 @@ from steelyard.app.endings import refusals
 from steelyard.app.options import AimOptions, CourseOptions, ExciteOptions, Json, Model, Quiet, SearchOptions, words
 from steelyard.app.terminal import finish, progress_bar, subcommand
 from steelyard.errors import DONE, FINDINGS, OptionError
+from steelyard.sheets import narrow
 
 EACH = "one number, or JOINT=NUMBER with commas"
 
@@ -164,7 +165,8 @@ def excite(
             **search.of_job(),
         )
     if not quiet:
-        typer.echo(text)
+        following = f"\nNext: record it, then steelyard identify {model} LOG" if out else ""
+        typer.echo(narrow(text + following))
     raise typer.Exit(FINDINGS if missed else DONE)
 
 

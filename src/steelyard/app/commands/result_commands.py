@@ -21,6 +21,7 @@ from steelyard.app.options import (
 from steelyard.app.terminal import finish, subcommand
 from steelyard.corrections import NOTHING
 from steelyard.errors import OptionError
+from steelyard.sheets import narrow
 
 
 @subcommand(
@@ -207,6 +208,6 @@ def _tell(found, formats: tuple[str, ...], exported: dict[str, str], as_json: bo
     left_out = [f"! not exported: {found.status.value}"] if formats and not exported else []
     texts = [f"# {name}\n{text}" for name, text in exported.items()]
     told = found.as_dict() | {"export": "\n\n".join(texts)}
-    shown = "\n\n".join([found.summary(), *left_out, *texts])
+    shown = "\n\n".join([narrow("\n".join([found.summary(), *left_out])), *texts])
     findings = not found.status.usable or found.findings or left_out
     finish(told, lambda: shown, as_json=as_json, findings=findings)
