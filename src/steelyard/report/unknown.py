@@ -51,10 +51,7 @@ def _marks(body: Mapping):
 def _weak(job: Job, names: list[str], narrowed: Mapping[str, float] | None) -> dict:
     shown = [name for name in names if narrowed is None or narrowed.get(name, 0.0) < HALF]
     others = [name for name in names if name not in shown]
-    why = (
-        f"{plural(len(names), 'combination')} hardly showed in the recorded motion, so the nominal model has a large "
-        "say in the value. Their intervals are wide."
-    )
+    why = f"The recorded motion excites {plural(len(names), 'combination')} of parameters poorly: intervals are wide."
     links = _links([name for name in others if _of_body(name)])[:1]
     keep = "keep what you trust (--fix)" + "".join(
         f" or weigh a link (--mass {shlex.quote(link)}=KG)" for link in links
