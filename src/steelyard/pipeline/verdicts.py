@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.cards import MEMBERS
 from steelyard.decisions.verdict import GOOD, USE, Reason, Verdict, of_findings
 from steelyard.diagnose import Fault
+from steelyard.diagnose.diagnosis import LARGE as LINEAR
 from steelyard.dynamics.effects import leaned
 from steelyard.errors import FitError
 from steelyard.fit import Status
@@ -150,7 +151,9 @@ def _mistakes(result: Result) -> Iterator[Reason]:
         size = abs(each.value) * (_reach(result, joint) if kind == "spring" else 1.0)
         if size > NOTICED[kind]:
             of_links = kind == "gain" and result.job.drive_gains
-            yield Reason(kind, (_gain_beside if of_links else _MISTAKES[kind])(joint, each))
+            words = (_gain_beside if of_links else _MISTAKES[kind])(joint, each)
+            large = size > LINEAR[kind] and not of_links
+            yield Reason(kind, words.replace(FREE, OPEN) if large else words, USE if large else GOOD)
 
 
 def _reach(result: Result, joint: str) -> float:
@@ -189,6 +192,7 @@ def _spring(joint: str, found: Nuisance) -> str:
 
 
 # Sizes below which nobody would correct them: rad, rad or m, 1, and of a spring the share of its joint's torque.
+FREE, OPEN = "links are free of it", "links are wrong until one as large is corrected"
 NOTICED = {"lean": 0.005, "zero": 0.01, "gain": 0.05, "spring": 0.02}
 _MISTAKES = {"zero": _zero, "gain": _gain, "spring": _spring}
 

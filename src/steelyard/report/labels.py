@@ -39,7 +39,7 @@ def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
 
 def sizes(robot: Robot, estimate) -> np.ndarray:
     """(p,) natural size of every parameter, so that zero is a value like any other: of bodies the geometric means of
-    the second moments that one mixes, averaged over both models; of armature its link's; of friction the larger of its own."""
+    the second moments that one mixes, averaged over both models; of armature its link's; of friction the larger."""
     layout = estimate.layout
     given, found = model_parameters(robot, layout), estimate.parameters
     size = np.maximum(np.abs(given), np.abs(found))

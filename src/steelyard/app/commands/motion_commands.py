@@ -118,7 +118,7 @@ def excite(
     aim: AimOptions,
     after: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Earlier log, result or saved Information; what it left weak counts. Repeatable."),
+        typer.Option(metavar="FILE", help="Earlier log, result or Information; what it left weak counts. Repeatable."),
     ] = None,
     options: ExciteOptions,
     search: SearchOptions,
