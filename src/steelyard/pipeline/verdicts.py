@@ -6,6 +6,7 @@ fault has a name. Nothing is good, or to be used with care, that makes the held-
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -68,7 +69,9 @@ def _reasons(result: Result) -> Iterator[Reason]:
             "Gains of the drives come from your links, and errors of either go into the other. A log with a known load "
             "tells both: --load LINK=KG:LOG.",
         )
-    yield from of_findings([each for each in result.findings if isinstance(each, Fault)])
+    faults = [each for each in result.findings if isinstance(each, Fault)]
+    gross = {each.code for each in faults if abs(each.evidence.get("factor", 1.0) - 1) > LINEAR["gain"]}
+    yield from (replace(each, forbids=USE) if each.code in gross else each for each in of_findings(faults))
     yield from _imitated(result)
     yield from _mistakes(result)
     yield from _disagreements(result.generalization)
@@ -185,6 +188,11 @@ def _gain_beside(joint: str, found: Nuisance) -> str:
 
 
 def _spring(joint: str, found: Nuisance) -> str:
+    if found.value < 0:
+        return (
+            f"Torques of {joint} change with its angle by {number(found.value)} +- {number(found.deviation)} N m/rad, as "
+            "no spring's do: forces of a cylinder, whose lever changes with the angle, or a spring that balances weight?"
+        )
     return (
         f"A spring, a hose or a cable pulls {joint} with {number(found.value)} +- {number(found.deviation)} N m/rad; "
         f"links are free of it. To have it identified without doubt: --spring {joint}"
