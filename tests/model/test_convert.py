@@ -306,10 +306,13 @@ def test_nothing_is_left_where_reading_back_fails(tmp_path, monkeypatch):
 
 
 def test_a_body_without_mass_is_refused_by_name_where_colliders_would_weigh(tmp_path):
-    text = """<robot name="r"><link name="base"/><link name="l"><collision><geometry><box size="0.3 0.08 0.08"/></geometry>
-    </collision></link><joint name="p" type="continuous"><parent link="base"/><child link="l"/></joint></robot>"""
+    text = """<robot name="r"><link name="base"/><link name="l"><collision><geometry>
+    <box size="0.3 0.08 0.08"/></geometry></collision></link>
+    <joint name="p" type="continuous"><parent link="base"/><child link="l"/></joint></robot>"""
     (tmp_path / "r.urdf").write_text(text)
-    with pytest.raises(ModelError, match="'l'.* has no mass, and USD takes that of its colliders. State its inertial"):
+    with pytest.raises(
+        ModelError, match=r"'l'.* has no mass, and USD takes that of its colliders\. State its inertial"
+    ):
         sy.save(sy.load(tmp_path / "r.urdf"), tmp_path / "r.usda")
 
 

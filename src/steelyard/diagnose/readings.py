@@ -119,13 +119,6 @@ def replayed(pace: float) -> Reading:
     return Reading("clock", said, ("--scale", f"t:all={1 / pace:.5g}"), pace=pace, of_links=True)
 
 
-def sign_of_torque(case: Case, dof: int) -> Reading:
-    """The torque of one degree negated."""
-    name, turned = case.robot.dof_names[dof], _scaled(case, dof, -1.0)
-    said, option = f"The torque of {name} has the wrong sign", ("--scale", f"tau:{name}=-1")
-    return Reading("torque_sign", said, option, name, torque=turned)
-
-
 def _orders(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
     orders = []
     for pair in combinations(sorted(worst), 2):

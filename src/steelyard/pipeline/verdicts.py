@@ -190,8 +190,8 @@ def _gain_beside(joint: str, found: Nuisance) -> str:
 def _spring(joint: str, found: Nuisance) -> str:
     if found.value < 0:
         return (
-            f"Torques of {joint} change with its angle by {number(found.value)} +- {number(found.deviation)} N m/rad, as "
-            "no spring's do: forces of a cylinder, whose lever changes with the angle, or a spring that balances weight?"
+            f"Torques of {joint} change by {number(found.value)} +- {number(found.deviation)} N m/rad, as those of no "
+            "spring: forces of a cylinder, whose lever changes with the angle, or a spring that balances weight?"
         )
     return (
         f"A spring, a hose or a cable pulls {joint} with {number(found.value)} +- {number(found.deviation)} N m/rad; "
