@@ -43,8 +43,8 @@ class Corrections:
     scale: tuple[str, ...] = option(
         (),
         "Sign, gear or torque constant: tau:joint3=-1.",
-        more="Also `tau:all=50`, `q:joint1=0.01` (with v, a, and commands that follow it), `command:joint1=0.01`, and "
-        "`joint3=-1` for all.",
+        more="Also `tau:all=50`, `q:joint1=0.01` (with v, a, and commands that follow it), `command:joint1=0.01`, "
+        "`joint3=-1` for all, and `t:all=0.5` for stamps.",
         metavar="[CHANNEL:]JOINT=FACTOR",
         scope=LOG,
         commands=READS,

@@ -26,15 +26,17 @@ def test_the_next_motion_is_designed_from_the_log_as_it_was_read(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     model, log = write_model(tmp_path / "arm.urdf"), odd_log(tmp_path)
     words = ["--channels", json.dumps(CHANNELS), *shlex.split("--scale tau:all=0.001 --gravity 0 0 -9.8 --saturation")]
-    found = CliRunner().invoke(app, ["identify", str(model), str(log), *words, "--json"])
+    found = CliRunner().invoke(app, ["identify", str(model), str(log), *words, "-o", "result", "--json"])
     weak = next(each for each in json.loads(found.stdout)["unknown"] if each["kind"] == "weak")
     program, *command = shlex.split(weak["command"])
     assert program == "steelyard" and {"--channels", "--scale", "--gravity"} <= set(command)
     assert ("--armature" in command) == (".armature" in command[command.index("--focus") + 1])
-    done = CliRunner().invoke(
-        app, [*command, "--duration", "4", "--harmonics", "1", "--no-collisions", "--time", "0.5"]
-    )
+    brief = ["--duration", "4", "--harmonics", "1", "--no-collisions", "--time", "0.5"]
+    done = CliRunner().invoke(app, [*command, *brief])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "motion.csv").is_file()
     plain = [each for each in command if each not in ("--channels", json.dumps(CHANNELS))]
     assert CliRunner().invoke(app, plain).exit_code == 2
+    of_result = ["result" if each == str(log) else each for each in plain]
+    done = CliRunner().invoke(app, [*of_result, *brief])
+    assert "result" in of_result and done.exit_code == 0, done.output

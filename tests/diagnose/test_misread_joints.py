@@ -7,7 +7,16 @@ from recordings_of_arms import arm, recorded
 from steelyard.app.demo_job import mistaken
 from steelyard.errors import LogError
 from steelyard.job import Job, in_memory
+from steelyard.model import load
 from steelyard.pipeline.identification import run
+from steelyard.pipeline.verdicts import verdict
+from steelyard.report.record import KEEP
+from steelyard.simulate import record
+
+PENDULUM = """<robot name="pendulum"><link name="base"/><link name="l"><inertial><origin xyz="0.18 0.02 0.005"/>
+<mass value="1.5"/><inertia ixx="0.002" ixy="0" ixz="0" iyy="0.012" iyz="0" izz="0.012"/></inertial></link>
+<joint name="p" type="revolute"><parent link="base"/><child link="l"/><origin xyz="0 0 1"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" effort="40" velocity="8"/></joint></robot>"""
 
 
 def revolutions(q, tau):
@@ -37,6 +46,18 @@ def differential(q, tau):
     return q, tau
 
 
+def belt(q, tau):
+    q[:, 2] *= 2
+    tau[:, 2] /= 2
+    return q, tau
+
+
+def cylinder(q, tau):
+    """Forces of a cylinder whose lever changes with the angle."""
+    tau[:, 1] /= 0.1 + 0.05 * np.cos(q[:, 1] + 0.3)
+    return q, tau
+
+
 def other(log, change):
     q, tau = change(log.q.copy(), log.tau.copy())
     return log.replace(q=q, tau=tau, v=None, a=None)
@@ -59,6 +80,7 @@ def other(log, change):
             differential,
             r"{1} and {2} are the motors of a differential: write half their sum for {1} and half of {1} minus",
         ),
+        (belt, r"{2} are those before a gear or belt of ratio 2:.*--scale q:{2}=0.5 --scale tau:{2}=2\s"),
         (one_in_revolutions, r"The position of {2} is in revolutions.*--unit q:{2}=rev"),
         (revolutions, r"All positions are in revolutions.*--unit q=rev"),
     ],
@@ -67,6 +89,27 @@ def test_what_a_log_holds_is_told(name, change, said):
     log = other(recorded(name), change)
     with pytest.raises(LogError, match=said.format(*arm(name).dof_names)):
         run(Job(in_memory("arm"), (in_memory("log"),)), robot=mistaken(arm(name)), logs=(log,))
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("name", ["puma560", "ur10"])
+def test_forces_of_a_cylinder_are_no_torques(name):
+    log = other(recorded(name), cylinder)
+    try:
+        found = run(Job(in_memory("arm"), (in_memory("log"),)), robot=mistaken(arm(name)), logs=(log,))
+    except LogError:  # another unit, before any links
+        return
+    assert verdict(found).level == KEEP
+
+
+def test_a_pendulum_of_another_mass_has_its_zero_where_it_is(tmp_path):
+    """Torque is m l g cos(q + angle of the centre), so that a zero and a turned centre say the same."""
+    (tmp_path / "pendulum.urdf").write_text(PENDULUM)
+    truth = load(tmp_path / "pendulum.urdf")
+    given = truth.with_inertias(truth.inertias * np.array([4 / 3]))
+    found = run(Job(in_memory("arm"), (in_memory("log"),)), robot=given, logs=(record(truth, duration=15.0).log,))
+    assert not found.findings and found.after.relative_error < 0.03
+    assert found.estimate.theta[0, 1] == pytest.approx(truth.inertias[0, 1], rel=0.03)
 
 
 @pytest.mark.exhaustive(keep=1)

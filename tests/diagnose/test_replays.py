@@ -1,10 +1,13 @@
 """Logs whose stamps are off by a factor, as of a replay at another speed: named with the factor; right ones are not."""
 
+import re
+
 import numpy as np
 import pytest
 
 from recordings_of_arms import arm, recorded
 from steelyard.app.demo_job import mistaken
+from steelyard.corrections import Corrections
 from steelyard.errors import LogError
 from steelyard.job import Job, in_memory
 from steelyard.log import checks
@@ -29,12 +32,23 @@ def test_a_replay_is_told_by_its_torques(name, slower, recorded_velocity):
     log = recorded(name)
     log = with_velocity(log) if recorded_velocity else log.replace(v=None)
     replayed = log.replace(t=slower * log.t)
-    with pytest.raises(LogError, match=rf"(?s)The motion took .*--unit t={1 / slower:.5g}\s"):
+    option = f"--scale t:all={1 / slower:.5g}"
+    with pytest.raises(LogError, match=rf"(?s)The motion took .*{option}\s"):
         identified(name, replayed)
-    undone = identified(name, replayed.replace(t=replayed.t * float(f"{1 / slower:.5g}")))
+    undone = identified(name, replayed, corrections=Corrections(scale=(option.split()[1],)))
     assert undone.after.relative_error < 1.1 * identified(name, log).after.relative_error
     told = [each for each in checks.check(replayed, arm(name)) if each.code == "velocity_scale"]
-    assert len(told) == recorded_velocity and all(f"--unit t={1 / slower:.5g}" in each.message for each in told)
+    assert len(told) == recorded_velocity and all(option in each.message for each in told)
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("name", ["puma560", "panda", "ur10"])
+@pytest.mark.parametrize("slower", [0.7, 1.4])
+def test_the_speed_of_a_replay_may_be_any(name, slower):
+    log = recorded(name).replace(v=None)
+    with pytest.raises(LogError, match=r"The motion took .*--scale t:all=(\S*)") as told:
+        identified(name, log.replace(t=slower * log.t))
+    assert float(re.search(r"t:all=(\S*)", str(told.value))[1]) == pytest.approx(1 / slower, rel=0.05)
 
 
 @pytest.mark.parametrize("name", ["puma560", "panda"])

@@ -305,6 +305,17 @@ def test_nothing_is_left_where_reading_back_fails(tmp_path, monkeypatch):
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_a_body_without_mass_is_refused_by_name_where_colliders_would_weigh(tmp_path):
+    text = """<robot name="r"><link name="base"/><link name="l"><collision><geometry>
+    <box size="0.3 0.08 0.08"/></geometry></collision></link>
+    <joint name="p" type="continuous"><parent link="base"/><child link="l"/></joint></robot>"""
+    (tmp_path / "r.urdf").write_text(text)
+    with pytest.raises(
+        ModelError, match=r"'l'.* has no mass, and USD takes that of its colliders\. State its inertial"
+    ):
+        sy.save(sy.load(tmp_path / "r.urdf"), tmp_path / "r.usda")
+
+
 def test_a_massless_body_between_two_joints_is_none(tmp_path):
     text = """<robot name="r"><link name="base"/><link name="cross"/><link name="foot"><inertial>
     <origin xyz="0 0.1 0.2"/><mass value="2"/>

@@ -85,3 +85,15 @@ def test_what_a_log_shows_beside_a_drift():
     assert observability(log[:3], bias="drift").rank <= 6  # a line explains two of three samples
     with pytest.raises(OptionError, match="bias is False, True"):
         identify(log, bias="linear")
+
+
+def test_a_sensor_that_warms_up_is_named_with_the_bias_that_undoes_most():
+    """Its bias nears what it ends at: no line, but nearer to one than to a constant."""
+    log = swing(THING.theta, noise=NOISE, duration=6.0)
+    end = np.array([3.0, -2.0, 5.0, 0.1, 0.06, -0.08])
+    log = log.replace(wrench=log.wrench + np.outer(1 - np.exp(-log.t / 1.7), end))
+    found = identify(log)
+    assert found.status is Status.SUSPECT and any("bias='drift' (--drift)" in each for each in found.findings)
+    undone = identify(log, bias="drift")
+    mass = THING.theta[0]
+    assert abs(undone.mass - mass) < max(0.5 * abs(found.mass - mass), 3 * undone.mass_deviation)

@@ -42,6 +42,7 @@ def test_each_word_undoes_its_mistake():
     same(undone(turned, scale=["q:slide=-1", "tau:slide=-1"]), log)
     same(undone(log.replace(v=-log.v), scale="v:all=-1"), log)
     geared = log.replace(q=log.q * [50, 1, 1], v=log.v * [50, 1, 1], tau=log.tau / [50, 1, 1])
+    same(undone(log.replace(t=2 * log.t), scale="t:all=0.5"), log)
     same(undone(geared, scale=["q:shoulder=0.02", "tau:shoulder=50"]), log)
     same(undone(log.replace(q=log.q - [0, 0.1, 0], v=log.v), offset="elbow=0.1"), log)
     late = log.replace(tau=np.stack([np.sin(2 * log.t), np.cos(3 * (log.t - 0.02)), log.tau[:, 2]], axis=1))
@@ -177,6 +178,7 @@ def test_a_slide_that_jumps_by_six_metres_is_not_unwrapped(tmp_path):
     [
         ({"scale": "slide"}, "write it as tau:joint3=-1"),
         ({"scale": "slide=0"}, "not zero"),
+        ({"scale": "t:all=-1"}, "of stamps above it"),
         ({"scale": "hand=2"}, "no joint 'hand'; joints of the log are shoulder"),
         ({"offset": "slide=much"}, "'much' is not a number"),
         ({"delay": "slide=inf"}, "not a finite number"),

@@ -74,7 +74,8 @@ def _left(estimate: Estimate, few: Log, undone: Case) -> tuple[tuple[JointResidu
         return analyse(undone.robot, motion, undone.tau, undone.error, undone.interval), undone.relative_error
     found = validate(estimate, few)
     motion = few.require("q", "v", "a")
-    return analyse(estimate.require_robot(), motion, found.measured, found.error, undone.interval), found.relative_error
+    error = found.error if found.weights is None else found.error * (found.weights > 0)
+    return analyse(estimate.require_robot(), motion, found.measured, error, undone.interval), found.relative_error
 
 
 def _explained(estimate: Estimate, few: Log) -> bool:

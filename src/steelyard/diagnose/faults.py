@@ -102,8 +102,8 @@ _OF_FITS = (
         "clock",
         "fatal",
         "Time stamps run slower or faster than the robot moved, as of a replay.",
-        "Record while the robot moves, or multiply stamps that are in seconds.",
-        "--unit t=FACTOR",
+        "Record while the robot moves, or multiply stamps by the exact speed of the replay: torques tell it to 5 %.",
+        "--scale t:all=FACTOR",
     ),
     _diagnosis(
         "motor_current",

@@ -27,7 +27,7 @@ JUDGED = 8  # readings that a posterior judges
 MOST_JOINTS = 8  # the worst ones, whose signs, zeros and orders are tried
 MOST_NAMED = 3  # of readings that explain as much
 CLOSER = 1.0  # by which the logarithm of lambda rises where links become those of the file
-STEP, NEAR = 1.1, 3  # factor between paces of a replay that are compared, and how many
+STEP, NEAR = 1.03, 7  # factor between paces of a replay that are compared, and how many to either side
 SCREENED, BEAM = 24, 4  # readings of motion that others are put on top of, and that are followed
 
 Readings = tuple[Reading, ...]  # one after the other
@@ -106,16 +106,15 @@ def misreading(case: Case) -> Hypothesis | None:
 
 
 def _replay(few: Case) -> list[Reading]:
-    """The pace at which most links are those of the file: friction has others fit better."""
+    """The likeliest pace that is common; or one near it, at which most links are those of the file, if that explains
+    far more: friction has others fit better."""
     if len(few.dofs) < few.robot.nv:
         return []
-
-    def tight(pace: float) -> float:
-        return float(_judged(few, (replayed(pace),)).tightness.mean())
-
-    best = max((each.pace for each in replays()), key=tight)
-    steps = max(range(-NEAR, NEAR + 1), key=lambda steps: tight(best * STEP**steps))
-    return [replayed(float(f"{best * STEP**steps:.2g}") if steps else best)]
+    common = max(replays(), key=lambda each: _judged(few, (each,)).evidence)
+    paces = common.pace * STEP ** np.arange(-NEAR, NEAR + 1)
+    near = max((replayed(pace) for pace in paces), key=lambda each: _judged(few, (each,)).tightness.mean())
+    far = _judged(few, (near,)).evidence > _judged(few, (common,)).evidence + EVIDENCE
+    return [replayed(1 / float(f"{1 / near.pace:.2g}")) if far else common]
 
 
 def _brings_unbelieved(few: Case, reading: Reading) -> bool:

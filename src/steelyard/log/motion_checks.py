@@ -98,7 +98,7 @@ def velocity(log: Log) -> Iterator[Finding]:
     if alike.all() and common > 0 and not RIGHT[0] < common < RIGHT[1] and not any(x.any() for x in found.values()):
         text = f"{1 / float(f'{common:.4g}'):.5g}"
         said = f"v is {common:.4g} times dq/dt in every joint, and is taken from q. Stamps may be those of a replay: "
-        said += f"--unit t={text} (of seconds); torques say whether. Else v is in another unit: --scale v:all={text}."
+        said += f"--scale t:all={text}; torques say whether. Else v is in another unit: --scale v:all={text}."
         yield warning("velocity_scale", said, options=["--scale", f"v:all={text}"])
         return
     for j, label in enumerate(log.labels):

@@ -6,12 +6,14 @@ fault has a name. Nothing is good, or to be used with care, that makes the held-
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from steelyard.cards import MEMBERS
 from steelyard.decisions.verdict import GOOD, USE, Reason, Verdict, of_findings
 from steelyard.diagnose import Fault
+from steelyard.diagnose.diagnosis import LARGE as LINEAR
 from steelyard.dynamics.effects import leaned
 from steelyard.errors import FitError
 from steelyard.fit import Status
@@ -67,7 +69,9 @@ def _reasons(result: Result) -> Iterator[Reason]:
             "Gains of the drives come from your links, and errors of either go into the other. A log with a known load "
             "tells both: --load LINK=KG:LOG.",
         )
-    yield from of_findings([each for each in result.findings if isinstance(each, Fault)])
+    faults = [each for each in result.findings if isinstance(each, Fault)]
+    gross = {each.code for each in faults if abs(each.evidence.get("factor", 1.0) - 1) > LINEAR["gain"]}
+    yield from (replace(each, forbids=USE) if each.code in gross else each for each in of_findings(faults))
     yield from _imitated(result)
     yield from _mistakes(result)
     yield from _disagreements(result.generalization)
@@ -150,7 +154,9 @@ def _mistakes(result: Result) -> Iterator[Reason]:
         size = abs(each.value) * (_reach(result, joint) if kind == "spring" else 1.0)
         if size > NOTICED[kind]:
             of_links = kind == "gain" and result.job.drive_gains
-            yield Reason(kind, (_gain_beside if of_links else _MISTAKES[kind])(joint, each))
+            words = (_gain_beside if of_links else _MISTAKES[kind])(joint, each)
+            large = size > LINEAR[kind] and not of_links
+            yield Reason(kind, words.replace(FREE, OPEN) if large else words, USE if large else GOOD)
 
 
 def _reach(result: Result, joint: str) -> float:
@@ -182,6 +188,11 @@ def _gain_beside(joint: str, found: Nuisance) -> str:
 
 
 def _spring(joint: str, found: Nuisance) -> str:
+    if found.value < 0:
+        return (
+            f"Torques of {joint} change by {number(found.value)} +- {number(found.deviation)} N m/rad, as those of no "
+            "spring: forces of a cylinder, whose lever changes with the angle, or a spring that balances weight?"
+        )
     return (
         f"A spring, a hose or a cable pulls {joint} with {number(found.value)} ± {number(found.deviation)} N m/rad; "
         f"links are free of it. To have it identified without doubt: --spring {joint}"
@@ -189,6 +200,7 @@ def _spring(joint: str, found: Nuisance) -> str:
 
 
 # Sizes below which nobody would correct them: rad, rad or m, 1, and of a spring the share of its joint's torque.
+FREE, OPEN = "links are free of it", "links are wrong until one as large is corrected"
 NOTICED = {"lean": 0.005, "zero": 0.01, "gain": 0.05, "spring": 0.02}
 _MISTAKES = {"zero": _zero, "gain": _gain, "spring": _spring}
 

@@ -22,7 +22,7 @@ from steelyard.model import Robot, load
 from steelyard.model.joint import ENDLESS, screw
 from steelyard.numbers import SAME, to_float
 
-ALL = "all"
+ALL, STAMPS = "all", "t:all"
 TOLD = ("command", "duty", "current")  # what drives say that has the sign of a joint
 MOVED = {None: ("q", "v", "a", "tau", *TOLD), "q": ("q", "v", "a"), "v": ("v",), "tau": ("tau",)}
 MOVED |= {key: (key,) for key in TOLD}
@@ -160,10 +160,13 @@ def _ordered(log: Log, word: str) -> Log:
 
 def _scaled(log: Log, word: str) -> Log:
     left, text = pair_of(word, "scale", "tau:joint3=-1")
+    number = number_of(text, word)
+    if not number or (left == STAMPS and number < 0):
+        raise OptionError(f"scale {word!r}: a factor is not zero, and that of stamps above it.")
+    if left == STAMPS:
+        return log.replace(t=number * log.t).noted(f"t multiplied by {text}")
     channel, joint = channel_of(left)
-    factor = np.where(_columns(log, joint), number_of(text, word), 1.0)
-    if not factor.all():
-        raise OptionError(f"scale {word!r}: a factor is not zero.")
+    factor = np.where(_columns(log, joint), number, 1.0)
     if channel in (None, "q"):
         _require_positions(log, word)
     changed = {key: x * factor for key in MOVED[channel] if (x := getattr(log, key)) is not None}

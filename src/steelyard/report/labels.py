@@ -39,10 +39,10 @@ def column_units(robot: Robot, layout: ParameterLayout) -> tuple[str, ...]:
 
 def sizes(robot: Robot, estimate) -> np.ndarray:
     """(p,) natural size of every parameter, so that zero is a value like any other: of bodies the geometric means of
-    the second moments that one mixes, averaged over both models; of armature its link's; of friction its own."""
+    the second moments that one mixes, averaged over both models; of armature its link's; of friction the larger."""
     layout = estimate.layout
     given, found = model_parameters(robot, layout), estimate.parameters
-    size = (np.abs(given) + np.abs(found)) / 2
+    size = np.maximum(np.abs(given), np.abs(found))
     inertial = np.stack([p[layout.inertial].reshape(-1, 10) for p in (given, found)])
     xx, yy, zz, m = np.maximum(np.diagonal(pseudo.to_matrix(inertial), axis1=-2, axis2=-1).mean(axis=0), 0.0).T
     first, products = (np.sqrt([m * xx, m * yy, m * zz]), np.sqrt([xx * yy, xx * zz, yy * zz]))

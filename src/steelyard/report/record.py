@@ -1,11 +1,13 @@
 """`Record`: everything a report shows, as it lies in a result folder, so that it can be drawn again and compared."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.cards import Card
+from steelyard.corrections import corrections_from
 from steelyard.errors import OptionError, choices
+from steelyard.job import Job
 from steelyard.report.document import View
 from steelyard.report.rendering import markdown, page
 from steelyard.report.schema import SCHEMA_VERSION, difference, write_json
@@ -43,6 +45,18 @@ def usable(folder) -> Record:
             "to mend."
         )
     return found
+
+
+def logs_of(path, job: Job) -> list[tuple[Path, Job]]:
+    """Logs that a result was made of, each with a job that reads it as that did; a file that is none, with this job.
+    Raises OptionError as `read`."""
+    if not (Path(path) / SUMMARY).is_file():
+        return [(Path(path), job)]
+    found = read(path).summary
+    told, folder = found["job"], Path(found["provenance"]["folder"])
+    stated = {name: value for name, value in told.get("corrections", {}).items() if value}
+    job = replace(job, channels=told.get("channels"), corrections=corrections_from(stated))
+    return [(folder / log, job) for log in told.get("logs", ())]
 
 
 def read(folder) -> Record:

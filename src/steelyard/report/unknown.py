@@ -56,10 +56,7 @@ def _marks(body: Mapping):
 def _weak(narrowed: Mapping[str, float] | None, job: Job, names: list[str]) -> tuple[str, str, str]:
     shown = [name for name in names if narrowed is None or narrowed.get(name, 0.0) < HALF]
     others = [name for name in names if name not in shown]
-    why = (
-        f"{plural(len(names), 'combination')} {_are(names)} poorly excited by this motion: intervals are wide, and the "
-        "value rests mostly on the nominal model."
-    )
+    why = f"The recorded motion excites {plural(len(names), 'combination')} of parameters poorly: intervals are wide."
     links = _links([name for name in others if _of_body(name)])[:1]
     keep = "keep what you trust (--fix)" + "".join(
         f" or weigh a link (--mass {shlex.quote(link)}=KG)" for link in links

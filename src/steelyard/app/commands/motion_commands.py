@@ -119,7 +119,7 @@ def excite(
     aim: AimOptions,
     after: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Earlier log or saved Information; what it left weak counts. Repeatable."),
+        typer.Option(metavar="FILE", help="Earlier log, result or Information; what it left weak counts. Repeatable."),
     ] = None,
     options: ExciteOptions,
     search: SearchOptions,
@@ -131,6 +131,7 @@ def excite(
     with refusals(), progress_bar(silent=quiet) as progress:
         from steelyard.excite.motion_files import design_files, prepared_for_design
         from steelyard.prepare.reading import read_undone
+        from steelyard.report.record import logs_of
         from steelyard.viewer.show import require_page, view
 
         def show(made):
@@ -138,7 +139,10 @@ def excite(
 
         job = options.job()
 
+        earlier = {log: job for path in after or () for log, job in logs_of(path, options.job())}
+
         def read(path, robot):
+            job = earlier[path]
             log = read_undone(path, robot, channels=job.channels, corrections=job.corrections)
             return prepared_for_design(log, robot, job.corrections)
 
@@ -151,7 +155,7 @@ def excite(
             limits=limits.of_limits(),
             profile=profile,
             home=home,
-            after=after or (),
+            after=tuple(earlier),
             explain=explain,
             held=held,
             gravity=job.gravity,
