@@ -215,7 +215,7 @@ def test_floating_base_under_a_fixed_model_is_the_floating_model():
     assert identifiability(free, base="planar").count == identifiability(fixed, base="planar").count
 
 
-def test_regroup_lift_project_distance():
+def test_regroup_lift_project():
     robot = library.puma560()
     idn = identifiability(robot, motors=True)
     rng = np.random.default_rng(0)
@@ -225,10 +225,7 @@ def test_regroup_lift_project_distance():
     np.testing.assert_allclose(idn.lift(idn.regroup(idn.values)), idn.values, atol=1e-12)
     np.testing.assert_allclose(idn.regroup(idn.project(theta)), base, rtol=1e-9, atol=1e-12)
     hidden = theta + idn.null_space @ rng.normal(size=idn.null_space.shape[1])
-    assert idn.distance(theta, hidden) < 1e-12 < 0.01 < idn.distance(idn.values, theta)
-    assert idn.distance(robot, robot) == 0.0
-    heavier = robot.with_inertias(1.1 * robot.inertias)
-    assert identifiability(robot).distance(robot, heavier) == pytest.approx(0.1)
+    np.testing.assert_allclose(idn.regroup(hidden), base, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,6 @@ def test_the_same_as_dense_matrices(dense, data):
     np.testing.assert_array_equal(squares.selected(kept).dense, dense[:, kept][:, :, kept])
     mixing = rng.normal(size=(size, 3)) * (rng.random((size, 3)) < 0.5)
     np.testing.assert_allclose(squares.mixed(mixing).dense, mixing.T @ dense @ mixing, **CLOSE)
-    chosen = rng.random(groups) < 0.5
-    np.testing.assert_array_equal(squares.of_groups(chosen).dense, dense[chosen])
     np.testing.assert_array_equal(Squares.stacked([squares, squares]).dense, np.concatenate([dense, dense]))
 
 

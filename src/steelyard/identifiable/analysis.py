@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.drives.drive import Drive
-from steelyard.errors import ModelError, OptionError
+from steelyard.errors import OptionError
 from steelyard.identifiable.basis import Basis, RankDecisions
 from steelyard.identifiable.contacts import Hidden, Stances
-from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.lifting import nearest_consistent
 from steelyard.identifiable.mechanism import Experiment, Mechanism
 from steelyard.identifiable.null_space import Block, basis_of_blocks, dependent_columns, regrouped
@@ -202,27 +201,6 @@ class Analysis:
         Q = np.linalg.qr(self.null_space / scale[:, None])[0]
         scaled = self._full(theta) / scale
         return scale * (scaled - (scaled @ Q) @ Q.T)
-
-    def distance(self, one, other) -> float:
-        """Relative difference of two models (Robots, or parameters (p,)) in all that this experiment can tell.
-
-        Norm of the difference of base parameters over the norm of the first's, each scaled by the robot's length.
-        """
-        scale = self.mechanism.scale[self.columns]
-        first, second = (self.regroup(self.parameters(x) if isinstance(x, Robot) else x) / scale for x in (one, other))
-        return float(np.linalg.norm(second - first) / max(np.linalg.norm(first), np.finfo(float).tiny))
-
-    def parameters(self, robot: Robot) -> np.ndarray:
-        """(p,) what another model of the same robot states for the parameters of this analysis."""
-        setup, terms = self.setup, self.mechanism.layout.terms
-        made = mechanism_of(
-            robot, base=setup.base, locked=setup.locked, motors=setup.motors, terms=terms, tolerance=setup.tolerance
-        )
-        if made.names != self.names:
-            raise ModelError(
-                f"Robot '{robot.name}' has other bodies or rotors than '{self.robot.name}' of this analysis."
-            )
-        return made.values
 
     @cached_property
     def status(self) -> tuple[Status, ...]:

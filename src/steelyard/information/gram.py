@@ -146,11 +146,6 @@ class Squares(Card):
             flat[i:j].reshape(len(places), len(places))[np.ix_(at, at)] = block
         return flat
 
-    def of_groups(self, chosen) -> "Squares":
-        """Those of some groups. chosen: (g,) bool."""
-        kept = [(p, b) for p, b, take in zip(self.pattern.places, self.blocks, chosen, strict=True) if take]
-        return Squares.joined(self.pattern.size, [p for p, _ in kept], [b for _, b in kept])
-
     def selected(self, columns) -> "Squares":
         """Those of some columns (r,), in their order."""
         place = np.full(self.pattern.size, -1)
