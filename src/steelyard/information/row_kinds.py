@@ -26,6 +26,7 @@ from steelyard.dynamics.balances import base_wrench_rows, energy_rows, link_wren
 from steelyard.dynamics.closed_loop.assembly import choose_independent
 from steelyard.dynamics.closed_loop.projection import columns, on_independent_joints
 from steelyard.dynamics.closed_loop.states import gamma_rate, tree_state_of
+from steelyard.dynamics.generalised_momentum import lagged, step_weights
 from steelyard.dynamics.kinematics import motion
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.information.regression_rows import chunk_rows, effect_values, known_torque
@@ -314,30 +315,17 @@ def _effects(spec, chunk):
     return pairs
 
 
-PART = 256  # samples whose weights are one triangular matrix
-
-
-@dataclass(frozen=True, eq=False)
-class Passed:
-    """What a filter keeps of one row group: its last sample, and the outputs there. Each (k + 1,)."""
-
-    static: np.ndarray
-    rate: np.ndarray
-    filtered_static: np.ndarray
-    filtered_rate: np.ndarray
-
-
 @dataclass
 class RowFilter:
     """A first-order filter between chunks of a stream.
 
-    pole: 2 pi times its cutoff, rad/s. stamp: s, of the last sample; groups: what was kept of each row group there.
-    share: of the power of torques with white noise that passed in the last chunk.
+    pole: 2 pi times its cutoff, rad/s. stamp: s, of the last sample; groups: what `lagged` kept there of each row
+    group. share: of the power of torques with white noise that passed in the last chunk.
     """
 
     pole: float
     stamp: float | None = None
-    groups: dict[int, Passed] = field(default_factory=dict)
+    groups: dict[int, tuple] = field(default_factory=dict)
     share: float = 1.0
 
     def rows(self, spec, kind: str, t, channels) -> Pieces:
@@ -345,45 +333,23 @@ class RowFilter:
         stamps = t if self.stamp is None else np.append(self.stamp, t)
         if not np.all(np.diff(stamps) > 0):
             raise LogError("Stamps of a stream increase: the samples of an update come after those before.")
-        for start in range(0, len(t), PART):
-            yield from self._part(spec, kind, t, channels, slice(start, start + PART))
+        for start in range(0, len(t), CHUNK):
+            yield from self._part(spec, kind, t, channels, slice(start, start + CHUNK))
 
     def _part(self, spec, kind: str, t, channels, part: slice) -> Pieces:
         chunk, t = spec.chunk(channels, part), t[part]
-        before = t[0] if self.stamp is None or t[0] - self.stamp > 1 / self.pole else self.stamp
-        begun, steps = before == t[0], np.diff(t, prepend=before)
-        share = _share(self.pole * steps[steps > 0])
-        groups = {}
+        before = [] if self.stamp is None or t[0] - self.stamp > 1 / self.pole else [self.stamp]
+        share, groups = _share(self.pole * np.diff(t, prepend=before)), {}
         for group, places, static, rate in balance_of(spec, kind)(spec, chunk):
-            zero = np.zeros(len(static))
-            last = Passed(static[:, 0], rate[:, 0], zero, rate[:, 0]) if begun else self.groups[group]
-            still = self._filtered(steps, last.static, last.filtered_static, static)
-            moving = self._filtered(steps, last.rate, last.filtered_rate, rate)
-            groups[group] = Passed(static[:, -1], rate[:, -1], still[:, -1], moving[:, -1])
-            row = still + self.pole * (rate - moving)
-            yield group, places, row[:-1], row[-1]
+            gain = np.full(len(static), self.pole)
+            row, groups[group] = lagged(t, static.T, rate.T, gain, self.groups[group] if before else None)
+            yield group, places, row[:, :-1].T, row[:, -1]
         self.stamp, self.groups, self.share = float(t[-1]), groups, share
-
-    def _filtered(self, steps, before, output, signal):
-        """Outputs (k + 1, n) of a signal, from its value and the output at the sample before."""
-        x = self.pole * steps
-        left, right = _shares(x)
-        entered = left * np.column_stack([before, signal[:, :-1]]) + right * signal
-        passed = np.cumsum(x)
-        decay = np.exp(-np.maximum(passed - passed[:, None], 0.0)) * np.triu(np.ones((len(x), len(x))))
-        return output[:, None] * np.exp(-passed) + entered @ decay
-
-
-def _shares(x):
-    """Weights of the samples before and after steps of x time constants."""
-    mean = np.where(x > 0, -np.expm1(-x) / np.where(x > 0, x, 1.0), 1.0)
-    return mean - np.exp(-x), 1 - mean
 
 
 def _share(x) -> float:
     """Power of filtered white noise over its own, at the mean step of x time constants; 1 without a step."""
     if not len(x):
         return 1.0
-    step = np.mean(x)
-    (left, right), kept = _shares(step), np.exp(-step)
+    kept, left, right = step_weights(1.0, np.mean(x))
     return float((left**2 + right**2 + 2 * kept * left * right) / (1 - kept**2))

@@ -180,11 +180,7 @@ class Information(Card):
             return self
         if len(self.columns) != self.layout.size:
             raise FitError("This Information holds neither all columns nor its base columns.")
-        keep = self.basis.columns
-        factors = None if self.factors is None else selected_factors(self.factors, keep)
-        squares, moment = self.squares.selected(keep), self.moment[:, keep]
-        beside = None if self.discrepancy is None else self.discrepancy.selected(keep)
-        return replace(self, squares=squares, moment=moment, columns=keep, factors=factors, discrepancy=beside)
+        return self._in(self.basis.columns, columns=self.basis.columns)
 
     @cached_property
     def plain(self) -> "Information":
@@ -199,16 +195,17 @@ class Information(Card):
             info.basis.regrouping[np.ix_(own, left)],
             info.basis.null_space[left],
         )
-        beside = None if info.discrepancy is None else info.discrepancy.selected(own)
+        return info._in(own, columns=basis.columns, layout=layout.plain, basis=basis)
+
+    def _in(self, own, **about) -> "Information":
+        """The sums of some columns only: places `own` (r,) among these."""
         return replace(
-            info,
-            squares=info.squares.selected(own),
-            moment=info.moment[:, own],
-            columns=basis.columns,
-            factors=None if info.factors is None else selected_factors(info.factors, own),
-            layout=layout.plain,
-            basis=basis,
-            discrepancy=beside,
+            self,
+            squares=self.squares.selected(own),
+            moment=self.moment[:, own],
+            factors=None if self.factors is None else selected_factors(self.factors, own),
+            discrepancy=None if self.discrepancy is None else self.discrepancy.selected(own),
+            **about,
         )
 
     def residual_energy(self, parameters) -> np.ndarray:
