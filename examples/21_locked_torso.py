@@ -16,7 +16,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 import steelyard as sy
-from steelyard.dynamics import contact_jacobian, orthonormal, regressor_rows_with_rotors
+from steelyard.dynamics.contact_forces import contact_jacobian, orthonormal
+from steelyard.dynamics.newton_euler import regressor_rows_with_rotors
 from steelyard.identifiable import identifiability
 from steelyard.model import library
 

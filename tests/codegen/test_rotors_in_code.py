@@ -12,7 +12,7 @@ import steelyard as sy
 from random_trees import random_tree
 from robots import random_state
 from steelyard.app import app
-from steelyard.dynamics import regressor_rows_with_rotors
+from steelyard.dynamics.newton_euler import regressor_rows_with_rotors
 from steelyard.model.side import side_path
 
 

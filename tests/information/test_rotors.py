@@ -12,7 +12,7 @@ from pinocchio_trees import Twin, scaled_rank
 from problems import random_log, scattered
 from random_trees import random_tree
 from robots import random_state
-from steelyard.dynamics import regressor_rows_with_rotors
+from steelyard.dynamics.newton_euler import regressor_rows_with_rotors
 from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.errors import FitError, ModelError, OptionError
 from steelyard.identifiable import regression_basis

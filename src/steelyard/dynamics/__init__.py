@@ -9,7 +9,6 @@ from steelyard.dynamics.balances import (
     power_regressor,
     wrench_regressor,
 )
-from steelyard.dynamics.contact_forces import contact_jacobian, orthonormal
 from steelyard.dynamics.derivatives import inverse_dynamics_derivatives
 from steelyard.dynamics.frames import bias_acceleration, frame_velocity, jacobian
 from steelyard.dynamics.generalised_momentum import momentum_observer
@@ -18,7 +17,6 @@ from steelyard.dynamics.newton_euler import (
     body_regressor,
     inverse_dynamics,
     regressor,
-    regressor_rows_with_rotors,
     slotine_li_regressor,
 )
 
@@ -27,7 +25,6 @@ __all__ = [
     "bias_acceleration",
     "body_regressor",
     "closed_loop",
-    "contact_jacobian",
     "energy_regressor",
     "frame_velocity",
     "inverse_dynamics",
@@ -37,10 +34,8 @@ __all__ = [
     "momentum_observer",
     "momentum_regressor",
     "mujoco_inertias",
-    "orthonormal",
     "power_regressor",
     "regressor",
-    "regressor_rows_with_rotors",
     "slotine_li_regressor",
     "wrench_regressor",
 ]

@@ -24,16 +24,9 @@ def require_contact_kinds(kinds: str | Mapping[str, str]) -> None:
 
 
 def contact_jacobian(robot: Robot, q, frames: Sequence[str], kinds: Sequence[str]) -> np.ndarray:
-    """Rows of Jacobians along which contacts hold their frames, turned over: what their forces ask of the joints.
+    """(n, nv, m) Jacobians along which contacts hold their frames, turned over: what their forces ask of the joints.
 
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        frames: of the contacts.
-        kinds: of `CONTACT_KINDS`, one a frame.
-
-    Returns:
-        (n, nv, m).
+    q: (nq, n). kinds: of `CONTACT_KINDS`, one a frame.
     """
     columns = []
     for (rows, R), kind in zip(frame_rows(robot, q, tuple(frames)), kinds, strict=True):
@@ -46,14 +39,7 @@ def contact_jacobian(robot: Robot, q, frames: Sequence[str], kinds: Sequence[str
 
 
 def orthonormal(A) -> np.ndarray:
-    """Orthonormal bases of the columns of matrices.
-
-    Args:
-        A: (n, d, m).
-
-    Returns:
-        (n, d, min(d, m)), with columns of zeros where the rank is lower.
-    """
+    """(n, d, min(d, m)) orthonormal bases of the columns of A (n, d, m), with zeros where the rank is lower."""
     if A.shape[2] > A.shape[1]:
         return _by_singular_values(A)
     Q, R = np.linalg.qr(A)

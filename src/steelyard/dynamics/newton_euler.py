@@ -188,17 +188,7 @@ def regressor_rows(robot: Robot, q, v, a):
 
 
 def regressor_rows_with_rotors(robot: Robot, q, v, a):
-    """Regressor of links and rotors, samples last.
-
-    Args:
-        robot: the robot.
-        q: (nq, n).
-        v: (nv, n).
-        a: (nv, n).
-
-    Returns:
-        (nv, 10 (nb + nr), n).
-    """
+    """(nv, 10 (nb + nr), n) regressor of links and rotors, samples last. q: (nq, n); v, a: (nv, n)."""
     xp = array_namespace(q, v, a)
     whole = with_rotor_bodies(robot)
     rows = regressor_rows(whole.robot, q, v, a)

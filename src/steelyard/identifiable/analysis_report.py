@@ -97,22 +97,10 @@ def analyze_report(
 ) -> str:
     """A few sentences, table, scales of drives, base parameters, explanations of links and the excitation of a log.
 
-    Args:
-        robot: the robot.
-        format: "text", "markdown", "html" (a fragment), "latex" or "json" (`document`).
-        explain: links, or "all".
-        expressions: whether base parameters are written out.
-        log: a Log (or several) with q, v and a of this robot.
-        coupling: joints that share a motor, see `coupled_motors`.
-        width: characters of a line of text, longer ones go on indented but for rows of the table; None keeps each
-            whole.
-        options: of `identifiability`.
-
-    Returns:
-        The text.
-
-    Raises:
-        OptionError: an unknown format; and the errors of `identifiability`.
+    format: "text", "markdown", "html" (a fragment), "latex" or "json" (`document`). explain: links, or "all".
+    expressions: whether base parameters are written out. log: one or several, with q, v and a of this robot. coupling:
+    as of `coupled_motors`. width: characters of a line of text, longer ones go on indented but for rows of the table;
+    None keeps each whole. options: of `identifiability`, whose errors are raised; OptionError for an unknown format.
     """
     if format not in FORMATS:
         raise OptionError(f"format is one of {choices(FORMATS)}; got '{format}'.")

@@ -20,14 +20,15 @@ import numpy as np
 
 from steelyard.arguments import require_type
 from steelyard.cards import Card
-from steelyard.dynamics import bias_acceleration, contact_jacobian, orthonormal
-from steelyard.dynamics.contact_forces import require_contact_kinds
+from steelyard.dynamics import bias_acceleration
+from steelyard.dynamics.closed_loop.projection import layout_rows
+from steelyard.dynamics.contact_forces import contact_jacobian, orthonormal, require_contact_kinds
 from steelyard.dynamics.frames import frame_rows
 from steelyard.errors import ModelError, OptionError
 from steelyard.identifiable.basis import RankDecisions, closure, extend, null_space_of, span_union
 from steelyard.identifiable.from_robot import mechanism_of
 from steelyard.identifiable.mechanism import Mechanism
-from steelyard.identifiable.numeric_rank import EXTRA_STATES, layout_rows, robot_states
+from steelyard.identifiable.numeric_rank import EXTRA_STATES, robot_states
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import transform
 from steelyard.model import Robot

@@ -9,12 +9,10 @@ read off the regression of random states, and expressed by them.
 
 import numpy as np
 
-from steelyard.dynamics import body_regressor, regressor_rows_with_rotors
+from steelyard.dynamics import body_regressor
 from steelyard.dynamics.closed_loop.assembly import Choice, choose_independent
-from steelyard.dynamics.closed_loop.projection import columns
+from steelyard.dynamics.closed_loop.projection import columns, layout_rows
 from steelyard.dynamics.closed_loop.states import random_closed_states
-from steelyard.dynamics.effects import effect_column, extra_rows
-from steelyard.dynamics.newton_euler import regressor_rows
 from steelyard.errors import OptionError, choices
 from steelyard.identifiable.basis import Basis, RankDecisions, from_dependence, from_null_space, rescaled
 from steelyard.identifiable.mechanism import ALL_JOINTS, NO_COLUMN, Mechanism
@@ -195,18 +193,6 @@ def _among_extras(robot: Robot, layout: ParameterLayout, base: Basis) -> Basis:
     everything[:r, : len(before)] = base.regrouping[:, before]
     everything[:, len(before) :] = expressed
     return from_dependence(np.concatenate([before, start + dependent]), everything)
-
-
-def layout_rows(robot: Robot, layout: ParameterLayout, q, v, a) -> np.ndarray:
-    """Rows of all joints (n, nv, p) in the columns of a layout, at states q (nq, n), v, a (nv, n)."""
-    full = np.zeros((robot.nv, layout.size, q.shape[1]))
-    full[:, layout.inertial] = (regressor_rows_with_rotors if layout.rotor_names else regressor_rows)(robot, q, v, a)
-    for dof in layout.dofs:
-        for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
-            full[dof, column] = effect_column(term, v[dof], a[dof])
-    for column, extra in enumerate(layout.extras, start=layout.extra.start):
-        full[list(extra.dofs), column] = extra_rows(robot, extra, q, v, a)
-    return np.moveaxis(full, -1, 0)
 
 
 def robot_states(robot: Robot, count: int, seed: int):

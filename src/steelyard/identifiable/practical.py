@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from steelyard.dynamics.closed_loop.projection import columns, with_motors
+from steelyard.dynamics.closed_loop.projection import columns, layout_rows, with_motors
 from steelyard.dynamics.closed_loop.states import tree_state_of
 from steelyard.errors import LogError, OptionError
 from steelyard.identifiable.basis import Basis
@@ -15,7 +15,7 @@ from steelyard.identifiable.loop_completion import on_tree
 from steelyard.identifiable.mechanism import Experiment
 from steelyard.identifiable.motor_rotors import with_rotor_columns
 from steelyard.identifiable.null_space import basis_of_blocks, find_null_space, preference
-from steelyard.identifiable.numeric_rank import closed_basis, layout_rows, with_extras
+from steelyard.identifiable.numeric_rank import closed_basis, with_extras
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.job import FRICTION
 from steelyard.model import Robot

@@ -15,8 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.dynamics import contact_jacobian, orthonormal
-from steelyard.dynamics.contact_forces import require_contact_kinds
+from steelyard.dynamics.contact_forces import contact_jacobian, orthonormal, require_contact_kinds
 from steelyard.dynamics.external_wrenches import external_rows, external_torque
 from steelyard.dynamics.kinematics import coordinate_map, tree
 from steelyard.errors import LogError, choices

@@ -133,13 +133,22 @@ def with_motors(robot: Robot) -> Robot:
 
 
 def columns(robot: Robot, layout: ParameterLayout, at: State, *, direction=None, coulomb_width: float = COULOMB_WIDTH):
-    """(n, ni, p) torque of the independent joints per unit of each parameter of a layout, at closed states.
+    """(n, ni, p) torque of the independent joints per unit of each parameter of a layout, at closed states; options as
+    of `layout_rows`."""
+    states = (np.ascontiguousarray(x.T) for x in (at.q, at.v, at.a))
+    rows = layout_rows(robot, layout, *states, direction=direction, coulomb_width=coulomb_width)
+    return on_independent_joints(at, rows)
+
+
+def layout_rows(
+    robot: Robot, layout: ParameterLayout, q, v, a, *, direction=None, coulomb_width: float = COULOMB_WIDTH
+) -> np.ndarray:
+    """(n, nv, p) torque of all joints of the tree per unit of each parameter of a layout, at q (nq, n), v, a (nv, n).
 
     direction: (n, nv + s) filtered direction of motion of all degrees and shared motors, if there is one;
     coulomb_width: half-width of standstill, rad/s."""
-    q, v, a = (np.ascontiguousarray(x.T) for x in (at.q, at.v, at.a))
     turning = np.tanh(v / coulomb_width) if direction is None else np.ascontiguousarray(direction.T)
-    full = np.zeros((robot.nv, layout.size, len(at.q)))
+    full = np.zeros((robot.nv, layout.size, q.shape[1]))
     full[:, layout.inertial] = (regressor_rows_with_rotors if layout.rotor_names else regressor_rows)(robot, q, v, a)
     for dof in layout.dofs:
         for term, column in zip(layout.terms, layout.effects_of(dof), strict=True):
@@ -148,4 +157,4 @@ def columns(robot: Robot, layout: ParameterLayout, at: State, *, direction=None,
     for i, extra in enumerate(layout.extras):
         rows = extra_rows(robot, extra, q, v, a, direction=shared.get(i), coulomb_width=coulomb_width)
         full[list(extra.dofs), layout.extra.start + i] = rows
-    return on_independent_joints(at, np.moveaxis(full, -1, 0))
+    return np.moveaxis(full, -1, 0)
