@@ -64,8 +64,44 @@ class LinkDerivatives(Card):
     accelerations: slice
 
 
+class TorqueDerivatives(Card):
+    """What derivatives of k torques (..., k) of open trees and of closed loops have in common."""
+
+    robot: Robot
+    dtau_djoint: Any
+    _degrees: Any
+
+    @property
+    def dtau_dq(self):
+        """(..., k, k) per rad or m."""
+        return self._degrees[0]
+
+    @property
+    def dtau_dv(self):
+        """(..., k, k) per rad/s or m/s."""
+        return self._degrees[1]
+
+    @property
+    def dtau_da(self):
+        """(..., k, k) per rad/s^2 or m/s^2: the mass matrix, armature included."""
+        return self._degrees[2]
+
+    @property
+    def dtau_dtwist(self):
+        """(..., k, nv, 6) as the twist of a degree of the tree becomes `Ad_exp(eta)` of it, `eta = [dv; dw]` in the
+        frame of the child, m and rad (paper D, (6)).
+
+        Link frames at zero stay where they are, and inertias in them. The degrees of one joint share its eta, so their
+        entries are equal; a joint that mimics another has its own in `dtau_djoint`.
+        """
+        own = [j for j, joint in enumerate(self.robot.joints) if joint.mimics is None]
+        joint_of_coordinate = np.repeat(own, [self.robot.joints[j].nv for j in own])
+        xp = array_namespace(self.dtau_djoint)
+        return xp.take(self.dtau_djoint, xp.asarray(joint_of_coordinate), axis=-2)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class InverseDynamicsDerivatives(Card):
+class InverseDynamicsDerivatives(TorqueDerivatives):
     """Derivatives of the joint torques tau (..., nv) of a robot at states (...); rows are torques.
 
     Each group is computed when it is first asked for. Positions of joints with several degrees change in their tangent
@@ -83,32 +119,6 @@ class InverseDynamicsDerivatives(Card):
     def tau(self):
         """(..., nv) N m or N: the torques themselves."""
         return inverse_dynamics(self.robot, self.q, self.v, self.a, external=self.external)
-
-    @property
-    def dtau_dq(self):
-        """(..., nv, nv) per rad or m."""
-        return self._degrees[0]
-
-    @property
-    def dtau_dv(self):
-        """(..., nv, nv) per rad/s or m/s."""
-        return self._degrees[1]
-
-    @property
-    def dtau_da(self):
-        """(..., nv, nv) per rad/s^2 or m/s^2: the mass matrix, armature included."""
-        return self._degrees[2]
-
-    @property
-    def dtau_dtwist(self):
-        """(..., nv, nv, 6) as the twist of a degree becomes `Ad_exp(eta)` of it, `eta = [dv; dw]` in the frame of the
-        child, m and rad (paper D, (6)).
-
-        Link frames at zero stay where they are, and inertias in them. The degrees of one joint share its eta, so their
-        entries are equal; a joint that mimics another has its own in `dtau_djoint`.
-        """
-        xp = array_namespace(self.dtau_djoint)
-        return xp.take(self.dtau_djoint, xp.asarray(_joint_of_coordinate(self.robot)), axis=-2)
 
     @cached_property
     def dtau_djoint(self):
@@ -247,12 +257,6 @@ def robot_with_spinning_rotors(robot: Robot, external) -> Robot:
     if external:
         raise OptionError("Derivatives with rotors=True take no wrenches from outside; leave one of them out.")
     return with_rotor_bodies(robot).robot
-
-
-def _joint_of_coordinate(robot: Robot) -> np.ndarray:
-    """(nv,) joint of the tree that each coordinate belongs to, mimic joints left out."""
-    own = [j for j, joint in enumerate(robot.joints) if joint.mimics is None]
-    return np.repeat(own, [robot.joints[j].nv for j in own])
 
 
 def _by_core(robot: Robot, q, v, a, *, twists: bool):

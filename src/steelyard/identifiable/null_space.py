@@ -4,7 +4,7 @@ Regrouping by blocks takes time proportional to their number.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,14 +23,15 @@ PAPER_ORDER = np.array([0, 1, 2, 3, 4, 9, 5, 8, 7, 6])  # place in the paper's t
 class Block:
     """Null vectors that change `columns` (n,) by `entries` (n, d), and the ten columns of body `parent` by `received`.
 
-    pivots (d,): places in `columns` where `entries` is the identity; those columns are expressed by the others.
+    pivots (d,): places in `columns` where `entries` is the identity; those columns are expressed by the others. There
+    are none before `_pivoted`.
     """
 
     columns: np.ndarray
     entries: np.ndarray
     parent: int
     received: np.ndarray
-    pivots: np.ndarray
+    pivots: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
 
     @property
     def count(self) -> int:
@@ -76,14 +77,6 @@ def _blocks(mechanism: Mechanism, experiment: Experiment, found: Recursion) -> l
     return null_blocks(mechanism, experiment, found, -order, share=THRESHOLDS.stable_share)
 
 
-@dataclass(frozen=True, eq=False)
-class _UnscaledBlock:
-    columns: np.ndarray
-    entries: np.ndarray
-    parent: int
-    received: np.ndarray
-
-
 def null_blocks(
     mechanism: Mechanism,
     experiment: Experiment,
@@ -94,11 +87,11 @@ def null_blocks(
 ) -> list[Block]:
     """All blocks, children before parents. order (p,): place of each column in the order of preference."""
     decisions = recursion.decisions
-    waiting: dict[int, list[_UnscaledBlock]] = {}
+    waiting: dict[int, list[Block]] = {}
     for spin in mechanism.spins:  # mass, first moment and transverse inertia of a rotor are as good as its carrier's
-        raw = _UnscaledBlock(spin.columns[:3], np.eye(3), spin.carrier, -spin.lump[:, :3])
+        raw = Block(spin.columns[:3], np.eye(3), spin.carrier, -spin.lump[:, :3])
         waiting.setdefault(raw.parent, []).append(raw)
-    done: list[_UnscaledBlock] = []
+    done: list[Block] = []
     for transfer in sorted(recursion.transfers, key=lambda t: -t.members[0]):
         children = {i: waiting.pop(i, []) for i in transfer.members}
         raw, passed = _in_columns(mechanism, transfer, children, decisions)
@@ -107,13 +100,11 @@ def null_blocks(
     done += _on_ground(mechanism, experiment, waiting.pop(WORLD, []), decisions)
     silent = _silent_columns(mechanism, experiment)
     if len(silent):
-        done.append(_UnscaledBlock(silent, np.eye(len(silent)), WORLD, np.zeros((10, len(silent)))))
+        done.append(Block(silent, np.eye(len(silent)), WORLD, np.zeros((10, len(silent)))))
     return [_pivoted(raw, order, share) for raw in done if raw.entries.shape[1]]
 
 
-def _in_columns(
-    mechanism: Mechanism, transfer: Transfer, children: dict[int, list[_UnscaledBlock]], decisions: RankDecisions
-):
+def _in_columns(mechanism: Mechanism, transfer: Transfer, children: dict[int, list[Block]], decisions: RankDecisions):
     """A transfer in columns. Members that cannot hold ten parameters pass on what their children send them.
 
     Returns the block of this transfer and those of children that stay blocks of their own.
@@ -143,7 +134,7 @@ def _in_columns(
     for raw, start, width in zip(merged, starts[1:], widths[1:], strict=False):
         columns.append(raw.columns)
         entries.append(raw.entries @ kept[start : start + width])
-    block = _UnscaledBlock(np.concatenate(columns), np.concatenate(entries), transfer.parent, transfer.received @ own)
+    block = Block(np.concatenate(columns), np.concatenate(entries), transfer.parent, transfer.received @ own)
     return block, passed
 
 
@@ -163,8 +154,8 @@ def _outside(content):
 
 
 def _on_ground(
-    mechanism: Mechanism, experiment: Experiment, raws: list[_UnscaledBlock], decisions: RankDecisions
-) -> list[_UnscaledBlock]:
+    mechanism: Mechanism, experiment: Experiment, raws: list[Block], decisions: RankDecisions
+) -> list[Block]:
     """What is handed to the ground goes unnoticed, unless a sensor under the robot weighs it."""
     if WORLD not in experiment.wrenches or not raws:
         return raws
@@ -173,7 +164,7 @@ def _on_ground(
     parts = np.split(kept, np.cumsum([raw.entries.shape[1] for raw in raws])[:-1])
     columns = np.concatenate([raw.columns for raw in raws])
     entries = np.concatenate([raw.entries @ part for raw, part in zip(raws, parts, strict=True)])
-    return [_UnscaledBlock(columns, entries, WORLD, np.zeros((10, kept.shape[1])))]
+    return [Block(columns, entries, WORLD, np.zeros((10, kept.shape[1])))]
 
 
 def _silent_columns(mechanism: Mechanism, experiment: Experiment) -> np.ndarray:
@@ -185,7 +176,7 @@ def _silent_columns(mechanism: Mechanism, experiment: Experiment) -> np.ndarray:
     return columns[columns != NO_COLUMN]
 
 
-def _pivoted(raw: _UnscaledBlock, order: np.ndarray, share: float) -> Block:
+def _pivoted(raw: Block, order: np.ndarray, share: float) -> Block:
     """Null vectors recombined so that each has a column of its own, the last that it can have."""
     columns, entries = raw.columns, raw.entries
     pivots = expressible(entries, order[columns], share)

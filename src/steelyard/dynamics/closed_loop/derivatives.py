@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.arguments import require_type
-from steelyard.cards import Card
 from steelyard.dynamics.closed_loop.assembly import Choice, choose_independent
 from steelyard.dynamics.closed_loop.constraint import constants
 from steelyard.dynamics.closed_loop.following import (
@@ -25,7 +24,7 @@ from steelyard.dynamics.closed_loop.following import (
 from steelyard.dynamics.closed_loop.projection import flat_external, on_independent_joints
 from steelyard.dynamics.closed_loop.projection import inverse_dynamics as torques
 from steelyard.dynamics.closed_loop.states import State, named, state, transmission
-from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, robot_with_spinning_rotors
+from steelyard.dynamics.derivatives import InverseDynamicsDerivatives, TorqueDerivatives, robot_with_spinning_rotors
 from steelyard.dynamics.derivatives import inverse_dynamics_derivatives as tree_derivatives
 from steelyard.dynamics.gradients import Gradient
 from steelyard.dynamics.newton_euler import inverse_dynamics as tree_inverse_dynamics
@@ -38,7 +37,7 @@ from steelyard.numbers import SAME
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Derivatives(Card):
+class Derivatives(TorqueDerivatives):
     """Derivatives of the torques (..., ni) of the independent joints at closed states (...); rows are torques.
 
     friction: torque (n, nv) of all joints and its slope (n, nv) by their velocities, for derivatives by geometry: that
@@ -61,30 +60,9 @@ class Derivatives(Card):
         return self._batched(on_independent_joints(self.at, self._tree_torque[..., None])[..., 0])
 
     @property
-    def dtau_dq(self):
-        """(..., ni, ni) per rad or m."""
-        return self._degrees[0]
-
-    @property
-    def dtau_dv(self):
-        """(..., ni, ni) per rad/s or m/s."""
-        return self._degrees[1]
-
-    @property
-    def dtau_da(self):
-        """(..., ni, ni) per rad/s^2 or m/s^2: the mass matrix that the motors feel."""
-        return self._degrees[2]
-
-    @property
     def dtau_djoint(self):
         """(..., ni, nj, 6) as the twist of a joint of the tree becomes `Ad_exp(eta)` of it, as for open trees."""
         return self._masked[..., : 6 * self.robot.nj].reshape(*self._shape, self.robot.nj, 6)
-
-    @property
-    def dtau_dtwist(self):
-        """(..., ni, nv, 6) the same, one entry a coordinate of the tree."""
-        own = [j for j, joint in enumerate(self.robot.joints) if joint.mimics is None]
-        return self.dtau_djoint[..., np.repeat(own, [self.robot.joints[j].nv for j in own]), :]
 
     @property
     def dtau_dplacement(self):
