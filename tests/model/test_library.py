@@ -100,6 +100,7 @@ def test_counts_need_what_the_paper_assumes():
 def test_every_body_and_rotor_can_exist(name, floating):
     robot = ROBOTS[name](floating=floating)
     assert robot.floating == floating
+    assert not robot.missing_inertials
     for theta in [*robot.inertias, *(rotor.theta for rotor in robot.rotors)]:
         moments = np.linalg.eigvalsh(parameters.to_com_inertia(theta)[2])
         assert moments.max() < 0.995 * (moments.sum() - moments.max()), "not clear of the boundary"

@@ -100,7 +100,7 @@ def test_floating_base_and_gravity(model):
     robot = load(model(TWO_LINKS), floating=True, gravity=(0, 0, -1.62))
     assert robot.floating
     assert (robot.nb, robot.nv, robot.nq) == (2, 7, 8)
-    assert not robot.links[0].has_inertial
+    assert robot.missing_inertials == ("base",)
     np.testing.assert_array_equal(robot.gravity, [0, 0, -1.62])
     np.testing.assert_array_equal(robot.neutral, [0, 0, 0, 0, 0, 0, 1, 0])
 

@@ -243,6 +243,12 @@ class Robot:
         return bool(self.joints) and self.joints[0].kind == "free"
 
     @cached_property
+    def missing_inertials(self) -> tuple[str, ...]:
+        """Bodies none of whose parts states an inertial in the file."""
+        stated = {link.body for link in self.links if link.has_inertial}
+        return tuple(name for i, name in enumerate(self.body_names) if i not in stated) if self.links else ()
+
+    @cached_property
     def frames(self) -> dict[str, Frame]:
         """Every place with a name: links, fixed ones too, bodies, and sites; a link comes before a site of its name."""
         bodies = (Frame(name, i, np.eye(3), np.zeros(3)) for i, name in enumerate(self.body_names))
