@@ -16,6 +16,7 @@ from steelyard.model.assemble import of_followers
 from steelyard.model.compare import PROPERTIES, relative_difference
 from steelyard.model.drive import Drive
 from steelyard.model.joint import Joint
+from steelyard.model.references import left_behind
 from steelyard.model.robot import Link, Robot
 from steelyard.numbers import NEGLIGIBLE, ROUNDING, SAME
 
@@ -31,12 +32,14 @@ class Changes:
     rescaled: tuple[str, ...]  # a line for each body whose links could not keep their inertials within its new one
     notes: tuple[str, ...]  # these, and what cannot be written
 
-    def draft(self, files, lines, renamed, left: Callable[[], tuple[str, ...]], **others) -> "Draft":
-        """The files of a copy. lines: of its elements that changed; renamed: of paths that did, and `left` what to say
-        of them."""
-        notes = (*self.notes, *others.pop("notes", ()), *(left() if renamed else ()))
+    def draft(self, noun: str, target: Path, folders, files, renamed, *, lines=(), **others) -> "Draft":
+        """The files of a copy. noun: for links; folders: as of `ModelDocument`; renamed, lines: of paths and of other
+        elements that changed."""
+        notes = (*self.notes, *others.pop("notes", ()), *(left_behind(folders, target) if renamed else ()))
         about = {"expected": self.expected, "rescaled": self.rescaled} | others
-        return Draft(files=tuple(files), changed=(*lines, *renamed), notes=notes, **about)
+        changed = [f"{noun} '{self.expected.links[index].name}': inertial" for index in self.links]
+        changed += [f"joint '{name}': {', '.join(properties)}" for name, properties in self.joints.items()]
+        return Draft(files=tuple(files), changed=(*changed, *lines, *renamed), notes=notes, **about)
 
 
 def find_changes(

@@ -14,7 +14,6 @@ from steelyard.model.mjcf import CONTACT, MjcfDocument, floor_nodes, highest
 from steelyard.model.mjcf_compile import compile_files
 from steelyard.model.mjcf_drives import Actuators, expressible, unwritten
 from steelyard.model.mjcf_files import Body, Made, MjcfFiles, Node, bodies, relocate
-from steelyard.model.references import left_behind
 from steelyard.model.robot import Contact, Robot
 from steelyard.model.sketch import Inertial, Sketch
 from steelyard.model.xml import Document
@@ -129,26 +128,25 @@ def edited(document: MjcfDocument, robot: Robot, reference: Robot, target: Path)
     if changes.links or changes.joints:
         _require_matched(changes, reference, files, listed, joints, barrier)
     edits: dict[Document, list[Edit]] = {}
-    changed = []
     for index, theta in changes.links.items():
         body = listed[index - 1]
         owner, made = _inertial(body, theta / settings.scale)
         edits.setdefault(owner, []).extend(made)
-        changed.append(f"body '{reference.links[index].name}': inertial")
     for name, properties in changes.joints.items():
         edits.setdefault(joints[name].document, []).extend(_properties(joints[name], properties))
-        changed.append(f"joint '{name}': {', '.join(properties)}")
-    changed += _collect(edits, _followed(files, settings, changes, joints))
-    changed += _collect(edits, _driven(actuators, changes, reference))
+    lines = _collect(edits, _followed(files, settings, changes, joints))
+    lines += _collect(edits, _driven(actuators, changes, reference))
     floor = [] if robot.floor in (None, reference.floor) else list(floor_edits(files, settings.m, robot.floor))
-    changed += _collect(edits, floor)
-    written, lines = _written(files, edits, target)
+    lines += _collect(edits, floor)
+    written, renamed = _written(files, edits, target)
     told = unwritten({name: drive for name, drive in robot.drives.items() if drive != reference.drives.get(name)})
     return changes.draft(
+        "body",
+        target,
+        files.folders,
         written,
-        changed,
-        lines,
-        lambda: left_behind(files.folders, target),
+        renamed,
+        lines=lines,
         expected=replace(changes.expected, floor=robot.floor) if floor else changes.expected,
         notes=(*told, *(actuators.notes(changes.drives) if changes.drives else ())),
         suspects=_influences(files),

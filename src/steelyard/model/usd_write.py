@@ -19,7 +19,7 @@ from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import Changes, Draft, com_form, find_changes
 from steelyard.model.compare import relative_difference
 from steelyard.model.drive import Drive
-from steelyard.model.references import Relocation, left_behind
+from steelyard.model.references import Relocation
 from steelyard.model.robot import Robot
 from steelyard.model.sketch import Inertial, Sketch
 from steelyard.model.usd import UsdDocument
@@ -48,16 +48,16 @@ def edited(document: UsdDocument, robot: Robot, reference: Robot, target: Path) 
             drives=expressible(robot),
             obstacle=lambda joint: _obstacle(scene, connections.get(joint)),
         )
-        opinions, changed = Opinions(), []
+        opinions = Opinions()
         for index, theta in changes.links.items():
             name = reference.links[index].name
             _write_inertial(scene, scene.body_names.index(name), com_form(theta), opinions)
-            changed.append(f"body '{name}': inertial")
-        changed += _write_joints(scene, connections, changes, opinions)
+        _write_joints(scene, connections, changes, opinions)
         _require_own(scene, opinions)
         content, renamed = _copied(document, opinions, target)
     moved = [f"layer or asset @{each}@" for each in renamed]
-    return changes.draft(((target, content),), changed, moved, lambda: left_behind(document.folders, target))
+    driven = [f"joint '{name}': {drive.kind} drive" for name, drive in changes.drives.items()]
+    return changes.draft("body", target, document.folders, ((target, content),), moved, lines=driven)
 
 
 def with_inertials(
@@ -173,8 +173,7 @@ def _stands(prim, opinion: Opinion) -> bool:
     return found == opinion.value if opinion.type == "float" else tuple(found) == tuple(opinion.value)
 
 
-def _write_joints(scene: Scene, connections: dict[str, Connection], changes: Changes, opinions: Opinions) -> list[str]:
-    lines = []
+def _write_joints(scene: Scene, connections: dict[str, Connection], changes: Changes, opinions: Opinions) -> None:
     for name, properties in changes.joints.items():
         connection = connections[name]
         path = str(connection.prim.GetPath())
@@ -185,7 +184,6 @@ def _write_joints(scene: Scene, connections: dict[str, Connection], changes: Cha
             opinions.add(path, number_opinion(attribute, number / unit, type))
             if attribute.startswith("newton:") and not applied(connection.prim, "NewtonJointAPI"):
                 opinions.apply(path, "NewtonJointAPI")
-        lines.append(f"joint '{name}': {', '.join(properties)}")
     for name, drive in changes.drives.items():
         connection = connections[name]
         path, stem = str(connection.prim.GetPath()), drive_stem(connection)
@@ -193,8 +191,6 @@ def _write_joints(scene: Scene, connections: dict[str, Connection], changes: Cha
         schema = f"PhysicsDriveAPI:{stem.split(':')[1]}"
         if not applied(connection.prim, schema):
             opinions.apply(path, schema)
-        lines.append(f"joint '{name}': {drive.kind} drive")
-    return lines
 
 
 def drive_opinions(turns: bool, stem: str, drive: Drive, units: Units) -> list[Opinion]:
