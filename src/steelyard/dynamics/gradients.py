@@ -22,7 +22,7 @@ from steelyard.dynamics.newton_euler import body_wrench_regressors
 from steelyard.dynamics.stacks import cross, force_cross, transpose_times
 from steelyard.errors import ModelError, OptionError
 from steelyard.inertia import Part
-from steelyard.inertia.mesh_parts import PartGradient, combine, pull_back
+from steelyard.inertia.mesh_parts import PartDerivatives, combine, pull_back
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace
@@ -126,7 +126,7 @@ Parts = Mapping[str, Sequence[Part]]
 class GeometryGradient:
     """Gradient of a scalar of all torques."""
 
-    parts: dict[str, tuple[PartGradient, ...]]  # body name -> one `PartGradient` a part
+    parts: dict[str, tuple[PartDerivatives, ...]]  # body name -> one a part
     twist: np.ndarray  # (nj, 6) of the joint axes, the motors that sit on them included
 
 

@@ -46,7 +46,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class PartDerivatives:
-    """Derivatives of a part's parameters, (10,) in the body frame."""
+    """Derivatives of a part's parameters, (10,) in the body frame; or of a scalar, without the axis of ten."""
 
     density: np.ndarray  # (10,) per kg/m^3
     pose: np.ndarray
@@ -68,37 +68,14 @@ def derivatives(part: Part) -> PartDerivatives:
     return PartDerivatives(theta / part.density, transform_derivative(theta), np.tensordot(B, by_vertex, axes=1))
 
 
-@dataclass(frozen=True, eq=False)
-class PartGradient:
-    """Gradient of a scalar with respect to one part: density, per kg/m^3; pose (6,), as in `PartDerivatives`; vertices
-    (n, 3) in the mesh frame."""
-
-    density: float
-    pose: np.ndarray
-    vertices: np.ndarray
-
-
-def pull_back(part: Part, gradient) -> PartGradient:
-    """Gradient with respect to a part's density, pose and vertices, from that (10,) with respect to its body's
-    parameters."""
-    slopes = derivatives(part)
-    return PartGradient(
-        float(gradient @ slopes.density), gradient @ slopes.pose, np.tensordot(gradient, slopes.vertices, axes=1)
-    )
+def pull_back(part: Part, gradient) -> PartDerivatives:
+    """Derivatives of a scalar, from those (10,) by the parameters of the part's body."""
+    by = derivatives(part)
+    return PartDerivatives(gradient @ by.density, gradient @ by.pose, np.tensordot(gradient, by.vertices, axes=1))
 
 
 def combine(parts):
-    """Inertial parameters of a body made of parts.
-
-    Args:
-        parts: a sequence of `Part`, which must not overlap.
-
-    Returns:
-        (10,).
-
-    Raises:
-        InertiaError: no parts.
-    """
+    """(10,) of a body made of `Part`s that do not overlap. Raises InertiaError without parts."""
     parts = tuple(parts)
     if not parts:
         raise InertiaError("a body was to be combined of no parts; give at least one")

@@ -161,16 +161,6 @@ def segments_of(parts: Mapping[int, Part], joints: Iterable[SketchJoint], world:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Closure:
-    """A loop that a file closes. ends: names of parts, None for the world; frames: what it ties together, in them."""
-
-    name: str
-    kind: str
-    ends: tuple[str | None, str | None]
-    frames: tuple[Pose, Pose]
-
-
 def assemble(
     name: str,
     parts: list[Segment],
@@ -179,12 +169,12 @@ def assemble(
     gravity,
     source: Source | None,
     notes=(),
-    closures: Iterable[Closure] = (),
+    closures: Iterable[Loop] = (),
     places: Iterable[tuple[str, str | None, Pose]] = (),
 ) -> Robot:
     """Build a Robot from parts in file order with exactly one root. floating: None keeps the base of the file, True
-    puts a free joint under the root, False welds free joints. places: name, part or None, and pose in it. Raises
-    ModelError when nothing can move."""
+    puts a free joint under the root, False welds free joints. closures: loops between parts. places: name, part or
+    None, and pose in it. Raises ModelError when nothing can move."""
     gravity = np.asarray(gravity, dtype=float)
     if gravity.shape != (3,) or not np.isfinite(gravity).all():
         raise ModelError(f"gravity is a finite vector of 3 in the world frame, m/s^2; got {gravity.tolist()}.")
@@ -212,10 +202,9 @@ def assemble(
             return WORLD, *pose
         return links[part].body, *then((links[part].rotation, links[part].position), pose)
 
-    def loop(closure: Closure) -> Loop:
-        bodies, R, p = zip(*map(riding, closure.ends, closure.frames), strict=True)
-        one, other = (None if body == WORLD else whole.body_names[body] for body in bodies)
-        return Loop(closure.name, closure.kind, (one, other), np.stack(R), np.stack(p))
+    def on_body(part: str | None, pose: Pose) -> tuple[str | None, np.ndarray, np.ndarray]:
+        body, R, p = riding(part, pose)
+        return None if body == WORLD else whole.body_names[body], R, p
 
     return Robot(
         name=name,
@@ -230,7 +219,7 @@ def assemble(
         frictionloss=per_degree("frictionloss"),
         links=tuple(whole.links),
         sites=tuple(Frame(each, *riding(part, pose)) for each, part, pose in places),
-        loops=tuple(map(loop, closures)),
+        loops=tuple(each.moved(on_body) for each in closures),
         source=source and replace(source, held=_has_free(parts) and not _has_free(based)),
         notes=(*notes, *mimic_notes),
     )

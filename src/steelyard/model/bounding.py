@@ -1,6 +1,5 @@
 """Where the mass of a body can be: volumes around everything that its links show in the model file."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,14 +24,9 @@ FLAT = "its geometry is flat"
 LARGEST = 32 * 2**20
 
 
-@dataclass(frozen=True, eq=False)
-class LinkGeometry:
-    """points: (n, 3) m in the link's frame, whose hull holds what is known of the link; gap: what keeps that from being
-    all of it, empty when nothing does.
-    """
-
-    points: np.ndarray
-    gap: str = ""
+# of a link: points (n, 3) m in its frame, whose hull holds what is known of it, and what keeps that from being all of
+# it, empty when nothing does
+LinkGeometry = tuple[np.ndarray, str]
 
 
 def bounding_ellipsoids(robot: Robot, *, inflate: float = INFLATE) -> tuple[dict[str, Ellipsoid], dict[str, str]]:
@@ -87,14 +81,14 @@ def body_points(robot: Robot) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     if robot.source is None:
         return {}, dict.fromkeys(robot.body_names, "the robot was not read from a file")
     by_link = _link_geometry(robot)
-    if not any(len(each.points) or each.gap for each in by_link.values()):
+    if not any(len(points) or gap for points, gap in by_link.values()):
         return {}, dict.fromkeys(robot.body_names, NOTHING)
     clouds, gaps = {}, {}
     for i, name in enumerate(robot.body_names):
         links = [link for link in robot.links if link.body == i]
         weight = sum(link.theta[0] for link in links)
         gap = next(filter(None, (_gap(link, by_link.get(link.name), weight) for link in links)), "")
-        points = [by_link[each.name].points @ each.rotation.T + each.position for each in links if each.name in by_link]
+        points = [by_link[each.name][0] @ each.rotation.T + each.position for each in links if each.name in by_link]
         cloud = corners(np.concatenate([np.zeros((0, 3)), *points]))
         if gap or not len(cloud):
             gaps[name] = gap or NOTHING
@@ -105,11 +99,10 @@ def body_points(robot: Robot) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 
 def _gap(link: Link, geometry: LinkGeometry | None, weight: float) -> str:
     """Why the points of a link are not all that it is; empty when they are."""
-    if geometry is not None and geometry.gap:
-        return geometry.gap
-    if (geometry is None or not len(geometry.points)) and link.theta[0] > SMALL * weight:
+    points, gap = geometry or ((), "")
+    if not gap and not len(points) and link.theta[0] > SMALL * weight:
         return f"{NOTHING} of '{link.name}'"
-    return ""
+    return gap
 
 
 def _link_geometry(robot: Robot) -> dict[str, LinkGeometry]:
@@ -135,7 +128,7 @@ def _of_link(roles: dict[str, list[Piece]]) -> LinkGeometry:
                 problems.append(str(error).rstrip("."))
         whole = whole or not problems
         gaps += problems
-    return LinkGeometry(np.concatenate(points), "" if whole or not gaps else gaps[0])
+    return np.concatenate(points), "" if whole or not gaps else gaps[0]
 
 
 def _points(piece: Piece, largest: int) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.arguments import shown
 from steelyard.errors import ModelError
 from steelyard.model.changes import Draft
-from steelyard.model.meshes import Piece
+from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import Robot
 from steelyard.model.sketch import Inertial, Sketch
 
@@ -30,6 +30,10 @@ class ModelDocument(ABC):
     def whole(self) -> bool:
         """Whether it is a model, not a part of one."""
         return True
+
+    @property
+    def meshes(self) -> Meshes:
+        return Meshes(self.path.parent, self.folders)
 
     @abstractmethod
     def referenced(self) -> Iterable[Path]:

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from steelyard.errors import ModelError, choices
 from steelyard.model.assemble import Segment, lumped
 from steelyard.model.joint import Joint, joint_pose
-from steelyard.model.loops import Loop
 from steelyard.model.robot import WORLD, Frame, Robot
 from steelyard.model.rotor import Rotor
 from steelyard.numbers import SAME
@@ -26,19 +25,11 @@ Carrier = tuple[int, np.ndarray, np.ndarray]
 
 
 def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
-    """The robot with joints that cannot move.
+    """The robot without joints that cannot move; bodies have the parts beyond them lumped in. `save` knows its file.
 
-    Args:
-        robot: as read.
-        positions: joint -> where it stands, (nq,) numbers of its part of q or the one alone, rad or m; joints that
-            mimic it stand where it takes them.
-
-    Returns:
-        A robot without these joints, whose bodies have the parts beyond them lumped in. `save` knows its file.
-
-    Raises:
-        ModelError: for a joint that the robot does not have, a position beyond its limits or of another length, and
-            where no joint is left.
+    positions: joint -> where it stands, (nq,) numbers of its part of q or the one alone, rad or m; joints that mimic it
+    stand where it takes them. Raises ModelError for a joint that the robot does not have, a position beyond its limits
+    or of another length, and where no joint is left.
     """
     if not positions:
         return robot
@@ -77,7 +68,7 @@ def locked(robot: Robot, positions: Mapping[str, ArrayLike]) -> Robot:
         links=tuple(_riding(link, on) for link in robot.links),
         sites=tuple(_riding(site, on) for site in robot.sites),
         rotors=tuple(_rotor(rotor, moved) for each in robot.rotors if (rotor := _still_turned(each, gone))),
-        loops=tuple(_loop(loop, moved) for loop in robot.loops),
+        loops=tuple(loop.moved(lambda body, pose: _on(moved[body], pose)) for loop in robot.loops),
         actuated=tuple(name for name in robot.actuated if name not in gone),
         drives={name: drive for name, drive in robot.drives.items() if name not in gone},
         source=source,
@@ -132,15 +123,12 @@ def _still_turned(rotor: Rotor, gone: set[str]) -> Rotor | None:
 
 
 def _rotor(rotor: Rotor, moved) -> Rotor:
-    carrier, pose = moved[rotor.carrier]
-    R, p = then(pose, (rotor.rotation, rotor.position))
-    return replace(rotor, carrier=carrier, axis=pose[0] @ rotor.axis, rotation=R, position=p)
+    carrier, R, p = _on(moved[rotor.carrier], (rotor.rotation, rotor.position))
+    return replace(rotor, carrier=carrier, axis=moved[rotor.carrier][1][0] @ rotor.axis, rotation=R, position=p)
 
 
-def _loop(loop: Loop, moved) -> Loop:
-    (one, first), (other, second) = (moved[body] for body in loop.bodies)
-    R, p = zip(*map(then, (first, second), zip(loop.rotations, loop.positions, strict=True)), strict=True)
-    return replace(loop, bodies=(one, other), rotations=np.stack(R), positions=np.stack(p))
+def _on(place: tuple[str | None, Pose], pose: Pose) -> tuple[str | None, np.ndarray, np.ndarray]:
+    return place[0], *then(place[1], pose)
 
 
 def _note(robot: Robot, positions: Mapping[str, np.ndarray]) -> str:

@@ -8,11 +8,13 @@ cylinder   4          the line along z
 weld       6          everything
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steelyard.errors import ModelError, choices
+from steelyard.spatial import Pose
 
 # kept components of the relative twist `[v; w]` in the axes of the first frame
 LOOP_KINDS = {
@@ -45,6 +47,11 @@ class Loop:
             array = np.array(getattr(self, name), dtype=float).reshape(shape)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+
+    def moved(self, place: Callable[[str | None, Pose], tuple[str | None, np.ndarray, np.ndarray]]) -> "Loop":
+        """The loop between others. place: what a frame of a body is on, and where."""
+        bodies, R, p = zip(*map(place, self.bodies, zip(self.rotations, self.positions, strict=True)), strict=True)
+        return replace(self, bodies=bodies, rotations=np.stack(R), positions=np.stack(p))
 
     @property
     def equations(self) -> int:

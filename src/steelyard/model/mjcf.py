@@ -11,9 +11,10 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import Closure, Segment, assemble, ground
+from steelyard.model.assemble import Segment, assemble, ground
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, Joint
+from steelyard.model.loops import Loop
 from steelyard.model.mjcf_compile import (
     body_name,
     compile_files,
@@ -37,7 +38,7 @@ def closures(m) -> list[int]:
     return [k for k in range(m.neq) if m.eq_active0[k] and int(m.eq_type[k]) in closing]
 
 
-def _closure(m, k: int) -> Closure:
+def _closure(m, k: int) -> Loop:
     import mujoco
 
     weld = int(m.eq_type[k]) == int(mujoco.mjtEq.mjEQ_WELD)
@@ -50,7 +51,8 @@ def _closure(m, k: int) -> Closure:
     else:
         frames = [(np.eye(3), data[0:3]), (np.eye(3), data[3:6])]
     one, other = (body_name(m, body) for body in ends)
-    return Closure(m.eq(k).name or f"equality {k}", "weld" if weld else "connect", (one, other), (frames[0], frames[1]))
+    placed = map(np.stack, zip(*frames, strict=True))
+    return Loop(m.eq(k).name or f"equality {k}", "weld" if weld else "connect", (one, other), *placed)
 
 
 @dataclass(frozen=True, eq=False)

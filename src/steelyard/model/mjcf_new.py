@@ -134,11 +134,7 @@ class Geometry:
         return link in self._solid
 
     def _geom(self, piece: Piece) -> NewElement:
-        attributes = {"class": piece.role} | dict(self._shape(piece))
-        if piece.position.any():
-            attributes["pos"] = number_text(piece.position)
-        if not np.array_equal(piece.rotation, np.eye(3)):
-            attributes["quat"] = number_text(np.roll(to_quaternion(piece.rotation), 1))
+        attributes = {"class": piece.role} | dict(self._shape(piece)) | _pose(piece.position, piece.rotation)
         if piece.color is not None:
             attributes["rgba"] = number_text(piece.color)
         return NewElement("geom", attributes)

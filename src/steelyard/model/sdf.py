@@ -14,8 +14,9 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import Closure, assemble, segments_of
+from steelyard.model.assemble import assemble, segments_of
 from steelyard.model.document import ModelDocument
+from steelyard.model.loops import Loop
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sdf_files import ROOT, SdfFiles
@@ -25,10 +26,10 @@ from steelyard.model.sdf_joints import AXES, TYPES, axis_of, geared, read_joints
 from steelyard.model.sdf_tree import FIXED, FLIES, Body, SdfTree, tree_of
 from steelyard.model.side_mechanism import z_along
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
+from steelyard.model.urdf_geometry import TENSOR
 from steelyard.model.xml import Document, rooted
 from steelyard.spatial import GRAVITY, Pose, inverse, then
 
-TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 UNIT = np.asarray(from_com_inertia(1.0, np.zeros(3), np.eye(3)))  # of a link without <inertial>
 TOLD = ("SY507", "SY509", "SY511", "SY606")  # faults that a robot is read in spite of, and that its user must know of
 CLOSED = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "connect", FIXED: "weld"}
@@ -105,10 +106,6 @@ class SdfDocument(ModelDocument):
     def surroundings(self, *, alone: bool = False) -> list[dict]:
         return surroundings_of(tree_of(self.files()), self.meshes)
 
-    @property
-    def meshes(self) -> Meshes:
-        return Meshes(self.path.parent, self.folders)
-
     edited = later("steelyard.model", "sdf_write.edited")
     with_inertials = later("steelyard.model", "sdf_write.with_inertials")
 
@@ -140,11 +137,11 @@ def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False)
         said = f"<inertial> has no <{tag}>: SDF takes it for 1 {'kg' if tag == 'mass' else 'kg m^2'}."
         reader.fault("SY105", element, label, said)
     unstated = 1.0 if strict else np.nan
-    mass = float(reader.content(element, "mass", 1, label, default=[unstated])[0])
+    mass = reader.amount(element, "mass", label, default=unstated)
     if inertia is None:
         return Inertial(place, mass, com, R, unstated * np.eye(3) if strict else np.full((3, 3), np.nan))
     xx, xy, xz, yy, yz, zz = (
-        float(reader.content(inertia, tag, 1, f"{label} > inertia", default=[unstated if tag[1] == tag[2] else 0.0])[0])
+        reader.amount(inertia, tag, f"{label} > inertia", default=unstated if tag[1] == tag[2] else 0.0)
         for tag in TENSOR
     )
     return Inertial(place, mass, com, R, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
@@ -184,7 +181,7 @@ def _acts(tree: SdfTree, index: int) -> bool:
     return not tree.chosen.isdisjoint((joint.parent, joint.child))
 
 
-def _closure(tree: SdfTree, index: int) -> Closure | None:
+def _closure(tree: SdfTree, index: int) -> Loop | None:
     """The loop that a joint closes, z along its axis; None where it is left open."""
     joint = tree.joints[index]
     kind, name = CLOSED.get(joint.kind), tree.name(joint.path)
@@ -197,9 +194,9 @@ def _closure(tree: SdfTree, index: int) -> Closure | None:
         axis = axis_of(joint, AXES[0])
         R = z_along(axis) if np.isfinite(axis).all() else R
     ends = joint.parent, joint.child
-    first, second = ((R, p) if end == WORLD else then(inverse(tree.bodies[end].pose), (R, p)) for end in ends)
+    frames = ((R, p) if end == WORLD else then(inverse(tree.bodies[end].pose), (R, p)) for end in ends)
     one, other = (None if end == WORLD else tree.named(end) for end in ends)
-    return Closure(name, kind, (one, other), (first, second))
+    return Loop(name, kind, (one, other), *map(np.stack, zip(*frames, strict=True)))
 
 
 def _places(tree: SdfTree) -> Iterator[tuple[str, str | None, Pose]]:
@@ -217,11 +214,10 @@ def _places(tree: SdfTree) -> Iterator[tuple[str, str | None, Pose]]:
 
 
 def _notes(files: SdfFiles, tree: SdfTree, floating) -> list[str]:
-    told = (each for each in files.faults if each.code in TOLD)
     notes = [*files.notes, *tree.notes]
     if floating is not None:
         notes = [note for note in notes if FLIES not in note]
-    notes += [f"{each.place.path.name}, line {each.place.line}: {each.message}" for each in told]
+    notes += [each.line for each in files.faults if each.code in TOLD]
     chosen = [tree.bodies[index].item.element for index in tree.chosen]
     joints = [each.item.element for index, each in enumerate(tree.joints) if _acts(tree, index)]
     springs = [each for joint in joints for each in joint.every("spring_stiffness") if each.text.strip(" 0.\n\t")]

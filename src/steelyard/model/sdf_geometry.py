@@ -140,11 +140,11 @@ def automatic(body: Body, label: str, source: Meshes) -> np.ndarray | None:
     with the stated density, and scaled to the stated mass. None where that is not known, with a fault."""
     element, reader = body.item.element.find("inertial"), body.item.sheet.reader
     assert element is not None
-    density = reader.content(element, "density", 1, label, default=[WATER])
+    density = reader.amount(element, "density", label, default=WATER)
     total = np.zeros(10)
     for collision in (each for each in body.item.element.children if each.tag == "collision"):
         _, piece = _piece(body, collision, label.partition(" > ")[0], source)
-        own = float(reader.content(collision, "density", 1, label, default=density)[0])
+        own = reader.amount(collision, "density", label, default=density)
         found = "it has no geometry" if piece is None else source.filled(piece, own)
         if isinstance(found, str):
             said = f"<inertial auto> of a link that the format cannot fill: {found}."
@@ -156,7 +156,7 @@ def automatic(body: Body, label: str, source: Meshes) -> np.ndarray | None:
         said = "<inertial auto> of a link without collision geometry."
         reader.fault("SY105", element, label, said, remedy="State mass, pose and inertia.")
         return None
-    mass = float(reader.content(element, "mass", 1, label, default=[total[0]])[0])
+    mass = reader.amount(element, "mass", label, default=total[0])
     return total * (mass / total[0])
 
 

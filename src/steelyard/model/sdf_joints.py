@@ -11,8 +11,8 @@ from steelyard.model.sdf_files import SdfFiles
 from steelyard.model.sdf_frames import MODEL_FRAME, SEPARATOR, TRUE, Item, text_of
 from steelyard.model.sdf_tree import COUPLING, FIXED, SdfJoint, SdfTree
 from steelyard.model.sketch import SketchJoint
+from steelyard.model.urdf_geometry import LIMITS, PROPERTIES
 from steelyard.model.xml import Element
-from steelyard.numbers import NEGLIGIBLE
 from steelyard.spatial import identity, inverse
 
 TYPES: dict[str, tuple[str, ...]] = {
@@ -29,8 +29,6 @@ TYPES: dict[str, tuple[str, ...]] = {
 BOUNDED = ("revolute", "prismatic", "screw", "universal", "revolute2")  # types whose range counts
 HINGES = ("revolute", "continuous")
 AXES = ("axis", "axis2")
-LIMITS = ("lower", "upper", "effort", "velocity")
-PROPERTIES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
 ROTOR, GEAR = "drake:rotor_inertia", "drake:gear_ratio"
 PITCH, OLD_PITCH = "screw_thread_pitch", "thread_pitch"
 
@@ -86,19 +84,9 @@ def _joint(files: SdfFiles, tree: SdfTree, body: int, joint: SdfJoint, *, turned
 def _sketched(
     tree: SdfTree, joint: SdfJoint, body: int, name: str, axis: Element | None, limits, placed: Joint | None
 ) -> SketchJoint:
-    reader, element = joint.item.sheet.reader, joint.item.element
-    limit = None if axis is None else axis.find("limit")
-    label = f"joint '{name}'"
-    return SketchJoint(
-        name,
-        reader.place(element, label),
-        joint.kind,
-        tree.over.order.index(body),
-        {key: value if np.isfinite(value) else np.nan for key, value in limits.items()},
-        None if limit is None else reader.place(limit, f"{label} > limit"),
-        mimics=placed is not None and placed.mimics is not None,
-        placed=placed,
-    )
+    limit, place = None if axis is None else axis.find("limit"), tree.over.order.index(body)
+    others = {"mimics": placed is not None and placed.mimics is not None, "placed": placed}
+    return joint.item.sheet.reader.joint(joint.item.element, name, joint.kind, place, limits, limit, **others)
 
 
 def axis_of(joint: SdfJoint, tag: str) -> np.ndarray:
@@ -110,12 +98,7 @@ def axis_of(joint: SdfJoint, tag: str) -> np.ndarray:
         reader.fault("SY506", item.element, label, f"{item.label} has no <{tag}>.", remedy="State its <xyz>.")
         return np.full(3, np.nan)
     vector = reader.content(axis, "xyz", 3, label, default=(0, 0, 1), code="SY506")
-    length = np.linalg.norm(vector)
-    if np.isfinite(length) and length < NEGLIGIBLE:
-        said = "the joint's axis is zero: it has no direction."
-        reader.fault("SY506", axis, label, said, remedy="Give it a nonzero vector.")
-        return np.full(3, np.nan)
-    return _frame_of_axis(joint, axis, label) @ (vector / length)
+    return _frame_of_axis(joint, axis, label) @ reader.direction(vector, axis, label)
 
 
 def _frame_of_axis(joint: SdfJoint, axis: Element, label: str) -> np.ndarray:
@@ -140,8 +123,8 @@ def _pitch(item: Item, label: str) -> float:
     reader, element = item.sheet.reader, item.element
     if element.find(PITCH) is not None or element.find(OLD_PITCH) is None:
         # metres a turn, positive of a right-handed thread
-        return float(reader.content(element, PITCH, 1, label, default=[1.0], code="SY506")[0]) / (2 * np.pi)
-    pitch = float(reader.content(element, OLD_PITCH, 1, label, default=[1.0], code="SY506")[0])
+        return reader.amount(element, PITCH, label, default=1.0, code="SY506") / (2 * np.pi)
+    pitch = reader.amount(element, OLD_PITCH, label, default=1.0, code="SY506")
     if pitch == 0:
         said = f"<{OLD_PITCH}> is 0 rad/m: the joint would slide without end."
         reader.fault("SY506", element, label, said, remedy=f"State <{PITCH}>, m a turn.")
@@ -154,13 +137,9 @@ def _limits(item: Item, axis: Element, label: str, kind: str) -> dict[str, float
     limit = axis.find("limit")
     if limit is None:
         return {}
-    used = LIMITS if kind in BOUNDED else ("effort", "velocity")
+    reader, label, used = item.sheet.reader, f"{label} > limit", LIMITS if kind in BOUNDED else ("effort", "velocity")
     found = {
-        key: float(
-            item.sheet.reader.content(
-                limit, key, 1, f"{label} > limit", code="SY506", strict="number" if key in used else ""
-            )[0]
-        )
+        key: reader.amount(limit, key, label, code="SY506", strict="number" if key in used else "")
         for key in LIMITS
         if text_of(limit, key)
     }
@@ -180,18 +159,15 @@ def _fields(files: SdfFiles, item: Item, axis: Element | None, label: str, limit
     found = {}
     if dynamics is not None:
         place = f"{label} > dynamics"
-        found = {
-            field: float(reader.content(dynamics, tag, 1, place, default=[0.0], code=None)[0])
-            for field, tag in PROPERTIES.items()
-        }
+        found = {f: reader.amount(dynamics, tag, place, default=0.0, code=None) for f, tag in PROPERTIES.items()}
     if axis is item.element.find(AXES[0]) and item.element.find(ROTOR) is not None:
-        rotor = float(reader.content(item.element, ROTOR, 1, label, default=[0.0], code=None)[0])
+        rotor = reader.amount(item.element, ROTOR, label, default=0.0, code=None)
         found["armature"] = rotor * gear_of(item) ** 2
     return bounds_of(limits, ranged=kind in BOUNDED) | found
 
 
 def gear_of(item: Item) -> float:
-    return float(item.sheet.reader.content(item.element, GEAR, 1, item.label, default=[1.0], code=None)[0])
+    return item.sheet.reader.amount(item.element, GEAR, item.label, default=1.0, code=None)
 
 
 def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, own: str) -> dict:
@@ -200,7 +176,7 @@ def _mimicked(tree: SdfTree, joint: SdfJoint, axis: Element | None, label: str, 
     numbers = {"multiplier": 1.0, "offset": 0.0, "reference": 0.0}
     if stated is not None:
         ratio, offset, reference = (
-            float(reader.content(stated, tag, 1, label, default=[each], code=None)[0]) for tag, each in numbers.items()
+            reader.amount(stated, tag, label, default=each, code=None) for tag, each in numbers.items()
         )
     elif own == AXES[0] and (stated := item.element.find("drake:mimic")) is not None:
         ratio, offset, reference = (
@@ -242,7 +218,7 @@ def geared(tree: SdfTree, readings: dict[int, tuple[SketchJoint, ...]]) -> list[
             remedy = "State gearbox_reference_body, and the hinges of parent and child on it; or use <mimic>."
             reader.fault("SY506", item.element, item.label, said, remedy=remedy)
             continue
-        ratio = float(reader.content(item.element, "gearbox_ratio", 1, item.label, default=[1.0], code="SY506")[0])
+        ratio = reader.amount(item.element, "gearbox_ratio", item.label, default=1.0, code="SY506")
         master = readings[leader][0].name
         found[readings[follower][0].name] = {"mimics": master, "ratio": -ratio * first * second, "offset": 0.0}
     return [

@@ -21,8 +21,9 @@ from steelyard.model.normal_form import Form, at_origin
 from steelyard.model.references import Relocation
 from steelyard.model.robot import WORLD, Frame, Link, Robot
 from steelyard.model.sdf_frames import WORLD_FRAME
-from steelyard.model.sdf_joints import AXES, GEAR, PITCH, PROPERTIES, ROTOR
+from steelyard.model.sdf_joints import AXES, GEAR, PITCH, ROTOR
 from steelyard.model.sdf_write import new_inertial, numbered
+from steelyard.model.urdf_geometry import PROPERTIES
 from steelyard.model.xml_edit import NewElement, new_file, number_text
 from steelyard.numbers import ROUNDING
 from steelyard.spatial import rotation_from_rpy, rpy_from_rotation

@@ -12,13 +12,14 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.model.changes import Draft, com_form, find_changes
-from steelyard.model.references import Relocation, left_behind
+from steelyard.model.references import Relocation
 from steelyard.model.robot import Robot
-from steelyard.model.sdf import TENSOR, SdfDocument, inertial_of
+from steelyard.model.sdf import SdfDocument, inertial_of
 from steelyard.model.sdf_frames import TRUE, SdfUse
-from steelyard.model.sdf_joints import AXES, PROPERTIES, ROTOR, gear_of, joint_names
+from steelyard.model.sdf_joints import AXES, ROTOR, gear_of, joint_names
 from steelyard.model.sdf_tree import Body, SdfJoint, SdfTree
 from steelyard.model.sketch import Inertial, Sketch
+from steelyard.model.urdf_geometry import PROPERTIES, TENSOR
 from steelyard.model.xml import Document, Element
 from steelyard.model.xml_edit import (
     Edit,
@@ -112,7 +113,7 @@ def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> 
         writable=writable,
         drives={},
     )
-    copies, changed = Copies(files.sheets[0], target), []
+    copies = Copies(files.sheets[0], target)
     for index, theta in changes.links.items():
         name = reference.links[index].name
         body = bodies[name]
@@ -121,13 +122,11 @@ def edited(model: SdfDocument, robot: Robot, reference: Robot, target: Path) -> 
         mass, com, inertia = com_form(theta)
         place = body.item.sheet.reader.place(body.item.element, f"link '{name}'")
         copies.add(body.item.sheet, _inertial(body, Inertial(place, mass, com, R, R.T @ inertia @ R)))
-        changed.append(f"link '{name}': inertial")
     for name, properties in changes.joints.items():
         joint, axis = joints[name]
         copies.add(joint.item.sheet, _properties(joint, axis, properties))
-        changed.append(f"joint '{name}': {', '.join(properties)}")
     written, renamed = copies.files(files.sheets)
-    return changes.draft(written, changed, renamed, lambda: left_behind(model.folders, target))
+    return changes.draft("link", target, model.folders, written, renamed)
 
 
 def _joints_of(tree: SdfTree) -> dict[str, tuple[SdfJoint, str]]:

@@ -39,6 +39,10 @@ class ScanFault:
     message: str
     file: str = ""
 
+    @property
+    def line(self) -> str:
+        return f"{self.place.path.name}, line {self.place.line}: {self.message}"
+
 
 @dataclass(frozen=True, eq=False)
 class Inertial:

@@ -21,9 +21,18 @@ from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.robot import Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
-from steelyard.model.urdf_geometry import label_of, named_files, origin, pieces_of, shapes_of, unstated_tensor
+from steelyard.model.urdf_geometry import (
+    LIMITS,
+    PROPERTIES,
+    TENSOR,
+    label_of,
+    named_files,
+    origin,
+    pieces_of,
+    shapes_of,
+    unstated_tensor,
+)
 from steelyard.model.xml import Document, Element, Reader, rooted
-from steelyard.numbers import NEGLIGIBLE
 from steelyard.spatial import GRAVITY, identity
 
 ROOT = "robot"
@@ -36,11 +45,8 @@ TYPES = {
 } | {kind.urdf: name for name, kind in KINDS.items() if kind.urdf}
 """Types of joints in URDF -> kinds of a `Joint`."""
 BOUNDED = ("revolute", "prismatic")  # types that have a range
-TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
-ATTRIBUTES = {"damping": "damping", "frictionloss": "friction"}  # fields of a `Joint` that <dynamics> states
 TOLD = ("SY105", "SY507", "SY509", "SY510", "SY511", "SY606")  # faults that a robot is read in spite of, and is told of
-LIMITS = ("lower", "upper", "effort", "velocity")
 
 
 class UrdfTree(NamedTuple):
@@ -65,7 +71,7 @@ class UrdfDocument(ModelDocument):
         return rooted(self.path, "a URDF", ROOT)
 
     def referenced(self) -> Iterator[Path]:
-        return named_files(self.xml, self._meshes)
+        return named_files(self.xml, self.meshes)
 
     def robot(self, *, floating, gravity) -> Robot:
         path, document = self.path, self.xml
@@ -73,11 +79,10 @@ class UrdfDocument(ModelDocument):
         reader, tree = _walked(document)
         if not tree.links and not reader.refusals:
             raise ModelError(f"{path} has no <link>; a robot needs at least two links and a movable joint.")
-        parts, joints = _parts(reader, tree, None, self._meshes), _joints(reader, tree)
+        parts, joints = _parts(reader, tree, None, self.meshes), _joints(reader, tree)
         if reader.refusals:
             raise ModelError(reader.refusals[0])
-        told = (each for each in reader.faults if each.code in TOLD)
-        notes = [*tree.notes, *(f"{each.place.path.name}, line {each.place.line}: {each.message}" for each in told)]
+        notes = [*tree.notes, *(each.line for each in reader.faults if each.code in TOLD)]
         if not name:
             notes.append(f"{path.name}: <robot> has no name; '{path.stem}' is used.")
         place = {name: index for index, name in enumerate(tree.links)}
@@ -94,7 +99,7 @@ class UrdfDocument(ModelDocument):
         reader, tree = _walked(self.xml)
         if not tree.links:
             raise ModelError(f"{self.path} has no <link>; there is nothing to check.")
-        source = self._meshes
+        source = self.meshes
         for color in self.xml.root.every("color"):
             reader.numbers(color, "rgba", 4, "color", default=np.zeros(4), code=None, strict="")
 
@@ -105,7 +110,7 @@ class UrdfDocument(ModelDocument):
         return Sketch(self.path, self.format, "link", tuple(parts), tuple(joints), tuple(reader.faults), tree.notes)
 
     def pieces(self) -> Iterator[Piece]:
-        return pieces_of(self.xml, self._meshes)
+        return pieces_of(self.xml, self.meshes)
 
     def left_out(self) -> Iterator[str]:
         found = [each.tag for each in self.xml.root.children if each.tag not in ("link", "joint", "material")]
@@ -113,10 +118,6 @@ class UrdfDocument(ModelDocument):
         tags = {tag: found.count(tag) for tag in found}
         if tags:
             yield f"Not in the new file: {choices(f'{count} <{tag}>' for tag, count in tags.items())}."
-
-    @property
-    def _meshes(self) -> Meshes:
-        return Meshes(self.path.parent, self.folders)
 
     edited = later("steelyard.model", "urdf_write.edited")
     with_inertials = later("steelyard.model", "urdf_write.with_inertials")
@@ -276,7 +277,7 @@ def _joint(reader: Reader, element: Element, part: int | None, joints, armature)
         dynamics = element.find("dynamics")
         if dynamics is not None:
             fields |= {
-                f: reader.number(dynamics, word, label, default=0.0, code=None) for f, word in ATTRIBUTES.items()
+                f: reader.number(dynamics, word, label, default=0.0, code=None) for f, word in PROPERTIES.items()
             }
         if not KINDS[kind].has_axis:
             fields = {}
@@ -285,17 +286,9 @@ def _joint(reader: Reader, element: Element, part: int | None, joints, armature)
             fields |= _mimicked(reader, element, label, joints) | bounds
         placed = Joint(name, kind, KINDS[kind].subspace(axis, np.zeros(3)), *identity(), **fields)
     bounded = stated if limit is None else unstated | stated
-    return SketchJoint(
-        name,
-        reader.place(element, label),
-        given or "",
-        part,
-        {key: value if np.isfinite(value) else np.nan for key, value in bounded.items()},
-        None if limit is None else reader.place(limit, f"{label} > limit"),
-        mimics=mimic is not None,
-        required_limits=("effort", "velocity") if given in BOUNDED else (),
-        placed=placed,
-    )
+    required = ("effort", "velocity") if given in BOUNDED else ()
+    others = {"mimics": mimic is not None, "required_limits": required, "placed": placed}
+    return reader.joint(element, name, given or "", part, bounded, limit, **others)
 
 
 def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
@@ -303,13 +296,7 @@ def _axis(reader: Reader, joint: Element, label: str) -> np.ndarray:
     if axis is None:
         return np.array([1.0, 0.0, 0.0])
     label = f"{label} > axis"
-    vector = reader.numbers(axis, "xyz", 3, label, default=(1, 0, 0), code="SY506")
-    length = np.linalg.norm(vector)
-    if length >= NEGLIGIBLE or not np.isfinite(vector).all():
-        return vector / length
-    remedy = "Give it a nonzero vector."
-    reader.fault("SY506", axis, label, "the joint's axis is zero: it has no direction.", remedy=remedy)
-    return np.full(3, np.nan)
+    return reader.direction(reader.numbers(axis, "xyz", 3, label, default=(1, 0, 0), code="SY506"), axis, label)
 
 
 def _mimicked(reader: Reader, joint: Element, label: str, joints) -> dict[str, Any]:

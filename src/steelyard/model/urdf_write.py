@@ -13,12 +13,12 @@ from steelyard.model.changes import OPEN, Draft, com_form, find_changes, unused
 from steelyard.model.joint import Joint, screw
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.normal_form import Form, Member, at_origin, fixed
-from steelyard.model.references import ASSET_FOLDERS, Relocation, left_behind
+from steelyard.model.references import ASSET_FOLDERS, Relocation
 from steelyard.model.robot import WORLD, Link, Robot
 from steelyard.model.side_mechanism import GROUND
 from steelyard.model.sketch import Inertial, Place, Sketch
-from steelyard.model.urdf import ATTRIBUTES, FIXED, TENSOR, UrdfDocument
-from steelyard.model.urdf_geometry import ROLES
+from steelyard.model.urdf import FIXED, UrdfDocument
+from steelyard.model.urdf_geometry import PROPERTIES, ROLES, TENSOR
 from steelyard.model.xml import Document, Element
 from steelyard.model.xml_edit import (
     Edit,
@@ -42,22 +42,20 @@ def edited(model: UrdfDocument, robot: Robot, reference: Robot, target: Path) ->
         reference,
         format="URDF",
         hosts=lambda link: True,
-        writable=lambda joint, field: field in ATTRIBUTES and joint.features.has_axis,
+        writable=lambda joint, field: field in PROPERTIES and joint.features.has_axis,
         drives={},
     )
     links = {e.attributes.get("name"): e for e in document.root.children if e.tag == "link"}
     joints = {e.attributes.get("name"): e for e in document.root.children if e.tag == "joint"}
-    edits, changed = [], []
+    edits = []
     for index, theta in changes.links.items():
         name = reference.links[index].name
         edits += _inertial_edits(document, links[name], theta, _in_stated_axes(document, links[name], theta))
-        changed.append(f"link '{name}': inertial")
     for name, properties in changes.joints.items():
-        edits += _dynamics(document, joints[name], {ATTRIBUTES[field]: value for field, value in properties.items()})
-        changed.append(f"joint '{name}': {', '.join(properties)}")
+        edits += _dynamics(document, joints[name], {PROPERTIES[field]: value for field, value in properties.items()})
     moved, renamed = moved_files(document, Relocation(document.path.parent, target.parent))
     files = ((target, apply(document, edits + moved)),)
-    return changes.draft(files, changed, renamed, lambda: left_behind(model.folders, target))
+    return changes.draft("link", target, model.folders, files, renamed)
 
 
 def new_inertial(theta) -> NewElement:
@@ -251,7 +249,7 @@ def _joint(form: Form, member: Member, root: str) -> NewElement:
     children = [*_ends(member, root)]
     if joint.features.has_axis:
         children += [NewElement("axis", {"xyz": number_text(screw(joint)[0])}), *_limit(joint, kind, bounds)]
-        values = {name: form.value(index, field) for field, name in ATTRIBUTES.items()}
+        values = {name: form.value(index, field) for field, name in PROPERTIES.items()}
         pair = {name: number_text([value]) for name, value in values.items() if value}
         children += [NewElement("dynamics", pair)] if pair else []
     if joint.mimics is not None:

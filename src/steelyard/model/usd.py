@@ -13,10 +13,11 @@ import numpy as np
 
 from steelyard.errors import ModelError
 from steelyard.lazy import later
-from steelyard.model.assemble import Closure, Forest, Ties, assemble, forest, segments_of
+from steelyard.model.assemble import Forest, Ties, assemble, forest, segments_of
 from steelyard.model.changes import unused
 from steelyard.model.document import ModelDocument
 from steelyard.model.drive import Drive
+from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
 from steelyard.model.robot import WORLD, Robot, Source
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
@@ -228,12 +229,13 @@ class SceneReading:
                 )
         return tuple(found)
 
-    def closures(self) -> Iterator[Closure]:
+    def closures(self) -> Iterator[Loop]:
         """Joints that the tree leaves over."""
         names = [*self.scene.body_names, None]  # the last is the world's
         for each in (self.connections[index] for index in self.tree.closing):
             if each.kind in CLOSES:
-                yield Closure(each.name, CLOSES[each.kind], (names[each.bodies[0]], names[each.bodies[1]]), each.ends)
+                one, other = (names[body] for body in each.bodies)
+                yield Loop(each.name, CLOSES[each.kind], (one, other), *map(np.stack, zip(*each.ends, strict=True)))
             else:
                 self.scene.note(
                     "a joint closes a loop and is of a kind that no closure has; it is not read", [each.name]

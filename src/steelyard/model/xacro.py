@@ -148,7 +148,7 @@ class XacroDocument(UrdfDocument):
         yield from super().referenced()
 
     @property
-    def _meshes(self) -> Meshes:
+    def meshes(self) -> Meshes:
         homes = (home for home in self.xml.files.homes.values() if home is not None)
         return Meshes(self.path.parent, (*self.folders, *homes))
 

@@ -21,8 +21,8 @@ import numpy as np
 from steelyard.arguments import shown
 from steelyard.errors import ModelError
 from steelyard.model.document import read_bytes
-from steelyard.model.sketch import Place, ScanFault
-from steelyard.numbers import to_float
+from steelyard.model.sketch import Place, ScanFault, SketchJoint
+from steelyard.numbers import NEGLIGIBLE, to_float
 
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 # Atomic: a comment ends at its first -->, or files with many comments and no declaration take for ever.
@@ -37,19 +37,9 @@ MARKS = re.compile(r"""["';]+(?=\s|$)""")  # behind a number, at which readers o
 LENIENT = "iso-8859-1"  # has a character for every byte, so nothing is lost where UTF-8 was promised and not kept
 
 
-@dataclass(frozen=True)
-class Text:
-    """A file."""
-
-    body: bytes  # as UTF-8 without byte order mark; `bom + body` in its encoding are the bytes of the file
-    encoding: str
-    bom: bytes
-    start: int  # of what a parser is to see: behind the declaration
-    notes: tuple[str, ...] = ()  # what is odd about it
-
-
-def decoded(content: bytes, path: Path) -> Text:
-    """Text of a file's bytes. Raises ModelError for an encoding that is unknown or cannot be kept exactly."""
+def decoded(content: bytes, path: Path) -> tuple[bytes, str, bytes, int, tuple[str, ...]]:
+    """Body, encoding, byte order mark, start of what a parser is to see (behind the declaration) and notes of a file's
+    bytes, as of a `Document`. Raises ModelError for an encoding that is unknown or cannot be kept exactly."""
     bom, marked = next(((bom, name) for bom, name in BOMS if content.startswith(bom)), (b"", None))
     rest = content[len(bom) :]
     head = DECLARATION.match(rest)
@@ -70,7 +60,7 @@ def decoded(content: bytes, path: Path) -> Text:
     body = text.encode()
     head = DECLARATION.match(body)
     if head is None:
-        return Text(body, encoding, bom, 0, tuple(notes))
+        return body, encoding, bom, 0, tuple(notes)
     if head[1]:
         said = "A comment stands" if head[1].strip() else "White space stands"
         line = head[1].count(b"\n") + 1
@@ -78,7 +68,7 @@ def decoded(content: bytes, path: Path) -> Text:
     version = stated.get(b"version", "none")
     if not version.startswith("1."):
         notes.append(f"{path.name}: XML version {version[:20]} does not exist; it was read as 1.0.")
-    return Text(body, encoding, bom, head.end(), tuple(notes))
+    return body, encoding, bom, head.end(), tuple(notes)
 
 
 def codecs_name(encoding: str) -> str | None:
@@ -211,13 +201,12 @@ def rooted(path, title: str, *tags: str) -> Document:
 @lru_cache(maxsize=4)  # a model is looked at several times on its way to a robot
 def parsed(path: Path, content: bytes) -> Document:
     """`read`, of a file's bytes."""
-    text = decoded(content, path)
-    root, glued = _index(text.body, text.start, path)
-    notes = text.notes
+    body, encoding, bom, start, notes = decoded(content, path)
+    root, glued = _index(body, start, path)
     if glued:
-        line = text.body.count(b"\n", 0, text.start + glued[0]) + 1
+        line = body.count(b"\n", 0, start + glued[0]) + 1
         notes += (f"{path.name}, line {line}: a blank is missing between attributes; it was read as if it were there.",)
-    return Document(path, text.body, text.encoding, text.bom, root, notes)
+    return Document(path, body, encoding, bom, root, notes)
 
 
 def _index(body: bytes, begin: int, path: Path, glued: Sequence[int] = ()) -> tuple[Element, Sequence[int]]:
@@ -357,6 +346,27 @@ class Reader:
         child = element.find(tag)
         raw = (child and child.text.strip()) or None
         return self._numbers(child or element, raw, (f"<{tag}>", f"<{tag}>", f"</{tag}>"), count, text, **options)
+
+    def amount(self, element: Element, tag: str, text: str, *, default: float | None = None, **options) -> float:
+        """Text of the first child of a tag as one float, like `content`."""
+        given = None if default is None else [default]
+        return float(self.content(element, tag, 1, text, default=given, **options)[0])
+
+    def direction(self, vector: np.ndarray, axis: Element, label: str) -> np.ndarray:
+        """(3,) unit vector along that of a joint's axis, NaN and a fault where it has no direction."""
+        length = np.linalg.norm(vector)
+        if length >= NEGLIGIBLE or not np.isfinite(length):
+            return vector / length
+        said = "the joint's axis is zero: it has no direction."
+        self.fault("SY506", axis, label, said, remedy="Give it a nonzero vector.")
+        return np.full(3, np.nan)
+
+    def joint(self, element: Element, name: str, kind: str, part: int | None, limits, limit, **others) -> SketchJoint:
+        """A joint as a sketch has it. limit: the element that states the limits, None without."""
+        place, label = self.place(element, f"joint '{name}'"), f"joint '{name}' > limit"
+        known = {key: value if isfinite(value) else np.nan for key, value in limits.items()}
+        stated = None if limit is None else self.place(limit, label)
+        return SketchJoint(name, place, kind, part, known, stated, **others)
 
     def _numbers(
         self,
