@@ -4,6 +4,7 @@ of fixed parts, floating or fixed base, mimics, closures and places; and a robot
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -287,6 +288,12 @@ def _based(parts: list[Segment], floating) -> list[Segment]:
 
 def _has_free(parts: Sequence[Segment]) -> bool:
     return any(joint.kind == "free" for part in parts for joint in part.joints)
+
+
+def unmodelled(path: Path, found: Mapping[str, int]) -> list[str]:
+    """Notes on what acts on the motion and is not part of the rigid-body model. found: how many of it."""
+    said = "not modelled; their forces stay in the torques."
+    return [f"{path.name}: {count} {what} {said}" for what, count in found.items() if count]
 
 
 def _require_unique(what: str, names: list[str], robot: str):

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import Segment, assemble, ground
+from steelyard.model.assemble import Segment, assemble, ground, unmodelled
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, Joint
 from steelyard.model.loops import Loop
@@ -248,7 +248,7 @@ def joint_of(m, index: int) -> Joint:
     )
 
 
-def _unmodelled(m, path) -> list[str]:
+def _unmodelled(m, path: Path) -> list[str]:
     """Elements that act on the motion but are not part of the rigid-body model, one note each."""
     found = {
         "equality constraints": m.neq - len(closures(m)) - len(_followers(m)),
@@ -256,11 +256,7 @@ def _unmodelled(m, path) -> list[str]:
         "joint springs": int(np.count_nonzero(m.jnt_stiffness)),
         "gravity compensation on bodies": int(np.count_nonzero(m.body_gravcomp)),
     }
-    return [
-        f"{Path(path).name}: {count} {what} not modelled; their forces stay in the torques."
-        for what, count in found.items()
-        if count
-    ]
+    return unmodelled(path, found)
 
 
 CONTACT = ("friction", "solref", "solimp")  # numbers of a `Contact`

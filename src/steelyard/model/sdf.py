@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import from_com_inertia, to_com_inertia
 from steelyard.lazy import later
-from steelyard.model.assemble import assemble, segments_of
+from steelyard.model.assemble import assemble, segments_of, unmodelled
 from steelyard.model.document import ModelDocument
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Meshes, Piece
@@ -23,17 +23,15 @@ from steelyard.model.sdf_files import ROOT, SdfFiles
 from steelyard.model.sdf_frames import STATED, TRUE, WORLD_FRAME, raw_pose, text_of
 from steelyard.model.sdf_geometry import automatic, named_files, pieces_of, shapes_of, surroundings_of
 from steelyard.model.sdf_joints import AXES, TYPES, axis_of, geared, read_joints
-from steelyard.model.sdf_tree import FIXED, FLIES, Body, SdfTree, tree_of
+from steelyard.model.sdf_tree import FLIES, Body, SdfTree, tree_of
 from steelyard.model.side_mechanism import z_along
 from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
-from steelyard.model.urdf_geometry import TENSOR
+from steelyard.model.urdf_geometry import CLOSED, TENSOR
 from steelyard.model.xml import Document, rooted
 from steelyard.spatial import GRAVITY, Pose, inverse, then
 
 UNIT = np.asarray(from_com_inertia(1.0, np.zeros(3), np.eye(3)))  # of a link without <inertial>
 TOLD = ("SY507", "SY509", "SY511", "SY606")  # faults that a robot is read in spite of, and that its user must know of
-CLOSED = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "connect", FIXED: "weld"}
-"""Types of joints in SDF -> kinds of a `Loop` that they close."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,9 +224,4 @@ def _notes(files: SdfFiles, tree: SdfTree, floating) -> list[str]:
         "joint springs": len(springs),
         "fluid added masses": sum(any(True for _ in each.every("fluid_added_mass")) for each in chosen),
     }
-    notes += [
-        f"{files.main.path.name}: {count} {what} not modelled; their forces stay in the torques."
-        for what, count in found.items()
-        if count
-    ]
-    return notes
+    return [*notes, *unmodelled(files.main.path, found)]

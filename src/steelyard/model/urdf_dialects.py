@@ -6,7 +6,7 @@ What cannot change the tree of links and joints is passed over with a note; what
 from collections.abc import Iterator
 
 from steelyard.errors import ModelError
-from steelyard.model.urdf_geometry import label_of
+from steelyard.model.urdf_geometry import CLOSED, label_of
 from steelyard.model.xml import Document, Element, Reader
 
 XACRO = "xacro"
@@ -15,7 +15,6 @@ OF_XACRO = ("arg", "attribute", "call", "element", "if", "include", "insert_bloc
 DRAWN = ("visual", "collision")
 WORLD_LINK = "world"
 LOOPS = ("loop_joint", "loop")
-KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "fixed": "weld", "ball": "connect"}
 
 
 def leftovers(document: Document) -> tuple[str, ...]:
@@ -100,7 +99,7 @@ def unread_loops(reader: Reader, links: dict[str, Element], roots: set[str]) -> 
         fixes_base = one == WORLD_LINK and other in roots
         if fixes_base or not {one, other} <= {*links, WORLD_LINK}:
             continue
-        kind = KINDS.get(element.attributes.get("type", ""), "connect")
+        kind = CLOSED.get(element.attributes.get("type", ""), "connect")
         said = (
             f"{label_of(element)} closes a loop between links '{one}' and '{other}', which is not read: the robot is "
             f"an open tree here. Close it in {reader.document.path.stem}.steelyard.toml by a [[loop]] with "

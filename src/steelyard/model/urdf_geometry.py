@@ -18,10 +18,11 @@ from steelyard.spatial import rotation_from_rpy
 MESH = "mesh"  # the kind of geometry that is a file
 ROLES = ("collision", "visual")
 SOLIDS = ("box", "sphere", "cylinder", "capsule")
-# words of URDF and SDF: of a tensor, of limits, and of fields of a `Joint` that <dynamics> states
+# words of URDF and SDF: of a tensor, limits, fields of a `Joint` that <dynamics> states, and joints that close loops
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LIMITS = ("lower", "upper", "effort", "velocity")
 PROPERTIES = {"damping": "damping", "frictionloss": "friction"}
+CLOSED = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "fixed": "weld", "ball": "connect"}
 
 
 def label_of(element: Element) -> str:

@@ -66,13 +66,10 @@ def save(robot: Robot, path) -> SaveReport:
     final = document.edited(robot, reference, path)
     with storage.placed(path, refusal=ModelError), storage.temporary_files() as temporary:
         trial = document.edited(robot, reference, storage.draft_of(path))
-        for name, content in trial.files:
-            temporary.append(name)
-            name.write_bytes(content)
         source = robot.source
         assert source is not None  # as there is a reference
         told = {"floating": floating, "lock": source.locked} | options_of_copy(source)
-        read_back(trial, path, precision=format.precision, **told)
+        read_back(trial, path, temporary, precision=format.precision, **told)
         for (name, tried), (target, content) in zip(trial.files, final.files, strict=True):
             if content != tried:  # names of included files
                 name.write_bytes(content)

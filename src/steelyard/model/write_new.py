@@ -41,10 +41,7 @@ def new_file(robot: Robot, path: Path, format: Format) -> Draft:
     with storage.temporary_files() as temporary, _folder_beside(storage.draft_of(path), geometry.files) as folder:
         place = storage.draft_of(path)
         trial = format.new(form, place, geometry.in_folder(folder))
-        for name, content in trial.files:
-            temporary.append(name)
-            name.write_bytes(content)
-        found = read_back(trial, path, precision=format.precision)
+        found = read_back(trial, path, temporary, precision=format.precision)
         side, words = _side(trial.whole or robot, found, path, side_path(place), temporary, format.precision)
         if side is not None and robot.source is not None and _same(side_path(path), side_path(robot.source.path)):
             _require_shared(robot, side_path(place), path)
@@ -105,15 +102,12 @@ def _counts(robot: Robot, found: Robot, pieces: tuple[Piece, ...]) -> Iterator[s
     yield from (f"{number} {what}" for what, number in numbers.items() if number)
 
 
-def read_back(
-    trial: Draft,
-    path: Path,
-    *,
-    precision: float = NEGLIGIBLE,
-    **told: Any,
-) -> Robot:
-    """The robot of files that were written for trial. path: under which name they will appear; precision: as of
-    `Format`; told: options of `load`. Raises ModelError where it is another robot."""
+def read_back(trial: Draft, path: Path, temporary: list[Path], *, precision: float, **told: Any) -> Robot:
+    """The robot of files, which are written for trial. path: under which name they will appear; temporary: their
+    names are added; precision: as of `Format`; told: options of `load`. Raises ModelError where it is another robot."""
+    for name, content in trial.files:
+        temporary.append(name)
+        name.write_bytes(content)
     written = trial.files[-1][0]
     try:
         found = load(written, **told)
