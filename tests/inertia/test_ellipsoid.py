@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from properties import tried
-from random_bodies import bodies, parameters, rotations
+from random_bodies import bodies, clouds, parameters, rotations
 from robots import SHARED_DATA
 from steelyard.errors import InertiaError
 from steelyard.inertia import Ellipsoid, covariance_ellipsoid, minimum_volume_ellipsoid, pseudo
 from steelyard.inertia.ellipsoid import covariance_axes
+from steelyard.inertia.hull import cover
 from steelyard.viewer.masses import mass_of
 
 pytestmark = pytest.mark.claim("body.refusals")
@@ -62,6 +63,7 @@ def test_semi_axes_and_volume():
         (lambda: minimum_volume_ellipsoid(np.zeros((3, 3))), "at least 4"),
         (lambda: minimum_volume_ellipsoid(np.eye(3)[[0, 1, 2, 0, 1]]), "plane"),
         (lambda: minimum_volume_ellipsoid(np.full((5, 3), np.inf)), "finite"),
+        (lambda: cover(np.random.default_rng(0).normal(size=(9, 3)), count=0), "at least 1"),
     ],
 )
 def test_bad_input_is_refused_with_words(make, words):
@@ -169,6 +171,47 @@ def test_optimality_certificate():
     u = np.linalg.lstsq(system, goal, rcond=None)[0]
     assert u.min() > -1e-4
     np.testing.assert_allclose(system @ u, goal, atol=1e-4)
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize(("shape", "count"), [("torus", 8), ("box", 3), ("two", 2)])
+def test_cover_of_a_mesh_contains_its_inside(shape, count):
+    meshes = {
+        "torus": trimesh.creation.torus(1.0, 0.2, major_sections=16, minor_sections=8),
+        "box": trimesh.creation.box((1.0, 0.2, 0.3)),
+        "two": trimesh.util.concatenate(
+            [
+                trimesh.creation.box((0.2, 0.2, 0.2)),
+                trimesh.creation.box((1.0, 0.05, 0.05)).apply_translation([0.6, 0, 0]),
+            ]
+        ),
+    }
+    mesh = meshes[shape]
+    found = cover(mesh.vertices, mesh.faces, count=count)
+    assert 1 <= len(found) <= count
+    inside = trimesh.sample.volume_mesh(mesh, 2000) if shape != "two" else mesh.triangles_center
+    probes = np.concatenate([mesh.vertices, mesh.triangles_center, inside])
+    assert np.any([e.contains(probes, tolerance=1e-9) for e in found], axis=0).all()
+
+
+def test_cover_of_a_torus_leaves_less_room_than_one_ellipsoid():
+    mesh = trimesh.creation.torus(1.0, 0.2, major_sections=16, minor_sections=8)
+    single, many = cover(mesh.vertices, mesh.faces, count=1), cover(mesh.vertices, mesh.faces, count=8)
+    assert len(single) == 1
+    assert sum(e.volume for e in many) < 0.7 * single[0].volume
+
+
+def test_cover_of_a_ball_keeps_one_ellipsoid():
+    mesh = trimesh.creation.icosphere(subdivisions=2)
+    assert len(cover(mesh.vertices, mesh.faces, count=3)) == 1
+
+
+@pytest.mark.exhaustive(keep=1)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_cover_of_a_cloud_contains_every_point(count):
+    _, places = clouds(3, points=60)
+    found = cover(places, count=count)
+    assert np.any([e.contains(places) for e in found], axis=0).all()
 
 
 @pytest.mark.parametrize("tool", ["Hammer", "Screwdriver"])

@@ -18,7 +18,7 @@ from steelyard.inertia import (
     sets,
 )
 from steelyard.inertia.ellipsoid import Ellipsoid, covariance_ellipsoid
-from steelyard.inertia.hull import minimum_volume_ellipsoid
+from steelyard.inertia.hull import cover, minimum_volume_ellipsoid
 from steelyard.inertia.mesh_parts import Part
 from steelyard.inertia.parameters import (
     from_com_inertia,
@@ -63,6 +63,7 @@ __all__ = [
     "UnionRealizable",
     "conventions",
     "covariance_ellipsoid",
+    "cover",
     "divergence",
     "exponential",
     "four_point_masses",
