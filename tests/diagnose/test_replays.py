@@ -42,8 +42,7 @@ def test_a_replay_is_told_by_its_torques(name, slower, recorded_velocity):
 
 
 @pytest.mark.exhaustive(keep=1)
-@pytest.mark.parametrize("name", ["puma560", "panda", "ur10"])
-@pytest.mark.parametrize("slower", [0.7, 1.4])
+@pytest.mark.parametrize(("name", "slower"), [("puma560", 0.7), ("panda", 1.4), ("ur10", 0.7), ("ur10", 1.4)])
 def test_the_speed_of_a_replay_may_be_any(name, slower):
     log = recorded(name).replace(v=None)
     with pytest.raises(LogError, match=r"The motion took .*--scale t:all=(\S*)") as told:

@@ -7,7 +7,7 @@ alone leaves the log unexplained, several at once are judged alike.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 
@@ -106,15 +106,17 @@ def misreading(case: Case) -> Hypothesis | None:
 
 
 def _replay(few: Case) -> list[Reading]:
-    """The likeliest pace that is common; or one near it, at which most links are those of the file, if that explains
-    far more: friction has others fit better."""
+    """The pace near a common one at which most links are those of the file: friction has others fit better. The common
+    one itself, if that explains hardly less. Common ones are the likeliest, and that of most such links."""
     if len(few.dofs) < few.robot.nv:
         return []
-    common = max(replays(), key=lambda each: _judged(few, (each,)).evidence)
-    paces = common.pace * STEP ** np.arange(-NEAR, NEAR + 1)
-    near = max((replayed(pace) for pace in paces), key=lambda each: _judged(few, (each,)).tightness.mean())
-    far = _judged(few, (near,)).evidence > _judged(few, (common,)).evidence + EVIDENCE
-    return [replayed(1 / float(f"{1 / near.pace:.2g}")) if far else common]
+    judged = cache(lambda pace: _judged(few, (replayed(pace),)))
+    orders = (lambda pace: judged(pace).tightness.mean(), lambda pace: judged(pace).evidence)
+    common = [max((each.pace for each in replays()), key=order) for order in orders]
+    paces = {each * factor: each for each in common for factor in STEP ** np.arange(-NEAR, NEAR + 1)}
+    near = max(paces, key=orders[0])
+    far = judged(near).evidence > judged(paces[near]).evidence + EVIDENCE
+    return [replayed(1 / float(f"{1 / near:.2g}") if far else paces[near])]
 
 
 def _brings_unbelieved(few: Case, reading: Reading) -> bool:
