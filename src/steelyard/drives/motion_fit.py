@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri
 
 from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, total_mass, unknowns, weights_of
@@ -386,12 +386,12 @@ def _early(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.
 def _of_ground(shown: Shown) -> tuple[float, float]:
     """Half of intervals of the last two coordinates, logarithms of friction and time constant, in units of these."""
     deviation = np.sqrt(np.maximum(np.diag(shown.covariance)[-2:], 0))
-    friction, constant = stdtrit(shown.freedom[-2:], UPPER) * deviation
+    friction, constant = ndtri(UPPER) * deviation
     return float(friction), float(constant)
 
 
 def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:
-    half = stdtrit(shown.freedom, UPPER) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
+    half = ndtri(UPPER) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
     found = {}
     for name in free.free:
         own = np.where(free.places >= 0, half[free.of(name)], 0.0)
