@@ -18,7 +18,7 @@ from steelyard.drives.window_errors import Simulated, errors_of, least, levelled
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import STEP, Robot
-from steelyard.numbers import ROUNDING, ROUNDS
+from steelyard.numbers import ROUNDING
 
 MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
 LEGS = 18  # degrees of freedom of a quadruped
@@ -413,7 +413,7 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     """
     unknowns, rng = fit.refined.unknowns, np.random.default_rng(seed)
     x = rng.multivariate_normal(fit.refined.x, fit.covariance, size=count, method="eigh")
-    found = _borne_out(fit, x)
+    found = _borne_out(fit, x, rng)
     own = {name: np.stack([getattr(each, name) for each in found]) for name in (*FREE, "inertias")}
     loads = {name: own.pop(name) for name in LOAD_FRICTION}
     if unknowns.ground:
@@ -426,9 +426,10 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     return own | {"delay": np.maximum(own["delay"], 0.0)}  # early stamps are the log's
 
 
-def _borne_out(fit: MotionFit, x) -> list[DriveArrays]:
-    """Drives of samples (n, p) of the coordinates; those that windows of the fit rule out go half of the way to it, and
-    again. Friction under load, simulated in short pieces for each sample, would take minutes: it is not tried."""
+def _borne_out(fit: MotionFit, x, rng) -> list[DriveArrays]:
+    """Drives of samples (n, p) of the coordinates. Those that windows of the fit may rule out, by how unlike windows
+    are, are drawn anew between them and it (the shrinking of slice sampling, Neal 2003). Friction under load, simulated
+    in short pieces for each sample, would take minutes: it is not tried."""
     unknowns, mean, own = fit.refined.unknowns, fit.refined.x, fit.windows
     step = max(own.step, STEP)
     simulation = Simulation(fit.robot, step, centred=True)
@@ -436,15 +437,19 @@ def _borne_out(fit: MotionFit, x) -> list[DriveArrays]:
     windows = windows[:: max(1, 2 * len(windows) // FEW)]
 
     def squares(drives: Sequence[DriveArrays]) -> np.ndarray:
-        return np.array([np.mean(e**2) for e in errors_of(simulation, [windows], drives)])
+        first = np.cumsum(windows.counts) - windows.counts
+        return np.array(
+            [np.add.reduceat(np.sum(e**2, axis=1), first) for e in errors_of(simulation, [windows], drives)]
+        )
 
     least, found = squares([fit.drives])[0], [unknowns.at(unknowns.within(each)) for each in x]
     left = np.arange(0 if fit.drives.loaded.any() else len(x))
-    for _ in range(ROUNDS if len(left) else 0):
-        left = left[~(squares([found[k] for k in left]) < RULED_OUT**2 * least)]
-        if not len(left):
-            break
-        x[left] = (x[left] + mean) / 2
+    while len(left):
+        errors = squares([found[k] for k in left])
+        ratio = errors.sum(axis=1) / least.sum()
+        deviation = np.sqrt(len(windows)) * np.std(errors - ratio[:, None] * least, axis=1) / least.sum()
+        left = left[~(ratio + ndtri(UPPER) * deviation < RULED_OUT**2)]
+        x[left] = mean + rng.uniform(size=(len(left), 1)) * (x[left] - mean)
         for k in left:
             found[k] = unknowns.at(unknowns.within(x[k]))
     return found
