@@ -221,7 +221,7 @@ def fit_motion(
         undetermined=undetermined,
         covariance=shown.covariance,
         friction=_mean_friction(simulation, fine.windows, refined.drives),
-        ground_half_width=_of_ground(shown) if robot.floating else (0.0, 0.0),
+        ground_half_width=tuple(shown.half_width[-2:].tolist()) if robot.floating else (0.0, 0.0),
         laws=friction_laws(robot, free, refined.drives, fine.windows, shown),
         refined=refined,
         windows=fine.windows,
@@ -383,18 +383,10 @@ def _early(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.
     return (drives.delay < 0) & (other > (1 + EARLY) * own)
 
 
-def _of_ground(shown: Shown) -> tuple[float, float]:
-    """Half of intervals of the last two coordinates, logarithms of friction and time constant, in units of these."""
-    deviation = np.sqrt(np.maximum(np.diag(shown.covariance)[-2:], 0))
-    friction, constant = ndtri(UPPER) * deviation
-    return float(friction), float(constant)
-
-
 def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:
-    half = ndtri(UPPER) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
     found = {}
     for name in free.free:
-        own = np.where(free.places >= 0, half[free.of(name)], 0.0)
+        own = np.where(free.places >= 0, shown.half_width[free.of(name)], 0.0)
         found[name] = own * (getattr(refined.drives, name) if KINDS[name].logarithm else 1.0)
     return found
 
@@ -437,10 +429,8 @@ def _borne_out(fit: MotionFit, x, rng) -> list[DriveArrays]:
     windows = windows[:: max(1, 2 * len(windows) // FEW)]
 
     def squares(drives: Sequence[DriveArrays]) -> np.ndarray:
-        first = np.cumsum(windows.counts) - windows.counts
-        return np.array(
-            [np.add.reduceat(np.sum(e**2, axis=1), first) for e in errors_of(simulation, [windows], drives)]
-        )
+        first, errors = np.cumsum(windows.counts) - windows.counts, errors_of(simulation, [windows], drives)
+        return np.array([np.add.reduceat(np.sum(e**2, axis=1), first) for e in errors])
 
     least, found = squares([fit.drives])[0], [unknowns.at(unknowns.within(each)) for each in x]
     left = np.arange(0 if fit.drives.loaded.any() else len(x))
