@@ -395,7 +395,7 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     """Drives, friction and bodies that move as the logs do, as far as these tell: to randomise simulations.
 
     Numbers are drawn together: their covariance keeps, for one, damping and gain of a joint in proportion where only
-    that shows, which ranges of each alone do not. Rows that windows of the fit rule out are drawn nearer to it.
+    that shows, which ranges of each alone do not. Rows that windows of the fit may rule out are drawn anew.
 
     fit: to motion. count: of draws. seed: of the random numbers. Returns (count, nv) of gain, damping, frictionloss,
     armature (SI units), delay (s), slope_limit and limit (inf where there is none), inertias (count, nb, 10), and, of
