@@ -285,8 +285,7 @@ Medians over cases; ranges in brackets. Rows of {done} of {count} cases are ther
 
 ## 95 % intervals
 
-Of jackknife deviations times 3, of armature, damping and softness times 4.5; now the design effect of windows widens
-them, by less: [walking robots](../drives.md#walking-robots). Friction of the ground is counted where
+Why they are as wide as this: [walking robots](../drives.md#walking-robots). Friction of the ground is counted where
 cones of friction were elliptic, as in the file. Of pyramids, whose mean over directions is 0.79 of their edge, it is
 found {pyramids} times that edge.
 

@@ -31,6 +31,8 @@ SETTLES = 0.05  # of the cost, by which a correction for the step may raise it: 
 FALLEN = 1e3  # times the typical error, or a variance, beyond which all are alike
 OUTLIER = 6.0  # times the typical error, from which on it counts less
 DAMPINGS = (0.03, 0.3, 3.0, 30.0)  # tried at once, times the current one
+SHARED, SHARED_MORE = 3.0, 4.5  # times how windows of walks differ, which share errors (measured, docs/drives.md)
+LIKE_CONTACTS = ("damping", "armature")  # what contacts that are not quite right look like first, as softness
 UPPER = 0.975  # quantile
 NEARBY = 0.3  # of the spread of where walking windows begin, that derivatives are taken over
 FURTHEST = (2e-3, 0.05)  # rad or m, and times 1/s, as where a robot is in the plane may not be known at all
@@ -163,11 +165,7 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
         freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
         # what prior and steps add has no such freedom (Welch and Satterthwaite)
         freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
-        wide = np.sqrt(_alike(cost)) * stdtrit(freedom, UPPER) / ndtri(UPPER)
-        other = _by_limbs(unknowns, inverse, x)
-        covariance = covariance * np.outer(wide, wide) + np.outer(other, other)
-        least = np.minimum(1.0, cost.most / np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny)))
-        covariance *= np.outer(least, least)
+        covariance = _widened(unknowns, covariance, freedom, _by_limbs(unknowns, inverse, x), cost.most)
     return Shown(covariance, -scores / curvature, curvature, correction)
 
 
@@ -194,12 +192,16 @@ def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:
     return -inverse[:, limbs] @ np.linalg.solve(inverse[np.ix_(limbs, limbs)], x[limbs])
 
 
-def _alike(cost: "_Cost") -> float:
-    """Variance of the mean of what windows leave, times that of windows unlike each other (the design effect of
-    clusters, Kish 1965): strides of one gait repeat each other's errors."""
-    count = min(rows.stop - rows.start for rows in cost.spans)
-    left = np.stack([cost.error[rows][:count] for rows in cost.spans])
-    return max(1.0, float(np.sum(left.sum(axis=0) ** 2) / np.sum(left**2)))
+def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray:
+    """With degrees of freedom, what windows share, and another answer (p,), up to deviations (p,) of the prior."""
+    shared, each = np.full(len(covariance), SHARED), unknowns.each
+    shared[-1] = SHARED_MORE
+    for name in set(LIKE_CONTACTS) & set(unknowns.free):
+        shared[unknowns.free.index(name) * each :][:each] = SHARED_MORE
+    wide = shared * stdtrit(freedom, UPPER) / ndtri(UPPER)
+    found = covariance * np.outer(wide, wide) + np.outer(other, other)
+    least = np.minimum(1.0, most / np.sqrt(np.maximum(np.diag(found), np.finfo(float).tiny)))
+    return found * np.outer(least, least)
 
 
 def felt_by(simulated: Simulated, refined: Refined) -> np.ndarray:
