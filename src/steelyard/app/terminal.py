@@ -79,7 +79,7 @@ def _progress_lines():
     now, ended = ["starting", 0.0], Event()
 
     def speak():
-        wait = 0.5
+        wait = 1.5  # with what was loaded before, two seconds
         while not ended.wait(wait):
             typer.echo(f"{now[0]}: {now[1]:.0%}", err=True)
             wait = SPOKEN
