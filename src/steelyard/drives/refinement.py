@@ -146,9 +146,7 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     curvature = np.maximum(np.diagonal(own, axis1=1, axis2=2), np.finfo(float).tiny)
     moved, drives, correction = refined.moved, refined.drives, np.zeros(len(x))
     stepped = [inverse @ cost.pulled(simulated.by_step(moved, drives), moved, slopes)]
-    if not windows.walking:
-        covariance = _posterior(simulated, refined, error)
-    else:
+    if windows.walking:
         (halved,) = simulated.halved(moved, [drives])
         found = np.clip(-inverse @ cost.pulled(2 * (halved - error), moved, slopes), -cost.most, cost.most)
         stepped.append(found)
@@ -156,16 +154,18 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
         before, after = (np.sum(cost.weight * np.minimum(np.abs(cost.rows(e)), FALLEN) ** 2) for e in (halved, other))
         if after < (1 + SETTLES) * before:
             correction = found
+    by_step = sum(np.outer(each, each) for each in stepped) / 3
+    if windows.walking:
         without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
         spread = (len(own) - 1) / len(own) * without.T @ without
-        covariance = spread + PRIOR * inverse @ cost.own @ inverse
-    covariance += sum(np.outer(each, each) for each in stepped) / 3
-    if windows.walking:
+        covariance = spread + PRIOR * inverse @ cost.own @ inverse + by_step
         fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
         freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
         # what prior and steps add has no such freedom (Welch and Satterthwaite)
         freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
         covariance = _widened(unknowns, covariance, freedom, _by_limbs(unknowns, inverse, x), cost.most)
+    else:
+        covariance = _posterior(simulated, refined, error) + by_step
     return Shown(covariance, -scores / curvature, curvature, correction)
 
 

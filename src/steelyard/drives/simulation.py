@@ -137,8 +137,8 @@ class Simulation:
         m.dof_damping[self.dofs], m.dof_frictionloss[self.dofs] = drives.damping[own], drives.frictionloss[own]
         more = self.lead * self.step * (drives.damping + drives.kd * on)
         m.dof_armature[self.dofs] = np.maximum(drives.armature - more, SAME)[own]
-        if drives.softness.any():
-            share = drives.softness[own][:, None]
+        if np.any(drives.softness):
+            share = np.asarray(drives.softness)[own, None]
             _harden(m, self.dofs, (1 - share) * self.hard + share * self.soft[self.dofs])
         if drives.inertias is not self.robot.inertias:
             m.body_mass[self.bodies], m.body_ipos[self.bodies], inertia = to_com_inertia(drives.inertias)
