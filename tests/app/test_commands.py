@@ -39,7 +39,8 @@ def test_identify_writes_its_files_and_says_what_it_found(case, tmp_path):
     done = run("identify", model, log, "--out", tmp_path / "new" / "out")
     assert done.exit_code == DONE, done.output
     assert {path.name for path in (tmp_path / "new" / "out").iterdir()} == FILES
-    assert "Better: held-out torque error" in done.stdout and done.stderr == ""
+    assert "Better: held-out torque error" in done.stdout
+    assert all(line.endswith("%") for line in done.stderr.splitlines())  # how far it is, of what takes long
     assert (model.read_bytes(), log.read_bytes()) == before
     assert list((tmp_path / "new").iterdir()) == [tmp_path / "new" / "out"]
 

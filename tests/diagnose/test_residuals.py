@@ -5,7 +5,8 @@ import pytest
 
 import steelyard as sy
 from recordings_of_arms import arm, fitted, recorded
-from steelyard.diagnose.joint_residuals import autocorrelation, dependence
+from steelyard.diagnose.joint_residuals import dependence
+from steelyard.log.decimate import autocorrelation
 
 
 def remembering(n, memory, rng):

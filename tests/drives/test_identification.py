@@ -1,7 +1,12 @@
 """Robots identified from commands: truth within intervals, a scale that is said to be open, files that move as said."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -312,6 +317,30 @@ def test_draws_to_randomise_simulations(known):
     first = [3 * known.fit.refined.unknowns.free.index(name) for name in ("damping", "armature")]
     at = np.concatenate([np.arange(k, k + 3) for k in first])
     np.testing.assert_allclose(both, known.fit.covariance[np.ix_(at, at)], atol=0.2 * np.abs(np.diag(both)).max())
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks the system for the time of another process")
+def test_a_long_run_says_where_it_is_and_stops_when_told(leg, log, tmp_path):
+    """In two seconds of its own, on a machine that is as busy as it may be."""
+    sy.save(leg, tmp_path / "leg.xml")
+    np.savez(tmp_path / "run.npz", t=log.t, q=log.q, command=log.command)
+    words = [sys.executable, "-m", "steelyard", "identify", "leg.xml", "run.npz", "--drive", "position"]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as run:
+        line = run.stderr.readline()
+        assert line.endswith("%\n") and _spent(run.pid) < 2
+        while "motion" not in line:
+            line = run.stderr.readline()
+        before = _spent(run.pid)
+        run.send_signal(signal.SIGTERM)
+        _, status, used = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
+    assert run.returncode == 128 + signal.SIGTERM and used.ru_utime + used.ru_stime - before < 2
+
+
+def _spent(process: int) -> float:
+    """Time of the processor, s."""
+    words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_ranges_to_randomise_in(known):

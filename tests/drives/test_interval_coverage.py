@@ -30,6 +30,22 @@ def test_truth_lies_within_intervals(name, record_property):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("oddity", [{"soft": True}, {"dead": 4e-3}], ids=["soft friction", "dead band"])
+def test_truth_lies_within_intervals_of_what_a_model_lacks(oddity, record_property):
+    """How windows differ does not say: armature and friction of all of them are wrong alike."""
+    robot, truth, given, _ = CASES["leg"]()
+    inside = []
+    for seed in range(300, 303):
+        found = sy.identify(given, servo_log(robot, truth, seed=seed, **oddity), drive="model")
+        for joint, drive in enumerate(found.drives.values()):
+            for number in set(NUMBERS) & set(drive.intervals):
+                low, high = drive.intervals[number]
+                inside.append(low <= getattr(truth, number)[joint] <= high)
+    record_property("share", float(np.mean(inside)))
+    assert len(inside) >= 36 and np.mean(inside) > 0.92
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(10))
 def test_truths_of_twins_that_differ(seed):
     """Two legs whose motors were drawn one by one, although their names say they are the same."""

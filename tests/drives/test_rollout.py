@@ -56,7 +56,8 @@ def stepped(robot, drives: DriveArrays, t, command, step=STEP) -> np.ndarray:
         actuator.forcelimited, actuator.forcerange = True, np.minimum(drives.limit[j], 1e30) * np.array([-1, 1])
         joint.damping, joint.frictionloss = np.r_[drives.damping[j], 0, 0], drives.frictionloss[j]
         joint.armature = drives.armature[j]
-        joint.solimp_friction, joint.solref_friction = [0.9999, 0.9999, 0.001, 0.5, 2], [2 * step, 1]
+        if not drives.softness[j]:
+            joint.solimp_friction, joint.solref_friction = [0.9999, 0.9999, 0.001, 0.5, 2], [2 * step, 1]
     m = spec.compile()
     m.opt.timestep, m.opt.integrator = step, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
@@ -109,14 +110,15 @@ def log_of(robot, own: Recorded) -> sy.Log:
 
 
 def test_the_simulation_is_a_plain_one_of_mujoco(leg):
-    drives = servos(
-        leg, kd=np.array([0.5, 0.0, 1.0]), limit=np.array([8.0, np.inf, 12.0]), delay=np.array([0, 0.01, 0.03])
-    )
+    """With hard friction, and in one joint with that of MuJoCo by default."""
+    drives = servos(leg, kd=np.array([0.5, 0.0, 1.0]), softness=np.array([0.0, 1.0, 0.0]))
+    drives = drives.changed(limit=np.array([8.0, np.inf, 12.0]), delay=np.array([0, 0.01, 0.03]))
     own = recorded(leg, drives, seed=1, duration=6.0, tick=0)
     windows, simulation = from_rest(own), Simulation(leg, STEP)
     np.testing.assert_allclose(windows.errors(moved(simulation, windows, drives)), 0, atol=1e-9)
-    fine = recorded(leg, drives, seed=1, duration=6.0, tick=0, step=sy.model.STEP)
-    assert rolled(leg, log_of(leg, fine), drives).rmse.max() < 1e-3  # which begins with the speed of a quadratic
+    hard = drives.changed(softness=0.0)
+    fine = recorded(leg, hard, seed=1, duration=6.0, tick=0, step=sy.model.STEP)
+    assert rolled(leg, log_of(leg, fine), hard).rmse.max() < 1e-3  # which begins with the speed of a quadratic
 
 
 def test_the_sparse_solver_of_large_robots_is_not_used(tmp_path):
@@ -144,6 +146,9 @@ def test_commands_arrive_late_and_no_faster_than_their_slope(leg):
     np.testing.assert_allclose(told[:, 0], np.clip(2.0 * (since + STEP), 0, 0.3), atol=2 * STEP)
     np.testing.assert_allclose(told[:, 1], np.where(since + 1e-9 >= 0.1, -0.3, 0.0), atol=1e-9)
     assert np.abs(told[:, 2]).max() < 1e-9
+    band = drives.changed(dead_band=np.array([0.0, 6.0, 6.0]))  # 3 N m, 0.05 rad
+    (less,) = windows_of([steps], STEP, None).controls(band)
+    np.testing.assert_allclose(less, told + [0, 0.05, 0] * (told < -0.1), atol=1e-9)
 
 
 def test_windows_begin_where_the_robot_was(leg):

@@ -147,11 +147,14 @@ def servo_log(
     rubs: float = 0.0,
     sample: float = SAMPLE,
     torques: bool = False,
+    soft: bool = False,
+    dead: float = 0.0,
 ) -> sy.Log:
     """Log of positions and commands.
 
     size: of the motion, times that of `goals`, about the middle of what the joints can do. rubs: friction per load, N m
     per N m of gravity and inertia. sample: s. torques: of the drives, means until the next sample, instead of commands.
+    soft: whether friction is as soft as MuJoCo's by default. dead: error of position that drives leave out, rad.
     """
     t, command = goals(robot, duration, seed)
     bounds = robot.lower, robot.upper
@@ -165,7 +168,8 @@ def servo_log(
         joint.damping, joint.frictionloss = np.r_[drives.damping[j], 0, 0], drives.frictionloss[j]
         # a step damps by the speed at its end, as if there were armature of half a step times the damping more
         joint.armature = drives.armature[j] - FINE / 2 * (drives.damping[j] + drives.kd[j])
-        joint.solimp_friction, joint.solref_friction = [0.9999, 0.9999, 0.001, 0.5, 2], [2 * FINE, 1]
+        if not soft:
+            joint.solimp_friction, joint.solref_friction = [0.9999, 0.9999, 0.001, 0.5, 2], [2 * FINE, 1]
     m = spec.compile()
     m.opt.timestep, m.opt.integrator = FINE, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
@@ -180,7 +184,7 @@ def servo_log(
         if k % every == 0:
             found.append((d.qpos + before) / 2)  # a step's position is half a step ahead of its time
             torque.append(np.zeros(m.nu))
-        d.ctrl[:] = late[k]
+        d.ctrl[:] = late[k] - np.clip(late[k] - d.qpos, -dead, dead)
         before = d.qpos.copy()
         if rubs:
             m.dof_frictionloss[:] = drives.frictionloss + rubs * np.abs(d.qfrc_bias)

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any, NoReturn
 
 import typer
@@ -13,6 +14,8 @@ from steelyard.cards import FEW
 from steelyard.errors import DONE, FINDINGS
 from steelyard.sheets import broken
 from steelyard.storage import SCHEMA_VERSION
+
+SPOKEN = 5.0  # s between lines of progress
 
 
 def examples(*commands: str, status: str = "") -> str:
@@ -45,9 +48,13 @@ def subcommand(*examples_of_use: str, status: str = "", common: str = ""):
 
 @contextmanager
 def progress_bar(*, silent: bool):
-    """A progress callback: a bar on a terminal, nothing elsewhere."""
-    if silent or not (sys.stderr.isatty() or os.environ.get("FORCE_COLOR")):
+    """A progress callback: a bar on a terminal; elsewhere, such as in a log file, a line every few seconds."""
+    if silent:
         yield None
+        return
+    if not (sys.stderr.isatty() or os.environ.get("FORCE_COLOR")):
+        with _progress_lines() as told:
+            yield told
         return
     if sys.stderr.isatty():  # at once: loading what draws the bar takes a while
         sys.stderr.write("starting ...\r")
@@ -64,6 +71,29 @@ def progress_bar(*, silent: bool):
     with Progress(*shown, console=screen, transient=True) as bar:
         task = bar.add_task("starting", total=1.0)
         yield lambda stage, share: bar.update(task, description=stage, completed=share)
+
+
+@contextmanager
+def _progress_lines():
+    """Lines on standard error from the first seconds on, also while a stage says nothing."""
+    now, ended = ["starting", 0.0], Event()
+
+    def speak():
+        wait = 1.5  # with what was loaded before, two seconds
+        while not ended.wait(wait):
+            typer.echo(f"{now[0]}: {now[1]:.0%}", err=True)
+            wait = SPOKEN
+
+    def told(stage: str, share: float) -> None:
+        now[:] = stage, share
+
+    speaker = Thread(target=speak, daemon=True)
+    speaker.start()
+    try:
+        yield told
+    finally:
+        ended.set()
+        speaker.join()
 
 
 def show_json(found: dict) -> None:

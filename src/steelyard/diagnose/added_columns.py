@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.diagnose.case import Case
-from steelyard.diagnose.joint_residuals import autocorrelation, memory
+from steelyard.log.decimate import autocorrelation, memory
 
 ALIKE = 1.4  # times the filter's memory that white noise of a few hundred samples reaches
 PARALLEL = 1e-4  # of its length that a column must keep beside what the fit explains already, else it says nothing

@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.fit import Estimate, validate
 from steelyard.log import Log
+from steelyard.log.decimate import autocorrelation, memory
 from steelyard.model import Robot
 
 BINS = 12  # at most; fewer for few independent samples
@@ -122,23 +123,6 @@ def _near_reversals(error, speed, lags: float) -> float | None:
         return None
     ratio = np.mean(error[near] ** 2) / np.mean(error[~near] ** 2)
     return float(np.sqrt(ratio)) if fdtrc(*counts, ratio) < CERTAIN else None
-
-
-def autocorrelation(x) -> np.ndarray:
-    """(n,) autocorrelation of a signal (n,) about its mean, 1 at lag 0; zeros but for lag 0 of a constant."""
-    x = np.asarray(x, dtype=float) - np.mean(x)
-    spectrum = np.fft.rfft(x, 2 * len(x))
-    products = np.fft.irfft(np.abs(spectrum) ** 2)[: len(x)]
-    if products[0] <= 0:
-        return np.eye(1, len(x))[0]
-    return products / products[0]
-
-
-def memory(correlation) -> float:
-    """Samples that count as one: `1 + 2 sum rho` up to the first lag at which the correlation has died."""
-    below = np.flatnonzero(correlation < 0)
-    end = int(below[0]) if len(below) else len(correlation)
-    return float(max(1.0, 1 + 2 * correlation[1:end].sum()))
 
 
 def dependence(error, x, correlation=None) -> Dependence:

@@ -16,6 +16,7 @@ from steelyard.numbers import SAME
 LEAD = 0.2  # s before a window in which a command with a limited slope catches up
 FAR = 100.0  # s
 LOAD_FRICTION = ("load_friction_motor", "load_friction_external")
+ODDITIES = ("softness", "dead_band")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,8 @@ class DriveArrays:
     delay: s, by which commands come late by the stamps of the log: negative where positions are stamped before they
     were taken. damping, frictionloss, armature: of the joints, N m s/rad, N m, kg m^2. load_friction_motor,
     load_friction_external: friction loss per torque of the drive, and of gravity and speeds, beside the constant one.
+    softness: of friction loss, 0 of gears, 1 as MuJoCo's is by default. dead_band: torque that the drive leaves out at
+    either side of zero, in friction losses. Robots may have both, models do not.
     ground: how the one that a robot walks on differs from that of its file: height, m, and logarithms of factors of
     friction and of the time constant. A free base has no drive: zeros, without limits.
     """
@@ -45,10 +48,12 @@ class DriveArrays:
     inertias: np.ndarray  # (nb, 10) of the bodies
     load_friction_motor: np.ndarray | float = 0.0
     load_friction_external: np.ndarray | float = 0.0
+    softness: np.ndarray | float = 0.0
+    dead_band: np.ndarray | float = 0.0
     ground: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self):
-        for name in LOAD_FRICTION:
+        for name in (*LOAD_FRICTION, *ODDITIES):
             object.__setattr__(self, name, np.broadcast_to(np.asarray(getattr(self, name), float), self.gain.shape))
 
     @property
@@ -66,7 +71,13 @@ class DriveArrays:
     @property
     def told_by(self) -> bytes:
         """Equal for drives that follow the same of the same commands."""
-        return self.delay.tobytes() + self.slope_limit.tobytes()
+        return b"".join(each.tobytes() for each in (self.delay, self.slope_limit, self.left_out))
+
+    @property
+    def left_out(self) -> np.ndarray:
+        """(nv,) half of the dead band, in units of the command."""
+        torque = self.dead_band * self.frictionloss
+        return np.divide(torque, self.gain, out=np.zeros_like(self.gain), where=self.gain != 0)
 
 
 def commanded(drives: DriveArrays, recordings, source, starts, step: float, steps: int) -> np.ndarray:
@@ -87,7 +98,14 @@ def commanded(drives: DriveArrays, recordings, source, starts, step: float, step
         for place in range(1, found.shape[1]):
             now = now + np.clip(found[:, place] - now, -most, most)
             found[:, place] = now
-    return found[:, lead:]
+    found, most = found[:, lead:], drives.left_out
+    if most.any():
+        middles = edges[lead:-1] + step / 2
+        for k, (number, start) in enumerate(zip(source, starts, strict=True)):
+            own = recordings[number]
+            q = np.stack([np.interp(own.t[start] + middles, own.t, each) for each in own.joints.T], axis=1)
+            found[k] -= np.clip(found[k] - drives.follows_q * q, -most, most)
+    return found
 
 
 def _integral(t, command) -> tuple[np.ndarray, np.ndarray]:

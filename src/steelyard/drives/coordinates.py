@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
+from steelyard.drives.arrays import LOAD_FRICTION, ODDITIES, DriveArrays
 from steelyard.drives.windows import Windows
 from steelyard.dynamics import regressor
 from steelyard.inertia import from_com_inertia, to_com_inertia
@@ -37,6 +37,8 @@ KINDS = {
     "slope_limit": JointNumber(0.1, 1.0, 0.05),
     "limit": JointNumber(0.05, 1.0, 0.05),
     "delay": JointNumber(2e-3, 0.02, 1e-3, logarithm=False),  # s
+    "softness": JointNumber(1.0, 1.0, 1.0, logarithm=False),  # that of MuJoCo by default
+    "dead_band": JointNumber(0.1, 1.0, 1.0, logarithm=False),  # friction losses
 }
 USUAL = 0.3  # of load_friction: gears of servos lose about so much of the torque that they carry
 SPREADS = np.repeat([0.5, 0.03, 0.3], [1, 3, 6])  # of the prior of bodies: logarithm of mass, m, of lengths
@@ -170,6 +172,12 @@ class Unknowns:
         """These with delays that are not negative but for some joints (nv,), and their coordinates."""
         found = replace(self, soonest=np.where(early, self.soonest, 0.0))
         return found, found.within(x)
+
+    def with_oddities(self, x) -> tuple["Unknowns", np.ndarray, np.ndarray]:
+        """These and `ODDITIES`, their coordinates, and (p,) bool: those that x has."""
+        found, first = replace(self, free=(*self.free, *ODDITIES)), len(self.free) * self.each
+        more = np.zeros(found.of_bodies.start - first)
+        return found, np.insert(x, first, more), np.insert(np.ones(len(x), dtype=bool), first, more)
 
     def changes(self, limbs: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Coordinates to change at once, by how much (p,), and those that the joints' errors then answer to (nv,): one

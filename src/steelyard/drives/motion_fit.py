@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri
 
 from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, total_mass, unknowns, weights_of
@@ -18,7 +18,7 @@ from steelyard.drives.window_errors import Simulated, errors_of, least, levelled
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import STEP, Robot
-from steelyard.numbers import ROUNDING, ROUNDS
+from steelyard.numbers import ROUNDING
 
 MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
 LEGS = 18  # degrees of freedom of a quadruped
@@ -221,7 +221,7 @@ def fit_motion(
         undetermined=undetermined,
         covariance=shown.covariance,
         friction=_mean_friction(simulation, fine.windows, refined.drives),
-        ground_half_width=_of_ground(shown) if robot.floating else (0.0, 0.0),
+        ground_half_width=tuple(shown.half_width[-2:].tolist()) if robot.floating else (0.0, 0.0),
         laws=friction_laws(robot, free, refined.drives, fine.windows, shown),
         refined=refined,
         windows=fine.windows,
@@ -383,18 +383,10 @@ def _early(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.
     return (drives.delay < 0) & (other > (1 + EARLY) * own)
 
 
-def _of_ground(shown: Shown) -> tuple[float, float]:
-    """Half of intervals of the last two coordinates, logarithms of friction and time constant, in units of these."""
-    deviation = np.sqrt(np.maximum(np.diag(shown.covariance)[-2:], 0))
-    friction, constant = stdtrit(shown.freedom[-2:], UPPER) * deviation
-    return float(friction), float(constant)
-
-
 def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:
-    half = stdtrit(shown.freedom, UPPER) * np.sqrt(np.maximum(np.diag(shown.covariance), 0))
     found = {}
     for name in free.free:
-        own = np.where(free.places >= 0, half[free.of(name)], 0.0)
+        own = np.where(free.places >= 0, shown.half_width[free.of(name)], 0.0)
         found[name] = own * (getattr(refined.drives, name) if KINDS[name].logarithm else 1.0)
     return found
 
@@ -403,7 +395,7 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     """Drives, friction and bodies that move as the logs do, as far as these tell: to randomise simulations.
 
     Numbers are drawn together: their covariance keeps, for one, damping and gain of a joint in proportion where only
-    that shows, which ranges of each alone do not. Rows that windows of the fit rule out are drawn nearer to it.
+    that shows, which ranges of each alone do not. Rows that windows of the fit may rule out are drawn anew.
 
     fit: to motion. count: of draws. seed: of the random numbers. Returns (count, nv) of gain, damping, frictionloss,
     armature (SI units), delay (s), slope_limit and limit (inf where there is none), inertias (count, nb, 10), and, of
@@ -413,7 +405,7 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     """
     unknowns, rng = fit.refined.unknowns, np.random.default_rng(seed)
     x = rng.multivariate_normal(fit.refined.x, fit.covariance, size=count, method="eigh")
-    found = _borne_out(fit, x)
+    found = _borne_out(fit, x, rng)
     own = {name: np.stack([getattr(each, name) for each in found]) for name in (*FREE, "inertias")}
     loads = {name: own.pop(name) for name in LOAD_FRICTION}
     if unknowns.ground:
@@ -426,9 +418,10 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     return own | {"delay": np.maximum(own["delay"], 0.0)}  # early stamps are the log's
 
 
-def _borne_out(fit: MotionFit, x) -> list[DriveArrays]:
-    """Drives of samples (n, p) of the coordinates; those that windows of the fit rule out go half of the way to it, and
-    again. Friction under load, simulated in short pieces for each sample, would take minutes: it is not tried."""
+def _borne_out(fit: MotionFit, x, rng) -> list[DriveArrays]:
+    """Drives of samples (n, p) of the coordinates. Those that windows of the fit may rule out, by how unlike windows
+    are, are drawn anew between them and it (the shrinking of slice sampling, Neal 2003). Friction under load, simulated
+    in short pieces for each sample, would take minutes: it is not tried."""
     unknowns, mean, own = fit.refined.unknowns, fit.refined.x, fit.windows
     step = max(own.step, STEP)
     simulation = Simulation(fit.robot, step, centred=True)
@@ -436,15 +429,17 @@ def _borne_out(fit: MotionFit, x) -> list[DriveArrays]:
     windows = windows[:: max(1, 2 * len(windows) // FEW)]
 
     def squares(drives: Sequence[DriveArrays]) -> np.ndarray:
-        return np.array([np.mean(e**2) for e in errors_of(simulation, [windows], drives)])
+        first, errors = np.cumsum(windows.counts) - windows.counts, errors_of(simulation, [windows], drives)
+        return np.array([np.add.reduceat(np.sum(e**2, axis=1), first) for e in errors])
 
     least, found = squares([fit.drives])[0], [unknowns.at(unknowns.within(each)) for each in x]
     left = np.arange(0 if fit.drives.loaded.any() else len(x))
-    for _ in range(ROUNDS if len(left) else 0):
-        left = left[~(squares([found[k] for k in left]) < RULED_OUT**2 * least)]
-        if not len(left):
-            break
-        x[left] = (x[left] + mean) / 2
+    while len(left):
+        errors = squares([found[k] for k in left])
+        ratio = errors.sum(axis=1) / least.sum()
+        deviation = np.sqrt(len(windows)) * np.std(errors - ratio[:, None] * least, axis=1) / least.sum()
+        left = left[~(ratio + ndtri(UPPER) * deviation < RULED_OUT**2)]
+        x[left] = mean + rng.uniform(size=(len(left), 1)) * (x[left] - mean)
         for k in left:
             found[k] = unknowns.at(unknowns.within(x[k]))
     return found

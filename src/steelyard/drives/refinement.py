@@ -2,8 +2,7 @@
 
 Gauss-Newton steps on the errors of positions, along derivatives that serve as long as these steps help. Joints of
 several limbs on what stands do not move each other, so that a number of each is changed at once. Windows
-begin where their own samples say, as far as the smoothed state leaves that open (multiple shooting). Covariances come
-from all answers, and from how unlike windows are: errors within one are no independent samples.
+begin where their own samples say, as far as the smoothed state leaves that open (multiple shooting).
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from steelyard.drives.arrays import DriveArrays
 from steelyard.drives.coordinates import Unknowns
 from steelyard.drives.window_errors import Simulated, errors_of
 from steelyard.drives.windows import Windows
+from steelyard.log.decimate import autocorrelation, memory
 from steelyard.spatial import TWIST
 
 STEPS, LAST = 12, 5  # of a search, and of what follows it
@@ -110,21 +110,24 @@ def refine(
 class Shown:
     """What windows say of the coordinates that were found.
 
-    freedom: (p,) its degrees of freedom: few windows may show most of a coordinate. Of walks, they are within it.
     correction: (p,) by how much infinitely fine steps would change each coordinate: contacts of walks need them.
     """
 
-    covariance: np.ndarray  # (p, p)
-    freedom: np.ndarray
+    covariance: np.ndarray  # (p, p) of the truth about them
     wanted: np.ndarray  # (k, p) by how much each window alone would change each coordinate alone
     curvature: np.ndarray  # (k, p) of its cost there
     correction: np.ndarray
 
+    @property
+    def half_width(self) -> np.ndarray:
+        """(p,) half of 95 % intervals."""
+        return ndtri(UPPER) * np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
-    """Covariance of the coordinates: what leaving out one window after the other (jackknife of clusters, Bell and
-    McCaffrey 2002: errors within one are alike), the prior, and a step change. Long logs leave less than what
-    simulators differ by: armatures by half a step times the damping, delays by half a step."""
+    """Covariance of the coordinates: that of `_posterior`, and what a step changes, as long logs leave less than what
+    simulators differ by: armatures by half a step times the damping, delays by half a step. Of walks, what leaving out
+    one window after the other changes (jackknife of clusters, Bell and McCaffrey 2002), and the prior."""
     unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
     (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x)
@@ -139,11 +142,8 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
             felt = values[:, rows, joints].reshape(len(values), -1)
             part[k] += felt @ felt.T
         np.add.at(own, np.ix_(np.arange(len(own)), places, places), part)
-    without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
     inverse = np.linalg.inv(gram)
-    spread = (len(own) - 1) / len(own) * without.T @ without
     curvature = np.maximum(np.diagonal(own, axis1=1, axis2=2), np.finfo(float).tiny)
-    prior = PRIOR * inverse @ cost.own @ inverse
     moved, drives, correction = refined.moved, refined.drives, np.zeros(len(x))
     stepped = [inverse @ cost.pulled(simulated.by_step(moved, drives), moved, slopes)]
     if windows.walking:
@@ -154,14 +154,36 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
         before, after = (np.sum(cost.weight * np.minimum(np.abs(cost.rows(e)), FALLEN) ** 2) for e in (halved, other))
         if after < (1 + SETTLES) * before:
             correction = found
-    fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
-    freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
-    covariance = spread + prior + sum(np.outer(each, each) for each in stepped) / 3
-    if windows.walking:  # what prior and steps add has no such freedom (Welch and Satterthwaite)
+    by_step = sum(np.outer(each, each) for each in stepped) / 3
+    if windows.walking:
+        without = np.linalg.solve(gram - own, scores[:, :, None])[:, :, 0]
+        spread = (len(own) - 1) / len(own) * without.T @ without
+        covariance = spread + PRIOR * inverse @ cost.own @ inverse + by_step
+        fourth = np.maximum(np.sum(without**4, axis=0), np.finfo(float).tiny)
+        freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
+        # what prior and steps add has no such freedom (Welch and Satterthwaite)
         freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
         covariance = _widened(unknowns, covariance, freedom, _by_limbs(unknowns, inverse, x), cost.most)
-        freedom[:] = np.inf
-    return Shown(covariance, freedom, -scores / curvature, curvature, correction)
+    else:
+        covariance = _posterior(simulated, refined, error) + by_step
+    return Shown(covariance, -scores / curvature, curvature, correction)
+
+
+def _posterior(simulated: Simulated, refined: Refined, error) -> np.ndarray:
+    """(p, p) covariance of the true coordinates about those that were found: of a linear Gaussian posterior together
+    with what robots have and models do not (Kennedy and O'Hagan 2001: the discrepancy of a model), and how far its mean
+    is from them. Samples count as many as are independent, by the autocorrelation of what is left."""
+    unknowns, x, own = refined.unknowns.with_oddities(refined.x)
+    starts = None if refined.slopes is None else refined.slopes.starts
+    slopes = _slopes(simulated, refined.moved, unknowns, x, starts=starts)
+    cost = _Cost(unknowns, simulated.windows, x, error)
+    gram, pull, *_ = cost.normal(x, refined.moved, slopes)
+    left = np.sqrt(cost.weight) * cost.error
+    count = np.mean([1 / memory(autocorrelation(each)) for each in left.T]) / np.mean(left**2)
+    prior = cost.own / PRIOR
+    covariance = np.linalg.inv(count * (gram - cost.own) + prior)
+    shift = covariance @ (count * pull + (prior - count * cost.own) @ (x - cost.mean))
+    return (covariance + np.outer(shift, shift))[np.ix_(own, own)]
 
 
 def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:

@@ -91,8 +91,9 @@ class Simulation:
         self.model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE  # the sparse factor of 4.0.0 is wrong (mujoco#3767)
         if not robot.floating:
             self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-        self.model.dof_solimp[:, :2] = IMPEDANCE
-        self.model.dof_solref[:, 0] = 2 * step
+        self.soft = np.column_stack([self.model.dof_solref[:, 0], self.model.dof_solimp[:, :2]])
+        self.hard = np.array([2 * step, IMPEDANCE, IMPEDANCE])
+        _harden(self.model, slice(None), self.hard)
         self.bodies = [self.model.body(name).id for name in robot.body_names]
         self.dofs = [self.model.joint(name).dofadr[0] for name in names]
         self.actuators = [self.model.actuator(name).id for name in names]
@@ -136,6 +137,9 @@ class Simulation:
         m.dof_damping[self.dofs], m.dof_frictionloss[self.dofs] = drives.damping[own], drives.frictionloss[own]
         more = self.lead * self.step * (drives.damping + drives.kd * on)
         m.dof_armature[self.dofs] = np.maximum(drives.armature - more, SAME)[own]
+        if np.any(drives.softness):
+            share = np.asarray(drives.softness)[own, None]
+            _harden(m, self.dofs, (1 - share) * self.hard + share * self.soft[self.dofs])
         if drives.inertias is not self.robot.inertias:
             m.body_mass[self.bodies], m.body_ipos[self.bodies], inertia = to_com_inertia(drives.inertias)
             m.body_inertia[self.bodies], m.body_iquat[self.bodies] = principal_moments(inertia)
@@ -230,6 +234,11 @@ class Simulation:
         qpos, qvel = states[..., 1 : 1 + m.nq], states[..., 1 + m.nq : 1 + m.nq + m.nv]
         q, v, _ = from_mujoco(m, self.robot, qpos, qvel, np.zeros((*states.shape[:-1], m.nv)))
         return q, v
+
+
+def _harden(m, dofs, numbers):
+    """Friction of joints with a time constant, s, and impedances."""
+    m.dof_solref[dofs, 0], m.dof_solimp[dofs, :2] = numbers[..., 0], numbers[..., 1:]
 
 
 def _change_ground(m, floor, height: float, friction: float, softness: float):

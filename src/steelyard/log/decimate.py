@@ -82,3 +82,20 @@ def _require_even(log: Log) -> None:
             f"log {log.name!r}: its steps spread by {100 * spread:.0f} % of their median, so it has no one rate to "
             "divide. Filter it with differentiate, which takes stamps as they are, and keep every k-th sample"
         )
+
+
+def autocorrelation(x) -> np.ndarray:
+    """(n,) autocorrelation of a signal (n,) about its mean, 1 at lag 0; zeros but for lag 0 of a constant."""
+    x = np.asarray(x, dtype=float) - np.mean(x)
+    spectrum = np.fft.rfft(x, 2 * len(x))
+    products = np.fft.irfft(np.abs(spectrum) ** 2)[: len(x)]
+    if products[0] <= 0:
+        return np.eye(1, len(x))[0]
+    return products / products[0]
+
+
+def memory(correlation) -> float:
+    """Samples that count as one: `1 + 2 sum rho` up to the first lag at which the correlation has died."""
+    below = np.flatnonzero(correlation < 0)
+    end = int(below[0]) if len(below) else len(correlation)
+    return float(max(1.0, 1 + 2 * correlation[1:end].sum()))

@@ -21,7 +21,7 @@ from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_ax
 from steelyard.report.identification_report import record_of
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import repeat_section, stamped
-from steelyard.report.randomisation import CENTER, FOUND, PRIOR, SCALE, body_ranges, range_parts
+from steelyard.report.randomisation import CENTER, FOUND, MOMENT, PRIOR, SCALE, body_ranges, range_parts
 from steelyard.report.randomisation import KEY as RANGES
 from steelyard.report.randomisation import TITLE as RANGE_TITLE
 from steelyard.report.record import FILES, Record, render, write
@@ -217,9 +217,10 @@ def _draws(payload: Payload) -> Draws | None:
 
 
 def _ranges(payload: Payload, draws: Draws) -> list[dict]:
-    """Ranges of mass and centre of mass; part of the latter may be assumed."""
-    center = PRIOR if payload.status is Status.AXIS else FOUND
-    sources = {(SCALE, "payload"): FOUND} | {(CENTER, f"payload {axis}"): center for axis in "xyz"}
+    """Ranges of mass, centre of mass and moments; part of the latter two may be assumed."""
+    rest = PRIOR if payload.status is Status.AXIS else FOUND
+    sources = {(SCALE, "payload"): FOUND}
+    sources |= {(group, f"payload {axis}"): rest for group in (CENTER, MOMENT) for axis in "xyz"}
     return body_ranges(draws, payload.theta[None], sources)
 
 

@@ -95,7 +95,7 @@ class Stamped(Summary):
 
 
 class Range(TypedDict):
-    group: Annotated[str, told("mass_scale, center_offset, or a number of the ground, of joints or of drives.")]
+    group: Annotated[str, told("mass_scale, center_offset, moment_scale, or a number of ground, joints or drives.")]
     name: Annotated[str, told("Of the body (and axis), or of the joint, or ground.")]
     unit: str
     lower: Annotated[float, told("5 % of the samples in draws.npz lie below, or the value of the model file.")]

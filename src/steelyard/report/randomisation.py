@@ -1,4 +1,4 @@
-"""Ranges to randomise simulations in: what samples of the posterior do to masses, centres, friction and drives."""
+"""Ranges to randomise simulations in: what samples of the posterior do to bodies, friction and drives."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -8,6 +8,7 @@ import numpy as np
 from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.fit import Draws, Source
 from steelyard.fit.draws import FILE
+from steelyard.inertia import to_com_inertia
 from steelyard.model import Robot
 from steelyard.numbers import SAME, interval, plural
 from steelyard.pipeline import Result
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from steelyard.pipeline.drive_identification import DriveResult
 
 LEVEL = 0.9  # of the ranges: 5 to 95 %
-SCALE, CENTER = "mass_scale", "center_offset"
+SCALE, CENTER, MOMENT = "mass_scale", "center_offset", "moment_scale"
 GROUND, CONTACT = "ground", {"friction": "1", "time_constant": "s"}  # what contacts with it have, with units
 FOUND, PRIOR, GIVEN = "identified", "prior", "given"
 OPEN = 0.5  # of the prior's variance, from which on motion has not shown a number of a body
@@ -31,8 +32,8 @@ KEY, TITLE = "randomisation", "Ranges to randomise simulations in"
 
 
 def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]) -> list[dict]:
-    """Records of the ranges of samples, one a number, each with the robot's own in it: masses are multiples of its own,
-    centres offsets. sources: by group and name `FOUND` or `PRIOR`; others are given."""
+    """Records of the ranges of samples, one a number, each with the robot's own in it: masses and moments
+    are multiples of its own, centres offsets. sources: by group and name `FOUND` or `PRIOR`; others are given."""
     found = body_ranges(draws, robot.inertias, sources)
     for group, values in draws.values.items():
         for dof in robot.driven_dofs:
@@ -49,16 +50,18 @@ def ranges_of(robot: Robot, draws: Draws, sources: Mapping[tuple[str, str], str]
 
 
 def body_ranges(draws: Draws, inertias, sources: Mapping[tuple[str, str], str]) -> list[dict]:
-    """Records of the ranges of masses and centres of mass alone. inertias: (nb, 10) that are randomised; sources: as of
-    `ranges_of`."""
+    """Records of the ranges of bodies alone: mass, centre, moments of inertia about it. inertias: (nb, 10) that are
+    randomised; sources: as of `ranges_of`."""
     found = []
     for i, name in enumerate(draws.bodies):
-        mass, own = draws.inertias[:, i, 0], inertias[i]
-        if not own[0] > 0:
+        if not inertias[i, 0] > 0:
             continue
-        found.append(_range(SCALE, name, "1", mass / own[0], 1.0, sources))
-        offsets = draws.inertias[:, i, 1:4] / mass[:, None] - own[1:4] / own[0]
-        found += [_range(CENTER, f"{name} {axis}", "m", offsets[:, k], 0.0, sources) for k, axis in enumerate("xyz")]
+        (own_mass, own_center, own), (mass, center, moments) = map(to_com_inertia, (inertias[i], draws.inertias[:, i]))
+        found.append(_range(SCALE, name, "1", mass / own_mass, 1.0, sources))
+        for k, axis in enumerate("xyz"):
+            found.append(_range(CENTER, f"{name} {axis}", "m", center[:, k] - own_center[k], 0.0, sources))
+            if own[k, k] > 0:
+                found.append(_range(MOMENT, f"{name} {axis}", "1", moments[:, k, k] / own[k, k], 1.0, sources))
     return found
 
 
@@ -91,6 +94,7 @@ def torque_ranges(result: Result, draws: Draws) -> list[dict]:
         for axis in "xyz":
             both = {SOURCES[label[f"{body}.{name}"]] for name in ("m", f"h{axis}")}
             sources[CENTER, f"{body} {axis}"] = PRIOR if PRIOR in both else FOUND if FOUND in both else GIVEN
+            sources[MOMENT, f"{body} {axis}"] = SOURCES[label[f"{body}.I{axis}{axis}"]]
     for term in layout.terms:
         for joint in layout.dof_names:
             sources[TERMS[term].stated or term, joint] = SOURCES[label[f"{joint}.{term}"]]
@@ -109,12 +113,13 @@ def drive_ranges(result: "DriveResult") -> list[dict]:
 
 
 def _shown(fit: "MotionFit", names: Iterable[str]) -> Iterator[tuple[tuple[str, str], str]]:
-    """What motion shows of masses and centres: most of the prior's variance is gone, or it is the prior's own."""
+    """What motion shows of bodies: most of the prior's variance is gone, or it is the prior's own."""
     unknowns = fit.refined.unknowns
     own = unknowns.of_bodies
     after, before = fit.covariance[own, own], unknowns.prior(fit.refined.x)[1][own, own]
     for i, name in enumerate(names):
-        for k, key in enumerate(((SCALE, name), *((CENTER, f"{name} {axis}") for axis in "xyz"))):
+        keys = [(SCALE, name), *((group, f"{name} {axis}") for group in (CENTER, MOMENT) for axis in "xyz")]
+        for k, key in zip((0, 1, 2, 3, 4, 6, 9), keys, strict=True):  # of `changed_bodies`
             row = unknowns.bodies[:, i, k]
             left, whole = row @ after @ row, row @ before @ row
             if whole > SAME**2:
@@ -151,7 +156,7 @@ def range_parts(summary: dict) -> Iterator[Part]:
     bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))
     if bodies:
         yield Part(sheet=_body_sheet(found, bodies))
-    joints = [each for each in found if each["group"] not in (SCALE, CENTER, *CONTACT)]
+    joints = [each for each in found if each["group"] not in (SCALE, CENTER, MOMENT, *CONTACT)]
     if joints:
         yield Part(sheet=_joint_sheet(joints))
     if ground := [each for each in found if each["group"] in CONTACT]:
@@ -170,13 +175,20 @@ def _cell(record: dict, factor: float = 1.0) -> Cell:
 def _body_sheet(found: list[dict], bodies: list[str]) -> Sheet:
     by = {(each["group"], each["name"]): each for each in found}
     rows = [
-        (name, _cell(by[SCALE, name]), *(_cell(by[CENTER, f"{name} {axis}"], 1e3) for axis in "xyz")) for name in bodies
+        (
+            name,
+            _cell(by[SCALE, name]),
+            *(_cell(by[CENTER, f"{name} {axis}"], 1e3) for axis in "xyz"),
+            *(_cell(own) if (own := by.get((MOMENT, f"{name} {axis}"))) else Cell("") for axis in "xyz"),
+        )
+        for name in bodies
     ]
     return sheet(
         "Ranges of bodies",
-        f"Mass as a multiple of that in the model file; offset of the centre of mass from it, mm, in the body's axes. "
+        "Mass, and moments of inertia about the centre of mass, as multiples of those in the model file; offset of the "
+        "centre of mass from it, mm. In the body's axes. "
         f"{MARK} not identified: the range rests on the prior.",
-        (("Body", "text"), "Mass scale", "Offset x", "Offset y", "Offset z"),
+        (("Body", "text"), "Mass scale", *(f"{what} {axis}" for what in ("Offset", "Moment") for axis in "xyz")),
         rows,
         folded="" if len(rows) <= 8 else plural(len(rows), "body", "bodies"),
     )
