@@ -147,12 +147,16 @@ class Robot:
         return tuple(j for j in self.joints if j.mimics is None)
 
     @cached_property
-    def nq(self) -> int:
-        return sum(j.nq for j in self.free_joints)
+    def _sizes(self) -> tuple[int, int]:
+        return sum(j.nq for j in self.free_joints), sum(j.nv for j in self.free_joints)
 
-    @cached_property
+    @property
+    def nq(self) -> int:
+        return self._sizes[0]
+
+    @property
     def nv(self) -> int:
-        return sum(j.nv for j in self.free_joints)
+        return self._sizes[1]
 
     @property
     def joint_names(self) -> tuple[str, ...]:
