@@ -25,7 +25,7 @@ from evidence.tables import table
 from steelyard.errors import OptionError, SteelyardError
 from steelyard.report.drive_report import drive_summary
 from steelyard.simulate import FEET, Truth, WalkNoise
-from steelyard.simulate.truth import INTEGRATORS, SAMPLE, Ground, on_ground
+from steelyard.simulate.truth import INTEGRATORS, SAMPLE, SimulatedGround, on_ground
 from steelyard.simulate.walking import BALL, SENSOR, Walk
 
 PAGE, LIMIT, WORKERS = "walks", 3600.0, 1
@@ -118,7 +118,7 @@ def with_other_limbs(model: Path, rng) -> Path:
 
 def in_the_air(walk: Walk, truth: Truth, noise: WalkNoise, rng) -> sy.Log:
     """The log of the same robot with its base held and its legs in the air: steps out and back, ever faster."""
-    spec = on_ground(walk.true, FEET, (SENSOR,), Ground(0.8, 0.02), BALL)
+    spec = on_ground(walk.true, FEET, (SENSOR,), SimulatedGround(0.8, 0.02), BALL)
     spec.delete(spec.joint("floating_base"))
     spec.body("base").pos = [0, 0, 1]
     m = spec.compile()
@@ -143,7 +143,7 @@ def in_the_air(walk: Walk, truth: Truth, noise: WalkNoise, rng) -> sy.Log:
 
 def true_model(walk: Walk, truth: Truth) -> str:
     """MJCF of the robot as it is, on its ground, in the settings of the user's file."""
-    ground = Ground(truth.friction or 0.8, truth.softness or 0.02)
+    ground = SimulatedGround(truth.friction or 0.8, truth.softness or 0.02)
     if walk.nominal.nv == 18:
         spec = on_ground(walk.true, FEET, (SENSOR,), ground, BALL)
     else:

@@ -25,7 +25,7 @@ from steelyard.excite.collisions import scene_of
 from steelyard.excite.feasibility import margins
 from steelyard.excite.limits import bounds_of, random_states
 from steelyard.excite.motion_curves import Fourier
-from steelyard.excite.motion_problem import Problem
+from steelyard.excite.motion_problem import MotionProblem
 from steelyard.excite.optimise import random_variables
 
 SEEDS = 2
@@ -97,8 +97,8 @@ def _sizes(made: Design, gram) -> np.ndarray:
     )
 
 
-def _problem(made: Design, curve) -> Problem:
-    return Problem(made.robot, made.goal, curve, bounds_of(made.robot, Limits()))
+def _problem(made: Design, curve) -> MotionProblem:
+    return MotionProblem(made.robot, made.goal, curve, bounds_of(made.robot, Limits()))
 
 
 def _random(made: Design, seed: int, *, kept: bool):

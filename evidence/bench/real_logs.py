@@ -55,7 +55,7 @@ second, as no noise does.""",
 
 def printed(found) -> str:
     """What the command prints of an inspection, without colours."""
-    screen = Console(file=io.StringIO(), width=120, color_system=None)
+    screen = Console(file=io.StringIO(), width=100, color_system=None)
     screen.print(health_overview(found))
     return "\n".join(line.rstrip() for line in screen.file.getvalue().splitlines())
 

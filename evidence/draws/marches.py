@@ -16,7 +16,7 @@ from robots import urdf
 from steelyard.model.drive import Drive
 from steelyard.simulate import Truth, WalkNoise
 from steelyard.simulate.motion import recorded, simulated
-from steelyard.simulate.truth import SAMPLE, Ground, compiled, on_ground
+from steelyard.simulate.truth import SAMPLE, SimulatedGround, compiled, on_ground
 from steelyard.simulate.walking import Walk
 
 FEET = ("left_ankle_roll_link", "right_ankle_roll_link")
@@ -74,7 +74,7 @@ def march(
         The Walk.
     """
     given, truth, rng = humanoid(), truth or Truth(), np.random.default_rng(seed)
-    true, floor = truth.robot(given), Ground(0.8, 0.02)
+    true, floor = truth.robot(given), SimulatedGround(0.8, 0.02)
     m = compiled(true, FEET, SENSORS, floor, BALL, truth, sole=SOLE)
     model = on_ground(given, FEET, SENSORS, floor, BALL, SOLE)
     pattern = March(model.compile(), step, ahead, rng)

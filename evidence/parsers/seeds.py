@@ -18,7 +18,7 @@ from check.corpus.cases import MJCF, URDF  # noqa: E402
 from random_robots import urdf_text  # noqa: E402
 from steelyard.fleet.cache import save_part, save_refusal  # noqa: E402
 from steelyard.fleet.evidence import Evidence, Fitness  # noqa: E402
-from steelyard.fleet.partitions import Head, Part, Samples  # noqa: E402
+from steelyard.fleet.partitions import FleetPart, Head, Samples  # noqa: E402
 from steelyard.information import accumulate, save_information  # noqa: E402
 from steelyard.log import write_csv, write_npz  # noqa: E402
 
@@ -219,7 +219,7 @@ def part() -> list[bytes]:
     head = Head(Samples(40, 30, 10), Evidence(np.diag(ones), ones), Fitness(np.ones(3), 0.1, 1.5), ("late",), 0.1)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "part.npz"
-        save_part(Part(head, summed(), summed()), path)
+        save_part(FleetPart(head, summed(), summed()), path)
         return [path.read_bytes()]
 
 

@@ -49,7 +49,7 @@ class Size(NamedTuple):
     scale: tuple[str, float, float] | None = None
 
 
-class Joint(NamedTuple):
+class JointSize(NamedTuple):
     """What the prior of a column goes by. torque: RMS of its joint; column: RMS of the column; slow: speed below which
     friction is told by rests."""
 
@@ -68,7 +68,7 @@ class Weighed:
     """
 
     made: Callable[[str, int, int], Iterable[Extra]]
-    size: Callable[[Extra, Joint], Size]
+    size: Callable[[Extra, JointSize], Size]
     torque: Callable[[Any, Extra], Any] | None = None
     part: Literal["friction", "robot", "joint"] = "joint"
 
@@ -79,7 +79,7 @@ def _curve(joint: str, dof: int, nv: int):
         yield Extra(f"{joint}.curve.{shape}", "N m", "curve", (dof,), number=number, weighed=True)
 
 
-def _size_of_bump(bump: Extra, joint: Joint) -> Size:
+def _size_of_bump(bump: Extra, joint: JointSize) -> Size:
     name = bump.name.partition(".curve")[0]
     if bump.number == BUMPS:
         return Size(joint.torque / joint.column, (f"{name}.friction", *STATED))
@@ -110,7 +110,7 @@ def _lean(_: str, __: int, nv: int):
         yield Extra(f"lean.{axis}", "rad", "lean", tuple(range(nv)), number=number, weighed=True)
 
 
-def _spring(column: Extra, joint: Joint) -> Size:
+def _spring(column: Extra, joint: JointSize) -> Size:
     """A twentieth of its joint's torque a radian."""
     return Size(0.05 * joint.torque, (f"{column.name.rpartition('.')[0]}.spring", *SPRUNG))
 

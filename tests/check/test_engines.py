@@ -22,7 +22,7 @@ from check.test_destinations import (
 from robots import package_folder, urdf
 from steelyard import check
 from steelyard.check import engines as engine_module
-from steelyard.check.engines import BY_NAME, ENGINES, Comparison, EngineReading, compare_engines
+from steelyard.check.engines import BY_NAME, ENGINES, EngineComparison, EngineReading, compare_engines
 from steelyard.check.render import engine_lines
 from steelyard.errors import OptionError
 from steelyard.model.formats import load as sy_load
@@ -237,10 +237,10 @@ def test_mjcf_in_pinocchio_and_mujoco():
 def test_no_agreement_is_told_where_nothing_was_compared():
     refused, empty = EngineReading("mujoco", refused="no"), EngineReading("drake", "1.0")
     for readings in ((), (refused,), (refused, empty)):
-        assert "no engine has read it" in repr(Comparison(Path("a.urdf"), readings))
+        assert "no engine has read it" in repr(EngineComparison(Path("a.urdf"), readings))
     agrees = EngineReading("drake", "1.0", bodies=2)
-    assert "1 engine agrees on what was compared" in repr(Comparison(Path("a.urdf"), (refused, agrees)))
-    shown = "\n".join(engine_lines(Comparison(Path("a.urdf"), (empty,), missing=("newton",))))
+    assert "1 engine agrees on what was compared" in repr(EngineComparison(Path("a.urdf"), (refused, agrees)))
+    shown = "\n".join(engine_lines(EngineComparison(Path("a.urdf"), (empty,), missing=("newton",))))
     assert "nothing in it could be compared" in shown and "steelyard[engines]" not in shown
 
 

@@ -8,14 +8,14 @@ from evidence.draws.replays import errors
 import steelyard as sy
 from evidence import walks
 from steelyard.simulate import EXACT, FEET, Truth
-from steelyard.simulate.truth import Ground, on_ground
+from steelyard.simulate.truth import SimulatedGround, on_ground
 
 
 def test_a_model_is_judged_as_it_moves():
     """The true robot in the settings of the truth makes no error, and each thing that differs makes one."""
     truth = Truth(load=1.0, frictionloss=0.3, delay=0.006, friction=0.6, integrator="implicitfast", cone="pyramidal")
     walk = sy.simulate.walk(duration=1.5, truth=truth, noise=EXACT)
-    spec = on_ground(walk.true, FEET, ("imu",), Ground(0.6, 0.02), walks.BALL)
+    spec = on_ground(walk.true, FEET, ("imu",), SimulatedGround(0.6, 0.02), walks.BALL)
     spec.option.timestep, spec.option.cone = truth.step, 0
     for actuator in spec.actuators:
         actuator.delay, actuator.nsample = truth.delay, 8

@@ -14,7 +14,7 @@ from steelyard.excite.design_goal import goal_of
 from steelyard.excite.feasibility import _margin
 from steelyard.excite.ground_support import support_of
 from steelyard.excite.limits import bounds_of, random_states, require_strength
-from steelyard.excite.motion_problem import Problem
+from steelyard.excite.motion_problem import MotionProblem
 from steelyard.inertia.divergence import pullback_metric
 from steelyard.motion_options import Aim
 
@@ -169,7 +169,7 @@ def test_one_pose_that_can_be_held_is_enough(standing):
 
 def test_margins_name_the_limit_that_is_near(standing):
     robot, bounds = standing
-    problem = Problem(robot, None, None, bounds)
+    problem = MotionProblem(robot, None, None, bounds)
     half, middle = bounds.half[1], bounds.middle[1]
     low = _margin(problem, "position", 1, -0.9 * half, 1.0)
     assert low.limit == bounds.lower[1] and low.value == pytest.approx(middle - 0.9 * half)

@@ -13,7 +13,7 @@ from steelyard.excite.design_goal import goal_of
 from steelyard.excite.limits import bounds_of, random_states
 from steelyard.excite.measured_rows import base_rows
 from steelyard.excite.motion_curves import Fourier
-from steelyard.excite.motion_problem import Problem
+from steelyard.excite.motion_problem import MotionProblem
 from steelyard.motion_options import Aim
 
 pytestmark = pytest.mark.claim("excitation.safe")
@@ -27,9 +27,9 @@ def made():
     return design(SCARA, 4.0, **SHORT)
 
 
-def _problem(robot, **options) -> Problem:
+def _problem(robot, **options) -> MotionProblem:
     bounds = bounds_of(robot, Limits())
-    return Problem(robot, goal_of(robot, random_states(robot, bounds), Aim(**options)), Fourier(5.0, 3), bounds)
+    return MotionProblem(robot, goal_of(robot, random_states(robot, bounds), Aim(**options)), Fourier(5.0, 3), bounds)
 
 
 @pytest.mark.parametrize("friction", [("viscous", "coulomb", "offset"), ()])

@@ -21,7 +21,7 @@ from steelyard.excite.limits import bounds_of, random_states
 from steelyard.excite.measured_axes import measured_kinds
 from steelyard.excite.motion_curves import Fourier
 from steelyard.excite.motion_files import earlier_information
-from steelyard.excite.motion_problem import Problem
+from steelyard.excite.motion_problem import MotionProblem
 from steelyard.excite.optimise import random_variables
 from steelyard.information import accumulate
 from steelyard.motion_options import Aim
@@ -101,7 +101,7 @@ def test_a_problem_with_a_scene_travels_to_other_processes():
     robot = sy.load(urdf("ur10_robot"))
     bounds = bounds_of(robot, Limits())
     goal = goal_of(robot, random_states(robot, bounds), Aim())
-    problem = Problem(robot, goal, Fourier(4.0, 2), bounds, _scene(robot, Limits()))
+    problem = MotionProblem(robot, goal, Fourier(4.0, 2), bounds, _scene(robot, Limits()))
     z = random_variables(problem, np.random.default_rng(0))
     value = problem.cost(z, {}, 30.0, {})[0]
     assert value > replace(problem, colliding=False).cost(z, {}, 30.0, {})[0]  # something is near
@@ -321,7 +321,7 @@ def test_the_gradient_is_that_of_differences_for_every_kind_of_row_and_for_balan
     around = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
     weight = float(robot.inertias[:, 0].sum() * 9.81)
     support = Support(np.zeros(2), around, np.full(4, 0.05), 0.0, np.array([0, 0, 0.2 * weight, 0, 0, 0]), weight)
-    problem = Problem(robot, goal, Fourier(5.0, 3), bounds, support=support)
+    problem = MotionProblem(robot, goal, Fourier(5.0, 3), bounds, support=support)
     rng = np.random.default_rng(0)
     z = 0.15 * rng.normal(size=problem.curve.size * robot.nv)
     way, step = rng.normal(size=z.shape), 1e-6

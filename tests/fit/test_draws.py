@@ -20,7 +20,7 @@ from steelyard.information import accumulate
 from steelyard.information.files import npz_bytes
 from steelyard.model import library
 from steelyard.model.drive import Drive
-from steelyard.model.robot import Contact
+from steelyard.model.robot import ContactParameters
 from steelyard.payload import Payload, Status
 
 TRUTHS, COUNT = 24, 256
@@ -215,7 +215,7 @@ def test_rows_are_of_their_own_robot(scara, repeated):
 @pytest.mark.parametrize("solref", [(0.02, 1.0), (-2e3, -80.0)], ids=["time constant", "stiffness"])
 def test_the_ground_of_a_row(tmp_path, solref):
     """MuJoCo's damping ratio, (damping / 2)^2 / stiffness where these are stated, stays."""
-    robot = replace(library.scara(), floor=Contact((0.8, 0.01, 0.0), solref, (0.9, 0.95, 0.001, 0.5, 2.0), 3))
+    robot = replace(library.scara(), floor=ContactParameters((0.8, 0.01, 0.0), solref, (0.9, 0.95, 0.001, 0.5, 2.0), 3))
     ground = np.array([[0.5, 0.01], [1.2, 0.04]])
     inertias = np.repeat(robot.inertias[None], 2, axis=0)
     own = fit.Draws(robot.body_names, robot.dof_names, inertias, ground=ground)

@@ -6,7 +6,7 @@ from evidence.draws.cone_reference import Reference
 from evidence.draws.fit_problems import draw
 
 from steelyard import fit
-from steelyard.fit.interior import Problem, minimise
+from steelyard.fit.interior import ConeProblem, minimise
 
 # Newton's method did not converge, Clarabel had no digits, or samples were too few for a fit without a prior.
 ENTROPIC = (37, 444, 518, 555, 1776, 2220, 2257, 2664, 2775)
@@ -47,4 +47,4 @@ def test_a_point_outside_is_never_returned():
     from steelyard.fit.cone_blocks import ConeBlock
 
     block = ConeBlock(np.array([[[-1.0]], [[1.0]]]), np.array([[-1.0], [0.0]]), 1)
-    assert minimise(Problem(np.eye(1), np.zeros(1), [block]), np.zeros(1)) is None
+    assert minimise(ConeProblem(np.eye(1), np.zeros(1), [block]), np.zeros(1)) is None

@@ -10,8 +10,8 @@ from scipy.special import gammaln, logsumexp
 from steelyard.fleet.changes import alarms, run_spread
 from steelyard.fleet.evidence import (
     Cause,
-    Change,
     Evidence,
+    MemberChange,
     change_along,
     evidence_of,
     extra_variance,
@@ -189,7 +189,7 @@ def test_a_spread_that_is_estimated_takes_degrees_of_freedom():
     """Half of every variance is spread, known to ten degrees: the whole has four times as many (Satterthwaite)."""
     rng = np.random.default_rng(0)
     P, score = precision(rng), rng.normal(size=SIZE) * [1.0, 30.0, 0.3, 1.0, 300.0]
-    whole, noise = Change(P / 2, score), Change(P, score)
+    whole, noise = MemberChange(P / 2, score), MemberChange(P, score)
     found = score_test(whole, EVERY, noise=noise, spread_degrees=10.0)
     statistic = score @ np.linalg.solve(P / 2, score)
     assert found.statistic == pytest.approx(statistic) and found.degrees == SIZE

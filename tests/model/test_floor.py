@@ -8,9 +8,9 @@ import pytest
 
 from steelyard.model import load, save
 from steelyard.model.formats import document_of
-from steelyard.model.robot import Contact
+from steelyard.model.robot import ContactParameters
 
-ICY = Contact((0.3, 0.01, 0.002), (0.009, 1.2), (0.8, 0.9, 0.002, 0.4, 3.0), 4)
+ICY = ContactParameters((0.3, 0.01, 0.002), (0.009, 1.2), (0.8, 0.9, 0.002, 0.4, 3.0), 4)
 STIFF = replace(ICY, solref=(-4e4, -250.0))
 BALL = '<body pos="{} 0 .02"><freejoint/><geom size=".03" mass="1" condim="3" priority="{}"/></body>'
 FLOORS = {
@@ -31,14 +31,15 @@ def model(tmp_path, floor: str, *, feet: int = 0, more: str = ""):
     return path
 
 
-def contacts(path) -> set[Contact]:
+def contacts(path) -> set[ContactParameters]:
     """What MuJoCo's contacts have in the position of the file."""
     m = mujoco.MjModel.from_xml_path(str(path))
     d = mujoco.MjData(m)
     mujoco.mj_forward(m, d)
     assert d.ncon >= 2
     return {
-        Contact(tuple(c.friction[[0, 2, 3]]), tuple(c.solref), tuple(c.solimp), condim=int(c.dim)) for c in d.contact
+        ContactParameters(tuple(c.friction[[0, 2, 3]]), tuple(c.solref), tuple(c.solimp), condim=int(c.dim))
+        for c in d.contact
     }
 
 

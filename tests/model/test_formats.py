@@ -20,8 +20,8 @@ from steelyard.model.changes import Draft, find_changes
 from steelyard.model.document import ModelDocument, read_bytes
 from steelyard.model.formats import models_in
 from steelyard.model.meshes import Piece
-from steelyard.model.robot import WORLD, Source
-from steelyard.model.sketch import Inertial, Part, Place, Shape, Sketch, SketchJoint
+from steelyard.model.robot import WORLD, ModelSource
+from steelyard.model.sketch import Inertial, Place, Shape, Sketch, SketchJoint, SketchPart
 from steelyard.spatial import GRAVITY
 
 SIZE = [0.05, 0.05, 0.15]
@@ -50,7 +50,7 @@ class Chain(ModelDocument):
             theta = from_com_inertia(link["mass"], np.array(link["com"]), np.diag(link["moments"]))
             parts.append(Segment(link["name"], i, np.eye(3), np.zeros(3), (joint,), theta, True))
         gravity = GRAVITY if gravity is None else gravity
-        source = Source(self.path.absolute(), "chain", self.folders)
+        source = ModelSource(self.path.absolute(), "chain", self.folders)
         return assemble(self.path.stem, parts, floating=floating, gravity=gravity, source=source)
 
     def sketch(self, *, meshes=True):
@@ -63,7 +63,9 @@ class Chain(ModelDocument):
             )
             shape = Shape(place, "collision", solids.box(np.array(SIZE)) + com, None, "box")
             above = i - 1 if i else None
-            parts.append(Part(link["name"], place, above, np.eye(3), np.array(link["at"]), True, inertial, (shape,)))
+            parts.append(
+                SketchPart(link["name"], place, above, np.eye(3), np.array(link["at"]), True, inertial, (shape,))
+            )
             joints.append(SketchJoint(f"j{i}", place, "revolute", i, {}))
         return Sketch(self.path, "chain", "link", tuple(parts), tuple(joints), ())
 

@@ -10,7 +10,7 @@ from steelyard.check.rule import Finding, Findings
 from steelyard.lazy import lazy
 
 if TYPE_CHECKING:
-    from steelyard.check.engines import Comparison, compare_engines
+    from steelyard.check.engines import EngineComparison, compare_engines
     from steelyard.check.repaired_copy import Repair, repair
 
 # Loaded on first use: they need the dynamics.
@@ -19,7 +19,7 @@ __getattr__ = lazy(
     {
         "Repair": "repaired_copy",
         "repair": "repaired_copy",
-        "Comparison": "engines",
+        "EngineComparison": "engines",
         "compare_engines": "engines",
     },
 )
@@ -38,7 +38,7 @@ sys.modules[__name__].__class__ = _Callable
 __all__ = [
     "DESTINATIONS",
     "RULES",
-    "Comparison",
+    "EngineComparison",
     "Finding",
     "Findings",
     "Repair",

@@ -35,7 +35,7 @@ LEAST = 1e-3  # of a robot's largest torque: a joint with less is judged by that
 
 
 @dataclass(frozen=True)
-class Engine:
+class AskedEngine:
     """An engine that models are handed to."""
 
     name: str  # in the table
@@ -47,16 +47,16 @@ class Engine:
 
 
 ENGINES = (
-    Engine("mujoco", ("urdf", "mjcf")),
-    Engine("pinocchio", ("urdf", "mjcf")),
-    Engine("drake", ("urdf", "sdf", "mjcf")),
-    Engine("pybullet", ("urdf",), tolerance=1e-5),  # with URDF_USE_INERTIA_FROM_FILE; moments by an iteration
-    Engine("idyntree", ("urdf",)),
-    Engine("dartpy", ("urdf",)),
-    Engine("newton", ("urdf", "mjcf", "usd"), tolerance=2e-4),  # single precision
-    Engine("pybullet-defaults", ("urdf",), "pybullet", 1e-5, options={"inertia_from_file": False}, usual=False),
-    Engine("pybullet-merged", ("urdf",), "pybullet", 1e-5, options={"merge_fixed_links": True}, usual=False),
-    Engine(
+    AskedEngine("mujoco", ("urdf", "mjcf")),
+    AskedEngine("pinocchio", ("urdf", "mjcf")),
+    AskedEngine("drake", ("urdf", "sdf", "mjcf")),
+    AskedEngine("pybullet", ("urdf",), tolerance=1e-5),  # with URDF_USE_INERTIA_FROM_FILE; moments by an iteration
+    AskedEngine("idyntree", ("urdf",)),
+    AskedEngine("dartpy", ("urdf",)),
+    AskedEngine("newton", ("urdf", "mjcf", "usd"), tolerance=2e-4),  # single precision
+    AskedEngine("pybullet-defaults", ("urdf",), "pybullet", 1e-5, options={"inertia_from_file": False}, usual=False),
+    AskedEngine("pybullet-merged", ("urdf",), "pybullet", 1e-5, options={"merge_fixed_links": True}, usual=False),
+    AskedEngine(
         "newton-collapsed",
         ("urdf", "mjcf", "usd"),
         "newton",
@@ -97,7 +97,7 @@ class EngineReading:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Card):
+class EngineComparison(Card):
     """One model in several engines. path: of the model. missing: names of engines that are not installed."""
 
     path: Path
@@ -122,7 +122,7 @@ class Comparison(Card):
         return {each.title: each.refused or f"{len(each.differences)} differences" for each in self.readings}
 
 
-def compare_engines(path, *, engines: Iterable[str] = (), folders=(), limit: float = LIMIT) -> Comparison:
+def compare_engines(path, *, engines: Iterable[str] = (), folders=(), limit: float = LIMIT) -> EngineComparison:
     """Compare the readings of a model by installed engines with the robot that `load` makes of it.
 
     Args:
@@ -152,10 +152,10 @@ def compare_engines(path, *, engines: Iterable[str] = (), folders=(), limit: flo
                 missing.append(engine.name)
             else:
                 readings.append(found)
-    return Comparison(Path(path), tuple(readings), tuple(missing))
+    return EngineComparison(Path(path), tuple(readings), tuple(missing))
 
 
-def _chosen(names: Iterable[str]) -> list[Engine]:
+def _chosen(names: Iterable[str]) -> list[AskedEngine]:
     names = (names,) if isinstance(names, str) else tuple(names)
     unknown = [name for name in names if name not in BY_NAME]
     if unknown:
@@ -196,7 +196,7 @@ def _columns(values: list[np.ndarray]) -> list[list[float]]:
     return np.hstack(values).tolist() if values else [[]] * (RESTING + MOVING)
 
 
-def _read(engine: Engine, trial: _TestStates, folder: Path, limit: float) -> EngineReading | None:
+def _read(engine: AskedEngine, trial: _TestStates, folder: Path, limit: float) -> EngineReading | None:
     """A reading of the file, and where the engine refuses that, of a copy without geometry; None where the engine is
     not installed."""
     document = document_of(trial.robot)
@@ -220,7 +220,7 @@ def _read(engine: Engine, trial: _TestStates, folder: Path, limit: float) -> Eng
     return EngineReading(engine.name, refused=refused)
 
 
-def _asked(engine: Engine, task: dict, folder: Path, limit: float) -> dict | str | None:
+def _asked(engine: AskedEngine, task: dict, folder: Path, limit: float) -> dict | str | None:
     """What an engine answers, why it does not, or None where it is not installed."""
     given, answer = folder / "task.json", folder / "answer.json"
     given.write_text(json.dumps(task), "utf-8")
@@ -262,7 +262,7 @@ def _last_words(path: Path) -> str:
     return " ".join(lines[-2:])[-300:]
 
 
-def _compared(engine: Engine, trial: _TestStates, found: dict, notes: tuple[str, ...]) -> EngineReading:
+def _compared(engine: AskedEngine, trial: _TestStates, found: dict, notes: tuple[str, ...]) -> EngineReading:
     found |= {key: _by_our_names(trial.robot, found[key]) for key in ("poses", "bodies", "torques")}
     every = [*_bodies(trial.robot, found), *_torques(trial, found["torques"])]
     apart = sorted((each for each in every if not each.relative <= engine.tolerance), key=lambda each: -each.relative)

@@ -35,7 +35,7 @@ TO_PROJECT = {"SY201", "SY203", "SY204", "SY302"}
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class InertialChange:
     """A repaired inertial of a part (by index). codes: what it repairs; how: one text a step; before: None if new."""
 
     part: int
@@ -47,10 +47,10 @@ class Change:
 
 def repair_inertials(
     sketch: Sketch, rules: tuple[Rule, ...], wanted: Callable[[Finding], bool]
-) -> tuple[Sketch, dict[int, Change]]:
+) -> tuple[Sketch, dict[int, InertialChange]]:
     """The sketch with its inertials repaired where a `wanted` finding has a repair, and the changes by part."""
     rules = tuple(rule for rule in rules if rule.repairs)
-    changes: dict[int, Change] = {}
+    changes: dict[int, InertialChange] = {}
     for _ in range(THRESHOLDS.rounds):
         asked: dict[int, set[str]] = {}
         for finding in (f for rule in rules for f in rule.findings(sketch) if wanted(f)):
@@ -68,11 +68,13 @@ def repair_inertials(
     return sketch, changes
 
 
-def _joined(earlier: Change | None, sketch: Sketch, index: int, codes, after: Inertial, how: str) -> Change:
+def _joined(
+    earlier: InertialChange | None, sketch: Sketch, index: int, codes, after: Inertial, how: str
+) -> InertialChange:
     if earlier is None:
-        return Change(index, tuple(sorted(codes)), (how,), sketch.parts[index].inertial, after)
+        return InertialChange(index, tuple(sorted(codes)), (how,), sketch.parts[index].inertial, after)
     both = tuple(sorted({*earlier.codes, *codes}))
-    return Change(index, both, (*earlier.how, how), earlier.before, after)
+    return InertialChange(index, both, (*earlier.how, how), earlier.before, after)
 
 
 def label_of(sketch: Sketch, index: int) -> str:

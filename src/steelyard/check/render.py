@@ -20,7 +20,7 @@ from steelyard.model.sketch import Inertial
 from steelyard.sheets import ROWS, markdown_table, markdown_text, sheet, text_table
 
 if TYPE_CHECKING:
-    from steelyard.check.engines import Comparison, EngineReading
+    from steelyard.check.engines import EngineComparison, EngineReading
     from steelyard.check.repaired_copy import Repair
 
 FORMATS = ("text", "json", "sarif", "markdown", "github")
@@ -112,7 +112,7 @@ def to_json(
     models: Sequence[Checked] = (),
     fixed: Sequence[str] = (),
     status: int = 0,
-    engines: Sequence["Comparison"] = (),
+    engines: Sequence["EngineComparison"] = (),
 ) -> str:
     """One JSON object, `schema` 1: models each by itself, fixed findings of a baseline. Numbers that are not finite are
     null."""
@@ -184,7 +184,7 @@ def _inertial_object(inertial: Inertial) -> dict:
 ELSEWHERE = "newton"  # no extra brings it, as it wants another OpenUSD
 
 
-def engine_lines(comparison: "Comparison") -> list[str]:
+def engine_lines(comparison: "EngineComparison") -> list[str]:
     """A line an engine, and a table of what differs: engines as columns, links and joints as rows, worst first."""
     lines = [f"Engines that read {comparison.path}:".translate(HARMLESS)]
     for each in comparison.readings:

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard import storage
 from steelyard.check.catalog import BY_CODE, ERRORS, destinations_of, look, repairable, selected
-from steelyard.check.inertial_repair import Change, repair_inertials
+from steelyard.check.inertial_repair import InertialChange, repair_inertials
 from steelyard.check.rule import Findings
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import ModelError
@@ -58,7 +58,7 @@ class Repair:
     path: Path
     files: tuple[Path, ...]
     names: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[InertialChange, ...]
     effects: tuple[Effect, ...] | None
     remaining: Findings
 
@@ -107,7 +107,7 @@ def repair(
     return Repair(path, out, files, names, tuple(changes.values()), effects, remaining)
 
 
-def _require_finite(sketch: Sketch, changes: dict[int, Change]):
+def _require_finite(sketch: Sketch, changes: dict[int, InertialChange]):
     for index, change in changes.items():
         if not np.isfinite(change.after.tensor_in_part).all():
             raise ModelError(

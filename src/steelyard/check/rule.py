@@ -14,7 +14,7 @@ from steelyard.check.destinations import Destination, Misread
 from steelyard.model.sketch import Place, Sketch
 
 if TYPE_CHECKING:
-    from steelyard.check.engines import Comparison
+    from steelyard.check.engines import EngineComparison
 
 SEVERITIES = ("error", "warning", "info")
 
@@ -53,7 +53,7 @@ class Findings(Card):
     items: tuple[Finding, ...]
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
-    engines: tuple["Comparison", ...] = ()
+    engines: tuple["EngineComparison", ...] = ()
 
     def _title(self) -> str:
         found = counted(self.counts) or "nothing found"

@@ -18,7 +18,7 @@ from steelyard.check.shaped_inertials import (
     unit_error,
 )
 from steelyard.check.thresholds import THRESHOLDS
-from steelyard.model.sketch import Part, Sketch
+from steelyard.model.sketch import Sketch, SketchPart
 from steelyard.numbers import SAME
 
 FROM_GEOMETRY = "Recomputed from the geometry, filled evenly, at the stated mass."
@@ -254,7 +254,7 @@ def _is_line(vertices: np.ndarray) -> bool:
     return bool(np.linalg.svd(centred.T @ centred, compute_uv=False)[1] <= SAME**2 * np.square(vertices).sum())
 
 
-def _over_gyration(part: Part, diagonal: float) -> float:
+def _over_gyration(part: SketchPart, diagonal: float) -> float:
     """Diagonal of a geometry, m, over the radius of gyration of its link's mass; 1 where this says nothing."""
     inertial = part.inertial
     if inertial is None or not inertial.usable or inertial.is_point or is_placeholder(inertial):

@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.check.part_geometry import PartGeometry, geometry_of
 from steelyard.check.thresholds import THRESHOLDS
 from steelyard.inertia import to_com_inertia
-from steelyard.model.sketch import Inertial, Part, Sketch
+from steelyard.model.sketch import Inertial, Sketch, SketchPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +16,7 @@ class ShapedInertial:
     """A part with a usable inertial and geometry that spans a volume."""
 
     index: int
-    part: Part
+    part: SketchPart
     inertial: Inertial
     geometry: PartGeometry
 

@@ -1,4 +1,4 @@
-"""Configurations of simulators and controllers: a `Destination` record each, written of what is known of a robot.
+"""Configurations of simulators and controllers: a `Configuration` record each, written of what is known of a robot.
 
 Numbers that the logs do not determine are left out, and a comment says so: the destination's own value stays.
 """
@@ -26,7 +26,7 @@ STEP = "PHYSICS_STEP = 0.005  # s, of your simulation: delays are counted in its
 
 
 @dataclass(frozen=True)
-class Destination:
+class Configuration:
     """A program whose configuration is written."""
 
     name: str  # as users say it
@@ -394,13 +394,13 @@ def _chain(robot: Robot) -> tuple[str, str] | None:
 DESTINATIONS = {
     each.name: each
     for each in (
-        Destination(
+        Configuration(
             "isaaclab", ".py", "actuators of an Isaac Lab ArticulationCfg", _isaac_lab, "its dataclasses' fields"
         ),
-        Destination("mjlab", ".py", "actuators of an mjlab entity", _mjlab, "mjlab.actuator and MuJoCo"),
-        Destination("dcmotor", ".xml", "<dcmotor> actuators to include in MJCF", _dc_motors, "MuJoCo", voltages=True),
-        Destination("newton", ".py", "a function for newton.ModelBuilder", _newton, "Newton"),
-        Destination("usd", ".py", "a function for joints of a USD stage", _usd, "usd-core, and Newton's USD reader"),
-        Destination("ros2_control", ".yaml", "gravity compensation of ros2_controllers", _ros2_control, "YAML"),
+        Configuration("mjlab", ".py", "actuators of an mjlab entity", _mjlab, "mjlab.actuator and MuJoCo"),
+        Configuration("dcmotor", ".xml", "<dcmotor> actuators to include in MJCF", _dc_motors, "MuJoCo", voltages=True),
+        Configuration("newton", ".py", "a function for newton.ModelBuilder", _newton, "Newton"),
+        Configuration("usd", ".py", "a function for joints of a USD stage", _usd, "usd-core, and Newton's USD reader"),
+        Configuration("ros2_control", ".yaml", "gravity compensation of ros2_controllers", _ros2_control, "YAML"),
     )
 }

@@ -59,7 +59,7 @@ class MotionColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class TracedBody:
     """A joint's child, in its own axes at its origin."""
 
     rotation: list  # and `position`: in the parent
@@ -121,7 +121,7 @@ def momentum(base: BaseParameters, q, v) -> list[list[Value]]:
     return [p, drift]
 
 
-def _momentum(body: Body, theta) -> tuple[list, list]:
+def _momentum(body: TracedBody, theta) -> tuple[list, list]:
     """Linear and angular momentum of a body of parameters theta (10,), in its axes about its origin."""
     (mass, *h), (xx, xy, yy, xz, yz, zz) = theta[:4], theta[4:]
     w, u = body.spins[0], body.velocities[0]
@@ -157,18 +157,18 @@ def _power(axis: MotionColumn, force, moment) -> Value:
     return axis.ratio * (dot(axis.linear, force) + dot(axis.angular, moment))
 
 
-def _carried(axis: MotionColumn, body: Body) -> MotionColumn:
+def _carried(axis: MotionColumn, body: TracedBody) -> MotionColumn:
     """An axis of the parent's frame in that of its child."""
     back = transpose(body.rotation)
     linear = times(back, plus(axis.linear, cross(axis.angular, body.position)))
     return MotionColumn(linear, times(back, axis.angular), axis.coordinate, axis.ratio)
 
 
-def _outwards(base: BaseParameters, q, v, a, vr=None) -> Iterator[Body]:
+def _outwards(base: BaseParameters, q, v, a, vr=None) -> Iterator[TracedBody]:
     """All joints' children, parents first. vr: reference velocities; by default v."""
     robot, bodies, vr = base.robot, [], v if vr is None else vr
     still = ZERO, ZERO
-    ground = Body(NOTHING, ZERO, still, still, ZERO, constants(-robot.gravity), NOTHING, [])
+    ground = TracedBody(NOTHING, ZERO, still, still, ZERO, constants(-robot.gravity), NOTHING, [])
     for joint, parent, at_q, at_v in zip(robot.joints, robot.parents, robot.q_slices, robot.v_slices, strict=True):
         R, p = _pose(joint, [0.0] if len(bodies) in base.symmetric else q[at_q])
         linear, angular = (constants(each.T) for each in (joint.subspace[:3], joint.subspace[3:]))
@@ -188,7 +188,7 @@ def _outwards(base: BaseParameters, q, v, a, vr=None) -> Iterator[Body]:
             half = [scaled(0.5, x) for x in (slide[0], turn[0])]
             d = plus(d, cross(half[1], slide[1]), cross(half[0], turn[1]))
             aw = plus(aw, cross(half[1], turn[1]))
-        bodies.append(Body(R, p, w, u, aw, d, _field(w, aw), axes))
+        bodies.append(TracedBody(R, p, w, u, aw, d, _field(w, aw), axes))
         yield bodies[-1]
 
 
@@ -234,7 +234,7 @@ def _along(axes, x) -> tuple[list, list]:
     return linear, angular
 
 
-def _wrench(body: Body, theta) -> tuple[list, list]:
+def _wrench(body: TracedBody, theta) -> tuple[list, list]:
     """Force and moment that a body of parameters theta (10,) takes, in its axes at its origin."""
     mass, h = theta[0], theta[1:4]
     xx, xy, yy, xz, yz, zz = theta[4:]

@@ -22,7 +22,7 @@ MATTERS = 0.03  # share of the torque left, below which the same is no harm
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class FaultSearch:
     """faults: in the order of what they explain; case: with all of them undone. doubted: the likeliest of causes that
     leave too much unexplained to be named, None where all were named."""
 
@@ -31,7 +31,7 @@ class Search:
     doubted: Fault | None = None
 
 
-def search_faults(case: Case, *, gross: bool = True) -> Search:
+def search_faults(case: Case, *, gross: bool = True) -> FaultSearch:
     """Faults that explain what a fit leaves. They are faults of joints and their drives: of a body that flies, without
     any, there are none. gross: whether there may be gross mistakes, such as units, signs and orders."""
     steps = _steps(case, gross) if case.dofs else []
@@ -45,7 +45,7 @@ def search_faults(case: Case, *, gross: bool = True) -> Search:
         believed = next((k for k, share in enumerate(shares) if share > NEARLY_ALL), believed)
     faults = tuple(fault for each in steps[:believed] for fault in (each.fault, *each.more))
     doubted = steps[believed].fault if believed < len(steps) else None
-    return Search(faults, cases[believed], doubted)
+    return FaultSearch(faults, cases[believed], doubted)
 
 
 def explained(case: Case) -> bool:

@@ -15,7 +15,7 @@ from steelyard.model import Robot, load, save
 from steelyard.model.formats import document_of
 from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import body_name, compiled_rotation
-from steelyard.model.robot import WORLD, Contact
+from steelyard.model.robot import WORLD, ContactParameters
 
 ALIKE = ["contype", "conaffinity", "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap"]
 OPTIONS = (
@@ -173,7 +173,7 @@ def _geom(spec: Any, body: Any, m: Any, geom: int, link: Any) -> Any:
     return found
 
 
-def _tell(geom: Any, contact: Contact, priority: int) -> None:
+def _tell(geom: Any, contact: ContactParameters, priority: int) -> None:
     """Let a geom say what contacts with it have."""
     geom.friction, geom.solref, geom.solimp = contact.friction, contact.solref, contact.solimp
     geom.condim, geom.priority = contact.condim, priority

@@ -29,7 +29,7 @@ COARSE = 0.05  # rad or m in windows, above which it is predicted roughly at bes
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class JudgedMotion:
     """Errors of motion of a model, (nv,) root mean squares in rad or m.
 
     windows: of pieces that start anew every `WINDOW` (of a walk, `STRIDE`); whole: of each stretch of a log in one
@@ -53,16 +53,18 @@ class Judges:
     windows: Windows
     whole: Windows
 
-    def motion(self, name: str, simulation: Simulation, drives: DriveArrays) -> Motion:
+    def motion(self, name: str, simulation: Simulation, drives: DriveArrays) -> JudgedMotion:
         """Errors of a model with its drives."""
-        return Motion(name, *(rms(errors_of(simulation, [each], [drives])[0]) for each in (self.windows, self.whole)))
+        return JudgedMotion(
+            name, *(rms(errors_of(simulation, [each], [drives])[0]) for each in (self.windows, self.whole))
+        )
 
-    def idle(self, *, positions: bool) -> tuple[Motion, ...]:
+    def idle(self, *, positions: bool) -> tuple[JudgedMotion, ...]:
         """Errors of a robot that stays where it is, and, where commands are positions, of one that goes there; a free
         base moves on as it did."""
         both = (self.windows, self.whole)
         stays, told = ([rms(errors) for errors in each] for each in ([w.idle for w in both], [w.goes for w in both]))
-        return (*([Motion(COMMANDED, *told)] if positions else []), Motion(STAYS, *stays))
+        return (*([JudgedMotion(COMMANDED, *told)] if positions else []), JudgedMotion(STAYS, *stays))
 
 
 def judges_of(recordings: Sequence[Recorded], step: float) -> Judges:
@@ -84,7 +86,7 @@ class Proven:
     faster: (2, nv) speeds and accelerations that the parts reach, rad/s and rad/s^2 or m/s and m/s^2.
     """
 
-    motion: tuple[Motion, ...]
+    motion: tuple[JudgedMotion, ...]
     slower: np.ndarray
     faster: np.ndarray
 
@@ -104,7 +106,7 @@ class Proven:
         return np.maximum(self.slower, self.faster) if self.beyond else self.slower
 
 
-def proven_by(motion: tuple[Motion, ...], slow: Sequence[Recorded], fast: Sequence[Recorded]) -> Proven:
+def proven_by(motion: tuple[JudgedMotion, ...], slow: Sequence[Recorded], fast: Sequence[Recorded]) -> Proven:
     """What a fit to the slower part of logs proves. motion: its errors on the faster part, and those of rivals."""
     return Proven(motion, _reached(slow), _reached(fast))
 

@@ -23,7 +23,7 @@ from steelyard.model.mjcf_compile import captured_warnings
 from steelyard.model.mjcf_drives import IMPEDANCE
 from steelyard.model.mjcf_write import principal_moments
 from steelyard.model.mujoco_state import to_mujoco
-from steelyard.model.robot import Contact
+from steelyard.model.robot import ContactParameters
 from steelyard.native import threads
 from steelyard.numbers import SAME
 
@@ -193,7 +193,7 @@ class Simulation:
             found.append(np.min(d.contact.dist[touching], initial=np.inf))
         return np.array(found)
 
-    def contact(self, q, drives: DriveArrays) -> Contact | None:
+    def contact(self, q, drives: DriveArrays) -> ContactParameters | None:
         """What contacts with the ground have at positions (k, nq), drives on theirs; None where they are of several
         kinds, or there are none."""
         import mujoco
@@ -207,7 +207,7 @@ class Simulation:
             for each in (each for each in d.contact if np.isin(each.geom, self.floor).any()):
                 friction = np.where(each.friction > mujoco.mjMINMU, each.friction, 0.0)[[0, 2, 3]]  # it has no less
                 numbers = (tuple(values.tolist()) for values in (friction, each.solref, each.solimp))
-                found.add(Contact(*numbers, condim=int(each.dim)))
+                found.add(ContactParameters(*numbers, condim=int(each.dim)))
         return found.pop() if len(found) == 1 else None
 
     def ordered(self, controls) -> np.ndarray:

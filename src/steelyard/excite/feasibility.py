@@ -11,8 +11,8 @@ from steelyard.excite.adjoint import body_twists
 from steelyard.excite.collisions import NearPairs
 from steelyard.excite.measured_rows import MeasuredRows
 from steelyard.excite.motion_curves import Spline
-from steelyard.excite.motion_problem import JOINT_LIMITS, Problem, corner_speeds
-from steelyard.excite.optimise import PENALTY, Progress, Run, aimed_shares, rounds
+from steelyard.excite.motion_problem import JOINT_LIMITS, MotionProblem, corner_speeds
+from steelyard.excite.optimise import PENALTY, Descent, Progress, aimed_shares, rounds
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.native import CHUNK
 from steelyard.simulate.trajectories import STEP
@@ -43,7 +43,7 @@ class Margin:
         return self.used <= 1 + 1e-9
 
 
-def margins(problem: Problem, coefficients, *, rate: float = 1 / STEP) -> tuple[Margin, ...]:
+def margins(problem: MotionProblem, coefficients, *, rate: float = 1 / STEP) -> tuple[Margin, ...]:
     """Every finite limit of every joint that moves, at `rate` Hz, the tightest first.
 
     Distances are taken at every tenth instant, and at all of them around those from which bodies, at the speeds they
@@ -70,7 +70,7 @@ def margins(problem: Problem, coefficients, *, rate: float = 1 / STEP) -> tuple[
     return tuple(sorted((m for m in listed if np.isfinite(m.limit)), key=lambda m: -m.used))
 
 
-def _distances(problem: Problem, coefficients, t, speeds) -> list[Margin]:
+def _distances(problem: MotionProblem, coefficients, t, speeds) -> list[Margin]:
     """Nearest approach of each pair within reach. speeds: (nb, n) of the fastest point of each body at the times t."""
     scene = problem.scene
     assert scene is not None
@@ -99,7 +99,7 @@ def _distances(problem: Problem, coefficients, t, speeds) -> list[Margin]:
     ]
 
 
-def _nearest(problem: Problem, coefficients, t, look: float, pairs) -> NearPairs:
+def _nearest(problem: MotionProblem, coefficients, t, look: float, pairs) -> NearPairs:
     """Contacts at times t; `pairs` is brought up to date with the nearest of each."""
     x = problem.states(coefficients, problem.curve.values(t))[0]
     assert problem.scene is not None
@@ -114,7 +114,7 @@ def _nearest(problem: Problem, coefficients, t, look: float, pairs) -> NearPairs
     return near
 
 
-def _peaks(problem: Problem, states, rows: MeasuredRows):
+def _peaks(problem: MotionProblem, states, rows: MeasuredRows):
     """Values (rows, n) of each kind of limit over a chunk of states (4, nv, n)."""
     for order, name in enumerate(JOINT_LIMITS):
         yield name, states[order] - (problem.bounds.middle[:, None] if order == 0 else 0.0)
@@ -126,7 +126,7 @@ def _peaks(problem: Problem, states, rows: MeasuredRows):
         yield "cartesian speed", corner_speeds(problem.robot, problem.scene, body_twists(rows.bodies))[0]
 
 
-def _margin(problem: Problem, name: str, i: int, value: float, when: float) -> Margin:
+def _margin(problem: MotionProblem, name: str, i: int, value: float, when: float) -> Margin:
     robot, bounds = problem.robot, problem.bounds
     if name == "cartesian speed":
         limit, where, unit = float(problem.cartesian_speed or np.inf), robot.body_names[i], "m/s"
@@ -149,7 +149,7 @@ def _margin(problem: Problem, name: str, i: int, value: float, when: float) -> M
 class Feasible:
     """A motion that keeps every limit. cost: of the goal, after reductions; margins: use of the limits."""
 
-    run: Run
+    run: Descent
     coefficients: np.ndarray
     margins: tuple[Margin, ...]
     notes: tuple[str, ...]
@@ -157,7 +157,7 @@ class Feasible:
 
 
 def best_feasible(
-    runs: Sequence[Run], *, workers: int = 1, progress: Progress | None = None, seconds=np.inf
+    runs: Sequence[Descent], *, workers: int = 1, progress: Progress | None = None, seconds=np.inf
 ) -> Feasible:
     """The best of several runs, each optimised to the end. Raises OptionError where none keeps the limits."""
     if workers > 1 and len(runs) > 1:
@@ -180,7 +180,7 @@ def pursue_target(best: Feasible, target: float | None, *, seconds: float = np.i
     if problem.goal.criterion != "condition" and seconds > 0:
         z = problem.variables(best.coefficients)
         problem = replace(problem, goal=replace(problem.goal, criterion="condition"))
-        on = _optimised(Run(problem, z, best.run.first, {}, PENALTY, aimed_shares(), best.run.history), seconds)
+        on = _optimised(Descent(problem, z, best.run.first, {}, PENALTY, aimed_shares(), best.run.history), seconds)
         now = problem.goal.condition(problem.gram(on.coefficients)) if isinstance(on, Feasible) else np.inf
         if isinstance(on, Feasible) and now < reached:
             note = f"Designed on for the condition number alone, from {reached:.3g} to {now:.3g}."
@@ -199,7 +199,7 @@ def _part(progress: Progress | None, k: int, count: int) -> Progress | None:
     return None if progress is None else lambda stage, share: progress(stage, (k + share) / count)
 
 
-def _optimised(run: Run, seconds: float, progress: Progress | None = None) -> "Feasible | OptionError":
+def _optimised(run: Descent, seconds: float, progress: Progress | None = None) -> "Feasible | OptionError":
     """seconds: rather than a deadline, as clocks of other processes may differ."""
     now = time.monotonic()
     run = rounds(run, progress=progress, deadline=now + SHAPE_SHARE * seconds)
@@ -214,12 +214,12 @@ def _optimised(run: Run, seconds: float, progress: Progress | None = None) -> "F
     return end
 
 
-def _at(run: Run, coefficients, used, notes) -> Feasible:
+def _at(run: Descent, coefficients, used, notes) -> Feasible:
     cost = run.problem.goal.cost(run.problem.gram(coefficients))[0]
     return Feasible(run, coefficients, used, notes, cost)
 
 
-def _at_once(runs: Sequence[Run], workers: int, seconds: float) -> list:
+def _at_once(runs: Sequence[Descent], workers: int, seconds: float) -> list:
     """The same in processes of their own: threads gain nothing, as arrays of this size leave the lock no time."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
@@ -228,7 +228,7 @@ def _at_once(runs: Sequence[Run], workers: int, seconds: float) -> list:
         return list(pool.map(_optimised, runs, [seconds * workers / len(runs)] * len(runs)))
 
 
-def _restored(run: Run, deadline: float) -> tuple[np.ndarray, tuple[Margin, ...], tuple[str, ...]]:
+def _restored(run: Descent, deadline: float) -> tuple[np.ndarray, tuple[Margin, ...], tuple[str, ...]]:
     """Coefficients that keep every limit at 1 kHz. Raises OptionError where even a small motion does not."""
     coefficients, used = _shrunk(run.problem, run.problem.coefficients(run.z))
     for _ in range(RESTORATIONS):
@@ -257,7 +257,7 @@ def _restored(run: Run, deadline: float) -> tuple[np.ndarray, tuple[Margin, ...]
     )
 
 
-def _shrunk(problem: Problem, coefficients) -> tuple[np.ndarray, tuple[Margin, ...]]:
+def _shrunk(problem: MotionProblem, coefficients) -> tuple[np.ndarray, tuple[Margin, ...]]:
     """A motion whose joints exceed limits by little, smaller by as much; and what it uses."""
     used = margins(problem, coefficients)
     excess = max((m.used for m in used if m.limit_name != "clearance"), default=1.0)
@@ -268,7 +268,7 @@ def _shrunk(problem: Problem, coefficients) -> tuple[np.ndarray, tuple[Margin, .
     return coefficients, used
 
 
-def _tightened(run: Run, used) -> Run:
+def _tightened(run: Descent, used) -> Descent:
     tight = dict(run.tight)
     for name in {m.limit_name for m in used if not m.satisfied}:
         worst = max((m for m in used if m.limit_name == name), key=lambda m: m.used)
@@ -279,7 +279,7 @@ def _tightened(run: Run, used) -> Run:
     return replace(run, tight=tight)
 
 
-def _mean(problem: Problem, coefficients) -> np.ndarray:
+def _mean(problem: MotionProblem, coefficients) -> np.ndarray:
     """Coefficients of standing at the start pose, or of the middle of the motion where that is free."""
     if isinstance(problem.curve, Spline) or problem.start is not None:
         pose = problem.states(coefficients, problem.curve.values(np.zeros(1)))[0, :, 0]

@@ -14,7 +14,7 @@ from steelyard.excite.feasibility import SHAPE_SHARE, Feasible, best_feasible, p
 from steelyard.excite.ground_support import support_of
 from steelyard.excite.limits import Limits, MotionBounds, bounds_of, random_states, require_strength
 from steelyard.excite.motion_curves import candidate_curves
-from steelyard.excite.motion_problem import Problem
+from steelyard.excite.motion_problem import MotionProblem
 from steelyard.excite.optimality import Goal
 from steelyard.excite.optimise import Progress, condition_of, first_runs
 from steelyard.excite.planned_motion import Design, warm_start
@@ -146,7 +146,9 @@ def _of_make(
     return profile.fill(robot, limits), replace(course, locked=(*course.locked, *others)), (said,)
 
 
-def _best(problem: Problem, curves, coefficients, search: Search, target: float | None, began, progress) -> Design:
+def _best(
+    problem: MotionProblem, curves, coefficients, search: Search, target: float | None, began, progress
+) -> Design:
     """The best motion that keeps all limits. began: monotonic time of the design, s."""
     seconds = np.inf if search.time_limit is None else search.time_limit
     runs = first_runs(problem, curves, search, warm=coefficients, deadline=began + (1 - SHAPE_SHARE) * seconds)
@@ -170,7 +172,7 @@ def _problem(robot: Robot, limits: Limits, bounds: MotionBounds, aim: Aim, curve
     pose, said = start_pose(robot, bounds, scene if limits.collisions else None, start, profile)
     support = support_of(robot, bounds, limits.feet, margin=limits.balance) if limits.feet else None
     colliding = limits.collisions or limits.floor is not None
-    return Problem(robot, goal, curve, bounds, scene, limits.cartesian_speed, pose, colliding, support), said
+    return MotionProblem(robot, goal, curve, bounds, scene, limits.cartesian_speed, pose, colliding, support), said
 
 
 def _design(best: Feasible, goal: Goal, condition_before: float, notes) -> Design:

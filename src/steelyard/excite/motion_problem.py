@@ -23,7 +23,7 @@ SPARSE = 2  # every so many samples are looked at for collisions
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class MotionProblem:
     """Cost of coefficients and its gradient."""
 
     robot: Robot

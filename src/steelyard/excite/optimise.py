@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.excite.motion_curves import Curve
-from steelyard.excite.motion_problem import JOINT_LIMITS, Problem
+from steelyard.excite.motion_problem import JOINT_LIMITS, MotionProblem
 from steelyard.excite.thresholds import THRESHOLDS
 from steelyard.motion_options import Search
 
@@ -23,10 +23,10 @@ SEARCHES = 2  # evaluations an iteration on average: where hulls touch with edge
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Descent:
     """Where the optimiser stands. first: variables it started from; history: cost after each round."""
 
-    problem: Problem
+    problem: MotionProblem
     z: np.ndarray
     first: np.ndarray
     multipliers: dict
@@ -42,13 +42,13 @@ def aimed_shares() -> dict[str, float]:
 
 
 def first_runs(
-    problem: Problem, curves: list[Curve], search: Search, *, warm=None, deadline: float = np.inf
-) -> list[Run]:
+    problem: MotionProblem, curves: list[Curve], search: Search, *, warm=None, deadline: float = np.inf
+) -> list[Descent]:
     """Short runs from the best of several random motions, the best first, as many as there are starts or more. warm:
     coefficients of `problem.curve` to start from instead."""
     if warm is not None:
         z = problem.variables(warm)
-        return [improved(Run(problem, z, z, {}, PENALTY, aimed_shares()), FIRST, deadline)]
+        return [improved(Descent(problem, z, z, {}, PENALTY, aimed_shares()), FIRST, deadline)]
     draws = []
     for k in range(DRAWS):
         for i, curve in enumerate(curves):
@@ -60,13 +60,13 @@ def first_runs(
     draws.sort(key=lambda draw: draw[:3])
     runs = []
     for *_, one, z in draws[: max(search.starts, KEPT)]:
-        runs.append(improved(Run(one, z, z, {}, PENALTY, aimed_shares()), FIRST, deadline))
+        runs.append(improved(Descent(one, z, z, {}, PENALTY, aimed_shares()), FIRST, deadline))
         if time.monotonic() > deadline:
             break
     return sorted(runs, key=lambda run: run.history[-1])
 
 
-def random_variables(problem: Problem, rng) -> np.ndarray:
+def random_variables(problem: MotionProblem, rng) -> np.ndarray:
     """Variables of a random motion that keeps the joint limits."""
     moving = problem.bounds.moving
     start = problem.curve.start(rng, problem.bounds.half)[:, moving]
@@ -77,7 +77,7 @@ def random_variables(problem: Problem, rng) -> np.ndarray:
     return (0.8 * start / share / problem.scales).ravel()
 
 
-def rounds(run: Run, *, progress: Progress | None = None, count: int = ROUNDS, deadline: float = np.inf) -> Run:
+def rounds(run: Descent, *, progress: Progress | None = None, count: int = ROUNDS, deadline: float = np.inf) -> Descent:
     """Further rounds of multiplier updates, penalties growing."""
     for k in range(count):
         if time.monotonic() > deadline:
@@ -95,12 +95,12 @@ def rounds(run: Run, *, progress: Progress | None = None, count: int = ROUNDS, d
     return run
 
 
-def condition_of(run: Run) -> float:
+def condition_of(run: Descent) -> float:
     """Condition number of the regressor with unit columns where a run stands."""
     return run.problem.goal.condition(run.problem.gram(run.problem.coefficients(run.z)))
 
 
-def improved(run: Run, iterations: int, deadline: float = np.inf) -> Run:
+def improved(run: Descent, iterations: int, deadline: float = np.inf) -> Descent:
     """The same after so many iterations of L-BFGS."""
     from scipy.optimize import minimize
 

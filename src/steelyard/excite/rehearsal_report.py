@@ -7,7 +7,7 @@ import numpy as np
 from steelyard.decisions.verdict import GOOD, MOTION, USE, Reason, Verdict
 from steelyard.excite.rehearsal import Rehearsal
 from steelyard.numbers import number, percent, plural
-from steelyard.report.document import Part, Screen, Section, View
+from steelyard.report.document import ReportPart, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, NOMINAL, drawn, log_axis
 from steelyard.report.outputs import write_file
 from steelyard.report.schema import jsonable
@@ -20,8 +20,8 @@ BEST = "This is the best case, without flexible joints, cables and friction of o
 def rehearsal_view(found: Rehearsal) -> View:
     """The report, with tables and a figure."""
     screen = _screen(found)
-    parts = (Part(sheet=_by_part(found)), Part(sheet=_table(found)))
-    shorter = Section("How much of the motion is needed", "shorter", (Part(figures=(("shorter", 0),)),))
+    parts = (ReportPart(sheet=_by_part(found)), ReportPart(sheet=_table(found)))
+    shorter = Section("How much of the motion is needed", "shorter", (ReportPart(figures=(("shorter", 0),)),))
     return View(
         summary={"kind": "rehearsal", "verdict": screen.as_json(), **as_json(found)},
         title=f"Rehearsal of {found.robot.name}",
@@ -103,7 +103,7 @@ def _by_part(found: Rehearsal) -> Sheet:
         "Links and joints",
         "Parameters that the data decide. Of these, in shares of each one's natural size: half of the widest 95 % "
         "interval, the largest error that was made (RMS over the truths), and how many truths lay in their intervals.",
-        (("Part", "text"), "Decided", "Half interval up to", "Error up to", "In the interval"),
+        (("ReportPart", "text"), "Decided", "Half interval up to", "Error up to", "In the interval"),
         rows,
     )
 

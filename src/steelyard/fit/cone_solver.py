@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.fit.cone_blocks import ConeBlock, blocks_of
 from steelyard.fit.constraints import ConstraintRows
-from steelyard.fit.interior import Point, Problem, certified, effort, minimise
+from steelyard.fit.interior import ConeProblem, Point, certified, effort, minimise
 from steelyard.fit.program import Infeasible, Objective
 from steelyard.fit.qr import triangular_solve
 from steelyard.inertia import cones
@@ -98,7 +98,7 @@ def _minima(program: Objective, rows: ConstraintRows, rough: bool) -> Iterator[_
     free = _Free(rows, program.size)
     start = np.zeros(program.size + free.count)
     target = np.append(target, np.zeros(free.count))
-    problem = Problem(free.factor(F), target, _blocks(program, rows, free), program.residual.remainder)
+    problem = ConeProblem(free.factor(F), target, _blocks(program, rows, free), program.residual.remainder)
     ways = [lambda: minimise(problem, start), lambda: minimise(problem, start, pivoted=True)]
     if not program.entropic_weight:
         short, whole, to_short = _spanned(problem, program.size, start)
@@ -117,7 +117,7 @@ def _minima(program: Objective, rows: ConstraintRows, rough: bool) -> Iterator[_
         raise Infeasible("No parameters satisfy all constraints.")
 
 
-def _spanned(problem: Problem, size: int, start):
+def _spanned(problem: ConeProblem, size: int, start):
     """A quadratic problem in the steps from its free minimum that the rows span (others only cost), the way back to a
     point of it, and the start in these unknowns. size: number of unknowns that cost; the others are auxiliary.
 
@@ -136,7 +136,7 @@ def _spanned(problem: Problem, size: int, start):
     to[size:, width:] = np.eye(count)
     blocks = [block.substituted(to, middle) for block in problem.blocks]
     cost = np.diag(np.append(np.ones(width), np.diag(problem.F)[size:]))
-    short = Problem(cost, np.zeros(width + count), blocks, problem.unexplained)
+    short = ConeProblem(cost, np.zeros(width + count), blocks, problem.unexplained)
 
     def whole(found: Point | None) -> Point | None:
         return None if found is None else certified(problem, middle + to @ found.x, found.multipliers)
@@ -183,7 +183,7 @@ class _Free:
         return tuple(unit * part for unit, part in zip(self.units, np.split(values, places), strict=False))
 
 
-def _by_clarabel(problem: Problem, start, *, rough: bool = False) -> Point | None:
+def _by_clarabel(problem: ConeProblem, start, *, rough: bool = False) -> Point | None:
     """The minimum by Clarabel: quick where few constraints bind, and independent of our own method.
 
     The solver is kept inside every cone by more than its tolerance; what that costs is part of the gap, which is of the

@@ -11,7 +11,7 @@ from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.constraints import Constraint
 from steelyard.fit.draws import COUNT, Draws, drawn
-from steelyard.fit.evidence import Form
+from steelyard.fit.evidence import PosteriorForm
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.identifiable.basis import Basis
 from steelyard.inertia import pseudo
@@ -133,7 +133,7 @@ class Estimate(Card):
     contacts: str | Mapping[str, str] = "point"
     joint: JointNormal | None = None
     within: tuple[Constraint, ...] = ()
-    weighed: Form | None = None
+    weighed: PosteriorForm | None = None
 
     def _title(self) -> str:
         return f"Estimate({self.method})"
@@ -249,7 +249,7 @@ class Estimate(Card):
     def _extra(self, column: int) -> Extra:
         return self.layout.extras[column - self.layout.extra.start]
 
-    def require_weighed(self) -> Form:
+    def require_weighed(self) -> PosteriorForm:
         """The log posterior of `fit.posterior`. Raises FitError."""
         if self.weighed is None:
             raise FitError(f"{self.method} weighs nothing by evidence: fit with sy.fit.posterior.")

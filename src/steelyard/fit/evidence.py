@@ -54,7 +54,7 @@ class Scales:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class PosteriorProblem:
     """Sums and priors.
 
     info: in base columns. theta0: (nb, 10). middle, unit: (p,) prior means, and deviations at scales of one. groups: of
@@ -143,7 +143,7 @@ class Problem:
         edges = np.cumsum([0, *map(len, tiles)])
         return np.concatenate(tiles), edges, Gss, Gls, Gll, bs, bl, info.residual_energy(base)
 
-    def held(self, middle, pinned: tuple[int, ...]) -> "Problem":
+    def held(self, middle, pinned: tuple[int, ...]) -> "PosteriorProblem":
         """The same with other prior means and pinned columns; sums stay as they are."""
         found = replace(self, middle=middle, pinned=pinned)
         vars(found).update({name: getattr(self, name) for name in ("local", "shared", "free", "sums")})
@@ -166,7 +166,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class PosteriorForm:
     """The log posterior to second order about x (p,), local columns eliminated.
 
     prior: (nb, 10, 10) its precision of links. C: (s, s) covariance of shared columns; gain: (g, m, s) and inverse:
@@ -174,7 +174,7 @@ class Form:
     Laplace's approximation, priors of scales included.
     """
 
-    problem: Problem
+    problem: PosteriorProblem
     scales: Scales
     x: np.ndarray
     prior: np.ndarray
@@ -189,7 +189,7 @@ class Form:
         """(g,) of squared residuals."""
         return self.problem.share * np.exp(-2 * self.scales.noise)
 
-    def promised(self, largest: float) -> "Form":
+    def promised(self, largest: float) -> "PosteriorForm":
         """The same where no link of a file is believed beyond a lambda, and no column is held at its bound."""
         scales = replace(self.scales, links=np.minimum(self.scales.links, np.log(largest)))
         return form(self.problem.held(self.problem.middle, ()), scales, self.x)
@@ -234,17 +234,19 @@ def least_noise(info: Information) -> np.ndarray:
     return RESOLVED * np.maximum(rms, max(LEAST * rms.max(initial=0.0), np.finfo(float).tiny))
 
 
-def form(problem: Problem, scales: Scales, x) -> Form:
+def form(problem: PosteriorProblem, scales: Scales, x) -> PosteriorForm:
     """The log posterior about parameters x (p,) of bodies that can exist."""
     return _by_core(problem, [scales], x)
 
 
-def maximised(problem: Problem, starts: Iterable[Scales], x=None) -> Form:
+def maximised(problem: PosteriorProblem, starts: Iterable[Scales], x=None) -> PosteriorForm:
     """The form at the scales of most evidence. starts: from which these are looked for, with parameters x (p,)."""
     return _by_core(problem, starts, problem.start if x is None else x, SCALE_ROUNDS, NEWTON_ROUNDS)
 
 
-def _by_core(problem: Problem, starts: Iterable[Scales], x, scale_rounds: int = 0, rounds: int = 0) -> Form:
+def _by_core(
+    problem: PosteriorProblem, starts: Iterable[Scales], x, scale_rounds: int = 0, rounds: int = 0
+) -> PosteriorForm:
     """The best form after so many steps at most of scales and x together, and then of x alone. Raises FitError."""
     (g, m), s, nb = problem.local.shape, len(problem.shared), len(problem.theta0)
     begun = np.array([np.concatenate([each.links, each.groups, each.noise, x]) for each in starts])
@@ -267,4 +269,4 @@ def _by_core(problem: Problem, starts: Iterable[Scales], x, scale_rounds: int = 
         raise FitError("The sums have no posterior, as they are not finite or not positive.")
     links, groups, noise, x = np.split(begun[0], np.cumsum([nb, len(problem.groups), g]))
     prior, C, gain, inverse, slope = found
-    return Form(problem, Scales(links, groups, noise), x, prior, C, gain, inverse, slope, float(evidence[0]))
+    return PosteriorForm(problem, Scales(links, groups, noise), x, prior, C, gain, inverse, slope, float(evidence[0]))

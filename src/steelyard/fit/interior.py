@@ -53,7 +53,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ConeProblem:
     """F: (r, k); t: (r,). Blocks with a floor bend the directions that F leaves flat. unexplained: part of the
     cost that no x changes."""
 
@@ -102,7 +102,7 @@ class Problem:
         ]
 
 
-def minimise(problem: Problem, start, *, pivoted: bool = False) -> Point | None:
+def minimise(problem: ConeProblem, start, *, pivoted: bool = False) -> Point | None:
     """The minimum, from a start (k,); None where no point inside is found.
 
     pivoted: rows and columns of the least-squares problems in order of size, which keeps more digits and takes longer;
@@ -147,7 +147,7 @@ def _followed(state: "_Iterate") -> Point | None:
     return best or state.trivial()
 
 
-def certified(problem: Problem, x, multipliers) -> Point | None:
+def certified(problem: ConeProblem, x, multipliers) -> Point | None:
     """A point x (k,) found otherwise, with the bound that its multipliers prove; None where it is not inside."""
     try:
         pairs = zip(problem.blocks, multipliers, strict=True)
@@ -156,7 +156,7 @@ def certified(problem: Problem, x, multipliers) -> Point | None:
         return None
 
 
-def effort(problem: Problem, x) -> float:
+def effort(problem: ConeProblem, x) -> float:
     """What the quadratic cost rises by a short way from x onto the borders that it is outside of."""
     outside = []
     for block in problem.blocks:
@@ -168,7 +168,7 @@ def effort(problem: Problem, x) -> float:
     return 0.5 * float(np.sum((problem.F @ step) ** 2))
 
 
-def _started(problem: Problem, x, pivoted: bool, lift: float) -> "_Iterate":
+def _started(problem: ConeProblem, x, pivoted: bool, lift: float) -> "_Iterate":
     """Slacks at x moved inside, and multipliers with which all products are the same."""
     slacks = _inside(problem.blocks, x, None if pivoted else _unconstrained(problem))
     cost = 0.5 * float(np.sum((problem.F @ x - problem.t) ** 2))
@@ -183,7 +183,7 @@ def _started(problem: Problem, x, pivoted: bool, lift: float) -> "_Iterate":
 class _Iterate:
     """x (k,), slacks S and multipliers Z of all blocks, scaled, and the factors that a step needs."""
 
-    def __init__(self, problem: Problem, x, scaled: Sequence[Scaled], pivoted: bool = False):
+    def __init__(self, problem: ConeProblem, x, scaled: Sequence[Scaled], pivoted: bool = False):
         self.problem, self.x, self.scaled, self.pivoted = problem, np.asarray(x, dtype=float), scaled, pivoted
         self.residual = problem.F @ self.x - problem.t
         slacks = problem.matrices(problem.h - problem.G @ self.x)
@@ -369,7 +369,7 @@ def _triangles(matrices: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([cones.triangle(each).ravel() for each in matrices])
 
 
-def _unconstrained(problem: Problem) -> np.ndarray:
+def _unconstrained(problem: ConeProblem) -> np.ndarray:
     """(k,) minimum of the quadratic cost, with that of entropic costs at slacks of one."""
     rows, sides = [problem.F], [problem.t]
     for block in problem.blocks:

@@ -22,7 +22,7 @@ from steelyard.inertia.body_set import MOMENTS
 from steelyard.information import Information
 from steelyard.model import Robot
 from steelyard.model.side import read_known, side_path
-from steelyard.model.side_known import Known as SideFacts
+from steelyard.model.side_known import SideKnown as SideFacts
 from steelyard.terms import ParameterLayout
 
 MIRRORS = ("x", "y", "z")

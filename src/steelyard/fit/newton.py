@@ -82,7 +82,7 @@ def _least_distance(B, lack) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Iterate:
+class _Followed:
     """w (k,), cost there, its gradient, and the triangular F of its Hessian `F^T F`. weight: of the entropic term."""
 
     w: np.ndarray
@@ -121,7 +121,7 @@ def _unknowns(objective: Objective, parameters) -> np.ndarray:
     return least_squares(objective.directions / unit[:, None], moved / unit)
 
 
-def _at(objective: Objective, w, *, cost: float | None = None) -> _Iterate | None:
+def _at(objective: Objective, w, *, cost: float | None = None) -> _Followed | None:
     """Cost and derivatives; None outside."""
     S = objective.relative(w)
     try:
@@ -134,10 +134,10 @@ def _at(objective: Objective, w, *, cost: float | None = None) -> _Iterate | Non
     blocks = np.sqrt(weight) * cones.congruence_matrix(roots)
     bent = np.einsum("bij,bjk->bik", blocks, objective.spread.reshape(len(S), 10, objective.size))
     whole = np.asarray(np.linalg.qr(np.concatenate([F, bent.reshape(10 * len(S), objective.size)]), mode="r"))
-    return _Iterate(w, objective.cost(w) if cost is None else cost, gradient, whole, weight)
+    return _Followed(w, objective.cost(w) if cost is None else cost, gradient, whole, weight)
 
 
-def _stepped(objective: Objective, at: _Iterate, step) -> _Iterate | None:
+def _stepped(objective: Objective, at: _Followed, step) -> _Followed | None:
     """After a step, shortened until the cost falls."""
     length = 1.0
     for _ in range(HALVINGS):
@@ -149,7 +149,7 @@ def _stepped(objective: Objective, at: _Iterate, step) -> _Iterate | None:
     return None
 
 
-def _solution(objective: Objective, at: _Iterate, gap: float) -> Solution | None:
+def _solution(objective: Objective, at: _Followed, gap: float) -> Solution | None:
     """None where a body lies beyond what a constraint says."""
     rows = ConstraintRows(tuple(objective.constraints))
     if (rows.depths(rows.slack(objective.parameters(at.w))) < -NEGLIGIBLE).any():

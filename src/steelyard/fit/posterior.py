@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.errors import FitError
 from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
-from steelyard.fit.evidence import LEAST, Form, Group, Problem, Scales, least_noise, maximised
+from steelyard.fit.evidence import LEAST, Group, PosteriorForm, PosteriorProblem, Scales, least_noise, maximised
 from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.knowledge import Knowledge, Known, effect_bounds, knowledge_of_bodies
@@ -30,7 +30,7 @@ from steelyard.information.gram import Squares
 from steelyard.model import Robot
 from steelyard.numbers import ROUNDS
 from steelyard.terms import TERMS
-from steelyard.weighed_columns import CURVE, EVEN, SHAPED_FRICTION, STATED, Joint, weighed
+from steelyard.weighed_columns import CURVE, EVEN, SHAPED_FRICTION, STATED, JointSize, weighed
 
 WIDE = 10.0  # torques of its joint: deviation of armature, couplings and columns of the user before any data
 SLOW = 0.15  # of the RMS speed of a joint: below, friction is told by rests, and a curve is smooth
@@ -74,7 +74,9 @@ def posterior(
     return _estimate(*optimum(info, told, share=share, near=near), told, info)
 
 
-def optimum(info: Information, told: Known | None = None, *, share=None, near=None) -> tuple[Form, Knowledge, Ratios]:
+def optimum(
+    info: Information, told: Known | None = None, *, share=None, near=None
+) -> tuple[PosteriorForm, Knowledge, Ratios]:
     """Of a posterior of base parameters; what is known of bodies, and rows without torque."""
     require_enough_samples(info)
     told = told or Known(within=CONSISTENT).of_model(info)
@@ -93,7 +95,7 @@ def optimum(info: Information, told: Known | None = None, *, share=None, near=No
     return found, knowledge, silent
 
 
-def _found(info: Information, told: Known, knowledge: Knowledge, share: float, near: Estimate | None) -> Form:
+def _found(info: Information, told: Known, knowledge: Knowledge, share: float, near: Estimate | None) -> PosteriorForm:
     """The optimum at the scales of most evidence."""
     problem = _problem(info, told, knowledge, share)
     return _bounded(problem, knowledge.lower_bounds, _starts(problem, near))
@@ -106,7 +108,7 @@ def _middle(info: Information, knowledge: Knowledge) -> np.ndarray:
     return middle
 
 
-def _problem(info: Information, told: Known, knowledge: Knowledge, share: float) -> Problem:
+def _problem(info: Information, told: Known, knowledge: Knowledge, share: float) -> PosteriorProblem:
     """Priors of all columns, and what is known exactly."""
     layout, middle = info.layout, _middle(info, knowledge)
     facts = _facts(knowledge)
@@ -115,7 +117,7 @@ def _problem(info: Information, told: Known, knowledge: Knowledge, share: float)
         start = middle.copy()
         start[layout.in_plain] = consistent(info.plain, told).parameters
         equal = np.concatenate([equal, *(each.A for each in facts if each.equality)])
-    return Problem(info, knowledge.prior, middle, *_sizes(info), share, start, equal)
+    return PosteriorProblem(info, knowledge.prior, middle, *_sizes(info), share, start, equal)
 
 
 def _facts(knowledge: Knowledge) -> tuple:
@@ -142,7 +144,7 @@ def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
         own = max(torque[dof] for dof in extra.dofs)
         unit[at] *= own
         if extra.weighed:
-            size = weighed(extra.kind).size(extra, Joint(own, column[at], slow.get(extra.dofs[0], 0.0)))
+            size = weighed(extra.kind).size(extra, JointSize(own, column[at], slow.get(extra.dofs[0], 0.0)))
             unit[at] = size.deviation
             if size.scale is not None:
                 together.setdefault(size.scale, []).append(at)
@@ -169,7 +171,7 @@ def _column_sizes(info: Information) -> np.ndarray:
     return found
 
 
-def _starts(problem: Problem, near: Estimate | None) -> Iterable[Scales]:
+def _starts(problem: PosteriorProblem, near: Estimate | None) -> Iterable[Scales]:
     """Scales from which those of most evidence are looked for."""
     if near is not None:
         return (near.require_weighed().scales,)
@@ -186,7 +188,7 @@ def _starts(problem: Problem, near: Estimate | None) -> Iterable[Scales]:
     ]
 
 
-def _bounded(problem: Problem, lower, starts: Iterable[Scales]) -> Form:
+def _bounded(problem: PosteriorProblem, lower, starts: Iterable[Scales]) -> PosteriorForm:
     """The optimum with parameters at their bounds that would lie below. lower: (p,)."""
     found = maximised(problem, starts)
     for _ in range(PINNINGS):
@@ -209,7 +211,7 @@ def _bounded(problem: Problem, lower, starts: Iterable[Scales]) -> Form:
     return replace(found, x=x)
 
 
-def _estimate(found: Form, knowledge: Knowledge, silent: Ratios, told: Known, seen: Information) -> Estimate:
+def _estimate(found: PosteriorForm, knowledge: Knowledge, silent: Ratios, told: Known, seen: Information) -> Estimate:
     """The Estimate of a form at its optimum. silent: rows without torque of the Information that was seen."""
     problem, info = found.problem, found.problem.info
     layout, plain, facts = info.layout, info.plain, _facts(knowledge)
@@ -242,7 +244,7 @@ def _estimate(found: Form, knowledge: Knowledge, silent: Ratios, told: Known, se
     )
 
 
-def _within(found: Form, told: Known) -> Estimate:
+def _within(found: PosteriorForm, told: Known) -> Estimate:
     """Of most posterior probability, to second order, among those that keep all that is known."""
     info, p = found.problem.info, len(found.x)
     size = np.linalg.norm(found.root, axis=1)

@@ -15,7 +15,7 @@ from steelyard.errors import LogError, OptionError, SteelyardError, choices
 from steelyard.fleet import cache
 from steelyard.fleet.evidence import Evidence
 from steelyard.fleet.executor import WorkerPool
-from steelyard.fleet.partitions import PIECE, Head, Part, Partition, Samples, partition_sums, partitions, total_of
+from steelyard.fleet.partitions import PIECE, FleetPart, Head, Partition, Samples, partition_sums, partitions, total_of
 from steelyard.fleet.runs import Run, runs_of
 from steelyard.information import Information
 from steelyard.job import Job
@@ -50,10 +50,10 @@ class RunSums(Card):
     inflation: float
     findings: tuple[str, ...]
     seconds: float
-    parts: tuple[Part | str, ...]
+    parts: tuple[FleetPart | str, ...]
     robot: Robot
 
-    def load(self) -> tuple[Part, ...]:
+    def load(self) -> tuple[FleetPart, ...]:
         """Its parts, read where they are cache."""
         return tuple(cache.load_part(part, self.robot) if isinstance(part, str) else part for part in self.parts)
 
@@ -179,7 +179,7 @@ def _require_gains(job: Job, robot: Robot):
 
 def _computed(pool: WorkerPool, job: Job, robot: Robot, work: list[Partition], keep, retries: int, report: Callable):
     """Head and part (or where it is kept) of each partition that has sums; failures; how many were computed."""
-    done: dict[Partition, tuple[Head, Part | str]] = {}
+    done: dict[Partition, tuple[Head, FleetPart | str]] = {}
     failures: dict[Partition, Failure] = {}
     left = []
     for k, partition in enumerate(work):
@@ -215,7 +215,7 @@ def _from_cache(partition: Partition, robot: Robot, keep, done, failures) -> boo
     return True
 
 
-def sum_partition(job: Job, robot: Robot, partition: Partition, keep) -> tuple[Head, Part | str]:
+def sum_partition(job: Job, robot: Robot, partition: Partition, keep) -> tuple[Head, FleetPart | str]:
     """The work of a partition on whatever worker; its sums are written where they are kept, or returned."""
     part = partition_sums(job, robot, partition)
     if keep is None:
@@ -231,7 +231,7 @@ def _failure(partition: Partition, error: BaseException, attempts: int) -> Failu
     return Failure(*partition.place, REFUSED if refused else FAILED, reason, attempts)
 
 
-def _totals(robot: Robot, parts: Sequence[Part | str]) -> tuple[Information, Information]:
+def _totals(robot: Robot, parts: Sequence[FleetPart | str]) -> tuple[Information, Information]:
     """Information of all fitted and of all held-out samples; of parts that are cache, one is in memory at a time."""
     loaded = (cache.load_part(part, robot) if isinstance(part, str) else part for part in parts)
     first = next(loaded)
@@ -242,14 +242,14 @@ def _totals(robot: Robot, parts: Sequence[Part | str]) -> tuple[Information, Inf
 
 
 def _runs(robot: Robot, work: list[Partition], done) -> tuple[RunSums, ...]:
-    by_run: dict[Run, list[tuple[Head, Part | str]]] = {}
+    by_run: dict[Run, list[tuple[Head, FleetPart | str]]] = {}
     for partition in work:
         if partition in done:
             by_run.setdefault(partition.run, []).append(done[partition])
     return tuple(_run(robot, run, parts) for run, parts in by_run.items())
 
 
-def _run(robot: Robot, run: Run, parts: list[tuple[Head, Part | str]]) -> RunSums:
+def _run(robot: Robot, run: Run, parts: list[tuple[Head, FleetPart | str]]) -> RunSums:
     heads = [head for head, _ in parts]
     share = np.array([head.samples.fitted for head in heads], dtype=float)
     return RunSums(

@@ -11,7 +11,7 @@ from typing import Any
 from steelyard import storage
 from steelyard.errors import FitError
 from steelyard.fleet.evidence import Evidence, Fitness
-from steelyard.fleet.partitions import FORMAT, Head, Part, Samples
+from steelyard.fleet.partitions import FORMAT, FleetPart, Head, Samples
 from steelyard.information.files import npz_bytes, packed, read_npz, require_shape, unpacked
 from steelyard.information.gram import Squares
 from steelyard.model import Robot
@@ -30,7 +30,7 @@ def refusal_path(keep, key: str) -> str:
     return storage.join(keep, "refused", key[:2], f"{key}.json")
 
 
-def save_part(part: Part, path):
+def save_part(part: FleetPart, path):
     """Write the sums of a partition."""
     about, arrays = packed(part.fitted)
     head = part.head
@@ -47,7 +47,7 @@ def save_part(part: Part, path):
     storage.write_bytes(path, npz_bytes(about, arrays))
 
 
-def load_part(path, robot: Robot) -> Part:
+def load_part(path, robot: Robot) -> FleetPart:
     """Read the sums of a partition. Raises FitError for another robot, another file or a newer major version."""
     from dataclasses import replace
 
@@ -58,7 +58,7 @@ def load_part(path, robot: Robot) -> Part:
             require_shape(name, arrays[name], expected.shape)
         sums = {name: arrays[HELD + name] for name in SUMS}
         held = replace(fitted, squares=Squares.of(sums.pop("gram")), **sums)
-        return Part(_head(about, arrays, fitted.basis.count, len(fitted.group_names)), fitted, held)
+        return FleetPart(_head(about, arrays, fitted.basis.count, len(fitted.group_names)), fitted, held)
     except (KeyError, TypeError, ValueError) as error:
         raise FitError(
             f"{path} does not hold the whole sums of a run ({type(error).__name__}: {error}). Remove it, and they are "

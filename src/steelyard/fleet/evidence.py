@@ -105,7 +105,7 @@ def _cause(kind: str, place: str, columns, basis: Basis) -> Cause:
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class MemberChange:
     """Precision (r, r) and score (r,), `precision @ change`, of a change of base parameters."""
 
     precision: np.ndarray
@@ -125,18 +125,18 @@ class Explained:
     deviation: np.ndarray
 
 
-def change_along(evidences: Sequence[Evidence], u) -> Change:
+def change_along(evidences: Sequence[Evidence], u) -> MemberChange:
     """Change `b` of `x_k = a + u_k b`. u: (l,)."""
     P = np.stack([each.precision for each in evidences])
     h = np.stack([each.moment for each in evidences])
     u = np.asarray(u, dtype=float)
     total, along, twice = P.sum(axis=0), np.tensordot(u, P, 1), np.tensordot(u * u, P, 1)
     weight = along @ pseudo_inverse(total)
-    return Change(twice - weight @ along, u @ h - weight @ h.sum(axis=0))
+    return MemberChange(twice - weight @ along, u @ h - weight @ h.sum(axis=0))
 
 
 def score_test(
-    change: Change, cause: Cause, *, noise: Change | None = None, spread_degrees: float = np.inf
+    change: MemberChange, cause: Cause, *, noise: MemberChange | None = None, spread_degrees: float = np.inf
 ) -> Explained:
     """The test of one cause. noise: the change without the estimated spread, of `spread_degrees`, that it has in it:
     the more of a direction's variance is spread, the fewer degrees it has, and chi-square becomes F (Satterthwaite

@@ -13,7 +13,7 @@ from steelyard.cards import Card
 from steelyard.errors import FitError
 from steelyard.fit import Estimate, consistent, weigh_by_noise
 from steelyard.fit.prior import model_parameters
-from steelyard.fleet.fleet_study import Member, Study
+from steelyard.fleet.fleet_study import FleetMember, Study
 from steelyard.fleet.partitions import total_of
 from steelyard.fleet.population import FEWEST, Population
 from steelyard.information import Information
@@ -59,7 +59,7 @@ def fits(study: Study, *, progress: Progress | None = None) -> Fits:
     return Fits(common, found)
 
 
-def _fit(member: Member, study: Study, common: Estimate, options: dict[str, Any]) -> RobotFit:
+def _fit(member: FleetMember, study: Study, common: Estimate, options: dict[str, Any]) -> RobotFit:
     parts = [part for run in member.current for part in run.load()]
     info, held = total_of([part.fitted for part in parts]), total_of([part.held for part in parts])
     several = len(study.members) >= FEWEST

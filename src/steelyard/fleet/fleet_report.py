@@ -18,7 +18,7 @@ from steelyard.information import save_information
 from steelyard.model import save
 from steelyard.numbers import number, percent, share, size
 from steelyard.report.console import shown
-from steelyard.report.document import Part, Screen, Section, View
+from steelyard.report.document import ReportPart, Screen, Section, View
 from steelyard.report.figure_style import POINTS, drawn, points, text
 from steelyard.report.outputs import staged
 from steelyard.report.rendering import page
@@ -133,7 +133,7 @@ def view(found: dict) -> View:
             _tables("Robots", "Robots", robot_sheet(found)),
             _tables("What the robots have in common", "Population", population_sheet(found)),
             _tables("Logs that are not in the sums", "Failures", failure_sheet(found), "All logs were used."),
-            *([Section("Notes", "Notes", (Part(items=tuple(found["notes"])),))] if found["notes"] else []),
+            *([Section("Notes", "Notes", (ReportPart(items=tuple(found["notes"])),))] if found["notes"] else []),
         ],
         figures={("course", k): course(each) for k, (_, each) in enumerate(_all_changes(found)) if each["course"]},
         foot=f"steelyard {found['version'] or ''} · Python {found['python']} · {work['where']}, {work['computed']} "
@@ -151,18 +151,18 @@ def _screen(found: dict) -> Screen:
 
 
 def _tables(title: str, anchor: str, table: Sheet, nothing: str = "") -> Section:
-    return Section(title, anchor, (Part(sheet=table) if table.rows or not nothing else Part(text=nothing),))
+    return Section(title, anchor, (ReportPart(sheet=table) if table.rows or not nothing else ReportPart(text=nothing),))
 
 
-def _changes(found: dict) -> Iterator[Part]:
+def _changes(found: dict) -> Iterator[ReportPart]:
     rows = _all_changes(found)
     if not rows:
-        yield Part(text="No robot changed between its runs.")
+        yield ReportPart(text="No robot changed between its runs.")
     for k, (robot, change) in enumerate(rows):
         since = "Since" if change["shape"] == "step" else "A drift from"
         until = f" to {change['last']['when']}" if change["shape"] == "drift" else ""
         rivals = f" Or {', or '.join(change['or'])}." if change["or"] else ""
-        yield Part(
+        yield ReportPart(
             text=f"{robot['name']}: {change['words']}. {since} {change['first']['when']} ({change['first']['log']})"
             f"{until}, seen at {change['seen']['when']}; p-value over the whole fleet: "
             f"{number(change['probability'])}.{rivals}",

@@ -19,7 +19,7 @@ TELLING = 4.0  # variance between robots over that of a usual run, from which su
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Member(Card):
+class FleetMember(Card):
     """A robot of the fleet.
 
     unknown: of all combinations that a usual run tells and robots differ in, the largest share of the difference that
@@ -54,7 +54,7 @@ class Study(Card):
     """
 
     accumulation: Accumulation
-    members: tuple[Member, ...]  # by name
+    members: tuple[FleetMember, ...]  # by name
     population: Population  # what its robots have in common, places of outliers are those of members
     causes: tuple[Cause, ...]
     run_spread: np.ndarray
@@ -119,7 +119,7 @@ def study(accumulation: Accumulation, *, false_alarm: float = FALSE_ALARM) -> St
     return Study(accumulation, members, people, causes, np.sqrt(spread), pairs, false_alarm, tuple(silent))
 
 
-def _member(name, runs, found, evidence: Evidence, people: Population, apart: bool, usual, names) -> Member:
+def _member(name, runs, found, evidence: Evidence, people: Population, apart: bool, usual, names) -> FleetMember:
     """A robot as it is now. apart: whether it is an outlier; usual: (r,) variances of a usual run's estimates."""
     prior = people.widened(evidence) if apart else people
     if people.robots >= FEWEST:
@@ -129,7 +129,7 @@ def _member(name, runs, found, evidence: Evidence, people: Population, apart: bo
     unknown = _unknown(np.diag(covariance), people.spread**2, usual)
     weakest = tuple(names[j] for j in np.argsort(-unknown)[:FEW] if unknown[j] > 0)
     since = found[-1].first if found else 0
-    return Member(name, runs, found, since, prior, base, covariance, float(unknown.max(initial=0.0)), weakest)
+    return FleetMember(name, runs, found, since, prior, base, covariance, float(unknown.max(initial=0.0)), weakest)
 
 
 def _unknown(variance, apart, usual) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from steelyard.fleet.changes import DRIFT, STEP, Alarm
 from steelyard.fleet.evidence import LOAD, OTHER, Cause, Evidence, Explained, change_along, marginal, score_test
 from steelyard.fleet.fleet_models import Fits
-from steelyard.fleet.fleet_study import Member, Study
+from steelyard.fleet.fleet_study import FleetMember, Study
 from steelyard.report.labels import column_units
 from steelyard.report.provenance import installed_version
 from steelyard.report.schema import jsonable
@@ -56,7 +56,7 @@ def _units(study: Study) -> tuple[str, ...]:
     return column_units(study.accumulation.robot, study.accumulation.fitted.layout)
 
 
-def _member(study: Study, fits: Fits, member: Member, outlier, units) -> dict:
+def _member(study: Study, fits: Fits, member: FleetMember, outlier, units) -> dict:
     fit = fits.members[member.name]
     return {
         "name": member.name,
@@ -84,7 +84,7 @@ def _member(study: Study, fits: Fits, member: Member, outlier, units) -> dict:
     }
 
 
-def _changes(study: Study, member: Member, units) -> list[dict]:
+def _changes(study: Study, member: FleetMember, units) -> list[dict]:
     """Changes of a robot; steps of one cause at run after run are told as one drift."""
     groups: list[list[Alarm]] = []
     for alarm in member.alarms:
@@ -100,7 +100,7 @@ def _changes(study: Study, member: Member, units) -> list[dict]:
     return [_change(study, member, group, starts, place, units) for place, group in enumerate(together)]
 
 
-def _change(study: Study, member: Member, group: list[Alarm], starts: list[int], place: int, units) -> dict:
+def _change(study: Study, member: FleetMember, group: list[Alarm], starts: list[int], place: int, units) -> dict:
     """A change, measured on all runs from the change before it to the one after it."""
     alarm = group[0]
     start = starts[place - 1] if place else 0
@@ -123,7 +123,7 @@ def _change(study: Study, member: Member, group: list[Alarm], starts: list[int],
     }
 
 
-def _run(member: Member, place: int) -> dict:
+def _run(member: FleetMember, place: int) -> dict:
     return {"place": place, "when": member.runs[place].run.when, "log": member.runs[place].run.log}
 
 
@@ -159,7 +159,7 @@ def words(best: Explained, names, units) -> str:
     return f"{cause.name}: {names[column]} {'up' if amount > 0 else 'down'} by {change}"
 
 
-def _course(study: Study, member: Member, cause: Cause) -> dict | None:
+def _course(study: Study, member: FleetMember, cause: Cause) -> dict | None:
     """Run by run, the parameter that tells most of a cause; None for causes without one of their own."""
     if cause.kind == OTHER:
         return None

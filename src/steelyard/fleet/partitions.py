@@ -125,7 +125,7 @@ class Head:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FleetPart:
     """Sums of a partition: fitted and held-out samples."""
 
     head: Head
@@ -133,7 +133,7 @@ class Part:
     held: Information
 
 
-def partition_sums(job: Job, robot: Robot, partition: Partition) -> Part:
+def partition_sums(job: Job, robot: Robot, partition: Partition) -> FleetPart:
     """Sums of a partition. Raises SteelyardError for a log that cannot be used, OSError where reading fails."""
     start = time.perf_counter()
     log, findings, read = _usable(job, robot, partition)
@@ -154,7 +154,7 @@ def partition_sums(job: Job, robot: Robot, partition: Partition) -> Part:
         tuple(finding.message for finding in findings),
         time.perf_counter() - start,
     )
-    return Part(head, total, accumulate(robot, held, **options))
+    return FleetPart(head, total, accumulate(robot, held, **options))
 
 
 def _usable(job: Job, robot: Robot, partition: Partition):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from steelyard.errors import ModelError, choices
-from steelyard.identifiable.mechanism import NO_COLUMN, Mechanism, Node
+from steelyard.identifiable.mechanism import NO_COLUMN, Mechanism, MechanismNode
 from steelyard.identifiable.motor_rotors import with_motors
 from steelyard.identifiable.placement import joints_at_zero, locked_at, rounded, with_base
 from steelyard.model import Robot
@@ -88,7 +88,7 @@ def _nodes(joints, length, size):
         subspace = joint.subspace / size[joint.coordinates]
         subspace[:3] /= length
         count = 0 if joint.body is None else 10
-        yield Node(
+        yield MechanismNode(
             name=joint.body or joint.name,
             joint=joint.name,
             parent=joint.parent,

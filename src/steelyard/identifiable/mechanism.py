@@ -20,7 +20,7 @@ ALL_JOINTS, UNDER_ROBOT, WRENCH = "joints", "base", "wrench:"
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class MechanismNode:
     """A rigid body (or the massless frame between two joints of a compound one) and the joint that carries it.
 
     rotation (3, 3), position (3,): pose in the parent at zero coordinates.
@@ -62,7 +62,7 @@ class Mechanism:
     names, units, values (p,): of all columns; values are the model's.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[MechanismNode, ...]
     spins: tuple[Spin, ...]
     gravity: np.ndarray  # (6,) unit vector in the world or zeros
     coordinate_names: tuple[str, ...]

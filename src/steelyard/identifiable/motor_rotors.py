@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.identifiable.basis import Basis, from_dependence
 from steelyard.identifiable.coupled_joints import clusters
-from steelyard.identifiable.mechanism import Mechanism, Node, Spin
+from steelyard.identifiable.mechanism import Mechanism, MechanismNode, Spin
 from steelyard.identifiable.placement import Axis, aligned, own_axis
 from steelyard.inertia import transform_matrix
 from steelyard.inertia.parameters import NAMES, UNITS
@@ -71,7 +71,9 @@ def _add(mechanism: Mechanism, robot: Robot, size: np.ndarray, apart: set[int], 
     )
 
 
-def _made(mechanism: Mechanism, robot: Robot, rotor: Rotor, content, columns, size, apart: set[int]) -> Spin | Node:
+def _made(
+    mechanism: Mechanism, robot: Robot, rotor: Rotor, content, columns, size, apart: set[int]
+) -> Spin | MechanismNode:
     driven = [mechanism.nodes[_found(mechanism, "joint", joint, "A rotor drives joint")] for joint, _ in rotor.gears]
     carrier = _carrier(mechanism, rotor)
     position = rotor.position / mechanism.length
@@ -93,7 +95,7 @@ def _made(mechanism: Mechanism, robot: Robot, rotor: Rotor, content, columns, si
             columns=columns,
         )
     turn = np.concatenate([np.zeros(3), rotor.own_axis])[:, None]
-    return Node(
+    return MechanismNode(
         name=rotor.name,
         joint=rotor.name,
         parent=carrier,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.identifiable.mechanism import Node
+from steelyard.identifiable.mechanism import MechanismNode
 from steelyard.identifiable.thresholds import THRESHOLDS
 from steelyard.inertia import transform
 from steelyard.model import Robot
@@ -31,7 +31,7 @@ class Axis:
     point: np.ndarray | None
 
 
-def rounded(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node], float]:
+def rounded(nodes: Sequence[MechanismNode], gravity, tolerance: float) -> tuple[list[MechanismNode], float]:
     """Nodes with such relations, up to a tolerance in rad and m, made exact, and the largest change. gravity: (6,)."""
     ground = [Axis(gravity[:3], None)] if gravity.any() else []
     met, siblings, done, largest = [], {}, [], 0.0
@@ -50,7 +50,7 @@ def rounded(nodes: Sequence[Node], gravity, tolerance: float) -> tuple[list[Node
     return done, largest
 
 
-def own_axis(node: Node) -> Axis | None:
+def own_axis(node: MechanismNode) -> Axis | None:
     """The one axis of a joint, in its node's frame; that of the rotation for planar joints; None for other joints."""
     v, w = node.subspace[:3], node.subspace[3:]
     turning = np.flatnonzero(w.any(axis=0))
@@ -81,7 +81,7 @@ def aligned(direction, others: Sequence[Axis], tolerance: float) -> np.ndarray:
     return direction / np.linalg.norm(direction)
 
 
-def _placed(node: Node, own: Axis, above: Sequence[Axis], tolerance: float):
+def _placed(node: MechanismNode, own: Axis, above: Sequence[Axis], tolerance: float):
     before = node.rotation @ own.direction
     after = aligned(before, above, tolerance)
     W = skew(np.cross(before, after))
@@ -105,7 +105,7 @@ def _offset(direction, between, other) -> np.ndarray:
     return normal / size * (normal / size @ between)
 
 
-def _inherited(node: Node, own: Axis | None, above: Sequence[Axis]) -> list[Axis]:
+def _inherited(node: MechanismNode, own: Axis | None, above: Sequence[Axis]) -> list[Axis]:
     """Axes met further down: those before a joint that does not turn; their place only where it keeps it."""
     if node.subspace[3:].any():
         return []

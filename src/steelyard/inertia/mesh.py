@@ -18,6 +18,7 @@ three corners.
 """
 
 import warnings
+from hashlib import shake_128
 
 import numpy as np
 
@@ -258,7 +259,7 @@ def is_closed(faces, count):
     everything else survives unless the dice conspire (chance below 1e-15). A face sums to `-(r_a - r_b)(r_b - r_c)(r_c
     - r_a)`, so no sorting is needed. faces: (f, 3), count: number of vertices.
     """
-    r = np.random.default_rng(0).integers(0, 2**64, size=count, dtype=np.uint64)
+    r = np.frombuffer(shake_128().digest(8 * count), dtype=np.uint64)  # `numpy.random` takes longer to load
     total = 0
     for start in range(0, len(faces), 1 << 15):
         a, b, c = (r[column] for column in faces[start : start + (1 << 15)].T)

@@ -43,7 +43,7 @@ STRIDE = 2  # knots from window to window
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RowPart:
     """Samples of a log, and the windows they take part in.
 
     mean, rate: (n, m) weights of the samples in `int w x dt` and `int w (dx/dt) dt`, `int w dt = 1`. done: how many of
@@ -75,7 +75,7 @@ def require_windows(log: Log, cutoff: float):
         )
 
 
-def parts(t, cutoff: float, chunk: int) -> Iterator[Part]:
+def parts(t, cutoff: float, chunk: int) -> Iterator[RowPart]:
     """A log's samples in parts of at most `chunk`, with their windows; windows do not reach across gaps."""
     h = KNOT / cutoff
     for stretch in segments(t):
@@ -92,7 +92,7 @@ def parts(t, cutoff: float, chunk: int) -> Iterator[Part]:
             near = slice(max(start - 1, stretch.start), min(stop + 1, stretch.stop))
             mean, rate = _weights(t[near], centres[ended:begun], h)
             own = slice(start - near.start, stop - near.start)
-            yield Part(slice(start, stop), mean[own], rate[own], ends - ended)
+            yield RowPart(slice(start, stop), mean[own], rate[own], ends - ended)
             ended = ends
 
 

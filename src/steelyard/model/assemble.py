@@ -13,8 +13,8 @@ from steelyard.errors import ModelError, choices
 from steelyard.inertia import transform
 from steelyard.model.joint import Joint
 from steelyard.model.loops import Loop
-from steelyard.model.robot import WORLD, Frame, Link, Robot, Source
-from steelyard.model.sketch import Part, SketchJoint
+from steelyard.model.robot import WORLD, Frame, Link, ModelSource, Robot
+from steelyard.model.sketch import SketchJoint, SketchPart
 from steelyard.spatial import Pose, adjoint, identity, then
 
 FLOATING_BASE = "floating_base"
@@ -131,7 +131,9 @@ def ground(name: str) -> Segment:
     return Segment(name, WORLD, *identity(), (), np.zeros(10), False)
 
 
-def segments_of(parts: Mapping[int, Part], joints: Iterable[SketchJoint], world: str | None = None) -> list[Segment]:
+def segments_of(
+    parts: Mapping[int, SketchPart], joints: Iterable[SketchJoint], world: str | None = None
+) -> list[Segment]:
     """Parts of a sketch, by number, with the joints that carry them; a root that moves without one flies. world: its
     name."""
     carried: dict[int | None, list[Joint]] = {}
@@ -168,7 +170,7 @@ def assemble(
     *,
     floating,
     gravity,
-    source: Source | None,
+    source: ModelSource | None,
     notes=(),
     closures: Iterable[Loop] = (),
     places: Iterable[tuple[str, str | None, Pose]] = (),

@@ -25,9 +25,9 @@ from steelyard.model.document import ModelDocument, require_path
 from steelyard.model.joint import KINDS
 from steelyard.model.locking import locked
 from steelyard.model.meshes import Piece
-from steelyard.model.normal_form import AXES, HELICAL, Abilities, Form
+from steelyard.model.normal_form import AXES, HELICAL, Abilities, NormalForm
 from steelyard.model.references import allowed_folders, around, is_inside
-from steelyard.model.robot import Robot, Source
+from steelyard.model.robot import ModelSource, Robot
 from steelyard.model.shape_output import Shapes, suffix_problem
 from steelyard.model.sketch import Sketch
 from steelyard.model.xml import has_root
@@ -46,7 +46,7 @@ class Format:
     suffixes: tuple[str, ...]  # of its files
     holds: Callable[[Path], bool]  # whether a file is of this format, whatever its suffix
     open: Callable[[Path], ModelDocument]
-    new: Callable[[Form, Path, tuple[Piece, ...]], Draft] | None = None  # a new file, with the geometry of links
+    new: Callable[[NormalForm, Path, tuple[Piece, ...]], Draft] | None = None  # a new file, with the geometry of links
     abilities: Abilities | None = None  # what new files can say
     lacks: tuple[str, ...] = ()  # properties of joints and "drives": what of them it has no place for
     shapes: Shapes | None = None  # what of geometry it states, None where `new` takes pieces as they are
@@ -274,7 +274,7 @@ def document_of(robot: Robot) -> ModelDocument | None:
     return replace(BY_NAME[source.format].open(source.path), folders=source.folders, arguments=source.arguments)
 
 
-def options_of_copy(source: Source | None) -> dict[str, Any]:
+def options_of_copy(source: ModelSource | None) -> dict[str, Any]:
     """Options with which `load` reads an edited copy of a file."""
     if source is None:
         return {}

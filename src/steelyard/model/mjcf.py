@@ -25,7 +25,7 @@ from steelyard.model.mjcf_compile import (
 )
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
 from steelyard.model.mjcf_files import GENERATORS, WRAPPERS, MjcfFiles, Node, bodies, read_files
-from steelyard.model.robot import Contact, Robot, Source
+from steelyard.model.robot import ContactParameters, ModelSource, Robot
 from steelyard.model.xml import Document, rooted
 from steelyard.spatial import Pose, identity
 
@@ -87,7 +87,7 @@ class MjcfDocument(ModelDocument):
 
     def robot(self, *, floating, gravity) -> Robot:
         m, warned = self.compiled
-        source = Source(self.path.absolute(), "mjcf", self.folders)
+        source = ModelSource(self.path.absolute(), "mjcf", self.folders)
         notes = [*self.xml.notes, *(f"{self.path.name}: {text}" for text in warned)]
         return _robot(m, self.path, floating=floating, gravity=gravity, source=source, notes=notes)
 
@@ -119,7 +119,7 @@ def _name(m) -> str:
     return m.names[: m.names.index(b"\0")].decode()
 
 
-def _robot(m, path: Path, *, floating: bool | None, gravity, source: Source | None, notes: list[str]) -> Robot:
+def _robot(m, path: Path, *, floating: bool | None, gravity, source: ModelSource | None, notes: list[str]) -> Robot:
     """The robot of a compiled model. path: of its file, to name it in messages."""
     import mujoco
 
@@ -267,14 +267,16 @@ def standing(m: Any) -> np.ndarray:
     return np.flatnonzero((m.body_weldid[m.geom_bodyid] == 0) & _touching(m))
 
 
-def floor_of(m: Any) -> Contact | None:
+def floor_of(m: Any) -> ContactParameters | None:
     """What all contacts with the floor of an MjModel have; None where it does not say so alone, in the same numbers
     everywhere."""
     own = standing(m)
     if not len(own) or m.npair or m.geom_priority[own].min() <= highest(m):
         return None
     found = {
-        Contact(*(tuple(getattr(m, f"geom_{name}")[g].tolist()) for name in CONTACT), condim=int(m.geom_condim[g]))
+        ContactParameters(
+            *(tuple(getattr(m, f"geom_{name}")[g].tolist()) for name in CONTACT), condim=int(m.geom_condim[g])
+        )
         for g in own
     }
     return found.pop() if len(found) == 1 else None

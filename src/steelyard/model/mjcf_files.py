@@ -39,7 +39,7 @@ Made = tuple[Node, list[Edit], str]  # an element, edits of it, and what they do
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class MjcfBody:
     """A `<body>`: its `<inertial>` when it has one, and its joints by name, in order. Names are MuJoCo's, which
     numbers what has none. parent: place in the list of bodies of the one that it is in, through `<frame>` and
     `<include>`; None in the world.
@@ -198,12 +198,12 @@ def require_complete(files: MjcfFiles) -> None:
             read(include_path(files, node.document, node.element))
 
 
-def bodies(files: MjcfFiles) -> tuple[list[Body], Node | None]:
+def bodies(files: MjcfFiles) -> tuple[list[MjcfBody], Node | None]:
     """Bodies in MuJoCo's order (depth first, as written), and the first element that makes bodies of its own, if any.
 
     The order is known only up to that element, so the list ends there.
     """
-    found: list[Body] = []
+    found: list[MjcfBody] = []
     stack = [(child, None) for world in files.sections("worldbody") for child in files.children(world)][::-1]
     while stack:
         node, parent = stack.pop()
@@ -226,7 +226,7 @@ def _makes_bodies(files: MjcfFiles, node: Node) -> bool:
     return any(n.element.tag == "body" or n.element.tag in WRAPPERS + GENERATORS for n in inside)
 
 
-def _body(files: MjcfFiles, node: Node, parent: int | None, number: int) -> Body:
+def _body(files: MjcfFiles, node: Node, parent: int | None, number: int) -> MjcfBody:
     inertials, joints = [], []
     stack = list(files.children(node))[::-1]
     while stack:
@@ -244,7 +244,7 @@ def _body(files: MjcfFiles, node: Node, parent: int | None, number: int) -> Body
             )
     name = node.element.attributes.get("name") or f"body{number}"
     named = {each.element.attributes.get("name") or f"{name}_joint{i}": each for i, each in enumerate(joints)}
-    return Body(name, node, parent, inertials[0][0] if inertials else None, named)
+    return MjcfBody(name, node, parent, inertials[0][0] if inertials else None, named)
 
 
 FOLDER_OF = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}

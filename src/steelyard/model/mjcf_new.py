@@ -15,7 +15,7 @@ from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
 from steelyard.model.mjcf_drives import actuator_element, as_text, hard_friction, simulated, unwritten
 from steelyard.model.mjcf_write import new_inertial
-from steelyard.model.normal_form import Form, Member, at_origin
+from steelyard.model.normal_form import Member, NormalForm, at_origin
 from steelyard.model.references import Relocation
 from steelyard.model.robot import WORLD, Robot
 from steelyard.model.side_mechanism import GROUND, rest_poses
@@ -166,7 +166,7 @@ class Geometry:
         return self._names[key]
 
 
-def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
+def new_model(form: NormalForm, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
     robot, drives = form.robot, form.expected.drives
     geometry = Geometry(target, form.geometry(pieces))
     excluded = list(_excluded(form, geometry))
@@ -207,7 +207,7 @@ def _is_ground(member: Member) -> bool:
     return member.link.name == GROUND and not member.on and not member.joints and at_origin(member.link)
 
 
-def _told_apart(form: Form, geometry: Geometry) -> Iterator[NewElement]:
+def _told_apart(form: NormalForm, geometry: Geometry) -> Iterator[NewElement]:
     """A site of the name of the ground that a file has, so that the link is told from the one that every file has."""
     still = [each for each in form.hanging[""] if not each.joints]
     others = any(at_origin(each.link) for each in still if each.link.name != GROUND)
@@ -216,7 +216,7 @@ def _told_apart(form: Form, geometry: Geometry) -> Iterator[NewElement]:
         yield NewElement("site", {"name": GROUND})
 
 
-def _inside(form: Form, geometry: Geometry, body: int = WORLD) -> Iterator[NewElement]:
+def _inside(form: NormalForm, geometry: Geometry, body: int = WORLD) -> Iterator[NewElement]:
     """Elements of a body or the world: its geoms and sites, links that are fixed to it, and bodies on joints."""
     name = "" if body == WORLD else form.robot.body_names[body]
     yield from geometry.of(name or GROUND)
@@ -240,7 +240,7 @@ def _pose(position, rotation) -> dict[str, str]:
     return attributes
 
 
-def _excluded(form: Form, geometry: Geometry) -> Iterator[tuple[str, str]]:
+def _excluded(form: NormalForm, geometry: Geometry) -> Iterator[tuple[str, str]]:
     """Pairs of a link that stands still and a body on it: MuJoCo lets all neighbours touch but those of the world."""
     still = [each.link.name for each in form.hanging[""] if not each.joints and geometry.touches(each.link.name)]
     for member in (each for each in form.hanging[""] if each.joints):
@@ -276,7 +276,7 @@ def is_stated(robot: Robot, loop: Loop) -> bool:
     return bool(np.abs(points[0] - points[1]).max() <= NEGLIGIBLE)
 
 
-def _joint(form: Form, index: int) -> NewElement:
+def _joint(form: NormalForm, index: int) -> NewElement:
     joint = form.robot.joints[index]
     attributes = {"name": joint.name, "type": str(joint.features.mujoco)}
     if joint.features.quaternion and not joint.features.slides:

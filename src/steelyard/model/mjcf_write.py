@@ -13,8 +13,8 @@ from steelyard.model.changes import Changes, Draft, com_form, find_changes
 from steelyard.model.mjcf import CONTACT, MjcfDocument, floor_nodes, highest
 from steelyard.model.mjcf_compile import compile_files
 from steelyard.model.mjcf_drives import Actuators, expressible, unwritten
-from steelyard.model.mjcf_files import Body, Made, MjcfFiles, Node, bodies, relocate
-from steelyard.model.robot import Contact, Robot
+from steelyard.model.mjcf_files import Made, MjcfBody, MjcfFiles, Node, bodies, relocate
+from steelyard.model.robot import ContactParameters, Robot
 from steelyard.model.sketch import Inertial, Sketch
 from steelyard.model.xml import Document
 from steelyard.model.xml_edit import (
@@ -161,7 +161,7 @@ def _written(files: MjcfFiles, edits: dict[Document, list[Edit]], target: Path):
 
 
 def _require_matched(
-    changes: Changes, reference: Robot, files: MjcfFiles, listed: list[Body], joints, barrier: Node | None
+    changes: Changes, reference: Robot, files: MjcfFiles, listed: list[MjcfBody], joints, barrier: Node | None
 ):
     """Raise ModelError unless every changed body and joint is known to be one element of the files."""
     path = files.main.path
@@ -203,7 +203,7 @@ def _compilable(theta):
     return mass, com, inertia + short * np.eye(3)
 
 
-def _inertial(body: Body, theta, form=None, *, own_axes=None) -> tuple[Document, list[Edit]]:
+def _inertial(body: MjcfBody, theta, form=None, *, own_axes=None) -> tuple[Document, list[Edit]]:
     """The file and edits that give a body theta (10,), in the spelling the file has. form: mass, centre of mass and
     inertia about it instead. own_axes: (3,) moments in the axes that the file states, where those can stay."""
     if body.inertial is None:
@@ -301,7 +301,7 @@ def with_inertials(
     return list(_written(files, edits, target)[0])
 
 
-def _stated(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]]:
+def _stated(body: MjcfBody, inertial: Inertial) -> tuple[Document, list[Edit]]:
     """The same for an inertial whose own axes stay where its tensor is diagonal in them."""
     I = inertial.tensor
     diagonal = np.abs(I - np.diag(np.diag(I))).max() <= ROUNDING * np.abs(I).max()
@@ -309,7 +309,7 @@ def _stated(body: Body, inertial: Inertial) -> tuple[Document, list[Edit]]:
     return _inertial(body, inertial.theta, form, own_axes=np.diag(I) if diagonal else None)
 
 
-def floor_edits(files: MjcfFiles, m: Any, contact: Contact) -> Iterator[Made]:
+def floor_edits(files: MjcfFiles, m: Any, contact: ContactParameters) -> Iterator[Made]:
     """Edits that give every contact with the floor its parameters."""
     nodes, others = floor_nodes(files, m), highest(m)
     numbers = {name: getattr(contact, name) for name in CONTACT} | {"condim": (contact.condim,)}

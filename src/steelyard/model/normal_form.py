@@ -61,7 +61,7 @@ class Member:
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class NormalForm:
     """A robot as a file can say it."""
 
     robot: Robot  # in the joints, frames and names of the file
@@ -103,7 +103,7 @@ class Form:
         return Draft(files=((target, content),), changed=(), notes=(*self.notes, *notes), **about | changed)
 
 
-def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()) -> Form:
+def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()) -> NormalForm:
     """The robot as files of a format, with the geometry of its links, can say it. Raises ModelError for what they
     cannot."""
     notes: list[str] = []
@@ -139,7 +139,7 @@ def normal_form(robot: Robot, abilities: Abilities, pieces: Sequence[Piece] = ()
         drives=abilities.drives(robot),
         **{field: np.where(each, getattr(robot, field), 0.0) for field, each in kept.items()},
     )
-    return Form(robot, names, shifts, expected, tuple(notes), tuple(rescaled))
+    return NormalForm(robot, names, shifts, expected, tuple(notes), tuple(rescaled))
 
 
 def at_origin(frame: Frame) -> bool:

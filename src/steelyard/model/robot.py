@@ -20,7 +20,7 @@ WORLD = -1
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelSource:
     """The file a robot was read from; `save` edits a copy of it.
 
     format: name of its `Format`. folders: in which files that it names may lie, its own and those that the user named.
@@ -37,7 +37,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Contact:
+class ContactParameters:
     """Parameters of a contact, as MJCF spells them. friction: of sliding, torsion, rolling. solref: time constant, s,
     and damping ratio, or both negative, stiffness and damping. solimp: of its impedance. condim: its dimensions."""
 
@@ -52,7 +52,7 @@ class Contact:
         constant, damping = self.solref
         return constant if constant > 0 else -2 / damping
 
-    def changed(self, friction: float, time_constant: float) -> "Contact":
+    def changed(self, friction: float, time_constant: float) -> "ContactParameters":
         """With another coefficient of sliding and time constant, s, damped by the same ratio."""
         constant, ratio = self.solref
         times = time_constant / self.time_constant
@@ -108,8 +108,8 @@ class Robot:
     loops: tuple[Loop, ...] = ()
     actuated: tuple[str, ...] = ()
     drives: Mapping[str, Drive] = field(default_factory=dict)
-    floor: Contact | None = None
-    source: Source | None = None
+    floor: ContactParameters | None = None
+    source: ModelSource | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self):

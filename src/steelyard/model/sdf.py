@@ -18,14 +18,14 @@ from steelyard.model.assemble import assemble, segments_of, unmodelled
 from steelyard.model.document import ModelDocument
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.robot import WORLD, Robot, Source
+from steelyard.model.robot import WORLD, ModelSource, Robot
 from steelyard.model.sdf_files import ROOT, SdfFiles
 from steelyard.model.sdf_frames import STATED, TRUE, WORLD_FRAME, raw_pose, text_of
 from steelyard.model.sdf_geometry import automatic, named_files, pieces_of, shapes_of, surroundings_of
 from steelyard.model.sdf_joints import AXES, TYPES, axis_of, geared, read_joints
-from steelyard.model.sdf_tree import FLIES, Body, SdfTree, tree_of
+from steelyard.model.sdf_tree import FLIES, SdfBody, SdfTree, tree_of
 from steelyard.model.side_mechanism import z_along
-from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
+from steelyard.model.sketch import Inertial, Sketch, SketchJoint, SketchPart
 from steelyard.model.urdf_geometry import CLOSED, TENSOR
 from steelyard.model.xml import Document, rooted
 from steelyard.spatial import GRAVITY, Pose, inverse, then
@@ -82,7 +82,7 @@ class SdfDocument(ModelDocument):
             segments_of(parts, joints, world),
             floating=floating,
             gravity=stated if gravity is None else gravity,
-            source=Source(self.path.absolute(), "sdf", self.folders, arguments=self.arguments),
+            source=ModelSource(self.path.absolute(), "sdf", self.folders, arguments=self.arguments),
             notes=_notes(files, tree, floating),
             closures=filter(None, closures),
             places=_places(tree),
@@ -108,7 +108,7 @@ class SdfDocument(ModelDocument):
     with_inertials = later("steelyard.model", "sdf_write.with_inertials")
 
 
-def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False) -> Inertial | None:
+def inertial_of(body: SdfBody, label: str, source: Meshes, *, strict: bool = False) -> Inertial | None:
     """What the `<inertial>` of a link states; None without one. strict: whether missing numbers are those that SDF says
     instead of them, not NaN."""
     element, reader = body.item.element.find("inertial"), body.item.sheet.reader
@@ -145,7 +145,7 @@ def inertial_of(body: Body, label: str, source: Meshes, *, strict: bool = False)
     return Inertial(place, mass, com, R, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
-def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool = False, strict: bool = False) -> Part:
+def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool = False, strict: bool = False) -> SketchPart:
     """A link as a part of a sketch, or of a robot, which has no shapes. strict: as of `inertial_of`."""
     body = tree.bodies[index]
     name = tree.named(index)
@@ -159,7 +159,7 @@ def _part(tree: SdfTree, index: int, source: Meshes, *, read: bool = False, stri
         said = f"{label} has no <inertial>, so that SDF gives it 1 kg and moments of 1 kg m^2."
         body.item.sheet.reader.fault("SY107", body.item.element, f"{label} > inertial", said)
     shapes, partial = ((), False) if strict else shapes_of(body, label, source, read=read)
-    return Part(
+    return SketchPart(
         name,
         body.item.sheet.reader.place(body.item.element, label),
         None if parent == WORLD else tree.over.order.index(parent),

@@ -14,7 +14,7 @@ from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.sdf_files import SdfFiles
 from steelyard.model.sdf_frames import SdfUse, raw_pose, text_of
-from steelyard.model.sdf_tree import Body, SdfTree
+from steelyard.model.sdf_tree import SdfBody, SdfTree
 from steelyard.model.side_mechanism import z_along
 from steelyard.model.sketch import Shape
 from steelyard.model.urdf_geometry import drawn, shape_of, solid_of
@@ -24,7 +24,7 @@ from steelyard.spatial import inverse, then
 UNREAD = ("heightmap", "polyline", "image")
 
 
-def shapes_of(body: Body, label: str, source: Meshes, *, read: bool) -> tuple[tuple[Shape, ...], bool]:
+def shapes_of(body: SdfBody, label: str, source: Meshes, *, read: bool) -> tuple[tuple[Shape, ...], bool]:
     """Shapes of a link, and whether some of its geometry is unknown. read: whether mesh files are read."""
     found = []
     for element in drawn(body.item.element):
@@ -36,7 +36,7 @@ def shapes_of(body: Body, label: str, source: Meshes, *, read: bool) -> tuple[tu
     return tuple(filter(None, found)), None in found
 
 
-def _piece(body: Body, element: Element, link: str, source: Meshes) -> tuple[Element | None, Piece | None]:
+def _piece(body: SdfBody, element: Element, link: str, source: Meshes) -> tuple[Element | None, Piece | None]:
     """Geometry of a <collision> or <visual> of a link: what says it, None of nothing; and the piece, None where it
     cannot be understood. A mesh has no file yet."""
     reader, label = body.item.sheet.reader, f"{link} > {element.tag}"
@@ -63,7 +63,7 @@ def _piece(body: Body, element: Element, link: str, source: Meshes) -> tuple[Ele
     return solid, placed if solid.tag == "cone" else replace(placed, solid=exact)
 
 
-def _placed(body: Body, element: Element, label: str):
+def _placed(body: SdfBody, element: Element, label: str):
     pose, relative = raw_pose(body.item.sheet, element, label)
     if not relative:
         return pose
@@ -96,7 +96,7 @@ def pieces_of(tree: SdfTree, source: Meshes) -> Iterator[Piece]:
         yield from _pieces(tree.bodies[index], tree.named(index), source)
 
 
-def _pieces(body: Body, name: str, source: Meshes) -> Iterator[Piece]:
+def _pieces(body: SdfBody, name: str, source: Meshes) -> Iterator[Piece]:
     reader = body.item.sheet.reader
     for element in drawn(body.item.element):
         before = len(reader.faults)
@@ -135,7 +135,7 @@ def named_files(files: SdfFiles, source: Meshes) -> Iterator[Path]:
                 yield found.path
 
 
-def automatic(body: Body, label: str, source: Meshes) -> np.ndarray | None:
+def automatic(body: SdfBody, label: str, source: Meshes) -> np.ndarray | None:
     """(10,) inertial parameters in its frame of a link that leaves them to the format: its collision geometry, filled
     with the stated density, and scaled to the stated mass. None where that is not known, with a fault."""
     element, reader = body.item.element.find("inertial"), body.item.sheet.reader

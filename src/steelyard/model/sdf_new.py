@@ -17,7 +17,7 @@ from steelyard.inertia.solids import XML_SIZES
 from steelyard.model.changes import Draft, unused
 from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
 from steelyard.model.meshes import Piece
-from steelyard.model.normal_form import Form, at_origin
+from steelyard.model.normal_form import NormalForm, at_origin
 from steelyard.model.references import Relocation
 from steelyard.model.robot import WORLD, Frame, Link, Robot
 from steelyard.model.sdf_frames import WORLD_FRAME
@@ -71,7 +71,7 @@ class SdfDraft:
         self.links.append(link)
 
 
-def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
+def new_model(form: NormalForm, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
     sheet, frames = SdfDraft(target), []
     robot, shapes = form.robot, form.geometry(pieces)
     for each in form.members:
@@ -126,7 +126,7 @@ def universal(robot: Robot, index: int) -> bool:
     return named and hinges and in_place and np.allclose(screw(first)[1], screw(second)[1], atol=ROUNDING)
 
 
-def _joint(sheet: SdfDraft, form: Form, chain: tuple[int, ...], parent: str, child: str) -> NewElement:
+def _joint(sheet: SdfDraft, form: NormalForm, chain: tuple[int, ...], parent: str, child: str) -> NewElement:
     joint = form.robot.joints[chain[-1]]
     kind, name = _type(form.robot, chain), joint.name
     anchor = ball_anchor(joint.subspace) if joint.kind == "spherical" else screw(joint)[1]
@@ -161,7 +161,7 @@ def _type(robot: Robot, chain: tuple[int, ...]) -> str:
     return "revolute" if np.isfinite([joint.lower[0], joint.upper[0]]).any() else "continuous"
 
 
-def _axis(sheet: SdfDraft, form: Form, index: int, tag: str) -> NewElement:
+def _axis(sheet: SdfDraft, form: NormalForm, index: int, tag: str) -> NewElement:
     joint = form.robot.joints[index]
     bounds = {"lower": joint.lower, "upper": joint.upper, "effort": joint.effort_limit}
     limits = {key: float(value[0]) for key, value in (bounds | {"velocity": joint.velocity_limit}).items()}
@@ -186,7 +186,7 @@ def _leader(robot: Robot, joint: Joint) -> dict[str, str]:
     return {"joint": str(joint.mimics)}
 
 
-def _of_frames(form: Form, main: Link, shapes: dict[str, list[Piece]]) -> Iterator[Piece]:
+def _of_frames(form: NormalForm, main: Link, shapes: dict[str, list[Piece]]) -> Iterator[Piece]:
     """Geometry of links that become frames, on the link that carries them."""
     for link in (each.link for each in form.hanging[main.name] if not each.joints):
         if not link.theta.any():

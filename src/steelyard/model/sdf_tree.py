@@ -21,7 +21,7 @@ FLIES = "no joint holds link"  # of a note
 COUPLING = "gearbox"  # a joint that couples two others
 
 
-class Body(NamedTuple):
+class SdfBody(NamedTuple):
     """A link of the file."""
 
     item: Item
@@ -47,7 +47,7 @@ class SdfJoint(NamedTuple):
 class SdfTree:
     """Bodies and joints of a file."""
 
-    bodies: list[Body] = field(default_factory=list)
+    bodies: list[SdfBody] = field(default_factory=list)
     joints: list[SdfJoint] = field(default_factory=list)
     over: Forest = field(default_factory=Forest)  # of bodies that do not stand still
     chosen: frozenset[int] = frozenset()  # bodies of the robot
@@ -84,7 +84,7 @@ def tree_of(files: SdfFiles) -> SdfTree:
     for scope in _scopes(files.world):
         for item in scope.of("link"):
             places[item] = len(tree.bodies)
-            tree.bodies.append(Body(item, scope, (*scope.path, item.name), scope.absolute(item.name), scope.static))
+            tree.bodies.append(SdfBody(item, scope, (*scope.path, item.name), scope.absolute(item.name), scope.static))
     for scope in _scopes(files.world):
         for item in scope.of("joint"):
             joint = _connection(scope, item, places)

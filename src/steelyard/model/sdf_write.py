@@ -17,7 +17,7 @@ from steelyard.model.robot import Robot
 from steelyard.model.sdf import SdfDocument, inertial_of
 from steelyard.model.sdf_frames import TRUE, SdfUse
 from steelyard.model.sdf_joints import AXES, ROTOR, gear_of, joint_names
-from steelyard.model.sdf_tree import Body, SdfJoint, SdfTree
+from steelyard.model.sdf_tree import SdfBody, SdfJoint, SdfTree
 from steelyard.model.sketch import Inertial, Sketch
 from steelyard.model.urdf_geometry import PROPERTIES, TENSOR
 from steelyard.model.xml import Document, Element
@@ -182,7 +182,7 @@ def new_inertial(theta) -> NewElement:
     return NewElement("inertial", {}, (*pose, *numbered({"mass": mass}), NewElement("inertia", {}, numbered(tensor))))
 
 
-def _inertial(body: Body, inertial: Inertial) -> list[Edit]:
+def _inertial(body: SdfBody, inertial: Inertial) -> list[Edit]:
     """Edits that give a link its inertial, in the axes of the one that it has."""
     sheet = body.item.sheet
     document, link = sheet.document, body.item.element

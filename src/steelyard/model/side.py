@@ -15,7 +15,7 @@ from steelyard.errors import ModelError, choices
 from steelyard.model.compare import PROPERTIES, loop_difference
 from steelyard.model.drive import KEYS, NUMBERS, Drive
 from steelyard.model.robot import Frame, Robot
-from steelyard.model.side_known import Known, known
+from steelyard.model.side_known import SideKnown, known
 from steelyard.model.side_mechanism import LOOP_KEYS, ROTOR_KEYS, read_loop, read_rotor
 from steelyard.model.side_table import Table
 
@@ -110,7 +110,7 @@ def _drive(table: Table) -> Drive:
         raise ModelError(f"{table.where}: {error}.") from error
 
 
-def read_known(path, robot: Robot) -> Known:
+def read_known(path, robot: Robot) -> SideKnown:
     """What a side file knows of the robot's bodies, as `fit.consistent` takes its fields. Raises ModelError as
     `read_side`."""
     return known(_document(Path(path)).table("known"), robot)

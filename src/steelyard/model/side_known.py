@@ -18,7 +18,7 @@ MASS, CENTER = "mass", "com"  # what an ellipsoid holds
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class SideKnown:
     """What a side file knows of bodies, by body name; arguments of `fit.consistent`.
 
     masses: kg of a body, of several (a tuple of names) or of "all"; fixed: parts that stay as in the model; tied:
@@ -32,7 +32,7 @@ class Known:
     ellipsoids: dict[str, list[Ellipsoid]] = field(default_factory=dict)
     centers: dict[str, Ellipsoid] = field(default_factory=dict)
 
-    def without_rotors(self, robot: Robot) -> "Known":
+    def without_rotors(self, robot: Robot) -> "SideKnown":
         """The same for a fit in which rotors are no bodies."""
         rotors = {rotor.name for rotor in robot.rotors}
         sets, held = ({k: x for k, x in each.items() if k not in rotors} for each in (self.ellipsoids, self.centers))
@@ -52,7 +52,7 @@ class Known:
             yield f"ellipsoids hold the centre of mass of {choices(self.centers)}."
 
 
-def known(table: Table, robot: Robot) -> Known:
+def known(table: Table, robot: Robot) -> SideKnown:
     """Knowledge of a `[known]` table. Raises ModelError that names the key."""
     table.refuse_unknown(KEYS)
     ellipsoids: dict[str, list[Ellipsoid]] = {}
@@ -68,7 +68,7 @@ def known(table: Table, robot: Robot) -> Known:
             raise ModelError(f"{entry.where}: the centre of mass of '{name}' has an ellipsoid already; give one.")
         else:
             centers[name] = ellipsoid
-    return Known(
+    return SideKnown(
         dict(_mass(table.table("masses"), key, robot) for key in table.table("masses").values),
         dict(_fixed(table.table("fixed"), key, robot) for key in table.table("fixed").values),
         tuple(_tie(entry, robot) for entry in table.tables("tie")),

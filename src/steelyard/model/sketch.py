@@ -115,7 +115,7 @@ class SketchJoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SketchPart:
     """A link or body. parent: index or None for a root. rotation, position: its pose in the parent at zero.
 
     moves: whether a joint is between it and its parent. inferred: kg its mass by its geoms where none is stated (MJCF).
@@ -149,7 +149,7 @@ class Sketch:
     path: Path
     format: str  # name of a `Format`
     word: str  # what that calls a part
-    parts: tuple[Part, ...]  # parents before children
+    parts: tuple[SketchPart, ...]  # parents before children
     joints: tuple[SketchJoint, ...]
     faults: tuple[ScanFault, ...]  # what the reader could not make sense of
     notes: tuple[str, ...] = ()  # what was not read, and why
@@ -159,7 +159,7 @@ class Sketch:
     def __post_init__(self):
         object.__setattr__(self, "parts_by_name", {part.name: i for i, part in enumerate(self.parts)})
 
-    def stated(self) -> Iterator[tuple[int, Part, Inertial]]:
+    def stated(self) -> Iterator[tuple[int, SketchPart, Inertial]]:
         """Parts that state an inertial, with their index."""
         for index, part in enumerate(self.parts):
             if part.inertial is not None:

@@ -17,10 +17,10 @@ from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.mjcf import MjcfDocument, joint_of
 from steelyard.model.mjcf_compile import body_name, compile_files, compiled_rotation, joint_name, joint_type
 from steelyard.model.mjcf_drives import direct_drives, joint_drives
-from steelyard.model.mjcf_files import Body, MjcfFiles, Node, bodies, require_complete
+from steelyard.model.mjcf_files import MjcfBody, MjcfFiles, Node, bodies, require_complete
 from steelyard.model.mujoco_state import from_mujoco
 from steelyard.model.robot import Robot
-from steelyard.model.sketch import FILE_RULES, Inertial, Part, Place, ScanFault, Shape, Sketch, SketchJoint
+from steelyard.model.sketch import FILE_RULES, Inertial, Place, ScanFault, Shape, Sketch, SketchJoint, SketchPart
 from steelyard.model.xml import Reader, rooted
 from steelyard.spatial import rotation_from_quaternion
 
@@ -58,7 +58,7 @@ def _primitive(kind: str, size: list[float]) -> tuple[str, tuple[float, ...]] | 
     return None
 
 
-def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[Part, ...]:
+def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[SketchPart, ...]:
     """Parts of a compiled model m, the world left out. places: of bodies written in the file, and index of their
     inertial."""
     shapes: dict[int, list[Shape]] = {}
@@ -77,7 +77,7 @@ def parts_of(m, places, inertials: list[Inertial | None], home: Place) -> tuple[
         parent = int(m.body_parentid[body]) - 1
         # a body on the world's own geometry is a root of its own
         parts.append(
-            Part(
+            SketchPart(
                 name,
                 place,
                 None if parent < 0 else parent,
@@ -101,7 +101,7 @@ def _shape(m, geom: int, places, home: Place) -> Shape | None:
     return Shape(place, role, found.vertices @ found.rotation.T + found.position, found.faces, found.key[0])
 
 
-def joints_of(m, places: dict[str, Place], parts: tuple[Part, ...]) -> tuple[SketchJoint, ...]:
+def joints_of(m, places: dict[str, Place], parts: tuple[SketchPart, ...]) -> tuple[SketchJoint, ...]:
     """Joints of a compiled model with their limits, gears and armature."""
 
     gears, forces = _actuated(m)
@@ -209,7 +209,7 @@ def _missing_files(files: MjcfFiles, readers) -> list[ScanFault]:
     return found
 
 
-def _inertial(body: Body, readers) -> Inertial | None:
+def _inertial(body: MjcfBody, readers) -> Inertial | None:
     """The `<inertial>` as written; its orientation, in whatever spelling, comes from the compiled model later."""
     if body.inertial is None:
         return None
@@ -266,12 +266,12 @@ def _line_in(complaint: str) -> int:
     return lines[0] if lines else 1
 
 
-def _joint_places(listed: list[Body], readers) -> dict[str, Place]:
+def _joint_places(listed: list[MjcfBody], readers) -> dict[str, Place]:
     joints = {name: node for body in listed for name, node in body.joints.items()}
     return {name: _place(node, readers, f"joint '{name}'") for name, node in joints.items()}
 
 
-def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], tuple[SketchJoint, ...]]:
+def _written(listed: list[MjcfBody], inertials, readers) -> tuple[tuple[SketchPart, ...], tuple[SketchJoint, ...]]:
     """Parts as written, without geometry; used when MuJoCo compiles nothing."""
     parts, joints, places = [], [], _joint_places(listed, readers)
     for index, (body, inertial) in enumerate(zip(listed, inertials, strict=True)):
@@ -279,7 +279,7 @@ def _written(listed: list[Body], inertials, readers) -> tuple[tuple[Part, ...], 
         weighs = 1e-3 if body.node.element.find("geom") else 0.0
         inferred = weighs if inertial is None else 0.0
         moves = bool(body.joints)
-        parts.append(Part(body.name, place, body.parent, np.eye(3), np.zeros(3), moves, inertial, (), inferred))
+        parts.append(SketchPart(body.name, place, body.parent, np.eye(3), np.zeros(3), moves, inertial, (), inferred))
         for name, node in body.joints.items():
             kind = "free" if node.element.tag == "freejoint" else node.element.attributes.get("type", "hinge")
             joints.append(SketchJoint(name, places[name], kind, index, {}))

@@ -18,8 +18,8 @@ from steelyard.model.assemble import assemble, forest, segments_of
 from steelyard.model.document import ModelDocument
 from steelyard.model.joint import KINDS, Joint, bounds_of
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.robot import Robot, Source
-from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
+from steelyard.model.robot import ModelSource, Robot
+from steelyard.model.sketch import Inertial, Sketch, SketchJoint, SketchPart
 from steelyard.model.urdf_dialects import implicit_world, leftovers, reflected_inertias, unread_loops
 from steelyard.model.urdf_geometry import (
     LIMITS,
@@ -91,7 +91,7 @@ class UrdfDocument(ModelDocument):
             segments_of(dict(sorted(enumerate(parts), key=lambda each: place[each[1].name])), joints),
             floating=floating,
             gravity=GRAVITY if gravity is None else gravity,
-            source=Source(path.absolute(), self.format, self.folders, arguments=self.arguments),
+            source=ModelSource(path.absolute(), self.format, self.folders, arguments=self.arguments),
             notes=notes,
         )
 
@@ -198,7 +198,7 @@ def _parents_first(reader: Reader, links, incoming) -> list[str]:
     return tree.order + lost
 
 
-def _parts(reader: Reader, tree: UrdfTree, shapes, source: Meshes) -> list[Part]:
+def _parts(reader: Reader, tree: UrdfTree, shapes, source: Meshes) -> list[SketchPart]:
     """Links, parents first. shapes: of a link and its label, and whether some are unknown; None for a robot, which has
     none, and a tensor wherever the file states a mass."""
     index = {name: i for i, name in enumerate(tree.order)}
@@ -213,7 +213,9 @@ def _parts(reader: Reader, tree: UrdfTree, shapes, source: Meshes) -> list[Part]
         known = np.nan_to_num(R), np.nan_to_num(p)  # an unreadable pose is reported once, then ignored
         above = None if parent is None else index.get(parent)
         inertial = _inertial(reader, link, label, None if shapes else source)
-        parts.append(Part(name, reader.place(link, label), above, *known, moves, inertial, found, partial=partial))
+        parts.append(
+            SketchPart(name, reader.place(link, label), above, *known, moves, inertial, found, partial=partial)
+        )
     return parts
 
 

@@ -12,7 +12,7 @@ from steelyard.inertia.solids import XML_SIZES
 from steelyard.model.changes import OPEN, Draft, com_form, find_changes, unused
 from steelyard.model.joint import Joint, screw
 from steelyard.model.meshes import Meshes, Piece
-from steelyard.model.normal_form import Form, Member, at_origin, fixed
+from steelyard.model.normal_form import Member, NormalForm, at_origin, fixed
 from steelyard.model.references import ASSET_FOLDERS, Relocation
 from steelyard.model.robot import WORLD, Link, Robot
 from steelyard.model.side_mechanism import GROUND
@@ -158,7 +158,7 @@ def _inertial_edits(document: Document, link: Element, theta, inertial: Inertial
     return edits
 
 
-def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
+def new_model(form: NormalForm, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
     shapes = form.geometry(pieces)
     root, whole, notes = _named(form.robot, shapes)
     kept = {link.name for link in whole.links}
@@ -239,7 +239,7 @@ def _ends(member: Member, root: str) -> tuple[NewElement, ...]:
     return *ends, _origin(member.position, member.rotation)
 
 
-def _joint(form: Form, member: Member, root: str) -> NewElement:
+def _joint(form: NormalForm, member: Member, root: str) -> NewElement:
     (index,) = member.joints
     joint = form.robot.joints[index]
     kind = str(joint.features.urdf)

@@ -19,8 +19,8 @@ from steelyard.model.document import ModelDocument
 from steelyard.model.drive import Drive
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
-from steelyard.model.robot import WORLD, Robot, Source
-from steelyard.model.sketch import Inertial, Part, Sketch, SketchJoint
+from steelyard.model.robot import WORLD, ModelSource, Robot
+from steelyard.model.sketch import Inertial, Sketch, SketchJoint, SketchPart
 from steelyard.model.usd_files import Layers, composed, is_text, layers_of, quiet
 from steelyard.model.usd_geometry import (
     SITES,
@@ -100,7 +100,7 @@ class UsdDocument(ModelDocument):
                 segments_of(parts, joints, world),
                 floating=floating,
                 gravity=_gravity(scene) if gravity is None else gravity,
-                source=Source(self.path.absolute(), "usd", self.folders),
+                source=ModelSource(self.path.absolute(), "usd", self.folders),
                 notes=scene.notes,
                 closures=found.closures(),
                 places=found.places(),
@@ -180,7 +180,7 @@ class SceneReading:
         moving = any(c.kind is not None for body in roots for c, _ in self.carrying(body))
         return unused("world", self.scene.body_names) if moving or len(roots) != 1 else None
 
-    def parts(self, *, shapes: bool = True) -> tuple[Part, ...]:
+    def parts(self, *, shapes: bool = True) -> tuple[SketchPart, ...]:
         """Of a sketch; bodies outside the tree come last, where they stand."""
         names, found, places = self.scene.body_names, [], {}
         rest = [body for body in range(len(names)) if body not in self.tree.root]
@@ -190,7 +190,7 @@ class SceneReading:
             held, by_hand = body in self.tree.carriers, value(self.scene.bodies[body], "physics:kinematicEnabled")
             inertial, weighed = self.inertials[body], body in self.inferred
             found.append(
-                Part(
+                SketchPart(
                     names[body],
                     self.scene.place(self.scene.bodies[body]),
                     places.get(self.tree.parent(body)),

@@ -20,7 +20,7 @@ from steelyard.model.changes import Draft, com_form, require_consistent, unused
 from steelyard.model.joint import Joint, ball_anchor, screw
 from steelyard.model.loops import Loop
 from steelyard.model.meshes import Piece
-from steelyard.model.normal_form import Form, Member, at_origin
+from steelyard.model.normal_form import Member, NormalForm, at_origin
 from steelyard.model.robot import WORLD, Frame
 from steelyard.model.side_mechanism import GROUND, rest_poses
 from steelyard.model.usd_files import quiet
@@ -37,7 +37,7 @@ SITE = 0.005  # m: radius at which a site is drawn
 Z = np.array([0.0, 0.0, 1.0])
 
 
-def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
+def new_model(form: NormalForm, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft:
     if target.suffix.lower() not in WRITTEN:
         raise ModelError(f"{target}: USD archives are read, not written. Choose one of {', '.join(WRITTEN)}.")
     with quiet():
@@ -60,7 +60,7 @@ def new_model(form: Form, target: Path, pieces: tuple[Piece, ...] = ()) -> Draft
 class _Writer:
     """Writes one robot into a layer."""
 
-    def __init__(self, layer, form: Form):
+    def __init__(self, layer, form: NormalForm):
         from pxr import Sdf
 
         self.Sdf, self.layer, self.form, self.robot = Sdf, layer, form, form.robot

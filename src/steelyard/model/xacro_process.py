@@ -45,7 +45,7 @@ class Arguments(dict):
         )
 
 
-class Place:
+class FilePlace:
     """Keeps file and line of an element with its copies."""
 
     def handle(self, operation, key, data, src, dst):
@@ -157,7 +157,7 @@ def _checked(evaluate):
 
 def _element(document: Document, file: str, tag: str, line: int, attributes: dict, text: str, children: list):
     made = document.createElementNS(_space(tag), tag)
-    made.setUserData("place", (file, line), Place())
+    made.setUserData("place", (file, line), FilePlace())
     for name, value in attributes.items():
         made.setAttributeNS(_space(name), name, value)
     if text.strip():

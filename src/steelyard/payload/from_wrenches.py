@@ -17,7 +17,7 @@ from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.tool_calibration import Tool, compensate, tool_spread
 from steelyard.payload.wrench_faults import examine, implausibility, misfit, misstated
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import Problem, make_problem, without_drift
+from steelyard.payload.wrench_problem import WrenchProblem, make_problem, without_drift
 from steelyard.payload.wrench_sums import DRIFT, weighed_fit
 from steelyard.payload_request import Request
 
@@ -109,7 +109,7 @@ def identify(
     return _judged(problem, (theta, covariance, notes), chosen, why, strength, findings, noise)
 
 
-def _examined(problem: Problem, *, elsewhere: bool, noise) -> tuple[Strength | None, tuple]:
+def _examined(problem: WrenchProblem, *, elsewhere: bool, noise) -> tuple[Strength | None, tuple]:
     """The strength of gravity in a log, and findings before anything is fitted."""
     log, biased = problem.log, bool(problem.bias)
     if problem.bias == DRIFT:  # the mistakes are others
@@ -120,7 +120,7 @@ def _examined(problem: Problem, *, elsewhere: bool, noise) -> tuple[Strength | N
     )
 
 
-def _judged(problem: Problem, fit: Fit, method: Method, why: str, strength, findings, noise) -> Payload:
+def _judged(problem: WrenchProblem, fit: Fit, method: Method, why: str, strength, findings, noise) -> Payload:
     """The payload of a fit, with the bias beside it, and its status by all findings. noise: as it was stated."""
     theta, covariance, notes = fit
     log, bias, solid = problem.log, problem.bias, problem.solid
@@ -184,7 +184,7 @@ def _consistent_prior(prior) -> np.ndarray:
     return theta
 
 
-def _status(payload: Payload, problem: Problem, findings) -> Status:
+def _status(payload: Payload, problem: WrenchProblem, findings) -> Status:
     fatal = [finding.code for finding in findings if finding.severity == "fatal"]
     if fatal:
         return Status.NOT_EXPLAINED if fatal == ["unexplained"] else Status.SUSPECT

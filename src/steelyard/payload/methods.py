@@ -19,7 +19,7 @@ from steelyard.payload.density import density_fit
 from steelyard.payload.entropic import unit_basis
 from steelyard.payload.point_mass import C1, DYNAMISM, LAMBDA, discretise, solve_point_masses
 from steelyard.payload.solid_shape import Solid
-from steelyard.payload.wrench_problem import Problem, solve
+from steelyard.payload.wrench_problem import WrenchProblem, solve
 from steelyard.payload.wrench_sums import BODY, eliminated, summed
 from steelyard.terms import ParameterLayout
 
@@ -50,7 +50,7 @@ class Method:
     """One estimator."""
 
     name: str  # as users write it
-    fit: Callable[[Problem, Settings], Fit]  # function of a problem and settings
+    fit: Callable[[WrenchProblem, Settings], Fit]  # function of a problem and settings
     summary: str  # what it does, with its source
     held_to: str  # which bodies a result can be
     needs_shape: bool = False  # whether it needs the shape of what is held
@@ -58,16 +58,16 @@ class Method:
     needs_mass: bool = True  # whether the forces have to give a positive mass
 
 
-def _automatic(problem: Problem, settings: Settings) -> Fit:
+def _automatic(problem: WrenchProblem, settings: Settings) -> Fit:
     return METHODS["geo" if problem.solid is None else "density"].fit(problem, settings)
 
 
-def _density(problem: Problem, settings: Settings) -> Fit:
+def _density(problem: WrenchProblem, settings: Settings) -> Fit:
     fit = density_fit(*problem.whitened, _solid(problem), problem.mass)
     return fit.theta, fit.covariance, ()
 
 
-def _point_masses(problem: Problem, settings: Settings) -> Fit:
+def _point_masses(problem: WrenchProblem, settings: Settings) -> Fit:
     weight = LAMBDA if settings.weight is None else settings.weight
     points = _solid(problem).sample(settings.points, seed=settings.seed)
     data = discretise(problem, points, c1=settings.c1, scale=settings.dynamism, weight=weight)
@@ -77,31 +77,31 @@ def _point_masses(problem: Problem, settings: Settings) -> Fit:
     return fit.theta, spread, (f"{len(fit.points)} points, duality gap {fit.gap:.1e}",)
 
 
-def _entropic(problem: Problem, settings: Settings) -> Fit:
+def _entropic(problem: WrenchProblem, settings: Settings) -> Fit:
     weight = 1.0 if settings.weight is None else settings.weight
     return fitted_body(*problem.whitened, _prior(problem), weight=weight, regularizer="entropic")
 
 
-def _in_ellipsoid(problem: Problem, settings: Settings) -> Fit:
+def _in_ellipsoid(problem: WrenchProblem, settings: Settings) -> Fit:
     return _constrained(problem, settings, EllipsoidRealizable(_solid(problem).ellipsoid))
 
 
-def _in_hull(problem: Problem, settings: Settings) -> Fit:
+def _in_hull(problem: WrenchProblem, settings: Settings) -> Fit:
     return _constrained(problem, settings, HullRealizable(_solid(problem).coarse_hull(HULL_CORNERS)))
 
 
-def _constrained(problem: Problem, settings: Settings, within: BodySet | None = None) -> Fit:
+def _constrained(problem: WrenchProblem, settings: Settings, within: BodySet | None = None) -> Fit:
     weight = WEIGHT if settings.weight is None else settings.weight
     return fitted_body(*problem.whitened, _prior(problem), weight=weight, within=within)
 
 
-def _ordinary(problem: Problem, settings: Settings) -> Fit:
+def _ordinary(problem: WrenchProblem, settings: Settings) -> Fit:
     """Force and torque rows weigh alike, in SI units."""
     T = eliminated(problem.information, (1.0, 1.0))[:10]
     return solve(T[:, :10], T[:, 10]), _unconstrained_covariance(problem), ()
 
 
-def _total(problem: Problem, settings: Settings) -> Fit:
+def _total(problem: WrenchProblem, settings: Settings) -> Fit:
     """Noise in the regressor as in the wrench: the smallest singular vector of `[A b]`.
 
     Recursive as published: only the triangular factor of all samples so far enters, and it is updated, not rebuilt.
@@ -222,17 +222,17 @@ def compact_body(mass, com) -> np.ndarray:
     return parameters.from_com_inertia(mass, com, mass * radius**2 * 2 / 3 * np.eye(3))
 
 
-def _solid(problem: Problem) -> Solid:
+def _solid(problem: WrenchProblem) -> Solid:
     assert problem.solid is not None
     return problem.solid
 
 
-def _unconstrained_covariance(problem: Problem) -> np.ndarray:
+def _unconstrained_covariance(problem: WrenchProblem) -> np.ndarray:
     A, _ = problem.whitened
     return np.linalg.pinv(A.T @ A, hermitian=True)
 
 
-def _prior(problem: Problem) -> np.ndarray:
+def _prior(problem: WrenchProblem) -> np.ndarray:
     """(10,) what the user expects, else the homogeneous shape, else a compact body at the measured mass and centre."""
     if problem.prior is not None:
         return problem.prior

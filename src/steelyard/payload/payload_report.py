@@ -16,7 +16,7 @@ from steelyard.numbers import number, percent, plural, plus_minus, share
 from steelyard.payload.payload_estimate import Payload, Status
 from steelyard.payload.payload_job import PayloadOutcome, Signals
 from steelyard.payload_request import Request
-from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
+from steelyard.report.document import Figure, Question, ReportPart, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
 from steelyard.report.identification_report import record_of
 from steelyard.report.outputs import staged
@@ -47,20 +47,20 @@ def payload_view(record: Record) -> View:
 
 def _sections(summary: dict) -> list[Section]:
     found = summary["payload"]
-    channels = [Part(sheet=_channel_sheet(summary)), Part(figures=(("unexplained", 0),))]
-    channels.append(Part(figures=tuple(("wrench", i) for i in range(len(summary["channels"])))))
-    method = Part(text=f"Method {found['method']}: {found['why']}.")
+    channels = [ReportPart(sheet=_channel_sheet(summary)), ReportPart(figures=(("unexplained", 0),))]
+    channels.append(ReportPart(figures=tuple(("wrench", i) for i in range(len(summary["channels"])))))
+    method = ReportPart(text=f"Method {found['method']}: {found['why']}.")
     sections = [
-        Section("The payload", "Payload", (Part(sheet=_value_sheet(summary)), method)),
+        Section("The payload", "Payload", (ReportPart(sheet=_value_sheet(summary)), method)),
         Section("What it explains", "Signals", tuple(channels)),
     ]
     if RANGES in summary:
         sections.append(Section(RANGE_TITLE, "Ranges", tuple(range_parts(summary))))
     if summary["export"]:
-        parts = [Part(text=f"{name}:", code=settings) for name, settings in summary["export"].items()]
+        parts = [ReportPart(text=f"{name}:", code=settings) for name, settings in summary["export"].items()]
         sections.append(Section("Settings for controllers and files", "Export", tuple(parts)))
     if found["notes"]:
-        sections.append(Section("What was assumed and done", "Notes", (Part(items=tuple(found["notes"])),)))
+        sections.append(Section("What was assumed and done", "Notes", (ReportPart(items=tuple(found["notes"])),)))
     return [*sections, repeat_section(summary)]
 
 

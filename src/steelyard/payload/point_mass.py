@@ -18,7 +18,7 @@ from steelyard.inertia import transform_matrix
 from steelyard.numbers import ROUNDING, SAME, STEPS
 from steelyard.payload.solid_shape import unit_masses
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import Problem
+from steelyard.payload.wrench_problem import WrenchProblem
 from steelyard.payload.wrench_sums import accumulate, eliminated, triangle
 
 LAMBDA, C1 = 0.1, 300.0  # regularisation and dynamism of full trust, as published
@@ -60,7 +60,9 @@ class PointMassFit:
     gap: float
 
 
-def discretise(problem: Problem, points, *, c1: float = C1, scale=DYNAMISM, weight: float = LAMBDA) -> Discretisation:
+def discretise(
+    problem: WrenchProblem, points, *, c1: float = C1, scale=DYNAMISM, weight: float = LAMBDA
+) -> Discretisation:
     """Accumulate a log for Problem 1. points: (n, 3) in m; c1: dynamism at which the full model takes 99.5 %; scale:
     constants of the dynamism."""
     if not (np.isfinite(c1) and c1 > 0 and np.isfinite(weight) and weight > 0):
@@ -73,7 +75,7 @@ def discretise(problem: Problem, points, *, c1: float = C1, scale=DYNAMISM, weig
     )
 
 
-def _sums(problem: Problem, weights, *, reduced: bool = False) -> np.ndarray:
+def _sums(problem: WrenchProblem, weights, *, reduced: bool = False) -> np.ndarray:
     """(11, 11) factor of weighted samples in SI units."""
     info = accumulate(problem.log, bias=problem.bias, weights=weights, reduced=reduced)
     return eliminated(info, (1.0, 1.0))

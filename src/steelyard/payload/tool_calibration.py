@@ -12,7 +12,7 @@ from steelyard.payload.motion_consistency import with_motion
 from steelyard.payload.rows import across, aligned, fitted, memory_of, of_wrench, score_spread
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import Problem
+from steelyard.payload.wrench_problem import WrenchProblem
 from steelyard.payload.wrench_sums import unexplained_wrench, wrench_regressor
 
 
@@ -89,7 +89,7 @@ def _covariance(rows, residual, deviation):
     return spread * inverse / np.outer(scale, scale)
 
 
-def tool_spread(problem: Problem, theta, covariance, tool: Tool) -> np.ndarray:
+def tool_spread(problem: WrenchProblem, theta, covariance, tool: Tool) -> np.ndarray:
     """(10, 10) what a tool's own deviations add to the covariance (10, 10) of a payload theta (10,) found beside it."""
     if tool.covariance is None:
         return np.zeros((10, 10))

@@ -22,7 +22,7 @@ from steelyard.payload.rows import Rows, fitted, of_wrench
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import IN_A_ROW, LOOKED_AT, THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.payload.wrench_problem import Problem, mass_of, solve
+from steelyard.payload.wrench_problem import WrenchProblem, mass_of, solve
 from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, signal_rms, weighed_fit
 
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
@@ -111,7 +111,7 @@ def _misread(log, strength, elsewhere, bias, noise) -> list[Finding]:
     return [*found, doubt(strength)]
 
 
-def misfit(problem: Problem, theta, bias) -> tuple[Finding, ...]:
+def misfit(problem: WrenchProblem, theta, bias) -> tuple[Finding, ...]:
     """A finding where a result, theta (10,) and a bias (k,), leaves far more of the wrench than noise does: what was
     asked of the body, such as its shape, cannot be."""
     info = problem.information
@@ -139,7 +139,7 @@ def implausibility(theta) -> tuple[Finding, ...]:
     return (Finding("implausible", "fatal", text),)
 
 
-def misstated(problem: Problem, noise) -> tuple[Finding, ...]:
+def misstated(problem: WrenchProblem, noise) -> tuple[Finding, ...]:
     """A finding where residuals contradict the noise (2,) that was stated."""
     if noise is None or (problem.noise <= noise).all():
         return ()

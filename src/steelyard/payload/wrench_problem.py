@@ -15,7 +15,7 @@ from steelyard.payload.wrench_sums import accumulate, bias_of, eliminated, freed
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class WrenchProblem:
     """A log made ready for fitting.
 
     memory: (2,) samples that one independent sample is worth, from the residuals' autocorrelation (errors of a motion
@@ -50,7 +50,7 @@ class Problem:
         return self.noise * np.sqrt(self.memory)
 
 
-def make_problem(log, *, noise=None, bias: bool | str = False, solid=None, prior=None) -> Problem:
+def make_problem(log, *, noise=None, bias: bool | str = False, solid=None, prior=None) -> WrenchProblem:
     """Accumulate a log; noise: (2,) known standard deviations, by default from the residuals of a weighted fit."""
     information = accumulate(log, bias=bias)
     fitted, _, found = weighed_fit(information)
@@ -58,7 +58,7 @@ def make_problem(log, *, noise=None, bias: bool | str = False, solid=None, prior
     if noise is not None:
         stated = np.asarray(noise, dtype=float)
         found = np.where(_contradicts(stated, found, 3 * len(log) / memory), found, stated)
-    return Problem(log, information, found, memory, bias, solid, prior)
+    return WrenchProblem(log, information, found, memory, bias, solid, prior)
 
 
 def _contradicts(stated, found, count) -> np.ndarray:

@@ -80,7 +80,7 @@ _NUMBER = re.compile(r"(.*?)[_.]?\[?(\d+)\]?")
 
 
 @dataclass(frozen=True)
-class Controller:
+class ArmController:
     """What a controller of an arm writes: names of a wrench that the world exerts on the robot, and of the pose. axes:
     those of the wrench."""
 
@@ -91,18 +91,18 @@ class Controller:
 
 
 CONTROLLERS = (
-    Controller("UR RTDE", "actual_tcp_force", "actual_tcp_pose", "world"),
-    Controller("libfranka", "k_f_ext_hat_k", "o_t_ee", "sensor"),
+    ArmController("UR RTDE", "actual_tcp_force", "actual_tcp_pose", "world"),
+    ArmController("libfranka", "k_f_ext_hat_k", "o_t_ee", "sensor"),
 )
 
 
 @dataclass(frozen=True)
-class _Read:
+class _WrenchFile:
     """Signals (n, k) of a file, notes on them, and the controller that wrote them."""
 
     signals: Mapping[str, np.ndarray]
     notes: tuple[str, ...] = ()
-    by: Controller | None = None
+    by: ArmController | None = None
 
 
 def read_wrench_log(
@@ -250,7 +250,7 @@ def _pose(path, found):
     )
 
 
-def _written_by(names: Iterable[str]) -> tuple[Controller, dict[str, list[str]]] | None:
+def _written_by(names: Iterable[str]) -> tuple[ArmController, dict[str, list[str]]] | None:
     """The controller whose names a file has, and its columns of each, in order."""
     signals: dict[str, dict[int, str]] = {}
     for name in names:
@@ -265,19 +265,19 @@ def _written_by(names: Iterable[str]) -> tuple[Controller, dict[str, list[str]]]
     return None
 
 
-def _bag(path, robot, channels, corrections) -> _Read:
+def _bag(path, robot, channels, corrections) -> _WrenchFile:
     """Of a recording: its one wrench, with joint states of an arm, or with poses."""
     if robot is None:
-        return _Read(*wrench_and_pose(path, channels))
+        return _WrenchFile(*wrench_and_pose(path, channels))
     log = corrected(robot, read_undone(path, robot, corrections=corrections), corrections)
     if len(log.wrenches) != 1:
         raise LogError(f"{path} has wrenches of {choices(log.wrenches) or 'nothing'} beside its joints; expected one")
     (wrench,) = log.wrenches.values()
     given = {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
-    return _Read(given | {"t": log.t, "wrench": wrench}, log.notes)
+    return _WrenchFile(given | {"t": log.t, "wrench": wrench}, log.notes)
 
 
-def _npz(path, robot, channels, corrections) -> _Read:
+def _npz(path, robot, channels, corrections) -> _WrenchFile:
     words = ARRAYS | {key: (word,) for key, word in channels.items() if key in ARRAYS and isinstance(word, str)}
     with members(path) as arrays:
         by = None if "wrench" in channels else _written_by(arrays.keys)
@@ -287,10 +287,10 @@ def _npz(path, robot, channels, corrections) -> _Read:
     for key, array in found.items():
         if array.dtype.kind not in "fiu":
             raise LogError(f"{path}, array {chosen[key]!r}: expected real numbers, found {array.dtype}")
-    return _Read({key: array.astype(float) for key, array in found.items()}, by=by and by[0])
+    return _WrenchFile({key: array.astype(float) for key, array in found.items()}, by=by and by[0])
 
 
-def _table(path, robot, channels, corrections) -> _Read:
+def _table(path, robot, channels, corrections) -> _WrenchFile:
     read = decoded(path, lambda head: _columns(head, channels))
     if robot is None or read.by is not None:
         return read
@@ -306,10 +306,10 @@ def _table(path, robot, channels, corrections) -> _Read:
     if len(log) != (count := np.size(read.signals["t"])):
         raise LogError(f"{path}: {len(log)} samples of joints beside {count} of the wrench")
     joints = {key: value for key in ("q", "v", "a") if (value := getattr(log, key)) is not None}
-    return _Read({**read.signals, **joints})
+    return _WrenchFile({**read.signals, **joints})
 
 
-def _columns(head: TableHead, channels: Mapping[str, Any]) -> _Read:
+def _columns(head: TableHead, channels: Mapping[str, Any]) -> _WrenchFile:
     """The columns of a table that are named, or known by name, each signal (n, k) in SI."""
     named = [split_unit(header) for header in head.headers]
     at = {name.lower(): i for i, (name, _) in reversed(list(enumerate(named)))}
@@ -334,7 +334,7 @@ def _columns(head: TableHead, channels: Mapping[str, Any]) -> _Read:
         for index in used.get(key, ()):
             unit = named[index][1]
             values[index] = values[index] * (1.0 if unit is None else factor(channel, unit))
-    return _Read(
+    return _WrenchFile(
         {key: np.stack([values[index] for index in each], axis=1) for key, each in used.items()}, by=by and by[0]
     )
 

@@ -16,7 +16,16 @@ from steelyard.drives.arrays import DriveArrays, arrays_of, require_driven
 from steelyard.drives.drive import drives_of, twins
 from steelyard.drives.free_base import TWIST, apart, moved
 from steelyard.drives.free_swings import swings
-from steelyard.drives.held_out import WINDOW, Motion, Proven, judges_of, parted, parted_by_speed, proven_by, window_of
+from steelyard.drives.held_out import (
+    WINDOW,
+    JudgedMotion,
+    Proven,
+    judges_of,
+    parted,
+    parted_by_speed,
+    proven_by,
+    window_of,
+)
 from steelyard.drives.motion_fit import MotionFit, SearchEnd, Stated, draws, fit_motion, search
 from steelyard.drives.simulation import Simulation, step_for, unbounded
 from steelyard.drives.window_errors import errors_of
@@ -35,7 +44,7 @@ from steelyard.log.match import WALK
 from steelyard.model import STEP, Robot
 from steelyard.model.drive import Drive
 from steelyard.model.formats import document_of
-from steelyard.model.robot import Contact
+from steelyard.model.robot import ContactParameters
 from steelyard.pipeline.drive_estimates import (
     DriveEstimate,
     from_earlier,
@@ -46,7 +55,7 @@ from steelyard.pipeline.drive_estimates import (
     with_gain,
     with_masses,
 )
-from steelyard.pipeline.job_run import Progress, Run, begin, require_motion
+from steelyard.pipeline.job_run import JobRun, Progress, begin, require_motion
 from steelyard.prepare import Prepared, prepare
 
 EVIDENCE = 1.1  # times as large an error of faster motion must drives of twins make together to be fitted one by one
@@ -72,12 +81,12 @@ class DriveResult(Card):
     robot: Robot  # the model with new drives, friction, armature and bodies
     drives: Mapping[str, DriveEstimate]  # by joint
     start: Estimate | None
-    motion: tuple[Motion, ...]
+    motion: tuple[JudgedMotion, ...]
     proven: Proven  # how motion is predicted that is faster than what was fitted, and up to where
     scale: tuple[str, ...]  # what says the common scale of masses, friction and gains, and what would, in words
     scaled: tuple[str, ...]  # joints whose numbers count in masses of the given model, as nothing else says their scale
     fit: MotionFit  # the refinement
-    ground: Contact | None
+    ground: ContactParameters | None
     held_out: tuple[Recorded, ...]  # samples that judge
     overlay: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
     findings: tuple[Finding, ...]  # of the logs
@@ -213,7 +222,7 @@ def _refuse(job: Job, robot: Robot) -> None:
 class _Task:
     """What all searches of a run share."""
 
-    run: Run
+    run: JobRun
     drives: Mapping[str, Drive]
     step: float
     groups: tuple[np.ndarray, ...] = ()
@@ -227,7 +236,7 @@ class _Task:
         """Notes on the ground that a robot walks on in simulations."""
         return Simulation(self.run.robot, self.step).notes
 
-    def ground(self, q, drives: DriveArrays) -> Contact | None:
+    def ground(self, q, drives: DriveArrays) -> ContactParameters | None:
         """What contacts with the ground have at positions (k, nq) of a walk; None where they are of several kinds."""
         return Simulation(self.run.robot, self.step).contact(q, drives) if self.run.robot.floating else None
 
@@ -292,7 +301,7 @@ class _Faster:
     """A fit to the slower part of logs and how it predicts their faster part."""
 
     found: SearchEnd
-    motion: tuple[Motion, ...]
+    motion: tuple[JudgedMotion, ...]
     slow: list[Recorded]
     fast: list[Recorded]
     groups: tuple[np.ndarray, ...]
@@ -354,7 +363,7 @@ def _mrad(error: float) -> str:
     return f"{1e3 * error:.3g} mrad (mm)"
 
 
-def _estimate(begun: Run, plan: FitPlan) -> Estimate:
+def _estimate(begun: JobRun, plan: FitPlan) -> Estimate:
     """The consistent fit to the torques of drives: where the refinement begins (equation error)."""
     return consistent(reduce(add, [accumulate(begun.robot, log, **plan.options) for log in plan.logs]), **begun.known)
 
@@ -390,7 +399,7 @@ def _refined(robot: Robot, fit: MotionFit, named: Mapping[str, DriveEstimate]) -
 
 def _judged(
     task: _Task, found: DriveArrays, start: DriveArrays | None, test: list[Recorded]
-) -> tuple[tuple[Motion, ...], tuple]:
+) -> tuple[tuple[JudgedMotion, ...], tuple]:
     """Errors of motion on samples that were not fitted, and the overlay of a `DriveResult`, on the ground that is
     written, else on the file's."""
     simulation, judges = Simulation(task.run.robot, STEP), judges_of(test, STEP)

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 import numpy as np
 
 from steelyard.decisions.verdict import DRIVES, GOOD, USE, Reason, Verdict
-from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, COMMANDED, STAYS, Motion
+from steelyard.drives.held_out import CLEARLY_LIKE, COARSE, COMMANDED, STAYS, JudgedMotion
 from steelyard.drives.refinement import SHARED, SHARED_MORE
 from steelyard.model import Robot
 from steelyard.numbers import number
@@ -33,7 +33,7 @@ def drive_verdict(result: DriveResult) -> Verdict:
     return Verdict(tuple(_reasons(result)), DRIVES)
 
 
-def others(result: DriveResult) -> dict[str, Motion]:
+def others(result: DriveResult) -> dict[str, JudgedMotion]:
     """Errors of motion of what the identified drives are compared with."""
     return {each.name: each for each in result.motion if each.name not in (FOUND, START)}
 
@@ -102,7 +102,7 @@ def _reasons(result: DriveResult) -> Iterator[Reason]:
     yield from (Reason(each.code, each.message) for each in result.findings)
 
 
-def _unlike(result: DriveResult, own: Motion) -> Iterator[Reason]:
+def _unlike(result: DriveResult, own: JudgedMotion) -> Iterator[Reason]:
     """Whether the robot moves otherwise than its model with these drives."""
     rivals = {name: each.pooled[0] for name, each in others(result).items() if np.isfinite(each.pooled[0])}
     idle = min((name for name in rivals if name in IDLE), key=lambda name: rivals[name])

@@ -29,7 +29,7 @@ from steelyard.log.smoothers import order_of
 from steelyard.model import Robot
 from steelyard.native import require_core
 from steelyard.pipeline.inspection import Inspection, health
-from steelyard.pipeline.job_run import Progress, Run, begin, job_of, require_motion, several
+from steelyard.pipeline.job_run import JobRun, Progress, begin, job_of, require_motion, several
 from steelyard.pipeline.posterior_of_logs import LEAVE_OUT, everything, posterior_of, tried
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.prepare import Prepared
@@ -219,7 +219,9 @@ def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
     return _fitted(replace(plan, made=(*plan.made, made)), fitted.estimate)
 
 
-def _judged(begun: Run, fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple, looked: tuple) -> Result:
+def _judged(
+    begun: JobRun, fitted: _Fitted, diagnosis: Diagnosis, findings: tuple, notes: tuple, looked: tuple
+) -> Result:
     """A posterior judged by held-out samples, that of all samples, and everything that is said of them."""
     plan, estimate = fitted.plan, fitted.estimate
     job, robot, rows = plan.job, plan.robot, plan.rows

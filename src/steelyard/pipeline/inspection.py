@@ -109,7 +109,7 @@ SLOW = 1e-2  # rad/s or m/s: below, a joint counts as standing still
 
 
 @dataclass(frozen=True, repr=False)
-class Motion(Card):
+class RecordedMotion(Card):
     """How a joint moved. speed, acceleration: RMS of the filtered motion."""
 
     joint: str
@@ -139,7 +139,7 @@ class Inspection(Card):
     cutoff: float | None  # Hz that the spectrum asks for
     torque_cutoff: float | None
     signals: tuple[Signal, ...]
-    motion: tuple[Motion, ...]
+    motion: tuple[RecordedMotion, ...]
     delays: dict[str, tuple[float, float]]
     zeros: dict[str, tuple[float, float]]
     findings: tuple[Finding, ...]  # mistakes in words with what to do
@@ -194,7 +194,7 @@ def health(log: Log, *, findings: Sequence[Finding], ready: Log | None = None, c
     )
 
 
-def _motion(log: Log) -> tuple[Motion, ...]:
+def _motion(log: Log) -> tuple[RecordedMotion, ...]:
     q, v, a = log.require("q", "v", "a")
     span = np.max(q, axis=0) - np.min(q, axis=0)
     speed, change = (np.sqrt(np.einsum("nk,nk->k", x, x) / len(x)) for x in (v, a))
@@ -203,7 +203,7 @@ def _motion(log: Log) -> tuple[Motion, ...]:
         column = np.ascontiguousarray(v[:, j])
         forward = column[np.abs(column) > SLOW] > 0
         found.append(
-            Motion(
+            RecordedMotion(
                 joint=joint,
                 span=float(span[j]),
                 speed=float(speed[j]),
@@ -242,7 +242,11 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
 
 
 def _resolution(
-    log: Log, channels: Sequence[Signal], moved: Sequence[Motion], cutoff: float | None, findings: Sequence[Finding]
+    log: Log,
+    channels: Sequence[Signal],
+    moved: Sequence[RecordedMotion],
+    cutoff: float | None,
+    findings: Sequence[Finding],
 ):
     """Positions whose steps or noise would make most of the acceleration, were it not filtered lower than usual."""
     if cutoff is None or not moved or any(finding.code == "degrees" for finding in findings):

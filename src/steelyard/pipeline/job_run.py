@@ -1,6 +1,6 @@
 """The start of every run: a job from what Python gives, robot and logs as read, facts of the bodies, and refusals.
 
-`begin` makes the `Run` that identification from torques and from commands go on from.
+`begin` makes the `JobRun` that identification from torques and from commands go on from.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -106,7 +106,7 @@ Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class JobRun:
     """A job as its logs show it.
 
     job: with the joints that the logs lock, without logs that repeat others. robot: with motors. known: of its bodies,
@@ -140,7 +140,7 @@ class Run:
 
 def begin(
     job: Job, robot: Robot | None, logs: Sequence | None, progress: Progress, refuse: Callable[[Job, Robot], None]
-) -> Run:
+) -> JobRun:
     """The run of a job, its logs read, or a robot and logs in their place. refuse: raises for what this kind of run
     cannot do, before any log is read. Raises SteelyardError."""
     require_model_first(job)
@@ -149,7 +149,7 @@ def begin(
     refuse(job, whole)
     require_filtered(job)
     robot, job, found = recorded(job, whole, logs, progress=progress)
-    return Run(job, robot, *knowledge_of(job, robot), tuple(found))
+    return JobRun(job, robot, *knowledge_of(job, robot), tuple(found))
 
 
 def load_with_side(job: Job, robot: Robot | None = None) -> Robot:

@@ -30,7 +30,7 @@ Reader = Callable[[Corrections], Log]
 
 
 @dataclass(frozen=True)
-class Repair:
+class LogRepair:
     """corrections: all, those that were there before included; why: what proved a correction, by its word; notes: on
     what was found and is not proven."""
 
@@ -62,13 +62,13 @@ def fix_log(
     return robot, lines + ([f"it replaces what undid {before.said}"] if before.said else [])
 
 
-def repair(read: Reader, robot: Robot, start: Corrections = NOTHING) -> Repair:
+def repair(read: Reader, robot: Robot, start: Corrections = NOTHING) -> LogRepair:
     """Corrections of a log, none new where none is proven. read: the log with given corrections made. start:
     corrections that are there already, and stay."""
     first = partial(_part, read, 0)
     found = _diagnosed(first, start, robot)
     if _gross(inspect(first(found), robot)):
-        return Repair(start, {}, ("no corrections explain this log: nothing was written for it to be undone",))
+        return LogRepair(start, {}, ("no corrections explain this log: nothing was written for it to be undone",))
     return _proven(partial(_part, read, 1), first, robot, start, found, [])
 
 
@@ -113,7 +113,7 @@ def _clear(log: Log, robot: Robot) -> Log:
     return ready.log if ready.filtered is None else ready.clear
 
 
-def _proven(last: Reader, first: Reader, robot: Robot, start: Corrections, found: Corrections, notes) -> Repair:
+def _proven(last: Reader, first: Reader, robot: Robot, start: Corrections, found: Corrections, notes) -> LogRepair:
     """Of new corrections those that the last part of the log needs."""
     why: dict[str, str] = {}
     while True:
@@ -130,7 +130,7 @@ def _proven(last: Reader, first: Reader, robot: Robot, start: Corrections, found
             found, why = _without(found, name, word), {}
             break
         else:
-            return Repair(found, why, tuple(notes))
+            return LogRepair(found, why, tuple(notes))
 
 
 def _words(start: Corrections, found: Corrections) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from steelyard.cards import SEVERAL
 from steelyard.fit.volumes import CAN_EXIST
 from steelyard.numbers import number, plural, some
 from steelyard.pipeline import Result
-from steelyard.report.document import Chapter, Part
+from steelyard.report.document import Chapter, ReportPart
 from steelyard.report.identification_records import Fit
 from steelyard.report.schema import filled
 
@@ -28,20 +28,20 @@ def _numbers(result: Result, _: dict) -> dict:
     return {"fit": found}
 
 
-def _parts(summary: dict) -> Iterator[Part]:
+def _parts(summary: dict) -> Iterator[ReportPart]:
     fit = summary["fit"]
-    yield Part(text=f"{fit['method']}: {fit['status_text']}.")
+    yield ReportPart(text=f"{fit['method']}: {fit['status_text']}.")
     if fit["certificate"]:
         found = fit["certificate"]
-        yield Part(
+        yield ReportPart(
             text=f"Relative duality gap {number(found['duality_gap'])}; smallest eigenvalue of the links' "
             f"pseudo-inertias, relative to the nominal model's, {number(found['smallest_eigenvalue'])}; smallest slack "
             f"of all other constraints, relative to what each bounds, {number(found['smallest_slack'])}."
         )
     if fit["binding"]:
-        yield Part(items=tuple(fit["binding"]), folded=plural(len(fit["binding"]), "active constraint"))
+        yield ReportPart(items=tuple(fit["binding"]), folded=plural(len(fit["binding"]), "active constraint"))
     if fit["weak_directions"]:
-        yield Part(items=tuple(fit["weak_directions"]), folded=f"{len(fit['weak_directions'])} poorly excited")
+        yield ReportPart(items=tuple(fit["weak_directions"]), folded=f"{len(fit['weak_directions'])} poorly excited")
 
 
 def active_constraints(summary: dict) -> str:

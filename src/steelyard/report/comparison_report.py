@@ -8,7 +8,7 @@ from steelyard.cards import SEVERAL
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
 from steelyard.numbers import DASH, SAME, in_percent, interval, number, plural, plus_minus, share, times, unit
-from steelyard.report.document import Part, Question, Screen, Section, View
+from steelyard.report.document import Question, ReportPart, Screen, Section, View
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, log_axis, name_axis, points
 from steelyard.report.labels import DETERMINED
 from steelyard.report.record import Record
@@ -204,17 +204,17 @@ def comparison_view(found: dict) -> View:
 
 
 def _sections(found: dict) -> list[Section]:
-    errors = [Part(sheet=_result_sheet(found))]
+    errors = [ReportPart(sheet=_result_sheet(found))]
     if found["joints"]:
-        errors += [Part(figures=(("run_errors", 0),)), Part(sheet=_joint_sheet(found))]
+        errors += [ReportPart(figures=(("run_errors", 0),)), ReportPart(sheet=_joint_sheet(found))]
     sections = [Section("What was compared", "Results", tuple(errors))]
     if found["values"]:
-        sections.append(Section("Do the numbers repeat?", "Repeatability", (Part(sheet=_value_sheet(found)),)))
+        sections.append(Section("Do the numbers repeat?", "Repeatability", (ReportPart(sheet=_value_sheet(found)),)))
     if found["masses"]:
-        parts = Part(figures=(("run_masses", 0),)), Part(sheet=_mass_sheet(found))
+        parts = ReportPart(figures=(("run_masses", 0),)), ReportPart(sheet=_mass_sheet(found))
         sections.append(Section("Links", "Links", parts))
     commands = "\n".join(run["command"] for run in found["runs"])
-    return [*sections, Section("How to repeat these results", "Repeat", (Part(code=commands),))]
+    return [*sections, Section("How to repeat these results", "Repeat", (ReportPart(code=commands),))]
 
 
 def _result_sheet(summary: dict) -> Sheet:

@@ -67,7 +67,8 @@ def shown(
     """A first screen and what belongs to it on the terminal: the next command of a run, tables, lines, notes as a list
     below `about`, and the files that a summary names. most: reasons that are shown, those of most weight first."""
     found = [*screen_lines(screen, most)]
-    found += [Text(f"Next: {next_step(files)}")] if files.get("kind") in ("identification", "drives") else []
+    if files.get("kind") in ("identification", "drives"):
+        found.append(Text(f"Next: {next_step(files)}", no_wrap=True, overflow="ignore"))  # to be copied
     for each in tables:
         found += [Text(f"\n{each.title}: {each.caption}", style="bold"), rich_table(each)]
     found += map(Text, lines)
@@ -81,7 +82,7 @@ def shown(
 def next_step(summary: Mapping[str, Any]) -> str:
     """Command after a run: a motion for what is poorly excited, a look at a log that explains nothing, validation."""
     job, keep = summary["job"], summary["verdict"]["level"] == "keep"
-    weak = [each["command"] for each in summary.get("unknown", ()) if each["kind"] == "weak"]
+    weak = [each["command"] for each in summary.get("unknown", ()) if each["command"].startswith("steelyard excite")]
     how = ["--rollout"] if summary["kind"] == "drives" else []
     words = ["validate", summary["out"] or FOLDER, "OTHER_LOG", "--against", job["model"], *how]
     words = ["inspect", job["logs"][0], "--model", job["model"]] if keep else words
@@ -89,8 +90,13 @@ def next_step(summary: Mapping[str, Any]) -> str:
 
 
 def _few(notes: Sequence[str]) -> Iterator[str]:
-    """The first notes, as far as lines suffice, how channels were made last, and how many are in the report alone."""
-    notes = sorted(notes, key=lambda note: {*note.partition(":")[0].split(", ")} <= {"t", "command", *CHANNELS})
+    """The first notes, as far as lines suffice: what an option undoes first, how channels were made last; and how many
+    are in the report alone."""
+
+    def rank(note: str) -> tuple[bool, bool]:
+        return "(--" not in note, {*note.partition(":")[0].split(", ")} <= {"t", "command", *CHANNELS}
+
+    notes = sorted(notes, key=rank)
     ends = np.cumsum([len(wrap(f"- {note}", WIDTH)) for note in notes])
     count = len(notes) if ends[-1] <= NOTED else int(np.searchsorted(ends, NOTED, side="left"))
     yield from (f"- {note}" for note in notes[:count])
@@ -133,8 +139,8 @@ def _cell_text(cell: Cell) -> str:
 
 
 def _determined(summary: dict) -> str:
-    found, count = summary["uncertainty"], len(summary["parameters"])
-    shifted = found["labels"].get("model-dependent", 0)
+    found, labels = summary["uncertainty"], summary["uncertainty"]["labels"]
+    shifted, count = labels.get("model-dependent", 0), sum(labels.values())
     more = f", {shifted} more on the shape of friction" if shifted else ""
     return (
         f"Intervals ({percent(found['level'])}) of {found['labels']['data-determined']} of {count} parameters rest on "

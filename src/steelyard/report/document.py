@@ -60,7 +60,7 @@ class Screen:
 
 
 @dataclass(frozen=True)
-class Part:
+class ReportPart:
     """Paragraph, command, list, table and group of figures, as far as given, in this order.
 
     figures: keys of figures; robot: what is said of the 3D view that stands here;
@@ -82,7 +82,7 @@ class Section:
 
     title: str
     anchor: str
-    parts: tuple[Part, ...]
+    parts: tuple[ReportPart, ...]
 
     @property
     def figures(self) -> tuple[tuple[str, int], ...]:
@@ -97,7 +97,7 @@ class Chapter:
     title: str  # and `anchor`: of its `Section`
     anchor: str
     numbers: Callable[[Result, dict], dict]  # keys of the summary, from a result and the keys of the chapters before
-    parts: Callable[[dict], Iterable[Part]]  # text, tables and figures, from the whole summary
+    parts: Callable[[dict], Iterable[ReportPart]]  # text, tables and figures, from the whole summary
     derived: bool = False  # whether its numbers follow from those of all others, so that they are computed last
 
     def section(self, summary: dict) -> Section:

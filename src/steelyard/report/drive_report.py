@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
 from steelyard.errors import OptionError, choices
-from steelyard.model.robot import Contact
+from steelyard.model.robot import ContactParameters
 from steelyard.numbers import interval, number, plural
 from steelyard.pipeline.drive_identification import FOUND, DriveResult
 from steelyard.pipeline.drive_verdict import (
@@ -18,7 +18,7 @@ from steelyard.pipeline.drive_verdict import (
     others,
     shown_names,
 )
-from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
+from steelyard.report.document import Figure, Question, ReportPart, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import LINES, drawn, text
 from steelyard.report.identification_report import of_a_job
 from steelyard.report.labels import dof_units, of_joints
@@ -90,7 +90,7 @@ def _drive(result: DriveResult, name: str, dof: int) -> dict:
     return {"kind": own.kind, **numbers}
 
 
-def _ground(result: DriveResult, contact: Contact) -> dict:
+def _ground(result: DriveResult, contact: ContactParameters) -> dict:
     numbers = zip((contact.friction[0], contact.time_constant), result.fit.ground_half_width, strict=True)
     told = [{"value": x, "lower": x * np.exp(-half), "upper": x * np.exp(half)} for x, half in numbers]
     return {"friction": told[0], "time_constant": told[1], "written": result.robot.floor == contact}
@@ -151,20 +151,22 @@ def drive_view(record: Record, *, robot: str = "") -> View:
             "How it moves",
             "Motion",
             (
-                Part(sheet=motion_sheet(found)),
-                Part(robot="The robot as measured and, beside it, as simulated, held out: press Play."),
-                Part(sheet=_joint_sheet(found)),
-                Part(sheet=proven_sheet(found)),
-                Part(figures=tuple(("motion", i) for i in range(len(joints)))),
+                ReportPart(sheet=motion_sheet(found)),
+                ReportPart(robot="The robot as measured and, beside it, as simulated, held out: press Play."),
+                ReportPart(sheet=_joint_sheet(found)),
+                ReportPart(sheet=proven_sheet(found)),
+                ReportPart(figures=tuple(("motion", i) for i in range(len(joints)))),
             ),
         ),
-        Section("Drives", "Drives", (Part(items=tuple(found["scale"]["lines"])), Part(sheet=drive_sheet(found)))),
-        Section("Bodies", "Bodies", (Part(sheet=_body_sheet(found)),)),
-        *([Section("Ground", "Ground", (Part(sheet=ground_sheet(found)),))] if "ground" in found else []),
+        Section(
+            "Drives", "Drives", (ReportPart(items=tuple(found["scale"]["lines"])), ReportPart(sheet=drive_sheet(found)))
+        ),
+        Section("Bodies", "Bodies", (ReportPart(sheet=_body_sheet(found)),)),
+        *([Section("Ground", "Ground", (ReportPart(sheet=ground_sheet(found)),))] if "ground" in found else []),
         *([Section(RANGE_TITLE, "Ranges", tuple(range_parts(found)))] if RANGES in found else []),
     ]
     if found["notes"]:
-        sections.append(Section("What was assumed and done", "Notes", (Part(items=tuple(found["notes"])),)))
+        sections.append(Section("What was assumed and done", "Notes", (ReportPart(items=tuple(found["notes"])),)))
     sections.append(repeat_section(found))
     figures = {"motion": Figure(motion, curve="motion")}
     return View(

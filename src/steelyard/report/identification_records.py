@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from steelyard.decisions.fit_plan import Decision
 from steelyard.job import Job
-from steelyard.pipeline.inspection import Motion, Signal
+from steelyard.pipeline.inspection import RecordedMotion, Signal
 from steelyard.report.document import Question
 
 
@@ -56,7 +56,7 @@ class Expected(TypedDict):
     upper: NonNegative
 
 
-class Finding(TypedDict):
+class FindingRecord(TypedDict):
     code: str
     severity: Literal["fatal", "warning", "info"]
     message: str
@@ -105,7 +105,7 @@ class Range(TypedDict):
 
 class OfAJob(Stamped):
     randomisation: NotRequired[Annotated[list[Range], told("Ranges to randomise simulations in.")]]
-    findings: list[Finding]
+    findings: list[FindingRecord]
     notes: list[str]
     job: Annotated[Job, told("Every option of the run.")]
 
@@ -121,7 +121,7 @@ Knowledge = Annotated[
 ]
 
 
-class Robot(TypedDict):
+class RobotRecord(TypedDict):
     name: str
     bodies: list[str]
     joints: list[str]
@@ -164,16 +164,16 @@ class HeldOutErrors(TypedDict):
     joints: Annotated[list[HeldOutJoint], size(1)]
 
 
-class Prediction(TypedDict):
+class PredictionRecord(TypedDict):
     name: str
     met: NonNegative
     expected: NonNegative
 
 
-class Generalization(TypedDict):
+class GeneralizationRecord(TypedDict):
     fitted: NonNegative
-    held_out: Prediction
-    parts: list[Prediction]
+    held_out: PredictionRecord
+    parts: list[PredictionRecord]
 
 
 class Unknown(TypedDict):
@@ -184,22 +184,22 @@ class Unknown(TypedDict):
     command: str
 
 
-class Body(TypedDict):
+class BodyRecord(TypedDict):
     mass: Annotated[float, told("kg")]
     com: Annotated[Vector | None, told("Centre of mass in the body frame, m; null without mass.")]
     inertia: Annotated[Matrix | None, told("About the centre of mass, body axes, kg m^2; null without mass.")]
     theta: Annotated[Theta, told("[m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the body frame's origin.")]
 
 
-class SpinningBody(Body):
+class SpinningBody(BodyRecord):
     spin_inertia: Annotated[float, told("Moment of inertia about the rotor's axis, at the motor, kg m^2.")]
 
 
 class BodyEstimate(TypedDict):
     name: str
     links: list[str]
-    prior: Body
-    identified: Body
+    prior: BodyRecord
+    identified: BodyRecord
     knowledge: Knowledge
     smallest_eigenvalue: Annotated[float, told("Of the pseudo-inertia.")]
     center_covariance: Annotated[UnknowableMatrix | None, told("Of the identified centre of mass, body frame, m^2.")]
@@ -229,7 +229,7 @@ class Value(Interval):
     prior: Unknowable
 
 
-class Nuisance(TypedDict):
+class NuisanceRecord(TypedDict):
     value: float
     deviation: float
     unit: Unit
@@ -257,27 +257,27 @@ class BaseParameter(Value):
     regroups: Annotated[list[tuple[float, str]], told("Coefficient and name of every parameter in the combination.")]
 
 
-class Dependence(TypedDict):
+class DependenceRecord(TypedDict):
     share: Unknowable
     chance: Unknowable
 
 
-class JointResidual(TypedDict):
+class JointResidualRecord(TypedDict):
     name: str
     relative_error: Unknowable
     time_constant: Annotated[Unknowable, told("s")]
-    depends: dict[str, Dependence]
+    depends: dict[str, DependenceRecord]
     reversal: Unknowable
     hints: list[str]
     contributions: Annotated[dict[str, Unknowable], told("Share of each effect in the RMS torque.")]
 
 
-class Diagnosis(TypedDict):
+class DiagnosisRecord(TypedDict):
     faults: Annotated[list[str], told("Codes; the faults are among the findings.")]
-    joints: list[JointResidual]
+    joints: list[JointResidualRecord]
 
 
-class Uncertainty(TypedDict):
+class UncertaintyRecord(TypedDict):
     level: float
     blocks: Count
     inflation: Unknowable
@@ -295,28 +295,30 @@ class Health(TypedDict):
     cutoff: Annotated[Unknowable, told("Hz that the spectrum asks for.")]
     torque_cutoff: NotRequired[Annotated[Unknowable, told("Hz, of torques; not in results of the first programs.")]]
     signals: list[Signal]
-    motion: list[Motion]
+    motion: list[RecordedMotion]
 
 
 class Identification(OfAJob):
     """summary.json of steelyard identify"""
 
     kind: Literal["identification"]
-    robot: Robot
+    robot: RobotRecord
     fit: Fit
     held_out: Annotated[HeldOutErrors, told("Torque errors on samples that the fit has not seen.")]
-    generalization: NotRequired[Annotated[Generalization, told("Errors over torque, of fitted samples and of others.")]]
+    generalization: NotRequired[
+        Annotated[GeneralizationRecord, told("Errors over torque, of fitted samples and of others.")]
+    ]
     unknown: Annotated[list[Unknown], told("What was not identified, why, and what would identify it.")]
     bodies: list[BodyEstimate]
     joints: Annotated[list[dict[str, str | Value]], told("Name, friction and armature of each degree of freedom.")]
     couplings: list[Coupling]
     nuisances: NotRequired[
-        Annotated[dict[str, Nuisance], told("Mistakes of the logs beside links and friction, by name.")]
+        Annotated[dict[str, NuisanceRecord], told("Mistakes of the logs beside links and friction, by name.")]
     ]
     rotors: list[RotorEstimate]
     parameters: list[Parameter]
     base_parameters: Annotated[list[BaseParameter], told("Identifiable combinations.")]
-    diagnosis: Diagnosis
-    uncertainty: Uncertainty
+    diagnosis: DiagnosisRecord
+    uncertainty: UncertaintyRecord
     health: Annotated[list[Health], told("Each log as it was recorded.")]
     decided: NotRequired[Annotated[list[Decision], told("Decisions between logs and fit.")]]

@@ -16,7 +16,7 @@ from steelyard.pipeline import Result
 from steelyard.pipeline.verdicts import LOST, SAME, WORSE, verdict
 from steelyard.report import figures
 from steelyard.report.certificates import CERTIFICATES
-from steelyard.report.document import Figure, Part, Question, Screen, Section, View, drawn_figures
+from steelyard.report.document import Figure, Question, ReportPart, Screen, Section, View, drawn_figures
 from steelyard.report.links import LINKS, contradicted, key_tables
 from steelyard.report.log_data import DECIDED, LOGS
 from steelyard.report.parameters import FRICTION, PARAMETERS
@@ -83,7 +83,9 @@ def view_of(record: Record, *, robot: str = "") -> View:
     """View of the record of an identification. robot: HTML of its 3D view."""
     found = record.summary
     wrong = contradicted(found)
-    first = [] if wrong is None else [Section("Which values of the file are wrong", "Wrong", (Part(sheet=wrong),))]
+    first = (
+        [] if wrong is None else [Section("Which values of the file are wrong", "Wrong", (ReportPart(sheet=wrong),))]
+    )
     sections = [*first, *(chapter.section(found) for chapter in CHAPTERS), repeat_section(found)]
     job, fitted = found["job"], plural(found["fit"]["samples"], "sample")
     return View(

@@ -10,8 +10,8 @@ from steelyard.inertia import pseudo, rotational_inertia, to_com_inertia
 from steelyard.inertia.parameters import DIAGONAL_FIRST, NAMES, TENSOR
 from steelyard.numbers import DASH, NEGLIGIBLE, ROUNDING, number, percent, plus_minus, some, unit
 from steelyard.pipeline import Result
-from steelyard.report.document import Chapter, Part
-from steelyard.report.identification_records import Robot, RotorEstimate
+from steelyard.report.document import Chapter, ReportPart
+from steelyard.report.identification_records import RobotRecord, RotorEstimate
 from steelyard.report.labels import ALONE, DETERMINED, LEGEND, MARKS, POOR, grades, knowledge
 from steelyard.report.schema import filled
 from steelyard.sheets import Cell, Sheet, sheet
@@ -20,7 +20,7 @@ from steelyard.terms import TERMS
 
 def _numbers(result: Result, _: dict) -> dict:
     robot = result.prior
-    about = filled(Robot, robot, bodies=robot.body_names, joints=robot.joint_names, degrees_of_freedom=robot.nv)
+    about = filled(RobotRecord, robot, bodies=robot.body_names, joints=robot.joint_names, degrees_of_freedom=robot.nv)
     return {"robot": about, "bodies": _bodies(result), "rotors": _rotors(result)}
 
 
@@ -79,10 +79,10 @@ def rotor_numbers(rotor, theta) -> dict:
     return spelled_out(theta) | {"spin_inertia": axis @ rotational_inertia(theta) @ axis}
 
 
-def _parts(summary: dict) -> Iterator[Part]:
-    yield Part(robot="Masses given and identified, and the 95 % regions of the centres of mass.")
-    yield Part(figures=(("masses", 0), ("precision", 0)))
-    yield Part(sheet=_link_sheet(summary))
+def _parts(summary: dict) -> Iterator[ReportPart]:
+    yield ReportPart(robot="Masses given and identified, and the 95 % regions of the centres of mass.")
+    yield ReportPart(figures=(("masses", 0), ("precision", 0)))
+    yield ReportPart(sheet=_link_sheet(summary))
 
 
 def _link_sheet(summary: dict) -> Sheet:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from steelyard.decisions.fit_plan import Decision
 from steelyard.numbers import number, plural, plus_minus, share, spread
 from steelyard.pipeline import Result
-from steelyard.report.document import Chapter, Part
+from steelyard.report.document import Chapter, ReportPart
 from steelyard.sheets import Sheet, sheet
 
 UNITS = {"q": "rad or m", "v": "rad/s or m/s", "a": "rad/s² or m/s²", "tau": "N m or N"}
@@ -21,21 +21,21 @@ def _numbers(result: Result, _: dict) -> dict:
     }
 
 
-def _parts(summary: dict) -> Iterator[Part]:
+def _parts(summary: dict) -> Iterator[ReportPart]:
     found = [each for each in summary["findings"] if each["code"] not in summary["diagnosis"]["faults"]]
     if found:
-        yield Part(items=tuple(f"{each['severity']} ({each['code']}): {each['message']}" for each in found))
+        yield ReportPart(items=tuple(f"{each['severity']} ({each['code']}): {each['message']}" for each in found))
     else:
-        yield Part(text="No fault was found in the logs.")
-    yield Part(sheet=_log_sheet(summary))
+        yield ReportPart(text="No fault was found in the logs.")
+    yield ReportPart(sheet=_log_sheet(summary))
     for health in summary["health"]:
         if health["signals"]:
-            yield Part(sheet=signal_sheet(health))
+            yield ReportPart(sheet=signal_sheet(health))
         if health["motion"]:
-            yield Part(sheet=motion_sheet(health))
+            yield ReportPart(sheet=motion_sheet(health))
     if summary["notes"]:
         about = "what was assumed, converted, left out or not written"
-        yield Part(items=tuple(summary["notes"]), folded=f"{plural(len(summary['notes']), 'note')}: {about}")
+        yield ReportPart(items=tuple(summary["notes"]), folded=f"{plural(len(summary['notes']), 'note')}: {about}")
 
 
 def _log_sheet(summary: dict) -> Sheet:
@@ -137,5 +137,5 @@ DECIDED = Chapter(
     "What was decided for you",
     "Decided",
     lambda result, _: {"decided": [vars(each) for each in result.decided]},
-    lambda summary: [Part(items=decided(summary))],
+    lambda summary: [ReportPart(items=decided(summary))],
 )

@@ -17,7 +17,7 @@ from steelyard.log.stamps import GAP
 from steelyard.numbers import number, plural, spread
 from steelyard.pipeline.inspection import Inspection
 from steelyard.report.console import shown
-from steelyard.report.document import Part, Question, Screen, Section, View
+from steelyard.report.document import Question, ReportPart, Screen, Section, View
 from steelyard.report.figure_style import IDENTIFIED, MEASURED, NOMINAL, VISIBLE, drawn, log_axis, text
 from steelyard.report.log_data import CHANNELS, motion_sheet, signal_sheet
 from steelyard.report.outputs import write_file
@@ -127,9 +127,9 @@ def _screen(summary: dict) -> Screen:
 
 
 def _sections(summary: dict, spectra: int) -> Iterator[Section]:
-    tables = {each.title.split()[0]: Part(sheet=each) for each in sheets(summary)}
+    tables = {each.title.split()[0]: ReportPart(sheet=each) for each in sheets(summary)}
     shown = (("steps", 0),) if summary["rate"] else ()
-    parts = (Part(figures=shown), *(tables[key] for key in ("Gaps", "Motion") if key in tables))
+    parts = (ReportPart(figures=shown), *(tables[key] for key in ("Gaps", "Motion") if key in tables))
     yield Section("Time and motion", "Motion", parts)
     if spectra:
         said = (
@@ -138,11 +138,11 @@ def _sections(summary: dict, spectra: int) -> Iterator[Section]:
         )
         keys = tuple(("spectrum", j) for j in range(spectra))
         folded = f"spectra of {spectra} joints" if spectra > FEW else ""
-        yield Section("Spectra and cutoff", "Spectra", (Part(text=said), Part(figures=keys, folded=folded)))
+        yield Section("Spectra and cutoff", "Spectra", (ReportPart(text=said), ReportPart(figures=keys, folded=folded)))
     if "Signals" in tables:
         yield Section("Signals: noise and resolution", "Signals", (tables["Signals"],))
     if said := reading(summary):
-        yield Section("How it was read", "Reading", (Part(items=tuple(said)),))
+        yield Section("How it was read", "Reading", (ReportPart(items=tuple(said)),))
 
 
 def _steps(t, rate: float) -> dict:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from steelyard.decisions.verdict import Reason, Verdict
 from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import drives_of
-from steelyard.drives.held_out import Motion, judges_of
+from steelyard.drives.held_out import JudgedMotion, judges_of
 from steelyard.drives.simulation import Simulation, unbounded
 from steelyard.drives.window_errors import levelled
 from steelyard.drives.windows import stretches
@@ -46,7 +46,7 @@ class ModelValidation:
     it, and by motion robots that do nothing."""
 
     logs: tuple[str, ...]
-    models: tuple[tuple[str, Validation | Motion], ...]
+    models: tuple[tuple[str, Validation | JudgedMotion], ...]
     joint_names: tuple[str, ...]
     units: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -68,7 +68,7 @@ class ModelValidation:
     def headline(self) -> str:
         """What was found, in a sentence."""
         (name, own), *others = self.models
-        if isinstance(own, Motion):
+        if isinstance(own, JudgedMotion):
             windows, whole = (number(1e3 * each) for each in own.pooled)
             said = ", ".join(f"{number(1e3 * _error(each))} {other}" for other, each in others)
             return (
@@ -105,7 +105,7 @@ class ModelValidation:
     def table(self) -> Sheet:
         """The error of each joint."""
         first, names = self.models[0][1], [name for name, _ in self.models]
-        torque = [] if isinstance(first, Motion) else [[number(float(x)) for x in _torque(first)]]
+        torque = [] if isinstance(first, JudgedMotion) else [[number(float(x)) for x in _torque(first)]]
         columns = [*torque, *(_cells(each) for _, each in self.models), self.units]
         rows = [(joint, *row) for joint, *row in zip(self.joint_names, *columns, strict=True)]
         whole = ("all joints", *([""] if torque else []), *(_whole(each) for _, each in self.models), "")
@@ -118,30 +118,32 @@ class ModelValidation:
         return sheet("Error of each joint", about, titles, [*rows, whole])
 
 
-def _errors(found: Validation | Motion) -> dict[str, float]:
-    if isinstance(found, Motion):
+def _errors(found: Validation | JudgedMotion) -> dict[str, float]:
+    if isinstance(found, JudgedMotion):
         return dict(zip(("windows", "whole"), found.pooled, strict=True))
     return {"relative_error": found.relative_error}
 
 
-def _error(found: Validation | Motion) -> float:
+def _error(found: Validation | JudgedMotion) -> float:
     return next(iter(_errors(found).values()))
 
 
-def _of_joints(found: Validation | Motion) -> dict[str, np.ndarray]:
-    if isinstance(found, Motion):
+def _of_joints(found: Validation | JudgedMotion) -> dict[str, np.ndarray]:
+    if isinstance(found, JudgedMotion):
         return {"windows": found.windows, "whole": found.whole}
     return {"torque_rms": _torque(found), "rms": found.rms, "relative": found.relative}
 
 
-def _cells(found: Validation | Motion) -> list[str]:
-    if isinstance(found, Motion):
+def _cells(found: Validation | JudgedMotion) -> list[str]:
+    if isinstance(found, JudgedMotion):
         return [f"{number(1e3 * a)} / {number(1e3 * b)}" for a, b in zip(found.windows, found.whole, strict=True)]
     return [f"{number(a)} ({percent(b)})" for a, b in zip(found.rms.tolist(), found.relative.tolist(), strict=True)]
 
 
-def _whole(found: Validation | Motion) -> str:
-    return " / ".join(number(1e3 * x) for x in found.pooled) if isinstance(found, Motion) else percent(_error(found))
+def _whole(found: Validation | JudgedMotion) -> str:
+    return (
+        " / ".join(number(1e3 * x) for x in found.pooled) if isinstance(found, JudgedMotion) else percent(_error(found))
+    )
 
 
 def validate_models(model, logs, *, against=None, **options) -> ModelValidation:

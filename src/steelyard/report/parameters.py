@@ -8,8 +8,8 @@ from steelyard.fit import Source
 from steelyard.fit.prior import model_parameters
 from steelyard.numbers import ROUNDING, interval, number, percent, plus_minus, share, unit
 from steelyard.pipeline import Result
-from steelyard.report.document import Chapter, Part
-from steelyard.report.identification_records import Uncertainty
+from steelyard.report.document import Chapter, ReportPart
+from steelyard.report.identification_records import UncertaintyRecord
 from steelyard.report.labels import POOR, column_units, grades, sizes
 from steelyard.report.links import rotor_sheet
 from steelyard.report.schema import filled
@@ -91,12 +91,12 @@ def _regrouped(names, row, leading: int) -> list[list]:
 def _uncertainty(result: Result) -> dict:
     found = result.uncertainty
     labels = {source.value: int(np.sum(found.parameters.by(source))) for source in Source}
-    return filled(Uncertainty, found, level=found.parameters.level, draws=0, labels=labels)
+    return filled(UncertaintyRecord, found, level=found.parameters.level, draws=0, labels=labels)
 
 
-def _parameter_parts(summary: dict) -> Iterator[Part]:
-    yield Part(sheet=_parameter_sheet(summary))
-    yield Part(sheet=_combination_sheet(summary))
+def _parameter_parts(summary: dict) -> Iterator[ReportPart]:
+    yield ReportPart(sheet=_parameter_sheet(summary))
+    yield ReportPart(sheet=_combination_sheet(summary))
 
 
 def _parameter_sheet(summary: dict) -> Sheet:
@@ -210,20 +210,20 @@ def _ratios(extra: Extra) -> tuple[float, ...]:
     return extra.ratios if len(extra.ratios) == len(extra.dofs) else (1.0,) * len(extra.dofs)
 
 
-def _friction_parts(summary: dict) -> Iterator[Part]:
+def _friction_parts(summary: dict) -> Iterator[ReportPart]:
     terms = list(dict.fromkeys(key for joint in summary["joints"] for key in joint if key != "name"))
     if terms:
-        yield Part(sheet=_friction_sheet(summary, terms))
+        yield ReportPart(sheet=_friction_sheet(summary, terms))
         friction = tuple(("friction", i) for i in range(len(summary["held_out"]["joints"])))
-        yield Part(figures=friction, folded="" if len(friction) <= FEW else f"friction of {len(friction)} joints")
+        yield ReportPart(figures=friction, folded="" if len(friction) <= FEW else f"friction of {len(friction)} joints")
     else:
-        yield Part(text="No friction and no armature were identified.")
+        yield ReportPart(text="No friction and no armature were identified.")
     if any(_has_row(each, summary) for each in summary["couplings"]):
-        yield Part(sheet=_coupling_sheet(summary))
+        yield ReportPart(sheet=_coupling_sheet(summary))
     if summary.get("nuisances"):
-        yield Part(sheet=_nuisance_sheet(summary))
+        yield ReportPart(sheet=_nuisance_sheet(summary))
     if summary["rotors"]:
-        yield Part(sheet=rotor_sheet(summary))
+        yield ReportPart(sheet=rotor_sheet(summary))
 
 
 def _friction_sheet(summary: dict, terms: list[str]) -> Sheet:

@@ -13,7 +13,7 @@ from steelyard.numbers import size
 from steelyard.pipeline import Job
 from steelyard.pipeline.job_run import side_of
 from steelyard.prepare.reading import log_side_path
-from steelyard.report.document import Part, Section
+from steelyard.report.document import ReportPart, Section
 from steelyard.report.schema import SCHEMA_VERSION, jsonable
 from steelyard.sheets import Sheet, sheet
 
@@ -68,9 +68,9 @@ def repeat_section(summary: dict) -> Section:
     job = {key: value for key, value in summary["job"].items() if value not in UNSET}
     options = tuple(f"{key}: {_plain(value)}" for key, value in job.items())
     parts = (
-        Part(code=summary["command"]),
-        Part(sheet=_inputs(summary["provenance"])),
-        Part(items=options, folded="every option of the run"),
+        ReportPart(code=summary["command"]),
+        ReportPart(sheet=_inputs(summary["provenance"])),
+        ReportPart(items=options, folded="every option of the run"),
     )
     return Section("Where this comes from, and how to repeat it", "Repeat", parts)
 

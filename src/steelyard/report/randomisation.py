@@ -12,7 +12,7 @@ from steelyard.inertia import to_com_inertia
 from steelyard.model import Robot
 from steelyard.numbers import SAME, interval, plural
 from steelyard.pipeline import Result
-from steelyard.report.document import Chapter, Part
+from steelyard.report.document import Chapter, ReportPart
 from steelyard.report.labels import dof_units
 from steelyard.report.record import KEEP
 from steelyard.sheets import Cell, Sheet, sheet
@@ -134,15 +134,17 @@ def _numbers(result: Result, _: dict) -> dict:
     return {} if result.samples is None else {KEY: torque_ranges(result, result.samples)}
 
 
-def range_parts(summary: dict) -> Iterator[Part]:
+def range_parts(summary: dict) -> Iterator[ReportPart]:
     """Tables of a summary's ranges, and in words what was not identified."""
     found = summary.get(KEY)
     if found is None:
-        yield Part(text="This result has no samples of its posterior, so that it gives no ranges.")
+        yield ReportPart(text="This result has no samples of its posterior, so that it gives no ranges.")
         return
     if summary.get("verdict", {}).get("level") == KEEP:
-        yield Part(text="The verdict is to keep the nominal model: these ranges are of a fit that is not to be used.")
-    yield Part(
+        yield ReportPart(
+            text="The verdict is to keep the nominal model: these ranges are of a fit that is not to be used."
+        )
+    yield ReportPart(
         text=f"Each range holds {LEVEL:.0%} of the samples of the posterior in {FILE}, 5 to 95 %, and the value of the "
         "model file. Randomise by rows of that file: numbers of one row belong together, and independent ranges allow "
         "robots that the logs rule out. "
@@ -152,17 +154,19 @@ def range_parts(summary: dict) -> Iterator[Part]:
     if not summary.get("proven", {}).get("intervals", True):
         from steelyard.pipeline.drive_verdict import UNPROVEN
 
-        yield Part(text=UNPROVEN)
+        yield ReportPart(text=UNPROVEN)
     bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))
     if bodies:
-        yield Part(sheet=_body_sheet(found, bodies))
+        yield ReportPart(sheet=_body_sheet(found, bodies))
     joints = [each for each in found if each["group"] not in (SCALE, CENTER, MOMENT, *CONTACT)]
     if joints:
-        yield Part(sheet=_joint_sheet(joints))
+        yield ReportPart(sheet=_joint_sheet(joints))
     if ground := [each for each in found if each["group"] in CONTACT]:
         rows = [(each["group"].replace("_", " "), _cell(each), each["unit"]) for each in ground]
         columns = (("Number", "text"), "Range", ("Unit", "text"))
-        yield Part(sheet=sheet("Range of the ground", "Of contacts with it (MJCF: friction, solref).", columns, rows))
+        yield ReportPart(
+            sheet=sheet("Range of the ground", "Of contacts with it (MJCF: friction, solref).", columns, rows)
+        )
 
 
 def _cell(record: dict, factor: float = 1.0) -> Cell:

@@ -14,7 +14,7 @@ from zlib import compress
 import numpy as np
 
 from steelyard.extras import extra
-from steelyard.report.document import Part, View
+from steelyard.report.document import ReportPart, View
 from steelyard.sheets import html_table, markdown_table
 from steelyard.sheets import markdown_text as escaped
 
@@ -48,7 +48,7 @@ def _text(name: str) -> str:
     return files(PACKAGE).joinpath("templates", name).read_text("utf-8")
 
 
-def _filled(part: Part, view: View) -> bool:
+def _filled(part: ReportPart, view: View) -> bool:
     if part.robot:
         return bool(view.robot)
     return not part.figures or any(key in view.figures for key in part.figures)
@@ -103,7 +103,7 @@ def markdown(view: View) -> str:
     return "\n\n".join([*(block for block in blocks if block), escaped(view.footer)]) + "\n"
 
 
-def _block(part: Part) -> str:
+def _block(part: ReportPart) -> str:
     blocks = [escaped(part.text), _fenced(part.code), _items(part.items)]
     if part.sheet:
         caption = f"**{escaped(part.sheet.title)}.** {escaped(part.sheet.caption)}"

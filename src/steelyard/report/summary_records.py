@@ -28,7 +28,7 @@ class DrivenRobot(TypedDict):
     bodies: list[str]
 
 
-class DriveNumber(TypedDict):
+class DriveNumberRecord(TypedDict):
     value: Unknowable
     lower: Annotated[Unknowable, told("95 % interval.")]
     upper: Unknowable
@@ -39,23 +39,23 @@ class DriveNumber(TypedDict):
 
 class DriveNumbers(TypedDict):
     kind: Literal["position", "velocity", "voltage", "current", "torque"]
-    kp: NotRequired[DriveNumber]
-    kd: NotRequired[DriveNumber]
-    gain: NotRequired[DriveNumber]
-    limit: NotRequired[DriveNumber]
-    delay: NotRequired[DriveNumber]
-    early: NotRequired[DriveNumber]
-    slope_limit: NotRequired[DriveNumber]
-    volts: NotRequired[DriveNumber]
-    damping: NotRequired[DriveNumber]
-    frictionloss: NotRequired[DriveNumber]
-    armature: NotRequired[DriveNumber]
-    friction_base: NotRequired[DriveNumber]
-    load_friction_motor: NotRequired[DriveNumber]
-    load_friction_external: NotRequired[DriveNumber]
+    kp: NotRequired[DriveNumberRecord]
+    kd: NotRequired[DriveNumberRecord]
+    gain: NotRequired[DriveNumberRecord]
+    limit: NotRequired[DriveNumberRecord]
+    delay: NotRequired[DriveNumberRecord]
+    early: NotRequired[DriveNumberRecord]
+    slope_limit: NotRequired[DriveNumberRecord]
+    volts: NotRequired[DriveNumberRecord]
+    damping: NotRequired[DriveNumberRecord]
+    frictionloss: NotRequired[DriveNumberRecord]
+    armature: NotRequired[DriveNumberRecord]
+    friction_base: NotRequired[DriveNumberRecord]
+    load_friction_motor: NotRequired[DriveNumberRecord]
+    load_friction_external: NotRequired[DriveNumberRecord]
 
 
-class Scale(TypedDict):
+class ScaleRecord(TypedDict):
     lines: Annotated[list[str], size(1), told("What says the scale, and what would.")]
     open: Annotated[list[str], told("Joints whose numbers count in masses of the given model.")]
 
@@ -82,7 +82,7 @@ class ProvenJoint(TypedDict):
     fitted_speed: float
 
 
-class Proven(TypedDict):
+class ProvenRecord(TypedDict):
     beyond: Annotated[bool, told("Whether the faster part was predicted; if not, the range is the slower part's.")]
     joints: Annotated[list[ProvenJoint], told("Speeds and accelerations up to which predictions hold.")]
     motion: Annotated[list[MotionError], size(1), told("Errors on the faster part, as of motion.")]
@@ -95,7 +95,7 @@ class DrivenBody(TypedDict):
     mass: Annotated[float, told("kg")]
 
 
-class Ground(TypedDict):
+class GroundRecord(TypedDict):
     friction: Annotated[Expected, told("Coefficient of sliding.")]
     time_constant: Annotated[Expected, told("Of the springs that MuJoCo makes of contacts, s.")]
     written: Annotated[bool, told("Whether the floor of the written model says so.")]
@@ -113,11 +113,13 @@ class Drives(OfAJob):
     kind: Literal["drives"]
     robot: DrivenRobot
     drives: Annotated[dict[str, DriveNumbers], told("By joint: kind, and its numbers.")]
-    scale: Scale
+    scale: ScaleRecord
     motion: Annotated[list[MotionErrors], size(1), told("RMS errors of held-out motion; null: a model is unstable.")]
-    proven: Annotated[Proven, told("Motion faster than what was fitted, of a fit to the slower part of the logs.")]
+    proven: Annotated[
+        ProvenRecord, told("Motion faster than what was fitted, of a fit to the slower part of the logs.")
+    ]
     bodies: list[DrivenBody]
-    ground: NotRequired[Annotated[Ground, told("Contacts of feet, of a robot that walks.")]]
+    ground: NotRequired[Annotated[GroundRecord, told("Contacts of feet, of a robot that walks.")]]
     held_out: HeldOutMotion
 
 
@@ -144,7 +146,7 @@ class PayloadEstimate(TypedDict):
     notes: list[str]
 
 
-class Channel(TypedDict):
+class ChannelRecord(TypedDict):
     name: str
     unit: str
     rms: float
@@ -153,19 +155,19 @@ class Channel(TypedDict):
     quantiles: Quantiles
 
 
-class Payload(Stamped):
+class PayloadRecord(Stamped):
     """summary.json of steelyard payload"""
 
     kind: Literal["payload"]
     payload: PayloadEstimate
-    channels: Annotated[list[Channel], size(1), told("Measured signals and how well the payload explains them.")]
+    channels: Annotated[list[ChannelRecord], size(1), told("Measured signals and how well the payload explains them.")]
     relative_error: Annotated[Unknowable, told("Of all channels together, each weighted by its noise.")]
     randomisation: NotRequired[Annotated[list[Range], told("Ranges to randomise simulations in.")]]
     export: Annotated[dict[str, str], told("Settings for controllers and files, by format.")]
     job: Annotated[dict[str, Any], told("Every option of the run.")]
 
 
-class Run(TypedDict):
+class RunRecord(TypedDict):
     name: str
     folder: str
     kind: Literal["identification", "payload"]
@@ -210,15 +212,20 @@ class ComparedMass(TypedDict):
     runs: list[MassInterval | None]
 
 
-class Comparison(Summary):
+class ComparisonRecord(Summary):
     """summary.json of steelyard report A B ..."""
 
     kind: Literal["comparison"]
-    runs: Annotated[list[Run], size(2)]
+    runs: Annotated[list[RunRecord], size(2)]
     joints: Annotated[list[JointErrors], told("Held-out errors over torque.")]
     values: Annotated[list[ComparedValue], told("Numbers that every run determines from its own data.")]
     ratio: Annotated[Unknowable, told("Spread over predicted spread; about 1 when runs repeat.")]
     masses: list[ComparedMass]
 
 
-SUMMARIES = {"identification": Identification, "drives": Drives, "payload": Payload, "comparison": Comparison}
+SUMMARIES = {
+    "identification": Identification,
+    "drives": Drives,
+    "payload": PayloadRecord,
+    "comparison": ComparisonRecord,
+}

@@ -7,8 +7,8 @@ import numpy as np
 from steelyard.numbers import number, share
 from steelyard.pipeline import Result
 from steelyard.pipeline.inspection import LONG
-from steelyard.report.document import Chapter, Part
-from steelyard.report.identification_records import JointResidual
+from steelyard.report.document import Chapter, ReportPart
+from steelyard.report.identification_records import JointResidualRecord
 from steelyard.report.labels import dof_units, of_joints
 from steelyard.report.schema import filled, jsonable
 from steelyard.sheets import Cell, Sheet, sheet
@@ -53,12 +53,12 @@ def error_quantiles(error) -> np.ndarray:
     return np.quantile(error, QUANTILES, axis=0)
 
 
-def _torque_parts(summary: dict) -> Iterator[Part]:
+def _torque_parts(summary: dict) -> Iterator[ReportPart]:
     joints = summary["held_out"]["joints"]
-    yield Part(figures=(("errors", 0), ("contributions", 0)))
-    yield Part(sheet=error_sheet(summary))
+    yield ReportPart(figures=(("errors", 0), ("contributions", 0)))
+    yield ReportPart(sheet=error_sheet(summary))
     figures = tuple((name, i) for i in range(len(joints)) for name in ("torque", "parts"))
-    yield Part(figures=figures, folded=f"torques of {len(joints)} joints" if len(joints) > FEW else "")
+    yield ReportPart(figures=figures, folded=f"torques of {len(joints)} joints" if len(joints) > FEW else "")
 
 
 def error_sheet(summary: dict) -> Sheet:
@@ -89,7 +89,7 @@ def _residual_numbers(result: Result, _: dict) -> dict:
     shares = diagnosis.contributions.shares
     joints = [
         filled(
-            JointResidual,
+            JointResidualRecord,
             each,
             name=each.joint,
             relative_error=each.relative,
@@ -101,17 +101,17 @@ def _residual_numbers(result: Result, _: dict) -> dict:
     return {"diagnosis": {"faults": [fault.code for fault in diagnosis.faults], "joints": joints}}
 
 
-def _residual_parts(summary: dict) -> Iterator[Part]:
+def _residual_parts(summary: dict) -> Iterator[ReportPart]:
     faults = [each for each in summary["findings"] if each["code"] in summary["diagnosis"]["faults"]]
     if faults:
-        yield Part(text="Named faults, in the order of what they explain:")
-        yield Part(items=tuple(f"{each['code'].replace('_', ' ')}: {each['message']}" for each in faults))
+        yield ReportPart(text="Named faults, in the order of what they explain:")
+        yield ReportPart(items=tuple(f"{each['code'].replace('_', ' ')}: {each['message']}" for each in faults))
     else:
-        yield Part(
+        yield ReportPart(
             text="None of the common mistakes (gravity, signs, delays, scales, loads, coupled joints, units) was found."
         )
-    yield Part(figures=(("residuals", 0),))
-    yield Part(sheet=_residual_sheet(summary))
+    yield ReportPart(figures=(("residuals", 0),))
+    yield ReportPart(sheet=_residual_sheet(summary))
 
 
 def _residual_sheet(summary: dict) -> Sheet:

@@ -10,7 +10,7 @@ from steelyard.job import Job
 from steelyard.job_options import EXCITE, words_of
 from steelyard.numbers import percent, plural
 from steelyard.pipeline import Result
-from steelyard.report.document import Chapter, Part
+from steelyard.report.document import Chapter, ReportPart
 
 HALF = 0.5  # of an interval that a motion must leave at most to be recommended for it
 
@@ -113,12 +113,12 @@ def _links(names: list[str]) -> list[str]:
     return list(dict.fromkeys(name.rpartition(".")[0] for name in names))
 
 
-def _parts(summary: dict) -> Iterator[Part]:
+def _parts(summary: dict) -> Iterator[ReportPart]:
     if not summary["unknown"]:
-        yield Part(text="Every parameter is identifiable.")
+        yield ReportPart(text="Every parameter is identifiable.")
     for entry in summary["unknown"]:
-        yield Part(text=f"{entry['why']} {entry['remedy']}", code=entry["command"])
-        yield Part(items=tuple(_by_link(entry["names"])), folded=f"the {plural(len(entry['names']), 'name')}")
+        yield ReportPart(text=f"{entry['why']} {entry['remedy']}", code=entry["command"])
+        yield ReportPart(items=tuple(_by_link(entry["names"])), folded=f"the {plural(len(entry['names']), 'name')}")
 
 
 def _by_link(names: list[str]) -> Iterator[str]:

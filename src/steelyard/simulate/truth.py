@@ -80,7 +80,7 @@ def with_servos(robot: Robot, kp: float, kd: float, limit: float) -> Robot:
 
 
 @dataclass(frozen=True)
-class Ground:
+class SimulatedGround:
     """friction: coefficient. softness: s, time constant. slope: rad, uphill. ledge: m, as of `Truth`."""
 
     friction: float
@@ -93,7 +93,7 @@ def on_ground(
     robot: Robot,
     feet: Sequence[str],
     sensors: Sequence[str],
-    ground: Ground,
+    ground: SimulatedGround,
     radius: float,
     sole: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),),
 ):
@@ -131,7 +131,7 @@ def on_ground(
     return spec
 
 
-def compiled(robot: Robot, feet, sensors, ground: Ground, radius: float, truth: Truth, **options):
+def compiled(robot: Robot, feet, sensors, ground: SimulatedGround, radius: float, truth: Truth, **options):
     """The MjModel of a robot as it is. robot: as `truth.robot` makes it; others as of `on_ground`."""
     import mujoco
 

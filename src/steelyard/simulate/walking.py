@@ -20,7 +20,7 @@ from steelyard.log import Log
 from steelyard.model import Robot, library
 from steelyard.simulate.motion import WalkNoise, recorded, simulated
 from steelyard.simulate.trajectories import JointPD
-from steelyard.simulate.truth import SAMPLE, Ground, Truth, compiled, on_ground, with_servos
+from steelyard.simulate.truth import SAMPLE, SimulatedGround, Truth, compiled, on_ground, with_servos
 
 FEET: tuple[str, ...] = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 AHEAD, ASIDE = np.array([1, 1, -1, -1]), np.array([1, -1, 1, -1])  # of the legs
@@ -210,7 +210,7 @@ def walk(
     own = controller or JointPD(KP * size, KD * size**1.15)
     given = with_servos(robot, float(np.asarray(own.stiffness)), float(np.asarray(own.damping)), LIMIT * size)
     true = stated.robot(given)
-    floor, radius = Ground(friction, softness, slope), radius or (BALL if truth else POINT)
+    floor, radius = SimulatedGround(friction, softness, slope), radius or (BALL if truth else POINT)
     moved, still = _spinning_as_armature(true), np.zeros(true.nv)
     if truth is None:
         moved = moved.with_joint_properties(damping=still, frictionloss=still)

@@ -11,7 +11,7 @@ from steelyard.model import Joint, Robot
 from steelyard.model.robot import WORLD
 from steelyard.viewer.masses import Found, mass_of
 from steelyard.viewer.played_motion import PlayedMotion
-from steelyard.viewer.shape import Part, looks, packed_shape, text
+from steelyard.viewer.shape import ShapePart, looks, packed_shape, text
 from steelyard.viewer.simplify import within_budget
 
 
@@ -121,7 +121,7 @@ def side_by_side(first: dict, motion: PlayedMotion, other: PlayedMotion, name: s
     }
 
 
-def _placed(part: Part, links, robot: Robot) -> dict:
+def _placed(part: ShapePart, links, robot: Robot) -> dict:
     """A part in the frame of the joint that moves it; -1 is the world."""
     link = links[part.link]
     R, p = link.rotation @ part.rotation, link.rotation @ part.position + link.position

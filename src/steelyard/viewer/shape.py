@@ -31,7 +31,7 @@ class Surface:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ShapePart:
     """A shape on a link. rotation, position: its pose in the link's frame. role: "visual" or "collision". color: red,
     green, blue, opacity from 0 to 1, None where the model states none.
     """
@@ -49,7 +49,7 @@ class Looks:
     """What a model file shows of a robot. shapes: each once; parts: where they are. gaps: what could not be read."""
 
     shapes: tuple[Surface, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ShapePart, ...] = ()
     gaps: tuple[str, ...] = ()
 
 
@@ -118,7 +118,7 @@ def looks(robot: Robot) -> Looks:
             except ModelError as error:
                 gaps.setdefault(str(error).rstrip("."), []).append(piece.link)
                 continue
-            parts.append(Part(piece.link, index, piece.rotation, piece.position, piece.role, piece.color))
+            parts.append(ShapePart(piece.link, index, piece.rotation, piece.position, piece.role, piece.color))
     return Looks(tuple(shapes.found), tuple(parts), tuple(_gap_lines(gaps)))
 
 

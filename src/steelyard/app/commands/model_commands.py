@@ -75,7 +75,7 @@ def analyze(
         from steelyard.model import load
         from steelyard.model.locking import locked as lock
         from steelyard.model.side import read_known, read_side, side_path
-        from steelyard.model.side_known import Known
+        from steelyard.model.side_known import SideKnown
         from steelyard.prepare.prepared import with_motion
         from steelyard.prepare.reading import lock_words, read_undone
 
@@ -88,7 +88,7 @@ def analyze(
         side = side_path(model) if job.side is None else Path(job.side)
         robot = read_side(side, robot, gravity=job.gravity) if side.exists() or motors else robot
         robot = lock(robot, lock_words(job.lock, robot))
-        known = read_known(side, robot) if job.drive and side.exists() else Known()
+        known = read_known(side, robot) if job.drive and side.exists() else SideKnown()
         text = analyze_report(
             robot,
             format=format,

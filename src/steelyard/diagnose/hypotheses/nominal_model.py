@@ -23,7 +23,7 @@ KNOWN = 0.2  # standard deviation of the load's mass over it, above which the mo
 HOLLOW = 0.05  # negative eigenvalue of a load's pseudo-inertia, over its largest, that noise may leave
 
 
-class _Problem:
+class _LoadProblem:
     """Least squares for departures from the nominal links, by rows that measure torque. Rotors, friction, armature and
     extras are always free."""
 
@@ -80,7 +80,7 @@ class _Problem:
 
 def load(case: Case) -> Iterator[Fault]:
     """A load on one link, or a part that is missing."""
-    problem = _Problem(case)
+    problem = _LoadProblem(case)
     excess = problem.nothing - problem.everything
     if excess < NOTICEABLE**2 * problem.whole or problem.nothing < 4 * problem.everything:
         return

@@ -90,7 +90,7 @@ class Path5:
         )
 
 
-class Player:
+class PlayerLoop:
     """Commands a robot along paths, looks at every measurement, and keeps what it is to record."""
 
     def __init__(self, robot, plan, clock, key):
@@ -217,7 +217,7 @@ def main(plan, robot_class, arguments=None, clock=time, ask=input, key=None):
     robot = None
     try:
         robot = robot_class(plan, told.address, clock)
-        player = Player(robot, plan, clock, key or StopKey())
+        player = PlayerLoop(robot, plan, clock, key or StopKey())
         while player.measure() is None:
             pass
         measured = player.pose

@@ -25,7 +25,15 @@ from steelyard.log.ros.streams import (
     streams,
     with_points,
 )
-from steelyard.log.ros.topics import JOINT_STATE, WRENCH, Part, computed_torques, is_needed, parts_of, requested_fields
+from steelyard.log.ros.topics import (
+    JOINT_STATE,
+    WRENCH,
+    TopicPart,
+    computed_torques,
+    is_needed,
+    parts_of,
+    requested_fields,
+)
 
 _POSES = {  # fields of position and orientation
     "geometry_msgs/PoseStamped": ("pose.position", "pose.orientation"),
@@ -101,7 +109,7 @@ def _only(key: str, found: list[MessageStream], topic: str | None, recording: Me
 
 
 def _on_one_grid(
-    found: list[MessageStream], parts: dict[str, list[Part]], request: ReadRequest, recording: MessageFile
+    found: list[MessageStream], parts: dict[str, list[TopicPart]], request: ReadRequest, recording: MessageFile
 ) -> Raw:
     """The log that parts of streams make, with all wrenches that span it. Raises LogError where they do not overlap."""
     kind = request.channels.get("t") or STAMPED
@@ -176,7 +184,7 @@ class _SampleGrid:
         return sampled(self.t, self.clock[id(stream)], values, holds=holds)
 
 
-def _channel(key: str, group: list[Part], grid: _SampleGrid, request: ReadRequest, notes: list[str]) -> Channel:
+def _channel(key: str, group: list[TopicPart], grid: _SampleGrid, request: ReadRequest, notes: list[str]) -> Channel:
     holds = key in HELD
     values = [grid.at(part.stream, part.values, holds=holds) for part in group]
     whole = values[0] if len(values) == 1 else np.concatenate(values, axis=1)

@@ -23,7 +23,7 @@ _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}
 
 
 @dataclass(frozen=True)
-class Part:
+class TopicPart:
     """Columns of a channel that one stream has, of its field at a path."""
 
     stream: MessageStream
@@ -64,7 +64,7 @@ def _path_in(topic: str, item: str) -> str | None:
     return item[len(topic) + 1 :] if item.startswith(f"{topic}.") else None
 
 
-def parts_of(found: list[MessageStream], request: ReadRequest, recording: MessageFile) -> dict[str, list[Part]]:
+def parts_of(found: list[MessageStream], request: ReadRequest, recording: MessageFile) -> dict[str, list[TopicPart]]:
     """What makes each channel."""
     result = {}
     for key, wanted in request.channels.items():
@@ -90,14 +90,14 @@ def parts_of(found: list[MessageStream], request: ReadRequest, recording: Messag
     return result
 
 
-def _part(stream: MessageStream, path: str, names: tuple[str, ...] | None = None) -> Part:
+def _part(stream: MessageStream, path: str, names: tuple[str, ...] | None = None) -> TopicPart:
     values = stream.numbers[path]
     if names is None and len(stream.names) == values.shape[1]:
         names = stream.names
-    return Part(stream, values, names, path)
+    return TopicPart(stream, values, names, path)
 
 
-def _explicit(key: str, joint: str | None, item: str, found: list[MessageStream], recording: MessageFile) -> Part:
+def _explicit(key: str, joint: str | None, item: str, found: list[MessageStream], recording: MessageFile) -> TopicPart:
     """The part that `TOPIC.field.path` or `TOPIC.field.path[2]` names."""
     path, _, place = item.partition("[")
     for stream in found:
@@ -116,7 +116,7 @@ def _explicit(key: str, joint: str | None, item: str, found: list[MessageStream]
     raise LogError(f"channels= wants {item!r} for {key}, which the file does not have; it has {known}")
 
 
-def computed_torques(group: list[Part]) -> tuple[str, ...]:
+def computed_torques(group: list[TopicPart]) -> tuple[str, ...]:
     """The note on torques of fields or topics that are no measurements."""
     named = [
         f"{part.stream.topic}.{part.path}" for part in group if _commands(part.stream) or is_trajectory(part.stream)
@@ -158,8 +158,8 @@ def _lacks_effort(stream: MessageStream) -> bool:
     return not {_FIELDS["q"], _FIELDS["tau"]} <= set(stream.numbers)
 
 
-def _by_words(found: list[MessageStream]) -> dict[str, list[Part]]:
-    result: dict[str, list[Part]] = {}
+def _by_words(found: list[MessageStream]) -> dict[str, list[TopicPart]]:
+    result: dict[str, list[TopicPart]] = {}
     planned = any(is_trajectory(stream) for stream in found)
     for key in (*_FIELDS, "a") if planned else _FIELDS:
         hits = [
