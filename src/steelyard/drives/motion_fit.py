@@ -429,8 +429,7 @@ def _borne_out(fit: MotionFit, x, rng) -> list[DriveArrays]:
     windows = windows[:: max(1, 2 * len(windows) // FEW)]
 
     def squares(drives: Sequence[DriveArrays]) -> np.ndarray:
-        first, errors = np.cumsum(windows.counts) - windows.counts, errors_of(simulation, [windows], drives)
-        return np.array([np.add.reduceat(np.sum(e**2, axis=1), first) for e in errors])
+        return np.array([windows.sums(np.sum(e**2, axis=1)) for e in errors_of(simulation, [windows], drives)])
 
     least, found = squares([fit.drives])[0], [unknowns.at(unknowns.within(each)) for each in x]
     left = np.arange(0 if fit.drives.loaded.any() else len(x))
