@@ -28,10 +28,10 @@ SLIGHT = 0.02  # of the fastest speed, below which a swing has ended; rad or m, 
 
 def swings(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
     """Stretches, in order, in which some drives are off (`enable`) and their joints swing, up to where they rest.
-    Raises LogError: a log lacks what a drive takes."""
+    None of robots that walk. Raises LogError: a log lacks what a drive takes."""
     found = []
     for log in logs:
-        if log.enable is None:
+        if log.enable is None or robot.floating:
             continue
         off = np.broadcast_to(log.enable == 0, log.q.shape)
         own = Recorded(np.asarray(log.t), np.asarray(log.q), told(robot, log, drives))
