@@ -115,12 +115,6 @@ class Simulation:
 
         return rollout.Rollout(nthread=threads()), [mujoco.MjData(self.model) for _ in range(threads())]
 
-    @cached_property
-    def _scratch(self):
-        import mujoco
-
-        return mujoco.MjData(self.model)
-
     @captured_warnings()
     def driven(self, drives: DriveArrays, on: np.ndarray | None = None) -> Driven:
         """The robot with these drives. on: (nv,) joints whose drive is on; None: of all."""
@@ -145,7 +139,7 @@ class Simulation:
             m.body_mass[self.bodies], m.body_ipos[self.bodies], inertia = to_com_inertia(drives.inertias)
             m.body_inertia[self.bodies], m.body_iquat[self.bodies] = principal_moments(inertia)
         _change_ground(m, self.floor, *drives.ground)
-        mujoco.mj_setConst(m, self._scratch)
+        mujoco.mj_setConst(m, self._workers[1][0])
         return Driven(m, drives, self.robot.with_inertias(drives.inertias), on)
 
     def together(self, windows) -> int:
