@@ -84,6 +84,11 @@ def from_rest(own: Recorded) -> Windows:
     return replace(windows_of([own], STEP, None), q=own.q[:1], v=np.zeros_like(own.q[:1]))
 
 
+def drives_alone(robot, drives, windows):
+    """Unknowns without those of bodies."""
+    return replace(unknowns(robot, drives, FREE, windows), bodies=np.zeros((0, robot.nb, 10)))
+
+
 def moved(simulation, windows, drives) -> np.ndarray:
     return simulation.run([simulation.driven(drives)] * len(windows), windows.q, windows.v, windows.controls(drives))
 
@@ -169,7 +174,7 @@ def test_refinement_finds_the_drives_from_a_wrong_start(leg):
     simulation, windows = Simulation(leg, STEP), windows_of([own], STEP, 0.5)
     start = servos(leg, gain=np.full(3, 90.0), damping=np.full(3, 6.0), frictionloss=np.full(3, 0.2))
     simulated = Simulated(simulation, windows, simulation, windows)
-    found = refine(simulated, unknowns(leg, start, FREE, windows, bodies=False))
+    found = refine(simulated, drives_alone(leg, start, windows))
     rest = log_of(leg, other)
     before, after = rolled(leg, rest, start), rolled(leg, rest, found.drives)
     assert after.rmse.max() < 1.5e-3  # the quantisation makes 0.4
@@ -179,7 +184,7 @@ def test_refinement_finds_the_drives_from_a_wrong_start(leg):
     np.testing.assert_allclose(found.drives.damping, truth.damping, rtol=0.15)
     np.testing.assert_allclose(found.drives.delay, truth.delay, atol=3e-3)
     deviation = np.sqrt(np.diag(shown_by(simulated, found).covariance))
-    error = found.x - unknowns(leg, truth, FREE, windows, bodies=False).start
+    error = found.x - drives_alone(leg, truth, windows).start
     assert np.abs(error / deviation).max() < 4
     assert deviation[:3].max() < 0.05
 

@@ -10,6 +10,7 @@ import pytest
 import steelyard as sy
 from servo_logs import SERVOS
 from steelyard.drives.drive import Drive
+from steelyard.drives.arrays import LOAD_FRICTION, ODDITIES
 from steelyard.drives.free_swings import swings
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import Recorded, windows_of
@@ -142,7 +143,7 @@ def test_a_drive_that_is_off_gives_no_torque(tmp_path):
     drives = SERVOS.changed(
         **{n: getattr(SERVOS, n)[:1] for n in ("follows_q", "kd", "delay", "slope_limit", "gain", "limit")},
         **{n: np.array([x]) for n, x in {"damping": 0.01, "frictionloss": 0.0, "armature": 0.0}.items()},
-        **{n: np.zeros(1) for n in ("load_friction_motor", "load_friction_external")},
+        **{n: np.zeros(1) for n in (*LOAD_FRICTION, *ODDITIES)},
         inertias=robot.inertias,
     )  # fmt: skip
     t = 0.005 * np.arange(100)

@@ -13,6 +13,7 @@ from steelyard.drives.arrays import LOAD_FRICTION, ODDITIES, DriveArrays
 from steelyard.drives.windows import Windows
 from steelyard.dynamics import regressor
 from steelyard.inertia import from_com_inertia, to_com_inertia
+from steelyard.inertia.parameters import TENSOR
 from steelyard.model import Robot
 from steelyard.numbers import SAME
 
@@ -57,26 +58,20 @@ class Unknowns:
     bodies: (k, nb, 10) what each of their coordinates adds to the logarithm of mass, to the centre of mass, m, and to
     the logarithm of the stretch about it, xx, xy, yy, xz, yz, zz. known: names and (nv,) of the joints whose value
     stays as it is. weights: (nb, 10) of each group of bodies whose weight is taken for true, as nothing else says its
-    scale: their product with the group's inertias stays 1. shared: (nv,) which of the coordinates of a name each joint
-    has, -1 for none; None: each has its own. active: (p,) those whose derivatives are taken; the others stay with the
-    prior. None: all.
+    scale: their product with the group's inertias stays 1. active: (p,) those whose derivatives are taken; the others
+    stay with the prior. None: all.
     """
 
     drives: DriveArrays
     free: tuple[str, ...]
     bodies: np.ndarray
+    places: np.ndarray  # (nv,) which of the coordinates of a name each joint has, -1 for none
     known: Mapping[str, np.ndarray] = field(default_factory=dict)
     soonest: float | np.ndarray = 0.0  # s, below which delays do not go, one or (nv,)
     weights: tuple[np.ndarray, ...] = ()
     groups: tuple[np.ndarray, ...] = ()  # joints each with the same motor
-    shared: np.ndarray | None = None
     ground: bool = False
     active: np.ndarray | None = None
-
-    @cached_property
-    def places(self) -> np.ndarray:
-        """(nv,) which of the coordinates of a name each joint has, -1: none."""
-        return np.arange(len(self.drives.gain)) if self.shared is None else self.shared
 
     @property
     def each(self) -> int:
@@ -96,7 +91,11 @@ class Unknowns:
     def gathered(self, values, how=np.mean) -> np.ndarray:
         """(each,) one value of those (nv,) of the joints that share a coordinate."""
         values = np.broadcast_to(values, self.places.shape)
-        return values if self.shared is None else np.array([how(values[self.places == k]) for k in range(self.each)])
+        return np.array([how(values[self.places == k]) for k in range(self.each)])
+
+    def span(self, name: str) -> slice:
+        """Coordinates for a name."""
+        return slice(first := self.free.index(name) * self.each, first + self.each)
 
     @cached_property
     def start(self) -> np.ndarray:
@@ -133,13 +132,10 @@ class Unknowns:
         """Coordinates as near as the bounds allow."""
         x = np.array(x)
         if "delay" in self.free:
-            first = self.free.index("delay") * self.each
-            delays = slice(first, first + self.each)
+            delays = self.span("delay")
             x[delays] = np.maximum(x[delays], self.gathered(self.soonest, np.min))
         for name in set(LOAD_FRICTION) & set(self.free):
-            first = self.free.index(name) * self.each
-            shares = slice(first, first + self.each)
-            x[shares] = np.minimum(x[shares], 0.0)  # of more than all torque, nothing would move
+            x[self.span(name)] = np.minimum(x[self.span(name)], 0.0)  # of more than all torque, nothing would move
         return x
 
     def at(self, x) -> DriveArrays:
@@ -147,7 +143,8 @@ class Unknowns:
         values, some = {}, self.places >= 0
         for name in self.free:
             own = np.where(some, x[self.of(name)], 0.0)
-            found = _without_limit(np.exp(own)) if KINDS[name].logarithm else own
+            found = np.exp(own) if KINDS[name].logarithm else own
+            found = np.where(found > 0.99 * FAR, np.inf, found)  # endless again, what `finite` has made finite
             values[name] = np.where(some, found, getattr(self.drives, name))
             if name in LOAD_FRICTION:
                 values[name] = np.where(values[name] > 2 * LEAST, values[name], 0.0)
@@ -201,11 +198,6 @@ class Unknowns:
         return found
 
 
-def _without_limit(values) -> np.ndarray:
-    """Endless again, what `_finite` has made finite."""
-    return np.where(values > 0.99 * FAR, np.inf, values)
-
-
 def changed_bodies(theta, change) -> np.ndarray:
     """(n, 10) of bodies with exp(change[:, 0]) times the mass, their centres moved by change[:, 1:4], m, and their
     matter stretched about it by the exponential of change[:, 4:]: what moves matter leaves a body that can exist."""
@@ -222,15 +214,8 @@ def _about(tensor) -> np.ndarray:
     return np.trace(tensor, axis1=1, axis2=2)[:, None, None] * np.eye(3)
 
 
-def _units() -> np.ndarray:
-    """(3, 3, 6) symmetric matrices of xx, xy, yy, xz, yz, zz."""
-    found = np.zeros((3, 3, 6))
-    for k, (i, j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
-        found[i, j, k] = found[j, i, k] = 1.0
-    return found
-
-
-_SYMMETRIC = _units()
+# (3, 3, 6) symmetric matrices of xx, xy, yy, xz, yz, zz
+_SYMMETRIC = np.array([[[(i, j) in (e, e[::-1]) for e in TENSOR] for j in range(3)] for i in range(3)], dtype=float)
 
 
 def unknowns(
@@ -239,7 +224,6 @@ def unknowns(
     free,
     windows: Windows,
     *,
-    bodies: bool = True,
     inertias: bool = False,
     known: Mapping[str, np.ndarray] | None = None,
     weighed: np.ndarray | None = None,
@@ -258,9 +242,9 @@ def unknowns(
         and not np.all((known or {}).get(name, False))
     )
     drives, known = finite(drives, free, dict(known or {}))
-    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, tuple(groups))
-    if not bodies:
-        return plain
+    plain = Unknowns(
+        drives, free, np.zeros((0, robot.nb, 10)), np.arange(robot.nv), known, soonest, weights, tuple(groups)
+    )
     rows = regressor(robot, windows.q, windows.v, windows.a)
     columns = np.zeros((10 * robot.nb, 10 * robot.nb))
     for k, spread in enumerate(SPREADS if inertias else SPREADS[:4]):

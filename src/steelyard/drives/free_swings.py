@@ -28,26 +28,19 @@ SLIGHT = 0.02  # of the fastest speed, below which a swing has ended; rad or m, 
 
 def swings(robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive]) -> list[Recorded]:
     """Stretches, in order, in which some drives are off (`enable`) and their joints swing, up to where they rest.
-    Raises LogError: a log lacks what a drive takes."""
+    None of robots that walk. Raises LogError: a log lacks what a drive takes."""
     found = []
     for log in logs:
-        if log.enable is None:
+        if log.enable is None or robot.floating:
             continue
         off = np.broadcast_to(log.enable == 0, log.q.shape)
         own = Recorded(np.asarray(log.t), np.asarray(log.q), told(robot, log, drives))
         for part in segments(own.t):
-            for a, b in _alike(off[part]):
-                each = own[part.start + a : part.start + b]
-                if off[part.start + a].any() and len(each) > SMOOTHED:
-                    swing = _swing(robot, each, off[part.start + a])
-                    found += [] if swing is None else [swing]
+            changes = np.flatnonzero((off[part][1:] != off[part][:-1]).any(axis=1)) + 1
+            for a, b in pairwise([part.start, *(part.start + changes).tolist(), part.stop]):
+                if off[a].any() and b - a > SMOOTHED and (swing := _swing(robot, own[a:b], off[a])):
+                    found.append(swing)
     return found
-
-
-def _alike(off) -> Iterable[tuple[int, int]]:
-    """Where rows are equal to the ones before: first and last of each run."""
-    edges = [0, *(np.flatnonzero((off[1:] != off[:-1]).any(axis=1)) + 1).tolist(), len(off)]
-    return pairwise(edges)
 
 
 def _swing(robot: Robot, own: Recorded, off: np.ndarray) -> Recorded | None:

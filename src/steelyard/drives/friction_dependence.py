@@ -52,10 +52,8 @@ def friction_laws(
     places = unknowns.of("frictionloss")
     moved = robot.with_inertias(drives.inertias)
     still = np.zeros((len(windows), robot.nv))
-    quantities = {
-        "load": np.abs(inverse_dynamics(moved, _each(windows, windows.measured), still, still)),
-        "speed": _each(windows, np.abs(windows.speeds)),
-    }
+    q, speed = (windows.sums(rows) / windows.counts[:, None] for rows in (windows.measured, np.abs(windows.speeds)))
+    quantities = {"load": np.abs(inverse_dynamics(moved, q, still, still)), "speed": speed}
     found = []
     for j, name in enumerate(robot.dof_names):
         if drives.loaded[j]:
@@ -66,12 +64,6 @@ def friction_laws(
         laws = [each for each in laws if each is not None]
         found += sorted(laws, key=lambda law: -abs(law.slope / law.deviation))[:1]
     return tuple(found)
-
-
-def _each(windows: Windows, rows) -> np.ndarray:
-    """(k, nv) means over each window of rows (m, nv)."""
-    edges = np.cumsum(windows.counts) - windows.counts
-    return np.add.reduceat(rows, edges, axis=0) / windows.counts[:, None]
 
 
 def _law(name: str, by: str, quantity, wanted, curvature, friction: float) -> FrictionLaw | None:

@@ -110,27 +110,9 @@ def radius_of_feet(robot: Robot, frames: Collection[str]) -> float:
     return radii[0] if alike else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """A robot, equal to all others that were read at the same time."""
-
-    robot: Robot
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Read) and self.robot.source is other.robot.source
-
-    def __hash__(self) -> int:
-        return id(self.robot.source)
-
-
+@lru_cache(maxsize=2)
 def _compiled(robot: Robot) -> tuple[Any, dict]:
     """MuJoCo's model of what a robot was read from, and its links by name."""
-    return _converted(_Read(robot))
-
-
-@lru_cache(maxsize=2)
-def _converted(read: _Read) -> tuple[Any, dict]:
-    robot = read.robot
     document = document_of(robot)
     if isinstance(document, MjcfDocument):
         return document.compiled[0], {link.name: link for link in robot.links}

@@ -91,14 +91,19 @@ class Proven:
     faster: np.ndarray
 
     @property
+    def error(self) -> float:
+        """Of the fit, in windows of the faster part."""
+        return self.motion[0].pooled[0]
+
+    @property
     def left(self) -> float:
         """Error on the faster part, times that of the better robot that does nothing."""
-        return self.motion[0].pooled[0] / min(each.pooled[0] for each in self.motion if each.name in IDLE)
+        return self.error / min(each.pooled[0] for each in self.motion if each.name in IDLE)
 
     @property
     def beyond(self) -> bool:
         """Whether motion was predicted that was faster than what was fitted."""
-        return self.left < CLEARLY_LIKE and self.motion[0].pooled[0] < COARSE
+        return self.left < CLEARLY_LIKE and self.error < COARSE
 
     @property
     def range(self) -> np.ndarray:
@@ -106,12 +111,8 @@ class Proven:
         return np.maximum(self.slower, self.faster) if self.beyond else self.slower
 
 
-def proven_by(motion: tuple[JudgedMotion, ...], slow: Sequence[Recorded], fast: Sequence[Recorded]) -> Proven:
-    """What a fit to the slower part of logs proves. motion: its errors on the faster part, and those of rivals."""
-    return Proven(motion, _reached(slow), _reached(fast))
-
-
-def _reached(recordings: Sequence[Recorded]) -> np.ndarray:
+def reached(recordings: Sequence[Recorded]) -> np.ndarray:
+    """(2, nv) speeds and accelerations of recordings, but for the fastest moments."""
     states = [smoothed(each)[1:3] for each in recordings]
     return np.stack([np.quantile(np.abs(np.concatenate(each)), REACHED, axis=0) for each in zip(*states, strict=True)])
 

@@ -11,8 +11,9 @@ from steelyard.drives.arrays import LOAD_FRICTION, DriveArrays
 from steelyard.drives.coordinates import KINDS, Unknowns, at_scale, total_mass, unknowns, weights_of
 from steelyard.drives.friction_dependence import FrictionLaw, friction_laws
 from steelyard.drives.held_out import window_of
-from steelyard.drives.refinement import UPPER, Refined, Shown, felt_by, refine, shown_by
+from steelyard.drives.refinement import UPPER, Refined, felt_by, refine, shown_by
 from steelyard.drives.simulation import Simulation
+from steelyard.drives.under_load import friction_of
 from steelyard.drives.walking_coordinates import single, walking_unknowns
 from steelyard.drives.window_errors import Simulated, errors_of, least, levelled
 from steelyard.drives.windows import Recorded, Windows, windows_of
@@ -217,7 +218,11 @@ def fit_motion(
         refined = replace(refined, x=free.within(refined.x + shown.correction))
     return MotionFit(
         drives=refined.drives,
-        half_width=_half_widths(free, shown, refined),
+        half_width={
+            name: np.where(free.places >= 0, shown.half_width[free.of(name)], 0.0)
+            * (getattr(refined.drives, name) if KINDS[name].logarithm else 1.0)
+            for name in free.free
+        },
         undetermined=undetermined,
         covariance=shown.covariance,
         friction=_mean_friction(simulation, fine.windows, refined.drives),
@@ -233,8 +238,8 @@ def _mean_friction(simulation: Simulation, windows: Windows, drives: DriveArrays
     """(nv,) friction loss in the measured motion of driven joints, on the whole."""
     if not drives.loaded.any():
         return drives.frictionloss
-    every = simulation.driven(drives).friction(windows.measured, windows.speeds, windows.commanded)
     on = windows.on
+    every = friction_of([simulation.driven(drives)] * len(on))(windows.measured, windows.speeds, windows.commanded)
     return np.where(drives.loaded, np.sum(every * on, axis=0) / np.maximum(on.sum(axis=0), 1), drives.frictionloss)
 
 
@@ -383,14 +388,6 @@ def _early(simulation: Simulation, windows: Windows, drives: DriveArrays) -> np.
     return (drives.delay < 0) & (other > (1 + EARLY) * own)
 
 
-def _half_widths(free: Unknowns, shown: Shown, refined: Refined) -> dict[str, np.ndarray]:
-    found = {}
-    for name in free.free:
-        own = np.where(free.places >= 0, shown.half_width[free.of(name)], 0.0)
-        found[name] = own * (getattr(refined.drives, name) if KINDS[name].logarithm else 1.0)
-    return found
-
-
 def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
     """Drives, friction and bodies that move as the logs do, as far as these tell: to randomise simulations.
 
@@ -429,8 +426,7 @@ def _borne_out(fit: MotionFit, x, rng) -> list[DriveArrays]:
     windows = windows[:: max(1, 2 * len(windows) // FEW)]
 
     def squares(drives: Sequence[DriveArrays]) -> np.ndarray:
-        first, errors = np.cumsum(windows.counts) - windows.counts, errors_of(simulation, [windows], drives)
-        return np.array([np.add.reduceat(np.sum(e**2, axis=1), first) for e in errors])
+        return np.array([windows.sums(np.sum(e**2, axis=1)) for e in errors_of(simulation, [windows], drives)])
 
     least, found = squares([fit.drives])[0], [unknowns.at(unknowns.within(each)) for each in x]
     left = np.arange(0 if fit.drives.loaded.any() else len(x))

@@ -194,10 +194,10 @@ def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:
 
 def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray:
     """With degrees of freedom, what windows share, and another answer (p,), up to deviations (p,) of the prior."""
-    shared, each = np.full(len(covariance), SHARED), unknowns.each
+    shared = np.full(len(covariance), SHARED)
     shared[-1] = SHARED_MORE
     for name in set(LIKE_CONTACTS) & set(unknowns.free):
-        shared[unknowns.free.index(name) * each :][:each] = SHARED_MORE
+        shared[unknowns.span(name)] = SHARED_MORE
     wide = shared * stdtrit(freedom, UPPER) / ndtri(UPPER)
     found = covariance * np.outer(wide, wide) + np.outer(other, other)
     least = np.minimum(1.0, most / np.sqrt(np.maximum(np.diag(found), np.finfo(float).tiny)))

@@ -12,7 +12,7 @@ from steelyard.drives.arrays import arrays_of
 from steelyard.drives.drive import Drive
 from steelyard.drives.free_base import moved
 from steelyard.drives.simulation import Simulation
-from steelyard.drives.window_errors import levelled
+from steelyard.drives.window_errors import errors_of, levelled
 from steelyard.drives.windows import stretches, windows_of
 from steelyard.errors import OptionError
 from steelyard.log import Log
@@ -101,12 +101,10 @@ def rollout(
     bases = [as_recorded(log)] if robot.floating else None
     windows = windows_of(stretches(robot, [log], drives, bases), simulation.step, window)
     arrays = levelled(simulation, windows, arrays)
-    driven = windows.driven(simulation, arrays)
-    error = windows.errors(simulation.run(driven, windows.begin, windows.v, windows.controls(arrays)))
-    measured = windows.measured
+    (error,) = errors_of(simulation, [windows], [arrays])
     return Rollout(
         t=windows.times,
-        q=moved(measured, error),
+        q=moved(windows.measured, error),
         error=error,
         commanded=windows.goes if arrays.follows_q[windows.base :].all() else None,
         stays=windows.idle,

@@ -5,9 +5,10 @@ off for robots that stand; those on a free base walk on the ground of their file
 with a limited slope before MuJoCo sees them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -114,12 +115,6 @@ class Simulation:
 
         return rollout.Rollout(nthread=threads()), [mujoco.MjData(self.model) for _ in range(threads())]
 
-    @cached_property
-    def _scratch(self):
-        import mujoco
-
-        return mujoco.MjData(self.model)
-
     @captured_warnings()
     def driven(self, drives: DriveArrays, on: np.ndarray | None = None) -> Driven:
         """The robot with these drives. on: (nv,) joints whose drive is on; None: of all."""
@@ -144,7 +139,7 @@ class Simulation:
             m.body_mass[self.bodies], m.body_ipos[self.bodies], inertia = to_com_inertia(drives.inertias)
             m.body_inertia[self.bodies], m.body_iquat[self.bodies] = principal_moments(inertia)
         _change_ground(m, self.floor, *drives.ground)
-        mujoco.mj_setConst(m, self._scratch)
+        mujoco.mj_setConst(m, self._workers[1][0])
         return Driven(m, drives, self.robot.with_inertias(drives.inertias), on)
 
     def together(self, windows) -> int:
@@ -181,34 +176,29 @@ class Simulation:
         inf where it is further away than `NEAR_GROUND`."""
         import copy
 
-        import mujoco
-
-        m, d = copy.copy(self.model), mujoco.MjData(self.model)
-        m.geom_margin[:] = NEAR_GROUND
-        qpos, _, _ = to_mujoco(m, self.robot, q, np.zeros((len(q), m.nv)), np.zeros((len(q), m.nv)))
-        found = []
-        for d.qpos[:] in qpos:
-            mujoco.mj_fwdPosition(m, d)
-            touching = np.isin(d.contact.geom, self.floor).any(axis=1)
-            found.append(np.min(d.contact.dist[touching], initial=np.inf))
-        return np.array(found)
+        touching = self._touching(copy.copy(self.model), q, NEAR_GROUND)
+        return np.array([min((each.dist for each in contacts), default=np.inf) for contacts in touching])
 
     def contact(self, q, drives: DriveArrays) -> ContactParameters | None:
         """What contacts with the ground have at positions (k, nq), drives on theirs; None where they are of several
         kinds, or there are none."""
         import mujoco
 
-        m = self.driven(drives).model
-        d, found = mujoco.MjData(m), set()
-        m.geom_margin[:] = TOUCHING
-        qpos, _, _ = to_mujoco(m, self.robot, q, np.zeros((len(q), m.nv)), np.zeros((len(q), m.nv)))
-        for d.qpos[:] in qpos:
-            mujoco.mj_fwdPosition(m, d)
-            for each in (each for each in d.contact if np.isin(each.geom, self.floor).any()):
-                friction = np.where(each.friction > mujoco.mjMINMU, each.friction, 0.0)[[0, 2, 3]]  # it has no less
-                numbers = (tuple(values.tolist()) for values in (friction, each.solref, each.solimp))
-                found.add(ContactParameters(*numbers, condim=int(each.dim)))
+        found = set()
+        for each in chain.from_iterable(self._touching(self.driven(drives).model, q, TOUCHING)):
+            friction = np.where(each.friction > mujoco.mjMINMU, each.friction, 0.0)[[0, 2, 3]]  # it has no less
+            numbers = (tuple(values.tolist()) for values in (friction, each.solref, each.solimp))
+            found.add(ContactParameters(*numbers, condim=int(each.dim)))
         return found.pop() if len(found) == 1 else None
+
+    def _touching(self, m, q, margin: float) -> Iterator[list]:
+        """Contacts with the ground at each of positions (k, nq), within a margin, m."""
+        import mujoco
+
+        m.geom_margin[:], d = margin, mujoco.MjData(m)
+        for d.qpos[:] in to_mujoco(m, self.robot, q, np.zeros((len(q), m.nv)), np.zeros((len(q), m.nv)))[0]:
+            mujoco.mj_fwdPosition(m, d)
+            yield [each for each in d.contact if np.isin(each.geom, self.floor).any()]
 
     def ordered(self, controls) -> np.ndarray:
         """Controls (k, s, nu) as the model has them."""

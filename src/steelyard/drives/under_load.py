@@ -5,9 +5,8 @@ motor, and to that of gravity and speeds. Before each step, or each few millisec
 present state; MuJoCo's constraint solver decides, as ever, whether a joint sticks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,11 +30,6 @@ class Driven:
     robot: Robot  # with the bodies of these
     on: np.ndarray  # (nv,) joints whose drive is on
 
-    def friction(self, q, v, command) -> np.ndarray:
-        """Friction loss (k, nv) in states: positions, speeds and commands (k, nv)."""
-        external = inverse_dynamics(self.robot, q, v, np.zeros_like(v))
-        return _friction(self.drives, self.on * self.drives.pushed(command, q, v), external)
-
 
 class Stepped:
     """Runs of models whose friction follows the state; it keeps a MjModel for each run, as each has a friction of its
@@ -49,11 +43,11 @@ class Stepped:
         own, told = self.simulation, self.simulation.ordered(controls)
         models, every = self._models(driven), max(1, round(UPDATE / own.step))
         losses, values = [model.dof_frictionloss for model in models], np.zeros((len(models), own.model.nv))
-        rows = _FrictionRuns(driven)
+        friction = friction_of(driven)
         found = []
         for first in range(0, controls.shape[1], every):
             q, v = own.positions(start)
-            values[:, own.dofs] = rows.friction(q, v, controls[:, first])[:, own.driven_dofs]
+            values[:, own.dofs] = friction(q, v, controls[:, first])[:, own.driven_dofs]
             for loss, value in zip(losses, values, strict=True):
                 loss[:] = value
             states = own.rolled(models, start, told[:, first : first + every])
@@ -67,42 +61,28 @@ class Stepped:
         while len(self.models) < len(driven):
             self.models.append(copy.copy(self.simulation.model))
         models = self.models[: len(driven)]
-        for each, rows in _runs(driven):
-            kept = [(name, getattr(each.model, name)) for name in COPIED]
-            for model in models[rows]:
-                for name, values in kept:
-                    getattr(model, name)[:] = values
+        kept = {each: [(name, getattr(each.model, name)) for name in COPIED] for each in dict.fromkeys(driven)}
+        for model, each in zip(models, driven, strict=True):
+            for name, values in kept[each]:
+                getattr(model, name)[:] = values
         return models
 
 
-class _FrictionRuns:
-    """Friction of many runs at once. driven: of each."""
+def friction_of(driven: Sequence[Driven]) -> Callable:
+    """Friction loss (k, nv) of k robots, one state each: of positions, speeds and commands (k, nv)."""
+    first = driven[0].drives
+    names = [each.name for each in fields(first) if np.shape(getattr(first, each.name)) == first.gain.shape]
+    drives = first.changed(**{name: np.stack([getattr(each.drives, name) for each in driven]) for name in names})
+    on, bodies = np.stack([each.on for each in driven]), {}
+    for row, each in enumerate(driven):
+        bodies.setdefault(each.robot.inertias.tobytes(), []).append(row)
 
-    def __init__(self, driven: Sequence[Driven]):
-        first = driven[0].drives
-        names = [each.name for each in fields(first) if np.shape(getattr(first, each.name)) == first.gain.shape]
-        stacked = {name: np.stack([getattr(each.drives, name) for each in driven]) for name in names}
-        self.drives, self.on = first.changed(**stacked), np.stack([each.on for each in driven])
-        bodies: dict[bytes, list[int]] = {}
-        for row, each in enumerate(driven):
-            bodies.setdefault(each.robot.inertias.tobytes(), []).append(row)
-        self.bodies = [(driven[rows[0]].robot, rows) for rows in bodies.values()]
-
-    def friction(self, q, v, command) -> np.ndarray:
-        """Friction loss (k, nv), one state (k, nv) each."""
+    def friction(q, v, command) -> np.ndarray:
         external, still = np.empty_like(v), np.zeros_like(v)
-        for robot, rows in self.bodies:
-            external[rows] = inverse_dynamics(robot, q[rows], v[rows], still[rows])
-        return _friction(self.drives, self.on * self.drives.pushed(command, q, v), external)
+        for rows in bodies.values():
+            external[rows] = inverse_dynamics(driven[rows[0]].robot, q[rows], v[rows], still[rows])
+        motor = on * drives.pushed(command, q, v)
+        grown = drives.load_friction_motor * np.abs(motor) + drives.load_friction_external * np.abs(external)
+        return drives.frictionloss + grown
 
-
-def _friction(drives: DriveArrays, motor, external) -> np.ndarray:
-    """Friction loss (k, nv) beside torques of the motor and of gravity and speeds (k, nv)."""
-    grown = drives.load_friction_motor * np.abs(motor) + drives.load_friction_external * np.abs(external)
-    return drives.frictionloss + grown
-
-
-def _runs(driven: Sequence[Driven]) -> list[tuple[Driven, slice]]:
-    """Each of them once, and the rows that have it, one after the other."""
-    edges = [0, *(k for k in range(1, len(driven)) if driven[k] is not driven[k - 1]), len(driven)]
-    return [(driven[a], slice(a, b)) for a, b in pairwise(edges)]
+    return friction

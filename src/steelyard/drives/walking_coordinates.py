@@ -40,7 +40,7 @@ def walking_unknowns(
     shared, alone = np.full(robot.nv, -1), [dof for dof in driven if not any(dof in group for group in groups)]
     for place, own in enumerate([*groups, *([dof] for dof in alone)]):
         shared[own] = place
-    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), known, soonest, weights, shared=shared, ground=True)
+    plain = Unknowns(drives, free, np.zeros((0, robot.nb, 10)), shared, known, soonest, weights, ground=True)
     bodies = []
     for twins in _body_twins(robot, groups):
         for k, spread in enumerate(TRUNK_SPREADS if twins[0][0] == 0 else LIMB_SPREADS):
@@ -64,7 +64,7 @@ def single(free: Unknowns, x, groups: Sequence[np.ndarray], felt: np.ndarray) ->
     told[len(free.bodies) :] = True
     rest[~told] = 0.0
     active = np.concatenate([np.ones(len(own) * len(driven), dtype=bool), told])
-    found = replace(free, shared=alone, groups=tuple(groups), active=active)
+    found = replace(free, places=alone, groups=tuple(groups), active=active)
     return found, np.concatenate([*own, rest])
 
 

@@ -9,7 +9,7 @@ from steelyard.drives.arrays import DriveArrays, commanded, told
 from steelyard.drives.drive import Drive
 from steelyard.drives.free_base import apart, moved, of_joints
 from steelyard.log import Log
-from steelyard.log.stamps import segments
+from steelyard.log.stamps import runs, segments
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
 from steelyard.spatial import POSE, TWIST
@@ -47,6 +47,11 @@ class Recorded:
         return self.command.shape[1]
 
     @property
+    def on(self) -> np.ndarray:
+        """(nv,) joints whose drive is on."""
+        return np.ones(self.nv, dtype=bool) if self.off is None else ~self.off
+
+    @property
     def walking(self) -> bool:
         """Whether the base is free."""
         return self.twist is not None
@@ -77,15 +82,6 @@ def stretches(
         for part in segments(own.t):
             found += [own[part.start + a : part.start + b] for a, b in runs(on[part])]
     return [each for each in found if len(each) > SMOOTHED]
-
-
-def runs(chosen) -> list[tuple[int, int]]:
-    """Where runs of chosen samples begin and end.
-
-    chosen: (n,) bool. Returns pairs of first and last index, the last one behind.
-    """
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(int)))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +179,7 @@ class Windows:
     @property
     def on(self) -> np.ndarray:
         """(m, nv) bool: drives that are on, at the samples of all windows."""
-        every = [np.ones(self.nv, dtype=bool) if r.off is None else ~r.off for r in self.recordings]
-        return np.repeat(np.array([every[s] for s in self.source]), self.counts, axis=0)
+        return np.repeat(np.array([self.recordings[s].on for s in self.source]), self.counts, axis=0)
 
     def asked(self, drives: DriveArrays) -> np.ndarray:
         """(m, nv) what drives make their torque of, at the samples of all windows; zero where they are off."""
@@ -193,18 +188,22 @@ class Windows:
     @property
     def speeds(self) -> np.ndarray:
         """(m, nv) smoothed speeds at the samples of all windows."""
-        speed = [smoothed(each)[1] for each in self.recordings]
-        spans = zip(self.source, self.first, self.counts, strict=True)
-        return np.concatenate([speed[s][i : i + n] for s, i, n in spans])
+        return self._rows([smoothed(each)[1] for each in self.recordings])
 
     @property
     def times(self) -> np.ndarray:
         """(m,) of the samples of all windows, s."""
         return self._rows("t")
 
-    def _rows(self, name: str) -> np.ndarray:
+    def _rows(self, of: str | Sequence[np.ndarray]) -> np.ndarray:
+        """At the samples of all windows, a signal of the recordings by name, or one of each."""
+        every = [getattr(own, of) for own in self.recordings] if isinstance(of, str) else of
         spans = zip(self.source, self.first, self.counts, strict=True)
-        return np.concatenate([getattr(self.recordings[s], name)[i : i + n] for s, i, n in spans])
+        return np.concatenate([every[s][i : i + n] for s, i, n in spans])
+
+    def sums(self, rows) -> np.ndarray:
+        """(k, ...) over each window, of rows (m, ...)."""
+        return np.add.reduceat(rows, np.cumsum(self.counts) - self.counts)
 
     def begun(self, change) -> "Windows":
         """Windows that begin elsewhere: (2, k, nv) added to positions and speeds."""
@@ -212,10 +211,9 @@ class Windows:
 
     def driven(self, simulation, drives: DriveArrays) -> list:
         """The robot with these drives, of each window."""
-        every = [each.off for each in self.recordings]
-        kinds = {None if off is None else off.tobytes(): off for off in every}
-        found = {key: simulation.driven(drives, None if off is None else ~off) for key, off in kinds.items()}
-        return [found[None if every[s] is None else every[s].tobytes()] for s in self.source]
+        kinds = {own.on.tobytes(): own.on for own in self.recordings}
+        found = {key: simulation.driven(drives, on) for key, on in kinds.items()}
+        return [found[self.recordings[s].on.tobytes()] for s in self.source]
 
     def controls(self, drives: DriveArrays) -> np.ndarray:
         """(k, steps, nv) what the drives follow."""
@@ -239,35 +237,21 @@ class Windows:
 
 def windows_of(recordings: Sequence[Recorded], step: float, length: float | None, *, lead: float = 0.0) -> Windows:
     """Windows of recordings, one after the other, of a length in s (None: one a recording). lead: as of `Windows`."""
-    source, first, counts, q, v, a, spread = [], [], [], [], [], [], []
+    parts = []
     for number, own in enumerate(recordings):
-        position, speed, acceleration, left = smoothed(own)
+        *state, left = smoothed(own)
         edges = _edges(own.t, left.sum(axis=1), length)
-        source += [number] * (len(edges) - 1)
-        first += edges[:-1].tolist()
-        counts += np.diff(edges).tolist()
-        q.append(position[edges[:-1]])
-        v.append(speed[edges[:-1]])
-        a.append(acceleration[edges[:-1]])
-        noise = np.sqrt(np.maximum(left[edges[:-1]], np.median(left, axis=0)) / SMOOTHED) + STILL
-        both = np.stack([noise, noise / np.median(np.diff(own.t))])
+        first, counts = edges[:-1], np.diff(edges)
+        noise = np.sqrt(np.maximum(left[first], np.median(left, axis=0)) / SMOOTHED) + STILL
+        spread = np.stack([noise, noise / np.median(np.diff(own.t))], axis=1)
         if own.covariance is not None:
-            variances = np.einsum("kii->ki", own.covariance[edges[:-1]]).reshape(-1, 2, TWIST)
-            both[:, :, :TWIST] = np.sqrt(variances).transpose(1, 0, 2)
-            both[:, :, TWIST:] *= np.array(LANDING)[:, None, None]
-        spread.append(both)
-    spans = [recordings[s].t[i + n - 1] - recordings[s].t[i] for s, i, n in zip(source, first, counts, strict=True)]
+            spread[..., :TWIST] = np.sqrt(np.einsum("kii->ki", own.covariance[first])).reshape(-1, 2, TWIST)
+            spread[..., TWIST:] *= np.array(LANDING)[:, None]
+        span = own.t[first + counts - 1] - own.t[first]
+        parts.append((np.full(len(first), number), first, counts, *(each[first] for each in state), spread, span))
+    *arrays, spread, spans = map(np.concatenate, zip(*parts, strict=True))
     steps = max(1, int(np.ceil(max(spans) / step)))
-    arrays = (
-        np.array(source),
-        np.array(first),
-        np.array(counts),
-        np.concatenate(q),
-        np.concatenate(v),
-        np.concatenate(a),
-        np.concatenate(spread, axis=1),
-    )
-    return Windows(tuple(recordings), *arrays, step, steps, lead)
+    return Windows(tuple(recordings), *arrays, np.ascontiguousarray(spread.swapaxes(0, 1)), step, steps, lead)
 
 
 def _edges(t, rough, length: float | None) -> np.ndarray:

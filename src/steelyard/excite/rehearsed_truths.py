@@ -11,7 +11,7 @@ from steelyard.drives.drive import drives_of
 from steelyard.drives.held_out import WINDOW
 from steelyard.drives.rollouts import rollout
 from steelyard.drives.simulation import Simulation
-from steelyard.drives.window_errors import CAREFUL
+from steelyard.drives.window_errors import CAREFUL, errors_of
 from steelyard.drives.windows import Recorded, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.errors import OptionError
@@ -182,8 +182,7 @@ class Commands(_Rehearsed):
         told = Recorded(t, q, np.where(follows, q, v))
         simulation, arrays = Simulation(truth, CAREFUL), arrays_of(truth, truth.drives)
         windows = windows_of([told], CAREFUL, None)
-        ran = simulation.run(windows.driven(simulation, arrays), windows.begin, windows.v, windows.controls(arrays))
-        q = windows.measured + windows.errors(ran)
+        q = windows.measured + errors_of(simulation, [windows], [arrays])[0]
         step = self.sensors.encoder_resolution
         q = np.round(q / step) * step if step else q
         return Log(t=windows.times, q=q, command=windows.commanded, joint_names=truth.dof_names, name="rehearsed")

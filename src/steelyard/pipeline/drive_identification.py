@@ -1,7 +1,7 @@
 """The whole job for logs of commands instead of torques: model and logs in; drives, friction and bodies that make the
 model move as the robot did, judged by motion."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.cards import Card
-from steelyard.decisions.fit_plan import FitPlan
 from steelyard.decisions.rules import TORQUES
 from steelyard.drives.arrays import DriveArrays, arrays_of, require_driven
 from steelyard.drives.drive import drives_of, twins
@@ -23,7 +22,7 @@ from steelyard.drives.held_out import (
     judges_of,
     parted,
     parted_by_speed,
-    proven_by,
+    reached,
     window_of,
 )
 from steelyard.drives.motion_fit import MotionFit, SearchEnd, Stated, draws, fit_motion, search
@@ -149,9 +148,9 @@ def run_drives(
     faster, chosen = _by_speed(task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share))
     task, read = replace(task, groups=faster.groups), faster.read
     pieces = [_recorded(robot, each, drives) for each in read]
-    free = _swings(robot, read, drives)
+    free = swings(robot, [each.raw for each in read], drives)
     if robot.floating:  # strides of one gait are alike: what judges is the faster motion
-        test, found, estimate, more = faster.fast, faster.found, None, task.simulated
+        test, found, estimate, more = faster.fast, faster.found, None, task.simulation.notes
     else:
         parts = [parted(each, job.validation) for each in pieces]
         train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
@@ -165,10 +164,11 @@ def run_drives(
     )
     report("judging by motion", 0.9)
     named = named_drives(robot, drives, fit)
-    refined, ground = _refined(robot, fit, named), task.ground(fit.windows.q, fit.drives)
+    refined, ground = _refined(robot, fit, named), task.simulation.contact(fit.windows.q, fit.drives)
     if ground is not None and task.holds_floor:
         refined = replace(refined, floor=ground)
     motion, overlay = _judged(task, found.near.drives, found.start, test)
+    noted = (note for each in read for note in each.log.notes)
     result = DriveResult(
         job=job,
         prior=robot,
@@ -176,7 +176,7 @@ def run_drives(
         drives=named,
         start=estimate,
         motion=motion,
-        proven=proven_by(faster.motion, faster.slow, faster.fast),
+        proven=faster.proven,
         scale=task.scale[0],
         scaled=tuple(name for each in task.scale[1] for name in each.joints),
         fit=fit,
@@ -184,7 +184,7 @@ def run_drives(
         held_out=tuple(test),
         overlay=overlay,
         findings=tuple(finding for each in read for finding in each.remaining),
-        notes=tuple(dict.fromkeys((*robot.notes, *beyond, *begun.said, *_swung(free), *_notes(read), *more, *chosen))),
+        notes=tuple(dict.fromkeys((*robot.notes, *beyond, *begun.said, *_swung(free), *noted, *more, *chosen))),
         log_names=tuple(Path(path).name for path in job.logs),
         window=window_of(robot),
     )
@@ -208,10 +208,6 @@ def require_walking(robot: Robot, recordings: Sequence[Recorded]) -> None:
         )
 
 
-def _swings(robot: Robot, read: Sequence[Prepared], drives: Mapping[str, Drive]) -> list[Recorded]:
-    return [] if robot.floating else swings(robot, [each.raw for each in read], drives)
-
-
 def _refuse(job: Job, robot: Robot) -> None:
     if (job.friction is not None and job.shaped_friction) or job.springs:
         raise OptionError("--spring and --friction curve,load are for logs with torques; leave them out with --drive.")
@@ -229,16 +225,23 @@ class _Task:
 
     @cached_property
     def scale(self) -> tuple[tuple[str, ...], tuple[Scale, ...]]:
-        return _scales(self.run.job, self.run.robot, self.drives, self.run.known)
+        """What says the scales of masses, friction and gains, in words, and those that nothing says."""
+        job, known = self.run.job, self.run.known
+        if job.loads:
+            return ("The known load says the scale.",), ()
+        found = identifiability(
+            replace(self.run.robot, drives=dict(self.drives)),
+            drive={name: str(drive.kind) for name, drive in self.drives.items()},
+            masses=known["masses"],
+            fixed=known["fixed"],
+            friction=job.plain_friction,
+            armature=job.armature,
+        )
+        return tuple(scale_lines(found)), tuple(each for each in found.scales if not each.fixed)
 
     @cached_property
-    def simulated(self) -> tuple[str, ...]:
-        """Notes on the ground that a robot walks on in simulations."""
-        return Simulation(self.run.robot, self.step).notes
-
-    def ground(self, q, drives: DriveArrays) -> ContactParameters | None:
-        """What contacts with the ground have at positions (k, nq) of a walk; None where they are of several kinds."""
-        return Simulation(self.run.robot, self.step).contact(q, drives) if self.run.robot.floating else None
+    def simulation(self) -> Simulation:
+        return Simulation(self.run.robot, self.step)
 
     @cached_property
     def holds_floor(self) -> bool:
@@ -275,7 +278,10 @@ class _Task:
             return search(robot, [given], stated, train, self.step, progress=progress), None, ()
         own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
         plan = self.run.plan([each for each in own if len(each.log)], self.drives).decided(TORQUES)
-        estimate = _estimate(self.run, plan)
+        # the consistent fit to torques: where the refinement begins (equation error)
+        estimate = consistent(
+            reduce(add, [accumulate(robot, log, **plan.options) for log in plan.logs]), **self.run.known
+        )
         gains = np.ones(robot.nv) if plan.gains is None else plan.gains
         starts = starts_of(self.run.robot, self.drives, gains, estimate)
         if self.run.job.start:
@@ -301,15 +307,10 @@ class _Faster:
     """A fit to the slower part of logs and how it predicts their faster part."""
 
     found: SearchEnd
-    motion: tuple[JudgedMotion, ...]
-    slow: list[Recorded]
+    proven: Proven
     fast: list[Recorded]
     groups: tuple[np.ndarray, ...]
     read: list[Prepared]
-
-    @property
-    def error(self) -> float:
-        return self.motion[0].pooled[0]
 
 
 def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Faster, tuple[str, ...]]:
@@ -319,17 +320,17 @@ def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Fas
     alike = twins(robot, task.drives)
     for read in inputs:
         recordings = [own for each in read for own in _recorded(robot, each, task.drives)]
-        free = _swings(robot, read, task.drives)
+        free = swings(robot, [each.raw for each in read], task.drives)
         slow, fast = parted_by_speed(recordings, task.run.job.validation)
         require_windows(slow, fast)
         own = None
         for groups in [alike, ()] if alike and not robot.floating else [alike]:
             own, *_ = replace(task, groups=groups).search(read, slow, free, progress, own)
-            motion, _ = _judged(replace(task, groups=groups), own.near.drives, None, fast)
-            found.append(_Faster(own, motion, slow, fast, groups, read))
-    best = min(found, key=lambda each: each.error * (EVIDENCE if alike and not each.groups else 1.0))
-    rest = choices([_mrad(each.error) for each in found if each is not best])
-    others = f" (error of faster motion {_mrad(best.error)}, otherwise {rest})" if rest else ""
+            motion, _ = _judged(task, own.near.drives, None, fast)
+            found.append(_Faster(own, Proven(motion, reached(slow), reached(fast)), fast, groups, read))
+    best = min(found, key=lambda each: each.proven.error * (EVIDENCE if alike and not each.groups else 1.0))
+    rest = choices([_mrad(each.proven.error) for each in found if each is not best])
+    others = f" (error of faster motion {_mrad(best.proven.error)}, otherwise {rest})" if rest else ""
     notes = []
     if alike:
         names = "; ".join(", ".join(robot.dof_names[j] for j in group) for group in alike)
@@ -348,10 +349,6 @@ def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Fas
     return best, tuple(notes)
 
 
-def _notes(read: Sequence[Prepared]) -> Iterator[str]:
-    return (note for each in read for note in each.log.notes)
-
-
 def _swung(free: Sequence[Recorded]) -> tuple[str, ...]:
     if not free:
         return ()
@@ -363,17 +360,9 @@ def _mrad(error: float) -> str:
     return f"{1e3 * error:.3g} mrad (mm)"
 
 
-def _estimate(begun: JobRun, plan: FitPlan) -> Estimate:
-    """The consistent fit to the torques of drives: where the refinement begins (equation error)."""
-    return consistent(reduce(add, [accumulate(begun.robot, log, **plan.options) for log in plan.logs]), **begun.known)
-
-
 def _within(t, recordings: list[Recorded]) -> np.ndarray:
     """(n,) bool: times that lie within recordings."""
-    found = np.zeros(len(t), dtype=bool)
-    for own in recordings:
-        found |= (t >= own.t[0]) & (t <= own.t[-1])
-    return found
+    return np.any([(t >= own.t[0]) & (t <= own.t[-1]) for own in recordings], axis=0)
 
 
 def require_windows(train: list[Recorded], test: list[Recorded]) -> None:
@@ -407,7 +396,7 @@ def _judged(
     if all(each.torque_per_unit is not None for each in task.drives.values()):
         sets[GIVEN] = arrays_of(task.run.robot, task.drives)
     level = (found.ground[0], 0.0, 0.0)
-    written = task.ground(judges.windows.q, found) is not None and task.holds_floor
+    written = task.holds_floor and simulation.contact(judges.windows.q, found) is not None
     given = [name for name in sets if name != FOUND or not written]
     sets |= {name: sets[name].changed(ground=level) for name in given}
     motion = [judges.motion(name, simulation, arrays) for name, arrays in sets.items()]
@@ -418,20 +407,3 @@ def _judged(
     paths = (apart(q, begin, whole.nv) for q in (whole.measured, moved(whole.measured, error)))
     overlay = (whole.times, *paths, whole.commanded if followed else None)
     return (*motion, *judges.idle(positions=followed)), overlay
-
-
-def _scales(
-    job: Job, robot: Robot, drives: Mapping[str, Drive], known: Mapping
-) -> tuple[tuple[str, ...], tuple[Scale, ...]]:
-    """What says the scales of masses, friction and gains, in words, and those that nothing says."""
-    if job.loads:
-        return ("The known load says the scale.",), ()
-    found = identifiability(
-        replace(robot, drives=dict(drives)),
-        drive={name: str(drive.kind) for name, drive in drives.items()},
-        masses=known["masses"],
-        fixed=known["fixed"],
-        friction=job.plain_friction,
-        armature=job.armature,
-    )
-    return tuple(scale_lines(found)), tuple(each for each in found.scales if not each.fixed)

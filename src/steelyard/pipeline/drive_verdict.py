@@ -70,7 +70,7 @@ def _reasons(result: DriveResult) -> Iterator[Reason]:
         yield Reason(
             "faster_motion",
             "Faster motion is not predicted: fitted to the slower part of the logs, the model errs by "
-            f"{number(1e3 * proven.motion[0].pooled[0])} {unit} on their faster part, {proven.left:.0%} of "
+            f"{number(1e3 * proven.error)} {unit} on their faster part, {proven.left:.0%} of "
             "the error of a robot that does nothing.",
         )
     driven = list(result.prior.driven_dofs)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.drive_kinds import DRIVE_NUMBERS
+from steelyard.drives.held_out import JudgedMotion
 from steelyard.errors import OptionError, choices
 from steelyard.model.robot import ContactParameters
 from steelyard.numbers import interval, number, plural
@@ -47,12 +48,7 @@ def drive_summary(result: DriveResult, *, out=None, files: Sequence[str] = (), n
         "drives": {robot.dof_names[j]: _drive(result, robot.dof_names[j], j) for j in robot.driven_dofs},
         "scale": {"lines": list(result.scale), "open": list(result.scaled)},
         "motion": [
-            {
-                "name": each.name,
-                "windows": each.pooled[0],
-                "whole": each.pooled[1],
-                "joints": of_joints(robot.dof_names, units, windows=each.windows, whole=each.whole),
-            }
+            _pooled(each) | {"joints": of_joints(robot.dof_names, units, windows=each.windows, whole=each.whole)}
             for each in result.motion
         ],
         "proven": _proven(result),
@@ -101,8 +97,12 @@ def _proven(result: DriveResult) -> dict:
     proven, units = result.proven, [each["q"] for each in dof_units(result.prior)]
     columns = {"speed": proven.range[0], "acceleration": proven.range[1], "fitted_speed": proven.slower[0]}
     joints = of_joints(result.prior.dof_names, units, **columns)
-    motion = [{"name": each.name, "windows": each.pooled[0], "whole": each.pooled[1]} for each in proven.motion]
+    motion = [_pooled(each) for each in proven.motion]
     return {"beyond": proven.beyond, "joints": joints, "motion": motion, "intervals": not result.prior.floating}
+
+
+def _pooled(motion: JudgedMotion) -> dict:
+    return dict(zip(("name", "windows", "whole"), (motion.name, *motion.pooled), strict=True))
 
 
 def _screen(result: DriveResult) -> Screen:
@@ -113,7 +113,7 @@ def _screen(result: DriveResult) -> Screen:
     best = min(rivals, key=lambda name: rivals[name])
     like = "Does not move like" if not beaten else "Moves like" if clearly else "Moves roughly like"
     like = like if HEAVY not in verdict.forbidding else f"Has another mass than its model, and {like.lower()}"
-    limits, faster = _limits(result), result.proven.motion[0].pooled[0]
+    limits, faster = _limits(result), result.proven.error
     headline = (
         f"{like} the robot: held-out motion errs by {number(1e3 * own.pooled[0])} {unit} in windows of "
         f"{result.window:g} s ({best}: {number(1e3 * rivals[best])})."

@@ -157,10 +157,25 @@ def range_parts(summary: dict) -> Iterator[ReportPart]:
         yield ReportPart(text=UNPROVEN)
     bodies = list(dict.fromkeys(each["name"] for each in found if each["group"] == SCALE))
     if bodies:
-        yield ReportPart(sheet=_body_sheet(found, bodies))
+        columns = [("Mass scale", SCALE, "", 1.0)]
+        columns += [(f"Offset {axis}", CENTER, f" {axis}", 1e3) for axis in "xyz"]
+        columns += [(f"Moment {axis}", MOMENT, f" {axis}", 1.0) for axis in "xyz"]
+        caption = (
+            "Mass, and moments of inertia about the centre of mass, as multiples of those in the model file; offset of "
+            f"the centre of mass from it, mm. In the body's axes. {MARK} not identified: the range rests on the prior."
+        )
+        yield ReportPart(sheet=_sheet("Ranges of bodies", caption, ("body", "bodies"), found, bodies, columns))
     joints = [each for each in found if each["group"] not in (SCALE, CENTER, MOMENT, *CONTACT)]
     if joints:
-        yield ReportPart(sheet=_joint_sheet(joints))
+        columns = [
+            (group.replace("_", " "), group, "", 1.0) for group in dict.fromkeys(each["group"] for each in joints)
+        ]
+        caption = (
+            f"SI units (gain: torque per unit of what the drive takes, kp of position drives). {MARK} not identified: "
+            "the range rests on the prior."
+        )
+        names = dict.fromkeys(each["name"] for each in joints)
+        yield ReportPart(sheet=_sheet("Ranges of joints", caption, ("joint",), joints, names, columns))
     if ground := [each for each in found if each["group"] in CONTACT]:
         rows = [(each["group"].replace("_", " "), _cell(each), each["unit"]) for each in ground]
         columns = (("Number", "text"), "Range", ("Unit", "text"))
@@ -169,50 +184,24 @@ def range_parts(summary: dict) -> Iterator[ReportPart]:
         )
 
 
-def _cell(record: dict, factor: float = 1.0) -> Cell:
+def _cell(record: dict | None, factor: float = 1.0) -> Cell:
+    if record is None:
+        return Cell("")
     if record["source"] == GIVEN:
         return Cell("given")
     mark = MARK if record["source"] == PRIOR else ""
     return Cell(interval(factor * record["lower"], factor * record["upper"]), mark=mark)
 
 
-def _body_sheet(found: list[dict], bodies: list[str]) -> Sheet:
+def _sheet(title: str, caption: str, what: tuple[str, ...], found: list[dict], names: Iterable[str], columns) -> Sheet:
+    """Ranges of all names. what: one of them in words, and several; columns: of each its title, group, what follows the
+    name there, and a factor."""
     by = {(each["group"], each["name"]): each for each in found}
     rows = [
-        (
-            name,
-            _cell(by[SCALE, name]),
-            *(_cell(by[CENTER, f"{name} {axis}"], 1e3) for axis in "xyz"),
-            *(_cell(own) if (own := by.get((MOMENT, f"{name} {axis}"))) else Cell("") for axis in "xyz"),
-        )
-        for name in bodies
+        (name, *(_cell(by.get((group, name + axis)), factor) for _, group, axis, factor in columns)) for name in names
     ]
-    return sheet(
-        "Ranges of bodies",
-        "Mass, and moments of inertia about the centre of mass, as multiples of those in the model file; offset of the "
-        "centre of mass from it, mm. In the body's axes. "
-        f"{MARK} not identified: the range rests on the prior.",
-        (("Body", "text"), "Mass scale", *(f"{what} {axis}" for what in ("Offset", "Moment") for axis in "xyz")),
-        rows,
-        folded="" if len(rows) <= 8 else plural(len(rows), "body", "bodies"),
-    )
-
-
-def _joint_sheet(found: list[dict]) -> Sheet:
-    groups = list(dict.fromkeys(each["group"] for each in found))
-    by = {(each["group"], each["name"]): each for each in found}
-    names = list(dict.fromkeys(each["name"] for each in found))
-    rows = [
-        (name, *(_cell(by[group, name]) if (group, name) in by else Cell("") for group in groups)) for name in names
-    ]
-    return sheet(
-        "Ranges of joints",
-        f"SI units (gain: torque per unit of what the drive takes, kp of position drives). {MARK} not identified: "
-        "the range rests on the prior.",
-        (("Joint", "text"), *(group.replace("_", " ") for group in groups)),
-        rows,
-        folded="" if len(rows) <= 8 else plural(len(rows), "joint"),
-    )
+    titles = ((what[0].capitalize(), "text"), *(title for title, *_ in columns))
+    return sheet(title, caption, titles, rows, folded="" if len(rows) <= 8 else plural(len(rows), *what))
 
 
 RANGES = Chapter(TITLE, "Ranges", _numbers, range_parts)

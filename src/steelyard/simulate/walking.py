@@ -226,15 +226,11 @@ def walk(
     if true.rotors:  # what they add as they spin is left out by MuJoCo, and small: the same motion at another moment
         a = _accelerations(true, q, v, tau, external)
     exact = Log(t=t, q=q, v=v, a=a, tau=tau, external=external, joint_names=true.dof_names, name=f"{gait}, exact")
-    nominal = given if truth else _nominal(given, rng)
+    nominal = given
+    if truth is None:  # masses are wrong: each link 10 to 40 % off, the trunk a fifth too heavy
+        nominal = given.with_inertias(given.inertias * np.r_[1.2, rng.uniform(0.6, 1.4, size=robot.nb - 1)][:, None])
     log, forces = recorded(robot, (SENSOR,), exact, motion, noise or WalkNoise(), rng, hidden=truth is not None)
     return Walk(true, nominal, log, exact, forces, on_ground(nominal, FEET, (SENSOR,), floor, radius).to_xml())
-
-
-def _nominal(robot, rng):
-    """Wrong masses: each link 10 to 40 % off, the trunk a fifth too heavy."""
-    factors = np.r_[1.2, rng.uniform(0.6, 1.4, size=robot.nb - 1)]
-    return robot.with_inertias(robot.inertias * factors[:, None])
 
 
 def _spinning_as_armature(robot):
