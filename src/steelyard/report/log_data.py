@@ -39,55 +39,42 @@ def _parts(summary: dict) -> Iterator[ReportPart]:
 
 
 def _log_sheet(summary: dict) -> Sheet:
-    rows = [
-        (
-            each["name"],
-            str(each["samples"]),
-            number(each["duration"]),
-            number(each["rate"]),
-            spread(each["jitter"]),
-            str(len(each["gaps"])),
-            number(max((length for _, length in each["gaps"]), default=None)),
-            number(each["cutoff"]),
-        )
-        for each in summary["health"]
-    ]
     return sheet(
         "Logs",
         "Jitter: spread of the time steps over their mean. Cutoff: what the spectrum of the positions asks for.",
-        (
-            ("Log", "text"),
-            "Samples",
-            "Duration [s]",
-            "Rate [Hz]",
-            "Jitter",
-            "Gaps",
-            "Longest gap [s]",
-            "Cutoff by spectrum [Hz]",
-        ),
-        rows,
+        {
+            ("Log", "text"): "name",
+            "Samples": lambda each: str(each["samples"]),
+            "Duration [s]": "duration",
+            "Rate [Hz]": "rate",
+            "Jitter": lambda each: spread(each["jitter"]),
+            "Gaps": lambda each: str(len(each["gaps"])),
+            "Longest gap [s]": lambda each: number(max((length for _, length in each["gaps"]), default=None)),
+            "Cutoff by spectrum [Hz]": "cutoff",
+        },
+        summary["health"],
     )
 
 
 def signal_sheet(health: dict) -> Sheet:
     """Every recorded column of one log."""
     counted = any(each["code"] == "torque_register" for each in health.get("findings", ()))
-    rows = [
-        (
-            each["joint"],
-            CHANNELS[each["channel"]],
-            *(number(each[key]) for key in ("smallest", "largest", "rms", "noise", "quantum")),
-            "counts" if each["channel"] == "tau" and counted else UNITS[each["channel"]],
-        )
-        for each in health["signals"]
-    ]
     return sheet(
         f"Signals of {health['name']}",
         "As recorded. Noise: what changes from sample to sample. Step: between neighbouring values of a signal that is "
         "quantised.",
-        (("Joint", "text"), ("Channel", "text"), "Smallest", "Largest", "RMS", "Noise", "Step", ("Unit", "text")),
-        rows,
-        folded=f"{len(rows)} signals of {health['name']}",
+        {
+            ("Joint", "text"): "joint",
+            ("Channel", "text"): lambda each: CHANNELS[each["channel"]],
+            "Smallest": "smallest",
+            "Largest": "largest",
+            "RMS": "rms",
+            "Noise": "noise",
+            "Step": "quantum",
+            ("Unit", "text"): lambda each: "counts" if each["channel"] == "tau" and counted else UNITS[each["channel"]],
+        },
+        health["signals"],
+        folded=f"{len(health['signals'])} signals of {health['name']}",
     )
 
 
