@@ -7,6 +7,7 @@ from pathlib import Path
 from steelyard.cards import SEVERAL
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
+from steelyard.inertia.parameters import DIAGONAL_FIRST
 from steelyard.numbers import DASH, SAME, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.document import Question, ReportPart, Screen, Section, View
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, log_axis, name_axis, points
@@ -120,7 +121,7 @@ def _of_payload(found: dict) -> dict[str, tuple]:
     values = {"mass": (found["mass"], found["mass_deviation"])}
     for i, axis in enumerate("xyz"):
         values[f"com {axis}"] = found["com"][i], found["com_deviation"][i]
-    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
+    for i, j in DIAGONAL_FIRST:
         values[f"I{'xyz'[i]}{'xyz'[j]}"] = found["inertia"][i][j], found["inertia_deviation"][i][j]
     return {key: (*value, inf, [[1.0, key]]) for key, value in values.items() if value[1]}
 

@@ -31,14 +31,6 @@ RESTS_ON = {  # labels of `Source`, in words
 }
 
 
-def _parameter_numbers(result: Result, _: dict) -> dict:
-    return {
-        "parameters": _parameters(result),
-        "base_parameters": _base_parameters(result),
-        "uncertainty": _uncertainty(result),
-    }
-
-
 def _parameters(result: Result) -> list[dict]:
     layout = result.estimate.layout
     nominal, units = model_parameters(result.prior, layout), column_units(result.prior, layout)
@@ -92,11 +84,6 @@ def _uncertainty(result: Result) -> dict:
     found = result.uncertainty
     labels = {source.value: int(np.sum(found.parameters.by(source))) for source in Source}
     return filled(UncertaintyRecord, found, level=found.parameters.level, draws=0, labels=labels)
-
-
-def _parameter_parts(summary: dict) -> Iterator[ReportPart]:
-    yield ReportPart(sheet=_parameter_sheet(summary))
-    yield ReportPart(sheet=_combination_sheet(summary))
 
 
 def _parameter_sheet(summary: dict) -> Sheet:
@@ -265,4 +252,13 @@ def _nuisance_sheet(summary: dict) -> Sheet:
 
 
 FRICTION = Chapter("Friction and motors", "Friction", _friction_numbers, _friction_parts)
-PARAMETERS = Chapter("Every number, with its interval", "Parameters", _parameter_numbers, _parameter_parts)
+PARAMETERS = Chapter(
+    "Every number, with its interval",
+    "Parameters",
+    lambda result, _: {
+        "parameters": _parameters(result),
+        "base_parameters": _base_parameters(result),
+        "uncertainty": _uncertainty(result),
+    },
+    lambda summary: [ReportPart(sheet=of(summary)) for of in (_parameter_sheet, _combination_sheet)],
+)
