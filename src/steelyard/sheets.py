@@ -4,10 +4,12 @@
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from textwrap import fill
+
+from steelyard.numbers import number
 
 ROWS = 20  # of a table that is shown at once
 WIDEST, NARROW = 80, 76  # characters of a line, and of one of a command, which help indents by two
@@ -50,7 +52,10 @@ class Sheet:
 
 
 def sheet(title: str, caption: str, columns, rows, *, folded: str = "") -> Sheet:
-    """A Sheet of plain text. columns: titles, or (title, kind); rows: of texts or Cells, the first names the row."""
+    """A Sheet of plain text. columns: titles, or (title, kind); rows: of texts or Cells, the first names the row. Or
+    columns: by title what stands there of an entry, the key of a text or number or a function; rows: entries."""
+    if isinstance(columns, Mapping):
+        rows = [[of(each) if callable(of) else _plain(each[of]) for of in columns.values()] for each in rows]
     return Sheet(
         title,
         caption,
@@ -58,6 +63,10 @@ def sheet(title: str, caption: str, columns, rows, *, folded: str = "") -> Sheet
         tuple(tuple(cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row) for row in rows),
         folded,
     )
+
+
+def _plain(value) -> str:
+    return value if isinstance(value, str) else number(value)
 
 
 def text_table(table: Sheet) -> str:

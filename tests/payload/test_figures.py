@@ -11,7 +11,7 @@ from steelyard import payload
 from steelyard.errors import LogError
 from steelyard.inertia import parameters
 from steelyard.payload import OnlineEstimator, Payload, Status, WrenchLog, calibrate
-from steelyard.payload.motion_signals import filter_motion, roughness, roughness_of_steps
+from steelyard.payload.motion_signals import filter_motion, roughness
 from steelyard.payload.point_mass import dynamism
 from steelyard.payload.wrench_sums import accumulate, bias_of, residual_rms, wrench_regressor
 
@@ -155,7 +155,7 @@ def test_noise_of_poses_is_that_of_white_noise():
     for level in (1e-3, 1e-2):
         noisy = smooth + level * rng.normal(size=smooth.shape)
         assert roughness(noisy) == pytest.approx(level, rel=0.02)
-        assert roughness_of_steps(np.diff(noisy, axis=0)) == pytest.approx(level, rel=0.02)
+        assert roughness(np.diff(noisy, axis=0), more=2) == pytest.approx(level, rel=0.02)
 
 
 def test_motion_from_poses_is_the_motion():

@@ -105,7 +105,9 @@ def _errors_of(change, spread, errors) -> np.ndarray:
 def field_spreads(solid: Solid, basis) -> list[np.ndarray]:
     """(10, 10) covariances of w of random fields of 1 kg, of all deviations and correlation lengths."""
     P, share, _ = solid.cells(CELLS)
-    separation, columns = _separation(P[1:4].T, solid), np.linalg.solve(basis, P) * share
+    centers, columns = P[1:4].T, np.linalg.solve(basis, P) * share
+    radius = np.trace(np.atleast_2d(np.cov(solid.points.T)))  # of gyration, squared
+    separation = np.sum((centers[:, None] - centers) ** 2, axis=-1) / radius
     alike = [np.exp(-0.5 * separation / length**2) for length in LENGTHS]
     grain = GRAIN**2 * np.eye(len(share))
     return [columns @ (sigma**2 * field + grain) @ columns.T for field in alike for sigma in SIGMAS]
@@ -162,12 +164,6 @@ def nearest_inside(w, covariance, solid: Solid, basis, offset=NOWHERE) -> np.nda
         atoms = np.linalg.solve(basis, unit_masses(points))
     masses, _ = nnls(whiten @ atoms, whiten @ w)
     return (1 - SOLID) * atoms @ masses + SOLID * masses.sum() * UNIT
-
-
-def _separation(centers, solid):
-    """(k, k) squared distances of cells, in radii of gyration of the shape."""
-    radius = np.trace(np.atleast_2d(np.cov(solid.points.T)))
-    return np.sum((centers[:, None] - centers) ** 2, axis=-1) / radius
 
 
 def error_columns(solid: Solid) -> np.ndarray:

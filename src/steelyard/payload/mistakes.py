@@ -111,10 +111,6 @@ def _numbers(values, form=".3g") -> str:
     return ", ".join(f"{x + 0.0:{form}}" for x in values)
 
 
-def _what(rows: Rows) -> str:
-    return "torque" if rows.log is None else "wrench"
-
-
 def _body(theta) -> str:
     return f"{theta[0]:.4g} kg at ({_numbers(1e3 * theta[1:4] / theta[0])}) mm"
 
@@ -243,9 +239,10 @@ def _touched(look: Look) -> Iterator[PayloadMistake]:
     if not 0 < np.mean(touched) < LONGEST:
         return
     edges = np.flatnonzero(np.diff(touched, prepend=False, append=False)).reshape(-1, 2)
+    what = "torque" if rows.log is None else "wrench"
     times = ", ".join(f"{rows.t[first]:.4g} to {rows.t[end - 1]:.4g} s" for first, end in edges)
     words = (
-        f"in {100 * np.mean(touched):.2g} % of the samples (t = {times}) the {_what(rows)} is not this payload's; did "
+        f"in {100 * np.mean(touched):.2g} % of the samples (t = {times}) the {what} is not this payload's; did "
         "something touch it? Leave them out (--leave-out FROM:TO)."
     )
     yield PayloadMistake(

@@ -45,9 +45,9 @@ def turning_rate(log: WrenchLog) -> NDArray[np.float64]:
     """(n,) rad/s at which the rotations turn around each sample, from windows that noise of poses does not fill."""
     rate = np.zeros(len(log))
     for part in segments(log.t):
-        first, last = _around(log.t[part])
-        R = log.rotation[part]
-        span = np.maximum(log.t[part][last] - log.t[part][first], 1e-9)
+        t, R = log.t[part], log.rotation[part]
+        first, last = np.searchsorted(t, t - WINDOW / 2), np.searchsorted(t, t + WINDOW / 2, "right") - 1
+        span = np.maximum(t[last] - t[first], 1e-9)
         rate[part] = np.linalg.norm(_turn(R[first], R[last]), axis=1) / span
     return rate
 
@@ -134,11 +134,6 @@ def motion_findings(log: WrenchLog) -> Iterator[Finding]:
 def _turn(R, S):
     """(n, 3) rotation vectors from rotations R to S, in axes of R."""
     return to_vector(R.transpose(0, 2, 1) @ S)
-
-
-def _around(t):
-    """For each sample the first and last that are within half a window."""
-    return np.searchsorted(t, t - WINDOW / 2), np.searchsorted(t, t + WINDOW / 2, "right") - 1
 
 
 def _apart(a, b) -> float:

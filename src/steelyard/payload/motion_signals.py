@@ -113,7 +113,7 @@ def tune(log: WrenchLog) -> MotionNoise:
     position = part.position
     relative = part.rotation[:-1].transpose(0, 2, 1) @ part.rotation[1:]
     turned = np.stack([relative[:, 2, 1], relative[:, 0, 2], relative[:, 1, 0]], axis=1)  # small-angle vectors
-    pose = (roughness(position), roughness_of_steps(turned))
+    pose = (roughness(position), roughness(turned, more=2))
     best = []
     for measured, kernel, sigma in zip((position, part.rotation), (filter_vector, filter_rotation), pose, strict=True):
         scores = [_likelihood(kernel, part.t, measured, sigma, q) for q in AGILITY]
@@ -138,19 +138,11 @@ def _likelihood(kernel, t, measured, sigma, q) -> float:
     return float(-0.5 * np.sum(3 * np.log(variance[1:]) + squares[1:] / variance[1:]))
 
 
-def roughness(x) -> float:
-    """Standard deviation of white noise on smooth signals x (n, k): from third differences, by their median."""
-    return _rough(np.diff(x, n=3, axis=0))
-
-
-def roughness_of_steps(steps) -> float:
-    """The same from first differences (n, k)."""
-    return _rough(np.diff(steps, n=2, axis=0))
-
-
-def _rough(third) -> float:
-    """The same from third differences (n, k). Differences of exactly zero are those of rounded values at rest, whose
-    rounding shows in motion only."""
+def roughness(x, more: int = 3) -> float:
+    """Standard deviation of white noise on smooth signals x (n, k): from third differences, by their median, x having
+    to be taken differences of `more` times. Those of exactly zero are of rounded values at rest, whose rounding shows
+    in motion only."""
+    third = np.diff(x, n=more, axis=0)
     moved = np.abs(third[third != 0])
     return max(float(np.median(moved)) / 0.6745 / np.sqrt(20), QUIETEST) if len(moved) else QUIETEST
 

@@ -112,12 +112,9 @@ def _turned_to(R, axes, free, expected):
         return expected
     axis = axes[:, int(np.argmax(free))]
     change = R.T @ expected
-    angle = np.arctan2(axis @ _unskew(change), np.trace(change) - axis @ change @ axis)
+    turned = np.array([change[2, 1] - change[1, 2], change[0, 2] - change[2, 0], change[1, 0] - change[0, 1]])
+    angle = np.arctan2(axis @ turned, np.trace(change) - axis @ change @ axis)
     return R @ from_vector(angle * axis)
-
-
-def _unskew(R):
-    return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
 
 
 def _distinct(rotations):

@@ -14,7 +14,7 @@ from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.prior import consistent_prior
 from steelyard.inertia import is_consistent, parameters, pseudo
 from steelyard.inertia.divergence import riemannian
-from steelyard.inertia.parameters import WATER
+from steelyard.inertia.parameters import DIAGONAL_FIRST, WATER
 from steelyard.numbers import ROUNDING
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.spatial import skew
@@ -188,9 +188,8 @@ class Payload(Card):
         if self.status in (Status.FAINT, Status.OPEN):
             return ["centre of mass  undetermined, as is the inertia: the mass is"]
         I, spread = self.inertia, self.inertia_deviation
-        axes = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
         names = ("xx", "yy", "zz", "xy", "xz", "yz")
-        moments = [f"{n} {I[k]:.4g} ± {spread[k]:.1g}" for n, k in zip(names, axes, strict=True)]
+        moments = [f"{n} {I[k]:.4g} ± {spread[k]:.1g}" for n, k in zip(names, DIAGONAL_FIRST, strict=True)]
         center = ", ".join(f"{1e3 * x:.2f} ± {1e3 * s:.2f}" for x, s in zip(self.com, self.com_deviation, strict=True))
         return [
             f"centre of mass  {center} mm, in the axes of {self.frame}",

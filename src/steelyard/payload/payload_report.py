@@ -18,7 +18,7 @@ from steelyard.payload.payload_job import PayloadOutcome, Signals
 from steelyard.payload_request import Request
 from steelyard.report.document import Figure, Question, ReportPart, Screen, Section, View, drawn_figures
 from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
-from steelyard.report.identification_report import record_of
+from steelyard.report.identification_report import FOLDER, record_of
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import repeat_section, stamped
 from steelyard.report.randomisation import CENTER, FOUND, MOMENT, PRIOR, SCALE, body_ranges, range_parts
@@ -143,7 +143,6 @@ def unexplained(run):
 
 
 INPUTS = ("log", "shape", "arm", "hand")
-FOLDER = "OUT"  # stands in the command when the run wrote no files
 UNKNOWN = {
     Status.OK: "Nothing is left open",
     Status.WEAK: "Most of the inertia",

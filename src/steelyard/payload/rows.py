@@ -195,7 +195,8 @@ def of_wrench(log: WrenchLog, noise) -> Rows:
 
     push = wrench_regressor(log.replace(gravity=np.zeros(3)))
     still = np.zeros((len(log), 6))
-    pull = np.stack([body_regressor(still, _upward(log.rotation[:, axis])) for axis in range(3)], axis=-1)
+    upward = [np.hstack([-log.rotation[:, axis], still[:, 3:]]) for axis in range(3)]  # as is felt at rest, at 1 m/s^2
+    pull = np.stack([body_regressor(still, each) for each in upward], axis=-1)
     return Rows(
         log.t,
         log.wrench,
@@ -209,11 +210,6 @@ def of_wrench(log: WrenchLog, noise) -> Rows:
         streamed=streamed(log),
         log=log,
     )
-
-
-def _upward(axis):
-    """(n, 6) acceleration that is felt at rest for gravity along a world axis, given in the sensor (n, 3)."""
-    return np.concatenate([-axis, np.zeros_like(axis)], axis=1)
 
 
 def less(rows: Rows, log: Log, empty: Rows, other: Log) -> Rows | None:

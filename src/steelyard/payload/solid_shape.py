@@ -238,7 +238,8 @@ def solid_of(
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
     if faces is not None:
         points, spacing = filling.fill_mesh(vertices, faces, _spacing(density), POINTS, rng)
-        theta = mesh.parameters(vertices, _outward(vertices, faces), density=1.0, check=False)
+        outward = faces if filling.volume(vertices, faces) > 0 else faces[:, ::-1]
+        theta = mesh.parameters(vertices, outward, density=1.0, check=False)
         homogeneous = theta / theta[0]
     else:
         points, spacing, leaks = filling.fill_cloud(vertices, _spacing(density), POINTS, rng)
@@ -292,10 +293,6 @@ def _principal_axes(points, usual=None) -> np.ndarray:
     """(3, 3) columns, of points (n, 3); near usual ones (3, 3), or those of the sensor, where extents are alike."""
     usual, spread = np.eye(3) if usual is None else usual, np.cov(points.T)
     return np.linalg.eigh(spread + ALIKE * np.trace(spread) * (usual * [1, 2, 3]) @ usual.T)[1]
-
-
-def _outward(vertices, faces):
-    return faces if filling.volume(vertices, faces) > 0 else faces[:, ::-1]
 
 
 def as_pose(pose, name: str, of: str) -> tuple[np.ndarray, np.ndarray]:

@@ -111,47 +111,39 @@ def _misread(log, strength, elsewhere, bias, noise) -> list[Finding]:
     return [*found, doubt(strength)]
 
 
-def misfit(problem: WrenchProblem, theta, bias) -> tuple[Finding, ...]:
+def misfit(problem: WrenchProblem, theta, bias) -> Iterator[Finding]:
     """A finding where a result, theta (10,) and a bias (k,), leaves far more of the wrench than noise does: what was
     asked of the body, such as its shape, cannot be."""
     info = problem.information
     left, signal = residual_rms(info, np.append(theta, bias)), signal_rms(info)
     if not ((left > NOISY * problem.noise) & (left > UNMET * signal)).any():
-        return ()
+        return
     asked = "inside the shape" if problem.solid is not None else "that can exist"
     hint = " Is the shape placed in the sensor frame (--shape-pose), in metres (--scale)?" if problem.solid else ""
-    return (
-        Finding(
-            "misfit",
-            "fatal",
-            f"the result leaves {left[0]:.3g} N and {left[1]:.3g} N m of a wrench of {signal[0]:.3g} N and "
-            f"{signal[1]:.3g} N m: no body {asked} explains the log.{hint}",
-        ),
+    yield fatal(
+        "misfit",
+        f"the result leaves {left[0]:.3g} N and {left[1]:.3g} N m of a wrench of {signal[0]:.3g} N and "
+        f"{signal[1]:.3g} N m: no body {asked} explains the log.{hint}",
     )
 
 
-def implausibility(theta) -> tuple[Finding, ...]:
+def implausibility(theta) -> Iterator[Finding]:
     """A finding where no robot holds parameters (10,) of a positive mass: they come from another unit."""
-    beyond = implausible(theta) if theta[0] > 0 else None
-    if beyond is None:
-        return ()
-    text = f"the result is {beyond}: are forces in N and moments in N m? Name the unit of their columns, as in fx[mN]."
-    return (Finding("implausible", "fatal", text),)
+    if theta[0] > 0 and (beyond := implausible(theta)) is not None:
+        words = "are forces in N and moments in N m? Name the unit of their columns, as in fx[mN]."
+        yield fatal("implausible", f"the result is {beyond}: {words}")
 
 
-def misstated(problem: WrenchProblem, noise) -> tuple[Finding, ...]:
+def misstated(problem: WrenchProblem, noise) -> Iterator[Finding]:
     """A finding where residuals contradict the noise (2,) that was stated."""
-    if noise is None or (problem.noise <= noise).all():
-        return ()
-    (f, n), (force, moment) = noise, problem.noise
-    return (
-        Finding(
+    if noise is not None and not (problem.noise <= noise).all():
+        (f, n), (force, moment) = noise, problem.noise
+        yield Finding(
             "noise",
             "warning",
             f"noise was stated as {f:.3g} N and {n:.3g} N m, and the residual is {force:.3g} N and {moment:.3g} N m: "
             "deviations follow the residual. State the noise as it is, or leave it out (--noise).",
-        ),
-    )
+        )
 
 
 def _signs(log, bias=False):

@@ -57,13 +57,9 @@ def make_problem(log, *, noise=None, bias: bool | str = False, solid=None, prior
     memory = residual_memory(log, fitted[:10], found, bias)
     if noise is not None:
         stated = np.asarray(noise, dtype=float)
-        found = np.where(_contradicts(stated, found, 3 * len(log) / memory), found, stated)
+        chance = 1 + SURE / np.sqrt(2 * np.maximum(3 * len(log) / memory - 6, 1))  # of that many independent residuals
+        found = np.where(found > stated * np.maximum(THRESHOLDS.misstated, chance), found, stated)
     return WrenchProblem(log, information, found, memory, bias, solid, prior)
-
-
-def _contradicts(stated, found, count) -> np.ndarray:
-    """(2,) whether residuals are larger than the stated noise by more than chance. count: (2,) independent ones."""
-    return found > stated * np.maximum(THRESHOLDS.misstated, 1 + SURE / np.sqrt(2 * np.maximum(count - 6, 1)))
 
 
 def residual_memory(log: WrenchLog, theta, noise, bias: bool | str) -> np.ndarray:

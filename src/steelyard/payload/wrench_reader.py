@@ -61,15 +61,8 @@ COLUMNS = {
     "twist": (("vx", "vy", "vz", "wx", "wy", "wz"),),
     "acceleration": (("ax", "ay", "az", "alx", "aly", "alz"), ("ax", "ay", "az", "alphax", "alphay", "alphaz")),
 }
-UNIT_OF = {
-    "t": "t",
-    "wrench": "tau",
-    "position": "q",
-    "rotvec": "q",
-    "rpy": "q",
-    "twist": "v",
-    "acceleration": "a",
-}  # channel with its units
+UNIT_OF = {"t": "t", "wrench": "tau", "twist": "v", "acceleration": "a"}  # channel with its units
+UNIT_OF |= dict.fromkeys(("position", "rotvec", "rpy"), "q")
 TABLES, BAGS = (".csv", ".tsv", ".txt"), (".mcap", ".bag", ".db3")
 AXES = ("sensor", "world")
 JOINTS = ("t", "q", "v", "a")  # signals that are read as of other logs

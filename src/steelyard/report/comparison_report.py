@@ -7,6 +7,7 @@ from pathlib import Path
 from steelyard.cards import SEVERAL
 from steelyard.errors import OptionError
 from steelyard.fit import Repeatability, compare_runs
+from steelyard.inertia.parameters import DIAGONAL_FIRST
 from steelyard.numbers import DASH, SAME, in_percent, interval, number, plural, plus_minus, share, times, unit
 from steelyard.report.document import Question, ReportPart, Screen, Section, View
 from steelyard.report.figure_style import SERIES, SYMBOLS, drawn, log_axis, name_axis, points
@@ -120,7 +121,7 @@ def _of_payload(found: dict) -> dict[str, tuple]:
     values = {"mass": (found["mass"], found["mass_deviation"])}
     for i, axis in enumerate("xyz"):
         values[f"com {axis}"] = found["com"][i], found["com_deviation"][i]
-    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)):
+    for i, j in DIAGONAL_FIRST:
         values[f"I{'xyz'[i]}{'xyz'[j]}"] = found["inertia"][i][j], found["inertia_deviation"][i][j]
     return {key: (*value, inf, [[1.0, key]]) for key, value in values.items() if value[1]}
 
@@ -218,33 +219,20 @@ def _sections(found: dict) -> list[Section]:
 
 
 def _result_sheet(summary: dict) -> Sheet:
-    rows = [
-        (
-            each["name"],
-            each["subject"],
-            each["created"][:16].replace("T", " "),
-            str(each["samples"]),
-            share(each["error_before"]),
-            share(each["error"]),
-            LEVELS[each["level"]],
-            Cell(each["method"]),
-        )
-        for each in summary["runs"]
-    ]
     return sheet(
         "Results",
         "Error: torques on held-out samples, or of a payload's wrench, over the signal.",
-        (
-            ("Result", "text"),
-            ("Robot or log", "text"),
-            ("Computed", "text"),
-            "Samples",
-            "Before",
-            "After",
-            ("May I use it?", "text"),
-            ("Method", "wrap"),
-        ),
-        rows,
+        {
+            ("Result", "text"): "name",
+            ("Robot or log", "text"): "subject",
+            ("Computed", "text"): lambda each: each["created"][:16].replace("T", " "),
+            "Samples": lambda each: str(each["samples"]),
+            "Before": lambda each: share(each["error_before"]),
+            "After": lambda each: share(each["error"]),
+            ("May I use it?", "text"): lambda each: LEVELS[each["level"]],
+            ("Method", "wrap"): "method",
+        },
+        summary["runs"],
     )
 
 
@@ -260,31 +248,23 @@ def _joint_sheet(summary: dict) -> Sheet:
 def _value_sheet(summary: dict) -> Sheet:
     """Numbers all results determine, the most significant differences first."""
     found = sorted(summary["values"], key=lambda each: each["probability"])
-    rows = [
-        (
-            each["name"],
-            *(plus_minus(value, spread) for value, spread in zip(each["estimates"], each["deviations"], strict=True)),
-            number(each["spread"]),
-            number(each["predicted"]),
-            f"yes, most in {each['outlier']}" if each["differs"] else "no",
-            unit(each["unit"]),
-        )
-        for each in found
-    ]
     return sheet(
         "Numbers that every result determines",
         "± one standard deviation, the most significant differences first. Spread: of the estimates; expected: what "
         "their own deviations predict. Differs: significantly (Welch's analysis of variance, 5 % for all together).",
-        (
-            ("Name", "text"),
-            *(run["name"] for run in summary["runs"]),
-            "Spread",
-            "Expected",
-            ("Differs", "text"),
-            ("Unit", "text"),
-        ),
-        rows,
-        folded="" if len(rows) <= ROWS else f"{len(rows)} numbers, those that differ most first",
+        {
+            ("Name", "text"): "name",
+            **{
+                (run["name"], "number"): lambda each, k=k: plus_minus(each["estimates"][k], each["deviations"][k])
+                for k, run in enumerate(summary["runs"])
+            },
+            "Spread": "spread",
+            "Expected": "predicted",
+            ("Differs", "text"): lambda each: f"yes, most in {each['outlier']}" if each["differs"] else "no",
+            ("Unit", "text"): lambda each: unit(each["unit"]),
+        },
+        found,
+        folded="" if len(found) <= ROWS else f"{len(found)} numbers, those that differ most first",
     )
 
 

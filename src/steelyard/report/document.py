@@ -4,9 +4,11 @@ The page, Markdown and the terminal show one View, so that they say the same.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
+
+import msgspec
 
 from steelyard.cards import Card
 from steelyard.decisions.verdict import Verdict
@@ -34,7 +36,7 @@ class Screen:
     headline: str
     advice: str = ""
     reasons: tuple[str, ...] = ()  # empty when good
-    questions: tuple[Question, ...] = ()
+    answers: tuple[Question, ...] = ()
 
     @classmethod
     def judged(cls, verdict: Verdict, headline: str, questions: tuple[Question, ...] = ()) -> "Screen":
@@ -45,18 +47,11 @@ class Screen:
     @classmethod
     def of(cls, verdict: Mapping) -> "Screen":
         """The screen of the key `verdict` of a summary."""
-        questions = tuple(Question(**each) for each in verdict["answers"])
-        return cls(verdict["level"], verdict["headline"], verdict["advice"], tuple(verdict["reasons"]), questions)
+        return msgspec.convert(verdict, cls)
 
     def as_json(self) -> dict:
         """The key `verdict` of a summary."""
-        return {
-            "level": self.level,
-            "headline": self.headline,
-            "advice": self.advice,
-            "reasons": list(self.reasons),
-            "answers": [vars(each) for each in self.questions],
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)

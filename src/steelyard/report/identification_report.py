@@ -105,7 +105,9 @@ def _verdict(result: Result, found: Mapping, written: Sequence[str] = ()) -> dic
     judged = verdict(result, written)
     names = ("given", "written")
     expected = None if result.expected is None else dict(zip(names, map(vars, result.expected), strict=True))
-    screen = Screen.judged(judged, headline(result, judged), _questions(result, judged, found))
+    held, unknown = found["held_out"], _unknown(found["unknown"], found["base_parameters"])
+    questions = (_better(judged.level, held), _much(held, _beyond(result)), unknown)
+    screen = Screen.judged(judged, headline(result, judged), questions)
     return screen.as_json() | {"expected_error": expected}
 
 
@@ -131,11 +133,6 @@ def _beyond(result: Result) -> str:
         f"{percent(each.value)} ({percent(each.lower)} to {percent(each.upper)})" for each in result.expected
     )
     return f" Links in the joints' whole range are expected to err by {given} as given, {written} as written."
-
-
-def _questions(result: Result, judged: Verdict, found: Mapping) -> tuple[Question, ...]:
-    level, held = judged.level, found["held_out"]
-    return (_better(level, held), _much(held, _beyond(result)), _unknown(found["unknown"], found["base_parameters"]))
 
 
 def _better(level: str, held: Mapping) -> Question:

@@ -142,18 +142,7 @@ LINKS = Chapter("Links", "Links", _numbers, _parts)
 
 
 TEXT = "text"
-TOLD = {
-    "m": "mass",
-    "hx": "first moment x",
-    "hy": "first moment y",
-    "hz": "first moment z",
-    "Ixx": "inertia xx",
-    "Iyy": "inertia yy",
-    "Izz": "inertia zz",
-    "Ixy": "inertia xy",
-    "Ixz": "inertia xz",
-    "Iyz": "inertia yz",
-}
+WORDS = {"m": "mass", "h": "first moment ", "I": "inertia "}  # of parameters, by the letter that their names begin with
 LEAST = 0.01  # share of the torque, below which a wrong value matters to nobody
 
 
@@ -167,7 +156,9 @@ def contradicted(summary: dict) -> Sheet | None:
     """Values of the file outside the interval that the data determines, by their effect on torque; None if there are
     none. Of a value that is identifiable only in combination, the combination counts."""
     links = {
-        f"{body['name']}.{name}": (body["name"], words) for body in summary["bodies"] for name, words in TOLD.items()
+        f"{body['name']}.{name}": (body["name"], WORDS[name[0]] + name[1:])
+        for body in summary["bodies"]
+        for name in NAMES
     }
     wrong = [
         each

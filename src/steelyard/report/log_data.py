@@ -39,75 +39,58 @@ def _parts(summary: dict) -> Iterator[ReportPart]:
 
 
 def _log_sheet(summary: dict) -> Sheet:
-    rows = [
-        (
-            each["name"],
-            str(each["samples"]),
-            number(each["duration"]),
-            number(each["rate"]),
-            spread(each["jitter"]),
-            str(len(each["gaps"])),
-            number(max((length for _, length in each["gaps"]), default=None)),
-            number(each["cutoff"]),
-        )
-        for each in summary["health"]
-    ]
     return sheet(
         "Logs",
         "Jitter: spread of the time steps over their mean. Cutoff: what the spectrum of the positions asks for.",
-        (
-            ("Log", "text"),
-            "Samples",
-            "Duration [s]",
-            "Rate [Hz]",
-            "Jitter",
-            "Gaps",
-            "Longest gap [s]",
-            "Cutoff by spectrum [Hz]",
-        ),
-        rows,
+        {
+            ("Log", "text"): "name",
+            "Samples": lambda each: str(each["samples"]),
+            "Duration [s]": "duration",
+            "Rate [Hz]": "rate",
+            "Jitter": lambda each: spread(each["jitter"]),
+            "Gaps": lambda each: str(len(each["gaps"])),
+            "Longest gap [s]": lambda each: number(max((length for _, length in each["gaps"]), default=None)),
+            "Cutoff by spectrum [Hz]": "cutoff",
+        },
+        summary["health"],
     )
 
 
 def signal_sheet(health: dict) -> Sheet:
     """Every recorded column of one log."""
     counted = any(each["code"] == "torque_register" for each in health.get("findings", ()))
-    rows = [
-        (
-            each["joint"],
-            CHANNELS[each["channel"]],
-            *(number(each[key]) for key in ("smallest", "largest", "rms", "noise", "quantum")),
-            "counts" if each["channel"] == "tau" and counted else UNITS[each["channel"]],
-        )
-        for each in health["signals"]
-    ]
     return sheet(
         f"Signals of {health['name']}",
         "As recorded. Noise: what changes from sample to sample. Step: between neighbouring values of a signal that is "
         "quantised.",
-        (("Joint", "text"), ("Channel", "text"), "Smallest", "Largest", "RMS", "Noise", "Step", ("Unit", "text")),
-        rows,
-        folded=f"{len(rows)} signals of {health['name']}",
+        {
+            ("Joint", "text"): "joint",
+            ("Channel", "text"): lambda each: CHANNELS[each["channel"]],
+            "Smallest": "smallest",
+            "Largest": "largest",
+            "RMS": "rms",
+            "Noise": "noise",
+            "Step": "quantum",
+            ("Unit", "text"): lambda each: "counts" if each["channel"] == "tau" and counted else UNITS[each["channel"]],
+        },
+        health["signals"],
+        folded=f"{len(health['signals'])} signals of {health['name']}",
     )
 
 
 def motion_sheet(health: dict) -> Sheet:
     """How each joint moved in one log, and with a model, the delay of its torque and the offset of its position."""
     delays = {joint: [1000 * x for x in pair] for joint, pair in health.get("delays", {}).items()}
-    offsets = health.get("zeros")
-    rows = [
-        (
-            each["joint"],
-            *(number(each[key]) for key in ("span", "speed", "acceleration")),
-            share(each["moving"]),
-            "".join(BARS[min(int(4 * part), len(BARS) - 1)] for part in each["tenths"]),
-            str(each["reversals"]),
-            *([plus_minus(*delays.get(each["joint"], (None, None)))] if delays else []),
-            *([plus_minus(*offsets.get(each["joint"], (None, None)))] if offsets else []),
-        )
-        for each in health["motion"]
-    ]
-    columns = ("Span", "RMS speed", "RMS acceleration", "Moving", ("Tenths", "text"), "Reversals")
+    columns = {
+        ("Joint", "text"): "joint",
+        "Span": "span", "RMS speed": "speed", "RMS acceleration": "acceleration",
+        "Moving": lambda each: share(each["moving"]),
+        ("Tenths", "text"): lambda each: "".join(BARS[min(int(4 * part), len(BARS) - 1)] for part in each["tenths"]),
+        "Reversals": lambda each: str(each["reversals"]),
+    }
+    for title, found in (("Torque delay [ms]", delays), ("Position offset", health.get("zeros"))):
+        if found:
+            columns[title] = lambda each, found=found: plus_minus(*found.get(each["joint"], (None, None)))
     estimated = (
         " Torque delay, position offset: a dash where the torques do not determine it to 5 ms and 0.2 rad or m. One "
         "that should be undone is among the findings above."
@@ -115,15 +98,10 @@ def motion_sheet(health: dict) -> Sheet:
     return sheet(
         f"Motion of {health['name']}",
         "In rad or m and seconds, after the filter. Moving: share of the time above 0.01 rad/s or m/s. Tenths: RMS "
-        f"speed in each tenth of the log.{estimated if delays or offsets else ''}",
-        (
-            ("Joint", "text"),
-            *columns,
-            *(["Torque delay [ms]"] if delays else []),
-            *(["Position offset"] if offsets else []),
-        ),
-        rows,
-        folded=f"motion of {len(rows)} joints in {health['name']}",
+        f"speed in each tenth of the log.{estimated if delays or health.get('zeros') else ''}",
+        columns,
+        health["motion"],
+        folded=f"motion of {len(health['motion'])} joints in {health['name']}",
     )
 
 

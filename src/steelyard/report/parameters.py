@@ -31,14 +31,6 @@ RESTS_ON = {  # labels of `Source`, in words
 }
 
 
-def _parameter_numbers(result: Result, _: dict) -> dict:
-    return {
-        "parameters": _parameters(result),
-        "base_parameters": _base_parameters(result),
-        "uncertainty": _uncertainty(result),
-    }
-
-
 def _parameters(result: Result) -> list[dict]:
     layout = result.estimate.layout
     nominal, units = model_parameters(result.prior, layout), column_units(result.prior, layout)
@@ -94,75 +86,55 @@ def _uncertainty(result: Result) -> dict:
     return filled(UncertaintyRecord, found, level=found.parameters.level, draws=0, labels=labels)
 
 
-def _parameter_parts(summary: dict) -> Iterator[ReportPart]:
-    yield ReportPart(sheet=_parameter_sheet(summary))
-    yield ReportPart(sheet=_combination_sheet(summary))
-
-
 def _parameter_sheet(summary: dict) -> Sheet:
     level, grade = percent(summary["uncertainty"]["level"]), grades(summary)
-    rows = [
-        (
-            each["name"],
-            number(each["prior"]),
-            number(each["identified"]),
-            interval(each["lower"], each["upper"]),
-            unit(each["unit"]),
-            Cell(RESTS_ON[each["label"]], label=each["label"]),
-            grade[each["name"]],
-        )
-        for each in summary["parameters"]
-    ]
     return sheet(
         "Every parameter",
         "Inertia and first moment (h = mass times centre of mass) about the link frame's origin. Intervals that rest "
         "on data hold whatever the nominal model is, with friction as far as it has the assumed shape; all others as "
         "far as the nominal model holds. Correlated residuals widen intervals by a factor of "
         f"{number(summary['uncertainty']['inflation'])}.",
-        (
-            ("Name", "text"),
-            "Nominal",
-            "Identified",
-            f"{level} interval",
-            ("Unit", "text"),
-            ("Interval rests on", "text"),
-            ("Grade", "wrap"),
-        ),
-        rows,
-        folded=f"{len(rows)} parameters, with grades and {level} intervals",
+        {
+            ("Name", "text"): "name",
+            "Nominal": "prior",
+            "Identified": "identified",
+            f"{level} interval": _written_interval,
+            ("Unit", "text"): _unit,
+            ("Interval rests on", "text"): lambda each: Cell(RESTS_ON[each["label"]], label=each["label"]),
+            ("Grade", "wrap"): lambda each: grade[each["name"]],
+        },
+        summary["parameters"],
+        folded=f"{len(summary['parameters'])} parameters, with grades and {level} intervals",
     )
 
 
 def _combination_sheet(summary: dict) -> Sheet:
-    level = percent(summary["uncertainty"]["level"])
-    rows = [
-        (
-            each["name"],
-            number(each["prior"]),
-            number(each["identified"]),
-            f"{number(each['deviation'])} ({share(each['relative_deviation'])}{f', {POOR}' * each['uncertain']})",
-            interval(each["lower"], each["upper"]),
-            unit(each["unit"]),
-            Cell(written_sum(each["regroups"])),
-        )
-        for each in summary["base_parameters"]
-    ]
     return sheet(
         "Identifiable combinations",
         "The log determines these numbers. A combination is named after its leading parameter; in brackets, the "
         "deviation over the size that the parameter could well have in a body of this mass and extent.",
-        (
-            ("Name", "text"),
-            "Nominal",
-            "Identified",
-            "Standard deviation",
-            f"{level} interval",
-            ("Unit", "text"),
-            ("Combination", "wrap"),
-        ),
-        rows,
-        folded=f"{len(rows)} combinations, with standard deviations",
+        {
+            ("Name", "text"): "name",
+            "Nominal": "prior",
+            "Identified": "identified",
+            "Standard deviation": lambda each: (
+                f"{number(each['deviation'])} ({share(each['relative_deviation'])}{f', {POOR}' * each['uncertain']})"
+            ),
+            f"{percent(summary['uncertainty']['level'])} interval": _written_interval,
+            ("Unit", "text"): _unit,
+            ("Combination", "wrap"): lambda each: written_sum(each["regroups"]),
+        },
+        summary["base_parameters"],
+        folded=f"{len(summary['base_parameters'])} combinations, with standard deviations",
     )
+
+
+def _written_interval(each: dict) -> str:
+    return interval(each["lower"], each["upper"])
+
+
+def _unit(each: dict) -> str:
+    return unit(each["unit"])
 
 
 def written_sum(terms) -> str:
@@ -250,39 +222,43 @@ def _has_row(each: dict, summary: dict) -> bool:
 
 
 def _coupling_sheet(summary: dict) -> Sheet:
-    rows = [
-        (each["name"], plus_minus(each["identified"], each["deviation"]), unit(each["unit"]))
-        for each in summary["couplings"]
-        if _has_row(each, summary)
-    ]
     return sheet(
         "Shared motors, springs and columns of the user",
         "Terms of a combination of joint speeds, of a position, or of some joints alone, ± one standard deviation.",
-        (("What", "text"), "Identified", ("Unit", "text")),
-        rows,
+        {
+            ("What", "text"): "name",
+            "Identified": lambda each: plus_minus(each["identified"], each["deviation"]),
+            ("Unit", "text"): _unit,
+        },
+        [each for each in summary["couplings"] if _has_row(each, summary)],
     )
 
 
 def _nuisance_sheet(summary: dict) -> Sheet:
-    found = sorted(summary["nuisances"].items(), key=lambda item: not item[1]["certain"])
-    rows = [
-        (
-            name,
-            plus_minus(each["value"], each["deviation"]),
-            unit(each["unit"]),
-            "yes" if each["certain"] else "none found",
-        )
-        for name, each in found
-    ]
+    found = [{"name": name} | each for name, each in summary["nuisances"].items()]
     return sheet(
         "Mistakes of the logs",
         "Lean of the base, zeros of encoders, gains of torques and springs, identified beside links, which are free "
         "of them, ± one standard deviation. Without evidence a mistake stays near zero.",
-        (("Mistake", "text"), "Identified", ("Unit", "text"), ("Beyond doubt", "text")),
-        rows,
-        folded=f"{len(rows)} mistakes that were looked for",
+        {
+            ("Mistake", "text"): "name",
+            "Identified": lambda each: plus_minus(each["value"], each["deviation"]),
+            ("Unit", "text"): _unit,
+            ("Beyond doubt", "text"): lambda each: "yes" if each["certain"] else "none found",
+        },
+        sorted(found, key=lambda each: not each["certain"]),
+        folded=f"{len(found)} mistakes that were looked for",
     )
 
 
 FRICTION = Chapter("Friction and motors", "Friction", _friction_numbers, _friction_parts)
-PARAMETERS = Chapter("Every number, with its interval", "Parameters", _parameter_numbers, _parameter_parts)
+PARAMETERS = Chapter(
+    "Every number, with its interval",
+    "Parameters",
+    lambda result, _: {
+        "parameters": _parameters(result),
+        "base_parameters": _base_parameters(result),
+        "uncertainty": _uncertainty(result),
+    },
+    lambda summary: [ReportPart(sheet=of(summary)) for of in (_parameter_sheet, _combination_sheet)],
+)

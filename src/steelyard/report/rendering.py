@@ -94,7 +94,7 @@ def markdown(view: View) -> str:
         f"# {escaped(view.title)}",
         escaped(view.subtitle),
         f"**{escaped(screen.headline)}** {escaped(screen.advice)}",
-        *(f"**{escaped(a.question)}** {escaped(a.answer)}. {escaped(a.detail)}" for a in screen.questions),
+        *(f"**{escaped(a.question)}** {escaped(a.answer)}. {escaped(a.detail)}" for a in screen.answers),
         "Look at these first:" if screen.reasons else "",
         _items(screen.reasons),
     ]

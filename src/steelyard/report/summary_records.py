@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from steelyard.drive_kinds import DRIVE_KINDS, DRIVE_NUMBERS
 from steelyard.report.identification_records import (
     Count,
     Expected,
@@ -37,22 +38,9 @@ class DriveNumberRecord(TypedDict):
     scaled: Annotated[bool, told("Whether it counts in masses of the given model.")]
 
 
-class DriveNumbers(TypedDict):
-    kind: Literal["position", "velocity", "voltage", "current", "torque"]
-    kp: NotRequired[DriveNumberRecord]
-    kd: NotRequired[DriveNumberRecord]
-    gain: NotRequired[DriveNumberRecord]
-    limit: NotRequired[DriveNumberRecord]
-    delay: NotRequired[DriveNumberRecord]
-    early: NotRequired[DriveNumberRecord]
-    slope_limit: NotRequired[DriveNumberRecord]
-    volts: NotRequired[DriveNumberRecord]
-    damping: NotRequired[DriveNumberRecord]
-    frictionloss: NotRequired[DriveNumberRecord]
-    armature: NotRequired[DriveNumberRecord]
-    friction_base: NotRequired[DriveNumberRecord]
-    load_friction_motor: NotRequired[DriveNumberRecord]
-    load_friction_external: NotRequired[DriveNumberRecord]
+DriveNumbers = TypedDict(  # type: ignore[misc]
+    "DriveNumbers", {"kind": Literal[*DRIVE_KINDS]} | dict.fromkeys(DRIVE_NUMBERS, NotRequired[DriveNumberRecord])
+)
 
 
 class ScaleRecord(TypedDict):

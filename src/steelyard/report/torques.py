@@ -11,7 +11,7 @@ from steelyard.report.document import Chapter, ReportPart
 from steelyard.report.identification_records import JointResidualRecord
 from steelyard.report.labels import dof_units, of_joints
 from steelyard.report.schema import filled, jsonable
-from steelyard.sheets import Cell, Sheet, sheet
+from steelyard.sheets import Sheet, sheet
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of errors
 FEW = 8  # joints whose figures stand open
@@ -116,23 +116,19 @@ def _residual_parts(summary: dict) -> Iterator[ReportPart]:
 
 def _residual_sheet(summary: dict) -> Sheet:
     undone = " once the named faults are undone" if summary["diagnosis"]["faults"] else ""
-    rows = [
-        (
-            joint["name"],
-            share(joint["relative_error"]),
-            number(joint["time_constant"]),
-            number(joint["reversal"]),
-            Cell(" ".join(joint["hints"]) or NO_FINDING),
-        )
-        for joint in summary["diagnosis"]["joints"]
-    ]
     return sheet(
         "Residuals",
         f"Residual of each joint over its torque{undone}. Time constant: its integrated autocorrelation, which is "
         "short for noise behind the filter. Standstill: residual where the joint hardly moves over that elsewhere, "
         "where the difference is significant.",
-        (("Joint", "text"), "Residual", "Time constant [s]", "Standstill", ("Correlates with", "wrap")),
-        rows,
+        {
+            ("Joint", "text"): "name",
+            "Residual": lambda joint: share(joint["relative_error"]),
+            "Time constant [s]": "time_constant",
+            "Standstill": "reversal",
+            ("Correlates with", "wrap"): lambda joint: " ".join(joint["hints"]) or NO_FINDING,
+        },
+        summary["diagnosis"]["joints"],
     )
 
 
