@@ -7,7 +7,7 @@ import steelyard as sy
 from evidence.parsers import seeds
 from evidence.parsers.zipped import folder_of
 from steelyard import check
-from steelyard.app.options import IdentifyOptions, channels_of, corrections_of, friction_of
+from steelyard.app.options import channels_of, corrections_of, friction_of, options_for
 from steelyard.app.redraw import again
 from steelyard.errors import SteelyardError
 from steelyard.fit.knowledge import fixed_from, masses_from, tied_from
@@ -72,7 +72,7 @@ def friction_of_all(words):
 
 
 def _cutoff(word):
-    return IdentifyOptions(cutoff=word).of_job()
+    return options_for("identify")(cutoff=word).of_job()
 
 
 def _each(option):

@@ -10,21 +10,11 @@ from typer.testing import CliRunner
 
 from steelyard.app.commands.identify_commands import fleet
 from steelyard.app.commands.motion_commands import LimitOptions
-from steelyard.app.options import (
-    AimOptions,
-    CourseOptions,
-    ExciteOptions,
-    FleetOptions,
-    IdentifyOptions,
-    InspectOptions,
-    SearchOptions,
-    WorkOptions,
-    grouped,
-)
+from steelyard.app.options import WorkOptions, grouped, options_for
 from steelyard.corrections import Corrections
 from steelyard.errors import OptionError
 from steelyard.excite import Limits, design
-from steelyard.motion_options import Aim
+from steelyard.motion_options import Aim, Course, Search
 from steelyard.pipeline import Job
 
 
@@ -68,22 +58,22 @@ def test_help_and_mistakes_speak_of_the_fields():
 
 
 def test_groups_hold_every_default_of_a_job():
-    for group in (IdentifyOptions, FleetOptions, InspectOptions, ExciteOptions):
-        assert group().job("m") == Job(model="m", logs=())
+    for command in ("identify", "fleet", "inspect", "excite"):
+        assert options_for(command)().job("m") == Job(model="m", logs=())
 
 
 def test_words_of_a_channel_file_and_of_options_are_joined():
     table = '{"tau": ["i1"], "corrections": {"unit": "q=deg", "even_stamps": true}}'
-    job = IdentifyOptions(channels=table, unit=["tau=mNm"], saturation=True).job("m")
+    job = options_for("identify")(channels=table, unit=["tau=mNm"], saturation=True).job("m")
     channels, corrections = job.channels, job.corrections
     assert channels == {"tau": ["i1"]}
     assert corrections == Corrections(unit=("q=deg", "tau=mNm"), even_stamps=True, saturation=True)
     table = '{"corrections": {"gravity_model": "a.urdf"}}'
-    both = ExciteOptions(channels=table, gravity_model="b.urdf").job().corrections
+    both = options_for("excite")(channels=table, gravity_model="b.urdf").job().corrections
     assert both.gravity_model == "b.urdf"
-    assert ExciteOptions(channels=table).job().corrections.gravity_model == "a.urdf"
+    assert options_for("excite")(channels=table).job().corrections.gravity_model == "a.urdf"
     with pytest.raises(OptionError, match="no correction 'units'"):
-        ExciteOptions(channels='{"corrections": {"units": "q=deg"}}').job()
+        options_for("excite")(channels='{"corrections": {"units": "q=deg"}}').job()
 
 
 def test_a_fleet_is_told_what_its_logs_have_wrong(monkeypatch):
@@ -102,12 +92,16 @@ def test_a_fleet_is_told_what_its_logs_have_wrong(monkeypatch):
 
 
 def test_defaults_of_excite_are_those_of_design():
-    told = {**CourseOptions().of_job(), **AimOptions().of_job(), **SearchOptions().of_job()}
+    told = {
+        name: each
+        for record in (Course, Aim, Search)
+        for name, each in options_for("excite", record)().of_job().items()
+    }
     defaults = {name: each.default for name, each in signature(design).parameters.items()}
     assert {name: defaults[name] for name in told} == told
     assert vars(Limits(**LimitOptions().of_limits())) == vars(Limits())
-    assert Aim(**AimOptions(focus="payload").of_job()).of_payload
-    assert AimOptions(focus="friction, link2").of_job()["focus"] == ("friction", "link2")
-    assert AimOptions(noise="0.2").of_job()["noise"] == 0.2
+    assert Aim(**options_for("excite", Aim)(focus="payload").of_job()).of_payload
+    assert options_for("excite", Aim)(focus="friction, link2").of_job()["focus"] == ("friction", "link2")
+    assert options_for("excite", Aim)(noise="0.2").of_job()["noise"] == 0.2
     with pytest.raises(OptionError, match=r"--noise 'loud': expected a number of N m\."):
-        AimOptions(noise="loud").of_job()
+        options_for("excite", Aim)(noise="loud").of_job()

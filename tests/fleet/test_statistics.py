@@ -11,7 +11,6 @@ from steelyard.fleet.changes import alarms, run_spread
 from steelyard.fleet.evidence import (
     Cause,
     Evidence,
-    MemberChange,
     change_along,
     evidence_of,
     extra_variance,
@@ -189,7 +188,7 @@ def test_a_spread_that_is_estimated_takes_degrees_of_freedom():
     """Half of every variance is spread, known to ten degrees: the whole has four times as many (Satterthwaite)."""
     rng = np.random.default_rng(0)
     P, score = precision(rng), rng.normal(size=SIZE) * [1.0, 30.0, 0.3, 1.0, 300.0]
-    whole, noise = MemberChange(P / 2, score), MemberChange(P, score)
+    whole, noise = Evidence(P / 2, score), Evidence(P, score)
     found = score_test(whole, EVERY, noise=noise, spread_degrees=10.0)
     statistic = score @ np.linalg.solve(P / 2, score)
     assert found.statistic == pytest.approx(statistic) and found.degrees == SIZE

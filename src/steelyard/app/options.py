@@ -22,16 +22,12 @@ from steelyard.corrections import Corrections, corrections_from
 from steelyard.errors import OptionError
 from steelyard.job import Job
 from steelyard.job_options import NONE, Option, flag, options_of
-from steelyard.motion_options import Aim, Course, Search
 from steelyard.numbers import to_float
-from steelyard.payload_request import Request
 from steelyard.terms import friction_terms
 
 
 def model_in(path: Path | None) -> Path | None:
     """A model file as it is; of the folder of a result, the model that was written there."""
-    from steelyard.app.endings import refusals
-
     if path is None or not os.path.isfile(path / SUMMARY):  # noqa: PTH113  False for names that cannot be
         return path
     with refusals():
@@ -64,8 +60,8 @@ FRICTION_HELP = f"Any of {','.join(friction_terms())} with commas, or none."
 
 
 class JobOptions:
-    """The options of one subcommand that are fields of a `Job` and of its `Corrections`, or of another record; a
-    subclass names it."""
+    """The options of one subcommand that are fields of a `Job` and of its `Corrections`, or of another record; see
+    `options_for`."""
 
     __signature__: ClassVar[Signature]
     _told: ClassVar[dict[str, tuple[Field, Option]]]
@@ -123,12 +119,12 @@ class WorkOptions:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with each parameter that is a dataclass or `JobOptions` replaced by its options, in their order.
+    """The command with each parameter that is a group replaced by its options, in their order.
 
     Typer makes options of a signature; the one of what is returned has the options, and a call gathers them again.
     """
     whole = signature(command).parameters
-    groups = {name: each.annotation for name, each in whole.items() if _is_group(each.annotation)}
+    groups = {name: group for name, each in whole.items() if (group := _group(each.annotation)) is not None}
     inside = {name: tuple(signature(group).parameters.values()) for name, group in groups.items()}
     options = [option for name, each in whole.items() for option in inside.get(name, (each,))]
 
@@ -146,8 +142,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return gathered
 
 
-def _is_group(kind) -> bool:
-    return isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, JobOptions))
+def options_for(command: str, record: type = Job) -> type[JobOptions]:
+    """The options of a subcommand by name, those of a record."""
+    return type("Options", (JobOptions,), {}, command=command, record=record)
+
+
+def _group(kind) -> type | None:
+    """The group that a parameter is: a dataclass, or `Annotated[JobOptions, command, record]`; None for one option."""
+    if get_args(kind)[:1] == (JobOptions,):
+        return options_for(*get_args(kind)[1:])
+    return kind if isinstance(kind, type) and is_dataclass(kind) else None
 
 
 def _parameter(name: str, each: Field, how: Option) -> Parameter:
@@ -236,58 +240,6 @@ def channels_of(text: str | None) -> dict | None:
         raise OptionError(
             f'--channels {text}: {error}. Expected a TOML file with lines such as tau = ["a", "b"].'
         ) from error
-
-
-class IdentifyOptions(JobOptions, command="identify"):
-    """How logs are read and filtered, what is known and unknown of the robot, and how samples and the prior count."""
-
-
-class FleetOptions(JobOptions, command="fleet"):
-    """As of `identify`, for sums of many logs."""
-
-
-class ValidateOptions(JobOptions, command="validate"):
-    """How held-out logs are read and filtered."""
-
-
-class InspectOptions(JobOptions, command="inspect"):
-    """How a log is read, and gravity of the model beside it."""
-
-
-class ExciteOptions(JobOptions, command="excite"):
-    """How logs of `--after` are read, and gravity of the model."""
-
-
-class CourseOptions(JobOptions, command="excite", record=Course):
-    """What moves, for how long and along which curves."""
-
-
-class AimOptions(JobOptions, command="excite", record=Aim):
-    """What the motion has to show, and how it will be measured."""
-
-
-class SearchOptions(JobOptions, command="excite", record=Search):
-    """Where the search starts and what it may take."""
-
-
-class AnalyzeOptions(JobOptions, command="analyze"):
-    """What of a robot its file does not say."""
-
-
-class ConvertOptions(JobOptions, command="convert"):
-    """Base and gravity of a robot that is written."""
-
-
-class HeldOptions(JobOptions, command="payload", record=Request):
-    """What is known of a payload's shape, of the arm and the sensor that carry it, and the estimator."""
-
-
-class PayloadOptions(JobOptions, command="payload"):
-    """How the logs of a payload are read."""
-
-
-class FolderOptions(JobOptions, command="check"):
-    """Folders of files that a model names."""
 
 
 CLOSING = ("--config", "--help-all", "--help")

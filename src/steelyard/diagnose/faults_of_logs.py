@@ -1,91 +1,86 @@
 """Faults that checks of logs and their inspection find; part of the catalogue in `faults`."""
 
+from functools import partial
+
 from steelyard.diagnose.fault_record import FaultRecord
 
 
-def _of_log(code: str, meaning: str, remedy: str, *more) -> FaultRecord:
+def _of_log(code: str, meaning: str, remedy: str, option: str = "", *, biases: bool = False) -> FaultRecord:
     """A warning about a log."""
-    return FaultRecord(code, "log", "warning", meaning, remedy, *more)
+    return FaultRecord(code, "log", "warning", meaning, remedy, option, biases=biases)
+
+
+def _unusable(code: str, meaning: str, remedy: str, option: str = "", *, acceptable: bool = False) -> FaultRecord:
+    """What a log cannot have."""
+    return FaultRecord(code, "log", "fatal", meaning, remedy, option, acceptable)
+
+
+_doubted = partial(_unusable, acceptable=True)  # as far as checks can tell: they may be wrong
+
+
+def _of_inspection(code: str, meaning: str, remedy: str, option: str = "") -> FaultRecord:
+    return FaultRecord(code, "inspection", "warning", meaning, remedy, option)
 
 
 OF_LOGS = (
-    FaultRecord("few_samples", "log", "fatal", "The log has fewer than 20 samples.", "Record a longer log."),
-    FaultRecord(
+    _unusable("few_samples", "The log has fewer than 20 samples.", "Record a longer log."),
+    _unusable(
         "not_finite",
-        "log",
-        "fatal",
         "A channel holds NaN or infinity.",
         "Leave these samples out: delete the lines, or select finite samples in Python.",
     ),
-    FaultRecord(
-        "time_order", "log", "fatal", "Time goes back.", "Sort the samples, or split the file at each restart."
-    ),
-    FaultRecord(
+    _unusable("time_order", "Time goes back.", "Sort the samples, or split the file at each restart."),
+    _unusable(
         "time_duplicate",
-        "log",
-        "fatal",
         "Time stands still.",
         "Keep one sample of each time stamp. Stamps in whole seconds or float32 were stored too coarsely: space "
         "samples evenly.",
         "--even-stamps",
     ),
-    FaultRecord(
+    _unusable(
         "no_torque",
-        "log",
-        "fatal",
         "The log has no torque channel.",
         "Name the columns tau_JOINT, or say which they are; motor currents will do, with --drive-gains.",
         "--channels MAP",
     ),
-    FaultRecord(
+    _unusable(
         "zero_torque",
-        "log",
-        "fatal",
         "Torque is zero in every sample of every joint.",
         "Check which columns hold the torque.",
         "--channels MAP",
     ),
-    FaultRecord(
+    _doubted(
         "counts",
-        "log",
-        "fatal",
         "Positions are whole numbers that an encoder counts.",
         "Say how many rad a count is, and where zero lies.",
         "--unit q=VALUE",
-        acceptable=True,
     ),
-    FaultRecord(
+    _doubted(
         "copied_torque",
-        "log",
-        "fatal",
         "Two joints that move differently have the same torques digit by digit.",
         "Say which column is whose, or record again.",
         "--channels MAP",
-        acceptable=True,
     ),
     _of_log(
         "computed_torque",
         "The torque was computed or asked for by a controller, not measured.",
         "Record measured torques, or motor currents; say which columns hold them.",
         "--channels MAP",
-        False,
-        True,
+        biases=True,
     ),
     _of_log(
         "torque_register",
         "Torques are counts of servo registers, not N m.",
         "State N m per count of each joint, or let a fit find them up to a common factor.",
         "--drive-gains",
-        False,
-        True,
+        biases=True,
     ),
     _of_log(
         "packed_sign",
         "Torques are whole numbers, never negative, as of registers that hold the direction in a bit.",
         "If they are, say which: bit10, bit15, int16 or int32.",
         "--unit tau=bit10",
-        False,
-        True,
+        biases=True,
     ),
     _of_log(
         "zero_torque_joint",
@@ -97,35 +92,25 @@ OF_LOGS = (
         "Torque of one joint stands still while the joint moves.",
         "None is needed for the other joints: it is left out. Look for what no longer refreshes it.",
     ),
-    FaultRecord(
+    _doubted(
         "time_unit",
-        "log",
-        "fatal",
         "Time stamps are in ms, us or ns; a warning where only long steps suggest it.",
         "Say the unit of the stamps.",
         "--unit t=ms",
-        acceptable=True,
     ),
-    FaultRecord(
+    _unusable(
         "no_velocity",
-        "log",
-        "fatal",
         "Positions hold quaternions, and there are no velocities.",
         "Record the twist [v; w] of a free base in its own axes, and the angular velocity of ball joints.",
     ),
-    FaultRecord(
+    _doubted(
         "base_convention",
-        "log",
-        "fatal",
         "Pose and twist of a free base are in another convention.",
         "Say the convention that the finding names.",
         "--base CONVENTION",
-        acceptable=True,
     ),
-    FaultRecord(
+    _unusable(
         "base_quaternion",
-        "log",
-        "fatal",
         "Columns 4 to 7 of q are no quaternion of the base.",
         "Write q as position in the world, quaternion x y z w, then the joints.",
     ),
@@ -134,50 +119,35 @@ OF_LOGS = (
         "The twist of a free base follows its pose in no convention.",
         "Check columns and clocks; v holds the twist [v; w] of the base in its own axes.",
     ),
-    FaultRecord(
+    _doubted(
         "contact_late",
-        "log",
-        "fatal",
         "Flags of contact come too late or too early for the motion of the feet.",
         "Shift the flags by the samples that the finding names, or find contacts from the motion.",
         "--contacts auto",
-        acceptable=True,
     ),
-    FaultRecord(
+    _doubted(
         "contact_in_flight",
-        "log",
-        "fatal",
         "Flags of contact are set while the foot flies.",
         "Check which foot the flags are of, and whether 0 means contact; or find contacts from the motion.",
         "--contacts auto",
-        acceptable=True,
     ),
-    FaultRecord(
+    _doubted(
         "contact_never",
-        "log",
-        "fatal",
         "A foot carries the robot and its flag of contact is never set.",
         "Look at its sensor, or find contacts from the motion.",
         "--contacts auto",
-        acceptable=True,
     ),
-    FaultRecord(
+    _doubted(
         "contact_missing",
-        "log",
-        "fatal",
         "A foot carries the robot and has no flags of contact, though others have.",
         "Add its column, or find contacts from the motion.",
         "--contacts auto",
-        acceptable=True,
     ),
-    FaultRecord(
+    _doubted(
         "contact_unflagged",
-        "log",
-        "fatal",
         "Torques tell that feet carry the robot where they are taken to be free.",
         "Look at the flags. On soft ground, and where feet slip, motion does not show contacts: record flags.",
         "--contacts auto",
-        acceptable=True,
     ),
     _of_log(
         "contact_slip",
@@ -195,21 +165,15 @@ OF_LOGS = (
         "Lift each foot in some samples, measure its force, or weigh the robot.",
         "--mass all=KG",
     ),
-    FaultRecord(
+    _doubted(
         "imu_gravity",
-        "log",
-        "fatal",
         "Accelerations of the inertial sensor are not in m/s^2, or without gravity.",
         "Correct its columns, or leave them out.",
-        acceptable=True,
     ),
-    FaultRecord(
+    _doubted(
         "imu_axes",
-        "log",
-        "fatal",
         "The inertial sensor and the base's pose tell different motions.",
         "Give its columns in the axes of its frame, rates in rad/s; or leave them out.",
-        acceptable=True,
     ),
     _of_log(
         "imu_bias",
@@ -232,14 +196,11 @@ OF_LOGS = (
         "Inertial sensors that are not on the base are not used.",
         "None is needed.",
     ),
-    FaultRecord(
+    _doubted(
         "wrapped_angle",
-        "log",
-        "fatal",
         "An angle jumps by a full turn.",
         "Unwrap it.",
         "--unwrap JOINT",
-        acceptable=True,
     ),
     _of_log(
         "degrees_suspected",
@@ -247,7 +208,7 @@ OF_LOGS = (
         "If q is in degrees, say so.",
         "--unit q=deg",
     ),
-    FaultRecord("velocity_degrees", "log", "warning", "Velocities are in degrees.", "Say so.", "--unit v=deg/s"),
+    _of_log("velocity_degrees", "Velocities are in degrees.", "Say so.", "--unit v=deg/s"),
     _of_log(
         "velocity_sign",
         "The velocity of a joint has the opposite sign of the rate of its position.",
@@ -328,10 +289,8 @@ OF_LOGS = (
         "Positions are outside the model's limits.",
         "Check the order of the joints and the zeros of their encoders.",
     ),
-    FaultRecord(
+    _unusable(
         "percent",
-        "log",
-        "fatal",
         "Positions of a gripper are in per cent of its travel.",
         "Convert them to rad or m, or lock the joint where it stood still.",
         "--scale q:JOINT=FACTOR",
@@ -378,27 +337,19 @@ OF_LOGS = (
         "A drive is switched off in a part of the log.",
         "Leave that part out; without torque it shows friction and gravity alone.",
     ),
-    FaultRecord(
+    _of_inspection(
         "coarse_position",
-        "inspection",
-        "warning",
         "At the usual cutoff, accelerations are over 4 % encoder steps.",
         "Log the motor's encoder rather than rounded values, or move faster.",
     ),
-    FaultRecord(
+    _of_inspection(
         "noisy_position",
-        "inspection",
-        "warning",
         "At the usual cutoff, accelerations are over 4 % noise.",
         "Log the motor's encoder, or move faster.",
     ),
-    FaultRecord(
-        "idle_start", "inspection", "warning", "No joint moves at the start of the log.", "Cut these samples off."
-    ),
-    FaultRecord(
+    _of_inspection("idle_start", "No joint moves at the start of the log.", "Cut these samples off."),
+    _of_inspection(
         "idle_end",
-        "inspection",
-        "warning",
         "No joint moves at the end of the log, which is held out for validation.",
         "Cut these samples off, or hold out a smaller share.",
         "--validation SHARE",

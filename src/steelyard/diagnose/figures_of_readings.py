@@ -7,11 +7,12 @@ import numpy as np
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.given_links import LEAST, GivenLinks
 from steelyard.diagnose.reading import Reading
-from steelyard.diagnose.readings import reordered
+from steelyard.diagnose.readings import reordered, scaled
 from steelyard.diagnose.regression import LONGEST, STEP
 from steelyard.diagnose.thresholds import EVIDENCE, RANK
 from steelyard.errors import FitError
 from steelyard.fit.drive_calibration import gains_by_model
+from steelyard.fit.qr import span
 
 KNOWN = 0.1  # relative standard deviation of a factor between a joint's torque and gravity of the given links
 PLAUSIBLE = 2.0  # factor by which masses of a given model may be off
@@ -35,12 +36,12 @@ def factors(case: Case) -> Iterator[Reading]:
     for each in [each for each in units if _ratio(each, 1.0) > PLAUSIBLE]:
         said = f"Torques are {each:.4g} times those that the links of the given model need, in every joint"
         remedy, options = unit_remedy(each)
-        scaled, figures = _scaled(case, case.dofs, 1 / each), {"factor": each}
-        yield Reading("torque_unit", said, options, remedy=remedy, torque=scaled, figures=figures)
+        fitting, figures = scaled(case, case.dofs, 1 / each), {"factor": each}
+        yield Reading("torque_unit", said, options, remedy=remedy, torque=fitting, figures=figures)
     for dof in known.tolist():
         if _ratio(factor[dof], 1.0) > PLAUSIBLE:
             said = f"The torque of {names[dof]} is {factor[dof]:.3g} times that of gravity on the given links"
-            option, own = ("--scale", f"tau:{names[dof]}={1 / factor[dof]:.5g}"), _scaled(case, [dof], 1 / factor[dof])
+            option, own = ("--scale", f"tau:{names[dof]}={1 / factor[dof]:.5g}"), scaled(case, dof, 1 / factor[dof])
             yield Reading("torque_scale", said, option, names[dof], torque=own, figures={"factor": factor[dof]})
     if len(known) > 1 and _of_drives(factor[known]):
         own = np.full(case.robot.nv, common)
@@ -89,9 +90,7 @@ def order_of_torques(case: Case) -> Iterator[Reading]:
         return
     left = np.empty((nv, nv))
     for dof, (_, rows) in enumerate(case.regression.own):
-        size = np.linalg.norm(rows, axis=0)
-        axes, s, _ = np.linalg.svd(rows[:, size > 0] / size[size > 0], full_matrices=False)
-        inside = axes[:, s > RANK * s[0]].T @ case.target.T
+        inside = span(rows, RANK).T @ case.target.T
         left[dof] = np.log(np.maximum(1 - np.sum(inside**2, axis=0) / energy, LEAST))
     weights = left - left.min() + 1.0  # no zeros, which a sparse matrix takes for no match at all
     yield from reordered(case, min_weight_full_bipartite_matching(csr_array(weights))[1], ("tau:",))
@@ -104,11 +103,6 @@ def _currents(names: Sequence[str], gains: np.ndarray) -> Reading:
     figures = {f"gain_{name}": x for name, x in zip(names, gains, strict=True)}
     drives = ("--drive-gains",)
     return Reading("motor_current", said, drives, torque=np.diag(gains), price=EVIDENCE, figures=figures)
-
-
-def _scaled(case: Case, dofs: Sequence[int], factor: float) -> np.ndarray:
-    """(nv, nv) that scales some degrees."""
-    return np.diag(np.where(np.isin(np.arange(case.robot.nv), dofs), factor, 1.0))
 
 
 def unit_remedy(factor: float) -> tuple[str, tuple[str, ...]]:

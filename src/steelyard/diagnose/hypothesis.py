@@ -1,6 +1,5 @@
 """A mistake that may have been made, and the same data with it undone."""
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,9 +16,8 @@ class Hypothesis:
     """fault: what to say if it is true. case: the mistake undone. before, after: (nv,) residual energies of a fit with
     the mistake and without; left: (n, nv) what the latter leaves.
 
-    more: further faults undone with it. certain: whether its figures are none by chance, however little they win.
-    surprise: nats that figures of such a size cost before any data is looked at. given: whether it makes links those of
-    the given model. ahead: times what any other mistake wins that it has to win.
+    more: further faults undone with it. surprise: nats that figures of such a size cost before any data is looked at.
+    given: whether it makes links those of the given model.
     """
 
     fault: Fault
@@ -28,10 +26,8 @@ class Hypothesis:
     after: np.ndarray
     left: np.ndarray
     more: tuple[Fault, ...] = ()
-    certain: bool = False
     surprise: float = 0.0
     given: bool = False
-    ahead: float = 1.0
 
     @cached_property
     def gain(self) -> float:
@@ -52,18 +48,10 @@ class Hypothesis:
         return self.gain > least and self.evidence > EVIDENCE
 
     @property
-    def dof(self) -> int:
-        """Degree of freedom that its fault concerns."""
-        return self.case.robot.dof_names.index(self.fault.joint)
-
-    @property
     def own_share(self) -> float:
         """Share of its joint's unexplained energy that remains, by the fits that judge it."""
-        return float(self.after[self.dof] / self.before[self.dof])
-
-    def remaining_share(self, case: Case) -> float:
-        """Share of what physical links leave unexplained in a case that remains: of its joint, or of all joints."""
-        return remaining_share(self.fault, case, self.case)
+        dof = self.case.robot.dof_names.index(self.fault.joint)
+        return float(self.after[dof] / self.before[dof])
 
 
 def free_hypothesis(case: Case, changed: Case, told: Fault, **options) -> Hypothesis:
@@ -86,17 +74,3 @@ def remaining_share(cause: Fault, case: Case, undone: Case) -> float:
         return float((undone.relative[dof] / case.relative[dof]) ** 2)
     shares = np.linalg.norm(undone.relative) / np.linalg.norm(case.relative)
     return float(min(shares, undone.relative_error / case.relative_error) ** 2)
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A kind of mistake that least squares finds. hypotheses: of a case; accepts: whether one is believed, if none wins
-    more; told: those that are, as they are to be told, where they exclude each other."""
-
-    hypotheses: Callable[[Case], Iterable[Hypothesis]] = lambda _: ()
-    accepts: Callable[[Case, Hypothesis], bool] = lambda _, __: True
-    told: Callable[[Case, Sequence[Hypothesis]], Iterable[Hypothesis]] = lambda _, accepted: accepted
-
-    def accepted(self, case: Case) -> Iterable[Hypothesis]:
-        """Hypotheses of a case that are believed."""
-        return self.told(case, [each for each in self.hypotheses(case) if self.accepts(case, each)])

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.diagnose.case import FEWEST, Case, gain
 from steelyard.diagnose.figures_of_readings import factors, order_of_torques, zeros
 from steelyard.diagnose.given_links import GivenLinks
-from steelyard.diagnose.hypothesis import Hypothesis
+from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis
 from steelyard.diagnose.reading import Reading
 from steelyard.diagnose.readings import readings_of_motion, replayed, replays, signs_of_torques
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, OTHER, POOR
@@ -129,9 +129,7 @@ def _told(case: Case, few: Case, found: Readings, after: _Judged, before: _Judge
     figures = GivenLinks(few).relative_error, GivenLinks(_read(few, found)).relative_error
     nats = after.evidence - before.evidence
     told = [each.fault(*figures, nats, [other for other in found if other is not each], also) for each in found]
-    changed = _read(case, found)
-    energies = case.free_energy, changed.free_energy, changed.free_error
-    return Hypothesis(told[0], changed, *energies, more=tuple(told[1:]), given=after.own)
+    return free_hypothesis(case, _read(case, found), told[0], more=tuple(told[1:]), given=after.own)
 
 
 def _together(few: Case, alone: dict[Reading, GivenLinks], most: float) -> Readings:

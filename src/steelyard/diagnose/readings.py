@@ -43,7 +43,7 @@ def _units_of_angles(case: Case) -> Iterator[Reading]:
     yield Reading(code, said.format("All positions are"), ("--unit", "q=rev"), position=everything, least=WINS)
     for dof in np.flatnonzero(turning).tolist():
         told, options = said.format(f"The position of {names[dof]} is"), ("--unit", f"q:{names[dof]}=rev")
-        yield Reading(code, told, options, position=_scaled(case, dof, TURN), least=WINS)
+        yield Reading(code, told, options, position=scaled(case, dof, TURN), least=WINS)
 
 
 def _gravity(case: Case) -> Iterator[Reading]:
@@ -73,7 +73,7 @@ def _gravity(case: Case) -> Iterator[Reading]:
 def _signs(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
     yield from signs_of_torques(case, case.dofs)
     for dof in worst:
-        name, turned = case.robot.dof_names[dof], _scaled(case, dof, -1.0)
+        name, turned = case.robot.dof_names[dof], scaled(case, dof, -1.0)
         yield from signs_of_torques(case, [dof])
         if dof not in case.robot.scalar_positions:
             continue
@@ -89,7 +89,7 @@ def signs_of_torques(case: Case, dofs: Sequence[int]) -> Iterator[Reading]:
         said = "Every torque has the opposite sign of the model's convention (as a load that the joint feels, perhaps)"
         yield Reading("torque_sign_all", said, ("--scale", "tau:all=-1"), torque=-np.eye(case.robot.nv))
         return
-    for name, turned in ((case.robot.dof_names[dof], _scaled(case, dof, -1.0)) for dof in dofs):
+    for name, turned in ((case.robot.dof_names[dof], scaled(case, dof, -1.0)) for dof in dofs):
         said = f"The torque of {name} has the wrong sign"
         yield Reading("torque_sign", said, ("--scale", f"tau:{name}=-1"), name, torque=turned)
 
@@ -102,7 +102,7 @@ def _gears(case: Case, worst: Sequence[int]) -> Iterator[Reading]:
             said = f"Position and torque of {name} are those before a gear or belt of ratio {ratio:.3g}: the joint "
             said += f"moves {1 / ratio:.3g} times as far, with {ratio:.3g} times the torque"
             options = ("--scale", f"q:{name}={1 / ratio:.5g}", "--scale", f"tau:{name}={ratio:.5g}")
-            slower, more = _scaled(case, dof, 1 / ratio), _scaled(case, dof, ratio)
+            slower, more = scaled(case, dof, 1 / ratio), scaled(case, dof, ratio)
             yield Reading("joint_gear", said, options, name, position=slower, torque=more, least=GEARED, of_links=True)
 
 
@@ -171,6 +171,6 @@ def _coordinates(names: tuple[str, ...]) -> Iterator[Reading]:
                 yield Reading(code, said, position=mixed, torque=np.linalg.inv(mixed).T, **told)
 
 
-def _scaled(case: Case, dof: int, factor: float) -> np.ndarray:
-    """(nv, nv) that scales one degree."""
-    return np.diag(np.where(np.arange(case.robot.nv) == dof, factor, 1.0))
+def scaled(case: Case, dofs: int | Sequence[int], factor: float) -> np.ndarray:
+    """(nv, nv) that scales some degrees."""
+    return np.diag(np.where(np.isin(np.arange(case.robot.nv), dofs), factor, 1.0))

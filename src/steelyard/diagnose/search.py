@@ -4,7 +4,6 @@ A flipped sign makes every other test fire, too: only after it is undone do they
 is left that is no noise, something else is wrong that looks like them: then no cause is named.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from steelyard.diagnose.added_columns import lasting
@@ -71,23 +70,10 @@ def _steps(case: Case, gross: bool) -> list[Hypothesis]:
 
 
 def _next(case: Case, gross: bool) -> Hypothesis | None:
-    """What a log holds in the place of positions and torques of joints; else the fine mistake that wins most, if none
-    passes by: without that stretch anything fits."""
+    """What a log holds in the place of positions and torques of joints; else what wins most of fine mistakes that do
+    not spoil the fit of the given links, and of what passes by: without that stretch anything fits."""
     found = misreading(case) if gross else None
     if found is not None:
         return found
-    return _best(each for each in (*passing_force.MISTAKE.accepted(case), _fine(case)) if each is not None)
-
-
-def _fine(case: Case) -> Hypothesis | None:
-    """The one that wins most, of those that do not spoil the fit of the given links."""
-    found = [each for kind in MISTAKES for each in kind.accepted(case) if not spoils(case, each.case)]
-    best = _best(found)
-    others = [each for each in found if best is not None and each.fault.code != best.fault.code]
-    if best is None or all(best.gain >= best.ahead * each.gain for each in others):
-        return best
-    return _best(others)
-
-
-def _best(tried: Iterable[Hypothesis]) -> Hypothesis | None:
-    return max(tried, key=lambda each: each.gain, default=None)
+    fine = (each for hypotheses in MISTAKES for each in hypotheses(case) if not spoils(case, each.case))
+    return max((*passing_force.hypotheses(case), *fine), key=lambda each: each.gain, default=None)

@@ -115,8 +115,7 @@ def sandwich(blocks: Sequence[Information], *, noise=None, about=None) -> Sandwi
     weighted = found.of(total)
     weighted = weighted.weighted(weighted.independence / np.square(noise))
     problem = whiten(weighted)
-    kept = problem.directions[:, -problem.rank :]
-    to_base = problem.scale[:, None] * kept / np.sqrt(problem.eigenvalues[-problem.rank :])
+    to_base, kept = problem.spread, problem.directions[:, -problem.rank :]
     gram = np.stack([to_base.T @ b.squares.weighted(weighted.weights) @ to_base for b in blocks])
     moment = np.stack([(weighted.weights @ b.moment) @ to_base for b in blocks])
     solution = moment.sum(axis=0)

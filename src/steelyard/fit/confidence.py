@@ -173,17 +173,9 @@ def posterior_uncertainty(estimate: Estimate, *, level: float = 0.95) -> Uncerta
         3,
     )
     labels = tuple((Source.GIVEN, Source.NOTHING, Source.DATA, Source.PRIOR)[k] for k in kinds)
-    reach, least = ndtri(1 - (1 - level) / 2) * deviation, _least(estimate)
-    lower, upper = np.minimum(np.maximum(value - reach, least), value), value + reach
-    p, names = layout.size, (layout.names, estimate.base_names)
-    parts = [
-        Intervals(each, value[cut], lower[cut], upper[cut], deviation[cut], labels[cut], level)
-        for each, cut in zip(names, (slice(0, p), slice(p, None)), strict=True)
-    ]
     return Uncertainty(
         estimate=estimate,
-        parameters=parts[0],
-        base=parts[1],
+        **_intervals(estimate, value, value, ndtri(1 - (1 - level) / 2) * deviation, deviation, labels, level),
         covariance=estimate.covariance,
         noise=estimate.noise,
         blocks=0,
@@ -231,6 +223,8 @@ def uncertainty(
         >>> found.base.labels[0], bool(found.base.lower[0] < 2.0 < found.base.upper[0])
         ('data-determined', True)
     """
+    from scipy.special import stdtrit
+
     _check(estimate, blocks, level)
     blocks = [block.plain for block in blocks]
     scores = independent_blocks(sandwich(blocks, noise=estimate.noise, about=estimate.base))
@@ -247,18 +241,12 @@ def uncertainty(
     own = scores.variance(whitened) + (whitened @ shift) ** 2
     deviation = np.sqrt(np.where(seen, own, np.sum(spread**2, axis=1)))
     middle = np.where(seen, whitened @ scores.solution, value)
-    lower, upper = _limits(estimate, value, middle, deviation, np.where(seen, degrees, np.median(degrees)), level)
-    deviation[list(estimate.fixed)] = 0.0
+    reach = stdtrit(np.where(seen, degrees, np.median(degrees)), 1 - (1 - level) / 2) * deviation
     labels = [Source.GIVEN if i in estimate.fixed else each for i, each in enumerate(labels)]
-
-    def part(names, cut: slice) -> Intervals:
-        return Intervals(names, value[cut], lower[cut], upper[cut], deviation[cut], tuple(labels[cut]), level)
-
     p = estimate.layout.size
     return Uncertainty(
         estimate=estimate,
-        parameters=part(estimate.layout.names, slice(0, p)),
-        base=part(estimate.base_names, slice(p, None)),
+        **_intervals(estimate, value, middle, reach, deviation, labels, level),
         covariance=spread[p:] @ spread[p:].T,
         noise=scores.noise,
         blocks=scores.count,
@@ -333,16 +321,20 @@ def _degrees(estimate: Estimate, scores: Sandwich) -> np.ndarray:
     return degrees
 
 
-def _limits(estimate: Estimate, value, middle, deviation, degrees, level: float):
-    """(c,) lower and upper limits of parameters and base parameters, which hold their values."""
-    from scipy.special import stdtrit
-
-    reach, least = stdtrit(degrees, 1 - (1 - level) / 2) * deviation, _least(estimate)
+def _intervals(estimate: Estimate, value, middle, reach, deviation, labels, level: float) -> dict[str, Intervals]:
+    """Of parameters and base parameters, one after the other (c,), which hold their values."""
+    least, given, p = _least(estimate), list(estimate.fixed), estimate.layout.size
     lower = np.minimum(np.maximum(middle - reach, least), value)
     upper = np.maximum(np.maximum(middle + reach, least), value)
-    given = list(estimate.fixed)
     lower[given] = upper[given] = value[given]
-    return lower, upper
+    deviation[given] = 0.0
+    return {
+        name: Intervals(names, value[cut], lower[cut], upper[cut], deviation[cut], tuple(labels[cut]), level)
+        for name, names, cut in (
+            ("parameters", estimate.layout.names, slice(0, p)),
+            ("base", estimate.base_names, slice(p, None)),
+        )
+    }
 
 
 def _least(estimate: Estimate) -> np.ndarray:

@@ -137,7 +137,7 @@ def _amounts(start, directions, known: Sequence[Constraint]) -> np.ndarray:
     for i, each in enumerate(known):
         aux = slice(place, place + each.A_aux.shape[1])
         place = aux.stop
-        for kind, n, block in _blocks(each):
+        for kind, n, block in cones.ConeRows(each.A, each.A_aux, each.b, each.cones).blocks():
             A = np.zeros((block.stop - block.start, width))
             A[:, :size] = each.A[block] @ directions
             A[:, aux] = each.A_aux[block]
@@ -161,11 +161,3 @@ def _amounts(start, directions, known: Sequence[Constraint]) -> np.ndarray:
         tolerances=COARSE,
     )
     return solution[width - count :]
-
-
-def _blocks(constraint: Constraint):
-    start = 0
-    for kind, n in constraint.cones:
-        stop = start + cones.row_count(kind, n)
-        yield kind, n, slice(start, stop)
-        start = stop

@@ -9,13 +9,13 @@ or parameters of a link. The sums of an Information of currents hold all that is
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import FitError, OptionError, choices
 from steelyard.fit.prior import model_parameters
+from steelyard.fit.qr import span
 from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.information import Information
 from steelyard.numbers import ROUNDING, STEPS
@@ -161,10 +161,10 @@ def _parts(info: Information, known: dict[str, float], loads: Sequence[Load]) ->
         raise OptionError(f"known names columns; there is no '{unknown_names[0]}', but {choices(layout.names)}.")
     columns = [layout.names.index(name) for name in known]
     fixed = regrouping[:, columns] @ np.array(list(known.values()), dtype=float)
-    spaces = [_span(np.delete(regrouping, columns, axis=1))]
+    spaces = [span(np.delete(regrouping, columns, axis=1))]
     for load in loads:
         block = regrouping[:, layout.body(layout.body_names.index(load.body))]
-        spaces.append(_span(block[:, 1:]) if np.size(load.theta) == 1 else np.zeros((len(block), 0)))
+        spaces.append(span(block[:, 1:]) if np.size(load.theta) == 1 else np.zeros((len(block), 0)))
     starts = np.cumsum([0, *(space.shape[1] for space in spaces)])
     parts = []
     for k, each in enumerate([info, *(load.info for load in loads)]):
@@ -180,17 +180,10 @@ def _parts(info: Information, known: dict[str, float], loads: Sequence[Load]) ->
     return parts
 
 
-def _span(columns) -> np.ndarray:
-    size = np.linalg.norm(columns, axis=0)
-    columns = columns[:, size > 0] / size[size > 0]
-    U, singular, _ = np.linalg.svd(columns, full_matrices=False)
-    return U[:, singular > 1e-10 * singular.max(initial=0.0)]
-
-
 def _require_scale(parts: list[_Part]):
     """Raise FitError when what is known could as well be something unknown: gains times any number then fit too."""
     known, unknown = (np.concatenate([getattr(part, name) for part in parts]) for name in ("known", "unknown"))
-    Q = _span(unknown)
+    Q = span(unknown)
     size = np.linalg.norm(known)
     if not size > 0:
         raise FitError(f"Nothing is known in kilograms, so gains and parameters may be any multiple. {REMEDY}")
@@ -211,7 +204,7 @@ def _linear(parts: list[_Part]) -> tuple[np.ndarray, np.ndarray]:
         rhs[:count] -= B.T @ (G @ w)
         rhs[count:] += info.moment @ w
     N[count:, :count] = N[:count, count:].T
-    solution = _NormalEquations(N, parts[0].info.group_names).solve(rhs)
+    solution = _inverse(N, parts[0].info.group_names) @ rhs
     return solution[:count], solution[count:]
 
 
@@ -221,14 +214,14 @@ def _refined(parts: list[_Part], z, gains) -> tuple[np.ndarray, np.ndarray]:
     inverse = 1.0 / gains
     for _ in range(STEPS):
         N, gradient = _normal_equations(parts, z, inverse)
-        normal = _NormalEquations(N, names)
-        step = normal.solve(gradient)
+        covariance = _inverse(N, names)
+        step = covariance @ gradient
         z, inverse = z + step[:count], inverse + step[count:]
         if np.abs(step[count:] / inverse).max() < ROUNDING:
             break
     else:
         raise FitError("The gains do not settle: the load or motion is too weak against the noise of the currents.")
-    deviation = np.sqrt(np.maximum(np.diag(normal.inverse)[count:], 0.0)) / inverse**2
+    deviation = np.sqrt(np.maximum(np.diag(covariance)[count:], 0.0)) / inverse**2
     return 1.0 / inverse, deviation
 
 
@@ -256,28 +249,16 @@ def _normal_equations(parts: list[_Part], z, inverse):
     return N, gradient
 
 
-@dataclass(frozen=True, eq=False)
-class _NormalEquations:
-    """Normal equations whose last unknowns are the gains of `names`. Raises FitError when one is not determined."""
-
-    matrix: np.ndarray
-    names: tuple[str, ...]
-
-    def solve(self, rhs) -> np.ndarray:
-        return self.inverse @ rhs
-
-    @cached_property
-    def inverse(self) -> np.ndarray:
-        """Inverse on what the data determines."""
-        size = np.sqrt(np.diag(self.matrix))
-        size = np.where(size > 0, size, 1.0)
-        values, vectors = np.linalg.eigh(self.matrix / size[:, None] / size)
-        weak = values <= ROUNDING * values[-1]
-        open_gains = np.abs(vectors[-len(self.names) :, weak]).max(axis=1, initial=0.0)
-        if open_gains.max(initial=0.0) > 1e-3:
-            unseen = [name for name, share in zip(self.names, open_gains, strict=True) if share > 1e-3]
-            raise FitError(
-                f"The motion does not show the gains of {choices(unseen)}. Move these joints, and record more."
-            )
-        kept = vectors[:, ~weak] / size[:, None]
-        return (kept / values[~weak]) @ kept.T
+def _inverse(matrix: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """Inverse, on what the data determines, of normal equations whose last unknowns are the gains of `names`. Raises
+    FitError when one is not determined."""
+    size = np.sqrt(np.diag(matrix))
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(matrix / size[:, None] / size)
+    weak = values <= ROUNDING * values[-1]
+    open_gains = np.abs(vectors[-len(names) :, weak]).max(axis=1, initial=0.0)
+    if open_gains.max(initial=0.0) > 1e-3:
+        unseen = [name for name, share in zip(names, open_gains, strict=True) if share > 1e-3]
+        raise FitError(f"The motion does not show the gains of {choices(unseen)}. Move these joints, and record more.")
+    kept = vectors[:, ~weak] / size[:, None]
+    return (kept / values[~weak]) @ kept.T

@@ -255,12 +255,6 @@ class Estimate(Card):
             raise FitError(f"{self.method} weighs nothing by evidence: fit with sy.fit.posterior.")
         return self.weighed
 
-    @property
-    def relative_deviation(self) -> np.ndarray:
-        """(r,) standard deviation of each base parameter over its magnitude."""
-        deviation = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-        return deviation / np.maximum(np.abs(self.base), np.finfo(float).tiny)
-
     @cached_property
     def smallest_eigenvalues(self) -> np.ndarray:
         """(nb,) smallest eigenvalue of each body's pseudo-inertia; positive means physically consistent."""

@@ -26,7 +26,7 @@ from steelyard.fit.estimate import Estimate
 from steelyard.fit.linear import unconstrained
 from steelyard.fit.m_estimators import Fit, fit_of, repeatable
 from steelyard.fit.thresholds import THRESHOLDS
-from steelyard.fit.whitening import Whitened, noise_floor, require_enough_samples, weigh_by_noise, whiten
+from steelyard.fit.whitening import known_noise, noise_floor, require_enough_samples, weigh_by_noise, whiten
 from steelyard.information import Information, accumulate
 from steelyard.information.gram import Squares
 from steelyard.information.samples import products, require_same_samples
@@ -74,7 +74,7 @@ def total(info: Information, noise, *, torque_noise=None) -> Estimate:
     """
     info = info.plain.base.as_gram()
     require_enough_samples(info)
-    covariances, given = _covariances(info, noise), _torque_noise(info, torque_noise)
+    covariances, given = _covariances(info, noise), known_noise(info, torque_noise, "torque_noise")
     weighted, spread = weigh_by_noise(info)
     base = whiten(weighted).solve()
     for _ in range(ROUNDS):
@@ -121,21 +121,6 @@ def _covariances(info: Information, noise) -> np.ndarray:
     return np.broadcast_to(np.diag(noise**2), (groups, r, r)) if noise.ndim == 1 else noise
 
 
-def _torque_noise(info: Information, given) -> np.ndarray | None:
-    if given is None:
-        return None
-    given = np.asarray(given, dtype=float)
-    if given.shape != info.counts.shape or not (np.isfinite(given).all() and (given > 0).all()):
-        raise OptionError(f"torque_noise has {len(info.counts)} positive numbers, one a row group; got {given}.")
-    return given
-
-
-def _unit_directions(problem: Whitened) -> np.ndarray:
-    """(r, k) with `R B = 1`: every direction of the data that is more than rounding, at unit information."""
-    k = problem.rank
-    return problem.scale[:, None] * problem.directions[:, -k:] / np.sqrt(problem.eigenvalues[-k:])
-
-
 def _column_part(info: Information, covariances) -> np.ndarray:
     """(r, r) what errors of the columns are expected to have added to the weighted Gram matrix."""
     return np.tensordot(info.weights * info.counts, covariances, axes=1)
@@ -144,7 +129,7 @@ def _column_part(info: Information, covariances) -> np.ndarray:
 def _solution(info: Information, covariances, torque) -> np.ndarray:
     """(r,) total least squares of a weighted Information. torque: (g,) variances of the torque."""
     problem = whiten(info)
-    B, r, k = _unit_directions(problem), problem.r, problem.rank
+    B, r, k = problem.spread, problem.r, problem.rank
     rest = np.sqrt(max(info.c - r @ r, np.finfo(float).eps * info.c))
     inverse = np.eye(k + 1)  # of the triangular factor of [Y tau] in these directions
     inverse[:, k] = np.append(-r, 1.0) / rest
@@ -156,7 +141,7 @@ def _solution(info: Information, covariances, torque) -> np.ndarray:
 
 def _reduced(info: Information, covariances) -> Information:
     """A weighted Information whose Gram matrices lack the errors' part, or as much as leaves their sum positive."""
-    B = _unit_directions(whiten(info))
+    B = whiten(info).spread
     largest = np.linalg.eigvalsh(B.T @ _column_part(info, covariances) @ B)[-1]
     share = min(1.0, KEPT / largest) if largest > 0 else 1.0
     return replace(info, squares=Squares.of(info.gram - share * info.counts[:, None, None] * covariances))

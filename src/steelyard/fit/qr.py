@@ -67,3 +67,11 @@ def least_squares(A, b) -> np.ndarray:
     from scipy.linalg import lstsq
 
     return np.asarray(lstsq(A, b, cond=UNREACHABLE, lapack_driver="gelsy", check_finite=False)[0])  # pyright: ignore
+
+
+def span(columns, least: float = 1e-10) -> np.ndarray:
+    """(n, m) orthonormal axes of columns (n, k) at unit length, none for singular values below this share of the
+    largest."""
+    size = np.linalg.norm(columns, axis=0)
+    U, singular, _ = np.linalg.svd(columns[:, size > 0] / size[size > 0], full_matrices=False)
+    return U[:, singular > least * singular.max(initial=0.0)]

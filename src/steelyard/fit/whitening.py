@@ -41,11 +41,15 @@ class Whitened:
         kept = len(self.eigenvalues) - self.rank
         return self.scale * (self.directions[:, kept:] @ (self.r / np.sqrt(self.eigenvalues[kept:])))
 
+    @property
+    def spread(self) -> np.ndarray:
+        """(r, k) with `R spread = 1`: every direction of the data that is more than rounding, at unit information."""
+        kept = len(self.eigenvalues) - self.rank
+        return self.scale[:, None] * self.directions[:, kept:] / np.sqrt(self.eigenvalues[kept:])
+
     def covariance(self) -> np.ndarray:
         """(r, r) covariance for unit-variance rows; infinite variance shows as the pseudo-inverse leaving it out."""
-        kept = len(self.eigenvalues) - self.rank
-        spread = self.scale[:, None] * self.directions[:, kept:] / np.sqrt(self.eigenvalues[kept:])
-        return spread @ spread.T
+        return self.spread @ self.spread.T
 
 
 def whiten(info: Information) -> Whitened:
@@ -164,15 +168,15 @@ def _solved(info: Information) -> np.ndarray:
     return scale * cho_solve(triangle, scale * info.b, check_finite=False)
 
 
-def known_noise(info: Information, noise) -> np.ndarray | None:
+def known_noise(info: Information, noise, name: str = "noise") -> np.ndarray | None:
     """Noise (g,) that is given, checked; None where none is. Raises OptionError."""
     if noise is None:
         return None
     noise = np.asarray(noise, dtype=float)
     if noise.shape != info.counts.shape or not (np.isfinite(noise).all() and (noise > 0).all()):
         raise OptionError(
-            f"noise is {len(info.counts)} positive standard deviations, one a row group ({choices(info.group_names)}); "
-            f"got {noise}."
+            f"{name} is {len(info.counts)} positive standard deviations, one a row group "
+            f"({choices(info.group_names)}); got {noise}."
         )
     return noise
 

@@ -105,14 +105,6 @@ def _cause(kind: str, place: str, columns, basis: Basis) -> Cause:
 
 
 @dataclass(frozen=True, eq=False)
-class MemberChange:
-    """Precision (r, r) and score (r,), `precision @ change`, of a change of base parameters."""
-
-    precision: np.ndarray
-    score: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
 class Explained:
     """A cause's test."""
 
@@ -125,24 +117,24 @@ class Explained:
     deviation: np.ndarray
 
 
-def change_along(evidences: Sequence[Evidence], u) -> MemberChange:
-    """Change `b` of `x_k = a + u_k b`. u: (l,)."""
+def change_along(evidences: Sequence[Evidence], u) -> Evidence:
+    """Of the change `b` of `x_k = a + u_k b`. u: (l,)."""
     P = np.stack([each.precision for each in evidences])
     h = np.stack([each.moment for each in evidences])
     u = np.asarray(u, dtype=float)
     total, along, twice = P.sum(axis=0), np.tensordot(u, P, 1), np.tensordot(u * u, P, 1)
     weight = along @ pseudo_inverse(total)
-    return MemberChange(twice - weight @ along, u @ h - weight @ h.sum(axis=0))
+    return Evidence(twice - weight @ along, u @ h - weight @ h.sum(axis=0))
 
 
 def score_test(
-    change: MemberChange, cause: Cause, *, noise: MemberChange | None = None, spread_degrees: float = np.inf
+    change: Evidence, cause: Cause, *, noise: Evidence | None = None, spread_degrees: float = np.inf
 ) -> Explained:
     """The test of one cause. noise: the change without the estimated spread, of `spread_degrees`, that it has in it:
     the more of a direction's variance is spread, the fewer degrees it has, and chi-square becomes F (Satterthwaite
     1946)."""
     H = cause.directions
-    V, U = H.T @ change.precision @ H, H.T @ change.score
+    V, U = H.T @ change.precision @ H, H.T @ change.moment
     root, lost = _inverse_root(V)
     z = root.T @ U
     statistic, degrees = float(z @ z), root.shape[1]

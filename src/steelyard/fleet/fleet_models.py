@@ -47,15 +47,14 @@ def fits(study: Study, *, progress: Progress | None = None) -> Fits:
     report = progress or (lambda stage, share: None)
     sums = study.accumulation
     known, _ = knowledge_of(sums.job, sums.robot)
-    options: dict[str, Any] = {}
     out = {each.robot for each in study.population.outliers}
     inside = (m for i, m in enumerate(study.members) if i not in out)
     report("fitting the fleet", 0.0)
-    common = consistent(total_of([run.fitted for member in inside for run in member.current]), **options, **known)
+    common = consistent(total_of([run.fitted for member in inside for run in member.current]), **known)
     found = {}
     for k, member in enumerate(study.members):
         report(f"fitting {member.name}", (k + 1) / len(study.members))
-        found[member.name] = _fit(member, study, common, options | known)
+        found[member.name] = _fit(member, study, common, known)
     return Fits(common, found)
 
 

@@ -10,7 +10,7 @@ from steelyard.cards import FEW, Card
 from steelyard.errors import OptionError
 from steelyard.fleet.accumulation import Accumulation, RunSums
 from steelyard.fleet.changes import Alarm, alarms, run_spread
-from steelyard.fleet.evidence import Cause, Evidence, causes_of, marginal, pseudo_inverse
+from steelyard.fleet.evidence import Evidence, causes_of, marginal, pseudo_inverse
 from steelyard.fleet.population import FEWEST, TOLD_BY, Population, population
 from steelyard.numbers import FALSE_ALARM
 
@@ -56,7 +56,6 @@ class Study(Card):
     accumulation: Accumulation
     members: tuple[FleetMember, ...]  # by name
     population: Population  # what its robots have in common, places of outliers are those of members
-    causes: tuple[Cause, ...]
     run_spread: np.ndarray
     pairs: int
     false_alarm: float  # probability of any false alarm among changes, and of any among outliers
@@ -116,7 +115,7 @@ def study(accumulation: Accumulation, *, false_alarm: float = FALSE_ALARM) -> St
         for i, name in enumerate(robots)
     )
     silent = sorted({failure.robot for failure in accumulation.failures} - set(robots))
-    return Study(accumulation, members, people, causes, np.sqrt(spread), pairs, false_alarm, tuple(silent))
+    return Study(accumulation, members, people, np.sqrt(spread), pairs, false_alarm, tuple(silent))
 
 
 def _member(name, runs, found, evidence: Evidence, people: Population, apart: bool, usual, names) -> FleetMember:

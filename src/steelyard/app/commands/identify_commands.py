@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from steelyard.app.endings import refusals
-from steelyard.app.options import Export, FleetOptions, IdentifyOptions, Json, Model, Quiet, Strict, WorkOptions
+from steelyard.app.options import Export, JobOptions, Json, Model, Quiet, Strict, WorkOptions
 from steelyard.app.terminal import finish, progress_bar, subcommand
 from steelyard.errors import OptionError
 from steelyard.job import Job
@@ -37,7 +37,7 @@ def fleet(
     false_alarm: Annotated[
         float, typer.Option(metavar="P", help="Probability of any false alarm in the whole fleet.")
     ] = FALSE_ALARM,
-    options: FleetOptions,
+    options: Annotated[JobOptions, "fleet"],
     as_json: Json = False,
     quiet: Quiet = False,
 ):
@@ -100,7 +100,7 @@ def identify(
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for model, summary.json and report.html.")
     ] = None,
     export: Export = None,
-    options: IdentifyOptions,
+    options: Annotated[JobOptions, "identify"],
     strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -7,17 +7,7 @@ from typing import Annotated
 import typer
 
 from steelyard.app.endings import refusals
-from steelyard.app.options import (
-    FRICTION_HELP,
-    AnalyzeOptions,
-    ConvertOptions,
-    FolderOptions,
-    Json,
-    Model,
-    Quiet,
-    friction_of,
-    words,
-)
+from steelyard.app.options import FRICTION_HELP, JobOptions, Json, Model, Quiet, friction_of, words
 from steelyard.app.terminal import finish, progress_bar, subcommand
 from steelyard.errors import DONE, OptionError
 
@@ -63,7 +53,7 @@ def analyze(
     log: Annotated[
         Path | None, typer.Option(metavar="LOG", help="Excitation of each identifiable combination by this motion.")
     ] = None,
-    options: AnalyzeOptions,
+    options: Annotated[JobOptions, "analyze"],
     format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, html, latex or json.")] = "text",
 ):
     """List identifiable parameters and combinations, from the kinematics alone."""
@@ -158,7 +148,7 @@ def check(
         Path | None, typer.Option(metavar="FILE", help="Store the present findings as known; they do not count.")
     ] = None,
     as_json: Json = False,
-    options: FolderOptions,
+    options: Annotated[JobOptions, "check"],
 ):
     """Find wrong inertias, units, limits and paths in robot models, and repair them."""
     from steelyard.check import check_models
@@ -227,7 +217,7 @@ def convert(
             "momentum, and in C natural_step, momentum_observer.",
         ),
     ] = None,
-    options: ConvertOptions,
+    options: Annotated[JobOptions, "convert"],
     as_json: Json = False,
     quiet: Quiet = False,
 ):
@@ -327,7 +317,7 @@ def view(
     trajectory: Annotated[Path | None, typer.Option(metavar="LOG", help="Motion to play, a log of any format.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.html", help="Page to write.")] = Path("view.html"),
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
-    options: FolderOptions,
+    options: Annotated[JobOptions, "check"],
     quiet: Quiet = False,
 ):
     """Write a page with a 3D view of a robot, its masses and a motion, and open it. It works offline."""

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from steelyard.app.endings import refusals
-from steelyard.app.options import AimOptions, CourseOptions, ExciteOptions, Json, Model, Quiet, SearchOptions, words
+from steelyard.app.options import JobOptions, Json, Model, Quiet, words
 from steelyard.app.terminal import finish, progress_bar, subcommand
 from steelyard.errors import DONE, FINDINGS, OptionError
+from steelyard.motion_options import Aim, Course, Search
 from steelyard.sheets import narrow
 
 EACH = "one number, or JOINT=NUMBER with commas"
@@ -101,7 +102,7 @@ def excite(
             "dynamixel, feetech, lerobot, ur_rtde, franka, xarm, ros2 or unitree; repeatable.",
         ),
     ] = None,
-    course: CourseOptions,
+    course: Annotated[JobOptions, "excite", Course],
     limits: LimitOptions,
     profile: Annotated[
         str | None,
@@ -116,13 +117,13 @@ def excite(
     held: Annotated[
         bool, typer.Option("--held", help="Hold a free base where the model has it: hung, on a stand.")
     ] = False,
-    aim: AimOptions,
+    aim: Annotated[JobOptions, "excite", Aim],
     after: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Earlier log, result or Information; what it left weak counts. Repeatable."),
     ] = None,
-    options: ExciteOptions,
-    search: SearchOptions,
+    options: Annotated[JobOptions, "excite"],
+    search: Annotated[JobOptions, "excite", Search],
     preview: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Page that plays the motion.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="List active limits and determined parameters.")] = False,
     quiet: Quiet = False,

@@ -7,20 +7,11 @@ from typing import Annotated
 import typer
 
 from steelyard.app.endings import refusals
-from steelyard.app.options import (
-    Export,
-    HeldOptions,
-    InspectOptions,
-    Json,
-    PayloadOptions,
-    Quiet,
-    ValidateOptions,
-    model_in,
-    words,
-)
+from steelyard.app.options import Export, JobOptions, Json, Quiet, model_in, words
 from steelyard.app.terminal import finish, subcommand
 from steelyard.corrections import NOTHING
 from steelyard.errors import OptionError
+from steelyard.payload_request import Request
 from steelyard.sheets import narrow
 
 
@@ -48,7 +39,7 @@ def inspect(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page of its own too, with figures.")
     ] = None,
-    options: InspectOptions,
+    options: Annotated[JobOptions, "inspect"],
     as_json: Json = False,
 ):
     """Content and health of a log: rate, noise, motion, cutoff by spectrum, and faults with their remedies."""
@@ -107,7 +98,7 @@ def validate(
         bool, typer.Option("--rollout", help="By motion: simulate the model with the commands of the logs.")
     ] = False,
     export: Export = None,
-    options: ValidateOptions,
+    options: Annotated[JobOptions, "validate"],
     as_json: Json = False,
 ):
     """Torque prediction error of a model, or of the result of an identification, on held-out logs; or its motion."""
@@ -168,8 +159,8 @@ def report(
 def payload(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Wrench log, or joint log with --torques: .npz or .csv.")],
     *,
-    held: HeldOptions,
-    options: PayloadOptions,
+    held: Annotated[JobOptions, "payload", Request],
+    options: Annotated[JobOptions, "payload"],
     export: Annotated[
         str,
         typer.Option(metavar="FORMATS", help="Any of franka,ur,kuka,abb,ros,ros2_control,urdf,mjcf: print for these."),
@@ -183,7 +174,6 @@ def payload(
     with refusals():
         from steelyard.payload.controller_formats import exports, require_formats
         from steelyard.payload.payload_job import identify_files
-        from steelyard.payload_request import Request
         from steelyard.storage import require_report_folder
 
         if out is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.diagnose.added_columns import promise
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import fault
-from steelyard.diagnose.hypothesis import Hypothesis, Mistake, free_hypothesis
+from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis
 from steelyard.diagnose.thresholds import MOST
 from steelyard.terms import layout_of
 
@@ -19,7 +19,7 @@ MOST_PAIRS = 60  # neighbours first: wrists and parallelograms couple joints nex
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
-    """The pair of joints that a common motor explains best, if there is any."""
+    """The pair of joints that a common motor explains best, if it takes enough off the residuals of both."""
     best, most = None, LEAST
     names = case.robot.dof_names
     taken = {extra.dofs for extra in case.layout.extras if len(extra.dofs) > 1}
@@ -40,7 +40,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     changed = case.undone("coupled_joints", layout=layout)
     left = np.sqrt(changed.free_energy / case.free_energy)[[one, other]]
     sign = "" if ratio > 0 else " (with opposite signs)"
-    yield free_hypothesis(
+    found = free_hypothesis(
         case,
         changed,
         fault(
@@ -56,13 +56,5 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
             residual_ratio_other=left[1],
         ),
     )
-
-
-def _accepts(_: Case, each: Hypothesis) -> bool:
-    """Whether the motor takes enough off the residuals of both joints."""
-    evidence = each.fault.evidence
-    left = max(evidence["residual_ratio"], evidence["residual_ratio_other"])
-    return each.wins(WINS) and left < np.sqrt(MOST)
-
-
-MISTAKE = Mistake(hypotheses=hypotheses, accepts=_accepts)
+    if found.wins(WINS) and left.max() < np.sqrt(MOST):
+        yield found

@@ -15,7 +15,7 @@ from steelyard.cards import Card
 from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, promise, scatter, widened
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
-from steelyard.diagnose.hypothesis import Hypothesis, Mistake, free_hypothesis, surprise
+from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, surprise
 from steelyard.diagnose.thresholds import EVIDENCE, MOST, NOISE
 from steelyard.terms import TERMS
 
@@ -99,10 +99,12 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
         delay, deviation, patterns = delay[kept], deviation[kept], patterns[kept]
         changed = case.undone("delay", delay=case.delay + delay @ patterns)
     sigmas = np.abs(delay / deviation)
-    sure = sigmas.min() > CERTAIN and found.lasting < NOISE
     named = [_named(case, changed, patterns[k], float(delay[k]), float(deviation[k])) for k in np.argsort(-sigmas)]
-    options = {"more": tuple(named[1:]), "certain": bool(sure), "surprise": surprise(delay, USUAL)}
-    yield free_hypothesis(case, changed, named[0], **options)
+    told = free_hypothesis(case, changed, named[0], more=tuple(named[1:]), surprise=surprise(delay, USUAL))
+    sure = sigmas.min() > CERTAIN and found.lasting < NOISE
+    short = told.fault.joint is not None and told.gain > WINS and told.surprise < EVIDENCE and told.own_share < MOST
+    if sure or told.wins(WINS) or short:  # the last of a log too short for evidence
+        yield told
 
 
 def _space(case: Case) -> np.ndarray:
@@ -205,12 +207,3 @@ def _reversals(case: Case) -> np.ndarray:
     for place, dof in enumerate(case.dofs):
         columns[dof, :, place * len(kinds) : (place + 1) * len(kinds)] = np.stack([each[:, dof] for each in kinds], -1)
     return columns
-
-
-def _accepts(_: Case, each: Hypothesis) -> bool:
-    """Whether it is certain, or wins, or explains most of its joint's residual in a log too short for evidence."""
-    own = each.fault.joint is not None and each.gain > WINS and each.own_share < MOST and each.surprise < EVIDENCE
-    return each.certain or each.wins(WINS) or own
-
-
-MISTAKE = Mistake(hypotheses=hypotheses, accepts=_accepts)

@@ -12,6 +12,7 @@ from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypotheses.gravity_compensated import static_rows
 from steelyard.diagnose.thresholds import RANK
+from steelyard.fit.qr import span
 from steelyard.terms import TERMS
 
 CODE = "gravity_law"
@@ -65,9 +66,7 @@ def inertia_held(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     freedom = np.ones(case.robot.nv)
     for dof in case.dofs:
         beside = still[dof] if drives is None else np.column_stack([still[dof], drives[dof]])
-        size = np.linalg.norm(beside, axis=0)
-        space, scale, _ = np.linalg.svd(beside[:, size > 0] / size[size > 0], full_matrices=False)
-        space = space[:, scale > RANK * scale.max(initial=0.0)]
+        space = span(beside, RANK)
         target, own = (each - space @ (space.T @ each) for each in (case.target[dof], moved[dof]))
         left[dof], sizes[dof] = target @ target, own @ own
         if sizes[dof] > RANK**2 * (moved[dof] @ moved[dof]) > 0:

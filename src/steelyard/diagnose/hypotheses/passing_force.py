@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.diagnose.added_columns import add_columns, lasting
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
-from steelyard.diagnose.hypothesis import Hypothesis, Mistake
+from steelyard.diagnose.hypothesis import Hypothesis
 from steelyard.dynamics import jacobian
 from steelyard.fit.contact_detection import touched
 from steelyard.identifiable import identifiable_wrench
@@ -44,7 +44,7 @@ class _Stretch:
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
-    """The stretch that explains most, left out."""
+    """The stretch that explains most, left out, if the rest wins enough."""
     if case.robot.floating or lasting(case, case.free_error.T) < LASTS:  # of a free base, noise lasts
         return
     found = max((each for each in _stretches(case) if each is not None), key=lambda each: each.won, default=None)
@@ -56,7 +56,8 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     rest = case.undone(found.kind, believed=np.broadcast_to(case.regression.believed, case.target.shape) * keep)
     before = np.maximum(np.sum(case.free_error.T**2 * keep, axis=1), rest.free_energy)
     told = _named(case, rest, found, margin)
-    yield Hypothesis(told, rest, before, rest.free_energy, rest.free_error)
+    if (each := Hypothesis(told, rest, before, rest.free_energy, rest.free_error)).wins(WINS):
+        yield each
 
 
 def _stretches(case: Case) -> Iterator[_Stretch | None]:
@@ -226,6 +227,3 @@ def _coefficients(case: Case, found: _Stretch, columns) -> np.ndarray:
     inside = np.zeros((len(case), 1))
     inside[found.start : found.stop] = 1.0
     return add_columns(case, columns * inside).coefficients
-
-
-MISTAKE = Mistake(hypotheses=hypotheses, accepts=lambda _, each: each.wins(WINS))
