@@ -83,7 +83,9 @@ def motion_sheet(health: dict) -> Sheet:
     delays = {joint: [1000 * x for x in pair] for joint, pair in health.get("delays", {}).items()}
     columns = {
         ("Joint", "text"): "joint",
-        "Span": "span", "RMS speed": "speed", "RMS acceleration": "acceleration",
+        "Span": "span",
+        "RMS speed": "speed",
+        "RMS acceleration": "acceleration",
         "Moving": lambda each: share(each["moving"]),
         ("Tenths", "text"): lambda each: "".join(BARS[min(int(4 * part), len(BARS) - 1)] for part in each["tenths"]),
         "Reversals": lambda each: str(each["reversals"]),
