@@ -272,13 +272,9 @@ def _screen(payload: Payload, relative: float, channels: list[dict]) -> Screen:
         ),
         Question("What is unknown?", UNKNOWN[payload.status], _deviations(payload)),
     )
-    return Screen.judged(verdict, _headline(payload, mass), questions)
-
-
-def _headline(payload: Payload, mass: str) -> str:
-    if payload.status in (Status.FAINT, Status.OPEN):
-        return f"No mass was found: {mass}."
-    return f"It weighs {mass} (± one standard deviation)."
+    lost = payload.status in (Status.FAINT, Status.OPEN)
+    headline = f"No mass was found: {mass}." if lost else f"It weighs {mass} (± one standard deviation)."
+    return Screen.judged(verdict, headline, questions)
 
 
 def _deviations(payload: Payload) -> str:
