@@ -9,8 +9,8 @@ import pytest
 
 import steelyard as sy
 from servo_logs import SERVOS
-from steelyard.drives.drive import Drive
 from steelyard.drives.arrays import LOAD_FRICTION, ODDITIES
+from steelyard.drives.drive import Drive
 from steelyard.drives.free_swings import swings
 from steelyard.drives.simulation import Simulation
 from steelyard.drives.windows import Recorded, windows_of
