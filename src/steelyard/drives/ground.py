@@ -114,9 +114,27 @@ def radius_of_feet(robot: Robot, frames: Collection[str]) -> float:
     return radii[0] if alike else 0.0
 
 
-@lru_cache(maxsize=2)
+@dataclass(frozen=True, eq=False)
+class _Loaded:
+    """A robot, equal to all others that were read at the same time."""
+
+    robot: Robot
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Loaded) and self.robot.source is other.robot.source
+
+    def __hash__(self) -> int:
+        return id(self.robot.source)
+
+
 def _compiled(robot: Robot) -> tuple[Any, dict]:
     """MuJoCo's model of what a robot was read from, and its links by name."""
+    return _converted(_Loaded(robot))
+
+
+@lru_cache(maxsize=2)
+def _converted(read: _Loaded) -> tuple[Any, dict]:
+    robot = read.robot
     document = document_of(robot)
     if isinstance(document, MjcfDocument):
         return document.compiled[0], {link.name: link for link in robot.links}
