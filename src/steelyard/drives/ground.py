@@ -15,7 +15,7 @@ from steelyard.model import Robot, load, save
 from steelyard.model.formats import document_of
 from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import body_name, compiled_rotation
-from steelyard.model.robot import WORLD, ContactParameters
+from steelyard.model.robot import WORLD
 
 ALIKE = ["contype", "conaffinity", "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap"]
 OPTIONS = (
@@ -47,6 +47,8 @@ class Ground:
 def with_ground(spec: Any, robot: Robot) -> Ground:
     """Add to the MjSpec of a robot's moving bodies what they touch with, and the ground. Raises ModelError: nothing
     can."""
+    import mujoco
+
     if robot.source is None:
         raise ModelError(NO_FILE.format(robot.name))
     m, links = _compiled(robot)
@@ -66,7 +68,9 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
     if robot.floor is not None:
         highest = max(each.priority for each in made.values())
         for each in floor:
-            _tell(each, robot.floor, highest + 1)
+            for key in ("friction", "solref", "solimp", "condim"):
+                setattr(each, key, getattr(robot.floor, key))
+            each.priority = highest + 1
     if len(made) == len(floor):
         raise ModelError(
             f"Robot '{robot.name}' has no geometry that can touch the ground. Give its feet collision geometry, such "
@@ -83,7 +87,7 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
         if all(name in bodies for name in names):
             spec.add_exclude(bodyname1=names[0], bodyname2=names[1])
     if not floor:
-        _plane(spec)
+        spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])
     options = {name: getattr(m.opt, name) for name in OPTIONS.split()}
     return Ground(options, centers, () if floor else (FLOOR,))
 
@@ -153,15 +157,3 @@ def _geom(spec: Any, body: Any, m: Any, geom: int, link: Any) -> Any:
     for key in ALIKE:
         setattr(found, key, getattr(m, f"geom_{key}")[geom])
     return found
-
-
-def _tell(geom: Any, contact: ContactParameters, priority: int) -> None:
-    """Let a geom say what contacts with it have."""
-    geom.friction, geom.solref, geom.solimp = contact.friction, contact.solref, contact.solimp
-    geom.condim, geom.priority = contact.condim, priority
-
-
-def _plane(spec: Any) -> None:
-    import mujoco
-
-    spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])

@@ -1,6 +1,6 @@
 """Pieces of logs that a simulation starts anew: short ones, in which small errors have no time to grow."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,14 +63,13 @@ class Recorded:
 
 
 def stretches(
-    robot: Robot, logs: Iterable[Log], drives: Mapping[str, Drive], bases: Iterable[BaseStates | None] | None = None
+    robot: Robot, logs: Sequence[Log], drives: Mapping[str, Drive], bases: Sequence[BaseStates | None] | None = None
 ) -> list[Recorded]:
     """What logs recorded of motion and commands: stretches without gaps in which all drives are on, long enough to
     start from; of a walking robot they end where a foot slips for long. bases: states of a free base, one of each log;
     None: bases stand. Raises LogError: a log lacks what a drive takes."""
     found = []
-    logs = list(logs)
-    for log, base in zip(logs, [None] * len(logs) if bases is None else bases, strict=True):
+    for log, base in zip(logs, bases or [None] * len(logs), strict=True):
         own = Recorded(np.asarray(log.t), np.asarray(log.q), told(robot, log, drives))
         on = np.ones(len(log), dtype=bool) if log.enable is None else (log.enable != 0).all(axis=1)
         if base is not None:
@@ -251,7 +250,8 @@ def windows_of(recordings: Sequence[Recorded], step: float, length: float | None
         parts.append((np.full(len(first), number), first, counts, *(each[first] for each in state), spread, span))
     *arrays, spread, spans = map(np.concatenate, zip(*parts, strict=True))
     steps = max(1, int(np.ceil(max(spans) / step)))
-    return Windows(tuple(recordings), *arrays, np.ascontiguousarray(spread.swapaxes(0, 1)), step, steps, lead)
+    spread = np.ascontiguousarray(spread.swapaxes(0, 1))
+    return Windows(tuple(recordings), *arrays, spread=spread, step=step, steps=steps, lead=lead)
 
 
 def _edges(t, rough, length: float | None) -> np.ndarray:

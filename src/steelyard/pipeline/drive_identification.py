@@ -139,28 +139,32 @@ def run_drives(
     require_driven(robot, drives)
     inputs = [[prepare(log, robot, **job.preparation) for log in own] for own in _inputs(drives, begun.logs)]
     require_motion([each.raw for each in inputs[0]], job)
-    robot, beyond = unbounded(robot, [own for each in inputs[0] for own in _recorded(robot, each, drives)])
+    recordings = _recorded(robot, inputs[0], drives)
+    robot, beyond = unbounded(robot, recordings)
     if robot.floating:
-        require_walking(robot, [own for each in inputs[0] for own in _recorded(robot, each, drives)])
+        require_walking(robot, recordings)
     step = STEP if robot.floating else step_for(min(each.raw.rate for each in inputs[0]))
     task = _Task(replace(begun, robot=robot), drives, step)
     report("judging by faster motion", 0.1)
     faster, chosen = _by_speed(task, inputs, lambda share: report("judging by faster motion", 0.1 + 0.25 * share))
     task, read = replace(task, groups=faster.groups), faster.read
-    pieces = [_recorded(robot, each, drives) for each in read]
+    pieces = _recorded(robot, read, drives)
     free = swings(robot, [each.raw for each in read], drives)
     if robot.floating:  # strides of one gait are alike: what judges is the faster motion
         test, found, estimate, more = faster.fast, faster.found, None, task.simulation.notes
     else:
-        parts = [parted(each, job.validation) for each in pieces]
-        train, test = ([own for part in parts for own in part[k]] for k in (0, 1))
+        train, test = parted(pieces, job.validation)
         require_windows(train, test)
         found, estimate, more = task.search(
             read, train, free, lambda share: report("searching", 0.35 + 0.2 * share), faster.found
         )
-    every = [*(own for each in pieces for own in each), *free]
     fit = fit_motion(
-        robot, found.near, task.stated, every, task.step, progress=lambda share: report("refining", 0.55 + 0.35 * share)
+        robot,
+        found.near,
+        task.stated,
+        [*pieces, *free],
+        task.step,
+        progress=lambda share: report("refining", 0.55 + 0.35 * share),
     )
     report("judging by motion", 0.9)
     named = named_drives(robot, drives, fit)
@@ -192,8 +196,8 @@ def run_drives(
     return result
 
 
-def _recorded(robot: Robot, read: Prepared, drives: Mapping[str, Drive]) -> list[Recorded]:
-    return stretches(robot, [read.raw], drives, [read.states])
+def _recorded(robot: Robot, read: Sequence[Prepared], drives: Mapping[str, Drive]) -> list[Recorded]:
+    return stretches(robot, [each.raw for each in read], drives, [each.states for each in read])
 
 
 def require_walking(robot: Robot, recordings: Sequence[Recorded]) -> None:
@@ -319,9 +323,8 @@ def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Fas
     robot, found = task.run.robot, []
     alike = twins(robot, task.drives)
     for read in inputs:
-        recordings = [own for each in read for own in _recorded(robot, each, task.drives)]
         free = swings(robot, [each.raw for each in read], task.drives)
-        slow, fast = parted_by_speed(recordings, task.run.job.validation)
+        slow, fast = parted_by_speed(_recorded(robot, read, task.drives), task.run.job.validation)
         require_windows(slow, fast)
         own = None
         for groups in [alike, ()] if alike and not robot.floating else [alike]:
